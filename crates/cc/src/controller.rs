@@ -1,0 +1,148 @@
+//! The contract between a TCP sender and a congestion control law.
+
+use core::fmt::Debug;
+use fairwave_units::{BitRate, Duration, Instant};
+
+/// What a law is born with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Initial {
+    /// Sender maximum segment size in bytes (SMSS of RFC 5681).
+    pub mss: u32,
+    /// Initial window in bytes (RFC 5681 section 3.1, RFC 6928).
+    pub cwnd: u32,
+    /// Initial slow start threshold in bytes; "arbitrarily high" is `u32::MAX`.
+    pub ssthresh: u32,
+}
+
+/// How fast recovery ends when the connection has no SACK. With SACK, RFC 6675 rules for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// At the first ACK that advances (RFC 5681 section 3.2).
+    Reno,
+    /// When everything outstanding at its start is acknowledged (RFC 6582).
+    NewReno,
+}
+
+/// An ACK that acknowledged new data, cumulatively or by SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckEvent {
+    /// When it arrived.
+    pub now: Instant,
+    /// Bytes by which the cumulative acknowledgement advanced; zero for a pure SACK.
+    pub acked: u32,
+    /// Bytes newly covered by SACK blocks above the cumulative acknowledgement.
+    pub sacked: u32,
+    /// Stream offset of the first unacknowledged byte after this ACK (SND.UNA, 64 bit).
+    pub una: u64,
+    /// Stream offset of the next byte to be sent for the first time (SND.NXT, 64 bit).
+    pub next: u64,
+    /// Bytes in flight before this ACK (RFC 6675 `pipe`, or SND.NXT - SND.UNA without SACK).
+    pub flight: u32,
+    /// The round-trip sample that this ACK gave, by Karn's rule or by timestamps.
+    pub rtt: Option<Duration>,
+    /// Whether fast recovery was on before this ACK. The ACK that ends recovery still has it set.
+    pub in_recovery: bool,
+    /// Whether the window, not the application or the receiver, limited the sender when the
+    /// acknowledged data left (RFC 7661, "cwnd-limited").
+    pub cwnd_limited: bool,
+    /// Whether a retransmitted segment lies in the acknowledged range.
+    pub covers_retransmission: bool,
+    /// Bytes from the old SND.UNA to the start of the segment whose timestamp this ACK echoes,
+    /// where timestamps are on and that segment is known. RFC 7323 section 4.3 makes the
+    /// receiver echo the first segment since its last ACK: above zero, an ACK was lost.
+    pub echo_gap: Option<u32>,
+}
+
+/// Loss found by duplicate ACKs or SACK: fast recovery begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossEvent {
+    /// When it was found.
+    pub now: Instant,
+    /// FlightSize of RFC 5681 in bytes at that moment: sent and not cumulatively acknowledged.
+    pub flight: u32,
+    /// As [`AckEvent::next`]: losses below this offset belong to the same event.
+    pub next: u64,
+}
+
+/// The retransmission timer expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoEvent {
+    /// When it expired.
+    pub now: Instant,
+    /// FlightSize in bytes at that moment.
+    pub flight: u32,
+    /// One for the first expiry for the same data, then 2, 3, ... as the timer backs off.
+    /// RFC 5681 section 3.1: ssthresh is lowered on the first only.
+    pub backoff: u32,
+}
+
+/// A congestion control law. Windows are in bytes.
+///
+/// Distinct events have distinct methods on purpose: a law that could not tell a timeout from a
+/// fast retransmit would be wrong for both. Those with a default body are optional.
+pub trait Controller: Debug + Send {
+    /// Its name in [`crate::ALL`]'s spelling, with wrappers: `"ack-loss+reno"`.
+    fn name(&self) -> String;
+
+    /// How recovery without SACK ends for the variant this law belongs to.
+    fn recovery(&self) -> Recovery {
+        Recovery::NewReno
+    }
+
+    /// New data was acknowledged. Called in recovery too (see [`AckEvent::in_recovery`]).
+    fn on_ack(&mut self, ack: &AckEvent);
+
+    /// Loss was found and fast recovery begins. [`Controller::cwnd`] must now be the window to
+    /// use for recovery, that is ssthresh, without inflation.
+    fn on_loss(&mut self, loss: &LossEvent);
+
+    /// Fast recovery ended: everything outstanding at its start is acknowledged.
+    fn on_recovery_end(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// The retransmission timer expired.
+    fn on_rto(&mut self, rto: &RtoEvent);
+
+    /// A congestion mark was echoed (RFC 3168): at most once per window.
+    fn on_ecn(&mut self, loss: &LossEvent) {
+        self.on_loss(loss);
+    }
+
+    /// The last [`Controller::on_loss`] or [`Controller::on_rto`] was spurious: undo it.
+    fn on_spurious(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// ACKs were lost on the way back, as [`crate::AckLoss`] found. The default does nothing;
+    /// a law that takes part lowers its window as for a lost segment, without recovery.
+    fn on_ack_loss(&mut self, loss: &LossEvent) {
+        let _ = loss;
+    }
+
+    /// Sending resumes after `idle` without anything in flight (RFC 5681 section 4.1).
+    fn on_idle_restart(&mut self, idle: Duration) {
+        let _ = idle;
+    }
+
+    /// The path under the connection changed (handover): what was learnt may be void.
+    fn on_path_change(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// Congestion window in bytes: how much may be in flight.
+    fn cwnd(&self) -> u32;
+
+    /// Slow start threshold in bytes; `u32::MAX` while none is set.
+    fn ssthresh(&self) -> u32;
+
+    /// The rate to pace at; `None` sends as the window opens.
+    fn pacing_rate(&self) -> Option<BitRate> {
+        None
+    }
+
+    /// Lost ACKs inferred so far; zero for a law that does not watch.
+    fn acks_lost(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,43 @@
+//! The five verbs of a sans-IO state machine.
+//!
+//! Every protocol, scheduler and radio of Fairwave is a [`Machine`]: it is told the time and
+//! facts, and gives back what to transmit, when it wants to be woken, and what it observed. It
+//! never knows a socket, a clock, a simulator or a file, so the same code runs in virtual time,
+//! in the emulator and on a live system.
+//!
+//! # The drain rule
+//!
+//! After every [`Machine::handle`] or [`Machine::wake`], the host calls [`Machine::poll`] until
+//! it returns `None`, takes [`Machine::event`]s until `None`, and only then reads
+//! [`Machine::deadline`]. [`contract`] holds the test that every machine of the workspace passes.
+
+pub mod contract;
+pub mod line;
+
+use fairwave_units::Instant;
+
+/// A sans-IO state machine. `now` never decreases from one call to the next.
+pub trait Machine {
+    /// A fact: a packet that arrived, a request of the application.
+    type Input;
+    /// Something to transmit or hand on.
+    type Output;
+    /// An observation for the application or the trace.
+    type Event;
+
+    /// Takes one fact. Afterwards call [`Machine::poll`] until `None`, then read
+    /// [`Machine::deadline`].
+    fn handle(&mut self, now: Instant, input: Self::Input);
+
+    /// Time has come. Early or repeated calls do nothing.
+    fn wake(&mut self, now: Instant);
+
+    /// The next thing to transmit; `None` means drained.
+    fn poll(&mut self, now: Instant) -> Option<Self::Output>;
+
+    /// When to [`Machine::wake`] if nothing happens before; never in the past once drained.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// The next observation.
+    fn event(&mut self) -> Option<Self::Event>;
+}

@@ -1,0 +1,1 @@
+//! A two-ended test line: under construction.
