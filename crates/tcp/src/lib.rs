@@ -1,1 +1,5 @@
-//! Under construction.
+//! One TCP connection as a sans-IO state machine. Under construction.
+
+mod config;
+
+pub use config::{Config, DelayedAck};

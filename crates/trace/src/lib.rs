@@ -1,1 +1,222 @@
-//! Under construction.
+//! The vocabulary of observation.
+//!
+//! Whatever Fairwave sees becomes a [`Sample`] and goes to a [`Sink`]; nobody prints. Counters
+//! are cumulative from the start of the run, so that any interval can be formed afterwards. A
+//! sink says beforehand which [`Kind`]s it wants, and what nobody wants is never made.
+
+use fairwave_units::{BitRate, Dbm, Duration, Instant};
+use fairwave_wire::datagram::Datagram;
+
+/// Version of the sample vocabulary, recorded in every run directory. It grows when a field
+/// changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Index of a flow in the scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// Index of a node in the scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// Index of a queue in the scenario: every wired port and every radio has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u32);
+
+/// Why a packet ended before its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropCause {
+    /// The queue was full.
+    QueueFull,
+    /// The MAC gave up after its retry limit.
+    RetryLimit,
+    /// A wired link lost it.
+    LinkLoss,
+    /// No route led to its destination.
+    NoRoute,
+}
+
+impl DropCause {
+    /// Every cause, in the order of columns and tables.
+    pub const ALL: [Self; 4] = [Self::QueueFull, Self::RetryLimit, Self::LinkLoss, Self::NoRoute];
+
+    /// Its name in columns and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::RetryLimit => "retry_limit",
+            Self::LinkLoss => "link_loss",
+            Self::NoRoute => "no_route",
+        }
+    }
+}
+
+/// Which samples a sink wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// [`Sample::Flow`].
+    Flow,
+    /// [`Sample::Queue`].
+    Queue,
+    /// [`Sample::Station`].
+    Station,
+    /// [`Sample::Drop`].
+    Drop,
+    /// [`Sample::Frame`].
+    Frame,
+}
+
+/// The state of one flow. Window fields are zero for UDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowSample {
+    /// Bytes that the receiving application has read, cumulative.
+    pub delivered_bytes: u64,
+    /// Segments or datagrams sent by the flow's source, retransmissions included, cumulative.
+    pub sent_packets: u64,
+    /// Retransmitted segments, cumulative.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer, cumulative.
+    pub timeouts: u64,
+    /// Entries into fast recovery, cumulative.
+    pub fast_recoveries: u64,
+    /// Congestion window in bytes.
+    pub cwnd: u32,
+    /// Slow start threshold in bytes; `u32::MAX` while unset.
+    pub ssthresh: u32,
+    /// Bytes in flight.
+    pub flight: u32,
+    /// Smoothed round-trip time, once sampled.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout in force.
+    pub rto: Duration,
+    /// Pure ACKs that the flow's sink has sent, cumulative.
+    pub acks_sent: u64,
+    /// Pure ACKs of this flow that were dropped on their way, cumulative (ground truth).
+    pub acks_dropped: u64,
+    /// Lost ACKs that the sender inferred, cumulative (zero where nobody watches).
+    pub acks_lost_inferred: u64,
+}
+
+/// The state of one queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueSample {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// Packets that entered, cumulative.
+    pub enqueued: u64,
+    /// Packets dropped, cumulative, by [`DropCause::ALL`]'s order.
+    pub drops: [u64; 4],
+}
+
+/// The state of one radio.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationSample {
+    /// Data frames put on the air (RTS not counted), retries included, cumulative.
+    pub attempts: u64,
+    /// Attempts without an acknowledgement, cumulative.
+    pub failures: u64,
+    /// Failed attempts that overlapped another transmission at the receiver, cumulative.
+    pub collisions: u64,
+    /// Data frames acknowledged, cumulative.
+    pub successes: u64,
+    /// Data frames dropped at the retry limit, cumulative.
+    pub retry_drops: u64,
+    /// Time spent transmitting data, RTS and beacons, cumulative.
+    pub airtime: Duration,
+    /// Time spent transmitting ACK and CTS, cumulative.
+    pub control_airtime: Duration,
+    /// Contention window now.
+    pub cw: u32,
+}
+
+/// A packet that was dropped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DropSample {
+    /// The queue (or the link or radio behind it) where it happened.
+    pub queue: QueueId,
+    /// Why.
+    pub cause: DropCause,
+    /// The flow, where the packet belongs to one.
+    pub flow: Option<FlowId>,
+    /// The packet.
+    pub datagram: Datagram,
+}
+
+/// What a frame on the air carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FrameBody {
+    /// A data frame.
+    Data(Datagram),
+    /// An acknowledgement.
+    Ack,
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Beacon of an access point.
+    Beacon,
+}
+
+/// A frame put on the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameSample {
+    /// The transmitter.
+    pub transmitter: NodeId,
+    /// The receiver; `None` for broadcast.
+    pub receiver: Option<NodeId>,
+    /// Where a data frame comes from and goes to, beyond the radio hop.
+    pub ends: Option<(NodeId, NodeId)>,
+    /// Its rate.
+    pub rate: BitRate,
+    /// Level at the receiver (at the AP for broadcast and for a receiver that is the AP).
+    pub signal: Dbm,
+    /// Time on the air.
+    pub airtime: Duration,
+    /// Value of the Duration/ID field in microseconds.
+    pub duration_us: u16,
+    /// Sequence number of a data or beacon frame, 0..4096.
+    pub sequence: u16,
+    /// Retry bit.
+    pub retry: bool,
+    /// What it carries.
+    pub body: FrameBody,
+    /// Whether the intended receiver decoded it.
+    pub received: bool,
+}
+
+/// One observation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "samples are passed by reference, never stored")]
+pub enum Sample {
+    /// State of a flow.
+    Flow(FlowId, FlowSample),
+    /// State of a queue.
+    Queue(QueueId, QueueSample),
+    /// State of a radio.
+    Station(NodeId, StationSample),
+    /// A packet was dropped.
+    Drop(DropSample),
+    /// A frame went on the air; recorded when it ends, `at` being its start.
+    Frame(FrameSample),
+}
+
+/// Takes samples. Implementations may fail later; recording itself cannot.
+pub trait Sink {
+    /// Whether samples of this kind should be made at all; asked once, before the run.
+    fn wants(&self, kind: Kind) -> bool;
+    /// Takes one sample.
+    fn record(&mut self, at: Instant, sample: &Sample);
+}
+
+/// A sink that wants nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Discard;
+
+impl Sink for Discard {
+    fn wants(&self, _: Kind) -> bool {
+        false
+    }
+    fn record(&mut self, _: Instant, _: &Sample) {}
+}

@@ -1,0 +1,67 @@
+//! What a run came to: totals per flow, queue and station, before any aggregation.
+
+use fairwave_trace::{FlowSample, QueueSample, StationSample};
+use fairwave_units::{BitRate, Duration};
+
+/// The result of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Simulated time.
+    pub simulated: Duration,
+    /// The span over which the `measured` fields count: from the warm-up's end.
+    pub measured: Duration,
+    /// Per flow, in the world's order.
+    pub flows: Vec<FlowOutcome>,
+    /// Per queue: first every radio's in node order, then each link's two in link order.
+    pub queues: Vec<QueueOutcome>,
+    /// Per radio, in node order.
+    pub stations: Vec<StationOutcome>,
+    /// Frames put on the air, control frames included.
+    pub frames: u64,
+    /// Events handled.
+    pub events: u64,
+}
+
+/// A flow's result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowOutcome {
+    /// Its name.
+    pub name: String,
+    /// Bytes delivered to the application after the warm-up, over the measured span.
+    pub goodput: BitRate,
+    /// Counters at the end of the warm-up.
+    pub at_warm_up: FlowSample,
+    /// Counters and state at the end.
+    pub at_end: FlowSample,
+    /// Longest time between two deliveries to the application after the warm-up (to the ends of
+    /// the measured span too).
+    pub longest_silence: Duration,
+    /// When the last byte of a sized flow was delivered.
+    pub completed: Option<Duration>,
+}
+
+/// A queue's result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueOutcome {
+    /// `"ap"` for a radio's queue, `"ap>server"` for a link's.
+    pub name: String,
+    /// Counters at the end of the warm-up.
+    pub at_warm_up: QueueSample,
+    /// Counters and state at the end.
+    pub at_end: QueueSample,
+    /// Largest number of packets waiting after the warm-up.
+    pub peak_packets: u32,
+    /// Time-weighted mean number of packets waiting after the warm-up.
+    pub mean_packets: f64,
+}
+
+/// A radio's result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationOutcome {
+    /// Its node's name.
+    pub name: String,
+    /// Counters at the end of the warm-up.
+    pub at_warm_up: StationSample,
+    /// Counters at the end.
+    pub at_end: StationSample,
+}

@@ -1,0 +1,177 @@
+//! What is simulated, with every default resolved: plain values that `fairwave-lab` builds from
+//! a scenario file and any Rust program can build by hand.
+
+use fairwave_dot11::Phy;
+use fairwave_queue::Limit;
+use fairwave_tcp as tcp;
+use fairwave_trace::NodeId;
+use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Instant, Metres, Seed};
+
+/// A whole simulation.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The master seed.
+    pub seed: Seed,
+    /// When the run ends.
+    pub duration: Duration,
+    /// Statistics of [`crate::Outcome`] count from here on.
+    pub warm_up: Duration,
+    /// How often flows, queues and stations are sampled, if the sink wants them.
+    pub sample_every: Duration,
+    /// Nodes; a [`NodeId`] is an index into this.
+    pub nodes: Vec<Node>,
+    /// Radio cells: each is one channel of its own.
+    pub cells: Vec<Cell>,
+    /// Wired links.
+    pub links: Vec<Link>,
+    /// Flows; a [`fairwave_trace::FlowId`] is an index into this.
+    pub flows: Vec<Flow>,
+}
+
+/// A node of the network.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name, unique.
+    pub name: String,
+    /// Its radio, if it has one.
+    pub radio: Option<Radio>,
+}
+
+/// A node's radio.
+#[derive(Clone, Debug)]
+pub struct Radio {
+    /// Index into [`World::cells`].
+    pub cell: usize,
+    /// What it is in its cell.
+    pub role: Role,
+    /// Where it stands, in metres.
+    pub position: (Metres, Metres),
+    /// Transmit power.
+    pub power: Dbm,
+    /// Rate of its data frames; must be one of the PHY's.
+    pub data_rate: BitRate,
+    /// Its transmit queue. The frame at the MAC is not counted.
+    pub queue: Limit,
+}
+
+/// What a radio is in its cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// An access point: sends beacons, relays for its stations.
+    AccessPoint,
+    /// A station, associated with this access point from the start.
+    Station {
+        /// Its access point.
+        ap: NodeId,
+    },
+}
+
+/// How frames get lost besides collisions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ErrorModel {
+    /// By signal to interference and noise, through the PHY's published formulas.
+    Snr,
+    /// Each frame, independently, with a set probability (and by collisions).
+    Rate {
+        /// Probability that a data frame is not decoded by its receiver, for each attempt.
+        data: f64,
+        /// The same for ACK, RTS and CTS.
+        control: f64,
+    },
+}
+
+/// One radio channel.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The PHY.
+    pub phy: Phy,
+    /// Centre frequency; enters the free-space loss at one metre.
+    pub frequency: Hertz,
+    /// Exponent of the log-distance path loss.
+    pub path_loss_exponent: f64,
+    /// Receiver noise figure over thermal noise in the channel.
+    pub noise_figure: Db,
+    /// A transmission at or above this level makes the medium busy, and may be received.
+    pub carrier_sense: Dbm,
+    /// Least SINR at which a preamble is detected. Below it, energy is sensed but nothing is
+    /// received, hence no EIFS. `None`: every preamble above `carrier_sense` is detected.
+    pub preamble_detection: Option<Db>,
+    /// A frame stronger by this than the one being received takes over the receiver.
+    pub capture: Option<Db>,
+    /// Frame errors besides collisions.
+    pub errors: ErrorModel,
+    /// Data frames of this MPDU size in bytes and above use RTS/CTS; `None`: never.
+    pub rts_threshold: Option<u32>,
+    /// Attempts for frames without RTS (dot11ShortRetryLimit).
+    pub short_retry_limit: u32,
+    /// Attempts for frames with RTS (dot11LongRetryLimit).
+    pub long_retry_limit: u32,
+    /// Beacon interval of access points; `None` sends no beacons.
+    pub beacon_interval: Option<Duration>,
+}
+
+/// A wired, full-duplex link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Its ends.
+    pub ends: (NodeId, NodeId),
+    /// Rate in each direction.
+    pub rate: BitRate,
+    /// Propagation delay in each direction.
+    pub delay: Duration,
+    /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
+    pub jitter: Duration,
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Queue at each end. The packet being sent is not counted.
+    pub queue: Limit,
+}
+
+/// A flow from one node to another.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name, unique.
+    pub name: String,
+    /// Where its data comes from.
+    pub source: NodeId,
+    /// Where its data goes.
+    pub sink: NodeId,
+    /// When it starts.
+    pub start: Instant,
+    /// When its application stops sending.
+    pub stop: Option<Instant>,
+    /// How it sends.
+    pub traffic: Traffic,
+}
+
+/// How a flow sends.
+#[derive(Clone, Debug)]
+pub enum Traffic {
+    /// A TCP connection opened by the source.
+    Tcp(TcpFlow),
+    /// UDP datagrams at a constant rate.
+    Cbr {
+        /// UDP payload of each, in bytes.
+        payload_bytes: u32,
+        /// One every so often.
+        interval: Duration,
+    },
+    /// UDP datagrams as fast as the source's interface takes them: its queue is never empty.
+    Saturate {
+        /// UDP payload of each, in bytes.
+        payload_bytes: u32,
+    },
+}
+
+/// A TCP flow.
+#[derive(Clone, Debug)]
+pub struct TcpFlow {
+    /// The sender's end. Ports are overwritten.
+    pub sender: tcp::Config,
+    /// The receiver's end. Ports are overwritten.
+    pub receiver: tcp::Config,
+    /// The law, in [`fairwave_cc::ALL`]'s spelling, with wrappers: `"ack-loss+compound"`.
+    pub congestion_control: String,
+    /// How much to send; `None` sends until the flow stops.
+    pub size: Option<Bytes>,
+}

@@ -1,0 +1,81 @@
+//! What a connection is configured with.
+
+use fairwave_units::Duration;
+
+/// When the receiver acknowledges (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// Acknowledge at the latest with this many full-sized segments: 1 switches delaying off,
+    /// 2 is the standard, more makes stretch ACKs.
+    pub every: u32,
+    /// And at the latest after this time; the standard allows up to 500 ms.
+    pub timeout: Duration,
+}
+
+/// Configuration of one end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// This end's port.
+    pub local_port: u16,
+    /// The other end's port.
+    pub remote_port: u16,
+    /// Largest segment payload in bytes that this end sends or wants, without options. The
+    /// timestamps option is taken off it (RFC 6691).
+    pub mss: u16,
+    /// Send buffer in bytes: unacknowledged and unsent data.
+    pub send_buffer: u32,
+    /// Receive buffer in bytes; bounds the advertised window.
+    pub receive_buffer: u32,
+    /// Offer window scaling (RFC 7323 section 2).
+    pub window_scaling: bool,
+    /// Offer timestamps (RFC 7323 section 3).
+    pub timestamps: bool,
+    /// Tick of the timestamp clock (RFC 7323 section 5.4: 1 ms to 1 s; Linux can do 1 us).
+    pub timestamp_tick: Duration,
+    /// Offer selective acknowledgements (RFC 2018).
+    pub sack: bool,
+    /// Delayed acknowledgements.
+    pub delayed_ack: DelayedAck,
+    /// Initial window in segments (RFC 3390: 3 for an MSS of 1460; RFC 6928: 10).
+    pub initial_window_segments: u32,
+    /// Initial slow start threshold in bytes; `None` is arbitrarily high.
+    pub initial_ssthresh: Option<u32>,
+    /// Duplicate ACKs that mean a loss (RFC 5681: 3).
+    pub duplicate_ack_threshold: u32,
+    /// RTO before the first sample (RFC 6298 section 2: 1 s).
+    pub initial_rto: Duration,
+    /// Least RTO (RFC 6298 section 2: 1 s; Linux 200 ms).
+    pub min_rto: Duration,
+    /// Greatest RTO (RFC 6298 section 2: at least 60 s).
+    pub max_rto: Duration,
+    /// Expiries in a row for the same data before the connection is given up (RFC 9293: R2 of
+    /// at least 100 s).
+    pub max_retries: u32,
+    /// How long TIME-WAIT lasts: twice the maximum segment lifetime.
+    pub time_wait: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            local_port: 0,
+            remote_port: 0,
+            mss: 1460,
+            send_buffer: 4 << 20,
+            receive_buffer: 4 << 20,
+            window_scaling: true,
+            timestamps: false,
+            timestamp_tick: Duration::from_millis(1),
+            sack: true,
+            delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(200) },
+            initial_window_segments: 3,
+            initial_ssthresh: None,
+            duplicate_ack_threshold: 3,
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            max_retries: 15,
+            time_wait: Duration::from_secs(60),
+        }
+    }
+}
