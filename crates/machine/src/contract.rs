@@ -3,6 +3,9 @@
 use crate::Machine;
 use fairwave_units::{Duration, Instant};
 
+#[cfg(test)]
+mod tests;
+
 /// More outputs than this from one input mean that draining does not end.
 const DRAIN_LIMIT: usize = 1_000_000;
 
