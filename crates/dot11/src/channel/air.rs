@@ -1,0 +1,286 @@
+//! What is on the air, and who decodes it.
+//!
+//! Levels between radios are computed once. A transmission that overlaps no other is judged by
+//! its SNR alone. Where transmissions overlap, each receiver's view is replayed from their
+//! start times: which preamble it locked on, what captured it, and the SINR of every stretch.
+
+use super::{Config, ErrorModel, FrameKind, RadioConfig};
+use crate::{error_model, propagation};
+use fairwave_units::{BitRate, Db, Dbm, Instant, Metres, Stream, math};
+
+/// No receiver: broadcast.
+pub(super) const BROADCAST: u32 = u32::MAX;
+
+/// A frame on the air, or one that overlapped a frame on the air.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transmission {
+    pub(super) id: u64,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) kind: FrameKind,
+    pub(super) rate: BitRate,
+    pub(super) bytes: u32,
+    pub(super) start: Instant,
+    pub(super) end: Instant,
+    /// Until when the Duration field reserves the medium.
+    pub(super) reserved_until: Instant,
+    pub(super) overlapped: bool,
+}
+
+/// What a frame was to one receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reception {
+    /// The FCS was right.
+    Decoded,
+    /// The preamble was detected but the FCS was wrong: EIFS follows.
+    Errored,
+    /// Energy only: the preamble was not detected, or another frame held the receiver.
+    Undetected,
+}
+
+/// The last probability computed for a pair of radios: their SNR does not change, and frames
+/// mostly repeat.
+#[derive(Clone, Copy, Debug, Default)]
+struct Memo {
+    rate: BitRate,
+    bytes: u32,
+    success: f64,
+}
+
+#[derive(Debug)]
+pub(super) struct Air {
+    radios: usize,
+    config: Config,
+    noise_mw: f64,
+    sense_mw: f64,
+    detection: f64,
+    capture: Option<f64>,
+    /// Level at `to` of a transmission of `from`, in milliwatts, at `from * radios + to`.
+    level_mw: Vec<f64>,
+    memo: Vec<Memo>,
+    /// Per transmitter: who senses it.
+    hearers: Vec<Box<[u32]>>,
+    /// Transmissions under way, and ended ones that overlap one under way; by start.
+    list: Vec<Transmission>,
+    under_way: u32,
+}
+
+impl Air {
+    pub(super) fn new(config: Config, radios: &[RadioConfig]) -> Self {
+        let n = radios.len();
+        let mut level_mw = vec![0.0; n * n];
+        for (i, from) in radios.iter().enumerate() {
+            for (j, to) in radios.iter().enumerate().filter(|(j, _)| *j != i) {
+                level_mw[i * n + j] = received_level(&config, from, to).milliwatts();
+            }
+        }
+        let sense_mw = config.carrier_sense.milliwatts();
+        let hears = |i: usize| {
+            (0..n as u32).filter(|&j| level_mw[i * n + j as usize] >= sense_mw).collect()
+        };
+        Self {
+            radios: n,
+            noise_mw: propagation::noise(config.phy.bandwidth(), config.noise_figure).milliwatts(),
+            sense_mw,
+            detection: config.preamble_detection.map_or(0.0, Db::linear),
+            capture: config.capture.map(Db::linear),
+            hearers: (0..n).map(hears).collect(),
+            level_mw,
+            memo: vec![Memo::default(); if config.errors == ErrorModel::Snr { n * n } else { 0 }],
+            config,
+            list: Vec::with_capacity(16),
+            under_way: 0,
+        }
+    }
+
+    fn level(&self, from: u32, to: u32) -> f64 {
+        self.level_mw[from as usize * self.radios + to as usize]
+    }
+
+    /// The level at which `to` receives `from`.
+    pub(super) fn level_dbm(&self, from: u32, to: u32) -> Dbm {
+        Dbm::from_milliwatts(self.level(from, to))
+    }
+
+    /// Takes the list of who senses `from`; give it back with [`Air::return_hearers`]. Lets the
+    /// caller change the channel while it walks the list.
+    pub(super) fn take_hearers(&mut self, from: u32) -> Box<[u32]> {
+        core::mem::take(&mut self.hearers[from as usize])
+    }
+
+    pub(super) fn return_hearers(&mut self, from: u32, hearers: Box<[u32]>) {
+        self.hearers[from as usize] = hearers;
+    }
+
+    /// Puts a transmission on the air, marking overlaps.
+    pub(super) fn begin(&mut self, mut tx: Transmission) {
+        for other in self.list.iter_mut().filter(|other| other.end > tx.start) {
+            other.overlapped = true;
+            tx.overlapped = true;
+        }
+        self.list.push(tx);
+        self.under_way += 1;
+    }
+
+    /// A transmission's end: takes it off the air, but keeps its record while it can matter to
+    /// one that overlapped it.
+    pub(super) fn end(&mut self, id: u64) -> Transmission {
+        let index = self.list.iter().position(|tx| tx.id == id);
+        let tx = self.list[index.expect("every end belongs to a transmission that began")];
+        self.under_way -= 1;
+        tx
+    }
+
+    /// Forgets records that no transmission under way overlaps. Called after each end.
+    pub(super) fn prune(&mut self, now: Instant) {
+        if self.under_way == 0 {
+            self.list.clear();
+        } else if self.list.len() > 32 {
+            let active = self.list.iter().filter(|tx| tx.end > now);
+            if let Some(oldest) = active.map(|tx| tx.start).min() {
+                self.list.retain(|tx| tx.end > oldest);
+            }
+        }
+    }
+
+    /// What `tx`, just ended, was to `radio`, which senses it. `errors` decides by chance.
+    pub(super) fn reception(
+        &mut self,
+        tx: &Transmission,
+        radio: u32,
+        errors: &mut Stream,
+    ) -> Reception {
+        let success = if tx.overlapped {
+            match self.replay(tx, radio) {
+                Some(success) => success,
+                None => return Reception::Undetected,
+            }
+        } else {
+            if self.level(tx.from, radio) < self.detection * self.noise_mw {
+                return Reception::Undetected;
+            }
+            self.clean_success(tx, radio)
+        };
+        if errors.chance(1.0 - success) { Reception::Errored } else { Reception::Decoded }
+    }
+
+    /// Probability of decoding a frame that nothing interfered with.
+    fn clean_success(&mut self, tx: &Transmission, radio: u32) -> f64 {
+        match self.config.errors {
+            ErrorModel::Rate { data, control } => 1.0 - set_rate(tx, radio, data, control),
+            ErrorModel::Snr => {
+                let index = tx.from as usize * self.radios + radio as usize;
+                let memo = self.memo[index];
+                if memo.rate == tx.rate && memo.bytes == tx.bytes {
+                    return memo.success;
+                }
+                let snr = self.level_mw[index] / self.noise_mw;
+                let success = self.success_of(tx, snr, 8.0 * f64::from(tx.bytes));
+                self.memo[index] = Memo { rate: tx.rate, bytes: tx.bytes, success };
+                success
+            }
+        }
+    }
+
+    fn success_of(&self, tx: &Transmission, sinr: f64, bits: f64) -> f64 {
+        let modulation = self.config.phy.modulation(tx.rate);
+        error_model::success(modulation.expect("rates are checked when sent"), sinr, bits)
+    }
+
+    /// Follows the receiver of `radio` through the overlapping transmissions. `None` if it did
+    /// not hold on to `tx` until its end, else the probability of decoding it.
+    fn replay(&self, tx: &Transmission, radio: u32) -> Option<f64> {
+        let mut locked: Option<&Transmission> = None;
+        for (i, candidate) in self.list.iter().enumerate() {
+            if candidate.start > tx.end {
+                break;
+            }
+            let same_start = |other: &&Transmission| other.start == candidate.start;
+            if self.list[..i].last().is_some_and(|other| same_start(&other)) {
+                continue;
+            }
+            locked = locked.filter(|held| held.end > candidate.start);
+            if self.list.iter().any(|own| own.from == radio && is_on(own, candidate.start)) {
+                locked = None;
+                continue;
+            }
+            // Of preambles that begin together, only the strongest can be detected.
+            let together = self.list[i..].iter().take_while(same_start);
+            let strongest = together
+                .max_by(|a, b| self.level(a.from, radio).total_cmp(&self.level(b.from, radio)));
+            locked = strongest.filter(|s| self.takes(s, locked, radio)).or(locked);
+        }
+        let held = locked.is_some_and(|held| held.id == tx.id);
+        held.then(|| self.overlapped_success(tx, radio))
+    }
+
+    /// Whether `radio`, holding `locked`, goes over to `tx`, which begins now.
+    fn takes(&self, tx: &Transmission, locked: Option<&Transmission>, radio: u32) -> bool {
+        let level = self.level(tx.from, radio);
+        let detected = level >= self.sense_mw
+            && level >= self.detection * (self.noise_mw + self.interference(tx, radio, tx.start));
+        let free = match (locked, self.capture) {
+            (None, _) => true,
+            (Some(held), Some(capture)) => level >= capture * self.level(held.from, radio),
+            (Some(_), None) => false,
+        };
+        detected && free
+    }
+
+    /// Power at `radio` at `when` of everything but `tx`, in milliwatts.
+    fn interference(&self, tx: &Transmission, radio: u32, when: Instant) -> f64 {
+        let others = self.list.iter().filter(|o| o.id != tx.id && is_on(o, when));
+        others.map(|o| self.level(o.from, radio)).sum()
+    }
+
+    /// Probability of decoding `tx` at `radio` through the interference it met.
+    fn overlapped_success(&self, tx: &Transmission, radio: u32) -> f64 {
+        let level = self.level(tx.from, radio);
+        let bits_per_nano = 8.0 * f64::from(tx.bytes) / tx.end.since(tx.start).as_nanos() as f64;
+        let (mut from, mut success, mut worst) = (tx.start, 1.0, 0.0_f64);
+        while from < tx.end {
+            let to = self.next_change(from).min(tx.end);
+            let interference = self.interference(tx, radio, from);
+            worst = worst.max(interference);
+            if self.config.errors == ErrorModel::Snr {
+                let bits = bits_per_nano * to.since(from).as_nanos() as f64;
+                success *= self.success_of(tx, level / (self.noise_mw + interference), bits);
+            }
+            from = to;
+        }
+        match self.config.errors {
+            ErrorModel::Snr => success,
+            ErrorModel::Rate { data, control } => {
+                let survives = self.capture.is_some_and(|capture| level >= capture * worst);
+                if survives { 1.0 - set_rate(tx, radio, data, control) } else { 0.0 }
+            }
+        }
+    }
+
+    /// When something next begins or ends after `when`.
+    fn next_change(&self, when: Instant) -> Instant {
+        let edges = self.list.iter().flat_map(|tx| [tx.start, tx.end]);
+        edges.filter(|edge| *edge > when).min().unwrap_or(Instant::MAX)
+    }
+}
+
+fn is_on(tx: &Transmission, when: Instant) -> bool {
+    tx.start <= when && when < tx.end
+}
+
+/// The set error rate of a frame. It applies to the addressed receiver only: what bystanders
+/// would lose changes nothing but their EIFS.
+fn set_rate(tx: &Transmission, radio: u32, data: f64, control: f64) -> f64 {
+    match tx.kind {
+        _ if tx.to != radio => 0.0,
+        FrameKind::Data => data,
+        FrameKind::Ack | FrameKind::Rts | FrameKind::Cts => control,
+        FrameKind::Beacon => 0.0,
+    }
+}
+
+fn received_level(config: &Config, from: &RadioConfig, to: &RadioConfig) -> Dbm {
+    let (dx, dy) = (from.position.0.0 - to.position.0.0, from.position.1.0 - to.position.1.0);
+    let distance = Metres(math::hypot(dx, dy));
+    from.power - propagation::path_loss(config.frequency, config.path_loss_exponent, distance)
+}

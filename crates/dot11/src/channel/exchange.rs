@@ -1,0 +1,334 @@
+//! One radio's frame exchange: attempt, response, retry (802.11-2020 clauses 10.3.2, 10.3.4).
+
+use super::air::{BROADCAST, Transmission};
+use super::{Channel, Due, Fate, FrameKind, Mpdu, Output, RadioId, RadioStats};
+use super::{Response, ResponseKind};
+use crate::Phy;
+use crate::phy::{ACK_BYTES, RTS_BYTES};
+use fairwave_units::{Duration, Instant, Seed, Stream};
+
+/// Where a radio stands with its current frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing to send, or counting its backoff down.
+    Waiting,
+    /// Sending a data frame, an RTS or a beacon.
+    Sending,
+    /// Waiting for the CTS.
+    AwaitingCts,
+    /// Waiting for the ACK.
+    AwaitingAck,
+}
+
+/// The frame a radio is busy with: an MPDU, or a beacon where `mpdu` is `None`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Current<P> {
+    pub(super) mpdu: Option<Mpdu<P>>,
+    pub(super) sequence: u16,
+    pub(super) retry: bool,
+    /// Attempts that failed so far.
+    failures: u32,
+    /// Whether the receiver has decoded it before. This is what its cache of (transmitter,
+    /// sequence number) pairs would say, as a radio has one frame in the air at a time.
+    delivered: bool,
+    /// Whether the RTS or data frame of this attempt met another transmission.
+    collided: bool,
+}
+
+/// The MAC state of one radio.
+#[derive(Debug)]
+pub(super) struct Mac<P> {
+    pub(super) current: Option<Current<P>>,
+    /// A frame taken over while a beacon is under way.
+    pub(super) next: Option<Mpdu<P>>,
+    pub(super) beacon_due: bool,
+    pub(super) phase: Phase,
+    pub(super) cw: u32,
+    pub(super) stats: RadioStats,
+    pub(super) errors: Stream,
+    backoff: Stream,
+    sequence: u16,
+    /// Number of the current attempt, so that a stale timeout is recognised.
+    attempt: u64,
+}
+
+impl<P> Mac<P> {
+    pub(super) fn new(seed: Seed, channel: &str, radio: &str, phy: Phy) -> Self {
+        Self {
+            current: None,
+            next: None,
+            beacon_due: false,
+            phase: Phase::Waiting,
+            cw: phy.cw_min(),
+            stats: RadioStats::default(),
+            errors: seed.stream(&format!("errors/{channel}/{radio}")),
+            backoff: seed.stream(&format!("backoff/{channel}/{radio}")),
+            sequence: 0,
+            attempt: 0,
+        }
+    }
+
+    pub(super) fn is_beaconing(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.mpdu.is_none())
+    }
+
+    /// Slots of a new backoff.
+    fn draw(&mut self) -> u32 {
+        self.backoff.below(u64::from(self.cw) + 1) as u32
+    }
+
+    /// Makes the next frame current: a beacon that is due goes first.
+    fn load(&mut self) -> bool {
+        if self.current.is_some() {
+            return false;
+        }
+        let mpdu = if core::mem::take(&mut self.beacon_due) {
+            None
+        } else if let Some(mpdu) = self.next.take() {
+            Some(mpdu)
+        } else {
+            return false;
+        };
+        let sequence = self.sequence;
+        self.sequence = (self.sequence + 1) % 4096;
+        self.current = Some(Current {
+            mpdu,
+            sequence,
+            retry: false,
+            failures: 0,
+            delivered: false,
+            collided: false,
+        });
+        true
+    }
+}
+
+impl<P: Copy> Channel<P> {
+    /// Lets the radio contend for its next frame, if it has one and is free.
+    pub(super) fn load_next(&mut self, radio: u32, now: Instant) {
+        let mac = &mut self.macs[radio as usize];
+        if mac.load() {
+            self.contention.request(radio, now, || mac.draw());
+        }
+    }
+
+    /// The radio's backoff ended: sends its frame, or the RTS for it.
+    pub(super) fn transmit_own(&mut self, radio: u32, now: Instant) {
+        self.contention.withdraw(radio);
+        let mac = &mut self.macs[radio as usize];
+        mac.phase = Phase::Sending;
+        mac.attempt += 1;
+        let current = mac.current.as_mut().expect("only a radio with a frame contends");
+        current.collided = false;
+        let Some(mpdu) = current.mpdu else {
+            return self.transmit(self.beacon(radio, now), now);
+        };
+        mac.stats.attempts += u64::from(mpdu.to.is_some());
+        if self.uses_rts(&mpdu) {
+            self.transmit_rts(radio, &mpdu, now);
+        } else {
+            self.transmit_data(radio, now);
+        }
+    }
+
+    fn uses_rts(&self, mpdu: &Mpdu<P>) -> bool {
+        mpdu.to.is_some() && self.config.rts_threshold.is_some_and(|limit| mpdu.bytes >= limit)
+    }
+
+    fn transmit_rts(&mut self, radio: u32, mpdu: &Mpdu<P>, now: Instant) {
+        let phy = self.config.phy;
+        let rate = phy.response_rate(mpdu.rate);
+        let to = mpdu.to.map_or(BROADCAST, |to| to.0);
+        let mut tx = self.frame(FrameKind::Rts, radio, to, rate, RTS_BYTES, now);
+        let exchange =
+            phy.sifs() * 3 + phy.tx_time(rate, ACK_BYTES) * 2 + phy.tx_time(mpdu.rate, mpdu.bytes);
+        tx.reserved_until = now + phy.tx_time(rate, RTS_BYTES) + exchange;
+        self.transmit(tx, now);
+    }
+
+    fn transmit_data(&mut self, radio: u32, now: Instant) {
+        let current = self.macs[radio as usize].current.as_ref();
+        let mpdu = current.and_then(|current| current.mpdu).expect("a data frame is current");
+        let to = mpdu.to.map_or(BROADCAST, |to| to.0);
+        let mut tx = self.frame(FrameKind::Data, radio, to, mpdu.rate, mpdu.bytes, now);
+        let end = now + self.config.phy.tx_time(mpdu.rate, mpdu.bytes);
+        let response =
+            if mpdu.to.is_some() { self.response_time(mpdu.rate) } else { Duration::ZERO };
+        tx.reserved_until = end + response;
+        self.transmit(tx, now);
+    }
+
+    /// SIFS and the ACK or CTS that answers a frame at `rate`.
+    fn response_time(&self, rate: fairwave_units::BitRate) -> Duration {
+        let phy = self.config.phy;
+        phy.sifs() + phy.tx_time(phy.response_rate(rate), ACK_BYTES)
+    }
+
+    /// Sends an ACK, a CTS, or the data that follows a CTS.
+    pub(super) fn respond(&mut self, response: Response, now: Instant) {
+        let kind = match response.kind {
+            ResponseKind::Ack => FrameKind::Ack,
+            ResponseKind::Cts => FrameKind::Cts,
+            ResponseKind::Data => {
+                self.macs[response.from as usize].phase = Phase::Sending;
+                return self.transmit_data(response.from, now);
+            }
+        };
+        let rate = self.config.phy.response_rate(response.rate);
+        let mut tx = self.frame(kind, response.from, response.to, rate, ACK_BYTES, now);
+        tx.reserved_until = response.reserved_until;
+        self.transmit(tx, now);
+    }
+
+    /// The addressed receiver decoded `tx`.
+    pub(super) fn accept(&mut self, tx: &Transmission, now: Instant) {
+        let after_sifs = now + self.config.phy.sifs();
+        let answer = |kind, reserved_until| {
+            let (from, to, rate) = (tx.to, tx.from, tx.rate);
+            Due::Respond(Response { from, to, kind, rate, reserved_until })
+        };
+        match tx.kind {
+            FrameKind::Data => {
+                self.deliver(tx.from, tx.to);
+                let end = now + self.response_time(tx.rate);
+                self.schedule(after_sifs, answer(ResponseKind::Ack, end));
+            }
+            FrameKind::Rts if self.contention.nav_is_idle(tx.to, now) => {
+                self.schedule(after_sifs, answer(ResponseKind::Cts, tx.reserved_until));
+            }
+            FrameKind::Cts if *self.phase(tx.to) == Phase::AwaitingCts => {
+                self.schedule(after_sifs, answer(ResponseKind::Data, tx.reserved_until));
+                *self.phase(tx.to) = Phase::Sending;
+            }
+            FrameKind::Ack if *self.phase(tx.to) == Phase::AwaitingAck => self.succeed(tx.to, now),
+            _ => {}
+        }
+    }
+
+    fn deliver(&mut self, from: u32, to: u32) {
+        let Some(current) = &mut self.macs[from as usize].current else { return };
+        let Some(mpdu) = current.mpdu.filter(|_| !current.delivered) else { return };
+        current.delivered = true;
+        let (to, from) = (RadioId(to), RadioId(from));
+        self.outputs.push_back(Output::Deliver { to, from, payload: mpdu.payload });
+    }
+
+    /// The radio's own frame left the air: what does it wait for now?
+    pub(super) fn sent(&mut self, tx: &Transmission, received: bool, now: Instant) {
+        let await_response = match tx.kind {
+            FrameKind::Ack | FrameKind::Cts => return,
+            FrameKind::Beacon => return self.complete(tx.from, now),
+            FrameKind::Data if tx.to == BROADCAST => {
+                self.deliver_broadcast(tx);
+                return self.conclude(tx.from, Fate::Sent, now);
+            }
+            FrameKind::Data => Phase::AwaitingAck,
+            FrameKind::Rts => Phase::AwaitingCts,
+        };
+        let mac = &mut self.macs[tx.from as usize];
+        mac.phase = await_response;
+        if let Some(current) = &mut mac.current {
+            current.collided |= tx.overlapped && !received;
+        }
+        let attempt = mac.attempt;
+        let timeout = self.config.phy.response_timeout();
+        self.schedule(now + timeout, Due::Timeout(tx.from, attempt));
+    }
+
+    /// Broadcast data goes to every radio that can hear it undisturbed.
+    fn deliver_broadcast(&mut self, tx: &Transmission) {
+        let current = self.macs[tx.from as usize].current.as_ref();
+        let Some(mpdu) = current.and_then(|current| current.mpdu) else { return };
+        let hearers = self.air.take_hearers(tx.from);
+        for &to in hearers.iter().filter(|_| !tx.overlapped) {
+            let (to, from) = (RadioId(to), RadioId(tx.from));
+            self.outputs.push_back(Output::Deliver { to, from, payload: mpdu.payload });
+        }
+        self.air.return_hearers(tx.from, hearers);
+    }
+
+    /// No response began in time. A frame that is just being received may still be it, so the
+    /// verdict waits for its end.
+    pub(super) fn time_out(&mut self, radio: u32, attempt: u64, now: Instant) {
+        let mac = &self.macs[radio as usize];
+        let waiting = matches!(mac.phase, Phase::AwaitingCts | Phase::AwaitingAck);
+        if !waiting || mac.attempt != attempt {
+            return;
+        }
+        if self.contention.is_quiet(radio) {
+            self.fail(radio, now);
+        } else {
+            self.overdue.push(radio);
+        }
+    }
+
+    /// Radios whose response is overdue give up once the medium is quiet.
+    pub(super) fn give_up_overdue(&mut self, now: Instant) {
+        if self.overdue.is_empty() {
+            return;
+        }
+        let mut overdue = core::mem::take(&mut self.overdue);
+        overdue.retain(|&radio| {
+            let waiting = matches!(*self.phase(radio), Phase::AwaitingCts | Phase::AwaitingAck);
+            let quiet = self.contention.is_quiet(radio);
+            if waiting && quiet {
+                self.fail(radio, now);
+            }
+            waiting && !quiet
+        });
+        self.overdue = overdue;
+    }
+
+    fn succeed(&mut self, radio: u32, now: Instant) {
+        self.macs[radio as usize].stats.successes += 1;
+        self.conclude(radio, Fate::Sent, now);
+    }
+
+    /// An attempt failed: doubles CW and tries again, or gives up.
+    fn fail(&mut self, radio: u32, now: Instant) {
+        let mac = &mut self.macs[radio as usize];
+        mac.phase = Phase::Waiting;
+        mac.stats.failures += 1;
+        let current = mac.current.as_mut().expect("only a radio with a frame can fail");
+        mac.stats.collisions += u64::from(current.collided);
+        current.failures += 1;
+        current.retry = true;
+        let (failures, mpdu) = (current.failures, current.mpdu);
+        let long = mpdu.is_some_and(|mpdu| self.uses_rts(&mpdu));
+        let limit = if long { self.config.long_retry_limit } else { self.config.short_retry_limit };
+        if failures >= limit {
+            self.macs[radio as usize].stats.retry_drops += 1;
+            return self.conclude(radio, Fate::RetryLimit, now);
+        }
+        let mac = &mut self.macs[radio as usize];
+        mac.cw = (2 * mac.cw + 1).min(self.config.phy.cw_max());
+        let slots = mac.draw();
+        self.contention.back_off(radio, slots, now);
+        self.contention.contend(radio);
+        self.access_changed = true;
+    }
+
+    /// Tells the host what became of its frame and goes on to the next.
+    fn conclude(&mut self, radio: u32, fate: Fate, now: Instant) {
+        let current = self.macs[radio as usize].current.as_ref();
+        if let Some(mpdu) = current.and_then(|current| current.mpdu) {
+            let (radio, payload) = (RadioId(radio), mpdu.payload);
+            self.outputs.push_back(Output::Done { radio, payload, fate });
+        }
+        self.complete(radio, now);
+    }
+
+    /// The frame is over, one way or the other: CW goes back to its least, and a backoff
+    /// follows even if nothing waits (clause 10.3.4.3).
+    fn complete(&mut self, radio: u32, now: Instant) {
+        let cw_min = self.config.phy.cw_min();
+        let mac = &mut self.macs[radio as usize];
+        mac.phase = Phase::Waiting;
+        mac.current = None;
+        mac.cw = cw_min;
+        let slots = mac.draw();
+        self.contention.back_off(radio, slots, now);
+        self.load_next(radio, now);
+        self.access_changed = true;
+    }
+}

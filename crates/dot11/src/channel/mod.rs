@@ -1,0 +1,521 @@
+//! One radio channel with everything on it, as one machine.
+//!
+//! The distributed coordination function (802.11-2020 clause 10.3) of all radios of a channel
+//! runs here together: a host hands in MPDUs and hears what was delivered and what became of
+//! each, and sees a single deadline. Carrier sense, NAV, EIFS and receptions are kept per
+//! radio, so hidden stations, capture and the near-far effect come out by themselves.
+//!
+//! Not modelled: propagation delay (13 ns at 4 m), the time a receiver needs to notice a busy
+//! medium within a slot, fragmentation, power save.
+
+mod air;
+mod contention;
+mod exchange;
+#[cfg(test)]
+mod tests;
+
+use crate::Phy;
+use crate::phy::BEACON_BYTES;
+use air::{Air, BROADCAST, Transmission};
+use contention::Contention;
+use core::cmp::Reverse;
+use exchange::{Mac, Phase};
+use fairwave_machine::Machine;
+use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres, Seed};
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Index of a radio on its channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RadioId(pub u32);
+
+/// How frames get lost besides collisions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ErrorModel {
+    /// By signal to interference and noise, through [`crate::success`].
+    Snr,
+    /// Each frame independently at its addressed receiver. Overlapped frames survive only by
+    /// capture.
+    Rate {
+        /// For data frames, each attempt.
+        data: f64,
+        /// For ACK, RTS and CTS frames.
+        control: f64,
+    },
+}
+
+/// What holds for the whole channel.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The PHY.
+    pub phy: Phy,
+    /// Centre frequency.
+    pub frequency: Hertz,
+    /// Exponent of the log-distance path loss.
+    pub path_loss_exponent: f64,
+    /// Receiver noise figure.
+    pub noise_figure: Db,
+    /// Level from which a transmission makes the medium busy and can be received.
+    pub carrier_sense: Dbm,
+    /// Least SINR for detecting a preamble; `None` detects all above `carrier_sense`.
+    pub preamble_detection: Option<Db>,
+    /// How much stronger a later frame must be to take over a receiver; `None`: it never does.
+    pub capture: Option<Db>,
+    /// Frame errors besides collisions.
+    pub errors: ErrorModel,
+    /// MPDUs of at least this many bytes are preceded by RTS/CTS.
+    pub rts_threshold: Option<u32>,
+    /// Attempts at a frame without RTS.
+    pub short_retry_limit: u32,
+    /// Attempts at a frame with RTS.
+    pub long_retry_limit: u32,
+    /// Interval between the beacons of a radio that sends them.
+    pub beacon_interval: Option<Duration>,
+    /// Whether to report every frame as an event.
+    pub observe: bool,
+}
+
+/// One radio.
+#[derive(Clone, Debug)]
+pub struct RadioConfig {
+    /// Its name: part of the names of its random streams.
+    pub name: String,
+    /// Where it stands.
+    pub position: (Metres, Metres),
+    /// Transmit power.
+    pub power: Dbm,
+    /// Whether it is an access point, which sends beacons.
+    pub is_access_point: bool,
+}
+
+/// A MAC frame handed to a radio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mpdu<P> {
+    /// Receiver; `None` is broadcast, without acknowledgement.
+    pub to: Option<RadioId>,
+    /// Length in bytes with MAC header and FCS ([`crate::DATA_OVERHEAD_BYTES`] over the packet).
+    pub bytes: u32,
+    /// Rate; must be one of the PHY's.
+    pub rate: BitRate,
+    /// The host's payload.
+    pub payload: P,
+}
+
+/// What a host tells the channel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Input<P> {
+    /// A radio's next frame. Only when [`Channel::is_ready`].
+    Send(RadioId, Mpdu<P>),
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Acknowledged, or broadcast.
+    Sent,
+    /// Given up at the retry limit. The receiver may still have got it, if only ACKs were lost.
+    RetryLimit,
+}
+
+/// What the channel tells its host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Output<P> {
+    /// A frame was decoded for the first time by `to`.
+    Deliver {
+        /// The receiver.
+        to: RadioId,
+        /// The transmitter.
+        from: RadioId,
+        /// The frame's payload.
+        payload: P,
+    },
+    /// The radio is done with a frame and ready for the next.
+    Done {
+        /// The transmitter.
+        radio: RadioId,
+        /// The frame's payload.
+        payload: P,
+        /// What became of it.
+        fate: Fate,
+    },
+}
+
+/// Kinds of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Data.
+    Data,
+    /// Acknowledgement.
+    Ack,
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Beacon.
+    Beacon,
+}
+
+/// A frame that went over the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameReport<P> {
+    /// When it began.
+    pub start: Instant,
+    /// Time on the air.
+    pub airtime: Duration,
+    /// Its kind.
+    pub kind: FrameKind,
+    /// Transmitter.
+    pub from: RadioId,
+    /// Receiver; `None` for broadcast.
+    pub to: Option<RadioId>,
+    /// Rate.
+    pub rate: BitRate,
+    /// Level at the receiver (at the strongest hearer for broadcast).
+    pub signal: Dbm,
+    /// What its Duration field reserved.
+    pub reserved: Duration,
+    /// Sequence number of a data or beacon frame.
+    pub sequence: u16,
+    /// Retry bit.
+    pub retry: bool,
+    /// Whether the receiver decoded it.
+    pub received: bool,
+    /// Payload of a data frame.
+    pub payload: Option<P>,
+}
+
+/// Counters of one radio, all cumulative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RadioStats {
+    /// Attempts at unicast data frames, by data frame or by RTS.
+    pub attempts: u64,
+    /// Attempts that failed.
+    pub failures: u64,
+    /// Failed attempts whose data or RTS frame overlapped another transmission.
+    pub collisions: u64,
+    /// Frames acknowledged.
+    pub successes: u64,
+    /// Frames given up.
+    pub retry_drops: u64,
+    /// Time on the air of data, RTS and beacons.
+    pub airtime: Duration,
+    /// Time on the air of ACK and CTS.
+    pub control_airtime: Duration,
+}
+
+/// Something due. Ordered by time, then by rank (ends free the medium before anything else
+/// looks at it), then by order of insertion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Timer {
+    at: Instant,
+    what: Due,
+    order: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// A transmission ends.
+    End(u64),
+    /// A response did not come: radio and number of the attempt.
+    Timeout(u32, u64),
+    /// A beacon is to be sent.
+    Beacon(u32),
+    /// A frame that follows another by SIFS.
+    Respond(Response),
+}
+
+/// An ACK, CTS or the data after a CTS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Response {
+    from: u32,
+    to: u32,
+    kind: ResponseKind,
+    /// The rate of the frame that is answered.
+    rate: BitRate,
+    reserved_until: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum ResponseKind {
+    Ack,
+    Cts,
+    Data,
+}
+
+/// All radios on one channel.
+#[derive(Debug)]
+pub struct Channel<P> {
+    config: Config,
+    air: Air,
+    contention: Contention,
+    macs: Vec<Mac<P>>,
+    timers: BinaryHeap<Reverse<Timer>>,
+    order: u64,
+    frames: u64,
+    /// Radios that wait for a frame to end before they give a response up.
+    overdue: Vec<u32>,
+    next_access: Option<Instant>,
+    access_changed: bool,
+    starting: Vec<u32>,
+    responding: Vec<Response>,
+    outputs: VecDeque<Output<P>>,
+    reports: VecDeque<FrameReport<P>>,
+}
+
+impl<P: Copy> Channel<P> {
+    /// A silent channel. `name` distinguishes the random streams of several channels.
+    pub fn new(config: Config, radios: &[RadioConfig], seed: Seed, name: &str) -> Self {
+        let phy = config.phy;
+        let mut channel = Self {
+            air: Air::new(config.clone(), radios),
+            contention: Contention::new(radios.len(), phy.slot(), phy.difs(), phy.eifs()),
+            macs: radios.iter().map(|r| Mac::new(seed, name, &r.name, phy)).collect(),
+            config,
+            timers: BinaryHeap::new(),
+            order: 0,
+            frames: 0,
+            overdue: Vec::new(),
+            next_access: None,
+            access_changed: false,
+            starting: Vec::new(),
+            responding: Vec::new(),
+            outputs: VecDeque::new(),
+            reports: VecDeque::new(),
+        };
+        if let Some(interval) = channel.config.beacon_interval {
+            let beaconing = radios.iter().enumerate().filter(|(_, r)| r.is_access_point);
+            for (radio, _) in beaconing {
+                channel.schedule(Instant::ZERO + interval, Due::Beacon(radio as u32));
+            }
+        }
+        channel
+    }
+
+    /// Whether the radio can take a frame.
+    pub fn is_ready(&self, radio: RadioId) -> bool {
+        self.macs[radio.0 as usize].next.is_none()
+            && (self.macs[radio.0 as usize].current.is_none()
+                || self.macs[radio.0 as usize].is_beaconing())
+    }
+
+    /// The radio's counters.
+    pub fn stats(&self, radio: RadioId) -> RadioStats {
+        self.macs[radio.0 as usize].stats
+    }
+
+    /// The radio's contention window now.
+    pub fn contention_window(&self, radio: RadioId) -> u32 {
+        self.macs[radio.0 as usize].cw
+    }
+
+    /// Frames put on the air so far, of every kind.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    fn schedule(&mut self, at: Instant, what: Due) {
+        self.order += 1;
+        self.timers.push(Reverse(Timer { at, what, order: self.order }));
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.timers.peek().map(|Reverse(timer)| timer.at)
+    }
+
+    /// Handles everything due at `now`. Starts come last and together, so that radios whose
+    /// backoff ends in the same slot collide instead of hearing each other.
+    fn step(&mut self, now: Instant) {
+        while let Some(Reverse(timer)) = self.timers.peek().copied().filter(|t| t.0.at <= now) {
+            self.timers.pop();
+            match timer.what {
+                Due::End(id) => self.finish(id, now),
+                Due::Timeout(radio, attempt) => self.time_out(radio, attempt, now),
+                Due::Beacon(radio) => self.beacon_due(radio, now),
+                Due::Respond(response) => self.responding.push(response),
+            }
+        }
+        self.contention.winners(now, &mut self.starting);
+        for i in 0..self.responding.len() {
+            self.respond(self.responding[i], now);
+        }
+        self.responding.clear();
+        for i in 0..self.starting.len() {
+            self.transmit_own(self.starting[i], now);
+        }
+        self.starting.clear();
+        self.access_changed = true;
+    }
+
+    /// Puts a frame on the air.
+    fn transmit(&mut self, mut tx: Transmission, now: Instant) {
+        self.frames += 1;
+        tx.id = self.frames;
+        tx.start = now;
+        let airtime = self.config.phy.tx_time(tx.rate, tx.bytes);
+        tx.end = now + airtime;
+        let stats = &mut self.macs[tx.from as usize].stats;
+        match tx.kind {
+            FrameKind::Data | FrameKind::Rts | FrameKind::Beacon => stats.airtime += airtime,
+            FrameKind::Ack | FrameKind::Cts => stats.control_airtime += airtime,
+        }
+        self.air.begin(tx);
+        let hearers = self.air.take_hearers(tx.from);
+        self.contention.begin_busy(&hearers, now);
+        self.air.return_hearers(tx.from, hearers);
+        self.contention.begin_busy(&[tx.from], now);
+        self.schedule(tx.end, Due::End(tx.id));
+    }
+
+    /// A transmission ends: every radio in range learns what it was.
+    fn finish(&mut self, id: u64, now: Instant) {
+        let tx = self.air.end(id);
+        let hearers = self.air.take_hearers(tx.from);
+        let mut received = false;
+        for &radio in &hearers {
+            let errors = &mut self.macs[radio as usize].errors;
+            let reception = self.air.reception(&tx, radio, errors);
+            match reception {
+                air::Reception::Decoded => {
+                    self.contention.extend(radio, false);
+                    if tx.to == radio {
+                        received = true;
+                        self.accept(&tx, now);
+                    } else {
+                        self.contention.set_nav(radio, tx.reserved_until);
+                    }
+                }
+                air::Reception::Errored => self.contention.extend(radio, true),
+                air::Reception::Undetected => {}
+            }
+            self.contention.end_busy(radio, now);
+        }
+        self.contention.end_busy(tx.from, now);
+        let signal = self.signal(&tx, &hearers);
+        self.air.return_hearers(tx.from, hearers);
+        self.report(&tx, signal, received);
+        self.sent(&tx, received, now);
+        self.air.prune(now);
+        self.give_up_overdue(now);
+    }
+
+    fn signal(&self, tx: &Transmission, hearers: &[u32]) -> Dbm {
+        if !self.config.observe {
+            return Dbm(0.0);
+        }
+        let receivers = hearers.iter().filter(|r| tx.to == BROADCAST || **r == tx.to);
+        let levels = receivers.map(|&r| self.air.level_dbm(tx.from, r).0);
+        Dbm(levels.fold(f64::NEG_INFINITY, f64::max).max(-200.0))
+    }
+
+    fn report(&mut self, tx: &Transmission, signal: Dbm, received: bool) {
+        if !self.config.observe {
+            return;
+        }
+        let own = self.macs[tx.from as usize].current.as_ref();
+        let own = own.filter(|_| matches!(tx.kind, FrameKind::Data | FrameKind::Beacon));
+        self.reports.push_back(FrameReport {
+            start: tx.start,
+            airtime: tx.end.since(tx.start),
+            kind: tx.kind,
+            from: RadioId(tx.from),
+            to: (tx.to != BROADCAST).then_some(RadioId(tx.to)),
+            rate: tx.rate,
+            signal,
+            reserved: tx.reserved_until.since(tx.end),
+            sequence: own.map_or(0, |own| own.sequence),
+            retry: own.is_some_and(|own| own.retry),
+            received: received || (tx.to == BROADCAST && !tx.overlapped),
+            payload: own.and_then(|own| own.mpdu.map(|mpdu| mpdu.payload)),
+        });
+    }
+
+    fn beacon_due(&mut self, radio: u32, now: Instant) {
+        if let Some(interval) = self.config.beacon_interval {
+            self.schedule(now + interval, Due::Beacon(radio));
+        }
+        self.macs[radio as usize].beacon_due = true;
+        self.load_next(radio, now);
+    }
+
+    fn beacon(&self, from: u32, now: Instant) -> Transmission {
+        let rate = self.config.phy.lowest_rate();
+        self.frame(FrameKind::Beacon, from, BROADCAST, rate, BEACON_BYTES, now)
+    }
+
+    /// A frame that reserves nothing beyond its end; `transmit` fills in its times.
+    fn frame(
+        &self,
+        kind: FrameKind,
+        from: u32,
+        to: u32,
+        rate: BitRate,
+        bytes: u32,
+        now: Instant,
+    ) -> Transmission {
+        Transmission {
+            id: 0,
+            from,
+            to,
+            kind,
+            rate,
+            bytes,
+            start: now,
+            end: now,
+            reserved_until: now,
+            overlapped: false,
+        }
+    }
+}
+
+impl<P: Copy> Machine for Channel<P> {
+    type Input = Input<P>;
+    type Output = Output<P>;
+    type Event = FrameReport<P>;
+
+    fn handle(&mut self, now: Instant, input: Input<P>) {
+        let Input::Send(radio, mpdu) = input;
+        debug_assert!(self.is_ready(radio), "one frame at a time");
+        debug_assert!(self.config.phy.modulation(mpdu.rate).is_some(), "rate {}", mpdu.rate);
+        self.macs[radio.0 as usize].next = Some(mpdu);
+        self.load_next(radio.0, now);
+        self.access_changed = true;
+    }
+
+    fn wake(&mut self, now: Instant) {
+        while let Some(due) = self.deadline().filter(|due| *due <= now) {
+            self.step(due);
+            self.refresh();
+        }
+    }
+
+    fn poll(&mut self, _: Instant) -> Option<Output<P>> {
+        let output = self.outputs.pop_front();
+        if output.is_none() {
+            self.refresh();
+        }
+        output
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match (self.next_timer(), self.next_access) {
+            (Some(timer), Some(access)) => Some(timer.min(access)),
+            (timer, access) => timer.or(access),
+        }
+    }
+
+    fn event(&mut self) -> Option<FrameReport<P>> {
+        self.reports.pop_front()
+    }
+}
+
+impl<P: Copy> Channel<P> {
+    /// Brings the cached time of the next access up to date.
+    fn refresh(&mut self) {
+        if core::mem::take(&mut self.access_changed) {
+            self.next_access = self.contention.next_access();
+        }
+    }
+
+    fn phase(&mut self, radio: u32) -> &mut Phase {
+        &mut self.macs[radio as usize].phase
+    }
+}
