@@ -118,10 +118,6 @@ fn check(standard: Standard, rate: BitRate, after: After, tolerance: f64) {
         let model = model_mbps(phy, rate, n, after);
         let simulated = simulated_mbps(phy, rate, n, after, 60);
         let error = simulated / model - 1.0;
-        println!(
-            "{standard:?} {rate} n={n} {after:?}: {simulated:.4} vs {model:.4} Mbps, {:+.2} %",
-            100.0 * error
-        );
         assert!(error.abs() < tolerance, "n = {n}: {simulated} against {model} Mbps");
     }
 }
@@ -162,10 +158,6 @@ fn published_reference_values() {
         for (n, expected) in [5, 10, 20, 50].into_iter().zip(expected) {
             let phy = Phy::new(standard);
             let got = simulated_mbps(phy, BitRate::mbps(mbps), n, After::Difs, 60);
-            println!(
-                "{standard:?} n={n}: {got:.4} vs {expected} {:+.2} %",
-                100.0 * (got / expected - 1.0)
-            );
             assert!((got / expected - 1.0).abs() < 0.02, "{standard:?} n = {n}: {got}, {expected}");
         }
     }
