@@ -1,1 +1,82 @@
-fn main() {}
+//! One door for developers: `cargo xtask <verb>`.
+//!
+//! `test` is what CI runs, so a green run here is a green run there. The rules of the house that
+//! no compiler checks stand in `tidy`, as ordinary tests.
+
+#![expect(clippy::print_stdout, reason = "a developer's tool speaks to a terminal")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "steps are timed by the wall clock; nothing here is part of a simulation"
+)]
+
+mod compare;
+mod shell;
+mod suite;
+mod system;
+#[cfg(test)]
+mod tidy;
+
+use clap::{Parser, Subcommand};
+use shell::{Outcome, cargo, run};
+use std::process::ExitCode;
+
+/// Developer tasks of Fairwave.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+enum Verb {
+    /// Install what the tests need and run every one of them. This is what CI runs.
+    Test {
+        /// Also: full property-test counts, fuzzing for a minute each, the full study.
+        #[arg(long)]
+        slow: bool,
+    },
+    /// The same as `test`.
+    Ci,
+    /// Only format, lints and the rules of the house: a minute, before each commit.
+    Tidy,
+    /// Bless every golden file: rewrites them from what the code does now. Read the diff.
+    Golden,
+    /// Run the benchmarks.
+    Bench,
+    /// Fuzz every target for so many seconds each.
+    Fuzz {
+        /// Seconds for each target.
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
+    /// Rewrite generated files: the scenario schema, man pages and completions.
+    Gen,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::Test { slow } => suite::test(slow),
+        Verb::Ci => suite::test(false),
+        Verb::Tidy => suite::tidy(),
+        Verb::Golden => golden(),
+        Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
+        Verb::Fuzz { seconds } => suite::fuzz(seconds),
+        Verb::Gen => suite::generate(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            println!("\nxtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Golden files are written by tests named `bless`, which are ignored otherwise.
+fn golden() -> Outcome {
+    run(cargo(&["test", "--workspace", "--", "--ignored", "bless"]))?;
+    run(shell::command("git", &["diff", "--stat"]))
+}

@@ -1,0 +1,92 @@
+//! Running other programs, and a row of timed steps.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What a step comes to; the text says what failed.
+pub(crate) type Outcome = Result<(), String>;
+
+/// The workspace's root.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the workspace").to_path_buf()
+}
+
+/// `program args...`, to be run in the workspace's root.
+pub(crate) fn command(program: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(root());
+    command
+}
+
+/// `cargo args...`.
+pub(crate) fn cargo(args: &[&str]) -> Command {
+    command("cargo", args)
+}
+
+/// Runs it with its output on the terminal.
+pub(crate) fn run(mut command: Command) -> Outcome {
+    let line = shown(&command);
+    println!("$ {line}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{line}` ended with {status}")),
+        Err(error) => Err(format!("`{line}` could not start: {error}")),
+    }
+}
+
+/// Whether it runs and succeeds; its output is thrown away.
+pub(crate) fn succeeds(mut command: Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// The command as one would type it.
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Steps one after the other, each with a header and its time. The first failure ends the row.
+pub(crate) struct Steps {
+    started: Instant,
+    passed: u32,
+}
+
+impl Steps {
+    /// No step yet.
+    pub(crate) fn new() -> Self {
+        Self { started: Instant::now(), passed: 0 }
+    }
+
+    /// Runs one step.
+    pub(crate) fn step(&mut self, title: &str, work: impl FnOnce() -> Outcome) -> Outcome {
+        let begun = Instant::now();
+        println!("\n=== {}: {title}", self.passed + 1);
+        let outcome = work();
+        let seconds = begun.elapsed().as_secs_f64();
+        match outcome {
+            Ok(()) => {
+                self.passed += 1;
+                println!("--- {title}: ok, {seconds:.1} s");
+                Ok(())
+            }
+            Err(why) => {
+                println!("--- {title}: FAILED after {seconds:.1} s");
+                println!("test result: FAILED. {} steps ok; 1 failed: {title}", self.passed);
+                Err(why)
+            }
+        }
+    }
+
+    /// The last line, in the words of cargo's own.
+    pub(crate) fn finish(self) -> Outcome {
+        let seconds = self.started.elapsed().as_secs_f64();
+        println!(
+            "\ntest result: ok. {} steps ok; 0 failed; finished in {seconds:.1}s",
+            self.passed
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! What `cargo xtask test` runs, in the order that finds a mistake soonest.
+
+use crate::compare;
+use crate::shell::{Outcome, Steps, cargo, command, root, run, succeeds};
+use crate::system;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Cases for each property test in a slow run; proptest's own default is 256.
+const SLOW_PROPERTY_CASES: &str = "4096";
+/// Seconds for each fuzz target in a slow run.
+const SLOW_FUZZ_S: u32 = 60;
+/// A sweep of a few short runs, for the comparison of run directories.
+const TINY_SCENARIO: &str = "crates/cli/tests/data/tiny.toml";
+
+/// Everything. Stops at the first failure.
+pub(crate) fn test(slow: bool) -> Outcome {
+    let mut steps = Steps::new();
+    steps.step("install what the tests need", system::install)?;
+    checks(&mut steps)?;
+    steps.step("unit, property and integration tests", || {
+        let mut tests = cargo(&["test", "--workspace"]);
+        if slow {
+            tests.env("PROPTEST_CASES", SLOW_PROPERTY_CASES);
+        }
+        run(tests)
+    })?;
+    steps.step("release build", || run(cargo(&["build", "--release", "-p", "fairwave-cli"])))?;
+    steps.step("simulator against theory, in release", || {
+        run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "validation"]))
+    })?;
+    steps.step("same bytes: debug and release, one worker and two", determinism)?;
+    steps.step("every scenario is valid", check_scenarios)?;
+    steps.step("study ack-loss, quick", || study(&["--quick"]))?;
+    if slow {
+        steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
+        steps.step("study ack-loss, full", || study(&[]))?;
+    }
+    steps.finish()
+}
+
+/// Format, lints and the rules of the house.
+pub(crate) fn tidy() -> Outcome {
+    let mut steps = Steps::new();
+    checks(&mut steps)?;
+    steps.finish()
+}
+
+fn checks(steps: &mut Steps) -> Outcome {
+    steps.step("format", || run(cargo(&["fmt", "--all", "--check"])))?;
+    steps.step("rules of the house", || run(cargo(&["test", "--quiet", "-p", "xtask"])))?;
+    steps.step("lints", || {
+        run(cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    })
+}
+
+/// Fuzzes every target for so many seconds.
+pub(crate) fn fuzz(seconds: u32) -> Outcome {
+    let targets = fuzz_targets()?;
+    if !succeeds(cargo(&["fuzz", "--version"])) {
+        run(cargo(&["install", "--locked", "cargo-fuzz"]))?;
+    }
+    for target in targets {
+        let limit = format!("-max_total_time={seconds}");
+        let mut fuzz = if succeeds(cargo(&["+nightly", "--version"])) {
+            cargo(&["+nightly", "fuzz", "run", &target, "--", &limit])
+        } else {
+            cargo(&["fuzz", "run", &target, "--", &limit])
+        };
+        // Without a nightly compiler, the stable one is told to accept the sanitizer's flag.
+        fuzz.env("RUSTC_BOOTSTRAP", "1");
+        run(fuzz)?;
+    }
+    Ok(())
+}
+
+/// Names of the files in `fuzz/fuzz_targets`.
+fn fuzz_targets() -> Result<Vec<String>, String> {
+    let paths = files_in("fuzz/fuzz_targets", "rs")?;
+    Ok(paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
+}
+
+/// Rewrites what is made from code: the schema into `docs`, the rest below `target/gen`.
+pub(crate) fn generate() -> Outcome {
+    run(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
+    save(&mut fairwave("release", &["list", "schema"]), "docs/scenario.schema.json")?;
+    for shell in ["bash", "zsh", "fish"] {
+        let file = format!("target/gen/fairwave.{shell}");
+        save(&mut fairwave("release", &["completions", shell]), &file)?;
+    }
+    run(fairwave("release", &["man", "--force", "--out", "target/gen/man"]))
+}
+
+/// Runs a command and keeps what it prints.
+fn save(command: &mut Command, file: &str) -> Outcome {
+    let output = command.output().map_err(|error| format!("{file}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{file}: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let path = root().join(file);
+    let parent = path.parent().expect("a file lies in a directory");
+    fs::create_dir_all(parent).map_err(|error| format!("{file}: {error}"))?;
+    fs::write(&path, output.stdout).map_err(|error| format!("{file}: {error}"))?;
+    println!("wrote {file}");
+    Ok(())
+}
+
+/// `fairwave args...` as `cargo` built it.
+fn fairwave(profile: &str, args: &[&str]) -> Command {
+    command(&target().join(profile).join("fairwave").to_string_lossy(), args)
+}
+
+/// Where cargo builds, as the environment and cargo's configuration have it.
+fn target() -> PathBuf {
+    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]).output();
+    let parsed = metadata
+        .ok()
+        .and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok());
+    let stated = parsed.and_then(|value| Some(value["target_directory"].as_str()?.to_owned()));
+    stated.map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// One sweep by two builds and by one and two workers: three run directories, all the same.
+fn determinism() -> Outcome {
+    run(cargo(&["build", "-p", "fairwave-cli"]))?;
+    let out = target().join("determinism");
+    let runs = [("debug", "1"), ("release", "1"), ("release", "2")];
+    let mut directories = Vec::new();
+    for (profile, jobs) in runs {
+        let directory = out.join(format!("{profile}-{jobs}"));
+        sweep(profile, jobs, &directory)?;
+        directories.push(directory);
+    }
+    compare::same(&directories[0], &directories[1])?;
+    compare::same(&directories[1], &directories[2])
+}
+
+fn sweep(profile: &str, jobs: &str, out: &Path) -> Outcome {
+    let out = out.to_string_lossy();
+    let args = ["--quiet", "--force", "--jobs", jobs, "--out", &out, "sweep", TINY_SCENARIO];
+    run(fairwave(profile, &args))
+}
+
+fn check_scenarios() -> Outcome {
+    let scenarios = files_in("scenarios", "toml")?;
+    if scenarios.is_empty() {
+        return Err("scenarios/ holds no scenario: nothing was checked".to_owned());
+    }
+    let mut check = fairwave("release", &["check"]);
+    check.args(scenarios);
+    run(check)
+}
+
+/// Files with this extension directly in a directory of the workspace, sorted.
+fn files_in(directory: &str, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(root().join(directory));
+    let entries = entries.map_err(|error| format!("{directory}: {error}"))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut wanted: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
+    wanted.sort();
+    Ok(wanted)
+}
+
+fn study(options: &[&str]) -> Outcome {
+    let out = target().join("study-ack-loss");
+    let out = out.to_string_lossy();
+    let common = ["--quiet", "--force", "--out", &out, "reproduce", "ack-loss"];
+    run(fairwave("release", &[&common, options].concat()))
+}

@@ -1,0 +1,103 @@
+//! Rules about lists and their views: scenarios ask, laws have pages, README's commands exist.
+
+use super::{Finding, Source, demand};
+use crate::shell::root;
+use clap::CommandFactory;
+use std::fs;
+
+/// A scenario opens with the question it answers.
+fn question(scenario: &Source) -> Vec<Finding> {
+    let first = scenario.text.lines().next().unwrap_or_default();
+    let asks = first.starts_with("# ") && first.ends_with('?') && first.len() > 10;
+    if asks { Vec::new() } else { vec![scenario.finding(1, "the first line asks nothing")] }
+}
+
+/// Laws without a page, and pages that the index of the laws' names does not know.
+fn pageless(laws: &[&str], pages: &[String]) -> Vec<Finding> {
+    let lacking = laws.iter().filter(|law| !pages.contains(&format!("{law}.md")));
+    let path = |law: &&str| format!("docs/models/{law}.md");
+    lacking
+        .map(|law| Source::new(&path(law), "").finding(1, format!("`{law}` has no page")))
+        .collect()
+}
+
+/// Commands of this program in a document's code that its parser refuses.
+fn bad_commands(document: &Source) -> Vec<Finding> {
+    let commands = document.lines().filter(|(_, line)| line.starts_with("cargo xtask"));
+    commands
+        .filter_map(|(at, line)| {
+            let words = line.split('#').next().unwrap_or_default().split_whitespace().skip(1);
+            let refused = crate::Cli::command().try_get_matches_from(words).err()?;
+            let why = refused.to_string().lines().next().unwrap_or_default().to_owned();
+            Some(document.finding(at, why))
+        })
+        .collect()
+}
+
+/// Names of the files in a directory of the workspace, sorted.
+fn names_in(directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(directory));
+    let entries = entries.unwrap_or_else(|error| panic!("{directory}: {error}"));
+    let names = entries.map(|entry| entry.expect("it can be read").file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_scenario_opens_with_its_question() {
+    let names = names_in("scenarios").into_iter().filter(|name| name.ends_with(".toml"));
+    let scenarios = names.map(|name| Source::read(&format!("scenarios/{name}")));
+    let findings: Vec<Finding> = scenarios.flat_map(|scenario| question(&scenario)).collect();
+    demand(
+        "the first line of a scenario is a question",
+        "write `# ...?`: what would somebody want to know who runs it",
+        &findings,
+    );
+}
+
+#[test]
+fn a_scenario_can_lack_a_question() {
+    assert_eq!(question(&Source::new("s.toml", "# Does a station starve?\n")), []);
+    assert_eq!(question(&Source::new("s.toml", "# Stations starve.\n"))[0].line, 1);
+    assert_eq!(question(&Source::new("s.toml", "duration = \"1 s\" # why?\n"))[0].line, 1);
+}
+
+#[test]
+fn every_law_has_a_page() {
+    let laws: Vec<&str> = vec!["reno"];
+    demand(
+        "every congestion control in `fairwave_cc::ALL` has a page in docs/models",
+        "write it: what, equation, source, validated against what",
+        &pageless(&laws, &names_in("docs/models")),
+    );
+}
+
+#[test]
+fn a_law_can_lack_a_page() {
+    let pages = ["reno.md".to_owned()];
+    assert_eq!(pageless(&["reno"], &pages), []);
+    assert!(pageless(&["reno", "vegas"], &pages)[0].path.ends_with("vegas.md"));
+}
+
+#[test]
+fn documented_commands_exist() {
+    let documents = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
+    let findings: Vec<Finding> =
+        documents.iter().flat_map(|path| bad_commands(&Source::read(path))).collect();
+    demand(
+        "every `cargo xtask` command in the documents is one",
+        "correct the document, or keep the old name working",
+        &findings,
+    );
+    let readme = Source::read("README.md");
+    assert!(readme.lines().any(|(_, line)| line.starts_with("cargo xtask test")), "README.md");
+}
+
+#[test]
+fn a_wrong_command_is_found() {
+    let text = "cargo xtask test --slow # all\ncargo xtask fly\ncargo xtask test --fast\n";
+    let lines: Vec<usize> =
+        bad_commands(&Source::new("R.md", text)).iter().map(|found| found.line).collect();
+    assert_eq!(lines, [2, 3]);
+}

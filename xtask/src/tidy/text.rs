@@ -1,0 +1,155 @@
+//! Rules about lines: width, opening, words, and calls that belong to higher floors.
+
+use super::{Finding, Source, demand, over_sources};
+
+/// Longest line, in characters.
+const COLUMNS: usize = 100;
+/// Crates on the floors from `lab` upwards, and tools: they may touch files and the clock.
+const UPPER: [&str; 3] = ["crates/lab/", "crates/cli/", "xtask/"];
+/// What the floors below `lab` may not name.
+const HOST_CALLS: [&str; 8] = [
+    "std::fs",
+    "std::process",
+    "std::net::Tcp",
+    "std::net::Udp",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "std::time::{",
+    "std::io::std",
+];
+
+fn opening(source: &Source) -> Vec<Finding> {
+    let starts = source.text.trim_start().starts_with("//!");
+    if starts { Vec::new() } else { vec![source.finding(1, "no `//!` at the top")] }
+}
+
+fn width(source: &Source) -> Vec<Finding> {
+    let wide = source.lines().filter(|(_, line)| line.chars().count() > COLUMNS);
+    wide.map(|(at, line)| source.finding(at, format!("{} columns", line.chars().count()))).collect()
+}
+
+fn marks(source: &Source) -> Vec<Finding> {
+    let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
+    let marked = |line: &str| {
+        let found = words.iter().find(|word| has_word(line, word))?;
+        let issue = line.split_once("issue ").map_or("", |(_, after)| after);
+        (!issue.starts_with(|c: char| c.is_ascii_digit())).then_some(*found)
+    };
+    source
+        .lines()
+        .filter_map(|(at, line)| Some(source.finding(at, format!("`{}`", marked(line)?))))
+        .collect()
+}
+
+fn unsafety(source: &Source) -> Vec<Finding> {
+    let word = concat!("un", "safe");
+    let code = source.lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    let used = code.filter(|(_, line)| has_word(line, word));
+    used.map(|(at, _)| source.finding(at, format!("`{word}`"))).collect()
+}
+
+fn host_calls(source: &Source) -> Vec<Finding> {
+    if UPPER.iter().any(|upper| source.path.starts_with(upper)) || source.path.starts_with("fuzz") {
+        return Vec::new();
+    }
+    let code =
+        source.product_lines().into_iter().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    code.filter_map(|(at, line)| {
+        let call = HOST_CALLS.iter().find(|call| line.contains(*call))?;
+        Some(source.finding(at, format!("`{call}`")))
+    })
+    .collect()
+}
+
+/// Whether `word` stands in `line`, not inside a longer word.
+fn has_word(line: &str, word: &str) -> bool {
+    let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        !before.is_some_and(part_of_word) && !after.is_some_and(part_of_word)
+    })
+}
+
+#[test]
+fn every_module_opens_with_its_purpose() {
+    demand(
+        "every Rust file opens with a `//!` comment",
+        "say in a sentence what the module is for",
+        &over_sources(opening),
+    );
+}
+
+#[test]
+fn an_opening_can_be_missing() {
+    assert_eq!(opening(&Source::new("a.rs", "use x;\n//! late\n"))[0].line, 1);
+    assert_eq!(opening(&Source::new("a.rs", "//! In time.\n")), []);
+}
+
+#[test]
+fn lines_fit_100_columns() {
+    demand(
+        "no line is longer than 100 columns",
+        "break it; `cargo fmt` does most",
+        &over_sources(width),
+    );
+}
+
+#[test]
+fn a_line_can_be_too_long() {
+    let text = format!("{}\n{}", "x".repeat(COLUMNS), "é".repeat(COLUMNS + 1));
+    let findings = width(&Source::new("a.rs", &text));
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].line, 2);
+}
+
+#[test]
+fn unfinished_work_names_its_issue() {
+    demand(
+        "a mark of unfinished work names its issue",
+        "write `issue N` beside it, or finish it",
+        &over_sources(marks),
+    );
+}
+
+#[test]
+fn a_mark_can_lack_its_issue() {
+    let word = concat!("TO", "DO");
+    let text = format!("// {word}: later\n// {word} (issue 7): later\n// {word}LIST\n");
+    let findings = marks(&Source::new("a.rs", &text));
+    assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn no_code_is_marked_as_exempt_from_the_compilers_proofs() {
+    demand(
+        concat!("no `un", "safe` code"),
+        "find a safe way, or a crate that has one",
+        &over_sources(unsafety),
+    );
+}
+
+#[test]
+fn exempt_code_is_found() {
+    let word = concat!("un", "safe");
+    let text = format!("#![forbid({word}_code)]\n// {word}\nlet x = {word} {{ y() }};\n");
+    let findings = unsafety(&Source::new("a.rs", &text));
+    assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn only_lab_and_the_doors_touch_files_clocks_and_sockets() {
+    demand(
+        "crates below `lab` name no file, process, socket or clock",
+        "take the value as an argument; a core is told the time",
+        &over_sources(host_calls),
+    );
+}
+
+#[test]
+fn a_call_to_the_host_is_found() {
+    let text = "use std::fs;\nuse std::net::Ipv4Addr;\nlet t = std::time::Instant::now();\n";
+    let below = host_calls(&Source::new("crates/tcp/src/a.rs", text));
+    assert_eq!(below.iter().map(|finding| finding.line).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(host_calls(&Source::new("crates/lab/src/a.rs", text)), []);
+}
