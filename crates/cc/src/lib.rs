@@ -8,6 +8,18 @@
 //! [`ALL`] is the one list of laws: the command line, scenario schema, documentation and golden
 //! tables are views of it.
 
+mod ack_loss;
+mod compound;
 mod controller;
+mod growth;
+mod newreno;
+mod registry;
+mod reno;
+mod stride;
 
+pub use ack_loss::{AckLoss, AckLossConfig, Stride};
+pub use compound::{Compound, CompoundConfig, Fraction};
 pub use controller::{AckEvent, Controller, Initial, LossEvent, Recovery, RtoEvent};
+pub use newreno::NewReno;
+pub use registry::{ALL, Law, UnknownLaw, build, names};
+pub use reno::Reno;

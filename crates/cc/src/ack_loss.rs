@@ -1,0 +1,232 @@
+//! Congestion control on lost ACKs, around any law (Hashimoto, Hasegawa, Murata 2008).
+//!
+//! A receiver that acknowledges every `b` segments advances the cumulative acknowledgement by `b`
+//! with each ACK. A larger advance shows that ACKs before it were lost, and where their number in
+//! one round reaches a threshold the law is told by [`Controller::on_ack_loss`].
+//!
+//! The paper leaves delayed ACKs, recovery and the round open. Here a round ends once everything
+//! outstanding at its start is acknowledged, the decision falls at its end, and a round that
+//! also saw a data loss or a mark, and the round after a reaction, decide nothing. An ACK is
+//! not counted if it arrives in or ends recovery, covers a retransmission or data already
+//! SACKed (the advance then tells when a hole was filled), or is the first after a timeout.
+
+use crate::stride::Learner;
+use crate::{AckEvent, Controller, Initial, LossEvent, Recovery, RtoEvent};
+use fairwave_units::{BitRate, Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// How the number of lost ACKs is inferred from an advance of k segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stride {
+    /// As Hashimoto et al. 2008 write: the receiver acknowledges every segment, and an advance
+    /// of k >= 2 counts k lost ACKs. A delayed-ACK receiver then seems to lose ACKs always.
+    Literal,
+    /// ceil(k/b) - 1, with `b` the most frequent recent advance. Counts nothing while the
+    /// advances are not multiples of one stride (GRO, stretch ACKs).
+    Learnt,
+    /// By [`AckEvent::echo_gap`] whatever the stride; as [`Stride::Learnt`] where that is `None`.
+    Timestamps,
+}
+
+impl Stride {
+    /// Every mode, in the order in which names are listed.
+    pub const ALL: [Self; 3] = [Self::Learnt, Self::Literal, Self::Timestamps];
+
+    /// What a law's name is preceded by (and `+`).
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Literal => "ack-loss-literal",
+            Self::Learnt => "ack-loss",
+            Self::Timestamps => "ack-loss-timestamps",
+        }
+    }
+}
+
+/// The remedy's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckLossConfig {
+    /// How lost ACKs are inferred.
+    pub stride: Stride,
+    /// `thresh_ack_losses` of the paper: lost ACKs in a round that mean congestion. Zero is one.
+    pub threshold: u64,
+}
+
+impl Default for AckLossConfig {
+    fn default() -> Self {
+        Self { stride: Stride::Learnt, threshold: 1 }
+    }
+}
+
+/// Watches the advances of the cumulative acknowledgement on behalf of the law `C`.
+#[derive(Clone, Debug)]
+pub struct AckLoss<C> {
+    inner: C,
+    config: AckLossConfig,
+    mss: u32,
+    learner: Learner,
+    /// SACKed bytes that the cumulative acknowledgement has not passed yet.
+    sacked: u32,
+    /// The next advance belongs to a timeout's retransmission.
+    after_rto: bool,
+    round: Round,
+    total: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Round {
+    /// Stream offset whose acknowledgement ends the round.
+    end: Option<u64>,
+    lost: u64,
+    /// The law already answered to a data loss or a mark.
+    answered: bool,
+    /// The previous round ended in a reaction, whose effect is only now under way.
+    hold_off: bool,
+}
+
+impl<C: Controller> AckLoss<C> {
+    /// Wraps `inner`, which was built from the same `initial`.
+    pub fn new(inner: C, initial: Initial, config: AckLossConfig) -> Self {
+        Self {
+            inner,
+            config,
+            mss: initial.mss.max(1),
+            learner: Learner::new(),
+            sacked: 0,
+            after_rto: false,
+            round: Round::default(),
+            total: 0,
+        }
+    }
+
+    /// Whether the advance tells about ACKs only, not about holes that were filled.
+    fn telling(&mut self, ack: &AckEvent) -> bool {
+        let over_sacked = self.sacked > 0;
+        self.sacked = self.sacked.saturating_sub(ack.acked).saturating_add(ack.sacked);
+        if ack.acked == 0 {
+            return false;
+        }
+        let first = core::mem::take(&mut self.after_rto);
+        !(over_sacked || first || ack.in_recovery || ack.covers_retransmission)
+    }
+
+    /// Lost ACKs shown by this advance; teaches the learner.
+    fn infer(&mut self, ack: &AckEvent) -> u64 {
+        let gap = match self.config.stride {
+            Stride::Timestamps => ack.echo_gap,
+            Stride::Literal | Stride::Learnt => None,
+        };
+        let k = self.segments(ack.acked);
+        let lost = match (self.config.stride, gap) {
+            (Stride::Literal, _) => {
+                if k >= 2 {
+                    k
+                } else {
+                    0
+                }
+            }
+            (_, None) => self.learner.stride().map_or(0, |b| k.div_ceil(b).saturating_sub(1)),
+            (_, Some(0)) => 0,
+            (_, Some(gap)) => {
+                self.segments(gap).div_ceil(self.learner.stride().unwrap_or(u32::MAX)).max(1)
+            }
+        };
+        // What lies beyond the gap is the stride of the ACK that did arrive.
+        self.learner.observe(self.segments(ack.acked.saturating_sub(gap.unwrap_or(0))));
+        u64::from(lost)
+    }
+
+    /// `bytes` in whole segments, to the nearest.
+    fn segments(&self, bytes: u32) -> u32 {
+        bytes.saturating_add(self.mss / 2) / self.mss
+    }
+
+    /// Ends the round if this ACK does, and tells the law if ACKs enough were lost in it.
+    fn end_round(&mut self, ack: &AckEvent) {
+        if self.round.end.is_some_and(|end| ack.una < end) {
+            return;
+        }
+        let quiet = self.round.answered || self.round.hold_off || ack.in_recovery;
+        let react = !quiet && self.round.lost >= self.config.threshold.max(1);
+        self.round =
+            Round { end: Some(ack.next), lost: 0, answered: ack.in_recovery, hold_off: react };
+        if react {
+            let loss = LossEvent { now: ack.now, flight: ack.flight, next: ack.next };
+            self.inner.on_ack_loss(&loss);
+        }
+    }
+}
+
+impl<C: Controller> Controller for AckLoss<C> {
+    fn name(&self) -> String {
+        format!("{}+{}", self.config.stride.prefix(), self.inner.name())
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.inner.recovery()
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.inner.on_ack(ack);
+        if self.telling(ack) {
+            let lost = self.infer(ack);
+            self.round.lost = self.round.lost.saturating_add(lost);
+            self.total = self.total.saturating_add(lost);
+        }
+        self.end_round(ack);
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) {
+        self.round.answered = true;
+        self.inner.on_loss(loss);
+    }
+
+    fn on_recovery_end(&mut self, now: Instant) {
+        self.inner.on_recovery_end(now);
+    }
+
+    fn on_rto(&mut self, rto: &RtoEvent) {
+        self.after_rto = true;
+        self.sacked = 0;
+        self.round.answered = true;
+        self.inner.on_rto(rto);
+    }
+
+    fn on_ecn(&mut self, loss: &LossEvent) {
+        self.round.answered = true;
+        self.inner.on_ecn(loss);
+    }
+
+    fn on_spurious(&mut self, now: Instant) {
+        self.inner.on_spurious(now);
+    }
+
+    fn on_ack_loss(&mut self, loss: &LossEvent) {
+        self.inner.on_ack_loss(loss);
+    }
+
+    fn on_idle_restart(&mut self, idle: Duration) {
+        self.inner.on_idle_restart(idle);
+    }
+
+    fn on_path_change(&mut self, now: Instant) {
+        self.inner.on_path_change(now);
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.inner.cwnd()
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.inner.ssthresh()
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.inner.pacing_rate()
+    }
+
+    fn acks_lost(&self) -> u64 {
+        self.total
+    }
+}

@@ -1,0 +1,163 @@
+//! Compound TCP against its published constants and hand-derived rounds.
+
+use super::*;
+
+const BASE: Duration = Duration::from_millis(100);
+
+/// With an SMSS of 10^6 bytes, one byte is a millionth of a segment.
+#[test]
+fn the_gain_has_its_check_values() {
+    let mss = 1_000_000;
+    for (segments, micro) in [
+        (16, 0),
+        (17, 46_564),
+        (38, 913_144),
+        (50, 1_350_377),
+        (100, 2_952_847),
+        (256, 7_000_000),
+        (1_000, 21_228_492),
+    ] {
+        let gain = dwnd_gain(segments * mss, mss, Fraction::new(1, 8));
+        assert!(gain.abs_diff(micro) <= 100, "{segments}: {gain}");
+    }
+    assert_eq!(dwnd_gain(256 * mss, mss, Fraction::new(1, 8)), 7 * mss);
+    assert_eq!(dwnd_gain(u32::MAX, u32::MAX, Fraction::new(1, 8)), 0);
+}
+
+#[test]
+fn backlog_is_the_queued_part_of_the_window() {
+    assert_eq!(backlog(100_000, BASE, Duration::from_millis(125)), 20_000);
+    assert_eq!(backlog(100_000, BASE, BASE), 0);
+    assert_eq!(backlog(100_000, BASE, Duration::ZERO), 0);
+}
+
+/// 256 segments of 1000 bytes in congestion avoidance, RTT at its base, gate off.
+#[test]
+fn rounds_losses_and_timeouts_follow_the_law() {
+    let mut path = Path::new(256, 0);
+    // The first ACK opens a round; the ACK one window later closes it: dwnd = 7 segments.
+    path.round(BASE);
+    path.round(BASE);
+    assert_eq!((path.law.dwnd(), path.law.gamma()), (7_000, 30_000));
+    // RTT 125 ms: backlog = (257 + 7) * (1 - 100/125) = 52.8 segments >= 30: dwnd yields to zero.
+    path.round(Duration::from_millis(125));
+    path.round(Duration::from_millis(125));
+    assert_eq!(path.law.dwnd(), 0);
+    // A loss halves the sum; gamma = 30/2 + 3/4 * backlog(cwnd)/2 = 15 + 19.4, clipped to 30.
+    let win = path.law.cwnd();
+    path.lose();
+    assert_eq!((path.law.cwnd(), path.law.ssthresh()), (win / 2, win / 2));
+    assert_eq!(path.law.gamma(), 30_000);
+    // A timeout forgets dwnd and gamma; ssthresh is half of the flight.
+    path.law.on_rto(&RtoEvent { now: Instant::ZERO, flight: 60_000, backoff: 1 });
+    assert_eq!((path.law.cwnd(), path.law.dwnd(), path.law.ssthresh()), (1_000, 0, 30_000));
+}
+
+#[test]
+fn gamma_follows_the_loss_parts_own_backlog() {
+    let mut path = Path::new(40, 0);
+    path.round(BASE);
+    path.round(Duration::from_millis(110));
+    path.round(Duration::from_millis(110));
+    path.lose();
+    // cwnd is 40 or 41 segments: backlog 3.6 to 3.8, 3/4 of it 2.7 to 2.8, mixed with 30: 16.4.
+    assert!((16_300..16_500).contains(&path.law.gamma()), "{}", path.law.gamma());
+    // The sample is used once.
+    let gamma = path.law.gamma();
+    path.lose();
+    assert_eq!(path.law.gamma(), gamma);
+}
+
+#[test]
+fn dwnd_is_frozen_in_slow_start_below_the_gate_and_without_samples() {
+    let mut slow = Path::new(64, 0);
+    slow.law.windows.loss_ssthresh = u32::MAX;
+    (0..3).for_each(|_| slow.round(BASE));
+    assert_eq!(slow.law.dwnd(), 0);
+    let mut gated = Path::new(30, 38);
+    (0..4).for_each(|_| gated.round(BASE));
+    assert_eq!(gated.law.dwnd(), 0);
+    let mut open = Path::new(38, 38);
+    (0..2).for_each(|_| open.round(BASE));
+    assert_eq!(open.law.dwnd(), dwnd_gain(38_000, 1_000, Fraction::new(1, 8)));
+    let mut blind = Path::new(256, 0);
+    for _ in 0..3 {
+        blind.round(BASE);
+        blind.law.round.samples = 2;
+    }
+    assert_eq!(blind.law.dwnd(), 0);
+}
+
+/// The dwnd law alone, one loss per 1/p segments, at its base RTT. The closed form
+/// `W = [alpha(2-k)/(p(1-(1-beta)^(2-k)))]^(1/(2-k))` gives 555.4 and 3504.1 segments. It leaves
+/// out the "- 1" of the gain and counts a round as continuous; the loss part's +1 per round cancels
+/// the former, the latter is one gain (15 of 555 segments): hence 4 %.
+#[test]
+fn the_sawtooth_peaks_where_the_closed_form_says() {
+    for (per_loss, peak) in [(10_000_u64, 555), (100_000, 3_504)] {
+        let mss = 1_000;
+        let (mut win, mut sent, mut last) = (peak * mss, 0_u64, 0);
+        for _ in 0..4_000 {
+            sent += u64::from(win / mss);
+            win += dwnd_gain(win, mss, Fraction::new(1, 8)) + mss;
+            if sent >= per_loss {
+                (last, sent) = (win / mss, 0);
+                win /= 2;
+            }
+        }
+        assert!(last.abs_diff(peak) * 25 <= peak, "{last} instead of {peak}");
+    }
+}
+
+#[test]
+fn a_lost_ack_counts_as_a_lost_segment_and_a_spurious_loss_is_undone() {
+    let mut path = Path::new(256, 0);
+    path.round(BASE);
+    path.round(BASE);
+    let (win, dwnd) = (path.law.cwnd(), path.law.dwnd());
+    path.lose();
+    path.law.on_spurious(Instant::ZERO);
+    assert_eq!((path.law.cwnd(), path.law.dwnd()), (win, dwnd));
+    path.law.on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 });
+    assert_eq!(path.law.cwnd(), win / 2);
+}
+
+/// A path without loss: each round acknowledges one window, segment by segment.
+struct Path {
+    law: Compound,
+    una: u64,
+}
+
+impl Path {
+    fn new(segments: u32, gate: u32) -> Self {
+        let cwnd = segments * 1_000;
+        let config = CompoundConfig { low_window_segments: gate, ..CompoundConfig::default() };
+        let initial = Initial { mss: 1_000, cwnd, ssthresh: cwnd };
+        Self { law: Compound::with_config(initial, config), una: 0 }
+    }
+
+    fn round(&mut self, rtt: Duration) {
+        let win = u64::from(self.law.cwnd() / 1_000 * 1_000);
+        for _ in 0..win / 1_000 {
+            self.una += 1_000;
+            self.law.on_ack(&AckEvent {
+                now: Instant::ZERO,
+                acked: 1_000,
+                sacked: 0,
+                una: self.una,
+                next: self.una + win,
+                flight: win as u32,
+                rtt: Some(rtt),
+                in_recovery: false,
+                cwnd_limited: true,
+                covers_retransmission: false,
+                echo_gap: None,
+            });
+        }
+    }
+
+    fn lose(&mut self) {
+        let flight = self.law.cwnd();
+        self.law.on_loss(&LossEvent { now: Instant::ZERO, flight, next: self.una });
+    }
+}
