@@ -2,9 +2,15 @@
 //!
 //! This is what the simulator carries: small, `Copy`, and complete enough to be written out as
 //! real bytes (with a recognisable payload pattern) when a capture is asked for.
+//!
+//! The pattern spells positions: the payload is cut into words of four bytes at positions
+//! divisible by four, and each word is its own position in big-endian order. For TCP the position
+//! is the sequence number, so a hex dump of a segment shows the sequence numbers it carries and a
+//! retransmission carries the same bytes. For UDP it starts at the identification times 65536.
 
-use crate::tcp;
+use crate::{ipv4, tcp, udp};
 use std::net::Ipv4Addr;
+use thiserror::Error;
 
 /// IPv4 header length without options, in bytes.
 pub const IPV4_HEADER_LEN: u32 = 20;
@@ -54,3 +60,119 @@ impl Datagram {
         IPV4_HEADER_LEN + transport + self.payload_len
     }
 }
+
+/// Why bytes are no datagram for us, or one cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Error {
+    /// The IPv4 header.
+    #[error("ipv4: {0}")]
+    Ipv4(#[from] ipv4::Error),
+    /// The TCP segment.
+    #[error("tcp: {0}")]
+    Tcp(#[from] tcp::Error),
+    /// The UDP datagram.
+    #[error("udp: {0}")]
+    Udp(#[from] udp::Error),
+    /// Neither TCP nor UDP.
+    #[error("protocol at offset 9 is {protocol}, neither tcp (6) nor udp (17)")]
+    Protocol {
+        /// The protocol number.
+        protocol: u8,
+    },
+}
+
+/// Reads a datagram, both checksums checked; returns its payload, without link padding.
+///
+/// Whether the payload follows the pattern is for [`Datagram::first_mismatch`] to say.
+pub fn parse(bytes: &[u8]) -> Result<(Datagram, &[u8]), Error> {
+    let (header, segment) = ipv4::parse(bytes)?;
+    let (transport, payload) = match header.protocol {
+        ipv4::PROTOCOL_TCP => {
+            let (tcp, payload) = tcp::parse(segment, header.pseudo())?;
+            (Transport::Tcp(tcp), payload)
+        }
+        ipv4::PROTOCOL_UDP => {
+            let (udp, payload) = udp::parse(segment, header.pseudo())?;
+            let udp::Header { source_port, destination_port } = udp;
+            (Transport::Udp { source_port, destination_port }, payload)
+        }
+        protocol => return Err(Error::Protocol { protocol }),
+    };
+    let ipv4::Header { source, destination, id, ttl, tos, .. } = header;
+    let payload_len = payload.len() as u32;
+    Ok((Datagram { source, destination, id, ttl, tos, transport, payload_len }, payload))
+}
+
+/// The byte of the payload pattern at a position.
+pub const fn pattern(position: u32) -> u8 {
+    (position & !3).to_be_bytes()[(position & 3) as usize]
+}
+
+impl Datagram {
+    /// Appends the datagram with checksums, don't-fragment bit and patterned payload.
+    ///
+    /// # Errors
+    /// Options or payload that do not fit; then nothing is appended.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        let header = self.ipv4();
+        let start = out.len();
+        header.write(out)?;
+        let payload = self.payload();
+        let written = match self.transport {
+            Transport::Tcp(tcp) => tcp.write(out, header.pseudo(), &payload).map_err(Error::from),
+            Transport::Udp { source_port, destination_port } => {
+                let udp = udp::Header { source_port, destination_port };
+                udp.write(out, header.pseudo(), &payload).map_err(Error::from)
+            }
+        };
+        if written.is_err() {
+            out.truncate(start);
+        }
+        written
+    }
+
+    /// Its IPv4 header; routers may not fragment it.
+    fn ipv4(&self) -> ipv4::Header {
+        ipv4::Header {
+            source: self.source,
+            destination: self.destination,
+            id: self.id,
+            ttl: self.ttl,
+            tos: self.tos,
+            dont_fragment: true,
+            protocol: match self.transport {
+                Transport::Tcp(_) => ipv4::PROTOCOL_TCP,
+                Transport::Udp { .. } => ipv4::PROTOCOL_UDP,
+            },
+            payload_len: self.wire_len() - IPV4_HEADER_LEN,
+        }
+    }
+
+    /// The payload that [`Datagram::write`] gives it.
+    pub fn payload(&self) -> Vec<u8> {
+        (0..self.payload_len).map(|offset| pattern(self.position(offset))).collect()
+    }
+
+    /// Offset of the first byte that is not as the pattern has it, or that is missing or surplus.
+    pub fn first_mismatch(&self, payload: &[u8]) -> Option<u32> {
+        let differs = |(offset, &byte)| {
+            let offset = offset as u32;
+            (offset >= self.payload_len || byte != pattern(self.position(offset))).then_some(offset)
+        };
+        let missing = payload.len() < self.payload_len as usize;
+        let end = missing.then_some(payload.len() as u32);
+        payload.iter().enumerate().find_map(differs).or(end)
+    }
+
+    /// Position of the payload byte at `offset`: after the SYN, which takes a sequence number.
+    fn position(&self, offset: u32) -> u32 {
+        let start = match &self.transport {
+            Transport::Tcp(tcp) => (tcp.seq + u32::from(tcp.flags.syn)).0,
+            Transport::Udp { .. } => u32::from(self.id) << 16,
+        };
+        start.wrapping_add(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,24 @@
 //!
 //! Each format is a module with a plain value type, a `parse` that takes hostile bytes, and a
 //! `write` into a growing buffer. Nothing here keeps state or allocates beyond the buffer.
+//!
+//! `parse` returns the value and what follows it: the payload of a header, trimmed to the length
+//! that the header states. An error names the field and its offset from where `parse` began. A
+//! `write` that can fail does so before it appends a byte.
+
+mod checksum;
+mod reader;
 
 pub mod datagram;
+pub mod dot11;
+pub mod ethernet;
+pub mod ipv4;
+pub mod pcapng;
+pub mod radiotap;
 pub mod tcp;
+pub mod udp;
+
+#[cfg(test)]
+mod testing;
+
+pub use reader::Truncated;

@@ -2,6 +2,15 @@
 
 use fairwave_units::Seq32;
 
+mod codec;
+
+pub use codec::{Error, parse};
+
+/// Largest window scale shift (RFC 7323 section 2.3).
+pub const WINDOW_SCALE_MAX: u8 = 14;
+/// Room for options in bytes: the data offset has four bits (RFC 9293 section 3.1).
+pub const OPTIONS_LEN_MAX: usize = 40;
+
 /// Control bits, in the order of the wire (RFC 9293, RFC 3168).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {

@@ -1,0 +1,135 @@
+use super::*;
+use crate::testing::hex;
+use fairwave_units::Seq32;
+use proptest::prelude::*;
+
+fn datagram(transport: Transport, payload_len: u32) -> Datagram {
+    Datagram {
+        source: Ipv4Addr::new(10, 0, 0, 1),
+        destination: Ipv4Addr::new(10, 0, 1, 2),
+        id: 7,
+        ttl: 64,
+        tos: 2,
+        transport,
+        payload_len,
+    }
+}
+
+fn segment(seq: u32, payload_len: u32) -> Datagram {
+    let header = tcp::Header {
+        source_port: 1,
+        destination_port: 2,
+        seq: Seq32(seq),
+        flags: tcp::Flags { ack: true, ..tcp::Flags::default() },
+        ..tcp::Header::default()
+    };
+    datagram(Transport::Tcp(header), payload_len)
+}
+
+fn written(datagram: &Datagram) -> Vec<u8> {
+    let mut out = Vec::new();
+    datagram.write(&mut out).unwrap();
+    out
+}
+
+#[test]
+fn a_segment_in_hex_shows_its_sequence_numbers() {
+    let bytes = written(&segment(0x1002, 8));
+    assert_eq!(hex(&bytes[40..]), "1000 00001004 0000".replace(' ', ""));
+    assert_eq!(
+        hex(&bytes[..40]),
+        "45020030 00074000 400625bd 0a000001 0a000102 \
+         00010002 00001002 00000000 50100000 6ac10000"
+            .replace(' ', "")
+    );
+}
+
+#[test]
+fn udp_in_hex() {
+    let transport = Transport::Udp { source_port: 3, destination_port: 4 };
+    assert_eq!(
+        hex(&written(&datagram(transport, 5))),
+        "45020021 00074000 401125c1 0a000001 0a000102 00030004 000d eac3 0007000000"
+            .replace(' ', "")
+    );
+}
+
+#[test]
+fn the_pattern_continues_over_segments_and_the_wrap() {
+    let whole = segment(0xffff_fff8, 20).payload();
+    let parts = [segment(0xffff_fff8, 9).payload(), segment(1, 11).payload()].concat();
+    assert_eq!(whole, parts);
+    assert_eq!(hex(&whole), "fffffff8fffffffc000000000000000400000008");
+}
+
+#[test]
+fn data_in_a_syn_begins_after_it() {
+    let mut syn = segment(0x0fff, 4);
+    if let Transport::Tcp(header) = &mut syn.transport {
+        header.flags.syn = true;
+    }
+    assert_eq!(hex(&syn.payload()), "00001000");
+}
+
+#[test]
+fn a_foreign_payload_is_located() {
+    let datagram = segment(0x1000, 8);
+    let mut payload = datagram.payload();
+    assert_eq!(datagram.first_mismatch(&payload), None);
+    assert_eq!(datagram.first_mismatch(&payload[..5]), Some(5));
+    payload.push(0);
+    assert_eq!(datagram.first_mismatch(&payload), Some(8));
+    payload[6] ^= 1;
+    assert_eq!(datagram.first_mismatch(&payload), Some(6));
+}
+
+#[test]
+fn what_does_not_fit_writes_nothing() {
+    let mut out = vec![9];
+    assert!(segment(0, 65_496).write(&mut out).is_err());
+    let mut scaled = segment(0, 0);
+    if let Transport::Tcp(header) = &mut scaled.transport {
+        header.options.window_scale = Some(15);
+    }
+    let error = scaled.write(&mut out).unwrap_err().to_string();
+    assert_eq!((error.as_str(), out), ("tcp: window scale 15 is above 14", vec![9]));
+}
+
+#[test]
+fn other_protocols_are_refused() {
+    let header = ipv4::Header { protocol: 1, payload_len: 0, ..segment(0, 0).ipv4() };
+    let mut out = Vec::new();
+    header.write(&mut out).unwrap();
+    assert_eq!(parse(&out), Err(Error::Protocol { protocol: 1 }));
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(
+        is_tcp: bool, ports: (u16, u16), seq: u32, id: u16, ttl: u8, tos: u8, len in 0u32..1500,
+    ) {
+        let mut value = if is_tcp {
+            segment(seq, len)
+        } else {
+            datagram(Transport::Udp { source_port: ports.0, destination_port: ports.1 }, len)
+        };
+        (value.id, value.ttl, value.tos) = (id, ttl, tos);
+        let bytes = written(&value);
+        prop_assert_eq!(bytes.len() as u32, value.wire_len());
+        let (read, payload) = parse(&bytes).unwrap();
+        prop_assert_eq!(read, value);
+        prop_assert_eq!(read.first_mismatch(payload), None);
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found(bit in 0usize..48 * 8) {
+        let mut bytes = written(&segment(5, 8));
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        prop_assert!(parse(&bytes).is_err());
+    }
+
+    #[test]
+    fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
+        let _ = parse(&bytes);
+    }
+}
