@@ -92,7 +92,9 @@ mod tests {
     fn a_receiver_that_changes_its_stride_is_followed() {
         let mut learner = Learner::new();
         (0..1_000).for_each(|_| learner.observe(1));
-        (0..300).for_each(|_| learner.observe(2));
+        (0..200).for_each(|_| learner.observe(2));
+        assert_eq!(learner.stride(), None, "in between, no stride is believed");
+        (0..200).for_each(|_| learner.observe(2));
         assert_eq!(learner.stride(), Some(2));
     }
 

@@ -1,1 +1,208 @@
+//! When the remedy counts, when it reacts, and when it must not. SMSS is 1000 bytes.
 
+use super::*;
+use crate::{Compound, Reno, build};
+use fairwave_units::Seed;
+use proptest::prelude::*;
+
+const MSS: u32 = 1_000;
+const START: Initial = Initial { mss: MSS, cwnd: 64_000, ssthresh: 64_000 };
+/// Segments per round of the scripted connection.
+const WINDOW: u64 = 64;
+
+#[test]
+fn one_lost_ack_in_a_round_halves_the_window_at_its_end() {
+    let mut link = Link::new(Stride::Learnt, 1);
+    link.round(&[1; 64]);
+    link.round(&[1; 64]);
+    let before = link.law.cwnd();
+    let mut advances = [1; 63];
+    advances[10] = 2;
+    link.round(&advances);
+    assert_eq!((link.law.acks_lost(), link.law.cwnd()), (1, before + MSS));
+    // The round is over with the next ACK.
+    link.ack(1, |_| {});
+    assert_eq!(link.law.cwnd(), (before + MSS) / 2);
+    assert_eq!(link.law.ssthresh(), link.law.cwnd());
+}
+
+#[test]
+fn the_round_after_a_reaction_is_held_off() {
+    let mut link = Link::new(Stride::Literal, 1);
+    let mut halvings = 0;
+    for _ in 0..8 {
+        let before = link.law.ssthresh();
+        link.round(&[2; 32]);
+        halvings += u32::from(link.law.ssthresh() < before);
+    }
+    // Eight rounds: the first opens, of the seven that close every second one reacts.
+    assert_eq!(halvings, 4);
+}
+
+#[test]
+fn the_literal_count_is_the_advance_and_the_learnt_one_the_missing_acks() {
+    for (stride, expected) in [(Stride::Literal, 3), (Stride::Learnt, 2)] {
+        let mut link = Link::new(stride, 1);
+        link.round(&[1; 64]);
+        link.ack(3, |_| {});
+        assert_eq!(link.law.acks_lost(), expected, "{stride:?}");
+    }
+}
+
+#[test]
+fn delayed_acks_are_losses_to_the_literal_mode_only() {
+    for (stride, lost) in [(Stride::Literal, 320), (Stride::Learnt, 0), (Stride::Timestamps, 0)] {
+        let mut link = Link::new(stride, 1);
+        (0..5).for_each(|_| link.round(&[2; 32]));
+        assert_eq!(link.law.acks_lost(), lost, "{stride:?}");
+    }
+}
+
+#[test]
+fn timestamps_tell_a_stretch_ack_from_a_lost_one() {
+    let mut link = Link::new(Stride::Timestamps, 1);
+    link.round(&[2; 32]);
+    link.ack(8, |ack| ack.echo_gap = Some(0));
+    assert_eq!(link.law.acks_lost(), 0);
+    // Six segments were acknowledged before the echoed one: three ACKs of two.
+    link.ack(8, |ack| ack.echo_gap = Some(6 * MSS));
+    assert_eq!(link.law.acks_lost(), 3);
+    link.ack(8, |ack| ack.echo_gap = Some(1));
+    assert_eq!(link.law.acks_lost(), 4, "a gap is at least one lost ACK");
+}
+
+#[test]
+fn acks_that_fill_holes_are_not_counted() {
+    let mut link = Link::new(Stride::Literal, 1);
+    link.ack(5, |ack| ack.in_recovery = true);
+    link.ack(5, |ack| ack.covers_retransmission = true);
+    link.ack(0, |ack| ack.sacked = 4 * MSS);
+    link.ack(5, |_| {});
+    link.law.on_rto(&RtoEvent { now: Instant::ZERO, flight: 10_000, backoff: 1 });
+    link.ack(5, |_| {});
+    assert_eq!(link.law.acks_lost(), 0);
+    link.ack(5, |_| {});
+    assert_eq!(link.law.acks_lost(), 5);
+}
+
+#[test]
+fn a_round_that_lost_data_too_is_answered_once() {
+    let mut link = Link::new(Stride::Literal, 1);
+    link.round(&[2; 16]);
+    link.law.on_loss(&LossEvent { now: Instant::ZERO, flight: 64_000, next: link.una });
+    let after_loss = link.law.ssthresh();
+    link.round(&[2; 32]);
+    assert_eq!(link.law.ssthresh(), after_loss);
+}
+
+#[test]
+fn the_threshold_is_the_count_that_means_congestion() {
+    for (threshold, reacts) in [(0, true), (4, true), (5, false)] {
+        let mut link = Link::new(Stride::Literal, threshold);
+        link.ack(1, |_| {});
+        link.ack(4, |_| {});
+        link.round(&[1; 64]);
+        assert_eq!(link.law.ssthresh() < 64_000, reacts, "threshold {threshold}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn without_lost_acks_the_remedy_is_not_there(
+        seed: u64, b in 1u32..=2, mode in 0usize..3, law in 0usize..3,
+    ) {
+        let stride = [Stride::Learnt, Stride::Timestamps, Stride::Literal][mode];
+        let b = if stride == Stride::Literal { 1 } else { b };
+        let name = ["reno", "newreno", "compound"][law];
+        let mut bare = build(name, START).expect("listed");
+        let config = AckLossConfig { stride, threshold: 1 };
+        let mut wrapped = AckLoss::new(build(name, START).expect("listed"), START, config);
+        let mut draw = Seed(seed).stream("events");
+        let mut una = 0;
+        for _ in 0..2_000 {
+            una += u64::from(b * MSS);
+            let mut ack = ack_at(una, b * MSS);
+            ack.rtt = Some(Duration::from_micros(100_000 + draw.below(20_000)));
+            let loss = LossEvent { now: ack.now, flight: bare.cwnd(), next: ack.next };
+            let rto = RtoEvent { now: ack.now, flight: bare.cwnd(), backoff: 1 };
+            for law in [&mut bare as &mut dyn Controller, &mut wrapped] {
+                law.on_ack(&ack);
+            }
+            let fate = draw.below(200);
+            for law in [&mut bare as &mut dyn Controller, &mut wrapped] {
+                match fate {
+                    0 => law.on_loss(&loss),
+                    1 => law.on_rto(&rto),
+                    2 => law.on_spurious(ack.now),
+                    _ => {}
+                }
+            }
+            prop_assert_eq!(bare.cwnd(), wrapped.cwnd(), "seed {}", seed);
+            prop_assert_eq!(bare.ssthresh(), wrapped.ssthresh(), "seed {}", seed);
+        }
+        prop_assert_eq!(wrapped.acks_lost(), 0);
+    }
+
+    #[test]
+    fn at_most_one_halving_per_round_however_many_acks_are_lost(seed: u64) {
+        let config = AckLossConfig { stride: Stride::Literal, threshold: 1 };
+        let mut law = AckLoss::new(Compound::new(START), START, config);
+        let mut draw = Seed(seed).stream("acks");
+        let (mut una, mut end) = (0, 0);
+        let mut halved_in_round = 0;
+        for _ in 0..3_000 {
+            let advance = (1 + draw.below(6) as u32) * MSS;
+            una += u64::from(advance);
+            if una >= end {
+                (end, halved_in_round) = (una + WINDOW * u64::from(MSS), 0);
+            }
+            let before = law.ssthresh();
+            law.on_ack(&ack_at(una, advance));
+            halved_in_round += u32::from(law.ssthresh() < before);
+            prop_assert!(halved_in_round <= 1, "seed {}", seed);
+        }
+    }
+}
+
+/// A connection that keeps [`WINDOW`] segments outstanding.
+struct Link {
+    law: AckLoss<Reno>,
+    una: u64,
+}
+
+impl Link {
+    fn new(stride: Stride, threshold: u64) -> Self {
+        let config = AckLossConfig { stride, threshold };
+        Self { law: AckLoss::new(Reno::new(START), START, config), una: 0 }
+    }
+
+    /// One ACK for each of `advances`, in segments.
+    fn round(&mut self, advances: &[u32]) {
+        advances.iter().for_each(|segments| self.ack(*segments, |_| {}));
+    }
+
+    fn ack(&mut self, segments: u32, change: impl FnOnce(&mut AckEvent)) {
+        self.una += u64::from(segments * MSS);
+        let mut ack = ack_at(self.una, segments * MSS);
+        change(&mut ack);
+        self.law.on_ack(&ack);
+    }
+}
+
+fn ack_at(una: u64, acked: u32) -> AckEvent {
+    AckEvent {
+        now: Instant::from_nanos(una * 1_000),
+        acked,
+        sacked: 0,
+        una,
+        next: una + WINDOW * u64::from(MSS),
+        flight: WINDOW as u32 * MSS,
+        rtt: None,
+        in_recovery: false,
+        cwnd_limited: true,
+        covers_retransmission: false,
+        echo_gap: None,
+    }
+}
