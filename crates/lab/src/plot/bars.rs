@@ -1,0 +1,76 @@
+//! Bars in named groups, with error bars.
+
+use super::frame::{self, INK};
+use super::{BarSeries, Error, Figure, Interval};
+use plotters::prelude::*;
+
+/// Share of a group's width that its bars fill.
+const FILL: f64 = 0.8;
+
+pub(super) fn draw(
+    figure: &Figure,
+    groups: &[String],
+    series: &[BarSeries],
+) -> Result<String, Error> {
+    let fail = |error: String| Error::new(&figure.title, error);
+    let values = || series.iter().flat_map(|s| &s.values).flatten();
+    if !values().all(|v| v.mean.is_finite() && v.high.is_finite() && v.low.is_finite()) {
+        return Err(fail("a value is not finite".to_owned()));
+    }
+    let (bottom, top) = frame::y_range(figure, values().map(|v| v.high).fold(0.0, f64::max));
+    let labels: Vec<&str> = series.iter().map(|s| s.label.as_str()).collect();
+    let mut svg = String::new();
+    {
+        let area = frame::open(figure, &mut svg, &labels)?;
+        let mut chart = ChartBuilder::on(&area)
+            .x_label_area_size(46)
+            .y_label_area_size(66)
+            .build_cartesian_2d(-0.5..groups.len() as f64 - 0.5, bottom..top)
+            .map_err(|e| fail(e.to_string()))?;
+        frame::axes(figure, &mut chart, groups.len() * 2 + 1, &|x| group_label(groups, *x))?;
+        let width = FILL / series.len().max(1) as f64;
+        for (i, one) in series.iter().enumerate() {
+            let offset = i as f64 * width - FILL / 2.0;
+            for (group, value) in one.values.iter().enumerate() {
+                let Some(value) = value else { continue };
+                let left = group as f64 + offset;
+                draw_bar(&mut chart, left, width, bottom, *value, frame::colour(i))
+                    .map_err(|e| fail(e.to_string()))?;
+            }
+        }
+        area.present().map_err(|e| fail(e.to_string()))?;
+    }
+    Ok(svg)
+}
+
+/// The group's name at its middle, nothing between two groups.
+fn group_label(groups: &[String], x: f64) -> String {
+    let nearest = x.round();
+    if (x - nearest).abs() > 1e-6 || nearest < 0.0 {
+        return String::new();
+    }
+    groups.get(nearest as usize).cloned().unwrap_or_default()
+}
+
+fn draw_bar(
+    chart: &mut ChartContext<
+        '_,
+        SVGBackend<'_>,
+        Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
+    >,
+    left: f64,
+    width: f64,
+    bottom: f64,
+    value: Interval,
+    colour: RGBColor,
+) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+    let right = left + width * 0.94;
+    let bar = Rectangle::new([(left, bottom), (right, value.mean)], colour.filled());
+    chart.draw_series([bar])?;
+    if value.low < value.high {
+        let middle = (left + right) / 2.0;
+        let whisker = [(middle, value.low), (middle, value.high)];
+        chart.draw_series([PathElement::new(whisker, INK.stroke_width(2))])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Figures as data, drawn as SVG and PNG with one look.
+//!
+//! A [`Figure`] knows its axes with their units and its series, nothing of runs or samples.
+//! Drawing is deterministic: text is measured by rule, not by whatever fonts the system has,
+//! and PNGs are rendered with fonts inside the binary.
+
+mod bars;
+mod curves;
+mod frame;
+mod png;
+
+pub use png::to_png;
+
+use std::fmt;
+
+/// Why a figure could not be drawn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the figure {title:?} cannot be drawn: {why}")]
+pub struct Error {
+    title: String,
+    why: String,
+}
+
+impl Error {
+    fn new(title: &str, why: impl fmt::Display) -> Self {
+        Self { title: title.to_owned(), why: why.to_string() }
+    }
+}
+
+/// A value with its confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The value.
+    pub mean: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// A value known exactly.
+    pub const fn exact(mean: f64) -> Self {
+        Self { mean, low: mean, high: mean }
+    }
+}
+
+impl From<crate::stats::Estimate> for Interval {
+    fn from(estimate: crate::stats::Estimate) -> Self {
+        Self { mean: estimate.mean, low: estimate.low(), high: estimate.high() }
+    }
+}
+
+/// How a series of points is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A line, with a band over the intervals.
+    Line,
+    /// A line with a dot at each point, with a band over the intervals.
+    DottedLine,
+    /// A dot at each point.
+    Dots,
+    /// A short vertical stroke at each point: an event raster.
+    Strokes,
+}
+
+/// A series of points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Its name in the legend.
+    pub label: String,
+    /// Its points, in order of x.
+    pub points: Vec<(f64, Interval)>,
+    /// How it is drawn.
+    pub mark: Mark,
+}
+
+/// A series of bars: one for each group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarSeries {
+    /// Its name in the legend.
+    pub label: String,
+    /// Its values, by group; `None` leaves a gap.
+    pub values: Vec<Option<Interval>>,
+}
+
+/// What a figure shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Curves over a numeric axis.
+    Curves(Vec<Curve>),
+    /// Bars in named groups.
+    Bars {
+        /// Names of the groups.
+        groups: Vec<String>,
+        /// The series.
+        series: Vec<BarSeries>,
+    },
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Its title.
+    pub title: String,
+    /// What the x axis shows, with the unit.
+    pub x_label: String,
+    /// What the y axis shows, with the unit.
+    pub y_label: String,
+    /// Bounds of the y axis; `None` begins at zero and fits the data.
+    pub y_range: Option<(f64, f64)>,
+    /// What it shows.
+    pub content: Content,
+}
+
+impl Figure {
+    /// Draws the figure.
+    pub fn to_svg(&self) -> Result<String, Error> {
+        match &self.content {
+            Content::Curves(curves) => curves::draw(self, curves),
+            Content::Bars { groups, series } => bars::draw(self, groups, series),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

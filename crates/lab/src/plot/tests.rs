@@ -1,0 +1,85 @@
+use super::*;
+
+fn curves() -> Figure {
+    let band = |x: f64| (x, Interval { mean: 0.9 - x / 50.0, low: 0.85 - x / 50.0, high: 0.95 - x / 50.0 });
+    let plain = |x: f64| (x, Interval::exact(0.5));
+    let xs = [2.0, 4.0, 8.0, 16.0, 32.0];
+    Figure {
+        title: "Fairness among uploads".to_owned(),
+        x_label: "Uploads".to_owned(),
+        y_label: "Jain's index".to_owned(),
+        y_range: Some((0.0, 1.02)),
+        content: Content::Curves(vec![
+            Curve { label: "Reno".into(), points: xs.map(band).into(), mark: Mark::DottedLine },
+            Curve { label: "Reno + remedy".into(), points: xs.map(plain).into(), mark: Mark::Line },
+            Curve { label: "drops".into(), points: xs.map(plain).into(), mark: Mark::Strokes },
+        ]),
+    }
+}
+
+fn bars() -> Figure {
+    let value = |mean: f64| Some(Interval { mean, low: mean - 0.2, high: mean + 0.2 });
+    Figure {
+        title: "Goodput <by> flow".to_owned(),
+        x_label: "Flow".to_owned(),
+        y_label: "Goodput (Mbps)".to_owned(),
+        y_range: None,
+        content: Content::Bars {
+            groups: (1..=8).map(|i| i.to_string()).collect(),
+            series: vec![
+                BarSeries { label: "without".into(), values: (1..=8).map(|i| value(f64::from(i))).collect() },
+                BarSeries { label: "with".into(), values: vec![value(3.0); 8] },
+            ],
+        },
+    }
+}
+
+#[test]
+fn a_figure_carries_its_title_axes_and_legend() {
+    for figure in [curves(), bars()] {
+        let svg = figure.to_svg().unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        for text in [&figure.x_label, &figure.y_label] {
+            assert!(svg.contains(text.as_str()), "{text} is missing");
+        }
+    }
+    let svg = curves().to_svg().unwrap();
+    assert!(svg.contains("Reno + remedy") && svg.contains("<polygon"));
+    assert_eq!(svg.matches("<circle").count(), 5);
+    let svg = bars().to_svg().unwrap();
+    assert!(svg.contains("Goodput &lt;by&gt; flow"), "text is escaped");
+}
+
+#[test]
+fn drawing_twice_gives_the_same_bytes() {
+    let svg = curves().to_svg().unwrap();
+    assert_eq!(svg, curves().to_svg().unwrap());
+    let png = to_png(&svg).unwrap();
+    assert_eq!(png, to_png(&svg).unwrap());
+    assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+}
+
+#[test]
+fn text_needs_no_system_font() {
+    let mut figure = curves();
+    let with_title = to_png(&figure.to_svg().unwrap()).unwrap();
+    figure.title = "Another".to_owned();
+    assert_ne!(with_title, to_png(&figure.to_svg().unwrap()).unwrap());
+}
+
+#[test]
+fn what_is_not_finite_is_refused() {
+    let mut figure = curves();
+    let Content::Curves(curves) = &mut figure.content else { panic!("curves are curves") };
+    curves[0].points[0].1.mean = f64::NAN;
+    assert!(figure.to_svg().unwrap_err().to_string().contains("not finite"));
+}
+
+#[test]
+fn nothing_to_show_is_an_empty_frame() {
+    let mut figure = curves();
+    figure.content = Content::Curves(Vec::new());
+    figure.to_svg().unwrap();
+    figure.content = Content::Bars { groups: Vec::new(), series: Vec::new() };
+    figure.to_svg().unwrap();
+}

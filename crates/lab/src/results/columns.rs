@@ -1,0 +1,218 @@
+//! The columns of every table: what is written, and what the documentation says of it.
+
+use super::table::{Cell, Column, Kind, Table};
+use fairwave_trace::{DropSample, FlowSample, QueueSample, StationSample};
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::datagram::Transport;
+use std::sync::Arc;
+
+/// A row of [`FLOWS`].
+#[derive(Clone, Debug)]
+pub struct FlowRow {
+    /// When.
+    pub at: Instant,
+    /// The flow's name.
+    pub flow: Arc<str>,
+    /// Its state.
+    pub sample: FlowSample,
+    /// When the sample before was taken; the start of the run for the first.
+    pub since: Instant,
+    /// What had been delivered then.
+    pub delivered_before: u64,
+}
+
+/// A row of [`QUEUES`].
+#[derive(Clone, Debug)]
+pub struct QueueRow {
+    /// When.
+    pub at: Instant,
+    /// The queue's name.
+    pub queue: Arc<str>,
+    /// Its state.
+    pub sample: QueueSample,
+}
+
+/// A row of [`STATIONS`].
+#[derive(Clone, Debug)]
+pub struct StationRow {
+    /// When.
+    pub at: Instant,
+    /// The node's name.
+    pub station: Arc<str>,
+    /// Its state.
+    pub sample: StationSample,
+}
+
+/// A row of [`DROPS`].
+#[derive(Clone, Debug)]
+pub struct DropRow {
+    /// When.
+    pub at: Instant,
+    /// The queue's name.
+    pub queue: Arc<str>,
+    /// The flow's name, where the packet belongs to one.
+    pub flow: Option<Arc<str>>,
+    /// What was dropped.
+    pub sample: DropSample,
+}
+
+const fn integer<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell) -> Column<R> {
+    Column { name, kind: Kind::Integer, nullable: false, doc, cell }
+}
+
+const fn text<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell) -> Column<R> {
+    Column { name, kind: Kind::Text, nullable: false, doc, cell }
+}
+
+const fn or_null<R>(column: Column<R>) -> Column<R> {
+    Column { nullable: true, ..column }
+}
+
+fn nanos(duration: Duration) -> Cell {
+    Cell::unsigned(duration.as_nanos())
+}
+
+fn time(at: Instant) -> Cell {
+    Cell::unsigned(at.as_nanos())
+}
+
+/// State of each flow, every sample interval.
+pub const FLOWS: Table<FlowRow> = Table {
+    file: "flows.parquet",
+    doc: "One row for each flow and sample interval. Counters are cumulative.",
+    columns: &[
+        integer("t_ns", "Virtual time in nanoseconds.", |r: &FlowRow| time(r.at)),
+        text("flow", "Name of the flow.", |r| Cell::Text(r.flow.clone())),
+        integer("delivered_bytes", "Bytes that the receiving application has read.", |r| {
+            Cell::unsigned(r.sample.delivered_bytes)
+        }),
+        integer("goodput_bps", "Delivered bits per second since this flow's row before.", |r| {
+            let bytes = r.sample.delivered_bytes.saturating_sub(r.delivered_before);
+            Cell::unsigned(BitRate::over(bytes, r.at.since(r.since)).0)
+        }),
+        integer("cwnd_bytes", "Congestion window; zero for UDP.", |r| {
+            Cell::unsigned(r.sample.cwnd.into())
+        }),
+        or_null(integer("ssthresh_bytes", "Slow start threshold; null while unset.", |r| {
+            match r.sample.ssthresh {
+                u32::MAX => Cell::Null,
+                bytes => Cell::unsigned(bytes.into()),
+            }
+        })),
+        integer("flight_bytes", "Bytes sent and not yet acknowledged.", |r| {
+            Cell::unsigned(r.sample.flight.into())
+        }),
+        or_null(integer("srtt_ns", "Smoothed round-trip time; null before a sample.", |r| {
+            r.sample.srtt.map_or(Cell::Null, nanos)
+        })),
+        integer("rto_ns", "Retransmission timeout in force.", |r| nanos(r.sample.rto)),
+        integer("sent_packets", "Segments or datagrams sent, retransmissions included.", |r| {
+            Cell::unsigned(r.sample.sent_packets)
+        }),
+        integer("retransmissions", "Retransmitted segments.", |r| {
+            Cell::unsigned(r.sample.retransmissions)
+        }),
+        integer("timeouts", "Expiries of the retransmission timer.", |r| {
+            Cell::unsigned(r.sample.timeouts)
+        }),
+        integer("fast_recoveries", "Entries into fast recovery.", |r| {
+            Cell::unsigned(r.sample.fast_recoveries)
+        }),
+        integer("acks_sent", "Pure ACKs that the flow's sink has sent.", |r| {
+            Cell::unsigned(r.sample.acks_sent)
+        }),
+        integer("acks_dropped", "Pure ACKs dropped on their way, as the simulator saw it.", |r| {
+            Cell::unsigned(r.sample.acks_dropped)
+        }),
+        integer("acks_lost_inferred", "Lost ACKs that the sender inferred.", |r| {
+            Cell::unsigned(r.sample.acks_lost_inferred)
+        }),
+    ],
+};
+
+/// State of each queue, every sample interval.
+pub const QUEUES: Table<QueueRow> = Table {
+    file: "queues.parquet",
+    doc: "One row for each queue and sample interval. A radio's queue has its node's name, a \
+          link's the names of both its ends. Counters are cumulative.",
+    columns: &[
+        integer("t_ns", "Virtual time in nanoseconds.", |r: &QueueRow| time(r.at)),
+        text("queue", "Name of the queue.", |r| Cell::Text(r.queue.clone())),
+        integer("length_packets", "Packets waiting.", |r| Cell::unsigned(r.sample.packets.into())),
+        integer("length_bytes", "Bytes waiting.", |r| Cell::unsigned(r.sample.bytes)),
+        integer("enqueued", "Packets that entered.", |r| Cell::unsigned(r.sample.enqueued)),
+        integer("drops_queue_full", "Packets dropped because the queue was full.", |r| {
+            Cell::unsigned(r.sample.drops[0])
+        }),
+        integer("drops_retry_limit", "Packets dropped at the MAC's retry limit.", |r| {
+            Cell::unsigned(r.sample.drops[1])
+        }),
+        integer("drops_link_loss", "Packets lost on the wired link.", |r| {
+            Cell::unsigned(r.sample.drops[2])
+        }),
+        integer("drops_no_route", "Packets without a route.", |r| {
+            Cell::unsigned(r.sample.drops[3])
+        }),
+    ],
+};
+
+/// State of each radio, every sample interval.
+pub const STATIONS: Table<StationRow> = Table {
+    file: "stations.parquet",
+    doc: "One row for each radio and sample interval. Counters are cumulative.",
+    columns: &[
+        integer("t_ns", "Virtual time in nanoseconds.", |r: &StationRow| time(r.at)),
+        text("station", "Name of the node.", |r| Cell::Text(r.station.clone())),
+        integer("attempts", "Data frames put on the air, retries included.", |r| {
+            Cell::unsigned(r.sample.attempts)
+        }),
+        integer("failures", "Attempts without an acknowledgement.", |r| {
+            Cell::unsigned(r.sample.failures)
+        }),
+        integer("collisions", "Failed attempts that overlapped another transmission.", |r| {
+            Cell::unsigned(r.sample.collisions)
+        }),
+        integer("successes", "Data frames acknowledged.", |r| Cell::unsigned(r.sample.successes)),
+        integer("retry_drops", "Data frames dropped at the retry limit.", |r| {
+            Cell::unsigned(r.sample.retry_drops)
+        }),
+        integer("airtime_ns", "Time spent transmitting data, RTS and beacons.", |r| {
+            nanos(r.sample.airtime)
+        }),
+        integer("control_airtime_ns", "Time spent transmitting ACK and CTS.", |r| {
+            nanos(r.sample.control_airtime)
+        }),
+        integer("cw_slots", "Contention window now.", |r| Cell::unsigned(r.sample.cw.into())),
+    ],
+};
+
+/// Each dropped packet.
+pub const DROPS: Table<DropRow> = Table {
+    file: "drops.parquet",
+    doc: "One row for each dropped packet.",
+    columns: &[
+        integer("t_ns", "Virtual time in nanoseconds.", |r: &DropRow| time(r.at)),
+        text("queue", "The queue, or the queue of the radio or link, where it happened.", |r| {
+            Cell::Text(r.queue.clone())
+        }),
+        text("cause", "Why: queue_full, retry_limit, link_loss or no_route.", |r| {
+            Cell::Text(r.sample.cause.name().into())
+        }),
+        or_null(text("flow", "The flow; null for a packet of none.", |r| {
+            r.flow.clone().map_or(Cell::Null, Cell::Text)
+        })),
+        text("protocol", "tcp or udp.", |r| {
+            let name = match r.sample.datagram.transport {
+                Transport::Tcp(_) => "tcp",
+                Transport::Udp { .. } => "udp",
+            };
+            Cell::Text(name.into())
+        }),
+        integer("ip_bytes", "Length from the IPv4 header on.", |r| {
+            Cell::unsigned(r.sample.datagram.wire_len().into())
+        }),
+        integer("payload_bytes", "Transport payload; zero for a pure ACK.", |r| {
+            Cell::unsigned(r.sample.datagram.payload_len.into())
+        }),
+    ],
+};

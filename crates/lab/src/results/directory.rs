@@ -1,0 +1,108 @@
+//! A run directory as a whole: what it is told, and its small files.
+
+use super::file;
+use super::{Error, Names, Recorder, Summary};
+use fairwave_trace::SCHEMA_VERSION;
+use fairwave_units::Seed;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The content of `meta.json`: where the numbers come from. No timestamp, no worker count and
+/// no build profile, so that two runs on one machine give the same bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// Version of Fairwave.
+    pub fairwave_version: String,
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The master seed.
+    pub seed: Seed,
+    /// Sweep axes and their values for this run, by key.
+    pub axes: BTreeMap<String, String>,
+    /// Processor architecture.
+    pub architecture: String,
+    /// Operating system.
+    pub system: String,
+    /// Release of its kernel; empty where the system does not tell.
+    pub kernel: String,
+}
+
+impl Meta {
+    /// For a run on this machine.
+    pub fn here(seed: Seed, axes: BTreeMap<String, String>) -> Self {
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            fairwave_version: env!("CARGO_PKG_VERSION").to_owned(),
+            schema_version: SCHEMA_VERSION,
+            seed,
+            axes,
+            architecture: std::env::consts::ARCH.to_owned(),
+            system: std::env::consts::OS.to_owned(),
+            kernel: kernel.trim().to_owned(),
+        }
+    }
+}
+
+/// What of a run is recorded besides its summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Series of flows, queues and stations.
+    pub series: bool,
+    /// Each dropped packet.
+    pub drops: bool,
+    /// Each frame on the air, as pcapng.
+    pub capture: bool,
+}
+
+/// A run directory that is being written.
+#[derive(Clone, Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+/// Every file a run directory may hold.
+const FILES: [&str; 8] = [
+    "scenario.toml",
+    "meta.json",
+    "summary.json",
+    "flows.parquet",
+    "queues.parquet",
+    "stations.parquet",
+    "drops.parquet",
+    "capture.pcapng",
+];
+
+impl RunDirectory {
+    /// Makes the directory, or empties it of a former run's files, and writes what is known
+    /// before the run.
+    pub fn create(path: &Path, meta: &Meta, scenario: &str) -> Result<Self, Error> {
+        fs::create_dir_all(path).map_err(Error::io(path))?;
+        for name in FILES {
+            let stale = path.join(name);
+            if stale.exists() {
+                fs::remove_file(&stale).map_err(Error::io(&stale))?;
+            }
+        }
+        file::write(&path.join("scenario.toml"), scenario.as_bytes())?;
+        write_json(&path.join("meta.json"), meta)?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// A sink for the run's samples.
+    pub fn recorder(&self, names: &Names, wanted: Wanted) -> Result<Recorder, Error> {
+        Recorder::create(&self.path, names, wanted)
+    }
+
+    /// Writes what the run came to. Its presence says that the directory is complete.
+    pub fn summary(&self, summary: &Summary) -> Result<(), Error> {
+        write_json(&self.path.join("summary.json"), summary)
+    }
+}
+
+fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), Error> {
+    let mut text = serde_json::to_string_pretty(value).map_err(Error::json(path))?;
+    text.push('\n');
+    file::write(path, text.as_bytes())
+}

@@ -1,0 +1,53 @@
+//! Files that appear under their name only when they are complete.
+
+use super::Error;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A file being written beside its final name. Dropped unfinished, it goes away.
+#[derive(Debug)]
+pub(super) struct Pending {
+    temporary: PathBuf,
+    path: PathBuf,
+    finished: bool,
+}
+
+impl Pending {
+    /// Opens the temporary file for what shall become `path`.
+    pub(super) fn create(path: PathBuf) -> Result<(Self, BufWriter<File>), Error> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".partial");
+        let temporary = path.with_file_name(name);
+        let file = File::create(&temporary).map_err(Error::io(&temporary))?;
+        Ok((Self { temporary, path, finished: false }, BufWriter::new(file)))
+    }
+
+    /// The final name.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the complete file its name. The writer must have been flushed.
+    pub(super) fn finish(mut self) -> Result<(), Error> {
+        fs::rename(&self.temporary, &self.path).map_err(Error::io(&self.path))?;
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.finished {
+            // The unfinished file is useless; that it stays is the worst that can happen here.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Writes a whole file at once.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let (pending, mut out) = Pending::create(path.to_owned())?;
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::io(path))?;
+    pending.finish()
+}

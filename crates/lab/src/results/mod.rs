@@ -1,0 +1,94 @@
+//! Run directories: everything a run left behind, enough to redraw every figure.
+//!
+//! ```text
+//! scenario.toml    the scenario with every default resolved
+//! meta.json        version, schema, seed, sweep axes, machine
+//! summary.json     results per flow, queue and station, then totals
+//! flows.parquet    state of each flow every sample interval
+//! queues.parquet   state of each queue
+//! stations.parquet state of each radio
+//! drops.parquet    each dropped packet (on request)
+//! capture.pcapng   each frame on the air, with radiotap (on request)
+//! ```
+//! The bytes are a function of scenario, seed, version and machine: no clock, no worker count,
+//! no build profile leaves a trace. Each file is written under a temporary name and renamed when
+//! it is complete, so that a crash leaves no half file under a final name.
+
+mod columns;
+mod directory;
+mod file;
+mod names;
+mod read;
+mod recorder;
+mod stretch;
+mod summary;
+mod table;
+
+pub use columns::{DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS, StationRow};
+pub use directory::{Meta, RunDirectory, Wanted};
+pub use names::{Direction, Names};
+pub use read::{Series, Values, read_meta, read_summary};
+pub use recorder::Recorder;
+pub use stretch::{Stretch, Stretches};
+pub use summary::{FlowSummary, QueueSummary, StationSummary, Summary, Totals};
+pub use table::{Cell, Column, Kind, Table};
+
+use std::path::{Path, PathBuf};
+
+/// Why a run directory could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A Parquet file could not be written or is damaged.
+    #[error("{path}: {source}")]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        source: parquet::errors::ParquetError,
+    },
+    /// A JSON file could not be written or is not what it should be.
+    #[error("{path}: {source}")]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        source: serde_json::Error,
+    },
+    /// A file lacks what was asked for.
+    #[error("{path}: {what}")]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is missing or wrong.
+        what: String,
+    },
+}
+
+impl Error {
+    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    fn parquet(path: &Path) -> impl FnOnce(parquet::errors::ParquetError) -> Self + '_ {
+        move |source| Self::Parquet { path: path.to_owned(), source }
+    }
+
+    fn json(path: &Path) -> impl FnOnce(serde_json::Error) -> Self + '_ {
+        move |source| Self::Json { path: path.to_owned(), source }
+    }
+
+    fn content(path: &Path, what: impl Into<String>) -> Self {
+        Self::Content { path: path.to_owned(), what: what.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Names and roles of what a world holds, in the order of its identifiers.
+
+use fairwave_sim::world::{Role, Traffic, World};
+use fairwave_trace::{FlowId, NodeId, QueueId};
+use std::sync::Arc;
+
+/// Where a flow's data goes, seen from the radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From a station towards its access point.
+    Up,
+    /// From beyond the access point to a station.
+    Down,
+    /// Between stations, or over wires only.
+    Other,
+}
+
+/// Names of a world's flows, queues and nodes, and what the results need to know of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Names {
+    flows: Vec<Flow>,
+    queues: Vec<Arc<str>>,
+    ap_queues: Vec<bool>,
+    nodes: Vec<Arc<str>>,
+    radios: Vec<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Flow {
+    name: Arc<str>,
+    direction: Direction,
+    mss: u32,
+    start_ns: u64,
+}
+
+impl Names {
+    /// Takes them from `world`: queues are first every radio's in node order, then each link's
+    /// two in link order.
+    pub fn of(world: &World) -> Self {
+        let nodes: Vec<Arc<str>> = world.nodes.iter().map(|n| n.name.as_str().into()).collect();
+        let radios: Vec<usize> =
+            (0..world.nodes.len()).filter(|&i| world.nodes[i].radio.is_some()).collect();
+        let mut queues: Vec<Arc<str>> = radios.iter().map(|&i| nodes[i].clone()).collect();
+        let mut ap_queues: Vec<bool> =
+            radios.iter().map(|&i| role(world, i) == Some(Role::AccessPoint)).collect();
+        for link in &world.links {
+            let (a, b) = (&nodes[link.ends.0.0 as usize], &nodes[link.ends.1.0 as usize]);
+            queues.extend([format!("{a}>{b}").into(), format!("{b}>{a}").into()]);
+            ap_queues.extend([false, false]);
+        }
+        let flows = world.flows.iter().map(|flow| Flow {
+            name: flow.name.as_str().into(),
+            direction: direction(world, flow.source, flow.sink),
+            mss: match &flow.traffic {
+                Traffic::Tcp(tcp) => u32::from(tcp.sender.mss),
+                Traffic::Cbr { payload_bytes, .. } | Traffic::Saturate { payload_bytes } => {
+                    *payload_bytes
+                }
+            },
+            start_ns: flow.start.as_nanos(),
+        });
+        Self { flows: flows.collect(), queues, ap_queues, nodes, radios }
+    }
+
+    /// A flow's name.
+    pub fn flow(&self, id: FlowId) -> Arc<str> {
+        self.flows[id.0 as usize].name.clone()
+    }
+
+    /// A queue's name.
+    pub fn queue(&self, id: QueueId) -> Arc<str> {
+        self.queues[id.0 as usize].clone()
+    }
+
+    /// A node's name.
+    pub fn node(&self, id: NodeId) -> Arc<str> {
+        self.nodes[id.0 as usize].clone()
+    }
+
+    /// Whether a queue is an access point's transmit queue.
+    pub fn is_ap_queue(&self, id: QueueId) -> bool {
+        self.ap_queues[id.0 as usize]
+    }
+
+    /// How many flows there are.
+    pub fn flow_count(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Names of the nodes that have a radio, in node order.
+    pub fn radios(&self) -> impl Iterator<Item = &str> {
+        self.radios.iter().map(|&i| &*self.nodes[i])
+    }
+
+    pub(super) fn direction(&self, flow: usize) -> Direction {
+        self.flows[flow].direction
+    }
+
+    pub(super) fn mss(&self, flow: usize) -> u32 {
+        self.flows[flow].mss
+    }
+
+    pub(super) fn start_ns(&self, flow: usize) -> u64 {
+        self.flows[flow].start_ns
+    }
+}
+
+fn role(world: &World, node: usize) -> Option<Role> {
+    world.nodes[node].radio.as_ref().map(|radio| radio.role)
+}
+
+fn direction(world: &World, source: NodeId, sink: NodeId) -> Direction {
+    let station =
+        |id: NodeId| matches!(role(world, id.0 as usize), Some(Role::Station { .. }));
+    match (station(source), station(sink)) {
+        (true, false) => Direction::Up,
+        (false, true) => Direction::Down,
+        _ => Direction::Other,
+    }
+}

@@ -1,0 +1,111 @@
+//! The sink that writes samples into a run directory.
+
+use super::columns::{DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS, StationRow};
+use super::directory::Wanted;
+use super::table::Writer;
+use super::{Error, Names};
+use fairwave_trace::{FlowId, FlowSample, Kind, Sample, Sink};
+use fairwave_units::Instant;
+use std::path::Path;
+
+/// Streams samples into Parquet files, one row group at a time. Recording cannot fail; the
+/// first error is kept and handed out by [`Recorder::finish`].
+pub struct Recorder {
+    names: Names,
+    series: Option<SeriesWriters>,
+    drops: Option<Writer<DropRow>>,
+    /// When each flow was sampled last, and what had been delivered.
+    before: Vec<(Instant, u64)>,
+    failure: Option<Error>,
+}
+
+struct SeriesWriters {
+    flows: Writer<FlowRow>,
+    queues: Writer<QueueRow>,
+    stations: Writer<StationRow>,
+}
+
+impl SeriesWriters {
+    fn create(directory: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            flows: Writer::create(&FLOWS, directory)?,
+            queues: Writer::create(&QUEUES, directory)?,
+            stations: Writer::create(&STATIONS, directory)?,
+        })
+    }
+}
+
+impl Recorder {
+    pub(super) fn create(directory: &Path, names: &Names, wanted: Wanted) -> Result<Self, Error> {
+        Ok(Self {
+            names: names.clone(),
+            series: wanted.series.then(|| SeriesWriters::create(directory)).transpose()?,
+            drops: wanted.drops.then(|| Writer::create(&DROPS, directory)).transpose()?,
+            before: vec![(Instant::ZERO, 0); names.flow_count()],
+            failure: None,
+        })
+    }
+
+    /// Completes the files, or says what went wrong on the way.
+    pub fn finish(self) -> Result<(), Error> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        if let Some(series) = self.series {
+            series.flows.finish()?;
+            series.queues.finish()?;
+            series.stations.finish()?;
+        }
+        self.drops.map_or(Ok(()), Writer::finish)
+    }
+
+    fn write(&mut self, at: Instant, sample: &Sample) -> Result<(), Error> {
+        match (sample, &mut self.series, &mut self.drops) {
+            (Sample::Flow(id, sample), Some(series), _) => {
+                series.flows.push(&flow_row(&self.names, &mut self.before, at, *id, sample))
+            }
+            (Sample::Queue(id, sample), Some(series), _) => {
+                let queue = self.names.queue(*id);
+                series.queues.push(&QueueRow { at, queue, sample: *sample })
+            }
+            (Sample::Station(id, sample), Some(series), _) => {
+                let station = self.names.node(*id);
+                series.stations.push(&StationRow { at, station, sample: *sample })
+            }
+            (Sample::Drop(sample), _, Some(drops)) => {
+                let flow = sample.flow.map(|id| self.names.flow(id));
+                let queue = self.names.queue(sample.queue);
+                drops.push(&DropRow { at, queue, flow, sample: *sample })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn flow_row(
+    names: &Names,
+    before: &mut [(Instant, u64)],
+    at: Instant,
+    id: FlowId,
+    sample: &FlowSample,
+) -> FlowRow {
+    let last = &mut before[id.0 as usize];
+    let (since, delivered_before) = std::mem::replace(last, (at, sample.delivered_bytes));
+    FlowRow { at, flow: names.flow(id), sample: *sample, since, delivered_before }
+}
+
+impl Sink for Recorder {
+    fn wants(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Flow | Kind::Queue | Kind::Station => self.series.is_some(),
+            Kind::Drop => self.drops.is_some(),
+            Kind::Frame => false,
+        }
+    }
+
+    fn record(&mut self, at: Instant, sample: &Sample) {
+        if self.failure.is_none() {
+            self.failure = self.write(at, sample).err();
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What a run came to, per flow, queue and station before any aggregate.
+
+use super::{Direction, Names, Stretch, Stretches};
+use crate::stats;
+use fairwave_sim::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
+use fairwave_trace::SCHEMA_VERSION;
+use serde::{Deserialize, Serialize};
+
+/// A flow below this fraction of the fair share counts as starved.
+pub const STARVED_FRACTION: f64 = 0.1;
+
+/// The content of `summary.json`. Counters and rates are of the measured span, after the
+/// warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA_VERSION`] when it was written.
+    pub schema_version: u32,
+    /// Simulated time.
+    pub simulated_ns: u64,
+    /// The measured span of it.
+    pub measured_ns: u64,
+    /// Frames put on the air, from the start.
+    pub frames: u64,
+    /// Events handled, from the start.
+    pub events: u64,
+    /// Per flow.
+    pub flows: Vec<FlowSummary>,
+    /// Per queue.
+    pub queues: Vec<QueueSummary>,
+    /// Per radio.
+    pub stations: Vec<StationSummary>,
+    /// Over all of them.
+    pub totals: Totals,
+}
+
+/// A flow's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowSummary {
+    /// Its name.
+    pub name: String,
+    /// Where its data goes.
+    pub direction: Direction,
+    /// When it starts.
+    pub start_ns: u64,
+    /// Mean rate of delivery to the application.
+    pub goodput_bps: u64,
+    /// Segments or datagrams sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Retransmitted segments.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Pure ACKs that its sink sent.
+    pub acks_sent: u64,
+    /// Of those, dropped on their way.
+    pub acks_dropped: u64,
+    /// Dropped at an access point's full queue, from the start of the run.
+    pub acks_dropped_at_ap_all_run: u64,
+    /// Lost ACKs that the sender inferred.
+    pub acks_lost_inferred: u64,
+    /// Smoothed round-trip time at the end.
+    pub srtt_end_ns: Option<u64>,
+    /// Longest time between two deliveries.
+    pub longest_silence_ns: u64,
+    /// Longest time with a window of at most two segments, over the whole run.
+    pub collapsed: Stretch,
+    /// When the last byte of a sized flow was delivered.
+    pub completed_ns: Option<u64>,
+}
+
+/// A queue's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueueSummary {
+    /// Its name.
+    pub name: String,
+    /// Whether it is an access point's transmit queue.
+    pub access_point: bool,
+    /// Packets that entered.
+    pub enqueued: u64,
+    /// Dropped: the queue was full.
+    pub drops_queue_full: u64,
+    /// Dropped: the MAC gave up.
+    pub drops_retry_limit: u64,
+    /// Dropped: the link lost it.
+    pub drops_link_loss: u64,
+    /// Dropped: no route.
+    pub drops_no_route: u64,
+    /// Largest number of packets waiting.
+    pub peak_packets: u32,
+    /// Mean number of packets waiting, over time.
+    pub mean_packets: f64,
+}
+
+/// A radio's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StationSummary {
+    /// Its node's name.
+    pub name: String,
+    /// Data frames put on the air, retries included.
+    pub attempts: u64,
+    /// Attempts without an acknowledgement.
+    pub failures: u64,
+    /// Failed attempts that overlapped another transmission.
+    pub collisions: u64,
+    /// Data frames acknowledged.
+    pub successes: u64,
+    /// Data frames dropped at the retry limit.
+    pub retry_drops: u64,
+    /// Time spent transmitting, over the measured span.
+    pub airtime_share: f64,
+}
+
+/// Aggregates over all flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Sum of the flows' goodput.
+    pub goodput_bps: u64,
+    /// Sum over flows towards the access point.
+    pub up_bps: u64,
+    /// Sum over flows from the access point.
+    pub down_bps: u64,
+    /// Jain's index of the flows' goodput; null without flows.
+    pub jain: Option<f64>,
+    /// Flows below [`STARVED_FRACTION`] of the fair share.
+    pub starved_flows: usize,
+    /// Packets dropped, all queues: queue full.
+    pub drops_queue_full: u64,
+    /// Packets dropped, all queues: retry limit.
+    pub drops_retry_limit: u64,
+    /// Packets dropped, all queues: link loss.
+    pub drops_link_loss: u64,
+    /// Packets dropped, all queues: no route.
+    pub drops_no_route: u64,
+}
+
+impl Summary {
+    /// Of a finished run.
+    pub fn new(names: &Names, outcome: &Outcome, stretches: &Stretches) -> Self {
+        let flows: Vec<FlowSummary> = outcome
+            .flows
+            .iter()
+            .enumerate()
+            .map(|(i, flow)| flow_summary(names, i, flow, stretches))
+            .collect();
+        let queue = |(i, q): (usize, &QueueOutcome)| queue_summary(names, i, q);
+        let queues: Vec<QueueSummary> = outcome.queues.iter().enumerate().map(queue).collect();
+        let station = |s| station_summary(s, outcome.measured.as_nanos());
+        Self {
+            schema_version: SCHEMA_VERSION,
+            simulated_ns: outcome.simulated.as_nanos(),
+            measured_ns: outcome.measured.as_nanos(),
+            frames: outcome.frames,
+            events: outcome.events,
+            totals: totals(&flows, &queues),
+            flows,
+            queues,
+            stations: outcome.stations.iter().map(station).collect(),
+        }
+    }
+
+    /// Each flow's goodput in bits per second.
+    pub fn goodputs(&self) -> Vec<f64> {
+        self.flows.iter().map(|flow| flow.goodput_bps as f64).collect()
+    }
+
+    /// The access points' queues.
+    pub fn ap_queues(&self) -> impl Iterator<Item = &QueueSummary> {
+        self.queues.iter().filter(|queue| queue.access_point)
+    }
+}
+
+fn flow_summary(names: &Names, i: usize, flow: &FlowOutcome, stretches: &Stretches) -> FlowSummary {
+    let (from, to) = (&flow.at_warm_up, &flow.at_end);
+    FlowSummary {
+        name: flow.name.clone(),
+        direction: names.direction(i),
+        start_ns: names.start_ns(i),
+        goodput_bps: flow.goodput.0,
+        sent_packets: to.sent_packets - from.sent_packets,
+        retransmissions: to.retransmissions - from.retransmissions,
+        timeouts: to.timeouts - from.timeouts,
+        fast_recoveries: to.fast_recoveries - from.fast_recoveries,
+        acks_sent: to.acks_sent - from.acks_sent,
+        acks_dropped: to.acks_dropped - from.acks_dropped,
+        acks_dropped_at_ap_all_run: stretches.acks_dropped_at_ap(i),
+        acks_lost_inferred: to.acks_lost_inferred - from.acks_lost_inferred,
+        srtt_end_ns: to.srtt.map(|srtt| srtt.as_nanos()),
+        longest_silence_ns: flow.longest_silence.as_nanos(),
+        collapsed: stretches.longest(i),
+        completed_ns: flow.completed.map(|at| at.as_nanos()),
+    }
+}
+
+fn queue_summary(names: &Names, i: usize, queue: &QueueOutcome) -> QueueSummary {
+    let (from, to) = (&queue.at_warm_up, &queue.at_end);
+    let drops = |cause: usize| to.drops[cause] - from.drops[cause];
+    QueueSummary {
+        name: queue.name.clone(),
+        access_point: names.is_ap_queue(fairwave_trace::QueueId(i as u32)),
+        enqueued: to.enqueued - from.enqueued,
+        drops_queue_full: drops(0),
+        drops_retry_limit: drops(1),
+        drops_link_loss: drops(2),
+        drops_no_route: drops(3),
+        peak_packets: queue.peak_packets,
+        mean_packets: queue.mean_packets,
+    }
+}
+
+fn station_summary(station: &StationOutcome, measured_ns: u64) -> StationSummary {
+    let (from, to) = (&station.at_warm_up, &station.at_end);
+    let airtime = (to.airtime + to.control_airtime).saturating_sub(from.airtime + from.control_airtime);
+    StationSummary {
+        name: station.name.clone(),
+        attempts: to.attempts - from.attempts,
+        failures: to.failures - from.failures,
+        collisions: to.collisions - from.collisions,
+        successes: to.successes - from.successes,
+        retry_drops: to.retry_drops - from.retry_drops,
+        airtime_share: airtime.as_nanos() as f64 / measured_ns.max(1) as f64,
+    }
+}
+
+fn totals(flows: &[FlowSummary], queues: &[QueueSummary]) -> Totals {
+    let shares: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps as f64).collect();
+    let toward = |direction| {
+        flows.iter().filter(|f| f.direction == direction).map(|f| f.goodput_bps).sum::<u64>()
+    };
+    Totals {
+        goodput_bps: flows.iter().map(|flow| flow.goodput_bps).sum(),
+        up_bps: toward(Direction::Up),
+        down_bps: toward(Direction::Down),
+        jain: stats::jain(&shares),
+        starved_flows: stats::starved(&shares, STARVED_FRACTION),
+        drops_queue_full: queues.iter().map(|q| q.drops_queue_full).sum(),
+        drops_retry_limit: queues.iter().map(|q| q.drops_retry_limit).sum(),
+        drops_link_loss: queues.iter().map(|q| q.drops_link_loss).sum(),
+        drops_no_route: queues.iter().map(|q| q.drops_no_route).sum(),
+    }
+}
