@@ -119,7 +119,7 @@ fn what_does_not_fit_writes_nothing() {
     let mut sack = SackBlocks::default();
     while sack.push(Seq32(1), Seq32(2)) {}
     let timestamps = Some(Timestamps::default());
-    let options = Options { sack, timestamps, ..Options::default() };
+    let options = Options { timestamps, sack, ..Options::default() };
     let mut out = Vec::new();
     let error = Header { options, ..Header::default() }.write(&mut out, PSEUDO, &[]);
     assert_eq!(error, Err(Error::OptionsLength { len: 48 }));

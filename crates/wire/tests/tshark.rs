@@ -1,0 +1,400 @@
+//! What we write is what Wireshark reads: every kind of frame, dissected by tshark.
+
+use fairwave_units::{BitRate, Instant, Seq32};
+use fairwave_wire::datagram::{Datagram, Transport};
+use fairwave_wire::dot11::{
+    self, AssociationId, AssociationRequest, AssociationResponse, Beacon, Data, Direction,
+    Elements, Frame, Management, Rate, Sequence, Ssid,
+};
+use fairwave_wire::ethernet::{EtherType, Header, Mac};
+use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
+use fairwave_wire::radiotap::{self, Channel, Flags};
+use fairwave_wire::tcp::{self, Options, SackBlocks, Timestamps};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const AP: Mac = Mac([0x02, 0, 0, 0, 0, 0xa0]);
+const STATION: Mac = Mac([0x02, 0, 0, 0, 0, 0x01]);
+const SERVER: Mac = Mac([0x02, 0, 0, 0, 0, 0x99]);
+
+/// Severity of a warning in `_ws.expert.severity` (Wireshark's `epan/proto.h`).
+const EXPERT_WARNING: u32 = 0x0060_0000;
+
+#[test]
+fn tshark_finds_no_fault_in_any_frame() {
+    let path = written("no-fault", &whole_capture());
+    let asked = ["_ws.malformed", "_ws.unreassembled", "_ws.expert.severity", "_ws.expert.message"];
+    let rows = dissected(&path, &asked);
+    assert_eq!(rows.len(), CAPTURED.len());
+    for (row, name) in rows.iter().zip(CAPTURED) {
+        assert!(row[0].is_empty() && row[1].is_empty(), "tshark on {name}: {row:?}");
+        // A chat or note tells of a SYN or a retry bit; from a warning on it is our fault.
+        let severities = row[2].split(',').filter(|severity| !severity.is_empty());
+        let worst = severities.map(|text| text.parse::<u32>().expect("a number")).max();
+        assert!(worst.unwrap_or(0) < EXPERT_WARNING, "tshark on {name}: {row:?}");
+    }
+}
+
+#[test]
+fn tshark_finds_every_checksum_good() {
+    const GOOD: &str = "1";
+    let path = written("checksums", &whole_capture());
+    let fields = ["wlan.fcs.status", "ip.checksum.status", "tcp.checksum.status"];
+    let rows =
+        dissected(&path, &[&fields[..], &["udp.checksum.status", "_ws.col.protocol"]].concat());
+    for (row, name) in rows.iter().zip(CAPTURED) {
+        let radio = !name.starts_with("ethernet") && !name.starts_with("raw");
+        assert_eq!(row[0] == GOOD, radio, "check sequence of {name}: {row:?}");
+        let (is_tcp, is_udp) = (name.contains("tcp"), name.contains("udp"));
+        assert_eq!(row[1] == GOOD, is_tcp || is_udp, "IPv4 checksum of {name}: {row:?}");
+        assert_eq!(row[2] == GOOD, is_tcp, "TCP checksum of {name}: {row:?}");
+        assert_eq!(row[3] == GOOD, is_udp, "UDP checksum of {name}: {row:?}");
+        assert!(row.iter().all(|cell| cell != "0"), "a bad checksum in {name}: {row:?}");
+    }
+}
+
+#[test]
+fn tshark_finds_a_damaged_checksum_bad() {
+    let mut capture = Capture::new();
+    let mut frame = Vec::new();
+    dot11::data_frame(&data(Direction::ToAp), &segment(), &mut frame).unwrap();
+    let payload = frame.len() - 10;
+    frame[payload] ^= 1;
+    capture.radio_bytes(&frame);
+    let path = written("damaged", &capture.writer.into_inner());
+    let rows = dissected(&path, &["wlan.fcs.status", "tcp.checksum.status"]);
+    assert_eq!(rows[0], ["0", "0"], "tshark should complain of both");
+}
+
+#[test]
+fn tshark_reads_the_fields_as_written() {
+    let path = written("fields", &whole_capture());
+    // name of the capture, field, value
+    let expected = [
+        ("beacon", "wlan.fc.type_subtype", "0x0008"),
+        ("beacon", "wlan.da", "ff:ff:ff:ff:ff:ff"),
+        ("beacon", "wlan.bssid", "02:00:00:00:00:a0"),
+        ("beacon", "wlan.ssid", "6661697277617665"),
+        ("beacon", "wlan.ds.current_channel", "6"),
+        ("beacon", "wlan.supported_rates", "0x82,0x84,0x8b,0x96,0x0c,0x12,0x18,0x24"),
+        ("beacon", "wlan.extended_supported_rates", "0x30,0x48,0x60,0x6c"),
+        ("beacon", "wlan.fixed.timestamp", "1234567"),
+        ("beacon", "wlan.seq", "4095"),
+        ("beacon", "radiotap.mactime", "1000"),
+        ("beacon", "radiotap.datarate", "5.5"),
+        ("beacon", "radiotap.channel.freq", "2437"),
+        ("beacon", "radiotap.dbm_antsignal", "-48"),
+        ("beacon", "frame.time_epoch", "0.000001000"),
+        ("association request", "wlan.fc.type_subtype", "0x0000"),
+        ("association request", "wlan.fixed.listen_ival", "0x000a"),
+        ("association response", "wlan.fc.type_subtype", "0x0001"),
+        ("association response", "wlan.fixed.aid", "0x07d7"),
+        ("rts", "wlan.fc.type_subtype", "0x001b"),
+        ("rts", "wlan.ra", "02:00:00:00:00:a0"),
+        ("rts", "wlan.ta", "02:00:00:00:00:01"),
+        ("rts", "wlan.duration", "32767"),
+        ("cts", "wlan.fc.type_subtype", "0x001c"),
+        ("cts", "wlan.ra", "02:00:00:00:00:01"),
+        ("ack", "wlan.fc.type_subtype", "0x001d"),
+        ("ack", "wlan.ra", "02:00:00:00:00:01"),
+        ("up tcp syn", "wlan.fc.type_subtype", "0x0020"),
+        ("up tcp syn", "wlan.ta", "02:00:00:00:00:01"),
+        ("up tcp syn", "wlan.da", "02:00:00:00:00:99"),
+        ("up tcp syn", "wlan.fc.retry", "1"),
+        ("up tcp syn", "tcp.flags", "0x0002"),
+        ("up tcp syn", "tcp.options.mss_val", "1460"),
+        ("up tcp syn", "tcp.options.wscale.shift", "14"),
+        ("up tcp syn", "tcp.options.timestamp.tsval", "4294967295"),
+        ("up tcp syn", "tcp.seq_raw", "4294967295"),
+        ("down tcp sack", "wlan.sa", "02:00:00:00:00:99"),
+        ("down tcp sack", "wlan.ra", "02:00:00:00:00:01"),
+        ("down tcp sack", "tcp.options.sack_le", "3000,5000,4294967000"),
+        ("down tcp sack", "tcp.options.sack_re", "4000,6000,100"),
+        ("down tcp sack", "tcp.flags.ece", "1"),
+        ("up tcp data", "tcp.len", "1448"),
+        ("up tcp data", "ip.dsfield.ecn", "2"),
+        ("up tcp data", "ip.flags.df", "1"),
+        ("up tcp data", "ip.ttl", "63"),
+        ("up tcp data", "ip.id", "0xbeef"),
+        ("up tcp data", "ip.src", "10.0.0.1"),
+        ("up udp", "udp.length", "508"),
+        ("up udp", "udp.dstport", "9"),
+        ("ethernet tcp data", "eth.src", "02:00:00:00:00:01"),
+        ("ethernet tcp data", "tcp.window_size_value", "65535"),
+        ("ethernet tcp data", "frame.comment", "retransmission"),
+        ("raw udp", "ip.dst", "10.0.0.2"),
+        ("raw udp", "frame.interface_name", "tun"),
+    ];
+    let mut fields = expected.map(|(_, field, _)| field).to_vec();
+    fields.sort_unstable();
+    fields.dedup();
+    let rows = dissected(&path, &fields);
+    for (name, field, value) in expected {
+        let row = CAPTURED.iter().position(|&captured| captured == name).expect("a captured name");
+        let column = fields.iter().position(|&asked| asked == field).expect("an asked field");
+        // Wireshark 4.0 prints a flag as 1, later versions as True.
+        let found = rows[row][column].replace("True", "1");
+        assert_eq!(found, value, "{field} of {name}");
+    }
+}
+
+/// The packets of [`whole_capture`], in order.
+const CAPTURED: [&str; 14] = [
+    "beacon",
+    "association request",
+    "association response",
+    "rts",
+    "cts",
+    "ack",
+    "up tcp syn",
+    "down tcp sack",
+    "up tcp data",
+    "up udp",
+    "ethernet tcp syn",
+    "ethernet tcp sack",
+    "ethernet tcp data",
+    "raw udp",
+];
+
+fn whole_capture() -> Vec<u8> {
+    let mut capture = Capture::new();
+    for frame in management_and_control() {
+        capture.radio(&frame);
+    }
+    capture.radio_data(Direction::ToAp, &syn());
+    capture.radio_data(Direction::FromAp, &sack());
+    capture.radio_data(Direction::ToAp, &segment());
+    capture.radio_data(Direction::ToAp, &udp());
+    for datagram in [syn(), sack(), segment()] {
+        capture.ethernet(&datagram);
+    }
+    capture.raw(&udp());
+    capture.writer.into_inner()
+}
+
+struct Capture {
+    writer: Writer<Vec<u8>>,
+    radio: InterfaceId,
+    ethernet: InterfaceId,
+    raw: InterfaceId,
+    nanos: u64,
+}
+
+impl Capture {
+    fn new() -> Self {
+        let section = Section {
+            hardware: Some("none".into()),
+            os: Some("none".into()),
+            application: Some("fairwave".into()),
+        };
+        let mut writer = Writer::new(Vec::new(), &section).unwrap();
+        let mut add = |link_type, name: &str| {
+            writer.add_interface(&Interface { link_type, name: Some(name.into()) }).unwrap()
+        };
+        let radio = add(LinkType::Radiotap, "wlan");
+        let ethernet = add(LinkType::Ethernet, "eth");
+        let raw = add(LinkType::RawIp, "tun");
+        Self { writer, radio, ethernet, raw, nanos: 0 }
+    }
+
+    fn now(&mut self) -> Instant {
+        self.nanos += 1_000;
+        Instant::from_nanos(self.nanos)
+    }
+
+    fn radio(&mut self, frame: &Frame) {
+        let mut bytes = Vec::new();
+        dot11::on_air(frame, &mut bytes);
+        self.radio_bytes(&bytes);
+    }
+
+    fn radio_data(&mut self, direction: Direction, datagram: &Datagram) {
+        let mut bytes = Vec::new();
+        dot11::data_frame(&data(direction), datagram, &mut bytes).unwrap();
+        self.radio_bytes(&bytes);
+    }
+
+    fn radio_bytes(&mut self, frame: &[u8]) {
+        let header = radiotap::Header {
+            tsft_us: Some(1_000),
+            flags: Some(Flags::FCS_PRESENT.with(Flags::SHORT_PREAMBLE)),
+            rate_500kbps: radiotap::rate_500kbps(BitRate(5_500_000)),
+            channel: Some(Channel {
+                frequency_mhz: 2437,
+                flags: Channel::CCK | Channel::BAND_2_GHZ,
+            }),
+            signal_dbm: Some(-48),
+        };
+        let mut bytes = Vec::new();
+        header.write(&mut bytes);
+        bytes.extend(frame);
+        let now = self.now();
+        self.writer.write_packet(self.radio, now, &bytes, None).unwrap();
+    }
+
+    fn ethernet(&mut self, datagram: &Datagram) {
+        let header = Header { destination: SERVER, source: STATION, ether_type: EtherType::IPV4 };
+        let mut bytes = Vec::new();
+        header.write(&mut bytes);
+        datagram.write(&mut bytes).unwrap();
+        let now = self.now();
+        self.writer.write_packet(self.ethernet, now, &bytes, Some("retransmission")).unwrap();
+    }
+
+    fn raw(&mut self, datagram: &Datagram) {
+        let mut bytes = Vec::new();
+        datagram.write(&mut bytes).unwrap();
+        let now = self.now();
+        self.writer.write_packet(self.raw, now, &bytes, None).unwrap();
+    }
+}
+
+fn management_and_control() -> [Frame; 6] {
+    let header = |source, destination| Management {
+        retry: false,
+        duration_us: 0,
+        destination,
+        source,
+        bssid: AP,
+        sequence: Sequence::new(4095),
+    };
+    let capabilities = dot11::CAPABILITY_ESS | dot11::CAPABILITY_SHORT_SLOT;
+    [
+        Frame::Beacon(Beacon {
+            header: header(AP, Mac::BROADCAST),
+            timestamp_us: 1_234_567,
+            interval_tu: 100,
+            capabilities,
+            elements: elements(),
+        }),
+        Frame::AssociationRequest(AssociationRequest {
+            header: header(STATION, AP),
+            capabilities,
+            listen_interval: 10,
+            elements: elements(),
+        }),
+        Frame::AssociationResponse(AssociationResponse {
+            header: header(AP, STATION),
+            capabilities,
+            status: 0,
+            id: AssociationId::new(2007),
+            elements: Elements { ssid: None, channel: None, ..elements() },
+        }),
+        Frame::Rts { receiver: AP, transmitter: STATION, duration_us: dot11::DURATION_MAX_US },
+        Frame::Cts { receiver: STATION, duration_us: 200 },
+        Frame::Ack { receiver: STATION, duration_us: 0 },
+    ]
+}
+
+/// The twelve rates of 802.11g, those of 802.11b being basic.
+fn elements() -> Elements {
+    let mut elements =
+        Elements { ssid: Ssid::new(b"fairwave"), channel: Some(6), ..Elements::default() };
+    let basic = [2, 4, 11, 22].map(Rate::basic);
+    let optional = [12, 18, 24, 36, 48, 72, 96, 108].map(Rate::optional);
+    for rate in basic.into_iter().chain(optional) {
+        assert!(elements.rates.push(rate.unwrap()));
+    }
+    elements
+}
+
+fn data(direction: Direction) -> Data {
+    let (source, destination) = match direction {
+        Direction::ToAp => (STATION, SERVER),
+        Direction::FromAp => (SERVER, STATION),
+    };
+    Data {
+        direction,
+        retry: true,
+        duration_us: 44,
+        bssid: AP,
+        source,
+        destination,
+        sequence: Sequence::new(1),
+        ether_type: EtherType::IPV4,
+    }
+}
+
+fn datagram(transport: Transport, payload_len: u32) -> Datagram {
+    Datagram {
+        source: [10, 0, 0, 1].into(),
+        destination: [10, 0, 0, 2].into(),
+        id: 0xbeef,
+        ttl: 63,
+        tos: 2,
+        transport,
+        payload_len,
+    }
+}
+
+fn tcp_header(seq: u32, options: Options) -> tcp::Header {
+    tcp::Header {
+        source_port: 5001,
+        destination_port: 5002,
+        seq: Seq32(seq),
+        window: 65_535,
+        options,
+        ..tcp::Header::default()
+    }
+}
+
+fn syn() -> Datagram {
+    let options = Options {
+        mss: Some(1460),
+        window_scale: Some(14),
+        sack_permitted: true,
+        timestamps: Some(Timestamps { value: u32::MAX, echo: 0 }),
+        ..Options::default()
+    };
+    let flags = tcp::Flags { syn: true, ..tcp::Flags::default() };
+    datagram(Transport::Tcp(tcp::Header { flags, ..tcp_header(u32::MAX, options) }), 0)
+}
+
+fn sack() -> Datagram {
+    let mut sack = SackBlocks::default();
+    for (left, right) in [(3000, 4000), (5000, 6000), (4_294_967_000, 100)] {
+        assert!(sack.push(Seq32(left), Seq32(right)));
+    }
+    let timestamps = Some(Timestamps { value: 2, echo: 1 });
+    let options = Options { timestamps, sack, ..Options::default() };
+    let flags = tcp::Flags { ack: true, ece: true, ..tcp::Flags::default() };
+    datagram(Transport::Tcp(tcp::Header { flags, ..tcp_header(7, options) }), 0)
+}
+
+fn segment() -> Datagram {
+    let timestamps = Some(Timestamps { value: 3, echo: 2 });
+    let options = Options { timestamps, ..Options::default() };
+    let flags = tcp::Flags { ack: true, psh: true, ..tcp::Flags::default() };
+    datagram(Transport::Tcp(tcp::Header { flags, ..tcp_header(0, options) }), 1448)
+}
+
+/// To the discard port, where tshark looks for nothing inside.
+fn udp() -> Datagram {
+    datagram(Transport::Udp { source_port: 40_000, destination_port: 9 }, 500)
+}
+
+fn written(name: &str, capture: &[u8]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
+    std::fs::write(&path, capture).unwrap();
+    path
+}
+
+/// The fields of every packet, as tshark prints them.
+fn dissected(capture: &Path, fields: &[&str]) -> Vec<Vec<String>> {
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(capture).args(["-T", "fields"]);
+    for check in ["tcp", "udp", "ip", "wlan"] {
+        command.args(["-o", &format!("{check}.check_checksum:TRUE")]);
+    }
+    // Three frames are no conversation: lost segments in it are no fault of the frames.
+    command.args(["-o", "tcp.analyze_sequence_numbers:FALSE"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let Output { status, stdout, stderr } = command.output().unwrap_or_else(|error| {
+        panic!("tshark cannot be run ({error}); `cargo xtask test` installs what the tests need")
+    });
+    assert!(status.success(), "tshark failed: {}", String::from_utf8_lossy(&stderr));
+    let line = |line: &str| line.split('\t').map(str::to_owned).collect();
+    String::from_utf8(stdout).expect("tshark prints UTF-8").lines().map(line).collect()
+}
