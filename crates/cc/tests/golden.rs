@@ -95,7 +95,8 @@ impl Path {
             Event::Timeout => self.law.on_rto(&RtoEvent { now, flight, backoff: 1 }),
             Event::Nothing | Event::AckLost | Event::Delayed | Event::Queued => {}
         }
-        self.acknowledge(event, segments);
+        let timeout = matches!(event, Event::Timeout);
+        self.acknowledge(event, if timeout { 1 } else { segments });
         if matches!(event, Event::Loss) {
             self.law.on_recovery_end(now);
         }
