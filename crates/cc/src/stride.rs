@@ -1,6 +1,6 @@
 //! Learning how many segments a receiver acknowledges with one ACK.
 
-/// Longest stride told apart, in segments; GRO merges at most 64 KiB.
+/// Longest advance weighed, in segments; GRO merges at most 64 KiB. Longer ones teach nothing.
 const LONGEST: usize = 64;
 /// What one observation weighs when it is new.
 const UNIT: u64 = 1 << 20;
@@ -33,7 +33,9 @@ impl Learner {
         for weight in &mut self.weights {
             *weight -= *weight >> DECAY_SHIFT;
         }
-        self.weights[(slot as usize).min(LONGEST - 1)] += UNIT;
+        if let Some(weight) = self.weights.get_mut(slot as usize) {
+            *weight += UNIT;
+        }
         self.seen = self.seen.saturating_add(1);
     }
 
@@ -44,8 +46,10 @@ impl Learner {
         if self.seen < BOOTSTRAP {
             return Some(2);
         }
-        let most = *self.weights.iter().max()?;
-        let mode = self.weights.iter().position(|weight| *weight == most)? + 1;
+        let most = *self.weights.iter().max().filter(|most| **most > 0)?;
+        // At heavy loss the first few multiples are almost equally frequent, and chance may put
+        // the second before the first: the least of the nearly most frequent is the stride.
+        let mode = self.weights.iter().position(|weight| *weight * 4 >= most * 3)? + 1;
         let multiples: u64 = self.weights.iter().skip(mode - 1).step_by(mode).sum();
         let total: u64 = self.weights.iter().sum();
         (multiples * 4 >= total * 3).then_some(mode as u32)
@@ -59,10 +63,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
+        #![proptest_config(ProptestConfig::with_cases(96))]
         #[test]
-        fn the_stride_is_found_through_any_loss_up_to_sixty_percent(
-            seed: u64, b in 1u32..=8, percent in 0u32..=60,
+        fn the_stride_is_found_through_any_loss_up_to_eighty_percent(
+            seed: u64, b in 1u32..=8, percent in 0u32..=80,
         ) {
             let mut acks = Seed(seed).stream("acks");
             let mut learner = Learner::new();
@@ -92,10 +96,17 @@ mod tests {
     fn a_receiver_that_changes_its_stride_is_followed() {
         let mut learner = Learner::new();
         (0..1_000).for_each(|_| learner.observe(1));
-        (0..200).for_each(|_| learner.observe(2));
+        (0..300).for_each(|_| learner.observe(2));
         assert_eq!(learner.stride(), None, "in between, no stride is believed");
         (0..200).for_each(|_| learner.observe(2));
         assert_eq!(learner.stride(), Some(2));
+    }
+
+    #[test]
+    fn strides_beyond_the_longest_are_not_guessed() {
+        let mut learner = Learner::new();
+        (0..100).for_each(|_| learner.observe(LONGEST as u32 + 1));
+        assert_eq!(learner.stride(), None);
     }
 
     #[test]
