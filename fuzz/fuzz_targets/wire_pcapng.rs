@@ -22,7 +22,8 @@ fuzz_target!(|bytes: &[u8]| {
         .collect();
     assert_eq!(read.len(), packets.len());
     for (read, packet) in read.iter().zip(&packets) {
-        let same = (read.at, &read.data, &read.comment) == (packet.at, &packet.data, &packet.comment);
+        let same =
+            (read.at, &read.data, &read.comment) == (packet.at, &packet.data, &packet.comment);
         assert!(same && read.link_type == packet.link_type, "{read:?} is not {packet:?}");
     }
 });

@@ -133,8 +133,10 @@ mod tests {
             let mut bytes = written(header, &payload);
             prop_assert_eq!(parse(&bytes, PSEUDO), Ok((header, payload.as_slice())));
             let bit = bit.index(bytes.len() * 8);
+            // A shorter length may fit the sum by chance: it leaves out bytes.
+            prop_assume!(!(32..48).contains(&bit));
             bytes[bit / 8] ^= 1 << (bit % 8);
-            // A checksum of one bit may have become "none".
+            // A checksum of a single bit becomes "none".
             prop_assert!(parse(&bytes, PSEUDO).is_err() || bytes[6..8] == [0, 0]);
         }
 

@@ -69,67 +69,11 @@ fn tshark_finds_a_damaged_checksum_bad() {
 #[test]
 fn tshark_reads_the_fields_as_written() {
     let path = written("fields", &whole_capture());
-    // name of the capture, field, value
-    let expected = [
-        ("beacon", "wlan.fc.type_subtype", "0x0008"),
-        ("beacon", "wlan.da", "ff:ff:ff:ff:ff:ff"),
-        ("beacon", "wlan.bssid", "02:00:00:00:00:a0"),
-        ("beacon", "wlan.ssid", "6661697277617665"),
-        ("beacon", "wlan.ds.current_channel", "6"),
-        ("beacon", "wlan.supported_rates", "0x82,0x84,0x8b,0x96,0x0c,0x12,0x18,0x24"),
-        ("beacon", "wlan.extended_supported_rates", "0x30,0x48,0x60,0x6c"),
-        ("beacon", "wlan.fixed.timestamp", "1234567"),
-        ("beacon", "wlan.seq", "4095"),
-        ("beacon", "radiotap.mactime", "1000"),
-        ("beacon", "radiotap.datarate", "5.5"),
-        ("beacon", "radiotap.channel.freq", "2437"),
-        ("beacon", "radiotap.dbm_antsignal", "-48"),
-        ("beacon", "frame.time_epoch", "0.000001000"),
-        ("association request", "wlan.fc.type_subtype", "0x0000"),
-        ("association request", "wlan.fixed.listen_ival", "0x000a"),
-        ("association response", "wlan.fc.type_subtype", "0x0001"),
-        ("association response", "wlan.fixed.aid", "0x07d7"),
-        ("rts", "wlan.fc.type_subtype", "0x001b"),
-        ("rts", "wlan.ra", "02:00:00:00:00:a0"),
-        ("rts", "wlan.ta", "02:00:00:00:00:01"),
-        ("rts", "wlan.duration", "32767"),
-        ("cts", "wlan.fc.type_subtype", "0x001c"),
-        ("cts", "wlan.ra", "02:00:00:00:00:01"),
-        ("ack", "wlan.fc.type_subtype", "0x001d"),
-        ("ack", "wlan.ra", "02:00:00:00:00:01"),
-        ("up tcp syn", "wlan.fc.type_subtype", "0x0020"),
-        ("up tcp syn", "wlan.ta", "02:00:00:00:00:01"),
-        ("up tcp syn", "wlan.da", "02:00:00:00:00:99"),
-        ("up tcp syn", "wlan.fc.retry", "1"),
-        ("up tcp syn", "tcp.flags", "0x0002"),
-        ("up tcp syn", "tcp.options.mss_val", "1460"),
-        ("up tcp syn", "tcp.options.wscale.shift", "14"),
-        ("up tcp syn", "tcp.options.timestamp.tsval", "4294967295"),
-        ("up tcp syn", "tcp.seq_raw", "4294967295"),
-        ("down tcp sack", "wlan.sa", "02:00:00:00:00:99"),
-        ("down tcp sack", "wlan.ra", "02:00:00:00:00:01"),
-        ("down tcp sack", "tcp.options.sack_le", "3000,5000,4294967000"),
-        ("down tcp sack", "tcp.options.sack_re", "4000,6000,100"),
-        ("down tcp sack", "tcp.flags.ece", "1"),
-        ("up tcp data", "tcp.len", "1448"),
-        ("up tcp data", "ip.dsfield.ecn", "2"),
-        ("up tcp data", "ip.flags.df", "1"),
-        ("up tcp data", "ip.ttl", "63"),
-        ("up tcp data", "ip.id", "0xbeef"),
-        ("up tcp data", "ip.src", "10.0.0.1"),
-        ("up udp", "udp.length", "508"),
-        ("up udp", "udp.dstport", "9"),
-        ("ethernet tcp data", "eth.src", "02:00:00:00:00:01"),
-        ("ethernet tcp data", "tcp.window_size_value", "65535"),
-        ("ethernet tcp data", "frame.comment", "retransmission"),
-        ("raw udp", "ip.dst", "10.0.0.2"),
-        ("raw udp", "frame.interface_name", "tun"),
-    ];
-    let mut fields = expected.map(|(_, field, _)| field).to_vec();
+    let mut fields = FIELDS.map(|(_, field, _)| field).to_vec();
     fields.sort_unstable();
     fields.dedup();
     let rows = dissected(&path, &fields);
-    for (name, field, value) in expected {
+    for (name, field, value) in FIELDS {
         let row = CAPTURED.iter().position(|&captured| captured == name).expect("a captured name");
         let column = fields.iter().position(|&asked| asked == field).expect("an asked field");
         // Wireshark 4.0 prints a flag as 1, later versions as True.
@@ -137,6 +81,63 @@ fn tshark_reads_the_fields_as_written() {
         assert_eq!(found, value, "{field} of {name}");
     }
 }
+
+/// Name in [`CAPTURED`], field, and value as tshark prints it.
+const FIELDS: [(&str, &str, &str); 53] = [
+    ("beacon", "wlan.fc.type_subtype", "0x0008"),
+    ("beacon", "wlan.da", "ff:ff:ff:ff:ff:ff"),
+    ("beacon", "wlan.bssid", "02:00:00:00:00:a0"),
+    ("beacon", "wlan.ssid", "6661697277617665"),
+    ("beacon", "wlan.ds.current_channel", "6"),
+    ("beacon", "wlan.supported_rates", "0x82,0x84,0x8b,0x96,0x0c,0x12,0x18,0x24"),
+    ("beacon", "wlan.extended_supported_rates", "0x30,0x48,0x60,0x6c"),
+    ("beacon", "wlan.fixed.timestamp", "1234567"),
+    ("beacon", "wlan.seq", "4095"),
+    ("beacon", "radiotap.mactime", "1000"),
+    ("beacon", "radiotap.datarate", "5.5"),
+    ("beacon", "radiotap.channel.freq", "2437"),
+    ("beacon", "radiotap.dbm_antsignal", "-48"),
+    ("beacon", "frame.time_epoch", "0.000001000"),
+    ("association request", "wlan.fc.type_subtype", "0x0000"),
+    ("association request", "wlan.fixed.listen_ival", "0x000a"),
+    ("association response", "wlan.fc.type_subtype", "0x0001"),
+    ("association response", "wlan.fixed.aid", "0x07d7"),
+    ("rts", "wlan.fc.type_subtype", "0x001b"),
+    ("rts", "wlan.ra", "02:00:00:00:00:a0"),
+    ("rts", "wlan.ta", "02:00:00:00:00:01"),
+    ("rts", "wlan.duration", "32767"),
+    ("cts", "wlan.fc.type_subtype", "0x001c"),
+    ("cts", "wlan.ra", "02:00:00:00:00:01"),
+    ("ack", "wlan.fc.type_subtype", "0x001d"),
+    ("ack", "wlan.ra", "02:00:00:00:00:01"),
+    ("up tcp syn", "wlan.fc.type_subtype", "0x0020"),
+    ("up tcp syn", "wlan.ta", "02:00:00:00:00:01"),
+    ("up tcp syn", "wlan.da", "02:00:00:00:00:99"),
+    ("up tcp syn", "wlan.fc.retry", "1"),
+    ("up tcp syn", "tcp.flags", "0x0002"),
+    ("up tcp syn", "tcp.options.mss_val", "1460"),
+    ("up tcp syn", "tcp.options.wscale.shift", "14"),
+    ("up tcp syn", "tcp.options.timestamp.tsval", "4294967295"),
+    ("up tcp syn", "tcp.seq_raw", "4294967295"),
+    ("down tcp sack", "wlan.sa", "02:00:00:00:00:99"),
+    ("down tcp sack", "wlan.ra", "02:00:00:00:00:01"),
+    ("down tcp sack", "tcp.options.sack_le", "3000,5000,4294967000"),
+    ("down tcp sack", "tcp.options.sack_re", "4000,6000,100"),
+    ("down tcp sack", "tcp.flags.ece", "1"),
+    ("up tcp data", "tcp.len", "1448"),
+    ("up tcp data", "ip.dsfield.ecn", "2"),
+    ("up tcp data", "ip.flags.df", "1"),
+    ("up tcp data", "ip.ttl", "63"),
+    ("up tcp data", "ip.id", "0xbeef"),
+    ("up tcp data", "ip.src", "10.0.0.1"),
+    ("up udp", "udp.length", "508"),
+    ("up udp", "udp.dstport", "9"),
+    ("ethernet tcp data", "eth.src", "02:00:00:00:00:01"),
+    ("ethernet tcp data", "tcp.window_size_value", "65535"),
+    ("ethernet tcp data", "frame.comment", "retransmission"),
+    ("raw udp", "ip.dst", "10.0.0.2"),
+    ("raw udp", "frame.interface_name", "tun"),
+];
 
 /// The packets of [`whole_capture`], in order.
 const CAPTURED: [&str; 14] = [

@@ -205,8 +205,8 @@ prop_compose! {
         rates in prop::collection::vec((1u8..=127, any::<bool>()), 0..=16),
         channel: Option<u8>,
     ) -> Elements {
-        let mut elements =
-            Elements { ssid: ssid.and_then(|ssid| Ssid::new(&ssid)), channel, ..Elements::default() };
+        let ssid = ssid.and_then(|ssid| Ssid::new(&ssid));
+        let mut elements = Elements { ssid, channel, ..Elements::default() };
         for (units, basic) in rates {
             let rate = if basic { Rate::basic(units) } else { Rate::optional(units) };
             assert!(elements.rates.push(rate.unwrap()));
