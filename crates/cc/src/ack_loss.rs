@@ -144,7 +144,11 @@ impl<C: Controller> AckLoss<C> {
 
     /// Ends the round if this ACK does, and tells the law if ACKs enough were lost in it.
     fn end_round(&mut self, ack: &AckEvent) {
-        if self.round.end.is_some_and(|end| ack.una < end) {
+        let Some(end) = self.round.end else {
+            self.round.end = Some(ack.next);
+            return;
+        };
+        if ack.una < end {
             return;
         }
         let quiet = self.round.answered || self.round.hold_off || ack.in_recovery;

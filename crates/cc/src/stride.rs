@@ -7,8 +7,9 @@ const UNIT: u64 = 1 << 20;
 /// Each observation shrinks all earlier ones by 2^-8, so some 500 of them count. Fewer would let
 /// chance decide at 60 % loss, where one stride has share 0.40 and two have 0.24.
 const DECAY_SHIFT: u32 = 8;
-/// Observations before the mode is believed.
-const BOOTSTRAP: u32 = 8;
+/// Observations before the mode is believed: four times the 16 or so segments that a receiver in
+/// quick-ACK mode acknowledges one by one before it begins to delay.
+const BOOTSTRAP: u32 = 64;
 
 /// The stride `b` as the decayed mode of the advances seen.
 ///
@@ -82,14 +83,24 @@ mod tests {
     }
 
     #[test]
-    fn two_is_assumed_until_eight_advances_were_seen() {
+    fn two_is_assumed_until_enough_advances_were_seen() {
         let mut learner = Learner::new();
-        for _ in 0..7 {
+        for _ in 1..BOOTSTRAP {
             learner.observe(1);
             assert_eq!(learner.stride(), Some(2));
         }
         learner.observe(1);
         assert_eq!(learner.stride(), Some(1));
+    }
+
+    #[test]
+    fn quick_acks_at_the_start_do_not_mislead() {
+        let mut learner = Learner::new();
+        (0..16).for_each(|_| learner.observe(1));
+        for _ in 0..500 {
+            learner.observe(2);
+            assert_eq!(learner.stride(), Some(2));
+        }
     }
 
     #[test]

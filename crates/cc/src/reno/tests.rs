@@ -12,7 +12,7 @@ enum Step {
     Acks(u32),
     /// One ACK of so many bytes.
     Ack(u32),
-    AckInRecovery,
+    AcksInRecovery(u32),
     AckNotLimited,
     Loss {
         flight: u32,
@@ -43,7 +43,7 @@ fn a_life_of_reno() {
         (Acks(9), 10_000, 8_000),
         // ssthresh = max(10000/2, 2000), cwnd = ssthresh; nothing grows in recovery.
         (Loss { flight: 10_000 }, 5_000, 5_000),
-        (AckInRecovery, 5_000, 5_000),
+        (AcksInRecovery(20), 5_000, 5_000),
         (Acks(5), 6_000, 5_000),
         // First expiry lowers ssthresh to 3000, LW is one SMSS; the second lowers cwnd only.
         (Rto { flight: 6_000, backoff: 1 }, 1_000, 3_000),
@@ -163,7 +163,9 @@ fn act(law: &mut dyn Controller, step: Step) {
     match step {
         Acks(n) => (0..n).for_each(|_| law.on_ack(&ack(MSS))),
         Ack(bytes) => law.on_ack(&ack(bytes)),
-        AckInRecovery => law.on_ack(&AckEvent { in_recovery: true, ..ack(MSS) }),
+        AcksInRecovery(n) => {
+            (0..n).for_each(|_| law.on_ack(&AckEvent { in_recovery: true, ..ack(MSS) }));
+        }
         AckNotLimited => law.on_ack(&AckEvent { cwnd_limited: false, ..ack(MSS) }),
         Loss { flight } => law.on_loss(&loss(flight)),
         Mark { flight } => law.on_ecn(&loss(flight)),
