@@ -1,0 +1,172 @@
+//! Opening: LISTEN, SYN-SENT and SYN-RECEIVED (RFC 9293 sections 3.5 and 3.10.7).
+
+use super::{Agreed, Connection, Event, Segment, State, Syn};
+use crate::Payload;
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use fairwave_cc::Initial;
+use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::tcp::Header;
+
+/// Segment size where the peer states none (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u16 = 536;
+/// Least RTO for data after a SYN was lost (RFC 6298 (5.7)).
+const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+/// Bytes that the timestamps option takes off every segment (RFC 7323 appendix A).
+const TIMESTAMPS_LEN: u32 = 12;
+
+impl<P: Payload> Connection<P> {
+    /// Active open.
+    pub(super) fn open(&mut self, now: Instant) {
+        if self.state != State::Closed || self.used {
+            return;
+        }
+        self.used = true;
+        self.state = State::SynSent;
+        self.syn.pending = true;
+        self.tx.start_timer(now);
+    }
+
+    /// Passive open.
+    pub(super) fn listen(&mut self) {
+        if self.state != State::Closed || self.used {
+            return;
+        }
+        self.used = true;
+        self.passive = true;
+        self.state = State::Listen;
+    }
+
+    /// A refused passive open waits again (RFC 9293 section 3.10.7.4, SYN-RECEIVED and RST).
+    pub(super) fn listen_again(&mut self) {
+        self.state = State::Listen;
+        self.tx = Sender::new(&self.config);
+        self.rx = Receiver::new(&self.config);
+        self.syn = Syn::default();
+        self.agreed = Agreed::default();
+    }
+
+    /// A segment in LISTEN (section 3.10.7.2).
+    pub(super) fn on_listening(&mut self, now: Instant, segment: &Segment<P>) {
+        let header = &segment.header;
+        if header.flags.rst {
+            return;
+        }
+        if header.flags.ack {
+            self.refuse(segment);
+        } else if header.flags.syn {
+            if self.config.remote_port == 0 {
+                self.config.remote_port = header.source_port;
+            }
+            self.agree(now, header);
+            self.state = State::SynReceived;
+            self.syn.pending = true;
+            self.tx.start_timer(now);
+        }
+    }
+
+    /// A segment in SYN-SENT (section 3.10.7.3).
+    pub(super) fn on_syn_sent(&mut self, now: Instant, segment: &Segment<P>) {
+        let header = &segment.header;
+        let acks_syn = header.flags.ack && header.ack == self.tx_seq(0);
+        if header.flags.ack && !acks_syn {
+            if !header.flags.rst {
+                self.refuse(segment);
+            }
+            return;
+        }
+        if header.flags.rst {
+            if acks_syn {
+                self.end(Event::Reset);
+            }
+            return;
+        }
+        if !header.flags.syn {
+            return;
+        }
+        self.agree(now, header);
+        if acks_syn {
+            self.rx.ack_now();
+            self.establish(now, header);
+        } else {
+            self.state = State::SynReceived;
+            self.syn.pending = true;
+            self.tx.start_timer(now);
+        }
+    }
+
+    /// Takes the peer's SYN: its sequence number, options and window.
+    fn agree(&mut self, now: Instant, header: &Header) {
+        let options = &header.options;
+        self.irs = header.seq;
+        self.agreed.timestamps = self.config.timestamps && options.timestamps.is_some();
+        self.agreed.sack = self.config.sack && options.sack_permitted;
+        if let Some(shift) = options.window_scale.filter(|_| self.config.window_scaling) {
+            self.agreed.peer_shift = shift.min(14);
+            self.rx.set_shift(self.rx.wanted_shift());
+        }
+        if let Some(timestamps) = options.timestamps.filter(|_| self.agreed.timestamps) {
+            self.rx.note_timestamp(now, timestamps.value, 0);
+        }
+        let mss = u32::from(self.config.mss.min(options.mss.unwrap_or(DEFAULT_MSS)));
+        let taken = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
+        self.agreed.smss = mss.saturating_sub(taken).max(1);
+        self.set_window(header, u32::from(header.window));
+    }
+
+    /// The peer acknowledged the SYN: makes the controller and lets data flow.
+    pub(super) fn establish(&mut self, now: Instant, header: &Header) {
+        self.syn.pending = false;
+        if self.syn.retransmitted {
+            self.tx.restart_rtt(RTO_AFTER_LOST_SYN);
+        } else if let Some(sent) = self.syn.sent {
+            self.tx.rtt_sample(now.since(sent));
+        }
+        // RFC 5681 section 3.1: after a lost SYN, the initial window is one segment.
+        let segments = if self.syn.retransmitted { 1 } else { self.config.initial_window_segments };
+        let initial = Initial {
+            mss: self.agreed.smss,
+            cwnd: segments.max(1).saturating_mul(self.agreed.smss),
+            ssthresh: self.config.initial_ssthresh.unwrap_or(u32::MAX),
+        };
+        let build = self.build.take().expect("a connection is established once");
+        self.tx.establish(build(initial), self.agreed.smss, self.agreed.sack);
+        self.state = State::Established;
+        self.events.push_back(Event::Established);
+        let shift = if header.flags.syn { 0 } else { self.agreed.peer_shift };
+        self.set_window(header, u32::from(header.window) << shift);
+        if self.close_asked {
+            self.send_fin(State::FinWait1);
+        }
+    }
+
+    /// Notes the peer's window and which segment said so.
+    pub(super) fn set_window(&mut self, header: &Header, window: u32) {
+        self.window_seq = header.seq;
+        self.window_ack = header.ack;
+        self.tx.set_window(window);
+    }
+
+    /// Answers a segment that belongs to no connection (section 3.10.7.1).
+    pub(super) fn refuse(&mut self, segment: &Segment<P>) {
+        let header = &segment.header;
+        if header.flags.rst {
+            return;
+        }
+        let mut reply = Header {
+            source_port: header.destination_port,
+            destination_port: header.source_port,
+            ..Header::default()
+        };
+        reply.flags.rst = true;
+        if header.flags.ack {
+            reply.seq = header.ack;
+        } else {
+            reply.flags.ack = true;
+            reply.seq = Seq32(0);
+            let controls = u32::from(header.flags.syn) + u32::from(header.flags.fin);
+            reply.ack = header.seq + segment.payload.len() + controls;
+        }
+        self.reply = Some(reply);
+    }
+}

@@ -1,0 +1,221 @@
+//! Arriving segments in synchronised states (RFC 9293 section 3.10.7.4, RFC 5961, RFC 7323).
+
+use super::{Connection, Event, Segment, State};
+use crate::Payload;
+use crate::sender::Ack;
+use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::tcp::{Header, SackBlocks};
+
+impl<P: Payload> Connection<P> {
+    pub(super) fn on_segment(&mut self, now: Instant, segment: Segment<P>) {
+        match self.state {
+            State::Closed => self.refuse(&segment),
+            State::Listen => self.on_listening(now, &segment),
+            State::SynSent => self.on_syn_sent(now, &segment),
+            _ => self.on_synchronised(now, segment),
+        }
+    }
+
+    fn on_synchronised(&mut self, now: Instant, mut segment: Segment<P>) {
+        if !self.strip_syn(&mut segment.header) {
+            return;
+        }
+        let flags = segment.header.flags;
+        let start = self.rx_offset(segment.header.seq);
+        if !self.timestamps_pass(now, &segment.header) || !self.is_acceptable(start, &segment) {
+            self.on_unacceptable(now, &segment.header);
+        } else if flags.rst {
+            self.on_reset(start);
+        } else if flags.syn {
+            // RFC 5961 section 4.2: a SYN in a synchronised state earns a challenge ACK.
+            self.rx.ack_now();
+        } else if flags.ack && self.on_acknowledgement(now, start, &segment) {
+            self.on_text(now, start, segment);
+        }
+    }
+
+    /// In SYN-RECEIVED the peer's SYN may come again: alone, it is answered by ours; with an
+    /// ACK (simultaneous open), the rest of the segment counts. False if nothing is left.
+    fn strip_syn(&mut self, header: &mut Header) -> bool {
+        let again = self.state == State::SynReceived && header.flags.syn && header.seq == self.irs;
+        if !again || header.flags.rst {
+            return true;
+        }
+        if !header.flags.ack {
+            self.syn.pending = true;
+            return false;
+        }
+        header.flags.syn = false;
+        header.seq = header.seq + 1;
+        // A window in a SYN is not scaled; what follows will scale it.
+        header.window >>= self.agreed.peer_shift;
+        true
+    }
+
+    /// Offset of the peer's sequence number, near RCV.NXT; the SYN has -1.
+    fn rx_offset(&self, seq: Seq32) -> i64 {
+        let next = self.rx.next();
+        next as i64 + i64::from(seq.distance(self.rx_seq(next)) as i32)
+    }
+
+    /// PAWS, and the rule that a connection with timestamps drops segments without
+    /// (RFC 7323 sections 3.2 and 5.3). Resets pass.
+    fn timestamps_pass(&self, now: Instant, header: &Header) -> bool {
+        if !self.agreed.timestamps || header.flags.rst {
+            return true;
+        }
+        header.options.timestamps.is_some_and(|t| !self.rx.is_old(now, t.value))
+    }
+
+    /// The acceptability test of RFC 9293 section 3.4, table 6. Where the window is zero, data
+    /// at its edge passes so that its ACK counts; the data itself will not fit.
+    fn is_acceptable(&self, start: i64, segment: &Segment<P>) -> bool {
+        let flags = segment.header.flags;
+        let len = i64::from(segment.payload.len()) + i64::from(flags.syn) + i64::from(flags.fin);
+        let next = self.rx.next() as i64;
+        let edge = next + self.rx.window() as i64;
+        let inside = |at: i64| next <= at && at < edge;
+        start == next || inside(start) || (len > 0 && inside(start + len - 1))
+    }
+
+    fn on_unacceptable(&mut self, now: Instant, header: &Header) {
+        if header.flags.rst {
+            return;
+        }
+        self.rx.ack_now();
+        if self.state == State::TimeWait && header.flags.fin {
+            self.time_wait = Some(now + self.config.time_wait);
+        }
+    }
+
+    /// RFC 5961 section 3.2: only a reset at RCV.NXT exactly is obeyed.
+    fn on_reset(&mut self, start: i64) {
+        if start != self.rx.next() as i64 {
+            self.rx.ack_now();
+        } else if self.state == State::SynReceived && self.passive {
+            self.listen_again();
+        } else {
+            let good = matches!(self.state, State::TimeWait | State::LastAck | State::Closing);
+            self.end(if good { Event::Closed } else { Event::Reset });
+        }
+    }
+
+    /// Takes the ACK field; false if the segment must be dropped.
+    fn on_acknowledgement(&mut self, now: Instant, start: i64, segment: &Segment<P>) -> bool {
+        let header = &segment.header;
+        let una = self.tx.una();
+        let ack = una as i64 + i64::from(header.ack.distance(self.tx_seq(una)) as i32);
+        if self.state == State::SynReceived {
+            if ack != 0 {
+                self.refuse(segment);
+                return false;
+            }
+            self.establish(now, header);
+        }
+        // RFC 5961 section 5.2.
+        let oldest = una as i64 - i64::from(self.tx.max_window());
+        if ack > self.tx.next() as i64 || ack < oldest {
+            self.rx.ack_now();
+            return false;
+        }
+        if let Some(timestamps) = header.options.timestamps.filter(|_| self.agreed.timestamps) {
+            self.rx.note_timestamp(now, timestamps.value, start);
+        }
+        if ack >= una as i64 {
+            self.on_current_ack(now, ack as u64, segment);
+        }
+        self.state != State::Closed
+    }
+
+    /// An ACK of SND.UNA or later.
+    fn on_current_ack(&mut self, now: Instant, una: u64, segment: &Segment<P>) {
+        let header = &segment.header;
+        let window = u32::from(header.window) << self.agreed.peer_shift;
+        let same_window = window == self.tx.window();
+        if !header.seq.before(self.window_seq)
+            && (header.seq != self.window_seq || !header.ack.before(self.window_ack))
+        {
+            self.set_window(header, window);
+        }
+        let mut ranges = [(0, 0); 4];
+        let blocks = self.outstanding_blocks(una, &header.options.sack, &mut ranges);
+        let ack = Ack {
+            una,
+            blocks,
+            may_be_duplicate: same_window && segment.is_pure_ack(),
+            echo: self.echo(now, header),
+        };
+        let observed = self.tx.on_ack(now, &ack);
+        self.tell(observed);
+        if self.tx.fin_is_acked() {
+            self.on_fin_acked(now);
+        }
+    }
+
+    /// The SACK blocks that lie within the outstanding data; a D-SACK block does not.
+    fn outstanding_blocks<'a>(
+        &self,
+        una: u64,
+        sack: &SackBlocks,
+        ranges: &'a mut [(u64, u64); 4],
+    ) -> &'a [(u64, u64)] {
+        let (origin, span) = (self.tx_seq(una), self.tx.next() - una);
+        let mut count = 0;
+        for (left, right) in sack.as_slice() {
+            let (left, right) = (left.distance(origin), right.distance(origin));
+            if left < right && u64::from(right) <= span {
+                ranges[count] = (una + u64::from(left), una + u64::from(right));
+                count += 1;
+            }
+        }
+        &ranges[..count]
+    }
+
+    /// The echoed timestamp and how old it is; void if it lies in the future.
+    fn echo(&self, now: Instant, header: &Header) -> Option<(u32, Duration)> {
+        let timestamps = header.options.timestamps.filter(|_| self.agreed.timestamps)?;
+        let ticks = self.clock(now).wrapping_sub(timestamps.echo);
+        let age = self.config.timestamp_tick * u64::from(ticks);
+        (ticks < 1 << 31).then_some((timestamps.echo, age))
+    }
+
+    fn on_fin_acked(&mut self, now: Instant) {
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.end(Event::Closed),
+            _ => {}
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Instant) {
+        self.state = State::TimeWait;
+        self.time_wait = Some(now + self.config.time_wait);
+    }
+
+    /// Payload and FIN.
+    fn on_text(&mut self, now: Instant, start: i64, segment: Segment<P>) {
+        let fin = segment.header.flags.fin;
+        let receives = matches!(self.state, State::Established | State::FinWait1 | State::FinWait2);
+        if !receives || (segment.payload.is_empty() && !fin) {
+            return;
+        }
+        let arrived = self.rx.take(now, start, segment.payload, fin);
+        if arrived.readable {
+            self.events.push_back(Event::Readable);
+        }
+        if arrived.fin {
+            self.on_fin(now);
+        }
+    }
+
+    fn on_fin(&mut self, now: Instant) {
+        self.events.push_back(Event::RemoteClosed);
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            _ => {}
+        }
+    }
+}

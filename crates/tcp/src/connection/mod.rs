@@ -1,0 +1,435 @@
+//! The connection: states (RFC 9293 section 3.3.2), the five verbs, and what they rest on.
+
+mod handshake;
+mod input;
+mod output;
+
+use crate::receiver::Receiver;
+use crate::sender::{Observed, Sender};
+use crate::{Config, Payload};
+use core::fmt;
+use fairwave_cc::{Controller, Initial};
+use fairwave_machine::Machine;
+use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::tcp::Header;
+use std::collections::VecDeque;
+
+/// Makes the congestion controller once the handshake has settled the segment size.
+pub type BuildController = Box<dyn FnOnce(Initial) -> Box<dyn Controller> + Send>;
+
+/// A TCP segment: header and payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Segment<P> {
+    /// The header.
+    pub header: Header,
+    /// The payload.
+    pub payload: P,
+}
+
+impl<P: Payload> Segment<P> {
+    /// Header and payload, in bytes.
+    pub fn wire_len(&self) -> u32 {
+        self.header.wire_len() as u32 + self.payload.len()
+    }
+
+    /// Whether it carries an acknowledgement and nothing else.
+    pub fn is_pure_ack(&self) -> bool {
+        let f = self.header.flags;
+        f.ack && !f.syn && !f.fin && !f.rst && self.payload.is_empty()
+    }
+}
+
+/// State of a connection (RFC 9293 section 3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is no connection.
+    Closed,
+    /// Waiting for a SYN.
+    Listen,
+    /// SYN sent, no SYN received.
+    SynSent,
+    /// SYN received and sent, not acknowledged.
+    SynReceived,
+    /// Data flows both ways.
+    Established,
+    /// This end has closed; its FIN is not acknowledged.
+    FinWait1,
+    /// This end's FIN is acknowledged; the other end has not closed.
+    FinWait2,
+    /// The other end has closed; this one has not.
+    CloseWait,
+    /// Both have closed at once; this end's FIN is not acknowledged.
+    Closing,
+    /// The other end closed first; this end's FIN is not acknowledged.
+    LastAck,
+    /// Waiting for old segments to die out.
+    TimeWait,
+}
+
+/// A fact for the connection.
+#[derive(Clone, Debug)]
+pub enum Input<P> {
+    /// Active open: send a SYN. Ignored unless closed and never used.
+    Open,
+    /// Passive open: wait for a SYN. Ignored unless closed and never used.
+    Listen,
+    /// A segment arrived whose checksum and addresses are right.
+    Segment(Segment<P>),
+    /// The application writes. At most [`Connection::send_space`] bytes are taken, in any state
+    /// before [`Input::Close`]; [`Event::Refused`] tells of the rest.
+    Write(P),
+    /// The application will write no more; it may go on reading.
+    Close,
+    /// Drop the connection and reset the peer.
+    Abort,
+}
+
+/// What the connection tells the application and the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The handshake is complete.
+    Established,
+    /// There is data for [`Connection::read`]. Told once until the next read.
+    Readable,
+    /// There is space to write at least a segment again, after there was too little.
+    SendSpace,
+    /// So many bytes of a write were not taken.
+    Refused(u32),
+    /// The peer will send no more; what was received may still be read.
+    RemoteClosed,
+    /// The connection has ended in good order, or by [`Input::Abort`].
+    Closed,
+    /// The peer reset or refused the connection.
+    Reset,
+    /// The peer was silent for too long.
+    TimedOut,
+    /// Fast recovery began.
+    RecoveryBegan,
+    /// Fast recovery ended.
+    RecoveryEnded,
+    /// The retransmission timer expired, for the nth time for the same data.
+    Timeout(u32),
+}
+
+/// Counters and state, cheap to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// State of the connection.
+    pub state: State,
+    /// Congestion window in bytes, as the controller has it; zero before the handshake.
+    pub cwnd: u32,
+    /// Congestion window with fast recovery's inflation, in bytes.
+    pub effective_window: u32,
+    /// Slow start threshold in bytes; `u32::MAX` while unset.
+    pub ssthresh: u32,
+    /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
+    pub flight: u32,
+    /// Smoothed round-trip time, once sampled.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout in force.
+    pub rto: Duration,
+    /// Segments sent, of any kind.
+    pub segments_sent: u64,
+    /// Segments sent with payload or FIN, retransmissions included.
+    pub data_segments_sent: u64,
+    /// Segments sent with nothing but an acknowledgement.
+    pub acks_sent: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Lost ACKs that the controller inferred.
+    pub acks_lost: u64,
+    /// Bytes that the application has read.
+    pub bytes_read: u64,
+    /// Bytes received in order that wait to be read.
+    pub bytes_ready: u64,
+    /// Bytes that the peer has acknowledged.
+    pub bytes_acked: u64,
+}
+
+/// The SYN of this end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Syn {
+    pending: bool,
+    sent: Option<Instant>,
+    retransmitted: bool,
+}
+
+/// What the handshake settled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Agreed {
+    timestamps: bool,
+    sack: bool,
+    /// Scale of the peer's windows.
+    peer_shift: u8,
+    /// Largest payload to send.
+    smss: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    segments: u64,
+    data_segments: u64,
+    acks: u64,
+}
+
+/// One end of a TCP connection.
+///
+/// Between a write (or read) and the next wake, call [`Machine::poll`] until `None`, as after
+/// every [`Machine::handle`].
+pub struct Connection<P: Payload> {
+    config: Config,
+    state: State,
+    iss: Seq32,
+    irs: Seq32,
+    passive: bool,
+    build: Option<BuildController>,
+    tx: Sender<P>,
+    rx: Receiver<P>,
+    syn: Syn,
+    agreed: Agreed,
+    /// SND.WL1 and SND.WL2.
+    window_seq: Seq32,
+    window_ack: Seq32,
+    /// A segment that answers one outside the connection: a reset.
+    reply: Option<Header>,
+    close_asked: bool,
+    used: bool,
+    time_wait: Option<Instant>,
+    pace: Option<Instant>,
+    events: VecDeque<Event>,
+    counters: Counters,
+}
+
+impl<P: Payload> Connection<P> {
+    /// A closed connection. `iss` is the initial sequence number, which the host draws
+    /// (RFC 9293 section 3.4.1).
+    pub fn new(config: Config, iss: Seq32, build: BuildController) -> Self {
+        Self {
+            tx: Sender::new(&config),
+            rx: Receiver::new(&config),
+            config,
+            state: State::Closed,
+            iss,
+            irs: Seq32(0),
+            passive: false,
+            build: Some(build),
+            syn: Syn::default(),
+            agreed: Agreed::default(),
+            window_seq: Seq32(0),
+            window_ack: Seq32(0),
+            reply: None,
+            close_asked: false,
+            used: false,
+            time_wait: None,
+            pace: None,
+            events: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Takes up to `max` bytes that arrived in order. Drain [`Machine::poll`] afterwards: the
+    /// window may have opened.
+    pub fn read(&mut self, max: u32) -> Option<P> {
+        self.rx.read(max)
+    }
+
+    /// Bytes that a write would take now.
+    pub fn send_space(&self) -> u32 {
+        if self.close_asked { 0 } else { self.tx.space() }
+    }
+
+    /// The state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What it was configured with; a listener learns the peer's port here.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Counters and state now.
+    pub fn stats(&self) -> Stats {
+        let tx = self.tx.stats();
+        Stats {
+            state: self.state,
+            cwnd: tx.cwnd,
+            effective_window: tx.effective_window,
+            ssthresh: tx.ssthresh,
+            flight: tx.flight,
+            srtt: tx.srtt,
+            rto: tx.rto,
+            segments_sent: self.counters.segments,
+            data_segments_sent: self.counters.data_segments,
+            acks_sent: self.counters.acks,
+            retransmissions: tx.retransmissions,
+            timeouts: tx.timeouts,
+            fast_recoveries: tx.fast_recoveries,
+            acks_lost: tx.acks_lost,
+            bytes_read: self.rx.bytes_read(),
+            bytes_ready: self.rx.bytes_ready(),
+            bytes_acked: self.tx.una(),
+        }
+    }
+
+    fn write(&mut self, data: P) {
+        let len = data.len();
+        let taken = if self.close_asked { 0 } else { self.tx.write(data) };
+        if taken < len {
+            self.events.push_back(Event::Refused(len - taken));
+        }
+    }
+
+    /// RFC 9293 section 3.10.4.
+    fn close(&mut self) {
+        self.close_asked = true;
+        match self.state {
+            State::Closed | State::Listen | State::SynSent => self.end(Event::Closed),
+            State::Established => self.send_fin(State::FinWait1),
+            State::CloseWait => self.send_fin(State::LastAck),
+            // SYN-RECEIVED: the FIN follows once the handshake is complete.
+            _ => {}
+        }
+    }
+
+    fn send_fin(&mut self, state: State) {
+        self.tx.close();
+        self.state = state;
+    }
+
+    /// RFC 9293 section 3.10.5.
+    fn abort(&mut self) {
+        match self.state {
+            State::Closed | State::TimeWait => {}
+            State::Listen | State::SynSent => self.end(Event::Closed),
+            _ => {
+                let mut header = self.header(self.tx.next());
+                header.flags.rst = true;
+                header.flags.ack = true;
+                header.ack = self.rx_seq(self.rx.next());
+                self.end(Event::Closed);
+                self.reply = Some(header);
+            }
+        }
+    }
+
+    /// Enters CLOSED for good.
+    fn end(&mut self, event: Event) {
+        if self.state == State::Closed && self.used {
+            return;
+        }
+        self.state = State::Closed;
+        self.used = true;
+        self.tx.stop();
+        self.syn.pending = false;
+        self.reply = None;
+        self.time_wait = None;
+        self.pace = None;
+        self.events.push_back(event);
+    }
+
+    /// Sequence number of this end's stream offset.
+    fn tx_seq(&self, offset: u64) -> Seq32 {
+        self.iss + 1 + offset as u32
+    }
+
+    /// Sequence number of the peer's stream offset.
+    fn rx_seq(&self, offset: u64) -> Seq32 {
+        self.irs + 1 + offset as u32
+    }
+
+    /// The timestamp clock (RFC 7323 section 5.4).
+    fn clock(&self, now: Instant) -> u32 {
+        (now.as_nanos() / self.config.timestamp_tick.as_nanos().max(1)) as u32
+    }
+
+    fn tell(&mut self, observed: Observed) {
+        if observed.recovery_ended {
+            self.events.push_back(Event::RecoveryEnded);
+        }
+        if observed.recovery_began {
+            self.events.push_back(Event::RecoveryBegan);
+        }
+        if observed.space && !self.close_asked {
+            self.events.push_back(Event::SendSpace);
+        }
+    }
+
+    /// The retransmission timer expired.
+    fn on_timer(&mut self, now: Instant) {
+        let silent = match self.state {
+            State::Closed | State::Listen | State::TimeWait => return,
+            State::SynSent | State::SynReceived => {
+                self.syn.pending = true;
+                self.syn.retransmitted = true;
+                self.tx.expire_silently(now)
+            }
+            _ => {
+                if let Some(backoff) = self.tx.on_timer(now) {
+                    self.events.push_back(Event::Timeout(backoff));
+                }
+                self.tx.silent_expiries()
+            }
+        };
+        if silent > self.config.max_retries {
+            self.end(Event::TimedOut);
+        }
+    }
+}
+
+impl<P: Payload> Machine for Connection<P> {
+    type Input = Input<P>;
+    type Output = Segment<P>;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input<P>) {
+        match input {
+            Input::Open => self.open(now),
+            Input::Listen => self.listen(),
+            Input::Segment(segment) => self.on_segment(now, segment),
+            Input::Write(data) => self.write(data),
+            Input::Close => self.close(),
+            Input::Abort => self.abort(),
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        self.rx.wake(now);
+        if self.time_wait.is_some_and(|at| at <= now) {
+            self.end(Event::Closed);
+        }
+        if self.tx.timer().is_some_and(|at| at <= now) {
+            self.on_timer(now);
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Segment<P>> {
+        self.next_segment(now)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let open = self.state != State::Closed;
+        [self.tx.timer(), self.time_wait, self.pace, self.rx.deadline().filter(|_| open)]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}
+
+impl<P: Payload> fmt::Debug for Connection<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("state", &self.state)
+            .field("tx", &self.tx)
+            .field("rx", &self.rx)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,183 @@
+//! What a segment carries: real bytes, or their number.
+
+use bytes::{Bytes, BytesMut};
+use core::fmt::Debug;
+use std::collections::VecDeque;
+
+/// A run of stream bytes that can be cut without copying.
+pub trait Payload: Clone + Debug + Default {
+    /// A queue of such runs, addressed by offset.
+    type Store: Store<Self>;
+
+    /// Length in bytes.
+    fn len(&self) -> u32;
+
+    /// The bytes `from..to` of it; `from <= to <= len` is the caller's duty.
+    fn slice(&self, from: u32, to: u32) -> Self;
+
+    /// Whether it holds nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A first-in first-out buffer of stream bytes.
+pub trait Store<P>: Default + Debug {
+    /// Bytes held.
+    fn len(&self) -> u64;
+
+    /// Appends `data`.
+    fn push(&mut self, data: P);
+
+    /// Drops the first `n` bytes; `n <= len` is the caller's duty.
+    fn discard(&mut self, n: u64);
+
+    /// The `len` bytes that begin `at` bytes after the front; they must be held.
+    fn copy(&self, at: u64, len: u32) -> P;
+
+    /// Whether it holds nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A payload of which only the length exists, for simulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Virtual(pub u32);
+
+/// A buffer of [`Virtual`] payload: a counter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VirtualStore(u64);
+
+impl Payload for Virtual {
+    type Store = VirtualStore;
+
+    fn len(&self) -> u32 {
+        self.0
+    }
+
+    fn slice(&self, from: u32, to: u32) -> Self {
+        Self(to - from)
+    }
+}
+
+impl Store<Virtual> for VirtualStore {
+    fn len(&self) -> u64 {
+        self.0
+    }
+
+    fn push(&mut self, data: Virtual) {
+        self.0 += u64::from(data.0);
+    }
+
+    fn discard(&mut self, n: u64) {
+        self.0 -= n;
+    }
+
+    fn copy(&self, _at: u64, len: u32) -> Virtual {
+        Virtual(len)
+    }
+}
+
+/// A buffer of real bytes: chunks as they were pushed, each with its position in the stream.
+#[derive(Clone, Debug, Default)]
+pub struct ByteStore {
+    chunks: VecDeque<(u64, Bytes)>,
+    front: u64,
+    back: u64,
+}
+
+impl Payload for Bytes {
+    type Store = ByteStore;
+
+    fn len(&self) -> u32 {
+        u32::try_from(Bytes::len(self)).expect("payloads are bounded by 32-bit buffers")
+    }
+
+    fn slice(&self, from: u32, to: u32) -> Self {
+        Bytes::slice(self, from as usize..to as usize)
+    }
+}
+
+impl Store<Bytes> for ByteStore {
+    fn len(&self) -> u64 {
+        self.back - self.front
+    }
+
+    fn push(&mut self, data: Bytes) {
+        if Bytes::is_empty(&data) {
+            return;
+        }
+        let len = data.len() as u64;
+        self.chunks.push_back((self.back, data));
+        self.back += len;
+    }
+
+    fn discard(&mut self, n: u64) {
+        self.front += n;
+        while self.chunks.front().is_some_and(|(at, c)| at + c.len() as u64 <= self.front) {
+            self.chunks.pop_front();
+        }
+    }
+
+    fn copy(&self, at: u64, len: u32) -> Bytes {
+        let (from, to) = (self.front + at, self.front + at + u64::from(len));
+        debug_assert!(to <= self.back, "a copy beyond the buffer");
+        let first = self.chunks.partition_point(|(at, c)| at + c.len() as u64 <= from);
+        let inside = |(at, chunk): &(u64, Bytes)| {
+            let cut = |offset: u64| offset.saturating_sub(*at).min(chunk.len() as u64) as usize;
+            chunk.slice(cut(from)..cut(to))
+        };
+        match self.chunks.get(first) {
+            None => Bytes::new(),
+            Some(chunk) if chunk.0 + chunk.1.len() as u64 >= to => inside(chunk),
+            Some(_) => {
+                let mut whole = BytesMut::with_capacity(len as usize);
+                for chunk in self.chunks.range(first..).take_while(|(at, _)| *at < to) {
+                    whole.extend_from_slice(&inside(chunk));
+                }
+                whole.freeze()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_virtual_store_counts() {
+        let mut store = VirtualStore::default();
+        store.push(Virtual(10));
+        store.discard(4);
+        assert_eq!((Store::len(&store), store.copy(1, 3)), (6, Virtual(3)));
+        assert_eq!(Virtual(10).slice(2, 7), Virtual(5));
+    }
+
+    proptest! {
+        #[test]
+        fn a_byte_store_is_a_queue_of_bytes(
+            writes in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..8),
+            drop in 0u64..60,
+            at in 0u64..60,
+            len in 0u32..60,
+        ) {
+            let mut store = ByteStore::default();
+            let mut model: Vec<u8> = Vec::new();
+            for write in writes {
+                model.extend_from_slice(&write);
+                store.push(Bytes::from(write));
+            }
+            let drop = drop.min(model.len() as u64);
+            store.discard(drop);
+            model.drain(..drop as usize);
+            prop_assert_eq!(Store::len(&store), model.len() as u64);
+            let at = at.min(model.len() as u64);
+            let len = len.min((model.len() as u64 - at) as u32);
+            let copy = store.copy(at, len);
+            prop_assert_eq!(&copy[..], &model[at as usize..at as usize + len as usize]);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The receiving half: reassembly, the advertised window, and when to acknowledge.
+
+mod reassembly;
+
+use crate::{Config, DelayedAck, Payload, Store};
+use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::tcp::SackBlocks;
+use reassembly::Reassembly;
+
+/// Longest idle time after which a remembered timestamp is void (RFC 7323 section 5.5).
+const PAWS_IDLE_MAX: Duration = Duration::from_secs(24 * 24 * 3600);
+
+/// The receiving half of a connection. Positions are stream offsets, as for the sender.
+#[derive(Debug)]
+pub(crate) struct Receiver<P: Payload> {
+    /// In order, not read yet.
+    ready: P::Store,
+    held: Reassembly<P>,
+    /// RCV.NXT, the FIN included once it is taken.
+    next: u64,
+    /// Right edge of the advertised window; it never moves left.
+    edge: u64,
+    /// RCV.NXT as last acknowledged (Last.ACK.sent).
+    acked: u64,
+    capacity: u32,
+    /// Scale of the advertised window, once agreed on.
+    shift: Option<u8>,
+    /// Largest payload seen: the peer's "full-sized".
+    full_size: u32,
+    /// Most this end would accept in a segment, for silly window avoidance.
+    mss: u32,
+    delayed: DelayedAck,
+    ack_now: bool,
+    ack_deadline: Option<Instant>,
+    fin_at: Option<u64>,
+    readable_told: bool,
+    ts_recent: u32,
+    ts_recent_at: Option<Instant>,
+    read: u64,
+}
+
+/// What arrived data changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arrived {
+    /// The application has something to read and was not told yet.
+    pub(crate) readable: bool,
+    /// The peer's FIN is in order now.
+    pub(crate) fin: bool,
+}
+
+impl<P: Payload> Receiver<P> {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            ready: P::Store::default(),
+            held: Reassembly::default(),
+            next: 0,
+            edge: 0,
+            acked: 0,
+            capacity: config.receive_buffer,
+            shift: None,
+            full_size: 1,
+            mss: u32::from(config.mss),
+            delayed: config.delayed_ack,
+            ack_now: false,
+            ack_deadline: None,
+            fin_at: None,
+            readable_told: false,
+            ts_recent: 0,
+            ts_recent_at: None,
+            read: 0,
+        }
+    }
+
+    /// The scale that the buffer asks for (RFC 7323 section 2.3).
+    pub(crate) fn wanted_shift(&self) -> u8 {
+        (0..14).find(|s| self.capacity >> s <= 0xffff).unwrap_or(14)
+    }
+
+    /// Window scaling was agreed on.
+    pub(crate) fn set_shift(&mut self, shift: u8) {
+        self.shift = Some(shift);
+    }
+
+    /// Whether window scaling was agreed on.
+    pub(crate) fn is_scaling(&self) -> bool {
+        self.shift.is_some()
+    }
+
+    /// Window of a SYN, which is never scaled; it opens the window.
+    pub(crate) fn syn_window(&mut self) -> u16 {
+        let window = self.capacity.min(0xffff) as u16;
+        self.edge = self.edge.max(u64::from(window));
+        window
+    }
+
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// RCV.WND.
+    pub(crate) fn window(&self) -> u64 {
+        self.edge - self.next
+    }
+
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    pub(crate) fn bytes_ready(&self) -> u64 {
+        self.ready.len()
+    }
+
+    pub(crate) fn fin_is_received(&self) -> bool {
+        self.fin_at.is_some_and(|at| self.next > at)
+    }
+
+    /// Whether RFC 7323 section 5.3 (PAWS) rejects a segment with this timestamp.
+    pub(crate) fn is_old(&self, now: Instant, value: u32) -> bool {
+        let valid = self.ts_recent_at.is_some_and(|at| now.since(at) < PAWS_IDLE_MAX);
+        valid && Seq32(value).before(Seq32(self.ts_recent))
+    }
+
+    /// Remembers the timestamp of a segment that begins at `start` (RFC 7323 section 4.3).
+    pub(crate) fn note_timestamp(&mut self, now: Instant, value: u32, start: i64) {
+        if self.ts_recent_at.is_none() || (start <= self.acked as i64 && !self.is_old(now, value)) {
+            self.ts_recent = value;
+            self.ts_recent_at = Some(now);
+        }
+    }
+
+    /// TSecr for the next segment.
+    pub(crate) fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
+    /// Takes the payload of an acceptable segment that begins at `start`, and its FIN.
+    pub(crate) fn take(&mut self, now: Instant, start: i64, data: P, fin: bool) -> Arrived {
+        let len = data.len();
+        self.full_size = self.full_size.max(len);
+        let end = start + i64::from(len);
+        if fin && end <= self.edge as i64 && end >= self.next as i64 {
+            self.fin_at = Some(end as u64);
+        }
+        if len > 0 {
+            self.take_data(now, start, end, data);
+        }
+        let mut arrived = Arrived { readable: self.tell_readable(), fin: false };
+        if self.fin_at == Some(self.next) {
+            self.next += 1;
+            self.edge = self.edge.max(self.next);
+            self.ack_now = true;
+            arrived.fin = true;
+        } else if fin {
+            self.ack_now = true;
+        }
+        arrived
+    }
+
+    fn take_data(&mut self, now: Instant, start: i64, end: i64, data: P) {
+        let from = start.max(self.next as i64);
+        let to = end.min(self.edge as i64);
+        if from >= to {
+            self.ack_now = true;
+            return;
+        }
+        let whole = from == start && to == end;
+        let data =
+            if whole { data } else { data.slice((from - start) as u32, (to - start) as u32) };
+        let (from, len) = (from as u64, data.len());
+        if from > self.next {
+            self.held.insert(from, &data);
+            self.ack_now = true;
+            return;
+        }
+        self.next += u64::from(len);
+        self.ready.push(data);
+        if self.held.is_empty() {
+            self.delay_ack(now);
+        } else {
+            self.fill_gap();
+        }
+    }
+
+    /// In-order data met what was held: RFC 5681 section 4.2 wants an ACK at once.
+    fn fill_gap(&mut self) {
+        while let Some(data) = self.held.pop(self.next) {
+            self.next += u64::from(data.len());
+            self.ready.push(data);
+        }
+        self.held.forget(self.next);
+        self.ack_now = true;
+    }
+
+    /// In-order data: an ACK for every `every` full-sized segments, or after the timeout.
+    fn delay_ack(&mut self, now: Instant) {
+        let due = u64::from(self.delayed.every) * u64::from(self.full_size);
+        if self.delayed.every <= 1 || self.next - self.acked >= due {
+            self.ack_now = true;
+        } else if self.ack_deadline.is_none() {
+            self.ack_deadline = Some(now + self.delayed.timeout);
+        }
+    }
+
+    fn tell_readable(&mut self) -> bool {
+        let tell = !self.readable_told && !self.ready.is_empty();
+        self.readable_told |= tell;
+        tell
+    }
+
+    /// Takes up to `max` bytes of in-order data.
+    pub(crate) fn read(&mut self, max: u32) -> Option<P> {
+        let len = self.ready.len().min(u64::from(max)) as u32;
+        if len == 0 {
+            return None;
+        }
+        let data = self.ready.copy(0, len);
+        self.ready.discard(u64::from(len));
+        self.read += u64::from(len);
+        self.readable_told = !self.ready.is_empty() && self.readable_told;
+        self.ack_now |= self.update_due();
+        Some(data)
+    }
+
+    /// Whether reading has opened the window so far that the peer should hear of it without
+    /// an ACK being due: silly window avoidance of RFC 9293 section 3.8.6.2.2, and at least
+    /// double what the peer believes, lest every read send an update.
+    fn update_due(&self) -> bool {
+        let told = self.window();
+        let free = self.free();
+        free >= told + u64::from(self.step()) && free >= 2 * told && !self.fin_is_received()
+    }
+
+    /// Least step by which the window's edge moves.
+    fn step(&self) -> u32 {
+        self.mss.min(self.capacity / 2).max(1)
+    }
+
+    fn free(&self) -> u64 {
+        u64::from(self.capacity).saturating_sub(self.ready.len())
+    }
+
+    /// An ACK must leave at once.
+    pub(crate) fn ack_now(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// Whether an ACK is due.
+    pub(crate) fn wants_ack(&self) -> bool {
+        self.ack_now
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.ack_deadline
+    }
+
+    /// The delayed ACK's time may have come.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        self.ack_now |= self.ack_deadline.is_some_and(|at| at <= now);
+    }
+
+    /// Whether a data segment must leave SACK blocks to an ACK of its own.
+    pub(crate) fn has_blocks(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// A segment with ACK leaves. Its window field; the edge moves as far as it says.
+    pub(crate) fn acknowledge(&mut self) -> u16 {
+        // A duplicate ACK must repeat the window, or the sender will not count it
+        // (RFC 5681 section 2): the edge moves only with progress or when it matters.
+        let told = self.window();
+        let free = self.free();
+        let may_move = self.next > self.acked || self.acked == 0 || self.update_due();
+        let moves = may_move && free >= told + u64::from(self.step());
+        let unit = 1u64 << self.shift.unwrap_or(0);
+        let kept = told.div_ceil(unit);
+        let field = if moves { kept.max(free / unit) } else { kept }.min(0xffff);
+        self.edge = self.edge.max(self.next + field * unit);
+        self.acked = self.next;
+        self.ack_now = false;
+        self.ack_deadline = None;
+        field as u16
+    }
+
+    /// SACK blocks for an ACK, most recent first; `origin` is the sequence number of offset 0.
+    pub(crate) fn sack_blocks(&self, origin: Seq32, max: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for &(left, right) in self.held.ranges().iter().take(max) {
+            blocks.push(origin + left as u32, origin + right as u32);
+        }
+        blocks
+    }
+}

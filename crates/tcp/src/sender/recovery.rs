@@ -1,0 +1,237 @@
+//! What an ACK and a timeout mean: RTT samples, fast retransmit and recovery (RFC 5681, 6582,
+//! 6675), timeouts (RFC 6298).
+
+use super::{Fast, Sender};
+use crate::{Payload, Store};
+use fairwave_cc::{AckEvent, LossEvent, Recovery, RtoEvent};
+use fairwave_units::{Duration, Instant};
+
+/// An acceptable ACK in the sender's terms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack<'a> {
+    /// Cumulative acknowledgement, SND.UNA..=SND.NXT.
+    pub(crate) una: u64,
+    /// SACK blocks as `[left, right)` within the outstanding data.
+    pub(crate) blocks: &'a [(u64, u64)],
+    /// It could be a duplicate by RFC 5681 section 2: no data, no SYN or FIN, same window.
+    pub(crate) may_be_duplicate: bool,
+    /// Echoed timestamp and the age of that value by the timestamp clock.
+    pub(crate) echo: Option<(u32, Duration)>,
+}
+
+/// What the sender found, for the connection's events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Observed {
+    pub(crate) recovery_began: bool,
+    pub(crate) recovery_ended: bool,
+    pub(crate) space: bool,
+}
+
+impl<P: Payload> Sender<P> {
+    /// Takes an ACK that is neither too old nor beyond SND.NXT.
+    pub(crate) fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> Observed {
+        let was_outstanding = self.una < self.next;
+        let advanced = ack.una > self.una;
+        if advanced || self.window == 0 {
+            self.silent_expiries = 0;
+        }
+        let mut event = self.ack_event(now);
+        if advanced {
+            self.advance(now, ack, &mut event);
+        }
+        if self.sack && !ack.blocks.is_empty() {
+            event.sacked = self.board.sack(ack.blocks);
+            self.board.mark_lost(self.threshold, self.smss);
+        }
+        if (event.acked > 0 || event.sacked > 0)
+            && let Some(controller) = &mut self.controller
+        {
+            controller.on_ack(&event);
+        }
+        let mut observed = Observed::default();
+        if advanced {
+            observed.recovery_ended = self.on_progress(now, event.acked);
+            observed.space = self.space_opened();
+        } else if self.is_duplicate(ack, &event) && was_outstanding {
+            self.dup_acks += 1;
+            if self.fast.is_some() && !self.sack {
+                self.inflation += i64::from(self.smss);
+            }
+        }
+        observed.recovery_began = self.detect_loss(now);
+        observed
+    }
+
+    fn ack_event(&self, now: Instant) -> AckEvent {
+        AckEvent {
+            now,
+            acked: 0,
+            sacked: 0,
+            una: self.una,
+            next: self.next,
+            flight: self.board.pipe(),
+            rtt: None,
+            in_recovery: self.fast.is_some(),
+            cwnd_limited: self.una < self.limited_until,
+            covers_retransmission: false,
+            echo_gap: None,
+        }
+    }
+
+    /// SND.UNA moves: releases the data, samples the round trip, restarts the timer.
+    fn advance(&mut self, now: Instant, ack: &Ack<'_>, event: &mut AckEvent) {
+        let covered = self.board.acknowledge(ack.una, ack.echo.map(|(value, _)| value));
+        event.covers_retransmission = covered.retransmission;
+        event.echo_gap = covered.echoed.map(|(gap, _)| gap);
+        event.rtt = match ack.echo {
+            Some((_, age)) => Some(covered.echoed.map_or(age, |(_, sent)| now.since(sent))),
+            None if covered.retransmission => None,
+            None => covered.last_sent.map(|sent| now.since(sent)),
+        };
+        if let Some(rtt) = event.rtt {
+            self.rtt.sample(rtt);
+        }
+        event.acked = (ack.una.min(self.end) - self.una.min(self.end)) as u32;
+        event.una = ack.una;
+        self.buffer.discard(u64::from(event.acked));
+        self.una = ack.una;
+        self.dup_acks = 0;
+        self.limited_transmit = 0;
+        self.probe = false;
+        self.probing = false;
+        self.restart_timer(now);
+    }
+
+    /// RFC 6298 (5.2), (5.3). NewReno's impatient variant restarts the timer at the first
+    /// partial ACK of a recovery only (RFC 6582 section 4).
+    fn restart_timer(&mut self, now: Instant) {
+        if self.una == self.next {
+            self.timer = None;
+            return;
+        }
+        if let Some(fast) = self.fast.as_mut().filter(|f| !self.sack && self.una < f.point)
+            && core::mem::replace(&mut fast.restarted, true)
+        {
+            return;
+        }
+        self.start_timer(now);
+    }
+
+    /// What progress means for the recovery under way; whether fast recovery ended.
+    fn on_progress(&mut self, now: Instant, acked: u32) -> bool {
+        if self.rto_point.is_some_and(|point| self.una >= point) {
+            self.rto_point = None;
+            self.rto_backoff = 0;
+        }
+        let Some(fast) = self.fast else { return false };
+        let reno = !self.sack && self.recovery() == Recovery::Reno;
+        if self.una >= fast.point || reno {
+            self.fast = None;
+            self.inflation = 0;
+            if let Some(controller) = &mut self.controller {
+                controller.on_recovery_end(now);
+            }
+            return true;
+        }
+        if !self.sack {
+            self.retransmit_head = true;
+            self.inflation -= i64::from(acked);
+            if acked >= self.smss {
+                self.inflation += i64::from(self.smss);
+            }
+        }
+        false
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.controller.as_ref().map_or(Recovery::NewReno, |c| c.recovery())
+    }
+
+    /// RFC 5681 section 2; with SACK, an ACK that reports new data (RFC 6675 section 2).
+    fn is_duplicate(&self, ack: &Ack<'_>, event: &AckEvent) -> bool {
+        if self.sack { event.sacked > 0 } else { ack.may_be_duplicate }
+    }
+
+    /// Whether the application that waits for space should hear of it.
+    fn space_opened(&mut self) -> bool {
+        let enough = self.smss.min(self.capacity / 2).max(1);
+        let opened = self.want_space && self.space() >= enough;
+        self.want_space &= !opened;
+        opened
+    }
+
+    /// Begins fast recovery if what was heard means a loss that no earlier event covers.
+    fn detect_loss(&mut self, now: Instant) -> bool {
+        let lost = self.dup_acks >= self.threshold || (self.sack && self.board.head_is_lost());
+        if !lost || self.fast.is_some() || self.una == self.next || !self.passes_guard() {
+            return false;
+        }
+        self.begin_recovery(now);
+        true
+    }
+
+    /// RFC 6582 section 3.2 steps 1 and 4, RFC 6675 section 5.1: one reaction a window.
+    fn passes_guard(&self) -> bool {
+        match self.guard {
+            None => true,
+            Some(guard) if self.sack => self.una >= guard,
+            Some(guard) => self.una > guard,
+        }
+    }
+
+    fn begin_recovery(&mut self, now: Instant) {
+        let flight = self.flight_size().saturating_sub(self.limited_transmit);
+        let loss = LossEvent { now, flight, next: self.next };
+        if let Some(controller) = &mut self.controller {
+            controller.on_loss(&loss);
+        }
+        self.fast = Some(Fast { point: self.next, restarted: false });
+        if self.sack {
+            self.board.begin_recovery();
+            self.board.mark_head_lost();
+        } else {
+            self.inflation = i64::from(self.threshold * self.smss);
+        }
+        // Classic Reno may halve again for a second loss of the same window (RFC 6582
+        // section 1 describes it); only a timeout silences it.
+        if self.sack || self.recovery() == Recovery::NewReno {
+            self.guard = Some(self.next);
+        }
+        self.retransmit_head = true;
+        self.fast_recoveries += 1;
+        self.start_timer(now);
+    }
+
+    /// The timer expired with data waiting or outstanding. `Some(backoff)` if this was a
+    /// timeout, `None` if it was a window probe.
+    pub(crate) fn on_timer(&mut self, now: Instant) -> Option<u32> {
+        if self.una == self.next || self.window == 0 {
+            self.probe = true;
+            self.probing = self.window == 0;
+            self.expire_silently(now);
+            return None;
+        }
+        self.rto_backoff = if self.rto_point.is_some() { self.rto_backoff + 1 } else { 1 };
+        let flight = self.flight_size().saturating_sub(self.limited_transmit);
+        if let Some(controller) = &mut self.controller {
+            controller.on_rto(&RtoEvent { now, flight, backoff: self.rto_backoff });
+        }
+        self.board.timeout();
+        self.rto_point = Some(self.next);
+        self.guard = Some(self.next);
+        self.fast = None;
+        self.inflation = 0;
+        self.dup_acks = 0;
+        self.limited_transmit = 0;
+        self.retransmit_head = true;
+        self.timeouts += 1;
+        self.pace_at = now;
+        self.expire_silently(now);
+        Some(self.rto_backoff)
+    }
+
+    /// Expiries since the peer was last heard.
+    pub(crate) fn silent_expiries(&self) -> u32 {
+        self.silent_expiries
+    }
+}

@@ -1,0 +1,125 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use crate::Config;
+use fairwave_units::Duration;
+
+/// The estimator of RFC 6298 section 2, with back-off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttEstimator {
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    /// RTO before back-off and bounds.
+    base: Duration,
+    /// Doublings since the last sample.
+    backoff: u32,
+    min: Duration,
+    max: Duration,
+    granularity: Duration,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            srtt: None,
+            rttvar: Duration::ZERO,
+            base: config.initial_rto,
+            backoff: 0,
+            min: config.min_rto,
+            max: config.max_rto,
+            granularity: config.timestamp_tick,
+        }
+    }
+
+    /// Takes a sample, (2.2) or (2.3), and ends back-off.
+    pub(crate) fn sample(&mut self, rtt: Duration) {
+        let srtt = match self.srtt {
+            None => {
+                self.rttvar = rtt / 2;
+                rtt
+            }
+            Some(srtt) => {
+                self.rttvar = (self.rttvar * 3 + srtt.abs_diff(rtt)) / 4;
+                (srtt * 7 + rtt) / 8
+            }
+        };
+        self.srtt = Some(srtt);
+        self.base = srtt + (self.rttvar * 4).max(self.granularity);
+        self.backoff = 0;
+    }
+
+    /// Doubles the timeout (5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// Forgets back-off; before the first sample the timeout becomes at least `floor` (5.7).
+    pub(crate) fn restart(&mut self, floor: Duration) {
+        self.backoff = 0;
+        if self.srtt.is_none() {
+            self.base = self.base.max(floor);
+        }
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    /// The timeout in force, (2.4) and (2.5).
+    pub(crate) fn rto(&self) -> Duration {
+        let bounded = match self.srtt {
+            None => self.base,
+            Some(_) => self.base.max(self.min),
+        };
+        (bounded * (1 << self.backoff.min(20))).min(self.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn estimator(min: Duration) -> RttEstimator {
+        RttEstimator::new(&Config { min_rto: min, ..Config::default() })
+    }
+
+    /// RFC 6298 section 2, by hand: R = 100 gives 100 + 4 * 50 = 300; then R = 200 gives
+    /// RTTVAR = (3 * 50 + 100) / 4 = 62.5, SRTT = 112.5, RTO = 362.5 ms.
+    #[test]
+    fn two_samples_by_hand() {
+        let mut rtt = estimator(MS(200));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        rtt.sample(MS(100));
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(MS(100)), MS(300)));
+        rtt.sample(MS(200));
+        assert_eq!(rtt.srtt(), Some(Duration::from_micros(112_500)));
+        assert_eq!(rtt.rto(), Duration::from_micros(362_500));
+    }
+
+    /// RFC 6298 (2.4), (2.5), (5.5).
+    #[test]
+    fn the_timeout_is_bounded_and_backs_off() {
+        let mut rtt = estimator(Duration::from_secs(1));
+        rtt.sample(MS(10));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Duration::from_secs(4));
+        for _ in 0..100 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+        rtt.sample(MS(10));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+
+    /// RFC 6298 (5.7).
+    #[test]
+    fn a_lost_syn_raises_the_first_timeout() {
+        let mut rtt = estimator(Duration::from_secs(1));
+        rtt.back_off();
+        rtt.restart(Duration::from_secs(3));
+        assert_eq!(rtt.rto(), Duration::from_secs(3));
+    }
+}

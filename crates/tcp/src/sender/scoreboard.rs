@@ -1,0 +1,276 @@
+//! What is outstanding: one record a segment, and what SACK says of it (RFC 6675).
+
+use fairwave_units::Instant;
+use std::collections::VecDeque;
+
+/// One transmitted segment that is not cumulatively acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    /// Stream offset of its first byte.
+    pub(crate) start: u64,
+    /// Sequence space it takes: payload, and one for a FIN.
+    pub(crate) len: u32,
+    /// Timestamp value that it left with last.
+    timestamp: u32,
+    /// When it left last.
+    sent: Instant,
+    /// It was sent more than once.
+    retransmitted: bool,
+    sacked: bool,
+    /// Believed lost: not counted in the pipe as first sent.
+    lost: bool,
+    /// Sent again in this recovery: counted in the pipe for that.
+    resent: bool,
+}
+
+impl Record {
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// How often each of its bytes counts in `pipe` (RFC 6675 section 4, SetPipe).
+    fn weight(&self) -> u32 {
+        if self.sacked { 0 } else { u32::from(!self.lost) + u32::from(self.resent) }
+    }
+
+    fn awaits_retransmission(&self) -> bool {
+        self.lost && !self.resent && !self.sacked
+    }
+}
+
+/// What a cumulative acknowledgement covered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Covered {
+    /// Some of it was sent more than once.
+    pub(crate) retransmission: bool,
+    /// When the last segment that is wholly covered left.
+    pub(crate) last_sent: Option<Instant>,
+    /// Bytes up to the first segment with the echoed timestamp, and when that one left.
+    pub(crate) echoed: Option<(u32, Instant)>,
+}
+
+/// The records of all outstanding segments, contiguous and in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    records: VecDeque<Record>,
+    /// RFC 6675 `pipe` in bytes; without SACK, SND.NXT - SND.UNA until a timeout.
+    pipe: u32,
+    /// Records that await retransmission.
+    lost_pending: u32,
+    /// RFC 6675 `HighRxt`: nothing below awaits retransmission.
+    high_rxt: u64,
+    /// End of the highest SACKed segment.
+    high_sacked: u64,
+    /// Everything below that is not SACKed is marked lost.
+    lost_below: u64,
+    /// Blocks of the last ACK: what they cover need not be looked at again.
+    known: [(u64, u64); 4],
+}
+
+impl Scoreboard {
+    pub(crate) fn pipe(&self) -> u32 {
+        self.pipe
+    }
+
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost_pending > 0
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Record> {
+        self.records.get(index)
+    }
+
+    /// Whether the first outstanding segment is believed lost.
+    pub(crate) fn head_is_lost(&self) -> bool {
+        self.records.front().is_some_and(|r| r.lost)
+    }
+
+    /// A new segment leaves.
+    pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant, timestamp: u32) {
+        self.records.push_back(Record {
+            start,
+            len,
+            timestamp,
+            sent: now,
+            retransmitted: false,
+            sacked: false,
+            lost: false,
+            resent: false,
+        });
+        self.pipe += len;
+    }
+
+    /// The segment at `index` leaves again. `in_pipe`: as part of SACK or timeout recovery, so
+    /// that the copy counts as in flight.
+    pub(crate) fn resend(&mut self, index: usize, now: Instant, timestamp: u32, in_pipe: bool) {
+        let Some(record) = self.records.get_mut(index) else { return };
+        record.sent = now;
+        record.timestamp = timestamp;
+        record.retransmitted = true;
+        if !in_pipe {
+            return;
+        }
+        if record.awaits_retransmission() {
+            self.lost_pending -= 1;
+        }
+        if !record.resent && !record.sacked {
+            record.resent = true;
+            self.pipe += record.len;
+        }
+        self.high_rxt = self.high_rxt.max(record.end());
+    }
+
+    /// Drops what lies below `una`; `echo` is the timestamp that the ACK echoes.
+    pub(crate) fn acknowledge(&mut self, una: u64, echo: Option<u32>) -> Covered {
+        let mut covered = Covered::default();
+        let old = self.records.front().map_or(una, |r| r.start);
+        while let Some(record) = self.records.front_mut().filter(|r| r.start < una) {
+            covered.retransmission |= record.retransmitted;
+            if covered.echoed.is_none() && echo == Some(record.timestamp) {
+                covered.echoed = Some(((record.start - old) as u32, record.sent));
+            }
+            let weight = record.weight();
+            if record.end() > una {
+                let cut = (una - record.start) as u32;
+                record.start = una;
+                record.len -= cut;
+                self.pipe -= weight * cut;
+                break;
+            }
+            self.pipe -= weight * record.len;
+            self.lost_pending -= u32::from(record.awaits_retransmission());
+            covered.last_sent = Some(record.sent);
+            self.records.pop_front();
+        }
+        self.high_rxt = self.high_rxt.max(una);
+        self.high_sacked = self.high_sacked.max(una);
+        self.lost_below = self.lost_below.max(una);
+        covered
+    }
+
+    /// Takes the blocks of an ACK (RFC 6675 section 4, Update): bytes newly covered.
+    pub(crate) fn sack(&mut self, blocks: &[(u64, u64)]) -> u32 {
+        let mut newly = 0;
+        for &(left, right) in blocks {
+            let seen = self.known.iter().find(|k| k.0 <= left && left < k.1);
+            newly += self.sack_range(seen.map_or(left, |k| k.1), right);
+        }
+        self.known = [(0, 0); 4];
+        for (known, block) in self.known.iter_mut().zip(blocks) {
+            *known = *block;
+        }
+        newly
+    }
+
+    fn sack_range(&mut self, left: u64, right: u64) -> u32 {
+        let first = self.index_of(left);
+        let mut newly = 0;
+        for record in self.records.range_mut(first..).take_while(|r| r.end() <= right) {
+            if record.sacked {
+                continue;
+            }
+            self.pipe -= record.weight() * record.len;
+            self.lost_pending -= u32::from(record.awaits_retransmission());
+            record.sacked = true;
+            newly += record.len;
+            self.high_sacked = self.high_sacked.max(record.end());
+        }
+        newly
+    }
+
+    /// Index of the first record that begins at or after `offset`.
+    fn index_of(&self, offset: u64) -> usize {
+        self.records.partition_point(|r| r.start < offset)
+    }
+
+    /// Marks what RFC 6675 section 4 IsLost calls lost: below `threshold` separate SACKed runs,
+    /// or below more than `threshold - 1` segments' worth of SACKed bytes.
+    pub(crate) fn mark_lost(&mut self, threshold: u32, smss: u32) {
+        let limit = threshold.saturating_sub(1) * smss;
+        let (mut runs, mut bytes, mut above) = (0, 0, false);
+        let mut boundary = None;
+        let top = self.index_of(self.high_sacked);
+        for record in self.records.range(..top).rev() {
+            if record.start < self.lost_below {
+                break;
+            }
+            if record.sacked {
+                bytes += record.len;
+                runs += u32::from(!above);
+            }
+            above = record.sacked;
+            if bytes > limit || runs >= threshold {
+                boundary = Some(record.start);
+                break;
+            }
+        }
+        if let Some(boundary) = boundary {
+            self.mark_lost_below(boundary);
+        }
+    }
+
+    fn mark_lost_below(&mut self, boundary: u64) {
+        let first = self.index_of(self.lost_below);
+        for record in self.records.range_mut(first..).take_while(|r| r.start < boundary) {
+            if !record.sacked && !record.lost {
+                record.lost = true;
+                self.pipe -= record.len;
+                self.lost_pending += u32::from(!record.resent);
+            }
+        }
+        self.lost_below = boundary;
+    }
+
+    /// Marks the first outstanding segment lost, whatever SACK says.
+    pub(crate) fn mark_head_lost(&mut self) {
+        if let Some(head) = self.records.front_mut().filter(|r| !r.lost && !r.sacked) {
+            head.lost = true;
+            self.pipe -= head.len;
+            self.lost_pending += u32::from(!head.resent);
+        }
+    }
+
+    /// A recovery begins with HighRxt = HighACK (RFC 6675 section 5, step 4.2): what was sent
+    /// again in an earlier one counts as sent once.
+    pub(crate) fn begin_recovery(&mut self) {
+        self.high_rxt = self.records.front().map_or(self.high_rxt, |r| r.start);
+        for record in self.records.iter_mut().filter(|r| r.resent) {
+            let before = record.weight();
+            record.resent = false;
+            self.pipe -= (before - record.weight()) * record.len;
+            self.lost_pending += u32::from(record.awaits_retransmission());
+        }
+    }
+
+    /// NextSeg rule 1: the first lost segment that was not sent again.
+    pub(crate) fn next_lost(&self) -> Option<usize> {
+        if self.lost_pending == 0 {
+            return None;
+        }
+        let first = self.index_of(self.high_rxt);
+        (first..self.records.len()).find(|&i| self.records[i].awaits_retransmission())
+    }
+
+    /// NextSeg rule 3: the first segment below the highest SACKed one, SACKed or lost not.
+    pub(crate) fn next_speculative(&self) -> Option<usize> {
+        let first = self.index_of(self.high_rxt);
+        let last = self.index_of(self.high_sacked);
+        (first..last).find(|&i| !self.records[i].sacked && !self.records[i].resent)
+    }
+
+    /// The retransmission timer expired: all is lost, and SACK information is forgotten, since
+    /// the receiver may have dropped what it reported (RFC 2018 section 8).
+    pub(crate) fn timeout(&mut self) {
+        for record in &mut self.records {
+            record.sacked = false;
+            record.lost = true;
+            record.resent = false;
+        }
+        self.pipe = 0;
+        self.lost_pending = self.records.len() as u32;
+        self.high_rxt = self.records.front().map_or(self.high_rxt, |r| r.start);
+        self.high_sacked = self.high_rxt;
+        self.lost_below = self.records.back().map_or(self.lost_below, Record::end);
+        self.known = [(0, 0); 4];
+    }
+}

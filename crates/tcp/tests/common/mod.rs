@@ -1,0 +1,141 @@
+//! Two connections over a test line.
+#![allow(dead_code, reason = "every test file uses its own part of these helpers")]
+
+use bytes::Bytes;
+use fairwave_cc::Initial;
+use fairwave_machine::Machine;
+use fairwave_machine::line::{End, Line};
+use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Payload, Segment, State};
+use fairwave_units::{Duration, Instant, Seq32};
+
+/// A controller by its name in the list of laws.
+pub(crate) fn law(name: &'static str) -> BuildController {
+    Box::new(move |initial: Initial| fairwave_cc::build(name, initial).expect("a listed law"))
+}
+
+/// Turns segments into what travels on the line, and back; `None` if damage was detected.
+pub(crate) trait Codec<P> {
+    type Item: Clone;
+    fn encode(&self, segment: Segment<P>) -> Self::Item;
+    fn decode(&self, item: Self::Item) -> Option<Segment<P>>;
+}
+
+/// Segments as values.
+pub(crate) struct Plain;
+
+impl<P: Payload> Codec<P> for Plain {
+    type Item = Segment<P>;
+    fn encode(&self, segment: Segment<P>) -> Segment<P> {
+        segment
+    }
+    fn decode(&self, item: Segment<P>) -> Option<Segment<P>> {
+        Some(item)
+    }
+}
+
+/// Two ends, their line, and the time.
+pub(crate) struct Pair<P: Payload, C: Codec<P>> {
+    pub(crate) a: Connection<P>,
+    pub(crate) b: Connection<P>,
+    pub(crate) line: Line<C::Item>,
+    pub(crate) codec: C,
+    pub(crate) now: Instant,
+    pub(crate) events: Vec<(End, Event)>,
+}
+
+impl<P: Payload, C: Codec<P>> Pair<P, C> {
+    pub(crate) fn new(
+        configs: (Config, Config),
+        laws: (BuildController, BuildController),
+        iss: (u32, u32),
+        line: Line<C::Item>,
+        codec: C,
+    ) -> Self {
+        Self {
+            a: Connection::new(
+                Config { local_port: 1, remote_port: 2, ..configs.0 },
+                Seq32(iss.0),
+                laws.0,
+            ),
+            b: Connection::new(
+                Config { local_port: 2, remote_port: 1, ..configs.1 },
+                Seq32(iss.1),
+                laws.1,
+            ),
+            line,
+            codec,
+            now: Instant::ZERO,
+            events: Vec::new(),
+        }
+    }
+
+    pub(crate) fn end(&mut self, end: End) -> &mut Connection<P> {
+        match end {
+            End::A => &mut self.a,
+            End::B => &mut self.b,
+        }
+    }
+
+    pub(crate) fn input(&mut self, end: End, input: Input<P>) {
+        let now = self.now;
+        self.end(end).handle(now, input);
+        self.drain(end);
+    }
+
+    /// Puts what `end` has to send on the line and keeps its events.
+    pub(crate) fn drain(&mut self, end: End) {
+        let now = self.now;
+        while let Some(segment) = self.end(end).poll(now) {
+            let size = u64::from(segment.wire_len()) + 20;
+            let item = self.codec.encode(segment);
+            self.line.send(now, end, item, size);
+        }
+        while let Some(event) = self.end(end).event() {
+            self.events.push((end, event));
+        }
+    }
+
+    /// Moves to the next arrival or deadline and handles it; false if there is none.
+    pub(crate) fn step(&mut self) -> bool {
+        let times = [self.line.next_arrival(), self.a.deadline(), self.b.deadline()];
+        let Some(at) = times.into_iter().flatten().min() else { return false };
+        assert!(at >= self.now, "time runs backwards");
+        self.now = at;
+        while let Some((end, item)) = self.line.arrive(at) {
+            if let Some(segment) = self.codec.decode(item) {
+                self.end(end).handle(at, Input::Segment(segment));
+            }
+            self.drain(end);
+        }
+        for end in [End::A, End::B] {
+            if self.end(end).deadline().is_some_and(|d| d <= at) {
+                self.end(end).wake(at);
+                self.drain(end);
+            }
+        }
+        true
+    }
+
+    pub(crate) fn run_until(&mut self, end: Instant) {
+        while self.now < end && self.step() {}
+    }
+}
+
+/// Whether a connection needs nothing more to close.
+pub(crate) fn is_over<P: Payload>(connection: &Connection<P>) -> bool {
+    matches!(connection.state(), State::Closed | State::TimeWait)
+}
+
+pub(crate) const MS: fn(u64) -> Duration = Duration::from_millis;
+
+/// Bytes that name their own position, so that any misplacement shows.
+pub(crate) fn pattern(from: usize, len: usize) -> Bytes {
+    (from..from + len).map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
+}
+
+impl<P: Payload, C: Codec<P>> std::fmt::Debug for Pair<P, C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let last = &self.events[self.events.len().saturating_sub(8)..];
+        write!(f, "at {}:\nA {:?}\nB {:?}\n{last:?}", self.now, self.a.stats(), self.b.stats())
+    }
+}

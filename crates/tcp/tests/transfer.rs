@@ -1,0 +1,157 @@
+//! Whatever the line does, every byte arrives once and in order, and both ends close.
+
+mod common;
+
+use bytes::Bytes;
+use common::{Codec, MS, Pair, Plain, is_over, law, pattern};
+use fairwave_machine::line::{End, Line, Wire};
+use fairwave_tcp::{Config, DelayedAck, Input};
+use fairwave_units::{BitRate, Duration, Instant, Seed};
+use proptest::prelude::*;
+
+/// One way of a transfer: what is left to write and what was read.
+struct Way {
+    from: End,
+    total: usize,
+    written: usize,
+    read: Vec<u8>,
+    write_chunk: usize,
+    read_chunk: u32,
+    closed: bool,
+}
+
+impl Way {
+    fn new(from: End, total: usize, write_chunk: usize, read_chunk: u32) -> Self {
+        Self { from, total, written: 0, read: Vec::new(), write_chunk, read_chunk, closed: false }
+    }
+
+    /// Lets the applications at both ends act.
+    fn act<C: Codec<Bytes>>(&mut self, pair: &mut Pair<Bytes, C>) {
+        while self.written < self.total {
+            let space = pair.end(self.from).send_space() as usize;
+            let len = space.min(self.write_chunk).min(self.total - self.written);
+            if len == 0 {
+                break;
+            }
+            let data = pattern(self.written, len);
+            pair.input(self.from, Input::Write(data));
+            self.written += len;
+        }
+        let synchronised = pair.end(self.from).stats().cwnd > 0;
+        if self.written == self.total && synchronised && !self.closed {
+            self.closed = true;
+            pair.input(self.from, Input::Close);
+        }
+        if let Some(data) = pair.end(self.from.other()).read(self.read_chunk) {
+            self.read.extend_from_slice(&data);
+            pair.drain(self.from.other());
+        }
+    }
+
+    fn check(&self, seed: Seed) {
+        assert_eq!(self.read.len(), self.total, "seed {seed}: {:?} lost bytes", self.from);
+        assert!(self.read == pattern(0, self.total), "seed {seed}: bytes are wrong");
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    bytes: (usize, usize),
+    write_chunk: usize,
+    read_chunk: u32,
+    configs: (Config, Config),
+    law: &'static str,
+    wires: (Wire, Wire),
+    iss: (u32, u32),
+}
+
+fn wire() -> impl Strategy<Value = Wire> {
+    (0u64..80, 0u64..60, 0.0..0.15, 0.0..0.1, 0.0..0.1, prop::option::of(1u64..20), 2usize..40)
+        .prop_map(|(delay, jitter, loss, duplicate, corrupt, rate, queue)| Wire {
+            delay: MS(delay),
+            jitter: MS(jitter),
+            loss,
+            duplicate,
+            corrupt,
+            rate: rate.map(BitRate::mbps),
+            queue: Some(queue),
+        })
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let buffers = (600u32..80_000, 600u32..200_000);
+    let options = (any::<bool>(), any::<bool>(), any::<bool>());
+    (buffers, options, 200u16..1461, 1u32..4, 1u32..11).prop_map(
+        |((send_buffer, receive_buffer), (sack, timestamps, scaling), mss, every, initial)| {
+            Config {
+                mss,
+                send_buffer,
+                receive_buffer,
+                sack,
+                timestamps,
+                window_scaling: scaling,
+                delayed_ack: DelayedAck { every, timeout: MS(100) },
+                initial_window_segments: initial,
+                min_rto: MS(200),
+                max_rto: Duration::from_secs(4),
+                max_retries: 60,
+                ..Config::default()
+            }
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let load = ((0usize..60_000, 0usize..20_000), 1usize..9_000, 200u32..20_000);
+    let law = prop::sample::select(fairwave_cc::ALL.iter().map(|l| l.name).collect::<Vec<_>>());
+    let near_wrap = (u32::MAX - 30_000)..u32::MAX;
+    (any::<u64>(), load, (config(), config()), law, (wire(), wire()), (near_wrap, any::<u32>()))
+        .prop_map(|(seed, (bytes, write_chunk, read_chunk), configs, law, wires, iss)| Case {
+            seed,
+            bytes,
+            write_chunk,
+            read_chunk,
+            configs,
+            law,
+            wires,
+            iss,
+        })
+}
+
+fn transfer(case: &Case) {
+    let seed = Seed(case.seed);
+    let line = Line::new(seed, case.wires.0, case.wires.1);
+    let laws = (law(case.law), law(case.law));
+    let mut pair = Pair::new(case.configs, laws, case.iss, line, Plain);
+    let mut ways = [
+        Way::new(End::A, case.bytes.0, case.write_chunk, case.read_chunk),
+        Way::new(End::B, case.bytes.1, case.write_chunk, case.read_chunk),
+    ];
+    pair.input(End::B, Input::Listen);
+    pair.input(End::A, Input::Open);
+    let limit = Instant::ZERO + Duration::from_secs(24 * 3600);
+    loop {
+        for way in &mut ways {
+            way.act(&mut pair);
+        }
+        let delivered = ways.iter().all(|w| w.read.len() == w.total);
+        if delivered && is_over(&pair.a) && is_over(&pair.b) {
+            break;
+        }
+        assert!(pair.now < limit, "seed {seed}: not done after a day: {pair:?}");
+        let idle =
+            !pair.step() && ways.iter().all(|w| pair.end(w.from.other()).stats().bytes_ready == 0);
+        assert!(!idle, "seed {seed}: nothing will ever happen: {pair:?}");
+    }
+    ways.iter().for_each(|way| way.check(seed));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 300 } else { 10_000 }))]
+
+    #[test]
+    fn every_byte_arrives_once_and_in_order(case in case()) {
+        transfer(&case);
+    }
+}
