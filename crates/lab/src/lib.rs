@@ -1,1 +1,4 @@
-//! Under construction.
+//! The laboratory: scenario files, plans and their jobs.
+
+pub mod plan;
+pub mod scenario;

@@ -1,0 +1,218 @@
+//! What only the whole scenario can tell: names, references, routes, bounds.
+
+use super::diagnostic::{Problem, Refusal};
+use super::expand::{self, Expanded};
+use super::model::{Scenario, Transport};
+use super::reader::element_name;
+use super::value::{Data, Span, Table, Value};
+use super::words;
+use std::collections::BTreeSet;
+
+/// Everything that is wrong with a scenario whose keys are right one by one.
+pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
+    let mut check = Check { scenario, root, problems: Vec::new() };
+    check.times();
+    check.names();
+    check.radios();
+    check.tcp();
+    let nodes = expand::nodes(scenario);
+    if check.problems.is_empty() && check.node_count(&nodes) {
+        check.links(&nodes);
+        check.flows(&nodes);
+    }
+    check.problems
+}
+
+struct Check<'a> {
+    scenario: &'a Scenario,
+    root: &'a Table,
+    problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    /// Reports on `key` of the table called by `tables` and `index`, or on a top-level key.
+    fn report(&mut self, at: (&'static str, usize), key: &str, refusal: Refusal) {
+        let (tables, index) = at;
+        let element = self.root.get(tables).and_then(|v| match &v.data {
+            Data::List(list) => list.get(index),
+            _ => Some(v),
+        });
+        let (table, span, path) = match element {
+            Some(Value { data: Data::Table(t), span }) if tables == "record" || tables == "tcp" => {
+                (t, span.clone(), format!("{tables}.{key}"))
+            }
+            Some(Value { data: Data::Table(t), span }) => {
+                let name = element_name(tables, index, t);
+                (t, span.clone(), format!("{tables}.{name}.{key}"))
+            }
+            _ => (self.root, 0..0, key.to_owned()),
+        };
+        let span: Span = table.get(key).map_or(span, |v| v.span.clone());
+        self.problems.push(Problem { span, key: path, refusal });
+    }
+
+    fn times(&mut self) {
+        let Scenario { duration, warm_up, record, .. } = self.scenario;
+        if warm_up >= duration {
+            let message = format!("the warm-up of {warm_up} is not shorter than the run");
+            let help = format!("the run lasts {duration}");
+            self.report(("", 0), "warm_up", Refusal::new(message).help(help));
+        }
+        if *duration / record.sample_every > words::MOST_SAMPLES {
+            let message = format!("more than {} samples in a run", words::MOST_SAMPLES);
+            let refusal = Refusal::new(message).help("sample less often");
+            self.report(("record", 0), "sample_every", refusal);
+        }
+    }
+
+    fn names(&mut self) {
+        let s = self.scenario;
+        let cells: Vec<_> = s.cell.iter().map(|c| c.name.as_str()).collect();
+        let nodes: Vec<_> = s.node.iter().map(|n| n.name.as_str()).collect();
+        let links: Vec<_> = s.link.iter().map(|l| l.name.as_str()).collect();
+        let flows: Vec<_> = s.flow.iter().map(|f| f.name.as_str()).collect();
+        for (table, names) in [("cell", cells), ("node", nodes), ("link", links), ("flow", flows)] {
+            let mut seen = BTreeSet::new();
+            for (i, name) in names.into_iter().enumerate() {
+                if !seen.insert(name) {
+                    let message = format!("there is another {table} called {name:?}");
+                    self.report((table, i), "name", Refusal::new(message));
+                }
+            }
+        }
+    }
+
+    fn radios(&mut self) {
+        for (i, cell) in self.scenario.cell.iter().enumerate() {
+            if expand::access_points(self.scenario).all(|(_, ap)| ap.cell != cell.name) {
+                let refusal = Refusal::new("no access point is in this cell")
+                    .help("add a [[node]] with kind = \"access-point\", or remove the cell");
+                self.report(("cell", i), "name", refusal);
+            }
+        }
+    }
+
+    /// A `[tcp]` table that nobody reads, and timers out of order.
+    fn tcp(&mut self) {
+        let mut used = false;
+        for (i, flow) in self.scenario.flow.iter().enumerate() {
+            let Transport::Tcp(tcp) = &flow.transport else { continue };
+            used = true;
+            let (min, max) = (tcp.min_rto, tcp.max_rto);
+            if min > max {
+                let message = format!("min_rto is {min}, which is more than max_rto, {max}");
+                self.report(("flow", i), "min_rto", Refusal::new(message));
+            }
+        }
+        if self.root.get("tcp").is_some() && !used {
+            let refusal = Refusal::new("no flow uses TCP").help("remove the table");
+            let span = self.root.get("tcp").map_or(0..0, |v| v.span.clone());
+            self.problems.push(Problem { span, key: "tcp".to_owned(), refusal });
+        }
+    }
+
+    fn node_count(&mut self, nodes: &[Expanded]) -> bool {
+        let most = words::MOST_NODES as usize;
+        if nodes.len() > most {
+            let message = format!("{} nodes; at most {most} are possible", nodes.len());
+            let last = self.scenario.node.len() - 1;
+            self.report(("node", last), "count", Refusal::new(message));
+            return false;
+        }
+        let mut seen = BTreeSet::new();
+        for node in nodes {
+            if !seen.insert(node.name.as_str()) {
+                let message = format!("there is another node called {:?}", node.name);
+                self.report(("node", node.group), "name", Refusal::new(message));
+            }
+        }
+        self.problems.is_empty()
+    }
+
+    fn links(&mut self, nodes: &[Expanded]) {
+        let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        for (i, link) in self.scenario.link.iter().enumerate() {
+            let [a, b] = &link.ends;
+            for end in &link.ends {
+                if !names.contains(&end.as_str()) {
+                    let refusal = Refusal::new(format!("there is no node called {end:?}"));
+                    self.report(("link", i), "ends", refusal.among(end, &shown(&names)));
+                }
+            }
+            if a == b {
+                let refusal = Refusal::new("the link's ends are the same node");
+                self.report(("link", i), "ends", refusal);
+            } else if !seen.insert((a.min(b), a.max(b))) {
+                let refusal = Refusal::new("another link joins the same two nodes");
+                self.report(("link", i), "ends", refusal);
+            }
+        }
+    }
+
+    fn flows(&mut self, nodes: &[Expanded]) {
+        let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
+        let islands = expand::islands(self.scenario, nodes);
+        let mut total = 0;
+        let mut seen = BTreeSet::new();
+        for (i, flow) in self.scenario.flow.iter().enumerate() {
+            let at = ("flow", i);
+            if flow.start + flow.start_spread >= self.scenario.duration {
+                let refusal = Refusal::new("the flow may start only after the run has ended");
+                let late = flow.start >= self.scenario.duration;
+                self.report(at, if late { "start" } else { "start_spread" }, refusal);
+            }
+            if flow.stop.is_some_and(|stop| stop <= flow.start + flow.start_spread) {
+                let refusal = Refusal::new("the flow may stop before it has started");
+                self.report(at, "stop", refusal);
+            }
+            for (key, pattern) in [("from", &flow.from), ("to", &flow.to)] {
+                if expand::matching(nodes, pattern).is_empty() {
+                    let refusal = no_match(pattern, &names);
+                    self.report(at, key, refusal);
+                }
+            }
+            if flow.from.ends_with('*') && flow.to.ends_with('*') {
+                let refusal = Refusal::new("only one of from and to may be a pattern");
+                self.report(at, "to", refusal);
+                continue;
+            }
+            let pairs = expand::pairs(nodes, flow);
+            total += pairs.len();
+            for (name, from, to) in &pairs {
+                if from == to {
+                    let message = format!("the flow goes from {:?} to itself", names[*from]);
+                    self.report(at, "to", Refusal::new(message));
+                } else if islands[*from] != islands[*to] {
+                    let message = format!("no route from {:?} to {:?}", names[*from], names[*to]);
+                    let refusal = Refusal::new(message).help("add a [[link]] between them");
+                    self.report(at, "to", refusal);
+                    break;
+                }
+                if !seen.insert(name.clone()) {
+                    let message = format!("there is another flow called {name:?}");
+                    self.report(at, "name", Refusal::new(message));
+                }
+            }
+            if total > words::MOST_FLOWS {
+                let refusal = Refusal::new(format!("more than {} flows", words::MOST_FLOWS));
+                self.report(at, "from", refusal);
+                break;
+            }
+        }
+    }
+}
+
+/// The names to list, were there many.
+fn shown<'n>(names: &[&'n str]) -> Vec<&'n str> {
+    names.iter().copied().take(24).collect()
+}
+
+fn no_match(pattern: &str, names: &[&str]) -> Refusal {
+    let group = format!("{pattern}1");
+    if names.contains(&group.as_str()) {
+        return Refusal::new(format!("{pattern:?} is a group of nodes, not a node"))
+            .help(format!("write \"{pattern}*\" for one flow per node, or {group:?} for one"));
+    }
+    Refusal::new(format!("no node is called {pattern:?}")).among(pattern, &shown(names))
+}

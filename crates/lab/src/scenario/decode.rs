@@ -1,0 +1,479 @@
+//! From tables to a scenario: every key with its type, bounds and default.
+
+use super::diagnostic::{Problem, Refusal};
+use super::model::{
+    AccessPoint, Cell, DelayedAck, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario,
+    Station, Tcp, Traffic, Transport, Udp,
+};
+use super::reader::{self, Problems, Read, Reader};
+use super::value::{Data, Table, Value};
+use super::words::{self, KindWord};
+use fairwave_dot11::{Phy, Preamble, Standard};
+use fairwave_queue::Limit;
+use fairwave_tcp::Config;
+use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
+
+const DAY: Duration = Duration::from_secs(86_400);
+const NANOSECOND: Duration = Duration::from_nanos(1);
+const GIB: u32 = 1 << 30;
+
+/// Reads the tables of a scenario without its sweep.
+pub(super) fn scenario(root: &Table) -> Result<Scenario, Vec<Problem>> {
+    let problems = Problems::default();
+    let empty = Table::default();
+    let top = Reader::new("", root, 0..0, &problems);
+    let (cell, phys) = cells(&top);
+    let names = Names::new(root, phys);
+    let tcp = top.table("tcp", &empty);
+    let defaults = tcp_keys(&tcp, &default_tcp());
+    tcp.finish(&[]);
+    let scenario = Scenario {
+        title: top.or("title", String::new(), reader::text),
+        duration: top.or("duration", Duration::from_secs(60), span(Duration::from_millis(1), DAY)),
+        warm_up: top.or("warm_up", Duration::ZERO, span(Duration::ZERO, DAY)),
+        seed: top.or("seed", 1, reader::integer(0, i64::MAX as u64)),
+        record: record(&top.table("record", &empty)),
+        cell,
+        node: tables(&top, "node", |r| node(r, &names)),
+        link: tables(&top, "link", link),
+        flow: tables(&top, "flow", |r| flow(r, &defaults)),
+    };
+    top.finish(&[]);
+    let problems = problems.into_inner();
+    if problems.is_empty() { Ok(scenario) } else { Err(problems) }
+}
+
+fn tables<T>(top: &Reader<'_>, key: &'static str, read: impl Fn(&Reader<'_>) -> Option<T>) -> Vec<T> {
+    let readers = top.tables(key);
+    if readers.len() > words::MOST_TABLES {
+        let message = format!("more than {} tables", words::MOST_TABLES);
+        top.report(0..0, key, Refusal::new(message));
+        return Vec::new();
+    }
+    readers.iter().filter_map(read).collect()
+}
+
+fn span(min: Duration, max: Duration) -> impl Fn(&Value) -> Read<Duration> {
+    reader::within(min, max)
+}
+
+fn record(r: &Reader<'_>) -> Record {
+    let record = Record {
+        sample_every: r.or("sample_every", Duration::from_millis(100), span(NANOSECOND, DAY)),
+        pcap: r.or("pcap", false, reader::boolean),
+        drops: r.or("drops", true, reader::boolean),
+    };
+    r.finish(&[]);
+    record
+}
+
+/// Reads the cells; also what each is called, and its PHY where that could be read.
+fn cells(top: &Reader<'_>) -> (Vec<Cell>, Vec<(String, Option<Phy>)>) {
+    let mut names = Vec::new();
+    let cells = {
+        let names = core::cell::RefCell::new(&mut names);
+        tables(top, "cell", |r| {
+            let name = r.or("name", "cell".to_owned(), reader::name);
+            let cell = cell(r, name.clone());
+            let phy = cell.as_ref().map(Cell::phy);
+            names.borrow_mut().push((name, phy));
+            cell
+        })
+    };
+    (cells, names)
+}
+
+fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
+    let written = "standard = \"802.11a\"";
+    let standard = r.required("standard", written, reader::choice(words::STANDARDS));
+    let preamble = match standard {
+        Some(Standard::B) => {
+            Some(r.or("preamble", Preamble::Long, reader::choice(words::PREAMBLES)))
+        }
+        Some(_) => {
+            r.meaningless(&["preamble"], "only 802.11b has a choice of preambles");
+            None
+        }
+        None => None,
+    };
+    let five_ghz = standard == Some(Standard::A);
+    let channel = Hertz(if five_ghz { 5_180_000_000 } else { 2_412_000_000 });
+    let ratio = |max| reader::within(Db(0.0), Db(max));
+    let cell = Cell {
+        name,
+        standard: standard.unwrap_or(Standard::A),
+        preamble,
+        frequency: r.or(
+            "frequency",
+            channel,
+            reader::within(Hertz(100_000_000), Hertz(100_000_000_000)),
+        ),
+        path_loss_exponent: r.or("path_loss_exponent", 3.0, reader::real(1.0, 10.0)),
+        noise_figure: r.or("noise_figure", Db(7.0), ratio(50.0)),
+        carrier_sense: r.or("carrier_sense", Dbm(-82.0), level),
+        preamble_detection: r.or(
+            "preamble_detection",
+            Some(Db(4.0)),
+            reader::or_word("off", ratio(50.0)),
+        ),
+        capture: r.or("capture", Some(Db(10.0)), reader::or_word("off", ratio(100.0))),
+        errors: r.or("errors", Errors::Snr, |value| errors(value)),
+        rts_threshold: r.or(
+            "rts_threshold",
+            None,
+            reader::or_word("off", reader::size(0, 65_536)),
+        ),
+        short_retry_limit: r.or("short_retry_limit", 7, reader::count(1, 255)),
+        long_retry_limit: r.or("long_retry_limit", 4, reader::count(1, 255)),
+        beacon_interval: r.or(
+            "beacon_interval",
+            Some(Duration::from_micros(102_400)),
+            reader::or_word("off", span(Duration::from_millis(1), Duration::from_secs(60))),
+        ),
+    };
+    r.finish(&["preamble"]);
+    standard.map(|_| cell)
+}
+
+fn level(value: &Value) -> Read<Dbm> {
+    reader::within(Dbm(-150.0), Dbm(60.0))(value)
+}
+
+/// Reads a table inside a value: the problems of its keys become one refusal.
+fn nested<T>(table: &Table, value: &Value, read: impl Fn(&Reader<'_>) -> T) -> Read<T> {
+    let problems = Problems::default();
+    let reader = Reader::new("", table, value.span.clone(), &problems);
+    let result = read(&reader);
+    reader.finish(&[]);
+    match problems.into_inner().into_iter().next() {
+        None => Ok(result),
+        Some(Problem { key, mut refusal, .. }) => {
+            refusal.message = format!("{key}: {}", refusal.message);
+            Err(refusal)
+        }
+    }
+}
+
+fn errors(value: &Value) -> Read<Errors> {
+    match &value.data {
+        Data::Table(table) => nested(table, value, |r| Errors::Rate {
+            data: r.or("data", 0.0, reader::probability),
+            control: r.or("control", 0.0, reader::probability),
+        }),
+        Data::Text(text) if text == "snr" => Ok(Errors::Snr),
+        _ => Err(Refusal::new("this must be \"snr\" or a table")
+            .help("write errors = \"snr\", or errors = { data = 0.1, control = 0.0 }")),
+    }
+}
+
+/// What tables are called, for references between them.
+struct Names {
+    cells: Vec<(String, Option<Phy>)>,
+    /// Access points with the cell each names.
+    aps: Vec<(String, Option<String>)>,
+}
+
+impl Names {
+    fn new(root: &Table, cells: Vec<(String, Option<Phy>)>) -> Self {
+        let nodes = match root.get("node").map(|v| &v.data) {
+            Some(Data::List(nodes)) => nodes.as_slice(),
+            _ => &[],
+        };
+        let ap = |v: &Value| match &v.data {
+            Data::Table(t) if t.text("kind") == Some("access-point") => {
+                Some((t.text("name")?.to_owned(), t.text("cell").map(str::to_owned)))
+            }
+            _ => None,
+        };
+        Self { cells, aps: nodes.iter().filter_map(ap).collect() }
+    }
+
+    fn phy(&self, cell: &str) -> Option<Phy> {
+        self.cells.iter().find(|(name, _)| name == cell).and_then(|(_, phy)| *phy)
+    }
+
+    /// The PHY of the cell of the access point called `ap`.
+    fn phy_of_ap(&self, ap: &str) -> Option<Phy> {
+        let (_, cell) = self.aps.iter().find(|(name, _)| name == ap)?;
+        self.phy(cell.as_ref().or(self.cells.first().map(|(name, _)| name))?)
+    }
+}
+
+/// A reference to one of `names`; without the key, to the only one there is.
+fn reference(r: &Reader<'_>, key: &'static str, what: &str, names: &[&str]) -> Option<String> {
+    if let (false, [only]) = (r.has(key), names) {
+        r.optional(key, reader::name);
+        return Some((*only).to_owned());
+    }
+    let example = match names.first() {
+        Some(first) => format!("{key} = {first:?}, or another {what}"),
+        None => format!("a table for the {what} first: there is none"),
+    };
+    r.required(key, &example, |value| {
+        let name = reader::text(value)?;
+        if names.contains(&name.as_str()) {
+            return Ok(name);
+        }
+        Err(Refusal::new(format!("there is no {what} called {name:?}")).among(&name, names))
+    })
+}
+
+const RADIO: &[&str] = &["power", "data_rate", "queue"];
+const GROUP: &[&str] = &["count", "ap", "distance"];
+
+fn node(r: &Reader<'_>, names: &Names) -> Option<Node> {
+    let name = r.required("name", "name = \"sta\"", reader::name);
+    let example = "kind = \"station\"";
+    let kind = match r.required("kind", example, reader::choice(words::KINDS))? {
+        KindWord::AccessPoint => {
+            r.meaningless(GROUP, "it belongs to stations");
+            let kind = access_point(r, names).map(Kind::AccessPoint);
+            r.finish(GROUP);
+            kind
+        }
+        KindWord::Station => {
+            r.meaningless(&["cell"], "a station is in its access point's cell");
+            let kind = station(r, names).map(Kind::Station);
+            r.finish(&["cell"]);
+            kind
+        }
+        KindWord::Host => {
+            let others = [RADIO, GROUP, &["cell", "position"]].concat();
+            r.meaningless(&others, "a host has no radio");
+            r.finish(&others);
+            Some(Kind::Host {})
+        }
+    };
+    Some(Node { name: name?, kind: kind? })
+}
+
+fn access_point(r: &Reader<'_>, names: &Names) -> Option<AccessPoint> {
+    let cells: Vec<_> = names.cells.iter().map(|(name, _)| name.as_str()).collect();
+    let cell = reference(r, "cell", "cell", &cells);
+    let phy = cell.as_ref().and_then(|cell| names.phy(cell));
+    let position = r.or("position", [Metres(0.0); 2], reader::position);
+    let radio = radio(r, phy);
+    Some(AccessPoint { cell: cell?, position, radio })
+}
+
+fn station(r: &Reader<'_>, names: &Names) -> Option<Station> {
+    let aps: Vec<_> = names.aps.iter().map(|(name, _)| name.as_str()).collect();
+    let ap = reference(r, "ap", "access point", &aps);
+    let phy = ap.as_ref().and_then(|ap| names.phy_of_ap(ap));
+    let count = r.or("count", 1, reader::count(1, words::MOST_NODES));
+    let position = r.optional("position", reader::position);
+    if position.is_some() {
+        r.meaningless(&["distance"], "the station has a position");
+    }
+    if position.is_some() && count > 1 {
+        r.meaningless(&["position"], "several stations do not stand in one place; use distance");
+    }
+    let metres = reader::within(Metres(0.0), Metres(100_000.0));
+    let distance = r.or("distance", Metres(4.0), metres);
+    let distance = position.is_none().then_some(distance);
+    let radio = radio(r, phy);
+    Some(Station { count, ap: ap?, distance, position, radio })
+}
+
+/// Reads a radio's keys; `phy` is unknown where its cell could not be read.
+fn radio(r: &Reader<'_>, phy: Option<Phy>) -> Radio {
+    let rates = phy.map(words::rates).unwrap_or_default();
+    let highest = rates.last().copied().unwrap_or_default();
+    let rate = |value: &Value| {
+        let rate = reader::quantity::<BitRate>(value)?;
+        if phy.is_none() || rates.contains(&rate) {
+            return Ok(rate);
+        }
+        let listed: Vec<_> = rates.iter().map(ToString::to_string).collect();
+        let message = format!("{rate} is not a rate of the cell's PHY");
+        Err(Refusal::new(message).among("", &listed))
+    };
+    Radio {
+        power: r.or("power", Dbm(16.0), level),
+        data_rate: r.or("data_rate", highest, rate),
+        queue: r.or("queue", Limit::Packets(100), reader::limit),
+    }
+}
+
+fn link(r: &Reader<'_>) -> Option<Link> {
+    let ends = r.required("ends", "ends = [\"ap\", \"server\"]", reader::ends);
+    let joined = ends.as_ref().map(|[a, b]| format!("{a}-{b}")).unwrap_or_default();
+    let hour = Duration::from_secs(3600);
+    let fastest = BitRate::mbps(1_000_000);
+    let link = Link {
+        name: r.or("name", joined, reader::name),
+        ends: ends.clone().unwrap_or_default(),
+        rate: r.or("rate", BitRate::mbps(100), reader::within(BitRate(1_000), fastest)),
+        delay: r.or("delay", Duration::ZERO, span(Duration::ZERO, hour)),
+        jitter: r.or("jitter", Duration::ZERO, span(Duration::ZERO, hour)),
+        loss: r.or("loss", 0.0, reader::probability),
+        queue: r.or("queue", Limit::Packets(1000), reader::limit),
+    };
+    r.finish(&[]);
+    ends.map(|_| link)
+}
+
+fn flow(r: &Reader<'_>, defaults: &Tcp) -> Option<Flow> {
+    let name = r.required("name", "name = \"up\"", reader::name);
+    let from = r.required("from", "from = \"sta*\"", reader::text);
+    let to = r.required("to", "to = \"server\"", reader::text);
+    let start = r.or("start", Duration::ZERO, span(Duration::ZERO, DAY));
+    let start_spread = r.or("start_spread", Duration::ZERO, span(Duration::ZERO, DAY));
+    let stop = r.or("stop", None, reader::or_word("never", span(NANOSECOND, DAY)));
+    let tcp = r.optional("transport", reader::choice(words::TRANSPORTS));
+    let transport = match tcp {
+        None if r.has("transport") => None,
+        None | Some(true) => {
+            r.meaningless(UDP, "the flow is TCP");
+            let tcp = tcp_flow(r, defaults);
+            r.finish(UDP);
+            Some(Transport::Tcp(tcp))
+        }
+        Some(false) => {
+            r.meaningless(TCP, "the flow is UDP");
+            let udp = udp_flow(r).map(Transport::Udp);
+            r.finish(TCP);
+            udp
+        }
+    };
+    let transport = transport?;
+    Some(Flow { name: name?, from: from?, to: to?, start, start_spread, stop, transport })
+}
+
+const UDP: &[&str] = &["payload", "traffic", "interval", "rate"];
+const TCP: &[&str] = &[
+    "size",
+    "congestion_control",
+    "mss",
+    "send_buffer",
+    "receive_buffer",
+    "window_scaling",
+    "timestamps",
+    "timestamp_tick",
+    "sack",
+    "delayed_ack",
+    "initial_window",
+    "initial_ssthresh",
+    "duplicate_ack_threshold",
+    "initial_rto",
+    "min_rto",
+    "max_rto",
+    "max_retries",
+    "time_wait",
+];
+
+fn tcp_flow(r: &Reader<'_>, defaults: &Tcp) -> Tcp {
+    let size = reader::or_word("unlimited", reader::within(Bytes(1), Bytes(1 << 50)));
+    Tcp { size: r.or("size", None, size), ..tcp_keys(r, defaults) }
+}
+
+/// The keys that a flow shares with the table `[tcp]`.
+fn tcp_keys(r: &Reader<'_>, d: &Tcp) -> Tcp {
+    let segments = reader::counted("segments", 1, 1000);
+    let ssthresh = reader::or_word("unlimited", reader::size(1, GIB));
+    let buffer = || reader::size(2304, GIB);
+    let timer = || span(Duration::from_millis(1), Duration::from_secs(3600));
+    let tick = span(Duration::from_micros(1), Duration::from_secs(1));
+    Tcp {
+        size: None,
+        congestion_control: r.or("congestion_control", d.congestion_control.clone(), law),
+        mss: r.or("mss", d.mss, reader::size(64, 2256)),
+        send_buffer: r.or("send_buffer", d.send_buffer, buffer()),
+        receive_buffer: r.or("receive_buffer", d.receive_buffer, buffer()),
+        window_scaling: r.or("window_scaling", d.window_scaling, reader::boolean),
+        timestamps: r.or("timestamps", d.timestamps, reader::boolean),
+        timestamp_tick: r.or("timestamp_tick", d.timestamp_tick, tick),
+        sack: r.or("sack", d.sack, reader::boolean),
+        delayed_ack: r.or("delayed_ack", d.delayed_ack.clone(), delayed_ack),
+        initial_window: r.or("initial_window", d.initial_window, segments),
+        initial_ssthresh: r.or("initial_ssthresh", d.initial_ssthresh, ssthresh),
+        duplicate_ack_threshold: r.or(
+            "duplicate_ack_threshold",
+            d.duplicate_ack_threshold,
+            reader::count(1, 255),
+        ),
+        initial_rto: r.or("initial_rto", d.initial_rto, timer()),
+        min_rto: r.or("min_rto", d.min_rto, timer()),
+        max_rto: r.or("max_rto", d.max_rto, timer()),
+        max_retries: r.or("max_retries", d.max_retries, reader::count(1, 255)),
+        time_wait: r.or("time_wait", d.time_wait, span(Duration::ZERO, Duration::from_secs(3600))),
+    }
+}
+
+/// The defaults of [`Config`], which says where they come from.
+fn default_tcp() -> Tcp {
+    let c = Config::default();
+    Tcp {
+        size: None,
+        congestion_control: "reno".to_owned(),
+        mss: u32::from(c.mss),
+        send_buffer: c.send_buffer,
+        receive_buffer: c.receive_buffer,
+        window_scaling: c.window_scaling,
+        timestamps: c.timestamps,
+        timestamp_tick: c.timestamp_tick,
+        sack: c.sack,
+        delayed_ack: DELAYED,
+        initial_window: c.initial_window_segments,
+        initial_ssthresh: c.initial_ssthresh,
+        duplicate_ack_threshold: c.duplicate_ack_threshold,
+        initial_rto: c.initial_rto,
+        min_rto: c.min_rto,
+        max_rto: c.max_rto,
+        max_retries: c.max_retries,
+        time_wait: c.time_wait,
+    }
+}
+
+const DELAYED: DelayedAck = DelayedAck::Delayed { every: 2, timeout: Duration::from_millis(200) };
+
+fn delayed_ack(value: &Value) -> Read<DelayedAck> {
+    let longest = Duration::from_millis(500);
+    match &value.data {
+        Data::Table(table) => nested(table, value, |r| DelayedAck::Delayed {
+            every: r.or("every", 2, reader::count(2, 64)),
+            timeout: r.or("timeout", Duration::from_millis(200), span(NANOSECOND, longest)),
+        }),
+        Data::Text(text) if text == "on" => Ok(DELAYED),
+        Data::Text(text) if text == "off" => Ok(DelayedAck::Off),
+        _ => Err(Refusal::new("this must be \"on\", \"off\" or a table")
+            .help("write delayed_ack = { every = 2, timeout = \"200 ms\" }")),
+    }
+}
+
+fn law(value: &Value) -> Read<String> {
+    let name = reader::text(value)?;
+    if super::laws::exists(&name) {
+        return Ok(name);
+    }
+    let message = format!("there is no congestion control called {name:?}");
+    Err(Refusal::new(message).among(&name, &super::laws::names()))
+}
+
+fn udp_flow(r: &Reader<'_>) -> Option<Udp> {
+    let payload = r.or("payload", 1472, reader::size(1, 2268));
+    let example = "traffic = \"saturate\"";
+    let saturate = r.required("traffic", example, reader::choice(words::TRAFFIC));
+    let hour = Duration::from_secs(3600);
+    let interval = r.optional("interval", span(Duration::from_micros(1), hour));
+    let fastest = BitRate::mbps(100_000);
+    let rate = r.optional("rate", reader::within(BitRate(1), fastest));
+    let traffic = match (saturate?, interval, rate) {
+        (true, ..) => {
+            r.meaningless(&["interval", "rate"], "saturation has no rate of its own");
+            Traffic::Saturate {}
+        }
+        (false, Some(interval), _) => {
+            r.meaningless(&["rate"], "the flow has an interval");
+            Traffic::Cbr { interval }
+        }
+        (false, None, Some(rate)) => Traffic::Cbr { interval: rate.time_for(payload.into()) },
+        (false, None, None) => {
+            if !r.has("rate") {
+                r.required("interval", "interval = \"1 ms\", or rate = \"1 Mbps\"", span(NANOSECOND, hour));
+            }
+            return None;
+        }
+    };
+    Some(Udp { payload, traffic })
+}

@@ -1,0 +1,177 @@
+//! What is wrong in a scenario, and where: one value for people and programs.
+
+use super::value::Span;
+use core::fmt;
+use serde::Serialize;
+
+/// Reports beyond this many are not made: the first ones have the cause.
+const MOST: usize = 20;
+
+/// One thing that is wrong in a scenario file or a `--set` argument.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// The file, or the `--set` argument.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The key it is about, dotted: `node.sta.count`.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// What would be accepted in this place, where that can be listed.
+    pub accepted: Vec<String>,
+    /// The accepted word nearest to what was written.
+    pub nearest: Option<String>,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The line as written.
+    pub source_line: String,
+    /// How many characters of the line it is about.
+    pub width: usize,
+}
+
+/// Everything that was found wrong, in the order of the file; never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl core::error::Error for Diagnostics {}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, diagnostic) in self.0.iter().enumerate() {
+            let separator = if i == 0 { "" } else { "\n\n" };
+            write!(f, "{separator}{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// The message with the place as rustc prints it, without a newline at the end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, key, message, .. } = self;
+        write!(f, "{file}:{line}:{column}: {key}: {message}")?;
+        if let Some(nearest) = &self.nearest {
+            write!(f, "; did you mean {nearest:?}?")?;
+        }
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        // A tab counts as one column, so that the caret stands right in any terminal.
+        let source = self.source_line.replace(|c: char| c.is_control(), " ");
+        let indent = " ".repeat(column - 1);
+        write!(f, "\n{margin} |\n{number} | {source}\n{margin} | {indent}")?;
+        f.write_str(&"^".repeat(self.width))?;
+        if !self.accepted.is_empty() {
+            write!(f, "\n{margin} = accepted here: {}", self.accepted.join(", "))?;
+        }
+        match &self.help {
+            Some(help) => write!(f, "\n{margin} = help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A diagnostic whose place is still a span.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) span: Span,
+    pub(crate) key: String,
+    pub(crate) refusal: Refusal,
+}
+
+/// Why a value is refused.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    pub(crate) accepted: Vec<String>,
+    pub(crate) nearest: Option<String>,
+    pub(crate) help: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    /// Adds what is accepted, and which of it `written` may have meant.
+    pub(crate) fn among<S: AsRef<str>>(mut self, written: &str, accepted: &[S]) -> Self {
+        self.accepted = accepted.iter().map(|s| s.as_ref().to_owned()).collect();
+        self.nearest = nearest(written, &self.accepted);
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The candidate that `written` is a slip of, if one is near enough.
+fn nearest(written: &str, candidates: &[String]) -> Option<String> {
+    let written = written.to_lowercase();
+    let reach = (written.chars().count() / 3).clamp(1, 4);
+    let distance = |c: &String| strsim::damerau_levenshtein(&written, &c.to_lowercase());
+    let (far, best) = candidates.iter().map(|c| (distance(c), c)).min_by_key(|&(d, _)| d)?;
+    (far <= reach).then(|| best.clone())
+}
+
+/// The texts that spans point into, laid end to end: the file first, then each argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Sources(Vec<Source>);
+
+#[derive(Clone, Debug)]
+struct Source {
+    name: String,
+    base: usize,
+    text: String,
+}
+
+impl Sources {
+    pub(crate) fn new(name: &str, text: &str) -> Self {
+        Self(vec![Source { name: name.to_owned(), base: 0, text: text.to_owned() }])
+    }
+
+    /// Adds a text and says by how much its spans must be shifted.
+    pub(crate) fn add(&mut self, name: &str, text: &str) -> usize {
+        let base = self.0.last().map_or(0, |s| s.base + s.text.len() + 1);
+        self.0.push(Source { name: name.to_owned(), base, text: text.to_owned() });
+        base
+    }
+
+    /// Gives every problem its place, in the order of the texts.
+    pub(crate) fn diagnose(&self, mut problems: Vec<Problem>) -> Diagnostics {
+        problems.sort_by_key(|p| p.span.start);
+        problems.truncate(MOST);
+        Diagnostics(problems.into_iter().map(|p| self.locate(p)).collect())
+    }
+
+    fn locate(&self, problem: Problem) -> Diagnostic {
+        let Problem { span, key, refusal } = problem;
+        let past = self.0.partition_point(|s| s.base <= span.start);
+        let source = &self.0[past.saturating_sub(1)];
+        let text = source.text.as_str();
+        let start = floor_char(text, span.start - source.base);
+        let begin = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let stop = floor_char(text, span.end.saturating_sub(source.base)).clamp(start, end);
+        Diagnostic {
+            file: source.name.clone(),
+            line: text[..begin].matches('\n').count() + 1,
+            column: text[begin..start].chars().count() + 1,
+            key,
+            message: refusal.message,
+            accepted: refusal.accepted,
+            nearest: refusal.nearest,
+            help: refusal.help,
+            source_line: text[begin..end].trim_end().to_owned(),
+            width: text[start..stop].trim_end().chars().count().max(1),
+        }
+    }
+}
+
+/// The greatest character boundary up to `at`.
+fn floor_char(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}

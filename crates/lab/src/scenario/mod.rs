@@ -1,0 +1,84 @@
+//! Scenario files: TOML in, [`Scenario`] out, and [`Diagnostics`] where that cannot be.
+//!
+//! A key acts or is an error; a quantity has a written unit; what is left out has a documented
+//! default, which [`Scenario::to_toml`] writes out. The fields of [`Scenario`] are the keys.
+//!
+//! ```toml
+//! # Do sixteen uploads through one access point share it fairly?
+//! duration = "120 s"
+//! cell.standard = "802.11a"
+//!
+//! [[node]]
+//! name = "ap"
+//! kind = "access-point"
+//!
+//! [[node]]
+//! name = "sta"
+//! kind = "station"
+//! count = 16
+//!
+//! [[node]]
+//! name = "server"
+//! kind = "host"
+//!
+//! [[link]]
+//! ends = ["ap", "server"]
+//! delay = "100 ms"
+//!
+//! [[flow]]
+//! name = "up"
+//! from = "sta*"
+//! to = "server"
+//!
+//! [sweep]
+//! "node.sta.count" = [2, 4, 8, 16]
+//! seeds = 10
+//! ```
+//!
+//! Beside the fields of [`Scenario`] a file may have a table `[tcp]` of defaults for every TCP
+//! flow, and a table `[sweep]`, which [`crate::plan::Plan`] reads.
+
+mod check;
+mod decode;
+mod diagnostic;
+mod expand;
+mod laws;
+mod model;
+pub(crate) mod path;
+mod reader;
+mod schema;
+pub(crate) mod value;
+mod words;
+mod world;
+
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub(crate) use diagnostic::{Problem, Refusal, Sources};
+pub use model::{
+    AccessPoint, Cell, DelayedAck, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario,
+    Station, Tcp, Traffic, Transport, Udp,
+};
+pub use schema::schema;
+
+impl Scenario {
+    /// Reads a scenario without a sweep from `text`; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// Everything that was found wrong.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostics> {
+        let sources = Sources::new(file, text);
+        let table = value::document(text).map_err(|p| sources.diagnose(p))?;
+        Self::from_table(&table).map_err(|p| sources.diagnose(p))
+    }
+
+    /// Reads a scenario from tables without a sweep.
+    pub(crate) fn from_table(root: &value::Table) -> Result<Self, Vec<Problem>> {
+        let scenario = decode::scenario(root)?;
+        let problems = check::check(&scenario, root);
+        if problems.is_empty() { Ok(scenario) } else { Err(problems) }
+    }
+
+    /// The scenario as TOML with every default written out. Reading it gives this scenario.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario holds nothing that TOML cannot write")
+    }
+}

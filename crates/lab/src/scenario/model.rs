@@ -1,0 +1,392 @@
+//! The keys of a scenario file with everything decided: what [`super::Scenario`] is made of.
+//!
+//! One field is one key of the same name; the doc comment of a field is its documentation in
+//! the JSON schema, and names its default.
+
+use super::reader::{show_limit, word};
+use super::words;
+use fairwave_dot11::{Preamble, Standard};
+use fairwave_queue::Limit;
+use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+/// A scenario with every default resolved: what is simulated, apart from the sweep around it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Scenario {
+    /// One line for people. Default: empty.
+    pub title: String,
+    /// Simulated time, 1 ms to 24 h. Default: "60 s".
+    #[schemars(with = "String")]
+    pub duration: Duration,
+    /// Statistics count from here on; less than the duration. Default: "0 s".
+    #[schemars(with = "String")]
+    pub warm_up: Duration,
+    /// Master seed of every random stream, below 2^63. Default: 1.
+    pub seed: u64,
+    /// What is recorded.
+    pub record: Record,
+    /// Radio cells: a table `[cell]`, or several `[[cell]]` with names.
+    pub cell: Vec<Cell>,
+    /// Nodes and groups of stations.
+    pub node: Vec<Node>,
+    /// Wired links.
+    pub link: Vec<Link>,
+    /// Flows, and groups of flows.
+    pub flow: Vec<Flow>,
+}
+
+/// What is recorded in the run directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Record {
+    /// Interval of the time series; at most 1,000,000 in a run. Default: "100 ms".
+    #[schemars(with = "String")]
+    pub sample_every: Duration,
+    /// Write every frame on the air to a capture file. Default: false.
+    pub pcap: bool,
+    /// Write every dropped packet. Default: true.
+    pub drops: bool,
+}
+
+/// One radio channel.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Cell {
+    /// Its name, unique among cells. Default: "cell".
+    pub name: String,
+    /// The PHY. Required.
+    #[serde(serialize_with = "standard")]
+    #[schemars(with = "String", extend("enum" = ["802.11a", "802.11b", "802.11g"]))]
+    pub standard: Standard,
+    /// DSSS preamble; only for 802.11b. Default: "long".
+    #[serde(serialize_with = "preamble", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("enum" = ["long", "short"]))]
+    pub preamble: Option<Preamble>,
+    /// Centre frequency. Default: "5180 MHz" for 802.11a, otherwise "2412 MHz".
+    #[schemars(with = "String")]
+    pub frequency: Hertz,
+    /// Exponent of the log-distance path loss beyond one metre, 1 to 10. Default: 3.
+    pub path_loss_exponent: f64,
+    /// Receiver noise figure over thermal noise. Default: "7 dB".
+    #[schemars(with = "String")]
+    pub noise_figure: Db,
+    /// A transmission at or above this level makes the medium busy. Default: "-82 dBm".
+    #[schemars(with = "String")]
+    pub carrier_sense: Dbm,
+    /// Least SINR at which a preamble is detected, or "off". Default: "4 dB".
+    #[serde(serialize_with = "or_off")]
+    #[schemars(with = "String")]
+    pub preamble_detection: Option<Db>,
+    /// A frame stronger by this takes over the receiver, or "off". Default: "10 dB".
+    #[serde(serialize_with = "or_off")]
+    #[schemars(with = "String")]
+    pub capture: Option<Db>,
+    /// Frame errors besides collisions. Default: "snr".
+    pub errors: Errors,
+    /// Data frames of this MPDU size and above use RTS/CTS, or "off". Default: "off".
+    #[serde(serialize_with = "bytes_or_off")]
+    #[schemars(with = "String")]
+    pub rts_threshold: Option<u32>,
+    /// Attempts for frames without RTS, 1 to 255. Default: 7.
+    pub short_retry_limit: u32,
+    /// Attempts for frames with RTS, 1 to 255. Default: 4.
+    pub long_retry_limit: u32,
+    /// Beacon interval of the access points, or "off". Default: "102.4 ms".
+    #[serde(serialize_with = "or_off")]
+    #[schemars(with = "String")]
+    pub beacon_interval: Option<Duration>,
+}
+
+/// How frames get lost besides collisions.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Errors {
+    /// By signal to interference and noise.
+    Snr,
+    /// Each frame independently.
+    #[serde(untagged)]
+    Rate {
+        /// Probability that a data frame is not decoded. Default: 0.
+        data: f64,
+        /// The same for ACK, RTS and CTS. Default: 0.
+        control: f64,
+    },
+}
+
+/// A node, or a group of stations.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Node {
+    /// Its name, unique among nodes. Required.
+    pub name: String,
+    /// What it is. Required.
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Kind {
+    /// An access point.
+    AccessPoint(AccessPoint),
+    /// A station, or a group of them.
+    Station(Station),
+    /// A node without a radio.
+    Host {},
+}
+
+/// An access point.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct AccessPoint {
+    /// Its cell. Default: the only one.
+    pub cell: String,
+    /// Where it stands. Default: ["0 m", "0 m"].
+    #[schemars(with = "[String; 2]")]
+    pub position: [Metres; 2],
+    /// Its radio.
+    #[serde(flatten)]
+    pub radio: Radio,
+}
+
+/// A station, or a group of `count` stations named with the group's name and 1, 2, ...
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Station {
+    /// How many, 1 to 1000. A single one has the name without a number. Default: 1.
+    pub count: u32,
+    /// Its access point. Default: the only one.
+    pub ap: String,
+    /// Distance from the access point. Stations placed by distance around one access point
+    /// stand at equal angles, in the order of the file. Default: "4 m".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub distance: Option<Metres>,
+    /// Where a single station stands, instead of `distance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<[String; 2]>")]
+    pub position: Option<[Metres; 2]>,
+    /// Its radio.
+    #[serde(flatten)]
+    pub radio: Radio,
+}
+
+/// What access points and stations have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Radio {
+    /// Transmit power. Default: "16 dBm".
+    #[schemars(with = "String")]
+    pub power: Dbm,
+    /// Rate of its data frames. Default: the PHY's highest.
+    #[schemars(with = "String")]
+    pub data_rate: BitRate,
+    /// Bound of its transmit queue, in packets or bytes. Default: "100 packets".
+    #[serde(serialize_with = "limit")]
+    #[schemars(with = "String")]
+    pub queue: Limit,
+}
+
+/// A wired, full-duplex link.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Link {
+    /// Its name, unique among links. Default: its ends, joined with "-".
+    pub name: String,
+    /// The nodes at its ends. Required.
+    pub ends: [String; 2],
+    /// Rate in each direction. Default: "100 Mbps".
+    #[schemars(with = "String")]
+    pub rate: BitRate,
+    /// Propagation delay in each direction. Default: "0 s".
+    #[schemars(with = "String")]
+    pub delay: Duration,
+    /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
+    /// Default: "0 s".
+    #[schemars(with = "String")]
+    pub jitter: Duration,
+    /// Probability that a packet is lost. Default: 0.
+    pub loss: f64,
+    /// Bound of the queue at each end. Default: "1000 packets".
+    #[serde(serialize_with = "limit")]
+    #[schemars(with = "String")]
+    pub queue: Limit,
+}
+
+/// A flow, or one flow for each node that a pattern matches.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Flow {
+    /// Its name, unique among flows. With a pattern the flows are called `name-node`. Required.
+    pub name: String,
+    /// The node whose data it carries. `"sta*"` makes a flow for each node whose name begins
+    /// with `sta`. Required.
+    pub from: String,
+    /// The node that the data goes to; may be a pattern instead of `from`. Required.
+    pub to: String,
+    /// When it starts. Default: "0 s".
+    #[schemars(with = "String")]
+    pub start: Duration,
+    /// Each flow starts up to this much later, uniformly, from a random stream of its own.
+    /// Default: "0 s".
+    #[schemars(with = "String")]
+    pub start_spread: Duration,
+    /// When its application stops sending, or "never". Default: "never".
+    #[serde(serialize_with = "or_never")]
+    #[schemars(with = "String")]
+    pub stop: Option<Duration>,
+    /// How it sends. Default: "tcp".
+    #[serde(flatten)]
+    pub transport: Transport,
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "transport", rename_all = "lowercase")]
+pub enum Transport {
+    /// A TCP connection opened by `from`.
+    Tcp(Tcp),
+    /// UDP datagrams.
+    Udp(Udp),
+}
+
+/// A TCP flow. Every key but `size` may also stand in the table `[tcp]`, as a default for all.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Tcp {
+    /// How much to send, or "unlimited". Default: "unlimited".
+    #[serde(serialize_with = "or_unlimited")]
+    #[schemars(with = "String")]
+    pub size: Option<Bytes>,
+    /// The law, possibly with the remedy around it: "ack-loss+reno". Default: "reno".
+    pub congestion_control: String,
+    /// Largest segment payload, 64 B to 2256 B. Default: "1460 B".
+    #[serde(serialize_with = "bytes")]
+    #[schemars(with = "String")]
+    pub mss: u32,
+    /// Send buffer, up to 1 GiB. Default: "4 MiB".
+    #[serde(serialize_with = "bytes")]
+    #[schemars(with = "String")]
+    pub send_buffer: u32,
+    /// Receive buffer, up to 1 GiB; bounds the advertised window. Default: "4 MiB".
+    #[serde(serialize_with = "bytes")]
+    #[schemars(with = "String")]
+    pub receive_buffer: u32,
+    /// Offer window scaling (RFC 7323). Default: true.
+    pub window_scaling: bool,
+    /// Offer timestamps (RFC 7323). Default: false.
+    pub timestamps: bool,
+    /// Tick of the timestamp clock, 1 us to 1 s. Default: "1 ms".
+    #[schemars(with = "String")]
+    pub timestamp_tick: Duration,
+    /// Offer selective acknowledgements (RFC 2018). Default: true.
+    pub sack: bool,
+    /// Delayed acknowledgements: "on", "off" or a table. Default: "on".
+    pub delayed_ack: DelayedAck,
+    /// Initial window, 1 to 1000. Default: "3 segments".
+    #[serde(serialize_with = "segments")]
+    #[schemars(with = "String")]
+    pub initial_window: u32,
+    /// Initial slow start threshold, or "unlimited". Default: "unlimited".
+    #[serde(serialize_with = "bytes_or_unlimited")]
+    #[schemars(with = "String")]
+    pub initial_ssthresh: Option<u32>,
+    /// Duplicate ACKs that mean a loss, 1 to 255. Default: 3.
+    pub duplicate_ack_threshold: u32,
+    /// RTO before the first sample. Default: "1 s".
+    #[schemars(with = "String")]
+    pub initial_rto: Duration,
+    /// Least RTO. Default: "1 s".
+    #[schemars(with = "String")]
+    pub min_rto: Duration,
+    /// Greatest RTO. Default: "60 s".
+    #[schemars(with = "String")]
+    pub max_rto: Duration,
+    /// Expiries in a row before the connection is given up, 1 to 255. Default: 15.
+    pub max_retries: u32,
+    /// How long TIME-WAIT lasts. Default: "60 s".
+    #[schemars(with = "String")]
+    pub time_wait: Duration,
+}
+
+/// When the receiver acknowledges (RFC 9293 section 3.8.6.3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DelayedAck {
+    /// At once, every segment.
+    Off,
+    /// Delayed.
+    #[serde(untagged)]
+    Delayed {
+        /// At the latest with this many segments, 2 to 64. Default: 2.
+        every: u32,
+        /// At the latest after this time, up to 500 ms. Default: "200 ms".
+        #[schemars(with = "String")]
+        timeout: Duration,
+    },
+}
+
+/// A UDP flow.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Udp {
+    /// UDP payload of each datagram, 1 B to 2268 B. Default: "1472 B".
+    #[serde(serialize_with = "bytes")]
+    #[schemars(with = "String")]
+    pub payload: u32,
+    /// How datagrams are made. Required.
+    #[serde(flatten)]
+    pub traffic: Traffic,
+}
+
+/// How datagrams are made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "traffic", rename_all = "lowercase")]
+pub enum Traffic {
+    /// At a constant rate.
+    Cbr {
+        /// One every so often. `rate`, in bits of payload per second, may be written instead.
+        #[schemars(with = "String")]
+        interval: Duration,
+    },
+    /// As fast as the interface takes them.
+    Saturate {},
+}
+
+fn standard<S: Serializer>(value: &Standard, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(word(words::STANDARDS, value))
+}
+
+fn preamble<S: Serializer>(value: &Option<Preamble>, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(value.map_or("", |p| word(words::PREAMBLES, &p)))
+}
+
+fn limit<S: Serializer>(value: &Limit, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(&show_limit(value))
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn bytes<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(&Bytes(u64::from(*value)).to_string())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn segments<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(&format!("{value} segments"))
+}
+
+fn or<T: ToString, S: Serializer>(value: Option<T>, none: &str, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(&value.map_or(none.to_owned(), |v| v.to_string()))
+}
+
+fn or_off<T: ToString + Copy, S: Serializer>(v: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
+    or(*v, "off", s)
+}
+
+fn or_never<S: Serializer>(v: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
+    or(*v, "never", s)
+}
+
+fn or_unlimited<S: Serializer>(v: &Option<Bytes>, s: S) -> Result<S::Ok, S::Error> {
+    or(*v, "unlimited", s)
+}
+
+fn bytes_or_off<S: Serializer>(v: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
+    or(v.map(|b| Bytes(u64::from(b))), "off", s)
+}
+
+fn bytes_or_unlimited<S: Serializer>(v: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
+    or(v.map(|b| Bytes(u64::from(b))), "unlimited", s)
+}

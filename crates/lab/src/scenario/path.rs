@@ -1,0 +1,90 @@
+//! Dotted keys, by which sweeps and `--set` address a value: `node.sta.count`.
+
+use super::diagnostic::{Problem, Refusal};
+use super::reader::element_name;
+use super::value::{Data, Span, Table, Value};
+
+/// Tables that are lists, whose elements are addressed by name.
+const LISTS: [&str; 4] = ["cell", "node", "link", "flow"];
+
+/// Sets what `path` addresses. Whether the key exists is found out by reading the result.
+pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Result<(), Problem> {
+    let fail = |refusal: Refusal| Problem { span: at.clone(), key: path.to_owned(), refusal };
+    let segments: Vec<&str> = path.split('.').map(str::trim).collect();
+    if segments.iter().any(|s| s.is_empty()) {
+        return Err(fail(Refusal::new("a dotted key has an empty part")));
+    }
+    let (table, rest) = descend(root, &segments, &at).map_err(&fail)?;
+    let Some((last, inner)) = rest.split_last() else {
+        let help = "name one of its keys, as in node.sta.count";
+        return Err(fail(Refusal::new("this is a table, not a value").help(help)));
+    };
+    let mut table = table;
+    for segment in inner {
+        table = subtable(table, segment, &at).map_err(&fail)?;
+    }
+    if let Some(Value { data: Data::Table(_), .. }) = table.get(last)
+        && ["record", "tcp"].contains(last)
+    {
+        return Err(fail(Refusal::new("this is a table, not a value").help("name one of its keys")));
+    }
+    table.insert(last, at.clone(), value);
+    Ok(())
+}
+
+/// Enters the element that a path into a list begins with; returns what of the path is left.
+fn descend<'t, 's>(
+    root: &'t mut Table,
+    segments: &'s [&'s str],
+    at: &Span,
+) -> Result<(&'t mut Table, &'s [&'s str]), Refusal> {
+    let key = segments[0];
+    if !LISTS.contains(&key) {
+        return Ok((root, segments));
+    }
+    if key == "cell" && root.get(key).is_none() {
+        let data = Data::Table(Table::default());
+        root.insert(key, at.clone(), Value { span: at.clone(), data });
+    }
+    let named = segments.get(1).copied();
+    let elements: &mut [Value] = match root.get_mut(key) {
+        Some(Value { data: Data::List(list), .. }) => list,
+        Some(value) => core::slice::from_mut(value),
+        None => &mut [],
+    };
+    let names: Vec<String> = elements.iter().enumerate().map(|(i, v)| called(key, i, v)).collect();
+    let found = names.iter().position(|n| Some(n.as_str()) == named);
+    // The only cell needs no name.
+    let (index, rest) = match (found, key, names.len()) {
+        (Some(index), ..) => (index, &segments[2..]),
+        (None, "cell", 1) => (0, &segments[1..]),
+        _ => {
+            let written = named.unwrap_or_default();
+            let refusal = Refusal::new(format!("there is no {key} called {written:?}"));
+            return Err(refusal.among(written, &names));
+        }
+    };
+    match &mut elements[index].data {
+        Data::Table(table) => Ok((table, rest)),
+        _ => Err(Refusal::new(format!("{key} is not a table"))),
+    }
+}
+
+fn called(key: &str, index: usize, value: &Value) -> String {
+    match &value.data {
+        Data::Table(table) => element_name(key, index, table),
+        _ => index.to_string(),
+    }
+}
+
+fn subtable<'t>(table: &'t mut Table, key: &str, at: &Span) -> Result<&'t mut Table, Refusal> {
+    if table.get(key).is_none() {
+        let data = Data::Table(Table::default());
+        table.insert(key, at.clone(), Value { span: at.clone(), data });
+    }
+    match table.get_mut(key).map(|v| &mut v.data) {
+        Some(Data::Table(inner)) => Ok(inner),
+        Some(_) | None => Err(Refusal::new(format!("{key:?} is not a table here"))
+            .help("make it a table in the file, or set all of it")),
+    }
+}

@@ -1,0 +1,82 @@
+//! The JSON schema of scenario files, for editors.
+
+use super::model::{Scenario, Tcp};
+use super::{laws, words};
+use serde_json::{Map, Value, json};
+
+/// Keys without a default.
+const REQUIRED: [&str; 8] =
+    ["name", "kind", "standard", "ends", "from", "to", "traffic", "transport"];
+
+/// The JSON schema (draft 2020-12) of a scenario file. It knows every key, which are required,
+/// and the words of each choice; units and relations between keys are checked by the reader.
+pub fn schema() -> Value {
+    let mut root = schemars::schema_for!(Scenario).to_value();
+    let mut tcp = schemars::schema_for!(Tcp).to_value();
+    let definitions = tcp.as_object_mut().and_then(|t| t.remove("$defs"));
+    if let (Some(from), Some(to)) = (definitions, root.get_mut("$defs")) {
+        extend(to, from);
+    }
+    if let Some(properties) = tcp.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.remove("size");
+    }
+    let text = "Defaults for the keys of every TCP flow.";
+    tcp["description"] = json!(text);
+    tcp.as_object_mut().map(|t| t.remove("$schema"));
+    extend(&mut root["properties"], json!({ "tcp": tcp, "sweep": sweep() }));
+    let cells = root["properties"]["cell"].take();
+    root["properties"]["cell"] = json!({ "anyOf": [cells, { "$ref": "#/$defs/Cell" }] });
+    root["title"] = json!("Fairwave scenario");
+    relax(&mut root);
+    root
+}
+
+fn sweep() -> Value {
+    json!({
+        "description": "Every combination of the listed values is a point.",
+        "type": "object",
+        "properties": {
+            "seeds": {
+                "description": "Runs of each point, with seed, seed + 1, ... Default: 1.",
+                "type": "integer", "minimum": 1, "maximum": crate::plan::MOST_JOBS,
+            }
+        },
+        "additionalProperties": { "type": "array", "minItems": 1 },
+    })
+}
+
+fn extend(to: &mut Value, from: Value) {
+    if let (Some(to), Value::Object(from)) = (to.as_object_mut(), from) {
+        to.extend(from);
+    }
+}
+
+/// Makes keys with a default optional, tables closed, and names the laws.
+fn relax(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            relax_table(object);
+            object.values_mut().for_each(relax);
+        }
+        Value::Array(list) => list.iter_mut().for_each(relax),
+        _ => {}
+    }
+}
+
+fn relax_table(object: &mut Map<String, Value>) {
+    if let Some(Value::Array(required)) = object.get_mut("required") {
+        required.retain(|k| k.as_str().is_some_and(|k| REQUIRED.contains(&k)));
+    }
+    if let Some(law) = object.get_mut("congestion_control").filter(|l| l.is_object()) {
+        law["enum"] = json!(laws::names());
+    }
+    if object.get("const") == Some(&json!("udp")) || object.get("type") != Some(&json!("object")) {
+        return;
+    }
+    let composed = ["oneOf", "anyOf", "allOf", "$ref"].iter().any(|k| object.contains_key(*k));
+    let closed = if composed { "unevaluatedProperties" } else { "additionalProperties" };
+    if object.contains_key("properties") && !object.contains_key("additionalProperties") {
+        object.insert(closed.to_owned(), json!(false));
+    }
+    let _ = words::MOST_NODES;
+}

@@ -1,0 +1,43 @@
+//! The words a scenario may use for a choice, and the limits that bound its memory.
+
+use fairwave_dot11::{Phy, Preamble, Standard};
+use fairwave_units::BitRate;
+
+pub(super) const STANDARDS: &[(&str, Standard)] =
+    &[("802.11a", Standard::A), ("802.11b", Standard::B), ("802.11g", Standard::G)];
+
+pub(super) const PREAMBLES: &[(&str, Preamble)] =
+    &[("long", Preamble::Long), ("short", Preamble::Short)];
+
+#[derive(Clone, Copy)]
+pub(super) enum KindWord {
+    AccessPoint,
+    Station,
+    Host,
+}
+
+pub(super) const KINDS: &[(&str, KindWord)] = &[
+    ("access-point", KindWord::AccessPoint),
+    ("station", KindWord::Station),
+    ("host", KindWord::Host),
+];
+
+/// True for TCP.
+pub(super) const TRANSPORTS: &[(&str, bool)] = &[("tcp", true), ("udp", false)];
+
+/// True for saturation.
+pub(super) const TRAFFIC: &[(&str, bool)] = &[("cbr", false), ("saturate", true)];
+
+/// Stations of a group, and nodes of a scenario.
+pub(super) const MOST_NODES: u32 = 1000;
+/// Flows of a scenario, each pattern's counted.
+pub(super) const MOST_FLOWS: usize = 5000;
+/// Cells, links, and tables of any other kind.
+pub(super) const MOST_TABLES: usize = 1000;
+/// Samples in the time series of one flow.
+pub(super) const MOST_SAMPLES: u64 = 1_000_000;
+
+/// Rates of data frames that `phy` has.
+pub(super) fn rates(phy: Phy) -> Vec<BitRate> {
+    phy.rates().iter().map(|(rate, _)| *rate).collect()
+}

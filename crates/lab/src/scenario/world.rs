@@ -1,0 +1,173 @@
+//! From a scenario to what the simulator runs.
+
+use super::expand::{self, Expanded};
+use super::model::{Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Traffic, Transport};
+use fairwave_dot11::{Phy, Preamble};
+use fairwave_sim::world;
+use fairwave_tcp as tcp;
+use fairwave_trace::NodeId;
+use fairwave_units::{Duration, Instant, Metres, Seed};
+
+impl Scenario {
+    /// The world of this scenario with `seed` as its master seed. Groups and patterns are
+    /// written out, and start times drawn.
+    pub fn to_world(&self, seed: u64) -> world::World {
+        let nodes = expand::nodes(self);
+        world::World {
+            seed: Seed(seed),
+            duration: self.duration,
+            warm_up: self.warm_up,
+            sample_every: self.record.sample_every,
+            cells: self.cell.iter().map(Cell::to_world).collect(),
+            links: self.links(&nodes),
+            flows: self.flows(&nodes, Seed(seed)),
+            nodes: nodes.iter().map(|node| self.world_node(&nodes, node)).collect(),
+        }
+    }
+
+    fn world_node(&self, nodes: &[Expanded], node: &Expanded) -> world::Node {
+        let cell_of = |name: &str| self.cell.iter().position(|c| c.name == name).unwrap_or(0);
+        let radio = match &self.node[node.group].kind {
+            Kind::Host {} => None,
+            Kind::AccessPoint(ap) => {
+                let role = world::Role::AccessPoint;
+                Some(ap.radio.to_world(cell_of(&ap.cell), role, ap.position))
+            }
+            Kind::Station(station) => {
+                let (centre, cell) = expand::access_points(self)
+                    .find(|(node, _)| node.name == station.ap)
+                    .map_or(([Metres(0.0); 2], ""), |(_, ap)| (ap.position, &ap.cell));
+                let role = world::Role::Station { ap: id(nodes, &station.ap) };
+                let position = expand::position(self, node, station, centre);
+                Some(station.radio.to_world(cell_of(cell), role, position))
+            }
+        };
+        world::Node { name: node.name.clone(), radio }
+    }
+
+    fn links(&self, nodes: &[Expanded]) -> Vec<world::Link> {
+        let link = |l: &super::model::Link| world::Link {
+            ends: (id(nodes, &l.ends[0]), id(nodes, &l.ends[1])),
+            rate: l.rate,
+            delay: l.delay,
+            jitter: l.jitter,
+            loss: l.loss,
+            queue: l.queue,
+        };
+        self.link.iter().map(link).collect()
+    }
+
+    fn flows(&self, nodes: &[Expanded], seed: Seed) -> Vec<world::Flow> {
+        let mut flows = Vec::new();
+        for flow in &self.flow {
+            for (name, source, sink) in expand::pairs(nodes, flow) {
+                let start = flow.draw_start(&name, seed);
+                flows.push(world::Flow {
+                    name,
+                    source: NodeId(source as u32),
+                    sink: NodeId(sink as u32),
+                    start,
+                    stop: flow.stop.map(|stop| Instant::ZERO + stop),
+                    traffic: flow.transport.to_world(),
+                });
+            }
+        }
+        flows
+    }
+}
+
+/// The index of a node that [`super::check`] has found to exist.
+fn id(nodes: &[Expanded], name: &str) -> NodeId {
+    NodeId(nodes.iter().position(|n| n.name == name).unwrap_or(0) as u32)
+}
+
+impl Cell {
+    /// Its PHY.
+    pub fn phy(&self) -> Phy {
+        Phy { standard: self.standard, preamble: self.preamble.unwrap_or(Preamble::Long) }
+    }
+
+    fn to_world(&self) -> world::Cell {
+        world::Cell {
+            phy: self.phy(),
+            frequency: self.frequency,
+            path_loss_exponent: self.path_loss_exponent,
+            noise_figure: self.noise_figure,
+            carrier_sense: self.carrier_sense,
+            preamble_detection: self.preamble_detection,
+            capture: self.capture,
+            errors: match self.errors {
+                Errors::Snr => world::ErrorModel::Snr,
+                Errors::Rate { data, control } => world::ErrorModel::Rate { data, control },
+            },
+            rts_threshold: self.rts_threshold,
+            short_retry_limit: self.short_retry_limit,
+            long_retry_limit: self.long_retry_limit,
+            beacon_interval: self.beacon_interval,
+        }
+    }
+}
+
+impl Radio {
+    fn to_world(&self, cell: usize, role: world::Role, [x, y]: [Metres; 2]) -> world::Radio {
+        let Self { power, data_rate, queue } = *self;
+        world::Radio { cell, role, position: (x, y), power, data_rate, queue }
+    }
+}
+
+impl Flow {
+    /// The start of the flow called `name`, from that flow's own random stream.
+    fn draw_start(&self, name: &str, seed: Seed) -> Instant {
+        let spread = self.start_spread.as_nanos();
+        let later = seed.stream(&format!("start/{name}")).below(spread + 1);
+        Instant::ZERO + self.start + Duration::from_nanos(later)
+    }
+}
+
+impl Transport {
+    fn to_world(&self) -> world::Traffic {
+        match self {
+            Self::Tcp(tcp) => world::Traffic::Tcp(world::TcpFlow {
+                sender: tcp.config(),
+                receiver: tcp.config(),
+                congestion_control: tcp.congestion_control.clone(),
+                size: tcp.size,
+            }),
+            Self::Udp(udp) => match udp.traffic {
+                Traffic::Cbr { interval } => {
+                    world::Traffic::Cbr { payload_bytes: udp.payload, interval }
+                }
+                Traffic::Saturate {} => world::Traffic::Saturate { payload_bytes: udp.payload },
+            },
+        }
+    }
+}
+
+impl Tcp {
+    /// Either end's configuration, without ports.
+    pub fn config(&self) -> tcp::Config {
+        let base = tcp::Config::default();
+        tcp::Config {
+            mss: u16::try_from(self.mss).unwrap_or(base.mss),
+            send_buffer: self.send_buffer,
+            receive_buffer: self.receive_buffer,
+            window_scaling: self.window_scaling,
+            timestamps: self.timestamps,
+            timestamp_tick: self.timestamp_tick,
+            sack: self.sack,
+            delayed_ack: match self.delayed_ack {
+                DelayedAck::Off => tcp::DelayedAck { every: 1, ..base.delayed_ack },
+                DelayedAck::Delayed { every, timeout } => tcp::DelayedAck { every, timeout },
+            },
+            initial_window_segments: self.initial_window,
+            initial_ssthresh: self.initial_ssthresh,
+            duplicate_ack_threshold: self.duplicate_ack_threshold,
+            initial_rto: self.initial_rto,
+            min_rto: self.min_rto,
+            max_rto: self.max_rto,
+            max_retries: self.max_retries,
+            time_wait: self.time_wait,
+            ..base
+        }
+    }
+}
