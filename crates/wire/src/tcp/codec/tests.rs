@@ -67,6 +67,22 @@ fn sack_blocks_in_hex() {
 }
 
 #[test]
+fn options_are_laid_out_in_whole_words() {
+    let layout = |options: Options| {
+        let bytes = written(&Header { options, ..Header::default() }, &[]);
+        assert_eq!(bytes.len(), 20 + options.wire_len());
+        hex(&bytes[20..])
+    };
+    let none = Options::default();
+    let timestamps = Some(Timestamps { value: 1, echo: 2 });
+    assert_eq!(layout(none), "");
+    assert_eq!(layout(Options { mss: Some(536), ..none }), "02040218");
+    assert_eq!(layout(Options { sack_permitted: true, ..none }), "01010402");
+    assert_eq!(layout(Options { timestamps, ..none }), "0101080a0000000100000002");
+    assert_eq!(layout(Options { window_scale: Some(0), ..none }), "01030300");
+}
+
+#[test]
 fn each_flag_has_its_bit() {
     for bit in 0..8 {
         assert_eq!(Flags::from_byte(1 << bit).to_byte(), 1 << bit);
