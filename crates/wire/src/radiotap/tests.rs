@@ -48,6 +48,30 @@ fn other_fields_are_stepped_over() {
     assert_eq!((header.flags, header.signal_dbm), (Some(Flags(0x10)), Some(-60)));
 }
 
+/// Each field of another size is stepped over to a rate, counted from bit 0 again.
+#[test]
+fn every_field_has_its_size_and_alignment() {
+    // Alignments and sizes as radiotap.org lists them, from bit 6 on.
+    let sizes = [1, 2, 2, 2, 1, 1, 1, 1, 2, 2, 1, 1, 8, 3, 8, 12, 12, 12, 12, 6, 1, 4];
+    let aligns = [1, 2, 2, 2, 1, 1, 1, 1, 2, 2, 1, 1, 4, 1, 4, 2, 8, 2, 2, 2, 1, 2];
+    for (bit, (size, align)) in (6..).zip(sizes.into_iter().zip(aligns)) {
+        // Flags before it, so that its alignment shows: two presence words end at byte 12.
+        let mut bytes = vec![0, 0, 0, 0];
+        bytes.extend((1u32 << 31 | 1 << 29 | 1 << bit | 1 << FLAGS).to_le_bytes());
+        bytes.extend((1u32 << RATE).to_le_bytes());
+        bytes.push(0x10);
+        bytes.resize(bytes.len().next_multiple_of(align) + size, 0xff);
+        bytes.push(108);
+        bytes[2] = bytes.len() as u8;
+        let (header, _) = parse(&bytes).unwrap();
+        assert_eq!(
+            (header.rate_500kbps, header.flags),
+            (Some(108), Some(Flags(0x10))),
+            "bit {bit}"
+        );
+    }
+}
+
 #[test]
 fn a_second_antenna_does_not_replace_the_frame() {
     // Signal -60 for the frame; then, counted from bit 0 again, signal -70 of antenna 1.
@@ -71,6 +95,9 @@ fn an_unknown_field_ends_the_walk_but_not_the_header() {
     assert_eq!(parse(&header), Ok((expected, &frame[..])));
     // The same in a second word without reset, where bit 32 is unknown.
     let header = read("0000 1000 04000080 01000000 0b 010203").unwrap();
+    assert_eq!(header, expected);
+    // What a third word announces is beyond reach, reset or not.
+    let header = read("0000 1400 04000080 010000a0 02000000 0b 010203").unwrap();
     assert_eq!(header, expected);
 }
 
