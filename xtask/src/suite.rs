@@ -125,6 +125,9 @@ fn target() -> PathBuf {
 fn determinism() -> Outcome {
     run(cargo(&["build", "-p", "fairwave-cli"]))?;
     let out = target().join("determinism");
+    if out.exists() {
+        fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    }
     let runs = [("debug", "1"), ("release", "1"), ("release", "2")];
     let mut directories = Vec::new();
     for (profile, jobs) in runs {
@@ -138,7 +141,7 @@ fn determinism() -> Outcome {
 
 fn sweep(profile: &str, jobs: &str, out: &Path) -> Outcome {
     let out = out.to_string_lossy();
-    let args = ["--quiet", "--force", "--jobs", jobs, "--out", &out, "sweep", TINY_SCENARIO];
+    let args = ["--quiet", "--jobs", jobs, "--out", &out, "sweep", TINY_SCENARIO];
     run(fairwave(profile, &args))
 }
 

@@ -2,6 +2,7 @@
 //! runs it over the workspace, and a second test shows that it can fail.
 
 mod layers;
+mod links;
 mod lists;
 mod reach;
 mod size;

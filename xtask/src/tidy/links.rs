@@ -1,0 +1,50 @@
+//! The rule about documents: what they point to is there.
+
+use super::{Finding, Source, demand};
+use crate::shell::root;
+
+/// The documents that a newcomer reads.
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/limits.md", "docs/validation.md"];
+/// How a path of this repository begins when it stands between backquotes.
+const TOPS: [&str; 6] = ["crates/", "xtask/", "docs/", "studies/", "scenarios/", "fuzz/"];
+
+/// Paths in a line: targets of links that lead to no other site, and quoted paths.
+fn paths(line: &str) -> Vec<&str> {
+    let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let local = links.filter(|link| !link.contains("://") && !link.starts_with('#'));
+    let quoted = line.split('`').skip(1).step_by(2);
+    let quoted = quoted.filter(|text| TOPS.iter().any(|top| text.starts_with(top)));
+    local.chain(quoted.filter(|text| !text.contains(['*', ' ']))).collect()
+}
+
+fn broken(document: &Source, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
+    let all = document.lines().flat_map(|(at, line)| {
+        paths(line).into_iter().map(move |path| (at, path)).collect::<Vec<_>>()
+    });
+    all.filter(|(_, path)| !exists(path))
+        .map(|(at, path)| document.finding(at, format!("`{path}` is not there")))
+        .collect()
+}
+
+#[test]
+fn documents_point_to_what_is_there() {
+    let exists = |path: &str| root().join(path).exists();
+    let findings: Vec<Finding> =
+        DOCUMENTS.iter().flat_map(|path| broken(&Source::read(path), exists)).collect();
+    demand(
+        "paths in the documents exist",
+        "correct the path, counted from the repository's root",
+        &findings,
+    );
+}
+
+#[test]
+fn a_broken_path_is_found() {
+    let text = "See [map](ARCHITECTURE.md), [site](https://a.example).\n\
+                In `crates/gone/src`, `crates/*/x`, `cargo test`, [page](docs/gone.md).\n";
+    let findings = broken(&Source::new("R.md", text), |path| path == "ARCHITECTURE.md");
+    let what: Vec<&str> = findings.iter().map(|finding| finding.what.as_str()).collect();
+    assert_eq!(what, ["`docs/gone.md` is not there", "`crates/gone/src` is not there"]);
+    assert_eq!(findings[0].line, 2);
+}
