@@ -3,10 +3,10 @@
 mod common;
 
 use bytes::Bytes;
-use common::{Codec, MS, Pair, Plain, is_over, law, pattern};
+use common::{Codec, MS, OnTheWire, Pair, is_over, law, pattern};
 use fairwave_machine::line::{End, Line, Wire};
 use fairwave_tcp::{Config, DelayedAck, Input};
-use fairwave_units::{BitRate, Duration, Instant, Seed};
+use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
 use proptest::prelude::*;
 
 /// One way of a transfer: what is left to write and what was read.
@@ -119,11 +119,17 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
+/// What corruption means: one bit of the segment as it travels.
+fn flip_a_bit(bytes: &mut Vec<u8>, stream: &mut Stream) {
+    let bit = stream.below(bytes.len() as u64 * 8) as usize;
+    bytes[bit / 8] ^= 1 << (bit % 8);
+}
+
 fn transfer(case: &Case) {
     let seed = Seed(case.seed);
-    let line = Line::new(seed, case.wires.0, case.wires.1);
+    let line = Line::new(seed, case.wires.0, case.wires.1).with_corruption(flip_a_bit);
     let laws = (law(case.law), law(case.law));
-    let mut pair = Pair::new(case.configs, laws, case.iss, line, Plain);
+    let mut pair = Pair::new(case.configs, laws, case.iss, line, OnTheWire);
     let mut ways = [
         Way::new(End::A, case.bytes.0, case.write_chunk, case.read_chunk),
         Way::new(End::B, case.bytes.1, case.write_chunk, case.read_chunk),
@@ -148,7 +154,7 @@ fn transfer(case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 300 } else { 10_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 1_000 } else { 10_000 }))]
 
     #[test]
     fn every_byte_arrives_once_and_in_order(case in case()) {

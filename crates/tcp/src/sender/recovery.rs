@@ -99,6 +99,7 @@ impl<P: Payload> Sender<P> {
         self.limited_transmit = 0;
         self.probe = false;
         self.probing = false;
+        self.retransmit_head &= self.una < self.next;
         self.restart_timer(now);
     }
 

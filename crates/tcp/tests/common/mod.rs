@@ -7,6 +7,8 @@ use fairwave_machine::Machine;
 use fairwave_machine::line::{End, Line};
 use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Payload, Segment, State};
 use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::ipv4::Pseudo;
+use std::net::Ipv4Addr;
 
 /// A controller by its name in the list of laws.
 pub(crate) fn law(name: &'static str) -> BuildController {
@@ -30,6 +32,27 @@ impl<P: Payload> Codec<P> for Plain {
     }
     fn decode(&self, item: Segment<P>) -> Option<Segment<P>> {
         Some(item)
+    }
+}
+
+/// Segments as bytes with a checksum, so that damage is found as on a real line.
+pub(crate) struct OnTheWire;
+
+const PSEUDO: Pseudo =
+    Pseudo { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
+
+impl Codec<Bytes> for OnTheWire {
+    type Item = Vec<u8>;
+    fn encode(&self, segment: Segment<Bytes>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let written = segment.header.write(&mut bytes, PSEUDO, &segment.payload);
+        written.expect("a connection sends legal headers");
+        assert_eq!(bytes.len() as u32, segment.wire_len());
+        bytes
+    }
+    fn decode(&self, bytes: Vec<u8>) -> Option<Segment<Bytes>> {
+        let (header, payload) = fairwave_wire::tcp::parse(&bytes, PSEUDO).ok()?;
+        Some(Segment { header, payload: Bytes::copy_from_slice(payload) })
     }
 }
 
