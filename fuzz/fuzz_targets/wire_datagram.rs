@@ -20,8 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(read, value);
             assert_eq!(read.first_mismatch(payload), None);
         }
-        // Options packed more tightly than our layout may not fit when written by it, and then
-        // options or a full-sized segment become too long.
+        // Options that came packed more tightly than our layout may not fit by it, and a segment
+        // of the largest size may become too long.
         Err(datagram::Error::Tcp(tcp::Error::OptionsLength { .. })) => {
             assert!(out.is_empty());
         }

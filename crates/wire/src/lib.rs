@@ -1,11 +1,12 @@
-//! Bytes to values and back. A value that exists is legal, and can be written.
+//! Bytes to values and back. A value that exists is legal, and can be written; where a type cannot
+//! promise that (the sum of TCP options, a payload's length), `write` refuses.
 //!
 //! Each format is a module with a plain value type, a `parse` that takes hostile bytes, and a
 //! `write` into a growing buffer. Nothing here keeps state or allocates beyond the buffer.
 //!
 //! `parse` returns the value and what follows it: the payload of a header, trimmed to the length
 //! that the header states. An error names the field and its offset from where `parse` began. A
-//! `write` that can fail does so before it appends a byte.
+//! `write` that fails leaves the buffer as it was.
 
 mod checksum;
 mod reader;
