@@ -65,8 +65,8 @@ impl Plan {
     /// When the file cannot be read, or the scenario or an override is wrong.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, LoadError> {
         let file = path.display().to_string();
-        let bytes = std::fs::read(path)
-            .map_err(|source| LoadError::Io { file: file.clone(), source })?;
+        let bytes =
+            std::fs::read(path).map_err(|source| LoadError::Io { file: file.clone(), source })?;
         Ok(Self::parse_bytes(&file, &bytes, overrides)?)
     }
 

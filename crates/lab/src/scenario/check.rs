@@ -3,7 +3,7 @@
 use super::diagnostic::{Problem, Refusal};
 use super::expand::{self, Expanded};
 use super::model::{Scenario, Transport};
-use super::reader::element_name;
+use super::reader::element_path;
 use super::value::{Data, Span, Table, Value};
 use super::words;
 use std::collections::BTreeSet;
@@ -18,6 +18,8 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
     let nodes = expand::nodes(scenario);
     if check.problems.is_empty() && check.node_count(&nodes) {
         check.links(&nodes);
+    }
+    if check.problems.is_empty() {
         check.flows(&nodes);
     }
     check.problems
@@ -42,8 +44,7 @@ impl Check<'_> {
                 (t, span.clone(), format!("{tables}.{key}"))
             }
             Some(Value { data: Data::Table(t), span }) => {
-                let name = element_name(tables, index, t);
-                (t, span.clone(), format!("{tables}.{name}.{key}"))
+                (t, span.clone(), format!("{}.{key}", element_path(tables, index, t)))
             }
             _ => (self.root, 0..0, key.to_owned()),
         };

@@ -43,7 +43,11 @@ pub(super) fn scenario(root: &Table) -> Result<Scenario, Vec<Problem>> {
     if problems.is_empty() { Ok(scenario) } else { Err(problems) }
 }
 
-fn tables<T>(top: &Reader<'_>, key: &'static str, read: impl Fn(&Reader<'_>) -> Option<T>) -> Vec<T> {
+fn tables<T>(
+    top: &Reader<'_>,
+    key: &'static str,
+    read: impl Fn(&Reader<'_>) -> Option<T>,
+) -> Vec<T> {
     let readers = top.tables(key);
     if readers.len() > words::MOST_TABLES {
         let message = format!("more than {} tables", words::MOST_TABLES);
@@ -117,12 +121,8 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
             reader::or_word("off", ratio(50.0)),
         ),
         capture: r.or("capture", Some(Db(10.0)), reader::or_word("off", ratio(100.0))),
-        errors: r.or("errors", Errors::Snr, |value| errors(value)),
-        rts_threshold: r.or(
-            "rts_threshold",
-            None,
-            reader::or_word("off", reader::size(0, 65_536)),
-        ),
+        errors: r.or("errors", Errors::Snr, errors),
+        rts_threshold: r.or("rts_threshold", None, reader::or_word("off", reader::size(0, 65_536))),
         short_retry_limit: r.or("short_retry_limit", 7, reader::count(1, 255)),
         long_retry_limit: r.or("long_retry_limit", 4, reader::count(1, 255)),
         beacon_interval: r.or(
@@ -147,9 +147,8 @@ fn nested<T>(table: &Table, value: &Value, read: impl Fn(&Reader<'_>) -> T) -> R
     reader.finish(&[]);
     match problems.into_inner().into_iter().next() {
         None => Ok(result),
-        Some(Problem { key, mut refusal, .. }) => {
-            refusal.message = format!("{key}: {}", refusal.message);
-            Err(refusal)
+        Some(Problem { span, key, refusal }) => {
+            Err(Refusal { inside: Some((span, key)), ..refusal })
         }
     }
 }
@@ -470,7 +469,11 @@ fn udp_flow(r: &Reader<'_>) -> Option<Udp> {
         (false, None, Some(rate)) => Traffic::Cbr { interval: rate.time_for(payload.into()) },
         (false, None, None) => {
             if !r.has("rate") {
-                r.required("interval", "interval = \"1 ms\", or rate = \"1 Mbps\"", span(NANOSECOND, hour));
+                r.required(
+                    "interval",
+                    "interval = \"1 ms\", or rate = \"1 Mbps\"",
+                    span(NANOSECOND, hour),
+                );
             }
             return None;
         }

@@ -88,6 +88,8 @@ pub(crate) struct Refusal {
     pub(crate) accepted: Vec<String>,
     pub(crate) nearest: Option<String>,
     pub(crate) help: Option<String>,
+    /// Where in the value, if not all of it: place and key.
+    pub(crate) inside: Option<(Span, String)>,
 }
 
 impl Refusal {

@@ -26,7 +26,9 @@ pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Resul
     if let Some(Value { data: Data::Table(_), .. }) = table.get(last)
         && ["record", "tcp"].contains(last)
     {
-        return Err(fail(Refusal::new("this is a table, not a value").help("name one of its keys")));
+        return Err(fail(
+            Refusal::new("this is a table, not a value").help("name one of its keys"),
+        ));
     }
     table.insert(last, at.clone(), value);
     Ok(())

@@ -119,8 +119,7 @@ impl<'a> Reader<'a> {
             self.report(value.span.clone(), key, wrong_type(value, "a table"));
             return None;
         };
-        let path = format!("{key}.{}", element_name(key, index, table));
-        Some(Reader::new(path, table, value.span.clone(), self.problems))
+        Some(Reader::new(element_path(key, index, table), table, value.span.clone(), self.problems))
     }
 
     /// Reports every key that nobody asked for and that [`Self::meaningless`] did not refuse.
@@ -135,13 +134,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn report(&self, span: Span, key: &str, refusal: Refusal) {
-        self.problems.borrow_mut().push(Problem { span, key: self.path(key), refusal });
+    pub(super) fn report(&self, span: Span, key: &str, mut refusal: Refusal) {
+        let (span, key) = match refusal.inside.take() {
+            Some((inner, rest)) => (inner, format!("{}.{rest}", self.path(key))),
+            None => (span, self.path(key)),
+        };
+        self.problems.borrow_mut().push(Problem { span, key, refusal });
     }
 
     fn path(&self, key: &str) -> String {
         if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) }
     }
+}
+
+/// The dotted key of an element: the only cell needs no name.
+pub(super) fn element_path(key: &str, index: usize, table: &Table) -> String {
+    if key == "cell" && table.get("name").is_none() {
+        return key.to_owned();
+    }
+    format!("{key}.{}", element_name(key, index, table))
 }
 
 /// What an element of an array of tables is called in dotted keys: its name, a link without
@@ -304,11 +315,7 @@ pub(super) fn word<T: PartialEq>(list: &[(&'static str, T)], value: &T) -> &'sta
 }
 
 /// A whole number followed by a word, as in `"100 packets"`.
-pub(super) fn counted(
-    unit: &'static str,
-    min: u32,
-    max: u32,
-) -> impl Fn(&Value) -> Read<u32> {
+pub(super) fn counted(unit: &'static str, min: u32, max: u32) -> impl Fn(&Value) -> Read<u32> {
     move |value| {
         let example = format!("such as \"{min} {unit}\"");
         let written = as_text(value, &format!("a text {example}"))?;
@@ -318,9 +325,11 @@ pub(super) fn counted(
             let message = format!("{written:?} is not a number of {unit}");
             return Err(Refusal::new(message).help(format!("write it {example}")));
         };
-        digits.parse().ok().filter(|n| (min..=max).contains(n)).ok_or_else(|| {
-            Refusal::new(format!("{written:?} is not from {min} to {max} {unit}"))
-        })
+        digits
+            .parse()
+            .ok()
+            .filter(|n| (min..=max).contains(n))
+            .ok_or_else(|| Refusal::new(format!("{written:?} is not from {min} to {max} {unit}")))
     }
 }
 

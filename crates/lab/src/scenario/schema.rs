@@ -1,7 +1,7 @@
 //! The JSON schema of scenario files, for editors.
 
+use super::laws;
 use super::model::{Scenario, Tcp};
-use super::{laws, words};
 use serde_json::{Map, Value, json};
 
 /// Keys without a default.
@@ -20,14 +20,22 @@ pub fn schema() -> Value {
     if let Some(properties) = tcp.get_mut("properties").and_then(Value::as_object_mut) {
         properties.remove("size");
     }
-    let text = "Defaults for the keys of every TCP flow.";
-    tcp["description"] = json!(text);
+    tcp["description"] = json!("Defaults for the keys of every TCP flow.");
     tcp.as_object_mut().map(|t| t.remove("$schema"));
     extend(&mut root["properties"], json!({ "tcp": tcp, "sweep": sweep() }));
     let cells = root["properties"]["cell"].take();
     root["properties"]["cell"] = json!({ "anyOf": [cells, { "$ref": "#/$defs/Cell" }] });
     root["title"] = json!("Fairwave scenario");
     relax(&mut root);
+    for named_by_default in ["Cell", "Link"] {
+        let required = root["$defs"][named_by_default]["required"].as_array_mut();
+        required.into_iter().for_each(|keys| keys.retain(|k| k != "name"));
+    }
+    for closed in ["Record", "Cell", "Link", "Node", "Flow"] {
+        root["$defs"][closed]["unevaluatedProperties"] = json!(false);
+    }
+    root["properties"]["tcp"]["additionalProperties"] = json!(false);
+    root["additionalProperties"] = json!(false);
     root
 }
 
@@ -51,7 +59,7 @@ fn extend(to: &mut Value, from: Value) {
     }
 }
 
-/// Makes keys with a default optional, tables closed, and names the laws.
+/// Makes keys with a default optional, and names the laws.
 fn relax(value: &mut Value) {
     match value {
         Value::Object(object) => {
@@ -64,19 +72,16 @@ fn relax(value: &mut Value) {
 }
 
 fn relax_table(object: &mut Map<String, Value>) {
+    // TCP is the default: only a UDP flow must say what it is.
+    let tcp = object.get("properties").is_some_and(|p| p["transport"]["const"] == "tcp");
     if let Some(Value::Array(required)) = object.get_mut("required") {
         required.retain(|k| k.as_str().is_some_and(|k| REQUIRED.contains(&k)));
+        required.retain(|k| !(tcp && k == "transport"));
     }
     if let Some(law) = object.get_mut("congestion_control").filter(|l| l.is_object()) {
         law["enum"] = json!(laws::names());
     }
-    if object.get("const") == Some(&json!("udp")) || object.get("type") != Some(&json!("object")) {
-        return;
+    if let Some(interval) = object.get("interval").cloned() {
+        object.insert("rate".to_owned(), interval);
     }
-    let composed = ["oneOf", "anyOf", "allOf", "$ref"].iter().any(|k| object.contains_key(*k));
-    let closed = if composed { "unevaluatedProperties" } else { "additionalProperties" };
-    if object.contains_key("properties") && !object.contains_key("additionalProperties") {
-        object.insert(closed.to_owned(), json!(false));
-    }
-    let _ = words::MOST_NODES;
 }

@@ -124,17 +124,18 @@ pub(crate) fn document(text: &str) -> Result<Table, Vec<Problem>> {
         let refusal = Refusal::new(format!("not TOML: {}", e.message().replace('\n', ", ")));
         Problem { span, key, refusal }
     };
-    Err(errors.iter().map(problem).collect())
+    // What follows the first error is mostly its consequence.
+    Err(errors.first().map(problem).into_iter().collect())
 }
 
 /// Reads one value of a `--set` argument. What is no TOML value is a text, so that
 /// `--set cell.standard=802.11a` needs no quotes.
 pub(crate) fn argument(text: &str, base: usize) -> Value {
+    let base = base + text.len() - text.trim_start().len();
+    let text = text.trim();
     match DeValue::parse(text) {
         Ok(value) => convert(value, base),
-        Err(_) => {
-            Value { span: base..base + text.len(), data: Data::Text(text.trim().to_owned()) }
-        }
+        Err(_) => Value { span: base..base + text.len(), data: Data::Text(text.to_owned()) },
     }
 }
 

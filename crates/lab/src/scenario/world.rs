@@ -1,7 +1,9 @@
 //! From a scenario to what the simulator runs.
 
 use super::expand::{self, Expanded};
-use super::model::{Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Traffic, Transport};
+use super::model::{
+    Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Traffic, Transport,
+};
 use fairwave_dot11::{Phy, Preamble};
 use fairwave_sim::world;
 use fairwave_tcp as tcp;

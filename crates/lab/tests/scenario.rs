@@ -1,0 +1,257 @@
+//! Scenario files as a user meets them: the catalogue, defaults, groups, sweeps, overrides.
+
+use fairwave_lab::plan::{Job, Plan};
+use fairwave_lab::scenario::{Scenario, schema};
+use fairwave_sim::world::{Role, Traffic};
+use fairwave_units::{BitRate, Duration, Instant, Metres};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+
+const SMALL: &str = r#"
+[cell]
+standard = "802.11a"
+[[node]]
+name = "ap"
+kind = "access-point"
+[[node]]
+name = "sta"
+kind = "station"
+count = 3
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+ends = ["ap", "server"]
+[[flow]]
+name = "up"
+from = "sta*"
+to = "server"
+start = "5 s"
+start_spread = "1 s"
+"#;
+
+fn small(appended: &str) -> Scenario {
+    let text = format!("{SMALL}{appended}");
+    Scenario::parse("small.toml", &text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn plan(appended: &str, sets: &[&str]) -> Result<Plan, String> {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    Plan::parse("small.toml", &format!("{SMALL}{appended}"), &sets).map_err(|e| e.to_string())
+}
+
+fn catalogue() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let entries = std::fs::read_dir(folder).expect("scenarios/ is there");
+    let mut files: Vec<_> = entries.map(|e| e.unwrap().path()).collect();
+    files.retain(|p| p.extension().is_some_and(|e| e == "toml"));
+    files.sort();
+    files
+}
+
+/// Reads what `scenario` writes, and compares both what it says and what it simulates.
+fn assert_round_trip(scenario: &Scenario) {
+    let text = scenario.to_toml();
+    let again = Scenario::parse("resolved.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(*scenario, again, "{text}");
+    let worlds = [scenario, &again].map(|s| format!("{:?}", s.to_world(7)));
+    assert_eq!(worlds[0], worlds[1], "{text}");
+}
+
+#[test]
+fn the_catalogue_asks_questions_and_resolves() {
+    let files = catalogue();
+    assert!(files.len() >= 8, "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.starts_with("# ") && first.ends_with('?'), "{}: {first}", file.display());
+        let plan = Plan::load(&file, &[]).unwrap_or_else(|e| panic!("{e}"));
+        plan.points.iter().for_each(|p| assert_round_trip(&p.scenario));
+    }
+}
+
+#[test]
+fn every_default_is_written_out() {
+    let text = small("").to_toml();
+    for line in
+        ["duration = \"60 s\"", "capture = \"10 dB\"", "min_rto = \"1 s\"", "stop = \"never\""]
+    {
+        assert!(text.contains(line), "no {line} in\n{text}");
+    }
+}
+
+#[test]
+fn a_group_stands_on_a_circle_and_each_member_has_its_flow() {
+    let world = small("").to_world(1);
+    let names: Vec<_> = world.nodes.iter().map(|n| n.name.as_str()).collect();
+    assert_eq!(names, ["ap", "sta1", "sta2", "sta3", "server"]);
+    let flows: Vec<_> = world.flows.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(flows, ["up-sta1", "up-sta2", "up-sta3"]);
+    for node in &world.nodes[1..4] {
+        let radio = node.radio.as_ref().unwrap();
+        let (x, y) = radio.position;
+        assert!((x.0 * x.0 + y.0 * y.0 - 16.0).abs() < 1e-9, "{:?}", radio.position);
+        assert!(matches!(radio.role, Role::Station { ap } if ap.0 == 0));
+        assert_eq!(radio.data_rate, BitRate::mbps(54));
+    }
+}
+
+#[test]
+fn two_groups_around_one_access_point_do_not_stand_on_each_other() {
+    let more = "[[node]]\nname = \"more\"\nkind = \"station\"\ncount = 3\n";
+    let world = small(more).to_world(1);
+    let radios = world.nodes.iter().filter_map(|n| n.radio.as_ref());
+    let places: Vec<_> = radios.map(|r| r.position).collect();
+    for (i, a) in places.iter().enumerate() {
+        let apart = |b: &(Metres, Metres)| (a.0.0 - b.0.0).abs() + (a.1.0 - b.1.0).abs() > 0.1;
+        assert!(places[..i].iter().all(apart), "{places:?}");
+    }
+}
+
+#[test]
+fn start_times_are_drawn_by_name_and_stay_when_a_station_is_added() {
+    let starts = |scenario: &Scenario, seed| -> Vec<Instant> {
+        scenario.to_world(seed).flows.iter().map(|f| f.start).collect()
+    };
+    let three = starts(&small(""), 1);
+    let four = &plan("", &["node.sta.count=4"]).unwrap().points[0].scenario;
+    assert_eq!(three, starts(four, 1)[..3]);
+    assert_ne!(three, starts(&small(""), 2));
+    let seconds = |s| Instant::ZERO + Duration::from_secs(s);
+    assert!(three.iter().all(|s| (seconds(5)..=seconds(6)).contains(s)), "{three:?}");
+    assert_ne!(three[0], three[1]);
+}
+
+#[test]
+fn a_constant_rate_becomes_an_interval() {
+    let flow = "[[flow]]\nname = \"voice\"\nfrom = \"server\"\nto = \"sta1\"\n\
+        transport = \"udp\"\ntraffic = \"cbr\"\npayload = \"160 B\"\nrate = \"64 kbps\"\n";
+    let world = small(flow).to_world(1);
+    let Traffic::Cbr { payload_bytes, interval } = world.flows[3].traffic else { panic!() };
+    assert_eq!((payload_bytes, interval), (160, Duration::from_millis(20)));
+}
+
+#[test]
+fn a_sweep_is_every_combination_and_every_seed() {
+    let sweep = "[sweep]\n\"node.sta.count\" = [2, 4]\n\
+        \"flow.up.congestion_control\" = [\"reno\", \"compound\", \"ack-loss+reno\"]\nseeds = 2\n";
+    let plan = plan(sweep, &[]).unwrap();
+    assert_eq!(plan.points.len(), 6);
+    let axes: Vec<_> = plan.points[4].axes.iter().map(|(_, v)| v.as_str()).collect();
+    assert_eq!(axes, ["4", "compound"]);
+    assert_eq!(plan.points[4].scenario.to_world(1).flows.len(), 4);
+    let jobs = plan.jobs();
+    assert_eq!(jobs.len(), 12);
+    assert_eq!(jobs[..3], [(0, 1), (0, 2), (1, 1)].map(|(point, seed)| Job { point, seed }));
+    assert_eq!(plan.scenario(jobs[1]).seed, 2);
+}
+
+#[test]
+fn an_override_sets_a_value_and_replaces_an_axis() {
+    let sweep = "[sweep]\n\"node.sta.count\" = [2, 4]\n";
+    let one = plan(sweep, &["node.sta.count=5", "cell.standard=802.11b", "seed = 9"]).unwrap();
+    assert_eq!(one.points.len(), 1);
+    assert_eq!(one.points[0].axes, [("node.sta.count".to_owned(), "5".to_owned())]);
+    assert_eq!(one.points[0].scenario.to_world(9).nodes.len(), 7);
+    assert_eq!(one.jobs(), [Job { point: 0, seed: 9 }]);
+    let axis = plan(sweep, &["sweep.node.sta.count=[1, 2, 3]", "sweep.seeds=2"]).unwrap();
+    assert_eq!(axis.jobs().len(), 6);
+}
+
+#[test]
+fn a_wrong_override_is_named_in_its_message() {
+    for (argument, expected) in [
+        ("node.sta.cuont=2", "unknown key; did you mean \"count\"?"),
+        ("node.stb.count=2", "there is no node called \"stb\"; did you mean \"sta\"?"),
+        ("duration=5", "it has no unit"),
+        ("duration", "this has no \"=\""),
+        ("node.sta=3", "this is a table"),
+        ("tcp=3", "must be a table"),
+        ("flow..x=1", "empty part"),
+        ("sweep.seeds=0", "runs"),
+    ] {
+        let error = plan("", &[argument]).unwrap_err();
+        let start = format!("--set {argument}:1:");
+        assert!(error.starts_with(&start) && error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn the_schema_knows_exactly_the_keys_that_are_written() {
+    let schema = schema();
+    let defs = &schema["$defs"];
+    let tables = [("cell", "Cell"), ("link", "Link"), ("record", "Record")];
+    let written: toml::Table = small("").to_toml().parse().unwrap();
+    for (key, definition) in tables {
+        let table = match &written[key] {
+            toml::Value::Array(list) => list[0].as_table().unwrap(),
+            other => other.as_table().unwrap(),
+        };
+        let properties = defs[definition]["properties"].as_object().unwrap();
+        for name in table.keys() {
+            assert!(properties.contains_key(name), "{definition} lacks {name}");
+        }
+    }
+    for key in written.keys().map(String::as_str).chain(["tcp", "sweep"]) {
+        assert!(schema["properties"].get(key).is_some(), "no {key}");
+    }
+    assert_eq!(defs["Cell"]["required"], serde_json::json!(["standard"]));
+    assert!(schema.get("required").is_none_or(|r| r.as_array().unwrap().is_empty()));
+}
+
+fn quoted(values: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop::sample::select(values).prop_map(|v| format!("{v:?}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn what_is_resolved_reads_back_equal(
+        seed in 0..i64::MAX as u64,
+        millis in 100_u64..1_000_000,
+        count in 1_u32..40,
+        standard in quoted(&["802.11a", "802.11b", "802.11g"]),
+        exponent in 1.0..10.0_f64,
+        power in -50.0..50.0_f64,
+        loss in 0.0..=1.0_f64,
+        distance in 0.0..1000.0_f64,
+        errors in prop_oneof![
+            Just("\"snr\"".to_owned()),
+            (0.0..=1.0_f64).prop_map(|p| format!("{{ data = {p:?} }}")),
+        ],
+        acks in prop_oneof![
+            quoted(&["on", "off"]),
+            (2..64_u32).prop_map(|n| format!("{{ every = {n}, timeout = \"7 ms\" }}")),
+        ],
+        queue in quoted(&["7 packets", "64 KiB", "1000000 packets"]),
+        rts in quoted(&["off", "2347 B", "0 B"]),
+        size in quoted(&["unlimited", "1 MB", "3 GiB"]),
+    ) {
+        let text = format!(
+            "seed = {seed}\nduration = \"{millis} ms\"\n\
+             [cell]\nstandard = {standard}\npath_loss_exponent = {exponent:?}\nerrors = {errors}\n\
+             rts_threshold = {rts}\n\
+             [[node]]\nname = \"ap\"\nkind = \"access-point\"\nqueue = {queue}\n\
+             [[node]]\nname = \"sta\"\nkind = \"station\"\ncount = {count}\n\
+             power = \"{power} dBm\"\ndistance = \"{distance} m\"\n\
+             [[node]]\nname = \"server\"\nkind = \"host\"\n\
+             [[link]]\nends = [\"ap\", \"server\"]\nloss = {loss:?}\n\
+             [tcp]\ndelayed_ack = {acks}\n\
+             [[flow]]\nname = \"up\"\nfrom = \"sta*\"\nto = \"server\"\nsize = {size}\n\
+             start_spread = \"90 ms\"\n"
+        );
+        let scenario = Scenario::parse("drawn.toml", &text)
+            .map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+        assert_round_trip(&scenario);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(cut in 0..SMALL.len(), noise in "[\\[\\]=\"a-z0-9.{}\n é\u{0}]{0,12}") {
+        let text = format!("{}{noise}{}", &SMALL[..cut], &SMALL[cut..]);
+        if let Err(error) = Plan::parse("noise.toml", &text, &[]) {
+            prop_assert!(error.to_string().starts_with("noise.toml:"));
+        }
+    }
+}
