@@ -1,11 +1,28 @@
-//! The simulator: virtual time, nodes, links, an 802.11 radio. Under construction.
+//! The simulator: virtual time, nodes, links, an 802.11 radio.
+//!
+//! [`run`] takes a [`world::World`] and drives its machines (TCP connections, links, radio
+//! channels) from deadline to deadline. It knows no file and no clock; what it sees goes to a
+//! [`Sink`], and what a run came to is its [`Outcome`]. The same world and seed give the same
+//! samples and outcome on any machine.
 
+mod check;
+pub mod deadlines;
+mod flow;
+mod line;
+mod metered;
+mod observe;
 mod outcome;
+mod packet;
+mod radio;
+mod routes;
+mod simulator;
 pub mod world;
 
 use fairwave_trace::Sink;
 use fairwave_units::Instant;
+pub use observe::queue_names;
 pub use outcome::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
+use simulator::{Actor, Simulator};
 use world::World;
 
 /// Why a world cannot be simulated.
@@ -16,12 +33,28 @@ pub enum Error {
     Invalid(String),
 }
 
+/// Events between two calls of `progress`.
+const PROGRESS_EVERY: u64 = 1 << 14;
+
 /// Runs `world` to its end. `progress` hears the virtual time now and then.
 pub fn run(
     world: &World,
     sink: &mut dyn Sink,
     progress: &mut dyn FnMut(Instant),
 ) -> Result<Outcome, Error> {
-    let _ = (world, sink, progress);
-    Err(Error::Invalid("not built yet".to_owned()))
+    let mut simulator = Simulator::new(world, sink)?;
+    let end = Instant::ZERO + world.duration;
+    let mut warm = simulator.snapshot();
+    while let Some(actor) = simulator.advance(end) {
+        match actor {
+            Actor::Sampler => simulator.sample(sink),
+            Actor::WarmUp => warm = simulator.end_warm_up(),
+            actor => simulator.act(actor, sink),
+        }
+        if simulator.events.is_multiple_of(PROGRESS_EVERY) {
+            progress(simulator.now);
+        }
+    }
+    progress(end);
+    Ok(simulator.outcome(&warm))
 }

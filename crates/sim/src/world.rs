@@ -2,6 +2,7 @@
 //! a scenario file and any Rust program can build by hand.
 
 use fairwave_dot11::Phy;
+pub use fairwave_dot11::channel::ErrorModel;
 use fairwave_queue::Limit;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
@@ -63,20 +64,6 @@ pub enum Role {
     Station {
         /// Its access point.
         ap: NodeId,
-    },
-}
-
-/// How frames get lost besides collisions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ErrorModel {
-    /// By signal to interference and noise, through the PHY's published formulas.
-    Snr,
-    /// Each frame, independently, with a set probability (and by collisions).
-    Rate {
-        /// Probability that a data frame is not decoded by its receiver, for each attempt.
-        data: f64,
-        /// The same for ACK, RTS and CTS.
-        control: f64,
     },
 }
 

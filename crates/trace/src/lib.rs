@@ -188,7 +188,6 @@ pub struct FrameSample {
 
 /// One observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "samples are passed by reference, never stored")]
 pub enum Sample {
     /// State of a flow.
     Flow(FlowId, FlowSample),

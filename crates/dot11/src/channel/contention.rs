@@ -144,13 +144,21 @@ impl Contention {
         self.pending[radio as usize] = false;
     }
 
+    /// When this radio's backoff ends, if all stays idle; [`BUSY`] if it does not contend.
+    fn access_time(&self, start: u64, slots: u32, wants: bool) -> u64 {
+        if wants { start.saturating_add(u64::from(slots) * self.slot) } else { BUSY }
+    }
+
     fn access_times(&self) -> impl Iterator<Item = u64> + '_ {
         let fields = self.access_start.iter().zip(&self.slots_left).zip(&self.wants);
-        fields.map(
-            |((&start, &slots), &wants)| {
-                if wants { start.saturating_add(u64::from(slots) * self.slot) } else { BUSY }
-            },
-        )
+        fields.map(|((&start, &slots), &wants)| self.access_time(start, slots, wants))
+    }
+
+    /// When this radio's backoff ends, if all stays idle.
+    pub(super) fn access_of(&self, radio: u32) -> Option<Instant> {
+        let r = radio as usize;
+        let time = self.access_time(self.access_start[r], self.slots_left[r], self.wants[r]);
+        (time != BUSY).then_some(Instant::from_nanos(time))
     }
 
     /// When the next radio's backoff ends, if all stays idle.

@@ -305,7 +305,6 @@ impl<P: Copy> Channel<P> {
         let slots = mac.draw();
         self.contention.back_off(radio, slots, now);
         self.contention.contend(radio);
-        self.access_changed = true;
     }
 
     /// Tells the host what became of its frame and goes on to the next.
@@ -329,6 +328,5 @@ impl<P: Copy> Channel<P> {
         let slots = mac.draw();
         self.contention.back_off(radio, slots, now);
         self.load_next(radio, now);
-        self.access_changed = true;
     }
 }

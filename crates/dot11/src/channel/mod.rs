@@ -254,7 +254,6 @@ pub struct Channel<P> {
     /// Radios that wait for a frame to end before they give a response up.
     overdue: Vec<u32>,
     next_access: Option<Instant>,
-    access_changed: bool,
     starting: Vec<u32>,
     responding: Vec<Response>,
     outputs: VecDeque<Output<P>>,
@@ -275,7 +274,6 @@ impl<P: Copy> Channel<P> {
             frames: 0,
             overdue: Vec::new(),
             next_access: None,
-            access_changed: false,
             starting: Vec::new(),
             responding: Vec::new(),
             outputs: VecDeque::new(),
@@ -342,7 +340,6 @@ impl<P: Copy> Channel<P> {
             self.transmit_own(self.starting[i], now);
         }
         self.starting.clear();
-        self.access_changed = true;
     }
 
     /// Puts a frame on the air.
@@ -477,22 +474,19 @@ impl<P: Copy> Machine for Channel<P> {
         debug_assert!(self.config.phy.modulation(mpdu.rate).is_some(), "rate {}", mpdu.rate);
         self.macs[radio.0 as usize].next = Some(mpdu);
         self.load_next(radio.0, now);
-        self.access_changed = true;
+        let access = self.contention.access_of(radio.0);
+        self.next_access = self.next_access.into_iter().chain(access).min();
     }
 
     fn wake(&mut self, now: Instant) {
         while let Some(due) = self.deadline().filter(|due| *due <= now) {
             self.step(due);
-            self.refresh();
+            self.next_access = self.contention.next_access();
         }
     }
 
     fn poll(&mut self, _: Instant) -> Option<Output<P>> {
-        let output = self.outputs.pop_front();
-        if output.is_none() {
-            self.refresh();
-        }
-        output
+        self.outputs.pop_front()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -508,13 +502,6 @@ impl<P: Copy> Machine for Channel<P> {
 }
 
 impl<P: Copy> Channel<P> {
-    /// Brings the cached time of the next access up to date.
-    fn refresh(&mut self) {
-        if core::mem::take(&mut self.access_changed) {
-            self.next_access = self.contention.next_access();
-        }
-    }
-
     fn phase(&mut self, radio: u32) -> &mut Phase {
         &mut self.macs[radio as usize].phase
     }

@@ -1,0 +1,56 @@
+//! What a world must satisfy to be simulated.
+
+use crate::Error;
+use crate::routes;
+use crate::world::{Flow, Radio, Role, Traffic, World};
+use fairwave_trace::NodeId;
+
+/// Refuses a world that refers to what it does not have, or whose flows have no way.
+pub(crate) fn world(world: &World) -> Result<(), Error> {
+    for node in &world.nodes {
+        if let Some(radio) = &node.radio {
+            check_radio(world, &node.name, radio)?;
+        }
+    }
+    for link in &world.links {
+        let known = |node: NodeId| (node.0 as usize) < world.nodes.len();
+        ensure(known(link.ends.0) && known(link.ends.1), || "a link ends at no node".to_owned())?;
+        ensure(link.rate.0 > 0, || "a link has no rate".to_owned())?;
+    }
+    let routes = routes::table(world);
+    world.flows.iter().try_for_each(|flow| check_flow(world, &routes, flow))
+}
+
+fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::Invalid(why())) }
+}
+
+fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {
+    let cell = world.cells.get(radio.cell);
+    let phy = cell.map(|cell| cell.phy);
+    let phy = phy.ok_or_else(|| Error::Invalid(format!("{name}: no cell {}", radio.cell)))?;
+    ensure(phy.modulation(radio.data_rate).is_some(), || {
+        let rates: Vec<String> = phy.rates().iter().map(|r| r.0.to_string()).collect();
+        format!("{name}: {} is not a rate of its PHY; use {}", radio.data_rate, rates.join(", "))
+    })?;
+    let Role::Station { ap } = radio.role else { return Ok(()) };
+    let ap = world.nodes.get(ap.0 as usize).and_then(|node| node.radio.as_ref());
+    let serves = |ap: &Radio| ap.role == Role::AccessPoint && ap.cell == radio.cell;
+    ensure(ap.is_some_and(serves), || format!("{name}: its AP is not an AP of its cell"))
+}
+
+fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), Error> {
+    let (source, sink) = (flow.source.0 as usize, flow.sink.0 as usize);
+    let nodes = world.nodes.len();
+    ensure(source < nodes && sink < nodes && source != sink, || {
+        format!("flow {}: it needs two different nodes", flow.name)
+    })?;
+    ensure(routes[source][sink].is_some() && routes[sink][source].is_some(), || {
+        format!("flow {}: there is no way between its ends", flow.name)
+    })?;
+    let moves_on = match &flow.traffic {
+        Traffic::Cbr { interval, .. } => !interval.is_zero(),
+        Traffic::Tcp(_) | Traffic::Saturate { .. } => true,
+    };
+    ensure(moves_on, || format!("flow {}: its interval is zero", flow.name))
+}

@@ -1,0 +1,201 @@
+//! Samples and outcomes: the simulator's state as others see it.
+
+use crate::simulator::{Actor, Simulator};
+use crate::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
+use fairwave_dot11::channel::{FrameKind, FrameReport};
+use fairwave_machine::Machine;
+use fairwave_trace::{
+    FlowId, FlowSample, FrameBody, FrameSample, Kind, NodeId, QueueId, QueueSample, Sample, Sink,
+    StationSample,
+};
+use fairwave_units::{BitRate, Duration, Instant};
+
+use crate::packet::Packet;
+
+/// Counters at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    flows: Vec<FlowSample>,
+    queues: Vec<QueueSample>,
+    stations: Vec<StationSample>,
+}
+
+impl Simulator<'_> {
+    fn station_sample(&self, node: usize) -> Option<StationSample> {
+        let port = self.ports[node].as_ref()?;
+        let channel = &self.cells[port.cell].channel;
+        let stats = channel.stats(port.radio);
+        Some(StationSample {
+            attempts: stats.attempts,
+            failures: stats.failures,
+            collisions: stats.collisions,
+            successes: stats.successes,
+            retry_drops: stats.retry_drops,
+            airtime: stats.airtime,
+            control_airtime: stats.control_airtime,
+            cw: channel.contention_window(port.radio),
+        })
+    }
+
+    fn queue_samples(&self) -> impl Iterator<Item = QueueSample> + '_ {
+        let radios = self.ports.iter().flatten().map(|port| port.queue.sample());
+        radios.chain(self.lines.iter().map(|line| line.queue.sample()))
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            flows: self.flows.iter().map(crate::flow::FlowState::sample).collect(),
+            queues: self.queue_samples().collect(),
+            stations: (0..self.ports.len()).filter_map(|i| self.station_sample(i)).collect(),
+        }
+    }
+
+    /// Records the state of everything the sink wants, and sets the next time to do so.
+    pub(crate) fn sample(&mut self, sink: &mut dyn Sink) {
+        if sink.wants(Kind::Flow) {
+            for (i, flow) in self.flows.iter().enumerate() {
+                sink.record(self.now, &Sample::Flow(FlowId(i as u32), flow.sample()));
+            }
+        }
+        if sink.wants(Kind::Queue) {
+            for (i, queue) in self.queue_samples().enumerate() {
+                sink.record(self.now, &Sample::Queue(QueueId(i as u32), queue));
+            }
+        }
+        if sink.wants(Kind::Station) {
+            for i in 0..self.ports.len() {
+                if let Some(station) = self.station_sample(i) {
+                    sink.record(self.now, &Sample::Station(NodeId(i as u32), station));
+                }
+            }
+        }
+        self.set_deadline(Actor::Sampler, Some(self.now + self.world.sample_every));
+    }
+
+    /// Passes on what a channel reported of its frames.
+    pub(crate) fn report_frames(&mut self, cell: usize, sink: &mut dyn Sink) {
+        while let Some(report) = self.cells[cell].channel.event() {
+            let sample = frame_sample(&self.cells[cell].nodes, &report);
+            sink.record(report.start, &Sample::Frame(sample));
+        }
+    }
+
+    /// The warm-up is over: counts from here.
+    pub(crate) fn end_warm_up(&mut self) -> Snapshot {
+        let now = self.now;
+        for queue in self.ports.iter_mut().flatten().map(|port| &mut port.queue) {
+            queue.restart_statistics(now);
+        }
+        for line in &mut self.lines {
+            line.queue.restart_statistics(now);
+        }
+        for flow in &mut self.flows {
+            flow.delivery.restart_silence(now);
+        }
+        self.set_deadline(Actor::WarmUp, None);
+        self.snapshot()
+    }
+
+    pub(crate) fn outcome(&mut self, warm: &Snapshot) -> Outcome {
+        let end = Instant::ZERO + self.world.duration;
+        let measured = self.world.duration.saturating_sub(self.world.warm_up);
+        let last = self.snapshot();
+        Outcome {
+            simulated: self.world.duration,
+            measured,
+            flows: self.flow_outcomes(warm, &last, end, measured),
+            queues: self.queue_outcomes(warm, &last, end),
+            stations: self.station_outcomes(warm, &last),
+            frames: self.cells.iter().map(|cell| cell.channel.frames()).sum(),
+            events: self.events,
+        }
+    }
+
+    fn flow_outcomes(
+        &mut self,
+        warm: &Snapshot,
+        last: &Snapshot,
+        end: Instant,
+        measured: Duration,
+    ) -> Vec<FlowOutcome> {
+        let outcome = |(i, flow): (usize, &mut crate::flow::FlowState)| {
+            flow.delivery.note_silence(end);
+            let (at_warm_up, at_end) = (warm.flows[i], last.flows[i]);
+            let bytes = at_end.delivered_bytes - at_warm_up.delivered_bytes;
+            FlowOutcome {
+                name: self.world.flows[i].name.clone(),
+                goodput: BitRate::over(bytes, measured),
+                at_warm_up,
+                at_end,
+                longest_silence: flow.delivery.longest_silence,
+                completed: flow.delivery.completed.map(|at| at.since(Instant::ZERO)),
+            }
+        };
+        self.flows.iter_mut().enumerate().map(outcome).collect()
+    }
+
+    fn queue_outcomes(
+        &mut self,
+        warm: &Snapshot,
+        last: &Snapshot,
+        end: Instant,
+    ) -> Vec<QueueOutcome> {
+        let names = queue_names(self.world);
+        let radios = self.ports.iter_mut().flatten().map(|port| &mut port.queue);
+        let queues = radios.chain(self.lines.iter_mut().map(|line| &mut line.queue));
+        let outcome =
+            |((i, queue), name): ((usize, &mut crate::metered::Metered), String)| QueueOutcome {
+                name,
+                at_warm_up: warm.queues[i],
+                at_end: last.queues[i],
+                peak_packets: queue.peak(),
+                mean_packets: queue.mean(end),
+            };
+        queues.enumerate().zip(names).map(outcome).collect()
+    }
+
+    fn station_outcomes(&self, warm: &Snapshot, last: &Snapshot) -> Vec<StationOutcome> {
+        let radios = self.world.nodes.iter().filter(|node| node.radio.is_some());
+        let counters = warm.stations.iter().zip(&last.stations);
+        let outcome = |(node, (at_warm_up, at_end)): (&crate::world::Node, _)| {
+            let (at_warm_up, at_end): (&StationSample, &StationSample) = (at_warm_up, at_end);
+            StationOutcome { name: node.name.clone(), at_warm_up: *at_warm_up, at_end: *at_end }
+        };
+        radios.zip(counters).map(outcome).collect()
+    }
+}
+
+/// `"ap"` for a radio's queue, `"ap>server"` for a link's, in the order of [`QueueId`].
+pub fn queue_names(world: &crate::world::World) -> Vec<String> {
+    let radios = world.nodes.iter().filter(|node| node.radio.is_some());
+    let lines = world.links.iter().flat_map(|link| {
+        let name = |node: NodeId| &world.nodes[node.0 as usize].name;
+        let (a, b) = (name(link.ends.0), name(link.ends.1));
+        [format!("{a}>{b}"), format!("{b}>{a}")]
+    });
+    radios.map(|node| node.name.clone()).chain(lines).collect()
+}
+
+fn frame_sample(nodes: &[NodeId], report: &FrameReport<Packet>) -> FrameSample {
+    let node = |radio: fairwave_dot11::channel::RadioId| nodes[radio.0 as usize];
+    let body = match (report.kind, report.payload) {
+        (FrameKind::Data, Some(packet)) => FrameBody::Data(packet.datagram),
+        (FrameKind::Beacon | FrameKind::Data, _) => FrameBody::Beacon,
+        (FrameKind::Ack, _) => FrameBody::Ack,
+        (FrameKind::Rts, _) => FrameBody::Rts,
+        (FrameKind::Cts, _) => FrameBody::Cts,
+    };
+    FrameSample {
+        transmitter: node(report.from),
+        receiver: report.to.map(node),
+        ends: report.payload.map(|packet| (packet.source, packet.destination)),
+        rate: report.rate,
+        signal: report.signal,
+        airtime: report.airtime,
+        duration_us: u16::try_from(report.reserved.as_micros()).unwrap_or(u16::MAX),
+        sequence: report.sequence,
+        retry: report.retry,
+        body,
+        received: report.received,
+    }
+}

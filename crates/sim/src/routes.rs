@@ -1,0 +1,57 @@
+//! Next hops, by the fewest hops.
+
+use crate::world::{Role, World};
+use fairwave_trace::NodeId;
+use std::collections::VecDeque;
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    /// Along a link: index of the line, which is twice the link's index, plus one from its
+    /// second end.
+    Line(usize),
+    /// Over the radio to this node.
+    Radio(NodeId),
+}
+
+/// `table[node][destination]`: the next hop, if there is a way.
+pub(crate) type Table = Vec<Vec<Option<Hop>>>;
+
+/// The neighbours of every node: links first, in order, then the radio.
+fn neighbours(world: &World) -> Vec<Vec<(NodeId, Hop)>> {
+    let mut found = vec![Vec::new(); world.nodes.len()];
+    for (i, link) in world.links.iter().enumerate() {
+        let (a, b) = link.ends;
+        found[a.0 as usize].push((b, Hop::Line(2 * i)));
+        found[b.0 as usize].push((a, Hop::Line(2 * i + 1)));
+    }
+    for (i, node) in world.nodes.iter().enumerate() {
+        if let Some(Role::Station { ap }) = node.radio.as_ref().map(|radio| radio.role) {
+            let station = NodeId(i as u32);
+            found[i].push((ap, Hop::Radio(ap)));
+            found[ap.0 as usize].push((station, Hop::Radio(station)));
+        }
+    }
+    found
+}
+
+/// The routes of the whole world: breadth first from every node.
+pub(crate) fn table(world: &World) -> Table {
+    let neighbours = neighbours(world);
+    (0..world.nodes.len()).map(|from| from_node(from, &neighbours)).collect()
+}
+
+fn from_node(from: usize, neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<Option<Hop>> {
+    let mut first: Vec<Option<Hop>> = vec![None; neighbours.len()];
+    let mut queue = VecDeque::from([from]);
+    while let Some(node) = queue.pop_front() {
+        for &(next, hop) in &neighbours[node] {
+            let index = next.0 as usize;
+            if index != from && first[index].is_none() {
+                first[index] = if node == from { Some(hop) } else { first[node] };
+                queue.push_back(index);
+            }
+        }
+    }
+    first
+}

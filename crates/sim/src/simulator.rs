@@ -1,0 +1,362 @@
+//! Nodes, links, radios and flows, wired together and driven by the event engine.
+
+use crate::deadlines::Deadlines;
+use crate::flow::{End, FlowState};
+use crate::line::Line;
+use crate::packet::Packet;
+use crate::radio::{Cell, Port};
+use crate::routes::{self, Hop, Table};
+use crate::world::{Traffic, World};
+use crate::{Error, check};
+use fairwave_dot11::channel::{Fate, Input, Output, RadioId};
+use fairwave_machine::Machine;
+use fairwave_trace::{DropCause, DropSample, FlowId, Kind, NodeId, QueueId, Sample, Sink};
+use fairwave_units::{Duration, Instant};
+
+/// What has a deadline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Actor {
+    /// A radio cell.
+    Cell(usize),
+    /// One direction of a link.
+    Line(usize),
+    /// A flow's application: start, next datagram, stop.
+    Source(usize),
+    /// A TCP connection.
+    Connection(usize, End),
+    /// The sampler.
+    Sampler,
+    /// The end of the warm-up.
+    WarmUp,
+}
+
+/// How many packets a saturating source keeps in its radio's queue.
+const SATURATION_DEPTH: u32 = 2;
+
+pub(crate) struct Simulator<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) now: Instant,
+    pub(crate) deadlines: Deadlines,
+    actors: Vec<Actor>,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) ports: Vec<Option<Port>>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) flows: Vec<FlowState>,
+    routes: Table,
+    /// Saturating flows of each node, in turn.
+    saturating: Vec<Vec<usize>>,
+    records_drops: bool,
+    pub(crate) events: u64,
+}
+
+impl<'w> Simulator<'w> {
+    pub(crate) fn new(world: &'w World, sink: &dyn Sink) -> Result<Self, Error> {
+        check::world(world)?;
+        let seed = world.seed;
+        let flows = world.flows.iter().enumerate();
+        let flows: Result<Vec<_>, _> =
+            flows.map(|(i, flow)| FlowState::new(FlowId(i as u32), flow, seed)).collect();
+        let directions = world.links.iter().enumerate().flat_map(|(i, link)| {
+            ["forth", "back"].map(|way| Line::new(link, seed.stream(&format!("link/{i}/{way}"))))
+        });
+        let (cells, ports) = crate::radio::build(world, sink.wants(Kind::Frame));
+        let mut simulator = Self {
+            world,
+            now: Instant::ZERO,
+            deadlines: Deadlines::new(0),
+            actors: Vec::new(),
+            cells,
+            ports,
+            lines: directions.collect(),
+            flows: flows?,
+            routes: routes::table(world),
+            saturating: vec![Vec::new(); world.nodes.len()],
+            records_drops: sink.wants(Kind::Drop),
+            events: 0,
+        };
+        simulator.actors = simulator.list_actors();
+        simulator.deadlines = Deadlines::new(simulator.actors.len());
+        simulator.set_first_deadlines(sink);
+        Ok(simulator)
+    }
+
+    fn list_actors(&self) -> Vec<Actor> {
+        let flows = 0..self.flows.len();
+        let cells = (0..self.cells.len()).map(Actor::Cell);
+        let lines = (0..self.lines.len()).map(Actor::Line);
+        let sources = flows.clone().map(Actor::Source);
+        let ends = flows
+            .flat_map(|f| [Actor::Connection(f, End::Source), Actor::Connection(f, End::Sink)]);
+        let rest = [Actor::Sampler, Actor::WarmUp];
+        cells.chain(lines).chain(sources).chain(ends).chain(rest).collect()
+    }
+
+    /// The actor's number in the engine: the position in `list_actors`.
+    fn number(&self, actor: Actor) -> u32 {
+        let (cells, lines, flows) = (self.cells.len(), self.lines.len(), self.flows.len());
+        let number = match actor {
+            Actor::Cell(i) => i,
+            Actor::Line(i) => cells + i,
+            Actor::Source(i) => cells + lines + i,
+            Actor::Connection(i, end) => cells + lines + flows + 2 * i + end as usize,
+            Actor::Sampler => cells + lines + 3 * flows,
+            Actor::WarmUp => cells + lines + 3 * flows + 1,
+        };
+        number as u32
+    }
+
+    pub(crate) fn set_deadline(&mut self, actor: Actor, deadline: Option<Instant>) {
+        self.deadlines.set(self.number(actor), deadline);
+    }
+
+    fn set_first_deadlines(&mut self, sink: &dyn Sink) {
+        for (i, flow) in self.world.flows.iter().enumerate() {
+            self.set_deadline(Actor::Source(i), Some(flow.start));
+        }
+        for i in 0..self.cells.len() {
+            self.set_deadline(Actor::Cell(i), self.cells[i].channel.deadline());
+        }
+        let sampled = [Kind::Flow, Kind::Queue, Kind::Station].into_iter().any(|k| sink.wants(k));
+        if sampled && !self.world.sample_every.is_zero() {
+            self.set_deadline(Actor::Sampler, Some(Instant::ZERO + self.world.sample_every));
+        }
+        self.set_deadline(Actor::WarmUp, Some(Instant::ZERO + self.world.warm_up));
+    }
+
+    /// The next actor whose time comes at or before `end`; moves virtual time there.
+    pub(crate) fn advance(&mut self, end: Instant) -> Option<Actor> {
+        let (at, number) = self.deadlines.first().filter(|(at, _)| *at <= end)?;
+        self.now = at;
+        self.events += 1;
+        Some(self.actors[number as usize])
+    }
+
+    /// Lets a model's actor do what is due.
+    pub(crate) fn act(&mut self, actor: Actor, sink: &mut dyn Sink) {
+        match actor {
+            Actor::Cell(cell) => self.run_cell(cell, sink),
+            Actor::Line(line) => self.run_line(line, sink),
+            Actor::Source(flow) => self.run_source(flow, sink),
+            Actor::Connection(flow, end) => {
+                self.flows[flow].wake(end, self.now);
+                self.flush(flow, end, sink);
+            }
+            Actor::Sampler | Actor::WarmUp => {}
+        }
+    }
+
+    /// Sends what a connection has to send and sets its deadline.
+    fn flush(&mut self, flow: usize, end: End, sink: &mut dyn Sink) {
+        let spec = &self.world.flows[flow];
+        let node = if end == End::Source { spec.source } else { spec.sink };
+        while let Some(packet) = self.flows[flow].poll(end, self.now) {
+            self.forward(node, packet, sink);
+        }
+        let deadline = self.flows[flow].deadline(end);
+        self.set_deadline(Actor::Connection(flow, end), deadline);
+    }
+
+    /// A packet is at `node`: hands it up, or on to the next hop.
+    fn forward(&mut self, node: NodeId, packet: Packet, sink: &mut dyn Sink) {
+        if node == packet.destination {
+            let flow = packet.flow.0 as usize;
+            let end = self.flows[flow].receive(node, &packet, self.now);
+            return self.flush(flow, end, sink);
+        }
+        match self.routes[node.0 as usize][packet.destination.0 as usize] {
+            Some(Hop::Line(line)) => {
+                self.lines[line].handle(self.now, packet);
+                self.after_line(line, sink);
+            }
+            Some(Hop::Radio(next)) => self.send_by_radio(node, next, packet, sink),
+            None => unreachable!("routes of all flows were checked"),
+        }
+    }
+
+    fn run_line(&mut self, line: usize, sink: &mut dyn Sink) {
+        self.lines[line].wake(self.now);
+        while let Some(packet) = self.lines[line].poll(self.now) {
+            let (a, b) = self.world.links[line / 2].ends;
+            self.forward(if line.is_multiple_of(2) { b } else { a }, packet, sink);
+        }
+        self.after_line(line, sink);
+    }
+
+    /// Reports a line's losses and sets its deadline.
+    fn after_line(&mut self, line: usize, sink: &mut dyn Sink) {
+        while let Some((packet, cause)) = self.lines[line].event() {
+            self.dropped(&packet, self.line_queue(line), cause, sink);
+        }
+        let deadline = self.lines[line].deadline();
+        self.set_deadline(Actor::Line(line), deadline);
+    }
+
+    /// Queues a packet at a radio; a free radio takes it at once.
+    fn send_by_radio(&mut self, node: NodeId, next: NodeId, packet: Packet, sink: &mut dyn Sink) {
+        let port = self.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
+        let cell = port.cell;
+        if port.queue.is_empty() && self.cells[cell].channel.is_ready(port.radio) {
+            port.queue.count_passed();
+            self.transmit(node, next, packet);
+            self.after_cell(cell);
+        } else if let Err(packet) = port.queue.push(packet, self.now) {
+            self.dropped(&packet, QueueId(self.radio_queue(node)), DropCause::QueueFull, sink);
+        }
+    }
+
+    fn transmit(&mut self, node: NodeId, next: NodeId, packet: Packet) {
+        let port = self.ports[node.0 as usize].as_ref().expect("only radios transmit");
+        let to = self.ports[next.0 as usize].as_ref().map(|next| next.radio);
+        let mpdu = port.mpdu(to, packet);
+        self.cells[port.cell].channel.handle(self.now, Input::Send(port.radio, mpdu));
+    }
+
+    fn run_cell(&mut self, cell: usize, sink: &mut dyn Sink) {
+        self.cells[cell].channel.wake(self.now);
+        self.drain_cell(cell, sink);
+        self.report_frames(cell, sink);
+        self.after_cell(cell);
+    }
+
+    /// Handles what came out of a channel. New frames handed in meanwhile bring no new outputs
+    /// before time moves on.
+    fn drain_cell(&mut self, cell: usize, sink: &mut dyn Sink) {
+        while let Some(output) = self.cells[cell].channel.poll(self.now) {
+            match output {
+                Output::Deliver { to, payload, .. } => {
+                    let node = self.cells[cell].nodes[to.0 as usize];
+                    self.forward(node, payload, sink);
+                }
+                Output::Done { radio, payload, fate } => {
+                    self.radio_done(cell, radio, &payload, fate, sink);
+                }
+            }
+        }
+    }
+
+    fn radio_done(
+        &mut self,
+        cell: usize,
+        radio: RadioId,
+        packet: &Packet,
+        fate: Fate,
+        sink: &mut dyn Sink,
+    ) {
+        let node = self.cells[cell].nodes[radio.0 as usize];
+        if fate == Fate::RetryLimit {
+            let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
+            port.queue.count_drop(DropCause::RetryLimit);
+            self.dropped(packet, QueueId(self.radio_queue(node)), DropCause::RetryLimit, sink);
+        }
+        self.refill(node, sink);
+        let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
+        if !self.cells[cell].channel.is_ready(radio) {
+            return;
+        }
+        if let Some(next) = port.queue.pop(self.now) {
+            match self.routes[node.0 as usize][next.destination.0 as usize] {
+                Some(Hop::Radio(hop)) => self.transmit(node, hop, next),
+                _ => unreachable!("only packets for the radio are queued at it"),
+            }
+        }
+    }
+
+    fn after_cell(&mut self, cell: usize) {
+        let deadline = self.cells[cell].channel.deadline();
+        self.set_deadline(Actor::Cell(cell), deadline);
+    }
+
+    /// Starts, continues or stops a flow's application.
+    fn run_source(&mut self, flow: usize, sink: &mut dyn Sink) {
+        let spec = &self.world.flows[flow];
+        if spec.stop.is_some_and(|stop| self.now >= stop) {
+            self.flows[flow].stop(self.now);
+            self.saturating[spec.source.0 as usize].retain(|f| *f != flow);
+            self.flush(flow, End::Source, sink);
+            return self.set_deadline(Actor::Source(flow), None);
+        }
+        let next = match &spec.traffic {
+            Traffic::Tcp(_) => {
+                self.flows[flow].start(self.now);
+                self.flush(flow, End::Source, sink);
+                None
+            }
+            Traffic::Cbr { interval, .. } => {
+                self.send_datagram(flow, sink);
+                Some(self.now + *interval)
+            }
+            Traffic::Saturate { .. } => self.saturate(flow, sink),
+        };
+        let next = match (next, spec.stop) {
+            (Some(next), Some(stop)) => Some(next.min(stop)),
+            (next, stop) => next.or(stop),
+        };
+        self.set_deadline(Actor::Source(flow), next);
+    }
+
+    fn send_datagram(&mut self, flow: usize, sink: &mut dyn Sink) {
+        let node = self.world.flows[flow].source;
+        if let Some(packet) = self.flows[flow].next_datagram() {
+            self.forward(node, packet, sink);
+        }
+    }
+
+    /// Over a radio, a saturating source refills its queue whenever a frame leaves it; over a
+    /// link, it sends at the link's rate. Returns when to send next, if by time.
+    fn saturate(&mut self, flow: usize, sink: &mut dyn Sink) -> Option<Instant> {
+        let (source, destination) = (self.world.flows[flow].source, self.world.flows[flow].sink);
+        match self.routes[source.0 as usize][destination.0 as usize] {
+            Some(Hop::Line(line)) => {
+                self.send_datagram(flow, sink);
+                let Traffic::Saturate { payload_bytes } = self.world.flows[flow].traffic else {
+                    return None;
+                };
+                let rate = self.world.links[line / 2].rate;
+                Some(self.now + rate.time_for(u64::from(payload_bytes) + 28).max(ONE_NANOSECOND))
+            }
+            _ => {
+                self.saturating[source.0 as usize].push(flow);
+                self.refill(source, sink);
+                None
+            }
+        }
+    }
+
+    /// Brings the queue of a radio with saturating flows to its depth, the flows in turn.
+    fn refill(&mut self, node: NodeId, sink: &mut dyn Sink) {
+        let index = node.0 as usize;
+        let mut tries = 2 * self.saturating[index].len();
+        while tries > 0
+            && self.ports[index].as_ref().is_some_and(|port| port.queue.len() < SATURATION_DEPTH)
+        {
+            let flow = self.saturating[index].remove(0);
+            self.saturating[index].push(flow);
+            self.send_datagram(flow, sink);
+            tries -= 1;
+        }
+    }
+
+    /// A packet ended before its destination.
+    fn dropped(&mut self, packet: &Packet, queue: QueueId, cause: DropCause, sink: &mut dyn Sink) {
+        if packet.is_pure_ack() {
+            self.flows[packet.flow.0 as usize].acks_dropped += 1;
+        }
+        if self.records_drops {
+            let (flow, datagram) = (Some(packet.flow), packet.datagram);
+            sink.record(self.now, &Sample::Drop(DropSample { queue, cause, flow, datagram }));
+        }
+    }
+
+    /// Number of the queue of a node's radio: radios come first, in node order.
+    pub(crate) fn radio_queue(&self, node: NodeId) -> u32 {
+        self.ports[..node.0 as usize].iter().flatten().count() as u32
+    }
+
+    /// Number of a line's queue: after the radios, in order.
+    pub(crate) fn line_queue(&self, line: usize) -> QueueId {
+        QueueId((self.ports.iter().flatten().count() + line) as u32)
+    }
+}
+
+/// A saturating source over an infinitely fast link must still let time pass.
+const ONE_NANOSECOND: Duration = Duration::from_nanos(1);

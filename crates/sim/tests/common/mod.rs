@@ -1,0 +1,102 @@
+//! Worlds for tests: one cell, one AP, one server behind it.
+
+use fairwave_dot11::{Phy, Standard};
+use fairwave_queue::Limit;
+use fairwave_sim::world::{
+    Cell, ErrorModel, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World,
+};
+use fairwave_tcp::{Config, DelayedAck};
+use fairwave_trace::NodeId;
+use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres, Seed, math};
+
+/// The access point; stations follow, the server comes last.
+pub const AP: NodeId = NodeId(0);
+
+pub fn cell(standard: Standard) -> Cell {
+    Cell {
+        phy: Phy::new(standard),
+        frequency: Hertz(5_180_000_000),
+        path_loss_exponent: 3.0,
+        noise_figure: Db(7.0),
+        carrier_sense: Dbm(-82.0),
+        preamble_detection: Some(Db(4.0)),
+        capture: None,
+        errors: ErrorModel::Snr,
+        rts_threshold: None,
+        short_retry_limit: 7,
+        long_retry_limit: 4,
+        beacon_interval: None,
+    }
+}
+
+fn radio(role: Role, angle: f64, distance: f64, rate: BitRate, queue: u32) -> Radio {
+    Radio {
+        cell: 0,
+        role,
+        position: (Metres(distance * math::cos(angle)), Metres(distance * math::sin(angle))),
+        power: Dbm(16.0),
+        data_rate: rate,
+        queue: Limit::Packets(queue),
+    }
+}
+
+/// `stations` stations 4 m around an AP with a queue of 100 packets, and a server behind
+/// 100 Mbps and `delay`.
+pub fn world(standard: Standard, mbps: u64, stations: u32, delay: Duration) -> World {
+    let rate = BitRate::mbps(mbps);
+    let ap = Node { name: "ap".into(), radio: Some(radio(Role::AccessPoint, 0.0, 0.0, rate, 100)) };
+    let station = |i: u32| {
+        let angle = 2.0 * core::f64::consts::PI * f64::from(i) / f64::from(stations);
+        let radio = radio(Role::Station { ap: AP }, angle, 4.0, rate, 1000);
+        Node { name: format!("sta{}", i + 1), radio: Some(radio) }
+    };
+    let server = Node { name: "server".into(), radio: None };
+    let link = Link {
+        ends: (AP, NodeId(stations + 1)),
+        rate: BitRate::mbps(100),
+        delay,
+        jitter: Duration::ZERO,
+        loss: 0.0,
+        queue: Limit::Packets(10_000),
+    };
+    World {
+        seed: Seed(1),
+        duration: Duration::from_secs(20),
+        warm_up: Duration::from_secs(2),
+        sample_every: Duration::from_millis(100),
+        nodes: [ap].into_iter().chain((0..stations).map(station)).chain([server]).collect(),
+        cells: vec![cell(standard)],
+        links: vec![link],
+        flows: Vec::new(),
+    }
+}
+
+/// The node of the server in such a world.
+pub fn server(world: &World) -> NodeId {
+    NodeId(world.nodes.len() as u32 - 1)
+}
+
+pub fn flow(name: &str, source: NodeId, sink: NodeId, traffic: Traffic) -> Flow {
+    Flow { name: name.into(), source, sink, start: Instant::ZERO, stop: None, traffic }
+}
+
+/// Greedy TCP with an ACK for every `ack_every` segments.
+pub fn tcp(law: &str, ack_every: u32) -> TcpFlow {
+    let delayed_ack = DelayedAck { every: ack_every, ..Config::default().delayed_ack };
+    let receiver = Config { delayed_ack, ..Config::default() };
+    TcpFlow { sender: Config::default(), receiver, congestion_control: law.into(), size: None }
+}
+
+/// Every station uploads to the server by TCP, starting within the first second.
+pub fn uploads(mut world: World, traffic: &TcpFlow) -> World {
+    let server = server(&world);
+    let mut starts = world.seed.stream("starts");
+    world.flows = (1..server.0)
+        .map(|i| {
+            let start = Instant::from_nanos(starts.below(1_000_000_000));
+            let flow = flow(&format!("up{i}"), NodeId(i), server, Traffic::Tcp(traffic.clone()));
+            Flow { start, ..flow }
+        })
+        .collect();
+    world
+}
