@@ -1,4 +1,10 @@
 //! The laboratory: scenario files, plans and their jobs.
 
 pub mod plan;
+pub mod plot;
+pub mod report;
+pub mod results;
+pub mod run;
 pub mod scenario;
+pub mod stats;
+pub mod study;

@@ -27,7 +27,7 @@ pub(super) fn draw(
             .y_label_area_size(66)
             .build_cartesian_2d(-0.5..groups.len() as f64 - 0.5, bottom..top)
             .map_err(|e| fail(e.to_string()))?;
-        frame::axes(figure, &mut chart, groups.len() * 2 + 1, &|x| group_label(groups, *x))?;
+        frame::axes(figure, &mut chart, groups.len() * 2 + 1, &|x| group_label(groups, *x), false)?;
         let width = FILL / series.len().max(1) as f64;
         for (i, one) in series.iter().enumerate() {
             let offset = i as f64 * width - FILL / 2.0;

@@ -22,7 +22,7 @@ pub(super) fn draw(figure: &Figure, curves: &[Curve]) -> Result<String, Error> {
             .y_label_area_size(66)
             .build_cartesian_2d(left..right, bottom..top)
             .map_err(|e| fail(e.to_string()))?;
-        frame::axes(figure, &mut chart, 10, &|x| frame::number(*x))?;
+        frame::axes(figure, &mut chart, 10, &|x| frame::number(*x), true)?;
         for (i, curve) in curves.iter().enumerate() {
             let height = (top - bottom) * 0.025;
             draw_curve(&mut chart, curve, i, height).map_err(|e| fail(e.to_string()))?;
@@ -34,8 +34,7 @@ pub(super) fn draw(figure: &Figure, curves: &[Curve]) -> Result<String, Error> {
 
 /// From the least to the greatest x, with a margin where the data leave no width.
 fn x_range(xs: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) =
-        xs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+    let (low, high) = xs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     if low > high {
         return (0.0, 1.0);
     }

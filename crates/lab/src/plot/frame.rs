@@ -89,10 +89,13 @@ pub(super) fn axes(
     >,
     x_labels: usize,
     x_text: &dyn Fn(&f64) -> String,
+    vertical_grid: bool,
 ) -> Result<(), Error> {
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
+    let mut mesh = chart.configure_mesh();
+    if !vertical_grid {
+        mesh.disable_x_mesh();
+    }
+    mesh.light_line_style(WHITE)
         .bold_line_style(GRID)
         .axis_style(INK)
         .label_style(text_style(13))

@@ -1,13 +1,15 @@
 use super::*;
 
 fn curves() -> Figure {
-    let band = |x: f64| (x, Interval { mean: 0.9 - x / 50.0, low: 0.85 - x / 50.0, high: 0.95 - x / 50.0 });
+    let band = |x: f64| {
+        (x, Interval { mean: 0.9 - x / 50.0, low: 0.85 - x / 50.0, high: 0.95 - x / 50.0 })
+    };
     let plain = |x: f64| (x, Interval::exact(0.5));
     let xs = [2.0, 4.0, 8.0, 16.0, 32.0];
     Figure {
         title: "Fairness among uploads".to_owned(),
         x_label: "Uploads".to_owned(),
-        y_label: "Jain's index".to_owned(),
+        y_label: "Fairness index".to_owned(),
         y_range: Some((0.0, 1.02)),
         content: Content::Curves(vec![
             Curve { label: "Reno".into(), points: xs.map(band).into(), mark: Mark::DottedLine },
@@ -27,7 +29,10 @@ fn bars() -> Figure {
         content: Content::Bars {
             groups: (1..=8).map(|i| i.to_string()).collect(),
             series: vec![
-                BarSeries { label: "without".into(), values: (1..=8).map(|i| value(f64::from(i))).collect() },
+                BarSeries {
+                    label: "without".into(),
+                    values: (1..=8).map(|i| value(f64::from(i))).collect(),
+                },
                 BarSeries { label: "with".into(), values: vec![value(3.0); 8] },
             ],
         },

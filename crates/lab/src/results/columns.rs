@@ -93,11 +93,12 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("cwnd_bytes", "Congestion window; zero for UDP.", |r| {
             Cell::unsigned(r.sample.cwnd.into())
         }),
-        or_null(integer("ssthresh_bytes", "Slow start threshold; null while unset.", |r| {
-            match r.sample.ssthresh {
-                u32::MAX => Cell::Null,
-                bytes => Cell::unsigned(bytes.into()),
-            }
+        or_null(integer("ssthresh_bytes", "Slow start threshold; null while unset.", |r| match r
+            .sample
+            .ssthresh
+        {
+            u32::MAX => Cell::Null,
+            bytes => Cell::unsigned(bytes.into()),
         })),
         integer("flight_bytes", "Bytes sent and not yet acknowledged.", |r| {
             Cell::unsigned(r.sample.flight.into())

@@ -26,11 +26,12 @@ mod table;
 
 pub use columns::{DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS, StationRow};
 pub use directory::{Meta, RunDirectory, Wanted};
+pub(crate) use file::write as write_file;
 pub use names::{Direction, Names};
 pub use read::{Series, Values, read_meta, read_summary};
 pub use recorder::Recorder;
-pub use stretch::{Stretch, Stretches};
-pub use summary::{FlowSummary, QueueSummary, StationSummary, Summary, Totals};
+pub use stretch::{COLLAPSED_SEGMENTS, Stretch, Stretches};
+pub use summary::{FlowSummary, QueueSummary, STARVED_FRACTION, StationSummary, Summary, Totals};
 pub use table::{Cell, Column, Kind, Table};
 
 use std::path::{Path, PathBuf};

@@ -111,8 +111,7 @@ fn role(world: &World, node: usize) -> Option<Role> {
 }
 
 fn direction(world: &World, source: NodeId, sink: NodeId) -> Direction {
-    let station =
-        |id: NodeId| matches!(role(world, id.0 as usize), Some(Role::Station { .. }));
+    let station = |id: NodeId| matches!(role(world, id.0 as usize), Some(Role::Station { .. }));
     match (station(source), station(sink)) {
         (true, false) => Direction::Up,
         (false, true) => Direction::Down,

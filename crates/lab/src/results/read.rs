@@ -1,10 +1,10 @@
 //! Reading a run directory back: figures are drawn from these files alone.
 
 use super::{Error, Meta, Summary};
+use parquet::basic::Type as Physical;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::basic::Type as Physical;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::BTreeMap;
 use std::fs::{self, File};

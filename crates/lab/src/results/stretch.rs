@@ -87,7 +87,8 @@ impl Sink for Stretches {
         match sample {
             Sample::Flow(id, sample) => self.flows[id.0 as usize].sample(at, sample),
             Sample::Drop(drop) => {
-                let at_ap = drop.cause == DropCause::QueueFull && self.names.is_ap_queue(drop.queue);
+                let at_ap =
+                    drop.cause == DropCause::QueueFull && self.names.is_ap_queue(drop.queue);
                 if let (Some(id), true) = (drop.flow, at_ap && is_pure_ack(&drop.datagram)) {
                     self.flows[id.0 as usize].ap_drops += 1;
                 }

@@ -211,7 +211,8 @@ fn queue_summary(names: &Names, i: usize, queue: &QueueOutcome) -> QueueSummary 
 
 fn station_summary(station: &StationOutcome, measured_ns: u64) -> StationSummary {
     let (from, to) = (&station.at_warm_up, &station.at_end);
-    let airtime = (to.airtime + to.control_airtime).saturating_sub(from.airtime + from.control_airtime);
+    let airtime =
+        (to.airtime + to.control_airtime).saturating_sub(from.airtime + from.control_airtime);
     StationSummary {
         name: station.name.clone(),
         attempts: to.attempts - from.attempts,

@@ -72,7 +72,10 @@ pub struct Table<R: 'static> {
 impl<R> Table<R> {
     /// The table as Markdown, for the documentation.
     pub fn to_markdown(&self) -> String {
-        let mut text = format!("### {}\n{}\n\n| column | type | meaning |\n|---|---|---|\n", self.file, self.doc);
+        let mut text = format!(
+            "### {}\n{}\n\n| column | type | meaning |\n|---|---|---|\n",
+            self.file, self.doc
+        );
         for column in self.columns {
             let kind = match (column.kind, column.nullable) {
                 (Kind::Integer, false) => "integer",
@@ -86,7 +89,8 @@ impl<R> Table<R> {
     }
 
     fn schema(&self) -> Result<Type, ParquetError> {
-        let fields: Result<Vec<_>, _> = self.columns.iter().map(|c| field(c).map(Arc::new)).collect();
+        let fields: Result<Vec<_>, _> =
+            self.columns.iter().map(|c| field(c).map(Arc::new)).collect();
         Type::group_type_builder("rows").with_fields(fields?).build()
     }
 }
@@ -124,9 +128,9 @@ impl<R> Writer<R> {
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("fairwave {}", env!("CARGO_PKG_VERSION")))
             .build();
-        let open = table
-            .schema()
-            .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)));
+        let open = table.schema().and_then(|schema| {
+            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
+        });
         let writer = open.map_err(Error::parquet(pending.path()))?;
         let cells = table.columns.iter().map(|_| Vec::new()).collect();
         Ok(Self { table, pending, writer, cells })

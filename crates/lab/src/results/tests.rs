@@ -1,0 +1,209 @@
+use super::table::Writer;
+use super::*;
+use crate::plan::Plan;
+use fairwave_trace::{
+    DropCause, DropSample, FlowId, FlowSample, NodeId, QueueId, QueueSample, Sample, Sink,
+    StationSample,
+};
+use fairwave_units::{Duration, Instant, Seed};
+use fairwave_wire::datagram::{Datagram, Transport};
+use fairwave_wire::tcp::{Flags, Header};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::Ipv4Addr;
+
+/// A directory of this test's own, empty.
+fn scratch(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("fairwave-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Two stations, an access point and a server: radio queues ap, sta1, sta2, then the link's.
+fn names() -> Names {
+    let text = r#"
+        duration = "10 s"
+        cell.standard = "802.11a"
+        node = [
+            { name = "ap", kind = "access-point" },
+            { name = "sta", kind = "station", count = 2 },
+            { name = "server", kind = "host" },
+        ]
+        link = [{ ends = ["ap", "server"] }]
+        flow = [
+            { name = "up", from = "sta*", to = "server" },
+            { name = "down", from = "server", to = "sta1" },
+        ]
+    "#;
+    let plan = Plan::parse("test", text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    Names::of(&plan.points[0].scenario.to_world(1))
+}
+
+fn second(s: u64) -> Instant {
+    Instant::ZERO + Duration::from_secs(s)
+}
+
+fn flow(cwnd: u32, acks_sent: u64) -> FlowSample {
+    FlowSample {
+        delivered_bytes: 125_000 * acks_sent,
+        cwnd,
+        ssthresh: if acks_sent > 1 { 8760 } else { u32::MAX },
+        acks_sent,
+        rto: Duration::from_secs(1),
+        ..FlowSample::default()
+    }
+}
+
+fn ack_drop(queue: u32) -> Sample {
+    let flags = Flags { ack: true, ..Flags::default() };
+    Sample::Drop(DropSample {
+        queue: QueueId(queue),
+        cause: DropCause::QueueFull,
+        flow: Some(FlowId(1)),
+        datagram: Datagram {
+            source: Ipv4Addr::LOCALHOST,
+            destination: Ipv4Addr::LOCALHOST,
+            id: 1,
+            ttl: 64,
+            tos: 0,
+            transport: Transport::Tcp(Header { flags, ..Header::default() }),
+            payload_len: 0,
+        },
+    })
+}
+
+/// Writes a small run into `path`.
+fn record(path: &Path) {
+    let meta = Meta::here(Seed(7), BTreeMap::from([("node.sta.count".into(), "2".into())]));
+    let directory = RunDirectory::create(path, &meta, "title = \"\"\n").unwrap();
+    let wanted = Wanted { series: true, drops: true, capture: false };
+    let mut recorder = directory.recorder(&names(), wanted).unwrap();
+    for t in 1..=3 {
+        recorder.record(second(t), &Sample::Flow(FlowId(0), flow(2920, t)));
+        recorder.record(second(t), &Sample::Flow(FlowId(1), flow(1460, 2 * t)));
+        let queue = QueueSample { packets: t as u32, ..QueueSample::default() };
+        recorder.record(second(t), &Sample::Queue(QueueId(4), queue));
+        recorder.record(second(t), &Sample::Station(NodeId(2), StationSample::default()));
+    }
+    recorder.record(second(2), &ack_drop(0));
+    recorder.finish().unwrap();
+}
+
+#[test]
+fn what_is_recorded_can_be_read_back() {
+    let path = scratch("round-trip");
+    record(&path);
+    let columns = ["t_ns", "flow", "goodput_bps", "ssthresh_bytes", "srtt_ns"];
+    let flows = Series::read(&path, FLOWS.file, &columns).unwrap();
+    let points = flows.points(&[("flow", "up-sta1")], "goodput_bps", 1e-6).unwrap();
+    assert_eq!(points, [(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)]);
+    let unset: Vec<bool> =
+        flows.integers("ssthresh_bytes").unwrap().iter().map(Option::is_none).collect();
+    assert_eq!(unset, [true, false, false, false, false, false]);
+    assert!(flows.integers("srtt_ns").unwrap().iter().all(Option::is_none));
+    let queues = Series::read(&path, QUEUES.file, &["t_ns", "queue", "length_packets"]).unwrap();
+    let points = queues.points(&[("queue", "server>ap")], "length_packets", 1.0).unwrap();
+    assert_eq!(points.last(), Some(&(3.0, 3.0)));
+    let stations = Series::read(&path, STATIONS.file, &["station"]).unwrap();
+    assert_eq!(stations.texts("station").unwrap()[0].as_deref(), Some("sta2"));
+    let drops = Series::read(&path, DROPS.file, &["queue", "cause", "flow", "protocol"]).unwrap();
+    let texts = ["queue", "cause", "flow", "protocol"]
+        .map(|column| drops.texts(column).unwrap()[0].clone().unwrap());
+    assert_eq!(texts, ["ap", "queue_full", "up-sta2", "tcp"]);
+    assert_eq!(read_meta(&path).unwrap().seed, Seed(7));
+}
+
+#[test]
+fn the_same_samples_give_the_same_bytes() {
+    let (a, b) = (scratch("bytes-a"), scratch("bytes-b"));
+    record(&a);
+    record(&b);
+    let mut files: Vec<_> = fs::read_dir(&a).unwrap().map(|e| e.unwrap().file_name()).collect();
+    files.sort();
+    assert_eq!(files.len(), 6);
+    for name in files {
+        assert_eq!(fs::read(a.join(&name)).unwrap(), fs::read(b.join(&name)).unwrap(), "{name:?}");
+    }
+}
+
+#[test]
+fn an_unfinished_recording_leaves_no_file_under_a_final_name() {
+    let path = scratch("crash");
+    let meta = Meta::here(Seed(1), BTreeMap::new());
+    let directory = RunDirectory::create(&path, &meta, "").unwrap();
+    let wanted = Wanted { series: true, drops: true, capture: false };
+    let mut recorder = directory.recorder(&names(), wanted).unwrap();
+    recorder.record(second(1), &ack_drop(0));
+    drop(recorder);
+    let mut left: Vec<_> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["meta.json", "scenario.toml"]);
+}
+
+#[test]
+fn a_second_run_leaves_nothing_of_the_first() {
+    let path = scratch("again");
+    record(&path);
+    RunDirectory::create(&path, &Meta::here(Seed(1), BTreeMap::new()), "").unwrap();
+    assert!(!path.join(DROPS.file).exists() && !path.join(FLOWS.file).exists());
+}
+
+#[test]
+fn errors_name_the_path() {
+    let path = scratch("errors");
+    let missing = Series::read(&path, FLOWS.file, &["t_ns"]).unwrap_err().to_string();
+    assert!(missing.contains("flows.parquet"), "{missing}");
+    let file = path.join("plain");
+    fs::write(&file, "").unwrap();
+    let refused = RunDirectory::create(&file, &Meta::here(Seed(1), BTreeMap::new()), "");
+    assert!(refused.unwrap_err().to_string().contains("plain"));
+    record(&path);
+    let unknown = Series::read(&path, FLOWS.file, &["speed"]).unwrap_err().to_string();
+    assert!(unknown.contains("speed"), "{unknown}");
+}
+
+#[test]
+fn many_rows_take_many_row_groups() {
+    let path = scratch("groups");
+    let mut writer = Writer::create(&QUEUES, &path).unwrap();
+    for t in 0..40_000 {
+        let sample = QueueSample { packets: t as u32, ..QueueSample::default() };
+        writer.push(&QueueRow { at: second(t), queue: "ap".into(), sample }).unwrap();
+    }
+    writer.finish().unwrap();
+    let read = Series::read(&path, QUEUES.file, &["t_ns", "queue", "length_packets"]).unwrap();
+    let lengths = read.integers("length_packets").unwrap();
+    assert_eq!(lengths.len(), 40_000);
+    assert!(lengths.iter().enumerate().all(|(i, length)| *length == Some(i as i64)));
+}
+
+#[test]
+fn the_longest_collapse_counts_its_own_acks_only() {
+    let mut stretches = Stretches::new(&names());
+    let windows = [4380, 1460, 2920, 1460, 4380, 1460];
+    for (t, cwnd) in windows.into_iter().enumerate() {
+        if t == 2 {
+            stretches.record(second(2), &ack_drop(0));
+            stretches.record(second(2), &ack_drop(4));
+        }
+        stretches.record(second(t as u64), &Sample::Flow(FlowId(1), flow(cwnd, 10 * t as u64)));
+    }
+    let longest = stretches.longest(1);
+    assert_eq!((longest.start_ns, longest.length_ns), (1_000_000_000, 2_000_000_000));
+    assert_eq!((longest.acks_sent, longest.acks_dropped_at_ap), (20, 1));
+    assert_eq!(stretches.longest(0), Stretch::default());
+}
+
+#[test]
+fn columns_are_documented_and_unique() {
+    for text in
+        [FLOWS.to_markdown(), QUEUES.to_markdown(), STATIONS.to_markdown(), DROPS.to_markdown()]
+    {
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
+        let mut unique = rows.clone();
+        unique.dedup_by_key(|row| row.split('`').nth(1));
+        assert_eq!(rows.len(), unique.len());
+        assert!(rows.iter().all(|row| row.ends_with(". |")), "{text}");
+    }
+}

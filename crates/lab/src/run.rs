@@ -1,0 +1,265 @@
+//! Running jobs: one into a summary and, if wanted, a run directory; many over worker threads.
+//!
+//! Runs are independent and serial within: the number of workers changes nothing but the time
+//! it takes.
+
+use crate::plan::{Job, Plan};
+use crate::results::{self, Meta, Names, Recorder, RunDirectory, Stretches, Summary, Wanted};
+use crate::scenario::Record;
+use fairwave_trace::{Kind, Sample, Sink};
+use fairwave_units::{Duration, Instant, Seed};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// Why a run failed; the message names the seed.
+#[derive(Debug, thiserror::Error)]
+#[error("run with seed {seed}{at}: {cause}", at = at(.axes))]
+pub struct Error {
+    /// The run's seed.
+    pub seed: u64,
+    /// Where it is in its sweep.
+    pub axes: Vec<(String, String)>,
+    /// What happened.
+    #[source]
+    pub cause: Cause,
+}
+
+/// What stopped a run.
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    /// The simulator refused the world.
+    #[error(transparent)]
+    Simulator(#[from] fairwave_sim::Error),
+    /// The results could not be written.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+    /// The worker threads could not be started.
+    #[error("no worker threads: {0}")]
+    Workers(#[from] rayon::ThreadPoolBuildError),
+}
+
+fn at(axes: &[(String, String)]) -> String {
+    let list: Vec<String> = axes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    if list.is_empty() { String::new() } else { format!(" at {}", list.join(", ")) }
+}
+
+/// A finished run: where it was in its sweep, and what it came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Sweep axes and their values.
+    pub axes: BTreeMap<String, String>,
+    /// Its seed.
+    pub seed: u64,
+    /// Its results.
+    pub summary: Summary,
+    /// Its run directory, if one was written.
+    pub directory: Option<PathBuf>,
+}
+
+impl Run {
+    /// The value of a sweep axis as text, without the quotes of TOML; empty where there is none.
+    pub fn axis(&self, key: &str) -> &str {
+        self.axes.get(key).map_or("", |value| value.trim_matches('"'))
+    }
+}
+
+/// How far a sweep is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Jobs done.
+    pub done: usize,
+    /// Jobs in all.
+    pub total: usize,
+    /// Simulated time so far, over all jobs.
+    pub simulated: Duration,
+}
+
+/// Hands each sample to those who want it.
+struct Tee<'a> {
+    stretches: &'a mut Stretches,
+    recorder: Option<&'a mut Recorder>,
+}
+
+impl Sink for Tee<'_> {
+    fn wants(&self, kind: Kind) -> bool {
+        self.stretches.wants(kind) || self.recorder.as_ref().is_some_and(|r| r.wants(kind))
+    }
+
+    fn record(&mut self, at: Instant, sample: &Sample) {
+        self.stretches.record(at, sample);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(at, sample);
+        }
+    }
+}
+
+/// Where the run directory of `job` goes under `root`: one directory for each point, unless
+/// there is but one, and in it one for each seed.
+pub fn directory_of(plan: &Plan, job: Job, root: &Path) -> PathBuf {
+    let point = &plan.points[job.point];
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "+-.".contains(c) { c } else { '_' };
+    let label: Vec<String> = point
+        .axes
+        .iter()
+        .map(|(key, value)| {
+            let key = key.rsplit('.').next().unwrap_or(key);
+            format!("{key}={}", value.trim_matches('"').chars().map(plain).collect::<String>())
+        })
+        .collect();
+    let seed = format!("seed-{}", job.seed);
+    if label.is_empty() { root.join(seed) } else { root.join(label.join(",")).join(seed) }
+}
+
+/// Whether and where runs leave their directories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output<'a> {
+    /// Nowhere.
+    Nothing,
+    /// Scenario, provenance and summary only: for large sweeps.
+    Summary(&'a Path),
+    /// Everything that the scenario asks for.
+    Full(&'a Path),
+}
+
+impl<'a> Output<'a> {
+    fn path(self) -> Option<&'a Path> {
+        match self {
+            Self::Nothing => None,
+            Self::Summary(path) | Self::Full(path) => Some(path),
+        }
+    }
+
+    fn at(self, path: &'a Path) -> Self {
+        match self {
+            Self::Nothing => Self::Nothing,
+            Self::Summary(_) => Self::Summary(path),
+            Self::Full(_) => Self::Full(path),
+        }
+    }
+
+    fn wanted(self, record: &Record) -> Wanted {
+        match self {
+            Self::Nothing | Self::Summary(_) => Wanted::default(),
+            Self::Full(_) => Wanted { series: true, drops: record.drops, capture: record.pcap },
+        }
+    }
+}
+
+/// Runs one job. `output` names the run's own directory.
+///
+/// # Errors
+/// When the simulator refuses the world or the directory cannot be written.
+pub fn execute(
+    plan: &Plan,
+    job: Job,
+    output: Output<'_>,
+    progress: &mut dyn FnMut(Instant),
+) -> Result<Run, Error> {
+    let axes = &plan.points[job.point].axes;
+    simulate(plan, job, output, progress).map_err(|cause| Error {
+        seed: job.seed,
+        axes: axes.clone(),
+        cause,
+    })
+}
+
+fn simulate(
+    plan: &Plan,
+    job: Job,
+    output: Output<'_>,
+    progress: &mut dyn FnMut(Instant),
+) -> Result<Run, Cause> {
+    let scenario = plan.scenario(job);
+    let world = scenario.to_world(job.seed);
+    let names = Names::of(&world);
+    let axes: BTreeMap<String, String> = plan.points[job.point].axes.iter().cloned().collect();
+    let meta = Meta::here(Seed(job.seed), axes.clone());
+    let open = |path| RunDirectory::create(path, &meta, &scenario.to_toml());
+    let opened = output.path().map(open).transpose()?;
+    let wanted = output.wanted(&scenario.record);
+    let mut recorder = opened.as_ref().map(|d| d.recorder(&names, wanted)).transpose()?;
+    let mut stretches = Stretches::new(&names);
+    let mut tee = Tee { stretches: &mut stretches, recorder: recorder.as_mut() };
+    let outcome = fairwave_sim::run(&world, &mut tee, progress)?;
+    let summary = Summary::new(&names, &outcome, &stretches);
+    if let Some(recorder) = recorder {
+        recorder.finish()?;
+    }
+    if let Some(opened) = opened {
+        opened.summary(&summary)?;
+    }
+    Ok(Run { axes, seed: job.seed, summary, directory: output.path().map(Path::to_owned) })
+}
+
+/// Runs every job of `plan` on `workers` threads (at least one). Results are in the order of
+/// the jobs. The directory of `output` is the root of the
+/// runs' directories (see [`directory_of`]).
+///
+/// # Errors
+/// Of the runs that failed, the first in the order of the jobs. After a failure no further run
+/// is begun.
+pub fn sweep(
+    plan: &Plan,
+    workers: usize,
+    output: Output<'_>,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Vec<Run>, Error> {
+    let jobs = plan.jobs();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(workers.max(1))
+        .build()
+        .map_err(|e| Error { seed: 0, axes: Vec::new(), cause: e.into() })?;
+    let meter = Meter::new(jobs.len(), progress);
+    let failed = AtomicBool::new(false);
+    let one = |job: &Job| {
+        if failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let path = output.path().map(|root| directory_of(plan, *job, root)).unwrap_or_default();
+        let result = execute(plan, *job, output.at(&path), &mut meter.of_one_run());
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        meter.finished();
+        Some(result)
+    };
+    let results: Vec<_> = pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
+    results.into_iter().flatten().collect()
+}
+
+/// Counts what all workers have done, for the progress callback.
+struct Meter<'a> {
+    total: usize,
+    done: AtomicUsize,
+    simulated_ns: AtomicU64,
+    report: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl<'a> Meter<'a> {
+    fn new(total: usize, report: &'a (dyn Fn(Progress) + Sync)) -> Self {
+        Self { total, done: AtomicUsize::new(0), simulated_ns: AtomicU64::new(0), report }
+    }
+
+    /// Hears one run's virtual time, and adds what has passed since it heard last.
+    fn of_one_run(&self) -> impl FnMut(Instant) {
+        let mut last = Instant::ZERO;
+        move |now| {
+            self.simulated_ns.fetch_add(now.since(last).as_nanos(), Ordering::Relaxed);
+            last = now;
+            self.say();
+        }
+    }
+
+    fn finished(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.say();
+    }
+
+    fn say(&self) {
+        (self.report)(Progress {
+            done: self.done.load(Ordering::Relaxed),
+            total: self.total,
+            simulated: Duration::from_nanos(self.simulated_ns.load(Ordering::Relaxed)),
+        });
+    }
+}

@@ -1,0 +1,137 @@
+//! What is measured of the runs of one point.
+
+use crate::results::{Direction, FlowSummary, Stretch};
+use crate::run::Run;
+use crate::stats::{self, Estimate};
+use fairwave_units::math;
+use serde_json::{Map, Value, json};
+
+/// A starved flow's window must have been at its floor for this long.
+pub(super) const STARVED_S: f64 = 10.0;
+
+/// A ratio of shares is of shares plus this, so that a share of nothing has a ratio too.
+const FLOOR_BPS: f64 = 1000.0;
+
+/// The estimate over the runs of some number of each.
+pub(super) fn over(runs: &[&Run], value: impl Fn(&Run) -> f64) -> Option<Estimate> {
+    let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
+    Estimate::of(&values)
+}
+
+/// The estimate of the difference a - b of runs with the same seed.
+pub(super) fn paired(a: &[&Run], b: &[&Run], value: impl Fn(&Run) -> f64) -> Option<Estimate> {
+    let other = |run: &Run| b.iter().find(|other| other.seed == run.seed);
+    let pairs = a.iter().filter_map(|run| Some(value(run) - value(other(run)?)));
+    Estimate::of(&pairs.collect::<Vec<f64>>())
+}
+
+pub(super) fn jain(run: &Run) -> f64 {
+    run.summary.totals.jain.unwrap_or(0.0)
+}
+
+pub(super) fn total_mbps(run: &Run) -> f64 {
+    run.summary.totals.goodput_bps as f64 / 1e6
+}
+
+/// Natural logarithm of uploads over downloads: zero is equal, and ln 2 as far as -ln 2.
+pub(super) fn log_ratio(run: &Run) -> f64 {
+    let totals = &run.summary.totals;
+    math::ln((totals.up_bps as f64 + FLOOR_BPS) / (totals.down_bps as f64 + FLOOR_BPS))
+}
+
+/// Packets dropped at the access point's full queue, as a share of those that arrived there.
+pub(super) fn overflow_share(run: &Run) -> f64 {
+    let (mut dropped, mut arrived) = (0, 0);
+    for queue in run.summary.ap_queues() {
+        dropped += queue.drops_queue_full;
+        arrived += queue.drops_queue_full + queue.enqueued;
+    }
+    ratio(dropped, arrived)
+}
+
+/// ACKs dropped on their way, as a share of those sent.
+pub(super) fn ack_drop_share(run: &Run) -> f64 {
+    let sum = |field: fn(&FlowSummary) -> u64| run.summary.flows.iter().map(field).sum::<u64>();
+    ratio(sum(|f| f.acks_dropped), sum(|f| f.acks_sent))
+}
+
+/// Timeouts of a flow, on average.
+pub(super) fn timeouts_per_flow(run: &Run) -> f64 {
+    let timeouts: u64 = run.summary.flows.iter().map(|f| f.timeouts).sum();
+    ratio(timeouts, run.summary.flows.len() as u64)
+}
+
+/// ACKs dropped of a flow, on average.
+pub(super) fn acks_dropped_per_flow(run: &Run) -> f64 {
+    let dropped: u64 = run.summary.flows.iter().map(|f| f.acks_dropped).sum();
+    ratio(dropped, run.summary.flows.len() as u64)
+}
+
+pub(super) fn starved_by_share(run: &Run) -> f64 {
+    run.summary.totals.starved_flows as f64
+}
+
+/// Seconds of the longest collapse of any flow.
+pub(super) fn longest_collapse_s(run: &Run) -> f64 {
+    run.summary.flows.iter().map(|f| seconds(&f.collapsed)).fold(0.0, f64::max)
+}
+
+pub(super) fn seconds(stretch: &Stretch) -> f64 {
+    stretch.length_ns as f64 / 1e9
+}
+
+/// Whether this upload starved as the paper describes it: its window stayed at two segments or
+/// less for [`STARVED_S`], while at least half of its ACKs were dropped at the AP's full queue.
+pub(super) fn starved_as_described(flow: &FlowSummary) -> bool {
+    let stretch = &flow.collapsed;
+    flow.direction == Direction::Up
+        && seconds(stretch) >= STARVED_S
+        && stretch.acks_dropped_at_ap > 0
+        && 2 * stretch.acks_dropped_at_ap >= stretch.acks_sent
+}
+
+pub(super) fn starved_flows(run: &Run) -> Vec<&FlowSummary> {
+    run.summary.flows.iter().filter(|flow| starved_as_described(flow)).collect()
+}
+
+/// Correlation of start times with goodput over the flows of a run (Pearson); zero where either
+/// does not vary.
+pub(super) fn start_correlation(run: &Run) -> f64 {
+    let starts: Vec<f64> = run.summary.flows.iter().map(|f| f.start_ns as f64).collect();
+    let rates = run.summary.goodputs();
+    let (Some(x), Some(y)) = (stats::mean(&starts), stats::mean(&rates)) else { return 0.0 };
+    let cross: f64 = starts.iter().zip(&rates).map(|(a, b)| (a - x) * (b - y)).sum();
+    let spread = stats::std_dev(&starts) * stats::std_dev(&rates);
+    if spread == 0.0 { 0.0 } else { cross / (spread * (starts.len() - 1) as f64) }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Writes an estimate into `map` as `key`, `key_low` and `key_high`; nothing for no runs, and no
+/// interval for one, so that a test of an interval's end cannot pass without one.
+pub(super) fn put(map: &mut Map<String, Value>, key: &str, estimate: Option<Estimate>) {
+    let Some(estimate) = estimate else { return };
+    map.insert(key.to_owned(), json!(round(estimate.mean)));
+    if estimate.half_width.is_some() {
+        map.insert(format!("{key}_low"), json!(round(estimate.low())));
+        map.insert(format!("{key}_high"), json!(round(estimate.high())));
+    }
+}
+
+/// To six decimals: more would suggest a precision that a handful of seeds does not have.
+pub(super) fn round(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// An estimate as text: mean and half width.
+pub(super) fn show(estimate: Option<Estimate>, digits: usize) -> String {
+    match estimate {
+        None => "no runs".to_owned(),
+        Some(Estimate { mean, half_width: None, .. }) => format!("{mean:.digits$}"),
+        Some(Estimate { mean, half_width: Some(half), .. }) => {
+            format!("{mean:.digits$} ± {half:.digits$}")
+        }
+    }
+}
