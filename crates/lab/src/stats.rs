@@ -29,8 +29,7 @@ impl Estimate {
         let mean = mean(values)?;
         let n = values.len();
         let std_dev = std_dev(values);
-        let half_width =
-            (n >= 2).then(|| student_t_quantile(n - 1) * std_dev / (n as f64).sqrt());
+        let half_width = (n >= 2).then(|| student_t_quantile(n - 1) * std_dev / (n as f64).sqrt());
         Some(Self { n, mean, std_dev, half_width })
     }
 
