@@ -64,6 +64,8 @@ fn steady_state_with_loss_and_sack() {
 }
 
 fn check(mut bulk: Bulk) {
+    let seen = allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1))));
+    assert_eq!(seen.count_total, 1, "the counter does not count");
     for _ in 0..2_000 {
         bulk.round();
     }

@@ -120,14 +120,15 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 /// What corruption means: one bit of the segment as it travels.
-fn flip_a_bit(bytes: &mut Vec<u8>, stream: &mut Stream) {
+fn flip_a_bit(bytes: &mut [u8], stream: &mut Stream) {
     let bit = stream.below(bytes.len() as u64 * 8) as usize;
     bytes[bit / 8] ^= 1 << (bit % 8);
 }
 
 fn transfer(case: &Case) {
     let seed = Seed(case.seed);
-    let line = Line::new(seed, case.wires.0, case.wires.1).with_corruption(flip_a_bit);
+    let line = Line::new(seed, case.wires.0, case.wires.1)
+        .with_corruption(|bytes: &mut Vec<u8>, stream| flip_a_bit(bytes, stream));
     let laws = (law(case.law), law(case.law));
     let mut pair = Pair::new(case.configs, laws, case.iss, line, OnTheWire);
     let mut ways = [

@@ -1,0 +1,11 @@
+//! Packet scripts: one end of a connection against a peer that the test plays by hand.
+//!
+//! Segments are numbered from zero and 1000 bytes long, so that windows read as segments.
+
+mod closing;
+mod opening;
+mod receiving;
+mod recovery;
+mod sack;
+mod script;
+mod timers;

@@ -1,0 +1,92 @@
+//! Handshakes.
+
+use crate::script::{ACK, IRS, ISS, RST, SYN, SYN_ACK, Script, config};
+use fairwave_tcp::{Config, Event, Input, State};
+use fairwave_wire::tcp::Timestamps;
+
+/// RFC 9293 section 3.5; options by RFC 7323 and RFC 2018, segment size by RFC 6691.
+#[test]
+fn an_active_open_settles_options() {
+    let all = Config { timestamps: true, sack: true, window_scaling: true, ..config() };
+    let mut script = Script::new(all, "newreno");
+    let syn = script.input(Input::Open).remove(0).header;
+    assert_eq!((syn.flags, syn.seq, syn.window), (SYN, ISS, 65_535));
+    assert_eq!((syn.options.mss, syn.options.window_scale), (Some(1000), Some(7)));
+    assert!(syn.options.sack_permitted && syn.options.timestamps.is_some());
+
+    let mut answer = script.header(SYN_ACK);
+    answer.seq = IRS;
+    answer.options.mss = Some(700);
+    answer.options.timestamps = Some(Timestamps { value: 5, echo: 0 });
+    let ack = script.arrive(answer, 0).remove(0).header;
+    assert_eq!((ack.flags, ack.seq, ack.ack), (ACK, ISS + 1, IRS + 1));
+    assert_eq!(ack.options.timestamps.map(|t| t.echo), Some(5));
+    // No scale was offered, so none is used.
+    assert_eq!(ack.window, 65_535);
+    // 700 less the timestamps option; ten of them.
+    assert_eq!(script.end.stats().cwnd, 6_880);
+    assert_eq!(script.events, [Event::Established]);
+}
+
+/// RFC 9293 section 3.5, figure 8.
+#[test]
+fn both_open_at_once() {
+    let mut script = Script::new(config(), "newreno");
+    script.input(Input::Open);
+    let mut syn = script.header(SYN);
+    syn.seq = IRS;
+    let answer = script.arrive(syn, 0).remove(0).header;
+    assert_eq!((answer.flags, answer.seq, answer.ack), (SYN_ACK, ISS, IRS + 1));
+    assert_eq!(script.end.state(), State::SynReceived);
+    let mut answer = script.header(SYN_ACK);
+    answer.seq = IRS;
+    script.arrive(answer, 0);
+    assert_eq!(script.end.state(), State::Established);
+}
+
+/// RFC 9293 section 3.10.7.2 and .4: a listener refuses strays, and survives a reset.
+#[test]
+fn a_listener_waits_for_a_real_peer() {
+    let mut script = Script::new(config(), "newreno");
+    script.input(Input::Listen);
+    let stray = script.header(ACK);
+    let reset = script.arrive(stray, 0).remove(0).header;
+    assert!(reset.flags.rst && reset.seq == stray.ack);
+    let mut syn = script.header(SYN);
+    syn.seq = IRS;
+    assert_eq!(script.arrive(syn, 0)[0].header.flags, SYN_ACK);
+    script.arrive(script.header(RST), 0);
+    assert_eq!(script.end.state(), State::Listen);
+    assert_eq!(script.arrive(syn, 0)[0].header.flags, SYN_ACK);
+    script.arrive(script.header(ACK), 0);
+    assert_eq!(script.end.state(), State::Established);
+}
+
+/// RFC 6298 sections (5.5) and (5.7); RFC 5681 section 3.1: after a lost SYN the first timeout
+/// is at least 3 s and the initial window one segment.
+#[test]
+fn a_lost_syn_is_sent_again_and_remembered() {
+    let mut script = Script::new(config(), "newreno");
+    script.input(Input::Open);
+    let again: Vec<u64> = script.after(8_000).iter().map(|(at, _)| *at).collect();
+    assert_eq!(again, [1_000, 3_000, 7_000]);
+    let mut answer = script.header(SYN_ACK);
+    answer.seq = IRS;
+    script.arrive(answer, 0);
+    assert_eq!(script.end.stats().rto.as_millis(), 3_000);
+    assert_eq!(script.write(5), [0]);
+}
+
+/// RFC 9293 section 3.10.7.3.
+#[test]
+fn a_refused_open_ends() {
+    let mut script = Script::new(config(), "newreno");
+    script.input(Input::Open);
+    let mut reset = script.header(RST);
+    script.arrive(reset, 0);
+    assert_eq!(script.end.state(), State::SynSent);
+    reset.flags.ack = true;
+    script.arrive(reset, 0);
+    assert_eq!(script.events, [Event::Reset]);
+    assert!(script.after(100_000).is_empty());
+}
