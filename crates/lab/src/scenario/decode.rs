@@ -147,8 +147,9 @@ fn nested<T>(table: &Table, value: &Value, read: impl Fn(&Reader<'_>) -> T) -> R
     reader.finish(&[]);
     match problems.into_inner().into_iter().next() {
         None => Ok(result),
-        Some(Problem { span, key, refusal }) => {
-            Err(Refusal { inside: Some((span, key)), ..refusal })
+        Some(Problem { span, key, mut refusal }) => {
+            refusal.more.inside = Some((span, key));
+            Err(refusal)
         }
     }
 }
@@ -300,7 +301,7 @@ fn link(r: &Reader<'_>) -> Option<Link> {
     let hour = Duration::from_secs(3600);
     let fastest = BitRate::mbps(1_000_000);
     let link = Link {
-        name: r.or("name", joined, reader::name),
+        name: r.or("name", joined, reader::name_up_to(89)),
         ends: ends.clone().unwrap_or_default(),
         rate: r.or("rate", BitRate::mbps(100), reader::within(BitRate(1_000), fastest)),
         delay: r.or("delay", Duration::ZERO, span(Duration::ZERO, hour)),
@@ -454,9 +455,18 @@ fn udp_flow(r: &Reader<'_>) -> Option<Udp> {
     let example = "traffic = \"saturate\"";
     let saturate = r.required("traffic", example, reader::choice(words::TRAFFIC));
     let hour = Duration::from_secs(3600);
-    let interval = r.optional("interval", span(Duration::from_micros(1), hour));
+    let shortest = Duration::from_micros(1);
+    let interval = r.optional("interval", span(shortest, hour));
     let fastest = BitRate::mbps(100_000);
-    let rate = r.optional("rate", reader::within(BitRate(1), fastest));
+    let rate = r.optional("rate", |value| {
+        let rate = reader::within(BitRate(1), fastest)(value)?;
+        let interval = rate.time_for(payload.into());
+        if (shortest..=hour).contains(&interval) {
+            return Ok(interval);
+        }
+        let message = format!("{rate} makes an interval of {interval}");
+        Err(Refusal::new(message).help(format!("it must be from {shortest} to {hour}")))
+    });
     let traffic = match (saturate?, interval, rate) {
         (true, ..) => {
             r.meaningless(&["interval", "rate"], "saturation has no rate of its own");
@@ -466,7 +476,7 @@ fn udp_flow(r: &Reader<'_>) -> Option<Udp> {
             r.meaningless(&["rate"], "the flow has an interval");
             Traffic::Cbr { interval }
         }
-        (false, None, Some(rate)) => Traffic::Cbr { interval: rate.time_for(payload.into()) },
+        (false, None, Some(interval)) => Traffic::Cbr { interval },
         (false, None, None) => {
             if !r.has("rate") {
                 r.required(

@@ -85,8 +85,14 @@ pub(crate) struct Problem {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refusal {
     pub(crate) message: String,
-    pub(crate) accepted: Vec<String>,
-    pub(crate) nearest: Option<String>,
+    pub(crate) more: Box<More>,
+}
+
+/// The rest of a refusal, apart so that a `Result` with one stays small.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct More {
+    accepted: Vec<String>,
+    nearest: Option<String>,
     pub(crate) help: Option<String>,
     /// Where in the value, if not all of it: place and key.
     pub(crate) inside: Option<(Span, String)>,
@@ -94,18 +100,18 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), ..Self::default() }
+        Self { message: message.into(), more: Box::default() }
     }
 
     /// Adds what is accepted, and which of it `written` may have meant.
     pub(crate) fn among<S: AsRef<str>>(mut self, written: &str, accepted: &[S]) -> Self {
-        self.accepted = accepted.iter().map(|s| s.as_ref().to_owned()).collect();
-        self.nearest = nearest(written, &self.accepted);
+        self.more.accepted = accepted.iter().map(|s| s.as_ref().to_owned()).collect();
+        self.more.nearest = nearest(written, &self.more.accepted);
         self
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.more.help = Some(help.into());
         self
     }
 }
@@ -151,6 +157,7 @@ impl Sources {
 
     fn locate(&self, problem: Problem) -> Diagnostic {
         let Problem { span, key, refusal } = problem;
+        let More { accepted, nearest, help, .. } = *refusal.more;
         let past = self.0.partition_point(|s| s.base <= span.start);
         let source = &self.0[past.saturating_sub(1)];
         let text = source.text.as_str();
@@ -164,9 +171,9 @@ impl Sources {
             column: text[begin..start].chars().count() + 1,
             key,
             message: refusal.message,
-            accepted: refusal.accepted,
-            nearest: refusal.nearest,
-            help: refusal.help,
+            accepted,
+            nearest,
+            help,
             source_line: text[begin..end].trim_end().to_owned(),
             width: text[start..stop].trim_end().chars().count().max(1),
         }

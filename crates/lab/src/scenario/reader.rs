@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn report(&self, span: Span, key: &str, mut refusal: Refusal) {
-        let (span, key) = match refusal.inside.take() {
+        let (span, key) = match refusal.more.inside.take() {
             Some((inner, rest)) => (inner, format!("{}.{rest}", self.path(key))),
             None => (span, self.path(key)),
         };
@@ -194,14 +194,21 @@ pub(super) fn text(value: &Value) -> Read<String> {
 
 /// A name: it appears in paths of the sweep and in file names.
 pub(super) fn name(value: &Value) -> Read<String> {
-    let name = as_text(value, "a name in quotes")?;
-    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !starts || name.len() > 40 || !name.chars().all(allowed) {
-        return Err(Refusal::new(format!("{name:?} is not a name"))
-            .help("a name is a letter, then up to 39 of a-z A-Z 0-9 - _"));
+    name_up_to(40)(value)
+}
+
+/// A name that may be made of others, and so be longer.
+pub(super) fn name_up_to(most: usize) -> impl Fn(&Value) -> Read<String> {
+    move |value| {
+        let name = as_text(value, "a name in quotes")?;
+        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        if !starts || name.len() > most || !name.chars().all(allowed) {
+            let help = format!("a name is a letter, then up to {} of a-z A-Z 0-9 - _", most - 1);
+            return Err(Refusal::new(format!("{name:?} is not a name")).help(help));
+        }
+        Ok(name.to_owned())
     }
-    Ok(name.to_owned())
 }
 
 pub(super) fn boolean(value: &Value) -> Read<bool> {
@@ -288,9 +295,9 @@ pub(super) fn or_word<T>(
 ) -> impl Fn(&Value) -> Read<Option<T>> {
     move |value| match &value.data {
         Data::Text(text) if text == word => Ok(None),
-        _ => read(value)
-            .map(Some)
-            .map_err(|r| if r.help.is_none() { r.help(format!("or write {word:?}")) } else { r }),
+        _ => read(value).map(Some).map_err(|r| {
+            if r.more.help.is_none() { r.help(format!("or write {word:?}")) } else { r }
+        }),
     }
 }
 
@@ -371,5 +378,7 @@ pub(super) fn ends(value: &Value) -> Read<[String; 2]> {
     let [a, b] = list.as_slice() else {
         return Err(Refusal::new(format!("a link has two ends, not {}", list.len())));
     };
-    Ok([name(a)?, name(b)?])
+    // A member of a group has a number after its name.
+    let end = name_up_to(44);
+    Ok([end(a)?, end(b)?])
 }
