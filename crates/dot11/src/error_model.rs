@@ -100,9 +100,12 @@ fn coded_ber(points: u32, code: (u32, u32), snr: f64) -> f64 {
     };
     let p = raw_ber(points, snr);
     let d = (4.0 * p * (1.0 - p)).sqrt();
-    let terms = weights.iter().enumerate();
-    let sum: f64 = terms.map(|(i, w)| w * pow(d, (free_distance + step * i) as f64)).sum();
-    (sum / (2.0 * bits_in)).min(1.0)
+    // Horner's rule in d^step: multiplications only, for this is computed for every frame that
+    // met another.
+    let ratio = if step == 2 { d * d } else { d };
+    let sum = weights.iter().rev().fold(0.0, |sum, weight| sum * ratio + weight);
+    let leading: f64 = core::iter::repeat_n(d, free_distance).product();
+    (leading * sum / (2.0 * bits_in)).min(1.0)
 }
 
 #[cfg(test)]

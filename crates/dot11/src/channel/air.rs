@@ -25,6 +25,8 @@ pub(super) struct Transmission {
     /// Until when the Duration field reserves the medium.
     pub(super) reserved_until: Instant,
     pub(super) overlapped: bool,
+    /// Level from which an undisturbed receiver is certain to decode it, in milliwatts.
+    pub(super) sure_mw: f64,
 }
 
 /// What a frame was to one receiver.
@@ -38,14 +40,17 @@ pub(super) enum Reception {
     Undetected,
 }
 
-/// The last probability computed for a pair of radios: their SNR does not change, and frames
-/// mostly repeat.
+/// The last probabilities computed for a pair of radios in [`MEMOS`] slots: their SNR does not
+/// change, and frames mostly repeat.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memo {
     rate: BitRate,
     bytes: u32,
     success: f64,
 }
+
+/// Frames of different lengths alternate on the air: data, TCP's ACKs, the MAC's ACKs.
+const MEMOS: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Air {
@@ -57,9 +62,13 @@ pub(super) struct Air {
     capture: Option<f64>,
     /// Level at `to` of a transmission of `from`, in milliwatts, at `from * radios + to`.
     level_mw: Vec<f64>,
-    memo: Vec<Memo>,
+    memo: Vec<[Memo; MEMOS]>,
+    /// Per rate of the PHY: see [`Transmission::sure_mw`].
+    sure: Vec<(BitRate, f64)>,
     /// Per transmitter: who senses it.
     hearers: Vec<Box<[u32]>>,
+    /// Per transmitter: the lowest level at any of its hearers, in milliwatts.
+    weakest_mw: Vec<f64>,
     /// Transmissions under way, and ended ones that overlap one under way; by start.
     list: Vec<Transmission>,
     under_way: u32,
@@ -75,18 +84,26 @@ impl Air {
             }
         }
         let sense_mw = config.carrier_sense.milliwatts();
+        let noise = propagation::noise(config.phy.bandwidth(), config.noise_figure);
+        let by_snr = config.errors == ErrorModel::Snr;
         let hears = |i: usize| {
             (0..n as u32).filter(|&j| level_mw[i * n + j as usize] >= sense_mw).collect()
         };
+        let hearers: Vec<Box<[u32]>> = (0..n).map(hears).collect();
+        let weakest = |(i, heard): (usize, &Box<[u32]>)| {
+            heard.iter().map(|&j| level_mw[i * n + j as usize]).fold(f64::INFINITY, f64::min)
+        };
         Self {
+            weakest_mw: hearers.iter().enumerate().map(weakest).collect(),
             radios: n,
-            noise_mw: propagation::noise(config.phy.bandwidth(), config.noise_figure).milliwatts(),
+            noise_mw: noise.milliwatts(),
             sense_mw,
             detection: config.preamble_detection.map_or(0.0, Db::linear),
             capture: config.capture.map(Db::linear),
-            hearers: (0..n).map(hears).collect(),
+            hearers,
             level_mw,
-            memo: vec![Memo::default(); if config.errors == ErrorModel::Snr { n * n } else { 0 }],
+            memo: vec![Default::default(); if by_snr { n * n } else { 0 }],
+            sure: sure_levels(&config, noise),
             config,
             list: Vec::with_capacity(16),
             under_way: 0,
@@ -114,6 +131,8 @@ impl Air {
 
     /// Puts a transmission on the air, marking overlaps.
     pub(super) fn begin(&mut self, mut tx: Transmission) {
+        let sure = self.sure.iter().find(|(rate, _)| *rate == tx.rate);
+        tx.sure_mw = sure.map_or(f64::INFINITY, |(_, level)| *level);
         for other in self.list.iter_mut().filter(|other| other.end > tx.start) {
             other.overlapped = true;
             tx.overlapped = true;
@@ -143,6 +162,11 @@ impl Air {
         }
     }
 
+    /// Whether every radio that senses `tx` is certain to have decoded it.
+    pub(super) fn is_sure(&self, tx: &Transmission) -> bool {
+        !tx.overlapped && self.weakest_mw[tx.from as usize] >= tx.sure_mw
+    }
+
     /// What `tx`, just ended, was to `radio`, which senses it. `errors` decides by chance.
     pub(super) fn reception(
         &mut self,
@@ -156,7 +180,11 @@ impl Air {
                 None => return Reception::Undetected,
             }
         } else {
-            if self.level(tx.from, radio) < self.detection * self.noise_mw {
+            let level = self.level(tx.from, radio);
+            if level >= tx.sure_mw {
+                return Reception::Decoded;
+            }
+            if level < self.detection * self.noise_mw {
                 return Reception::Undetected;
             }
             self.clean_success(tx, radio)
@@ -170,13 +198,14 @@ impl Air {
             ErrorModel::Rate { data, control } => 1.0 - set_rate(tx, radio, data, control),
             ErrorModel::Snr => {
                 let index = tx.from as usize * self.radios + radio as usize;
-                let memo = self.memo[index];
+                let slot = (tx.bytes as usize / 2) % MEMOS;
+                let memo = self.memo[index][slot];
                 if memo.rate == tx.rate && memo.bytes == tx.bytes {
                     return memo.success;
                 }
                 let snr = self.level_mw[index] / self.noise_mw;
                 let success = self.success_of(tx, snr, 8.0 * f64::from(tx.bytes));
-                self.memo[index] = Memo { rate: tx.rate, bytes: tx.bytes, success };
+                self.memo[index][slot] = Memo { rate: tx.rate, bytes: tx.bytes, success };
                 success
             }
         }
@@ -277,6 +306,25 @@ fn set_rate(tx: &Transmission, radio: u32, data: f64, control: f64) -> f64 {
         FrameKind::Ack | FrameKind::Rts | FrameKind::Cts => control,
         FrameKind::Beacon => 0.0,
     }
+}
+
+/// For each rate, the level from which even the longest frame is decoded with a probability
+/// that is 1 in floating point. With a set error rate no level is high enough.
+fn sure_levels(config: &Config, noise: Dbm) -> Vec<(BitRate, f64)> {
+    const LONGEST_BITS: f64 = 8.0 * 4096.0;
+    if config.errors != ErrorModel::Snr {
+        return Vec::new();
+    }
+    let detection_db = config.preamble_detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
+    let sure = |modulation| {
+        let certain = |snr_db: &i32| {
+            let snr = math::db_to_linear(f64::from(*snr_db));
+            error_model::success(modulation, snr, LONGEST_BITS) >= 1.0
+        };
+        let snr_db = (detection_db..80).find(certain);
+        snr_db.map_or(f64::INFINITY, |db| (noise + Db(f64::from(db))).milliwatts())
+    };
+    config.phy.rates().iter().map(|&(rate, modulation)| (rate, sure(modulation))).collect()
 }
 
 fn received_level(config: &Config, from: &RadioConfig, to: &RadioConfig) -> Dbm {

@@ -94,6 +94,29 @@ impl Contention {
         }
     }
 
+    /// `radios` heard and decoded the frame that ends now. It reserves the medium for all but
+    /// `addressed`.
+    pub(super) fn end_decoded(
+        &mut self,
+        radios: &[u32],
+        addressed: u32,
+        reserved_until: Instant,
+        now: Instant,
+    ) {
+        let (now, reserved) = (now.as_nanos(), reserved_until.as_nanos());
+        for &radio in radios {
+            let r = radio as usize;
+            if radio != addressed && self.nav[r] < reserved {
+                self.nav[r] = reserved;
+            }
+            self.extended[r] = false;
+            self.heard[r] -= 1;
+            if self.heard[r] == 0 {
+                self.access_start[r] = self.nav[r].max(now) + self.difs;
+            }
+        }
+    }
+
     /// A decoded frame for somebody else reserves the medium until `until`.
     pub(super) fn set_nav(&mut self, radio: u32, until: Instant) {
         let nav = &mut self.nav[radio as usize];

@@ -16,7 +16,7 @@ mod tests;
 
 use crate::Phy;
 use crate::phy::BEACON_BYTES;
-use air::{Air, BROADCAST, Transmission};
+use air::{Air, BROADCAST, Reception, Transmission};
 use contention::Contention;
 use core::cmp::Reverse;
 use exchange::{Mac, Phase};
@@ -331,7 +331,9 @@ impl<P: Copy> Channel<P> {
                 Due::Respond(response) => self.responding.push(response),
             }
         }
-        self.contention.winners(now, &mut self.starting);
+        if self.next_access.is_some_and(|access| access <= now) {
+            self.contention.winners(now, &mut self.starting);
+        }
         for i in 0..self.responding.len() {
             self.respond(self.responding[i], now);
         }
@@ -366,25 +368,16 @@ impl<P: Copy> Channel<P> {
     fn finish(&mut self, id: u64, now: Instant) {
         let tx = self.air.end(id);
         let hearers = self.air.take_hearers(tx.from);
-        let mut received = false;
-        for &radio in &hearers {
-            let errors = &mut self.macs[radio as usize].errors;
-            let reception = self.air.reception(&tx, radio, errors);
-            match reception {
-                air::Reception::Decoded => {
-                    self.contention.extend(radio, false);
-                    if tx.to == radio {
-                        received = true;
-                        self.accept(&tx, now);
-                    } else {
-                        self.contention.set_nav(radio, tx.reserved_until);
-                    }
-                }
-                air::Reception::Errored => self.contention.extend(radio, true),
-                air::Reception::Undetected => {}
+        let received = if self.air.is_sure(&tx) {
+            let addressed = tx.to != BROADCAST && hearers.binary_search(&tx.to).is_ok();
+            if addressed {
+                self.accept(&tx, now);
             }
-            self.contention.end_busy(radio, now);
-        }
+            self.contention.end_decoded(&hearers, tx.to, tx.reserved_until, now);
+            addressed
+        } else {
+            self.receive_each(&tx, &hearers, now)
+        };
         self.contention.end_busy(tx.from, now);
         let signal = self.signal(&tx, &hearers);
         self.air.return_hearers(tx.from, hearers);
@@ -392,6 +385,29 @@ impl<P: Copy> Channel<P> {
         self.sent(&tx, received, now);
         self.air.prune(now);
         self.give_up_overdue(now);
+    }
+
+    /// Decides for each hearer what `tx` was to it; whether the addressed one decoded it.
+    fn receive_each(&mut self, tx: &Transmission, hearers: &[u32], now: Instant) -> bool {
+        let mut received = false;
+        for &radio in hearers {
+            let errors = &mut self.macs[radio as usize].errors;
+            match self.air.reception(tx, radio, errors) {
+                Reception::Decoded => {
+                    self.contention.extend(radio, false);
+                    if tx.to == radio {
+                        received = true;
+                        self.accept(tx, now);
+                    } else {
+                        self.contention.set_nav(radio, tx.reserved_until);
+                    }
+                }
+                Reception::Errored => self.contention.extend(radio, true),
+                Reception::Undetected => {}
+            }
+            self.contention.end_busy(radio, now);
+        }
+        received
     }
 
     fn signal(&self, tx: &Transmission, hearers: &[u32]) -> Dbm {
@@ -459,6 +475,7 @@ impl<P: Copy> Channel<P> {
             end: now,
             reserved_until: now,
             overlapped: false,
+            sure_mw: f64::INFINITY,
         }
     }
 }
