@@ -1,1 +1,44 @@
-fn main() {}
+//! The `fairwave` command: arguments in, results out, an exit code. What it does is done by
+//! `fairwave-lab`.
+
+mod args;
+mod clock;
+mod commands;
+mod outcome;
+mod output;
+mod place;
+mod progress;
+mod show;
+mod table;
+
+use args::{Cli, Command};
+use clap::Parser;
+use outcome::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Some(option) = cli.idle_option() {
+        return Failure::Usage(format!("{option} has no effect on this command")).report();
+    }
+    match dispatch(&cli.common, cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Run { scenario, pcap, sample_every } => {
+            commands::run::run(common, &scenario, pcap, sample_every)
+        }
+        Command::Sweep { scenario } => commands::sweep::run(common, &scenario),
+        Command::Reproduce { study, quick, strict } => {
+            commands::reproduce::run(common, &study, quick, strict)
+        }
+        Command::Check { files } => commands::check::run(common, &files),
+        Command::List { what } => commands::list::run(common, what),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man => commands::manual::man(common),
+    }
+}

@@ -1,0 +1,206 @@
+//! The command line: what can be asked for. The help text is written here and nowhere else.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use fairwave_units::{Duration, Seed};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  everything ran
+  1  a run failed, or a file could not be read or written
+  2  bad usage, or a scenario that is not valid
+  3  with --strict: a claim does not hold";
+
+const EXAMPLES: &str = "\
+Examples:
+  fairwave reproduce ack-loss --quick
+  fairwave run scenarios/ack-loss.toml --out out/one
+  fairwave run scenarios/ack-loss.toml --set duration='20 s' --set seed=7 --json
+  fairwave sweep scenarios/ack-loss.toml --jobs 2
+  fairwave check scenarios/ack-loss.toml studies/ack-loss/uploads.toml
+  fairwave list congestion-controls
+  fairwave completions bash
+
+Exit codes:
+  0  everything ran
+  1  a run failed, or a file could not be read or written
+  2  bad usage, or a scenario that is not valid
+  3  with --strict: a claim does not hold";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  fairwave run scenarios/ack-loss.toml
+  fairwave run scenarios/ack-loss.toml --pcap --sample-every '10 ms' --out out/close
+  fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=ack-loss+compound";
+
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  fairwave sweep scenarios/ack-loss.toml
+  fairwave sweep scenarios/ack-loss.toml --jobs 2 --out out/sweep --json";
+
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  fairwave reproduce ack-loss
+  fairwave reproduce ack-loss --quick --strict
+  fairwave reproduce ack-loss --json --quiet
+
+Exit code 3 with --strict: a claim does not hold.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  fairwave check scenarios/ack-loss.toml
+  fairwave check scenarios/ack-loss.toml --json
+
+Exit code 2: at least one file is not valid.";
+
+/// A laboratory for transport protocols over wireless LANs.
+///
+/// Scenarios are simulated in virtual time; the same scenario, seed and version give the same
+/// bytes on any machine, with any number of jobs.
+#[derive(Debug, Parser)]
+#[command(name = "fairwave", version, after_help = EXIT_CODES, after_long_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Common {
+    /// Print JSON, and nothing else, to standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Master seed, instead of the scenario's
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) seed: Option<Seed>,
+    /// Runs at the same time; never changes a result [default: available processors]
+    #[arg(long, short, global = true, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Where results go; must be empty or new [default: a new directory in fairwave-out]
+    #[arg(long, short, global = true, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write into --out although it is not empty
+    #[arg(long, global = true)]
+    pub(crate) force: bool,
+    /// No progress on standard error
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Set a key of the scenario, as if the file had it; may be repeated
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<String>,
+}
+
+impl Common {
+    /// How many runs may go on at the same time.
+    pub(crate) fn jobs(&self) -> NonZeroUsize {
+        let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.jobs.unwrap_or_else(available)
+    }
+}
+
+impl Cli {
+    /// A common option that was given and would do nothing for this command.
+    pub(crate) fn idle_option(&self) -> Option<&'static str> {
+        let used: &[&str] = match self.command {
+            Command::Run { .. } | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
+            Command::Reproduce { .. } => &["--json", "--out"],
+            Command::Check { .. } => &["--json", "--seed", "--set"],
+            Command::List { .. } => &["--json"],
+            Command::Completions { .. } => &[],
+            Command::Man => &["--out"],
+        };
+        let common = &self.common;
+        let given = [
+            (common.json, "--json"),
+            (common.seed.is_some(), "--seed"),
+            (common.out.is_some(), "--out"),
+            (!common.set.is_empty(), "--set"),
+        ];
+        given.into_iter().find(|(given, name)| *given && !used.contains(name)).map(|(_, name)| name)
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Simulate one scenario and show what came of it
+    #[command(after_help = RUN_EXAMPLES)]
+    Run {
+        /// The scenario file
+        scenario: PathBuf,
+        /// Also write every frame on the air, for Wireshark
+        #[arg(long)]
+        pcap: bool,
+        /// Interval of the recorded series, such as "10 ms" [default: the scenario's]
+        #[arg(long, value_name = "DURATION")]
+        sample_every: Option<Duration>,
+    },
+    /// Simulate every point of a scenario's sweep, for every seed
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep {
+        /// The scenario file
+        scenario: PathBuf,
+    },
+    /// Rerun a paper's experiment and say, claim by claim, what was measured
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce {
+        /// The study: one of `fairwave list studies`
+        study: String,
+        /// Fewer seeds, in under a minute
+        #[arg(long)]
+        quick: bool,
+        /// Exit with 3 when a claim does not hold
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Say whether scenario files are valid, and what is wrong with those that are not
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check {
+        /// The scenario files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// List what there is
+    List {
+        /// What to list
+        what: Listing,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual: to standard output, or one page for each command into --out
+    Man,
+}
+
+/// What `list` can list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listing {
+    /// Studies that `reproduce` knows
+    Studies,
+    /// Scenario files in the directory `scenarios`, with their questions
+    Scenarios,
+    /// Congestion controls, with their sources
+    CongestionControls,
+    /// 802.11 standards of a cell
+    Standards,
+    /// The JSON schema of scenario files
+    Schema,
+}
+
+/// `key=value`, kept as it was written: the scenario's parser names its place.
+fn assignment(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
+        _ => Err("expected KEY=VALUE, such as duration='20 s'".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

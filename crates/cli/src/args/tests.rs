@@ -1,0 +1,106 @@
+//! The command line is consistent, and every example of it, here and in the documents, parses.
+
+use super::*;
+use clap::CommandFactory;
+
+/// Splits as a shell would, as far as the examples need it: blanks, quotes, comments.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => words.last_mut().expect("never empty").push(c),
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '#') => break,
+            (None, ' ') => words.push(String::new()),
+            (None, _) => words.last_mut().expect("never empty").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Parses every example in the text; says how many there were.
+fn parse_examples(place: &str, text: &str) -> usize {
+    let commands = text.lines().map(str::trim).filter_map(|line| {
+        let arguments = line.strip_prefix("cargo run --release -- ");
+        arguments.or_else(|| line.strip_prefix("fairwave ")).map(|arguments| (line, arguments))
+    });
+    let mut count = 0;
+    for (line, arguments) in commands {
+        let full = words(&format!("fairwave {arguments}"));
+        if let Err(error) = Cli::try_parse_from(full) {
+            panic!("{place}: `{line}` does not parse: {error}");
+        }
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn the_definition_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn examples_of_the_help_parse() {
+    let mut command = Cli::command();
+    assert!(parse_examples("fairwave", &command.render_long_help().to_string()) >= 5);
+    for name in ["run", "sweep", "reproduce", "check"] {
+        let help = command.find_subcommand_mut(name).expect("it exists").render_help();
+        assert!(parse_examples(name, &help.to_string()) >= 2, "{name} shows no example");
+    }
+}
+
+#[test]
+fn examples_of_the_documents_parse() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+    for (name, least) in [("README.md", 5), ("CONTRIBUTING.md", 0), ("docs/validation.md", 0)] {
+        let text = std::fs::read_to_string(format!("{root}{name}")).expect(name);
+        let fenced = text.split("```").skip(1).step_by(2).collect::<String>();
+        let count = parse_examples(name, &fenced);
+        assert!(count >= least, "{name} shows {count} commands only");
+    }
+}
+
+#[test]
+#[should_panic(expected = "does not parse")]
+fn a_wrong_example_is_found() {
+    parse_examples("nowhere", "fairwave fly");
+}
+
+#[test]
+fn exit_codes_stand_in_short_and_long_help() {
+    let mut command = Cli::command();
+    for help in [command.render_help(), command.render_long_help()] {
+        assert!(help.to_string().contains("3  with --strict"), "{help}");
+    }
+}
+
+#[test]
+fn options_are_accepted_before_and_after_the_command() {
+    for line in ["fairwave --json --jobs 2 sweep s.toml", "fairwave sweep s.toml --json -j 2"] {
+        let cli = Cli::try_parse_from(words(line)).expect(line);
+        assert!(cli.common.json);
+        assert_eq!(cli.common.jobs().get(), 2);
+    }
+}
+
+#[test]
+fn assignments_need_a_key() {
+    assert_eq!(assignment("duration=20 s"), Ok("duration=20 s".to_owned()));
+    assert!(assignment("duration").is_err());
+    assert!(assignment("=20 s").is_err());
+    assert!(Cli::try_parse_from(["fairwave", "sweep", "s", "--jobs", "0"]).is_err());
+}
+
+#[test]
+fn an_option_acts_or_is_an_error() {
+    let idle = |line: &str| Cli::try_parse_from(words(line)).expect(line).idle_option();
+    assert_eq!(idle("fairwave run s.toml --seed 3 --out d --set a=b --json"), None);
+    assert_eq!(idle("fairwave reproduce ack-loss --seed 3"), Some("--seed"));
+    assert_eq!(idle("fairwave reproduce ack-loss --set a=b"), Some("--set"));
+    assert_eq!(idle("fairwave completions bash --json"), Some("--json"));
+    assert_eq!(idle("fairwave check s.toml --out d"), Some("--out"));
+}

@@ -1,0 +1,79 @@
+//! What a command took: time on the wall, and time of the processors.
+
+use fairwave_lab::study::Cost;
+use serde_json::{Value, json};
+
+/// Started with the work.
+pub(crate) struct Stopwatch {
+    #[expect(clippy::disallowed_types, reason = "how long the user waited is a fact of the wall")]
+    started: std::time::Instant,
+    cpu_at_start_s: Option<f64>,
+}
+
+impl Stopwatch {
+    #[expect(
+        clippy::disallowed_types,
+        clippy::disallowed_methods,
+        reason = "how long the user waited is a fact of the wall; no result depends on it"
+    )]
+    pub(crate) fn start() -> Self {
+        Self { started: std::time::Instant::now(), cpu_at_start_s: cpu_s() }
+    }
+
+    /// What the work has taken so far.
+    pub(crate) fn cost(&self) -> Cost {
+        let cpu_s = cpu_s().zip(self.cpu_at_start_s).map(|(now, before)| now - before);
+        Cost { wall_s: self.started.elapsed().as_secs_f64(), cpu_s }
+    }
+}
+
+/// How fast the simulator was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Speed {
+    /// What the work took.
+    pub(crate) cost: Cost,
+    /// Virtual time of all runs, in seconds.
+    pub(crate) simulated_s: f64,
+    /// Frames on the air in all runs.
+    pub(crate) frames: u64,
+}
+
+impl Speed {
+    fn per_cpu_s(&self, amount: f64) -> Option<f64> {
+        self.cost.cpu_s.filter(|&cpu_s| cpu_s > 0.0).map(|cpu_s| amount / cpu_s)
+    }
+
+    /// One line for people.
+    pub(crate) fn line(&self) -> String {
+        let Self { cost, simulated_s, frames } = self;
+        let per_cpu = self.per_cpu_s(*simulated_s).zip(self.per_cpu_s(*frames as f64));
+        let rates = per_cpu.map_or_else(String::new, |(seconds, frames)| {
+            format!(": {seconds:.1} simulated s and {frames:.0} frames per CPU s")
+        });
+        let wall_s = cost.wall_s;
+        format!("Simulated {simulated_s:.1} s, {frames} frames, in {wall_s:.2} s{rates}\n")
+    }
+
+    /// Puts the figures into a JSON object.
+    pub(crate) fn add_to(&self, object: &mut Value) {
+        object["wall_s"] = json!(self.cost.wall_s);
+        object["cpu_s"] = json!(self.cost.cpu_s);
+        object["simulated_s"] = json!(self.simulated_s);
+        object["frames"] = json!(self.frames);
+        object["simulated_s_per_cpu_s"] = json!(self.per_cpu_s(self.simulated_s));
+        object["frames_per_cpu_s"] = json!(self.per_cpu_s(self.frames as f64));
+    }
+}
+
+/// Processor time of this process so far, all threads together.
+#[cfg(unix)]
+fn cpu_s() -> Option<f64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+}
+
+/// Not known here.
+#[cfg(not(unix))]
+fn cpu_s() -> Option<f64> {
+    None
+}

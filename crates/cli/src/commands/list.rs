@@ -1,0 +1,103 @@
+//! `fairwave list`: what there is, each from the one place that knows.
+
+use crate::args::{Common, Listing};
+use crate::outcome::Failure;
+use crate::output;
+use fairwave_lab::{scenario, study};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// Where the catalogue lies, from the directory of the project.
+const SCENARIOS: &str = "scenarios";
+
+/// Where the wrappers around laws come from.
+const ACK_LOSS_SOURCE: &str = "Hashimoto, Hasegawa, Murata 2008; docs/models/ack-loss.md";
+
+/// One thing that is listed: its name, what it is, and where that comes from.
+struct Item {
+    name: String,
+    summary: String,
+    source: String,
+}
+
+/// Prints one list.
+pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
+    let items = match what {
+        Listing::Schema => return Ok(output::print_json(&scenario::schema())?),
+        Listing::Studies => studies(),
+        Listing::Scenarios => scenarios()?,
+        Listing::CongestionControls => congestion_controls(),
+        Listing::Standards => standards(),
+    };
+    if common.json { print_json(&items) } else { print(&items) }
+}
+
+fn print(items: &[Item]) -> Result<(), Failure> {
+    let name_width = items.iter().map(|item| item.name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for Item { name, summary, source } in items {
+        let source = if source.is_empty() { String::new() } else { format!(" ({source})") };
+        let line = format!("{name:<name_width$}  {summary}{source}");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    Ok(output::print(&text)?)
+}
+
+fn print_json(items: &[Item]) -> Result<(), Failure> {
+    let value = |Item { name, summary, source }: &Item| json!({ "name": name, "summary": summary, "source": source });
+    Ok(output::print_json(&Value::Array(items.iter().map(value).collect()))?)
+}
+
+/// Every accepted spelling; what a wrapped law is follows from the law.
+fn congestion_controls() -> Vec<Item> {
+    let item = |name: String| {
+        let (wrapper, law) = name.rsplit_once('+').unwrap_or(("", &name));
+        let law = fairwave_cc::ALL.iter().find(|known| known.name == law)?;
+        let (summary, source) = match wrapper {
+            "" => (law.summary.to_owned(), law.source),
+            _ => (format!("{} that takes lost ACKs as congestion", law.name), ACK_LOSS_SOURCE),
+        };
+        Some(Item { name, summary, source: source.to_owned() })
+    };
+    fairwave_cc::names().into_iter().filter_map(item).collect()
+}
+
+fn studies() -> Vec<Item> {
+    let item = |study: &&dyn study::Study| Item {
+        name: study.name().to_owned(),
+        summary: study.statement().to_owned(),
+        source: study.paper().to_owned(),
+    };
+    study::ALL.iter().map(item).collect()
+}
+
+/// The words that the schema accepts.
+fn standards() -> Vec<Item> {
+    let schema = scenario::schema();
+    let words = schema.pointer("/$defs/Cell/properties/standard/enum").and_then(Value::as_array);
+    let names = words.into_iter().flatten().filter_map(Value::as_str);
+    names
+        .map(|name| Item { name: name.to_owned(), summary: String::new(), source: String::new() })
+        .collect()
+}
+
+/// The catalogue: each file with the question in its first line.
+fn scenarios() -> Result<Vec<Item>, Failure> {
+    let directory = Path::new(SCENARIOS);
+    let failed = |error| Failure::run(format!("{}: {error}", directory.display()));
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let item = |path: &std::path::PathBuf| {
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let first = text.lines().next().unwrap_or_default();
+        let summary = first.trim_start_matches('#').trim().to_owned();
+        Ok(Item { name: path.display().to_string(), summary, source: String::new() })
+    };
+    paths.iter().map(item).collect()
+}

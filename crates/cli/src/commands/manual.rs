@@ -1,0 +1,46 @@
+//! `fairwave completions` and `fairwave man`: views of the command line's definition.
+
+use crate::args::{Cli, Common};
+use crate::outcome::Failure;
+use crate::{output, place};
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use std::fs;
+use std::path::Path;
+
+/// Prints the completion script.
+pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "fairwave", &mut script);
+    Ok(output::print_raw(&script)?)
+}
+
+/// One page for each command into `--out`, or the main page to standard output.
+pub(crate) fn man(common: &Common) -> Result<(), Failure> {
+    let mut command = Cli::command();
+    command.build();
+    if common.out.is_none() {
+        return Ok(output::print_raw(&page(command)?)?);
+    }
+    let out = place::choose(common, "man")?;
+    fs::create_dir_all(&out).map_err(Failure::run)?;
+    let subcommands: Vec<Command> = command.get_subcommands().cloned().collect();
+    for subcommand in subcommands.into_iter().filter(|sub| sub.get_name() != "help") {
+        let name = format!("fairwave-{}", subcommand.get_name());
+        save(&out, &name, subcommand.display_name(name.clone()))?;
+    }
+    save(&out, "fairwave", command)
+}
+
+fn save(out: &Path, name: &str, command: Command) -> Result<(), Failure> {
+    let path = out.join(format!("{name}.1"));
+    let failed = |error| Failure::run(format!("{}: {error}", path.display()));
+    fs::write(&path, page(command)?).map_err(failed)
+}
+
+fn page(command: Command) -> Result<Vec<u8>, Failure> {
+    let mut text = Vec::new();
+    Man::new(command).render(&mut text)?;
+    Ok(text)
+}

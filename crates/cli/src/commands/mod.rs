@@ -1,0 +1,50 @@
+//! One module a command, and what several of them do.
+
+pub(crate) mod check;
+pub(crate) mod list;
+pub(crate) mod manual;
+pub(crate) mod reproduce;
+pub(crate) mod run;
+pub(crate) mod sweep;
+
+use crate::args::Common;
+use crate::outcome::Failure;
+use fairwave_lab::plan::{LoadError, Plan};
+use fairwave_lab::run::Run;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then
+/// what the command itself sets.
+fn load(common: &Common, file: &Path, own: &[String]) -> Result<Plan, LoadError> {
+    let seed = common.seed.map(|seed| format!("seed={seed}"));
+    let settings: Vec<String> =
+        common.set.iter().cloned().chain(seed).chain(own.iter().cloned()).collect();
+    Plan::load(file, &settings)
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+/// What results of a scenario are called: the name of its file.
+fn stem(file: &Path) -> String {
+    file.file_stem().map_or_else(|| "run".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// How long a run lasted in virtual time.
+fn simulated_s(run: &Run) -> f64 {
+    run.summary.simulated_ns as f64 / 1e9
+}
+
+/// A run as `--json` shows it.
+fn run_json(run: &Run) -> Value {
+    json!({
+        "axes": run.axes,
+        "seed": run.seed,
+        "directory": run.directory.as_ref().map(|path| path.display().to_string()),
+        "summary": run.summary,
+    })
+}

@@ -1,0 +1,52 @@
+//! How a command ends: well, or with one of the documented exit codes.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+/// Why a command did not end well.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A run failed, or a file could not be read or written: exit code 1.
+    Run(String),
+    /// Bad usage or a bad scenario: exit code 2.
+    Usage(String),
+    /// The same, where all that there is to say has been said: exit code 2.
+    Invalid,
+    /// A claim does not hold under `--strict`: exit code 3.
+    Claims,
+    /// Nobody reads standard output any more: nothing is wrong, and nothing more to do.
+    Closed,
+}
+
+impl Failure {
+    /// What goes to standard error, and how the process ends.
+    pub(crate) fn report(self) -> ExitCode {
+        let (text, code) = match self {
+            Self::Run(text) => (text, 1),
+            Self::Usage(text) => (text, 2),
+            Self::Invalid => (String::new(), 2),
+            Self::Claims => ("a claim does not hold".to_owned(), 3),
+            Self::Closed => (String::new(), 0),
+        };
+        if !text.is_empty() {
+            crate::output::complain(&text);
+        }
+        ExitCode::from(code)
+    }
+
+    /// For `map_err` on what happens during a run.
+    pub(crate) fn run(error: impl Display) -> Self {
+        Self::Run(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Of writing to standard output.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::Run(format!("standard output: {error}")),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A judge from outside: tshark must find nothing malformed and no bad checksum in a capture.
+
+mod common;
+
+use common::{ends_with, scratch, tiny_run};
+use std::path::Path;
+use std::process::Command;
+
+/// Lines that tshark prints for the frames that pass `filter`, checksums verified.
+fn frames(capture: &Path, filter: &str) -> Vec<String> {
+    let mut tshark = Command::new("tshark");
+    for check in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
+        tshark.args(["-o", &format!("{check}:TRUE")]);
+    }
+    tshark.args(["-o", "wlan.check_fcs:TRUE", "-n", "-Y", filter, "-r"]).arg(capture);
+    let output = tshark.output().unwrap_or_else(|error| {
+        panic!("tshark does not start ({error}); `cargo xtask test` installs it or says how")
+    });
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "tshark -Y {filter}: {err}");
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn tshark_finds_nothing_wrong_in_a_capture() {
+    let place = scratch();
+    let args = tiny_run("one");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    ends_with(0, place.path(), &[&args[..], &["--pcap"]].concat());
+    let capture = place.path().join("one/capture.pcapng");
+
+    assert!(frames(&capture, "tcp").len() > 100, "hardly a TCP segment on the air");
+    assert!(!frames(&capture, "wlan.fc.type_subtype == 0x1d").is_empty(), "no 802.11 ACK");
+    assert!(!frames(&capture, "wlan.fc.type_subtype == 0x08").is_empty(), "no beacon");
+
+    let bad = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 \
+               || udp.checksum.status == 0 || wlan.fcs.status == 0";
+    let wrong = frames(&capture, bad);
+    let first = &wrong[..wrong.len().min(5)];
+    assert!(wrong.is_empty(), "{} wrong frames, such as {first:#?}", wrong.len());
+}
+
+#[test]
+fn the_filter_knows_what_a_good_checksum_is() {
+    let place = scratch();
+    let args = tiny_run("one");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    ends_with(0, place.path(), &[&args[..], &["--pcap"]].concat());
+    let capture = place.path().join("one/capture.pcapng");
+    let all = frames(&capture, "tcp").len();
+    let good = frames(&capture, "tcp.checksum.status == 1 && wlan.fcs.status == 1").len();
+    assert_eq!(all, good, "every segment's checksum and FCS are there and verified");
+}

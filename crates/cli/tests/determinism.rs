@@ -1,0 +1,56 @@
+//! The number of workers leaves no trace: run directories are the same, byte for byte.
+
+mod common;
+
+use common::{ends_with, scratch, tiny};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Every file below `top`: relative path and content.
+fn contents(top: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![top.to_path_buf()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).expect("it can be read") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(top).expect("below").display().to_string();
+                found.insert(name, fs::read(&path).expect("it can be read"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn one_worker_and_two_write_the_same_bytes() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    for jobs in ["1", "2"] {
+        ends_with(0, place.path(), &["sweep", &scenario, "--jobs", jobs, "--out", jobs]);
+    }
+    let (one, two) = (contents(&place.path().join("1")), contents(&place.path().join("2")));
+    let runs = one.keys().filter(|name| name.ends_with("summary.json")).count();
+    assert_eq!(runs, 4, "{:?}", one.keys());
+    assert!(one.keys().eq(two.keys()), "{:?}\n{:?}", one.keys(), two.keys());
+    for (name, bytes) in &one {
+        assert!(bytes == &two[name], "{name} differs");
+    }
+}
+
+#[test]
+fn another_seed_writes_other_bytes() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    for seed in ["1", "100"] {
+        ends_with(0, place.path(), &["sweep", &scenario, "--seed", seed, "--out", seed]);
+    }
+    let summaries = |seed: &str| -> Vec<Vec<u8>> {
+        let all = contents(&place.path().join(seed));
+        all.into_iter().filter(|(name, _)| name.ends_with("summary.json")).map(|(_, b)| b).collect()
+    };
+    assert_ne!(summaries("1"), summaries("100"));
+}
