@@ -64,8 +64,9 @@ const fn text<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell) ->
     Column { name, kind: Kind::Text, nullable: false, doc, cell }
 }
 
-const fn or_null<R>(column: Column<R>) -> Column<R> {
-    Column { nullable: true, ..column }
+const fn or_null<R>(column: &Column<R>) -> Column<R> {
+    let Column { name, kind, doc, cell, .. } = *column;
+    Column { name, kind, nullable: true, doc, cell }
 }
 
 fn nanos(duration: Duration) -> Cell {
@@ -93,7 +94,7 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("cwnd_bytes", "Congestion window; zero for UDP.", |r| {
             Cell::unsigned(r.sample.cwnd.into())
         }),
-        or_null(integer("ssthresh_bytes", "Slow start threshold; null while unset.", |r| match r
+        or_null(&integer("ssthresh_bytes", "Slow start threshold; null while unset.", |r| match r
             .sample
             .ssthresh
         {
@@ -103,7 +104,7 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("flight_bytes", "Bytes sent and not yet acknowledged.", |r| {
             Cell::unsigned(r.sample.flight.into())
         }),
-        or_null(integer("srtt_ns", "Smoothed round-trip time; null before a sample.", |r| {
+        or_null(&integer("srtt_ns", "Smoothed round-trip time; null before a sample.", |r| {
             r.sample.srtt.map_or(Cell::Null, nanos)
         })),
         integer("rto_ns", "Retransmission timeout in force.", |r| nanos(r.sample.rto)),
@@ -199,7 +200,7 @@ pub const DROPS: Table<DropRow> = Table {
         text("cause", "Why: queue_full, retry_limit, link_loss or no_route.", |r| {
             Cell::Text(r.sample.cause.name().into())
         }),
-        or_null(text("flow", "The flow; null for a packet of none.", |r| {
+        or_null(&text("flow", "The flow; null for a packet of none.", |r| {
             r.flow.clone().map_or(Cell::Null, Cell::Text)
         })),
         text("protocol", "tcp or udp.", |r| {

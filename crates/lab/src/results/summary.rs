@@ -4,6 +4,7 @@ use super::{Direction, Names, Stretch, Stretches};
 use crate::stats;
 use fairwave_sim::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
 use fairwave_trace::SCHEMA_VERSION;
+use fairwave_units::Duration;
 use serde::{Deserialize, Serialize};
 
 /// A flow below this fraction of the fair share counts as starved.
@@ -186,10 +187,10 @@ fn flow_summary(names: &Names, i: usize, flow: &FlowOutcome, stretches: &Stretch
         acks_dropped: to.acks_dropped - from.acks_dropped,
         acks_dropped_at_ap_all_run: stretches.acks_dropped_at_ap(i),
         acks_lost_inferred: to.acks_lost_inferred - from.acks_lost_inferred,
-        srtt_end_ns: to.srtt.map(|srtt| srtt.as_nanos()),
+        srtt_end_ns: to.srtt.map(Duration::as_nanos),
         longest_silence_ns: flow.longest_silence.as_nanos(),
         collapsed: stretches.longest(i),
-        completed_ns: flow.completed.map(|at| at.as_nanos()),
+        completed_ns: flow.completed.map(Duration::as_nanos),
     }
 }
 

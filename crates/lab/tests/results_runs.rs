@@ -1,0 +1,119 @@
+//! Runs and sweeps: the same bytes however they are scheduled, and errors that name the seed.
+
+use fairwave_lab::plan::Plan;
+use fairwave_lab::results::{FLOWS, Series, read_meta, read_summary};
+use fairwave_lab::run::{self, Output, Progress};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+const SCENARIO: &str = r#"
+duration = "3 s"
+warm_up = "1 s"
+cell.standard = "802.11a"
+node = [
+    { name = "ap", kind = "access-point", queue = "20 packets" },
+    { name = "sta", kind = "station", count = 2 },
+    { name = "server", kind = "host" },
+]
+link = [{ ends = ["ap", "server"], delay = "10 ms" }]
+flow = [{ name = "up", from = "sta*", to = "server", start_spread = "100 ms" }]
+
+[sweep]
+"node.sta.count" = [1, 3]
+seeds = 2
+"#;
+
+fn plan() -> Plan {
+    Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("fairwave-runs-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+/// Every file under `root` with its content.
+fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_owned();
+                found.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn one_worker_and_two_leave_the_same_bytes() {
+    let (a, b) = (scratch("one"), scratch("two"));
+    let one = run::sweep(&plan(), 1, Output::Full(&a), &|_| {}).unwrap();
+    let two = run::sweep(&plan(), 2, Output::Full(&b), &|_| {}).unwrap();
+    let (first, second) = (files(&a), files(&b));
+    assert_eq!(first.keys().collect::<Vec<_>>(), second.keys().collect::<Vec<_>>());
+    assert_eq!(first.len(), 4 * 7, "four runs of seven files");
+    for (name, bytes) in &first {
+        assert!(bytes == &second[name], "{} differs", name.display());
+    }
+    let points = |runs: &[run::Run]| -> Vec<(String, u64)> {
+        runs.iter().map(|run| (run.axis("node.sta.count").to_owned(), run.seed)).collect()
+    };
+    let expected = [("1", 1), ("1", 2), ("3", 1), ("3", 2)].map(|(n, s)| (n.to_owned(), s));
+    assert_eq!(points(&one), expected);
+    assert_eq!(points(&two), expected);
+}
+
+#[test]
+fn a_run_directory_tells_what_the_run_returned() {
+    let root = scratch("told");
+    let runs = run::sweep(&plan(), 2, Output::Full(&root), &|_| {}).unwrap();
+    for run in &runs {
+        let directory = run.directory.as_ref().unwrap();
+        assert_eq!(read_summary(directory).unwrap(), run.summary);
+        assert_eq!(read_meta(directory).unwrap().axes, run.axes);
+        let flows = Series::read(directory, FLOWS.file, &["t_ns", "flow", "cwnd_bytes"]).unwrap();
+        let name = &run.summary.flows[0].name;
+        let points = flows.points(&[("flow", name)], "cwnd_bytes", 1.0).unwrap();
+        assert!(points.len() >= 29, "{} samples in 3 s", points.len());
+        assert!(run.summary.totals.goodput_bps > 1_000_000, "seed {}", run.seed);
+    }
+}
+
+#[test]
+fn summaries_alone_leave_no_series() {
+    let root = scratch("summary");
+    let runs = run::sweep(&plan(), 2, Output::Summary(&root), &|_| {}).unwrap();
+    let directory = runs[0].directory.as_ref().unwrap();
+    assert!(directory.join("summary.json").exists() && !directory.join(FLOWS.file).exists());
+    let nothing = run::sweep(&plan(), 2, Output::Nothing, &|_| {}).unwrap();
+    let summary = |runs: &[run::Run]| runs.iter().map(|r| r.summary.clone()).collect::<Vec<_>>();
+    assert_eq!(summary(&nothing), summary(&runs), "recording changes nothing");
+}
+
+#[test]
+fn progress_ends_at_the_total() {
+    let last = Mutex::new(None);
+    let note = |now: Progress| *last.lock().unwrap() = Some(now);
+    run::sweep(&plan(), 1, Output::Nothing, &note).unwrap();
+    let last = last.into_inner().unwrap().unwrap();
+    assert_eq!((last.done, last.total), (4, 4));
+}
+
+#[test]
+fn a_failure_names_the_seed_and_the_path() {
+    let root = scratch("refused");
+    fs::write(&root, "a file where a directory should be").unwrap();
+    let error = run::sweep(&plan(), 2, Output::Full(&root), &|_| {}).unwrap_err().to_string();
+    assert!(error.contains("seed 1") && error.contains("node.sta.count = 1"), "{error}");
+    assert!(error.contains("fairwave-runs"), "{error}");
+    fs::remove_file(&root).unwrap();
+}
