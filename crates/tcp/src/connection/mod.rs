@@ -354,7 +354,7 @@ impl<P: Payload> Connection<P> {
         if observed.recovery_began {
             self.events.push_back(Event::RecoveryBegan);
         }
-        if observed.space && !self.close_asked {
+        if observed.space {
             self.events.push_back(Event::SendSpace);
         }
     }

@@ -145,7 +145,7 @@ impl<P: Payload> Sender<P> {
     /// Takes as much of `data` as there is space; the number of bytes taken.
     pub(crate) fn write(&mut self, data: P) -> u32 {
         let len = data.len();
-        let taken = if self.fin { 0 } else { len.min(self.space()) };
+        let taken = len.min(self.space());
         if taken == len {
             self.buffer.push(data);
         } else if taken > 0 {
@@ -158,6 +158,9 @@ impl<P: Payload> Sender<P> {
 
     /// Bytes that [`Sender::write`] would take.
     pub(crate) fn space(&self) -> u32 {
+        if self.fin {
+            return 0;
+        }
         self.capacity.saturating_sub(self.buffer.len().min(u64::from(u32::MAX)) as u32)
     }
 
