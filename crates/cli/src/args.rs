@@ -16,8 +16,8 @@ Exit codes:
 const EXAMPLES: &str = "\
 Examples:
   fairwave reproduce ack-loss --quick
-  fairwave run scenarios/ack-loss.toml --out out/one
-  fairwave run scenarios/ack-loss.toml --set duration='20 s' --set seed=7 --json
+  fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=reno --out out/one
+  fairwave run scenarios/single-tcp.toml --set flow.up.delayed_ack=off --seed 7 --json
   fairwave sweep scenarios/ack-loss.toml --jobs 2
   fairwave check scenarios/ack-loss.toml studies/ack-loss/uploads.toml
   fairwave list congestion-controls
@@ -31,8 +31,8 @@ Exit codes:
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  fairwave run scenarios/ack-loss.toml
-  fairwave run scenarios/ack-loss.toml --pcap --sample-every '10 ms' --out out/close
+  fairwave run studies/ack-loss/detail.toml
+  fairwave run studies/ack-loss/detail.toml --pcap --sample-every '10 ms' --out out/close
   fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=ack-loss+compound";
 
 const SWEEP_EXAMPLES: &str = "\
@@ -128,7 +128,7 @@ impl Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Simulate one scenario and show what came of it
+    /// Simulate one scenario and show what came of it; of a sweep, --set picks the point
     #[command(after_help = RUN_EXAMPLES)]
     Run {
         /// The scenario file

@@ -2,6 +2,11 @@
 
 use super::*;
 use clap::CommandFactory;
+use fairwave_lab::plan::Plan;
+use std::path::Path;
+
+/// Where the documents and scenarios are.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
 
 /// Splits as a shell would, as far as the examples need it: blanks, quotes, comments.
 fn words(line: &str) -> Vec<String> {
@@ -21,6 +26,12 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// How many runs a scenario of the repository makes with these settings.
+fn runs(common: &Common, scenario: &Path) -> usize {
+    let file = Path::new(ROOT).join(scenario);
+    Plan::load(&file, &common.set).unwrap_or_else(|error| panic!("{error}")).jobs().len()
+}
+
 /// Parses every example in the text; says how many there were.
 fn parse_examples(place: &str, text: &str) -> usize {
     let commands = text.lines().map(str::trim).filter_map(|line| {
@@ -30,8 +41,10 @@ fn parse_examples(place: &str, text: &str) -> usize {
     let mut count = 0;
     for (line, arguments) in commands {
         let full = words(&format!("fairwave {arguments}"));
-        if let Err(error) = Cli::try_parse_from(full) {
-            panic!("{place}: `{line}` does not parse: {error}");
+        let cli = Cli::try_parse_from(full)
+            .unwrap_or_else(|error| panic!("{place}: `{line}` does not parse: {error}"));
+        if let Command::Run { scenario, .. } = &cli.command {
+            assert_eq!(runs(&cli.common, scenario), 1, "{place}: `{line}` is a sweep");
         }
         count += 1;
     }
@@ -55,9 +68,8 @@ fn examples_of_the_help_parse() {
 
 #[test]
 fn examples_of_the_documents_parse() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
     for (name, least) in [("README.md", 5), ("CONTRIBUTING.md", 0), ("docs/validation.md", 0)] {
-        let text = std::fs::read_to_string(format!("{root}{name}")).expect(name);
+        let text = std::fs::read_to_string(format!("{ROOT}{name}")).expect(name);
         let fenced = text.split("```").skip(1).step_by(2).collect::<String>();
         let count = parse_examples(name, &fenced);
         assert!(count >= least, "{name} shows {count} commands only");

@@ -46,7 +46,10 @@ fn print(items: &[Item]) -> Result<(), Failure> {
 }
 
 fn print_json(items: &[Item]) -> Result<(), Failure> {
-    let value = |Item { name, summary, source }: &Item| json!({ "name": name, "summary": summary, "source": source });
+    let value = |item: &Item| {
+        let Item { name, summary, source } = item;
+        json!({ "name": name, "summary": summary, "source": source })
+    };
     Ok(output::print_json(&Value::Array(items.iter().map(value).collect()))?)
 }
 

@@ -65,7 +65,7 @@ fn command_line(study: &dyn Study, quick: bool) -> String {
 fn text(study: &dyn Study, findings: &Findings, summary: &Value) -> String {
     let claims: String = findings.claims.iter().map(claim).collect();
     let quick = if summary["quick"] == true {
-        "This was the quick form, with fewer seeds and points: leave out --quick for the full one.\n"
+        "This was the quick form, with fewer seeds and points; leave out --quick for all.\n"
     } else {
         ""
     };
@@ -94,8 +94,8 @@ fn claim(claim: &Claim) -> String {
 fn effort(summary: &Value) -> String {
     let figure = |name: &str| summary[name].as_f64().unwrap_or(0.0);
     format!(
-        "{} runs, {} seeds, {:.0} simulated s in {:.1} s: {:.1} simulated s per CPU s, {:.0} frames \
-         per CPU s",
+        "{} runs, {} seeds, {:.0} simulated s in {:.1} s: \
+         {:.1} simulated s and {:.0} frames per CPU s",
         summary["runs"],
         summary["seeds"],
         figure("simulated_s"),
