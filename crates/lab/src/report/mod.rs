@@ -159,11 +159,29 @@ fn claim(claim: &Claim) -> Markup {
             }
             td {
                 dl.measured {
-                    @for (key, value) in &claim.measured { dt { (key) } dd { (measured(value)) } }
+                    @for (key, text) in measurements(claim) { dt { (key) } dd { (text) } }
                 }
             }
         }
     }
+}
+
+/// The measured values, each with its interval beside it instead of on lines of its own.
+fn measurements(claim: &Claim) -> Vec<(&str, String)> {
+    let end = |key: &str, side: &str| claim.measured.get(&format!("{key}_{side}")).map(measured);
+    let of_another = |key: &str| {
+        let base = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
+        base.is_some_and(|base| claim.measured.contains_key(base))
+    };
+    let shown = claim.measured.iter().filter(|(key, _)| !of_another(key));
+    shown
+        .map(|(key, value)| match (end(key, "low"), end(key, "high")) {
+            (Some(low), Some(high)) => {
+                (key.as_str(), format!("{} [{low}, {high}]", measured(value)))
+            }
+            _ => (key.as_str(), measured(value)),
+        })
+        .collect()
 }
 
 /// A measured value as short as it may be read.

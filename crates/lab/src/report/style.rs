@@ -27,8 +27,8 @@ thead th { border-bottom: 2px solid var(--line); }
 .holds { color: var(--good); background: var(--good-ground); }
 .fails { color: var(--bad); background: var(--bad-ground); }
 .claims td:nth-child(3) { min-width: 22rem; } .claims th[scope=row] { white-space: nowrap; }
-.measured { font-size: .8rem; grid-template-columns: 1fr max-content; margin: 0; }
-.measured dt { overflow-wrap: anywhere; }
+.measured { font-size: .8rem; grid-template-columns: max-content 1fr; margin: 0; }
+.measured dt { overflow-wrap: anywhere; } .claims td:nth-child(4) { width: 24rem; }
 figure { margin: 1.4rem 0 2rem; } .plot { background: #fff; border: 1px solid var(--line); }
 .plot svg { display: block; width: 100%; height: auto; }
 figcaption { font-size: .92rem; margin-top: .4rem; }
