@@ -133,6 +133,7 @@ pub struct Flow {
 
 /// How a flow sends.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a world holds few flows, and most are TCP")]
 pub enum Traffic {
     /// A TCP connection opened by the source.
     Tcp(TcpFlow),

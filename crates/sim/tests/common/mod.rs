@@ -10,9 +10,9 @@ use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres, Seed, math};
 
 /// The access point; stations follow, the server comes last.
-pub const AP: NodeId = NodeId(0);
+pub(crate) const AP: NodeId = NodeId(0);
 
-pub fn cell(standard: Standard) -> Cell {
+pub(crate) fn cell(standard: Standard) -> Cell {
     Cell {
         phy: Phy::new(standard),
         frequency: Hertz(5_180_000_000),
@@ -42,7 +42,7 @@ fn radio(role: Role, angle: f64, distance: f64, rate: BitRate, queue: u32) -> Ra
 
 /// `stations` stations 4 m around an AP with a queue of 100 packets, and a server behind
 /// 100 Mbps and `delay`.
-pub fn world(standard: Standard, mbps: u64, stations: u32, delay: Duration) -> World {
+pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duration) -> World {
     let rate = BitRate::mbps(mbps);
     let ap = Node { name: "ap".into(), radio: Some(radio(Role::AccessPoint, 0.0, 0.0, rate, 100)) };
     let station = |i: u32| {
@@ -72,23 +72,23 @@ pub fn world(standard: Standard, mbps: u64, stations: u32, delay: Duration) -> W
 }
 
 /// The node of the server in such a world.
-pub fn server(world: &World) -> NodeId {
+pub(crate) fn server(world: &World) -> NodeId {
     NodeId(world.nodes.len() as u32 - 1)
 }
 
-pub fn flow(name: &str, source: NodeId, sink: NodeId, traffic: Traffic) -> Flow {
+pub(crate) fn flow(name: &str, source: NodeId, sink: NodeId, traffic: Traffic) -> Flow {
     Flow { name: name.into(), source, sink, start: Instant::ZERO, stop: None, traffic }
 }
 
 /// Greedy TCP with an ACK for every `ack_every` segments.
-pub fn tcp(law: &str, ack_every: u32) -> TcpFlow {
+pub(crate) fn tcp(law: &str, ack_every: u32) -> TcpFlow {
     let delayed_ack = DelayedAck { every: ack_every, ..Config::default().delayed_ack };
     let receiver = Config { delayed_ack, ..Config::default() };
     TcpFlow { sender: Config::default(), receiver, congestion_control: law.into(), size: None }
 }
 
 /// Every station uploads to the server by TCP, starting within the first second.
-pub fn uploads(mut world: World, traffic: &TcpFlow) -> World {
+pub(crate) fn uploads(mut world: World, traffic: &TcpFlow) -> World {
     let server = server(&world);
     let mut starts = world.seed.stream("starts");
     world.flows = (1..server.0)
