@@ -3,6 +3,7 @@
 use crate::compare;
 use crate::shell::{Outcome, Steps, cargo, command, root, run, succeeds};
 use crate::system;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -114,9 +115,8 @@ fn fairwave(profile: &str, args: &[&str]) -> Command {
 /// Where cargo builds, as the environment and cargo's configuration have it.
 fn target() -> PathBuf {
     let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]).output();
-    let parsed = metadata
-        .ok()
-        .and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok());
+    let parsed =
+        metadata.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
     let stated = parsed.and_then(|value| Some(value["target_directory"].as_str()?.to_owned()));
     stated.map_or_else(|| root().join("target"), PathBuf::from)
 }
@@ -166,9 +166,65 @@ fn files_in(directory: &str, extension: &str) -> Result<Vec<PathBuf>, String> {
     Ok(wanted)
 }
 
+/// What every claim of `reproduce --json` has.
+const CLAIM_KEYS: [&str; 6] = ["id", "holds", "statement", "measured", "criterion", "note"];
+
+/// Runs the study as a script would: JSON on standard output, verdict in the exit code.
 fn study(options: &[&str]) -> Outcome {
     let out = target().join("study-ack-loss");
     let out = out.to_string_lossy();
-    let common = ["--quiet", "--force", "--out", &out, "reproduce", "ack-loss"];
-    run(fairwave("release", &[&common, options].concat()))
+    let common = ["--json", "--force", "--out", &out, "reproduce", "ack-loss", "--strict"];
+    let output = fairwave("release", &[&common, options].concat()).output();
+    let output = output.map_err(|error| format!("fairwave reproduce: {error}"))?;
+    let summary: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+        format!("reproduce --json: {error}: {}", String::from_utf8_lossy(&output.stderr))
+    })?;
+    let all_hold = verdicts(&summary)?;
+    let expected = if all_hold { 0 } else { 3 };
+    match output.status.code() {
+        Some(code) if code == expected => Ok(()),
+        code => Err(format!("reproduce --strict ended with {code:?}, not {expected}")),
+    }
+}
+
+/// Prints each claim's verdict; says whether all hold, or what is missing.
+fn verdicts(summary: &Value) -> Result<bool, String> {
+    let claims = summary["claims"].as_array().filter(|claims| !claims.is_empty());
+    let mut all_hold = true;
+    for claim in claims.ok_or("reproduce --json: no claims")? {
+        if let Some(key) = CLAIM_KEYS.iter().find(|key| claim.get(key).is_none()) {
+            return Err(format!("reproduce --json: a claim without {key:?}: {claim}"));
+        }
+        let holds = claim["holds"].as_bool().ok_or("reproduce --json: a verdict is no boolean")?;
+        println!("{}: {}", claim["id"], if holds { "holds" } else { "does not hold" });
+        all_hold &= holds;
+    }
+    for key in ["wall_s", "simulated_s"] {
+        summary[key].as_f64().ok_or(format!("reproduce --json: no number {key:?}"))?;
+    }
+    println!("{} s, {} frames per CPU s", summary["wall_s"], summary["frames_per_cpu_s"]);
+    Ok(all_hold)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn summary(holds: &Value) -> Value {
+        let claim = json!({ "id": "A-1", "holds": holds, "statement": "", "measured": {},
+                            "criterion": "", "note": "" });
+        json!({ "claims": [claim], "wall_s": 1.0, "simulated_s": 2.0 })
+    }
+
+    #[test]
+    fn verdicts_are_read_and_gaps_are_named() {
+        assert_eq!(verdicts(&summary(&json!(true))), Ok(true));
+        assert_eq!(verdicts(&summary(&json!(false))), Ok(false));
+        assert!(verdicts(&summary(&json!("yes"))).is_err());
+        assert!(verdicts(&json!({ "claims": [] })).is_err());
+        let mut gap = summary(&json!(true));
+        gap["claims"][0].as_object_mut().unwrap().remove("note");
+        assert!(verdicts(&gap).is_err_and(|why| why.contains("note")));
+    }
 }

@@ -6,14 +6,22 @@ use fairwave_units::{Duration, Seed};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-const EXIT_CODES: &str = "\
+/// Part of both the short and the long help.
+macro_rules! exit_codes {
+    () => {
+        "\
 Exit codes:
   0  everything ran
   1  a run failed, or a file could not be read or written
   2  bad usage, or a scenario that is not valid
-  3  with --strict: a claim does not hold";
+  3  with --strict: a claim does not hold"
+    };
+}
 
-const EXAMPLES: &str = "\
+const EXIT_CODES: &str = exit_codes!();
+
+const EXAMPLES: &str = concat!(
+    "\
 Examples:
   fairwave reproduce ack-loss --quick
   fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=reno --out out/one
@@ -22,12 +30,10 @@ Examples:
   fairwave check scenarios/ack-loss.toml studies/ack-loss/uploads.toml
   fairwave list congestion-controls
   fairwave completions bash
-
-Exit codes:
-  0  everything ran
-  1  a run failed, or a file could not be read or written
-  2  bad usage, or a scenario that is not valid
-  3  with --strict: a claim does not hold";
+",
+    "\n",
+    exit_codes!()
+);
 
 const RUN_EXAMPLES: &str = "\
 Examples:
