@@ -1,7 +1,8 @@
 //! The paper's figures, ours beside them, and the tables.
 
 use super::measure::{self, over, show};
-use super::{COUNT, DELAYED, DETAIL, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS, UP_DOWN, UPLOADS};
+use super::{COUNT, DELAYED, DETAIL, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
+use super::{UNREPAIRED, UP_DOWN, UPLOADS};
 use crate::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use crate::results::{DROPS, FLOWS, FlowSummary, QUEUES, Series};
 use crate::run::Run;
@@ -262,6 +263,7 @@ pub(super) fn tables(results: &Results) -> Vec<ResultTable> {
         (UPLOADS, "Uploads, an ACK for every segment", "Uploads", COUNT),
         (DELAYED, "Uploads, delayed ACKs", "Uploads", COUNT),
         (UP_DOWN, "Eight uploads and eight downloads", "Packet error rate", ERRORS),
+        (UNREPAIRED, "The same, the MAC repairing nothing", "Packet error rate", ERRORS),
     ]
     .map(|(experiment, title, name, axis)| table(results, experiment, title, name, axis))
     .into()

@@ -49,6 +49,18 @@ pub(super) fn overflow_share(run: &Run) -> f64 {
     ratio(dropped, arrived)
 }
 
+/// Packets given up by the MAC at its retry limit, as a share of those that any queue took: what
+/// of the radio's losses TCP gets to see.
+pub(super) fn unrepaired_share(run: &Run) -> f64 {
+    let queues = &run.summary.queues;
+    let lost = queues.iter().map(|queue| queue.drops_retry_limit).sum();
+    ratio(lost, queues.iter().map(|queue| queue.enqueued).sum())
+}
+
+pub(super) fn mean_ap_queue(run: &Run) -> f64 {
+    run.summary.ap_queues().map(|queue| queue.mean_packets).sum()
+}
+
 /// ACKs dropped on their way, as a share of those sent.
 pub(super) fn ack_drop_share(run: &Run) -> f64 {
     let sum = |field: fn(&FlowSummary) -> u64| run.summary.flows.iter().map(field).sum::<u64>();

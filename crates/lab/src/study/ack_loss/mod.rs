@@ -13,6 +13,7 @@ pub struct AckLoss;
 const UPLOADS: &str = "uploads";
 const DELAYED: &str = "delayed-ack";
 const UP_DOWN: &str = "up-down";
+const UNREPAIRED: &str = "up-down-unrepaired";
 const DETAIL: &str = "detail";
 const COUNT: &str = "node.sta.count";
 const LAW: &str = "tcp.congestion_control";
@@ -56,6 +57,17 @@ const EXPERIMENTS: &[Experiment] = &[
         ],
         series: false,
     },
+    Experiment {
+        name: UNREPAIRED,
+        file: "studies/ack-loss/up-down-unrepaired.toml",
+        text: include_str!("../../../../../studies/ack-loss/up-down-unrepaired.toml"),
+        quick: &[
+            "sweep.seeds=3",
+            "sweep.cell.errors.data=[0.001, 0.03]",
+            "sweep.tcp.congestion_control=[\"compound\"]",
+        ],
+        series: false,
+    },
 ];
 
 impl Study for AckLoss {
@@ -87,8 +99,10 @@ impl Study for AckLoss {
             "The paper names neither ns-2's version nor its TCP parameters. Assumed: SACK on, no \
              timestamps, initial window of 3 segments, RTO of at least 1 s, starts spread over \
              1 s, 54 Mbps data rate, no RTS/CTS, no beacons.",
-            "The paper does not say whether a packet error is repaired by the MAC. Here it is: \
-             each attempt is lost independently, and there are up to 7 attempts.",
+            "The paper does not say whether a packet error is repaired by the MAC. The claims \
+             are judged with a MAC that does, as 802.11's does: each attempt is lost \
+             independently, and there are up to 7 attempts. Beside them stand runs with one \
+             attempt, where errors and collisions reach TCP.",
             "The paper does not say what a low and a high packet error rate are. Here they are \
              0.001 and 0.3; the tables show others.",
             "No rate adaptation, no fading, no hidden stations: all stations hear one another.",
