@@ -37,6 +37,8 @@ fn dqpsk_ber(eb_n0: f64) -> f64 {
 /// Simpson's rule over the Gaussian of the winning correlator.
 fn cck_symbol_error(argument: f64) -> f64 {
     const STEPS: u32 = 400;
+    /// Less is the integration's own error.
+    const SMALLEST: f64 = 1e-13;
     let beta = (2.0 * argument).sqrt();
     let low = -beta.min(8.0);
     let width = (8.0 - low) / f64::from(STEPS);
@@ -56,7 +58,8 @@ fn cck_symbol_error(argument: f64) -> f64 {
         })
         .sum();
     let integral = sum * width / 3.0 / (2.0 * core::f64::consts::PI).sqrt();
-    (1.0 - integral).clamp(0.0, 1.0)
+    let error = 1.0 - integral;
+    if error < SMALLEST { 0.0 } else { error.min(1.0) }
 }
 
 /// Bit error rate before decoding for a constellation of `points`.

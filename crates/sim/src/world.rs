@@ -89,9 +89,9 @@ pub struct Cell {
     pub errors: ErrorModel,
     /// Data frames of this MPDU size in bytes and above use RTS/CTS; `None`: never.
     pub rts_threshold: Option<u32>,
-    /// Attempts for frames without RTS (dot11ShortRetryLimit).
+    /// Attempts for frames without RTS, and for RTS (dot11ShortRetryLimit).
     pub short_retry_limit: u32,
-    /// Attempts for frames with RTS (dot11LongRetryLimit).
+    /// Attempts for frames with RTS that got their CTS (dot11LongRetryLimit).
     pub long_retry_limit: u32,
     /// Beacon interval of access points; `None` sends no beacons.
     pub beacon_interval: Option<Duration>,

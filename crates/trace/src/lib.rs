@@ -113,11 +113,11 @@ pub struct QueueSample {
 /// The state of one radio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationSample {
-    /// Data frames put on the air (RTS not counted), retries included, cumulative.
+    /// Attempts at unicast data frames, by data frame or by RTS, retries included, cumulative.
     pub attempts: u64,
     /// Attempts without an acknowledgement, cumulative.
     pub failures: u64,
-    /// Failed attempts that overlapped another transmission at the receiver, cumulative.
+    /// Failed attempts whose data or RTS frame overlapped another transmission, cumulative.
     pub collisions: u64,
     /// Data frames acknowledged, cumulative.
     pub successes: u64,
@@ -170,7 +170,7 @@ pub struct FrameSample {
     pub ends: Option<(NodeId, NodeId)>,
     /// Its rate.
     pub rate: BitRate,
-    /// Level at the receiver (at the AP for broadcast and for a receiver that is the AP).
+    /// Level at the receiver (at the strongest hearer for broadcast).
     pub signal: Dbm,
     /// Time on the air.
     pub airtime: Duration,
@@ -182,7 +182,7 @@ pub struct FrameSample {
     pub retry: bool,
     /// What it carries.
     pub body: FrameBody,
-    /// Whether the intended receiver decoded it.
+    /// Whether the intended receiver decoded it (for broadcast: whether anybody did).
     pub received: bool,
 }
 

@@ -8,6 +8,9 @@ use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{error_model, propagation};
 use fairwave_units::{BitRate, Db, Dbm, Instant, Metres, Stream, math};
 
+#[cfg(test)]
+mod tests;
+
 /// No receiver: broadcast.
 pub(super) const BROADCAST: u32 = u32::MAX;
 
@@ -25,6 +28,8 @@ pub(super) struct Transmission {
     /// Until when the Duration field reserves the medium.
     pub(super) reserved_until: Instant,
     pub(super) overlapped: bool,
+    /// Whether its end was handled.
+    pub(super) over: bool,
     /// Level from which an undisturbed receiver is certain to decode it, in milliwatts.
     pub(super) sure_mw: f64,
 }
@@ -72,7 +77,19 @@ pub(super) struct Air {
     /// Transmissions under way, and ended ones that overlap one under way; by start.
     list: Vec<Transmission>,
     under_way: u32,
+    /// Starts before this are no longer replayed: their result is in `held`.
+    horizon: Instant,
+    /// Per radio: the transmission its receiver held just before `horizon`, or [`NOTHING`].
+    held: Vec<u64>,
+    /// Length of `list` at which records are sought that can go.
+    prune_at: usize,
 }
+
+/// What an idle receiver holds; transmissions are numbered from one.
+const NOTHING: u64 = 0;
+
+/// Records that are kept without asking whether they can go.
+const FEW: usize = 32;
 
 impl Air {
     pub(super) fn new(config: Config, radios: &[RadioConfig]) -> Self {
@@ -90,11 +107,12 @@ impl Air {
             (0..n as u32).filter(|&j| level_mw[i * n + j as usize] >= sense_mw).collect()
         };
         let hearers: Vec<Box<[u32]>> = (0..n).map(hears).collect();
-        let weakest = |(i, heard): (usize, &Box<[u32]>)| {
+        let weakest = |i: usize| {
+            let heard: &[u32] = &hearers[i];
             heard.iter().map(|&j| level_mw[i * n + j as usize]).fold(f64::INFINITY, f64::min)
         };
         Self {
-            weakest_mw: hearers.iter().enumerate().map(weakest).collect(),
+            weakest_mw: (0..n).map(weakest).collect(),
             radios: n,
             noise_mw: noise.milliwatts(),
             sense_mw,
@@ -105,8 +123,11 @@ impl Air {
             memo: vec![Default::default(); if by_snr { n * n } else { 0 }],
             sure: sure_levels(&config, noise),
             config,
-            list: Vec::with_capacity(16),
+            list: Vec::with_capacity(FEW),
             under_way: 0,
+            horizon: Instant::ZERO,
+            held: vec![NOTHING; n],
+            prune_at: FEW,
         }
     }
 
@@ -145,21 +166,42 @@ impl Air {
     /// one that overlapped it.
     pub(super) fn end(&mut self, id: u64) -> Transmission {
         let index = self.list.iter().position(|tx| tx.id == id);
-        let tx = self.list[index.expect("every end belongs to a transmission that began")];
+        let tx = &mut self.list[index.expect("every end belongs to a transmission that began")];
+        tx.over = true;
         self.under_way -= 1;
-        tx
+        *tx
     }
 
     /// Forgets records that no transmission under way overlaps. Called after each end.
-    pub(super) fn prune(&mut self, now: Instant) {
+    pub(super) fn prune(&mut self) {
         if self.under_way == 0 {
             self.list.clear();
-        } else if self.list.len() > 32 {
-            let active = self.list.iter().filter(|tx| tx.end > now);
-            if let Some(oldest) = active.map(|tx| tx.start).min() {
-                self.list.retain(|tx| tx.end > oldest);
-            }
+            self.held.fill(NOTHING);
+            self.horizon = Instant::ZERO;
+        } else if self.list.len() > self.prune_at {
+            self.prune_to_oldest();
+            self.prune_at = FEW.max(2 * self.list.len());
         }
+    }
+
+    /// A record that overlaps nothing under way can still have decided what a receiver held when
+    /// something under way began. That is noted before the record goes.
+    fn prune_to_oldest(&mut self) {
+        let under_way = self.list.iter().filter(|tx| !tx.over);
+        let Some(oldest) = under_way.map(|tx| tx.start).min() else { return };
+        for radio in 0..self.radios as u32 {
+            let held = self.follow(radio, |tx| tx.start < oldest);
+            let held = held.filter(|held| held.end > oldest).map_or(NOTHING, |held| held.id);
+            self.held[radio as usize] = held;
+        }
+        self.horizon = oldest;
+        self.list.retain(|tx| tx.end > oldest);
+    }
+
+    /// Leaves every reception to chance.
+    #[cfg(test)]
+    pub(super) fn forget_sure_levels(&mut self) {
+        self.sure.clear();
     }
 
     /// Whether every radio that senses `tx` is certain to have decoded it.
@@ -216,31 +258,37 @@ impl Air {
         error_model::success(modulation.expect("rates are checked when sent"), sinr, bits)
     }
 
-    /// Follows the receiver of `radio` through the overlapping transmissions. `None` if it did
-    /// not hold on to `tx` until its end, else the probability of decoding it.
+    /// Replays the overlapping transmissions at `radio`. `None` if it did not hold on to `tx`
+    /// until its end, else the probability of decoding it.
     fn replay(&self, tx: &Transmission, radio: u32) -> Option<f64> {
-        let mut locked: Option<&Transmission> = None;
-        for (i, candidate) in self.list.iter().enumerate() {
-            if candidate.start > tx.end {
-                break;
-            }
-            let same_start = |other: &&Transmission| other.start == candidate.start;
-            if self.list[..i].last().is_some_and(|other| same_start(&other)) {
-                continue;
-            }
-            locked = locked.filter(|held| held.end > candidate.start);
-            if self.list.iter().any(|own| own.from == radio && is_on(own, candidate.start)) {
+        let held = self.follow(radio, |other| other.start < tx.end);
+        (held?.id == tx.id).then(|| self.overlapped_success(tx, radio))
+    }
+
+    /// What the receiver of `radio` holds after the starts of the first records, those that are
+    /// `early`.
+    fn follow(&self, radio: u32, early: impl Fn(&Transmission) -> bool) -> Option<&Transmission> {
+        let mut locked = match self.held[radio as usize] {
+            NOTHING => None,
+            id => self.list.iter().find(|tx| tx.id == id),
+        };
+        let mut rest = &self.list[self.list.partition_point(|tx| tx.start < self.horizon)..];
+        while let Some(first) = rest.first().filter(|tx| early(tx)) {
+            let start = first.start;
+            let (together, later) = rest.split_at(rest.partition_point(|tx| tx.start == start));
+            rest = later;
+            locked = locked.filter(|held| held.end > start);
+            if self.list.iter().any(|own| own.from == radio && is_on(own, start)) {
                 locked = None;
                 continue;
             }
             // Of preambles that begin together, only the strongest can be detected.
-            let together = self.list[i..].iter().take_while(same_start);
             let strongest = together
+                .iter()
                 .max_by(|a, b| self.level(a.from, radio).total_cmp(&self.level(b.from, radio)));
             locked = strongest.filter(|s| self.takes(s, locked, radio)).or(locked);
         }
-        let held = locked.is_some_and(|held| held.id == tx.id);
-        held.then(|| self.overlapped_success(tx, radio))
+        locked
     }
 
     /// Whether `radio`, holding `locked`, goes over to `tx`, which begins now.
@@ -280,7 +328,8 @@ impl Air {
         match self.config.errors {
             ErrorModel::Snr => success,
             ErrorModel::Rate { data, control } => {
-                let survives = self.capture.is_some_and(|capture| level >= capture * worst);
+                let captures = self.capture.is_some_and(|capture| level >= capture * worst);
+                let survives = captures || worst < self.sense_mw;
                 if survives { 1.0 - set_rate(tx, radio, data, control) } else { 0.0 }
             }
         }

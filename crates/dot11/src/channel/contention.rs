@@ -89,8 +89,10 @@ impl Contention {
         let r = radio as usize;
         self.heard[r] -= 1;
         if self.heard[r] == 0 {
+            let now = now.as_nanos();
             let ifs = if self.extended[r] { self.eifs } else { self.difs };
-            self.access_start[r] = self.nav[r].max(now.as_nanos()) + ifs;
+            // EIFS runs from the idle medium, without regard to the NAV (clause 10.3.2.3.7).
+            self.access_start[r] = (now + ifs).max(self.nav[r] + self.difs);
         }
     }
 
@@ -261,6 +263,24 @@ mod tests {
         c.begin_busy(&[0], at(110));
         c.end_busy(0, at(120));
         assert_eq!(c.next_access(), Some(at(120 + 34 + 9)));
+    }
+
+    #[test]
+    fn eifs_runs_beside_the_nav() {
+        let mut c = two();
+        c.begin_busy(&[0], at(0));
+        c.set_nav(0, at(300));
+        c.end_busy(0, at(100));
+        c.begin_busy(&[0], at(110));
+        c.extend(0, true);
+        c.end_busy(0, at(250));
+        c.request(0, at(260), || 0);
+        assert_eq!(c.next_access(), Some(at(250 + 94)), "later than 300 + 34");
+        c.begin_busy(&[0], at(344));
+        c.set_nav(0, at(900));
+        c.extend(0, true);
+        c.end_busy(0, at(500));
+        assert_eq!(c.next_access(), Some(at(900 + 34)));
     }
 
     #[test]

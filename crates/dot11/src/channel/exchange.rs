@@ -26,8 +26,10 @@ pub(super) struct Current<P> {
     pub(super) mpdu: Option<Mpdu<P>>,
     pub(super) sequence: u16,
     pub(super) retry: bool,
-    /// Attempts that failed so far.
-    failures: u32,
+    /// Failed attempts without RTS, and failed RTS (short retry count).
+    short_failures: u32,
+    /// Failed attempts at the data after a CTS (long retry count).
+    long_failures: u32,
     /// Whether the receiver has decoded it before. This is what its cache of (transmitter,
     /// sequence number) pairs would say, as a radio has one frame in the air at a time.
     delivered: bool,
@@ -95,7 +97,8 @@ impl<P> Mac<P> {
             mpdu,
             sequence,
             retry: false,
-            failures: 0,
+            short_failures: 0,
+            long_failures: 0,
             delivered: false,
             collided: false,
         });
@@ -219,7 +222,6 @@ impl<P: Copy> Channel<P> {
             FrameKind::Ack | FrameKind::Cts => return,
             FrameKind::Beacon => return self.complete(tx.from, now),
             FrameKind::Data if tx.to == BROADCAST => {
-                self.deliver_broadcast(tx);
                 return self.conclude(tx.from, Fate::Sent, now);
             }
             FrameKind::Data => Phase::AwaitingAck,
@@ -235,16 +237,12 @@ impl<P: Copy> Channel<P> {
         self.schedule(now + timeout, Due::Timeout(tx.from, attempt));
     }
 
-    /// Broadcast data goes to every radio that can hear it undisturbed.
-    fn deliver_broadcast(&mut self, tx: &Transmission) {
+    /// `to` decoded a broadcast frame. A beacon tells the host nothing.
+    pub(super) fn deliver_broadcast(&mut self, tx: &Transmission, to: u32) {
         let current = self.macs[tx.from as usize].current.as_ref();
         let Some(mpdu) = current.and_then(|current| current.mpdu) else { return };
-        let hearers = self.air.take_hearers(tx.from);
-        for &to in hearers.iter().filter(|_| !tx.overlapped) {
-            let (to, from) = (RadioId(to), RadioId(tx.from));
-            self.outputs.push_back(Output::Deliver { to, from, payload: mpdu.payload });
-        }
-        self.air.return_hearers(tx.from, hearers);
+        let (to, from) = (RadioId(to), RadioId(tx.from));
+        self.outputs.push_back(Output::Deliver { to, from, payload: mpdu.payload });
     }
 
     /// No response began in time. A frame that is just being received may still be it, so the
@@ -284,19 +282,10 @@ impl<P: Copy> Channel<P> {
         self.conclude(radio, Fate::Sent, now);
     }
 
-    /// An attempt failed: doubles CW and tries again, or gives up.
+    /// An attempt failed: doubles CW and tries again, or gives up at either retry limit (clause
+    /// 10.3.4.4).
     fn fail(&mut self, radio: u32, now: Instant) {
-        let mac = &mut self.macs[radio as usize];
-        mac.phase = Phase::Waiting;
-        mac.stats.failures += 1;
-        let current = mac.current.as_mut().expect("only a radio with a frame can fail");
-        mac.stats.collisions += u64::from(current.collided);
-        current.failures += 1;
-        current.retry = true;
-        let (failures, mpdu) = (current.failures, current.mpdu);
-        let long = mpdu.is_some_and(|mpdu| self.uses_rts(&mpdu));
-        let limit = if long { self.config.long_retry_limit } else { self.config.short_retry_limit };
-        if failures >= limit {
+        if self.count_failure(radio) {
             self.macs[radio as usize].stats.retry_drops += 1;
             return self.conclude(radio, Fate::RetryLimit, now);
         }
@@ -305,6 +294,27 @@ impl<P: Copy> Channel<P> {
         let slots = mac.draw();
         self.contention.back_off(radio, slots, now);
         self.contention.contend(radio);
+    }
+
+    /// Counts a failed attempt; whether it was the last one allowed.
+    fn count_failure(&mut self, radio: u32) -> bool {
+        let mac = &self.macs[radio as usize];
+        let current = mac.current.as_ref().expect("only a radio with a frame can fail");
+        let with_rts = current.mpdu.is_some_and(|mpdu| self.uses_rts(&mpdu));
+        let is_long = with_rts && mac.phase == Phase::AwaitingAck;
+        let mac = &mut self.macs[radio as usize];
+        mac.phase = Phase::Waiting;
+        mac.stats.failures += 1;
+        let current = mac.current.as_mut().expect("it was there above");
+        mac.stats.collisions += u64::from(current.collided);
+        current.retry = true;
+        let (count, limit) = if is_long {
+            (&mut current.long_failures, self.config.long_retry_limit)
+        } else {
+            (&mut current.short_failures, self.config.short_retry_limit)
+        };
+        *count += 1;
+        *count >= limit
     }
 
     /// Tells the host what became of its frame and goes on to the next.

@@ -9,6 +9,8 @@
 //! medium within a slot, fragmentation, power save.
 
 mod air;
+#[cfg(test)]
+mod any_world;
 mod contention;
 mod exchange;
 #[cfg(test)]
@@ -33,8 +35,8 @@ pub struct RadioId(pub u32);
 pub enum ErrorModel {
     /// By signal to interference and noise, through [`crate::success`].
     Snr,
-    /// Each frame independently at its addressed receiver. Overlapped frames survive only by
-    /// capture.
+    /// Each frame independently at its addressed receiver. A frame overlapped by what the
+    /// receiver senses survives only by capture.
     Rate {
         /// For data frames, each attempt.
         data: f64,
@@ -64,9 +66,9 @@ pub struct Config {
     pub errors: ErrorModel,
     /// MPDUs of at least this many bytes are preceded by RTS/CTS.
     pub rts_threshold: Option<u32>,
-    /// Attempts at a frame without RTS.
+    /// Attempts at a frame without RTS, and at the RTS of a frame with it.
     pub short_retry_limit: u32,
-    /// Attempts at a frame with RTS.
+    /// Attempts at a frame with RTS that got their CTS.
     pub long_retry_limit: u32,
     /// Interval between the beacons of a radio that sends them.
     pub beacon_interval: Option<Duration>,
@@ -177,7 +179,7 @@ pub struct FrameReport<P> {
     pub sequence: u16,
     /// Retry bit.
     pub retry: bool,
-    /// Whether the receiver decoded it.
+    /// Whether the receiver decoded it (for broadcast: whether anybody did).
     pub received: bool,
     /// Payload of a data frame.
     pub payload: Option<P>,
@@ -369,12 +371,9 @@ impl<P: Copy> Channel<P> {
         let tx = self.air.end(id);
         let hearers = self.air.take_hearers(tx.from);
         let received = if self.air.is_sure(&tx) {
-            let addressed = tx.to != BROADCAST && hearers.binary_search(&tx.to).is_ok();
-            if addressed {
-                self.accept(&tx, now);
-            }
+            let received = self.receive_all(&tx, &hearers, now);
             self.contention.end_decoded(&hearers, tx.to, tx.reserved_until, now);
-            addressed
+            received
         } else {
             self.receive_each(&tx, &hearers, now)
         };
@@ -383,11 +382,27 @@ impl<P: Copy> Channel<P> {
         self.air.return_hearers(tx.from, hearers);
         self.report(&tx, signal, received);
         self.sent(&tx, received, now);
-        self.air.prune(now);
+        self.air.prune();
         self.give_up_overdue(now);
     }
 
-    /// Decides for each hearer what `tx` was to it; whether the addressed one decoded it.
+    /// Every hearer decoded `tx`; whether the addressed one is among them.
+    fn receive_all(&mut self, tx: &Transmission, hearers: &[u32], now: Instant) -> bool {
+        if tx.to == BROADCAST {
+            for &radio in hearers {
+                self.deliver_broadcast(tx, radio);
+            }
+            return !hearers.is_empty();
+        }
+        let addressed = hearers.binary_search(&tx.to).is_ok();
+        if addressed {
+            self.accept(tx, now);
+        }
+        addressed
+    }
+
+    /// Decides for each hearer what `tx` was to it; whether the addressed one decoded it, or
+    /// for broadcast any.
     fn receive_each(&mut self, tx: &Transmission, hearers: &[u32], now: Instant) -> bool {
         let mut received = false;
         for &radio in hearers {
@@ -400,6 +415,10 @@ impl<P: Copy> Channel<P> {
                         self.accept(tx, now);
                     } else {
                         self.contention.set_nav(radio, tx.reserved_until);
+                        if tx.to == BROADCAST {
+                            received = true;
+                            self.deliver_broadcast(tx, radio);
+                        }
                     }
                 }
                 Reception::Errored => self.contention.extend(radio, true),
@@ -436,7 +455,7 @@ impl<P: Copy> Channel<P> {
             reserved: tx.reserved_until.since(tx.end),
             sequence: own.map_or(0, |own| own.sequence),
             retry: own.is_some_and(|own| own.retry),
-            received: received || (tx.to == BROADCAST && !tx.overlapped),
+            received,
             payload: own.and_then(|own| own.mpdu.map(|mpdu| mpdu.payload)),
         });
     }
@@ -475,6 +494,7 @@ impl<P: Copy> Channel<P> {
             end: now,
             reserved_until: now,
             overlapped: false,
+            over: false,
             sure_mw: f64::INFINITY,
         }
     }

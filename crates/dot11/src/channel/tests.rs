@@ -6,7 +6,7 @@ use fairwave_machine::contract;
 
 const A54: BitRate = BitRate::mbps(54);
 
-fn config(standard: Standard) -> Config {
+pub(super) fn config(standard: Standard) -> Config {
     Config {
         phy: Phy::new(standard),
         frequency: Hertz(5_180_000_000),
@@ -24,7 +24,7 @@ fn config(standard: Standard) -> Config {
     }
 }
 
-fn radio(name: &str, x: f64) -> RadioConfig {
+pub(super) fn radio(name: &str, x: f64) -> RadioConfig {
     RadioConfig {
         name: name.to_owned(),
         position: (Metres(x), Metres(0.0)),
@@ -33,28 +33,32 @@ fn radio(name: &str, x: f64) -> RadioConfig {
     }
 }
 
-fn mpdu(to: u32, payload: u32) -> Mpdu<u32> {
+pub(super) fn mpdu(to: u32, payload: u32) -> Mpdu<u32> {
     Mpdu { to: Some(RadioId(to)), bytes: 1500 + DATA_OVERHEAD_BYTES, rate: A54, payload }
 }
 
-fn at(micros: u64) -> Instant {
+pub(super) fn at(micros: u64) -> Instant {
     Instant::from_nanos(micros * 1000)
 }
 
 /// A channel with its outputs and frames in order of time.
-struct Rig {
-    channel: Channel<u32>,
-    outputs: Vec<(Instant, Output<u32>)>,
-    frames: Vec<FrameReport<u32>>,
+pub(super) struct Rig {
+    pub(super) channel: Channel<u32>,
+    pub(super) outputs: Vec<(Instant, Output<u32>)>,
+    pub(super) frames: Vec<FrameReport<u32>>,
 }
 
 impl Rig {
-    fn new(config: Config, radios: &[RadioConfig]) -> Self {
-        let channel = Channel::new(config, radios, Seed(1), "cell");
+    pub(super) fn new(config: Config, radios: &[RadioConfig]) -> Self {
+        Self::with_seed(config, radios, 1)
+    }
+
+    pub(super) fn with_seed(config: Config, radios: &[RadioConfig], seed: u64) -> Self {
+        let channel = Channel::new(config, radios, Seed(seed), "cell");
         Self { channel, outputs: Vec::new(), frames: Vec::new() }
     }
 
-    fn drain(&mut self, now: Instant) {
+    pub(super) fn drain(&mut self, now: Instant) {
         while let Some(output) = self.channel.poll(now) {
             self.outputs.push((now, output));
         }
@@ -63,12 +67,12 @@ impl Rig {
         }
     }
 
-    fn send(&mut self, now: Instant, from: u32, mpdu: Mpdu<u32>) {
+    pub(super) fn send(&mut self, now: Instant, from: u32, mpdu: Mpdu<u32>) {
         self.channel.handle(now, Input::Send(RadioId(from), mpdu));
         self.drain(now);
     }
 
-    fn run_until(&mut self, end: Instant) {
+    pub(super) fn run_until(&mut self, end: Instant) {
         while let Some(due) = self.channel.deadline().filter(|due| *due <= end) {
             self.channel.wake(due);
             self.drain(due);
@@ -116,6 +120,35 @@ fn an_unreachable_receiver_costs_the_retry_limit_and_doubles_cw() {
     assert_eq!(rig.channel.contention_window(RadioId(1)), 15);
     // The seventh attempt follows a backoff of up to 15 * 64 + 63 slots.
     assert!(rig.frames[6].start.since(rig.frames[5].start) > Duration::from_micros(300));
+}
+
+/// RTS frames are counted against the short limit, data after a CTS against the long one.
+#[test]
+fn rts_and_data_have_limits_of_their_own() {
+    let run = |distance: f64, data: f64| {
+        let mut config = config(Standard::A);
+        config.rts_threshold = Some(500);
+        config.errors = ErrorModel::Rate { data, control: 0.0 };
+        let mut rig = Rig::new(config, &[radio("ap", 0.0), radio("sta", distance)]);
+        rig.send(at(100), 1, mpdu(0, 7));
+        rig.run_until(at(12_000_000));
+        let (radio, payload, fate) = (RadioId(1), 7, Fate::RetryLimit);
+        assert_eq!(rig.outputs.last().map(|o| o.1), Some(Output::Done { radio, payload, fate }));
+        let count = |kind| rig.frames.iter().filter(|frame| frame.kind == kind).count();
+        (count(FrameKind::Rts), count(FrameKind::Cts), count(FrameKind::Data))
+    };
+    assert_eq!(run(9000.0, 0.0), (7, 0, 0), "nobody answers");
+    assert_eq!(run(4.0, 1.0), (4, 4, 4), "the data are always lost");
+}
+
+#[test]
+fn a_retry_limit_of_one_allows_one_attempt() {
+    let mut config = config(Standard::A);
+    config.short_retry_limit = 1;
+    let mut rig = Rig::new(config, &[radio("ap", 0.0), radio("sta", 9000.0)]);
+    rig.send(at(100), 1, mpdu(0, 7));
+    rig.run_until(at(12_000_000));
+    assert_eq!(rig.kinds(), [FrameKind::Data]);
 }
 
 #[test]

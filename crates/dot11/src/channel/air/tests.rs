@@ -1,0 +1,138 @@
+//! Receptions against a model that never forgets a transmission.
+
+use super::*;
+use crate::channel::tests::{at, config, radio};
+use crate::{Phy, Standard};
+use fairwave_units::{Duration, Seed};
+use proptest::prelude::*;
+
+const A6: BitRate = BitRate::mbps(6);
+
+/// What `radio` held after every start up to `tx`'s end, walking the whole history.
+fn held_at_the_end(air: &Air, history: &[Transmission], tx: &Transmission, radio: u32) -> bool {
+    let level = |tx: &Transmission| air.level(tx.from, radio);
+    let mut starts: Vec<Instant> = history.iter().map(|other| other.start).collect();
+    starts.dedup();
+    let mut held: Option<Transmission> = None;
+    for start in starts.into_iter().filter(|start| *start < tx.end) {
+        let on: Vec<_> = history.iter().filter(|other| is_on(other, start)).collect();
+        held = held.filter(|held| on.iter().any(|other| other.id == held.id));
+        if on.iter().any(|own| own.from == radio) {
+            held = None;
+            continue;
+        }
+        let new = on.iter().filter(|other| other.start == start);
+        let Some(new) = new.max_by(|a, b| level(a).total_cmp(&level(b))) else { continue };
+        let others: f64 = on.iter().filter(|o| o.id != new.id).map(|o| level(o)).sum();
+        let heard =
+            level(new) >= air.sense_mw && level(new) >= air.detection * (air.noise_mw + others);
+        let takes_over = held.is_none_or(|held| {
+            air.capture.is_some_and(|capture| level(new) >= capture * level(&held))
+        });
+        if heard && takes_over {
+            held = Some(**new);
+        }
+    }
+    held.is_some_and(|held| held.id == tx.id)
+}
+
+/// A hundred and fifty transmissions of radios strewn over 400 m, a few always under way; each
+/// reception is compared. Returns the most records kept.
+fn compare(seed: u64, capture: bool) -> usize {
+    let mut random = Seed(seed).stream("air");
+    let mut config = config(Standard::A);
+    config.capture = capture.then_some(Db(10.0));
+    config.preamble_detection = (random.below(2) == 0).then_some(Db(4.0));
+    let radios: Vec<_> = (0..24).map(|_| radio("any", 400.0 * random.unit())).collect();
+    let mut air = Air::new(config, &radios);
+    let mut history: Vec<Transmission> = Vec::new();
+    let mut under_way: Vec<Transmission> = Vec::new();
+    let (mut now, mut most) = (at(0), 0);
+    while history.len() < 150 {
+        now += Duration::from_micros(random.below(40));
+        while let Some(i) = (0..under_way.len()).min_by_key(|i| under_way[*i].end)
+            && under_way[i].end <= now
+        {
+            let tx = air.end(under_way.remove(i).id);
+            for radio in (0..24).filter(|radio| *radio != tx.from && tx.overlapped) {
+                let got = air.replay(&tx, radio).is_some();
+                let expected = held_at_the_end(&air, &history, &tx, radio);
+                assert_eq!(got, expected, "seed {seed}: {tx:?} at radio {radio}");
+            }
+            air.prune();
+        }
+        let from = random.below(24) as u32;
+        if under_way.len() < 8 && under_way.iter().all(|tx| tx.from != from) {
+            let end = now + Duration::from_micros(50 + random.below(400));
+            let tx = transmission(history.len() as u64 + 1, from, now, end);
+            history.push(tx);
+            under_way.push(tx);
+            air.begin(tx);
+        }
+        most = most.max(air.list.len());
+    }
+    most
+}
+
+fn transmission(id: u64, from: u32, start: Instant, end: Instant) -> Transmission {
+    Transmission {
+        id,
+        from,
+        to: BROADCAST,
+        kind: FrameKind::Data,
+        rate: A6,
+        bytes: 100,
+        start,
+        end,
+        reserved_until: end,
+        overlapped: false,
+        over: false,
+        sure_mw: f64::INFINITY,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn forgetting_old_transmissions_changes_no_reception(seed: u64, capture: bool) {
+        let most = compare(seed, capture);
+        prop_assert!(most <= 100, "seed {seed}: {most} records kept");
+    }
+}
+
+/// With a set error rate a frame dies of what its receiver senses, and of nothing else.
+#[test]
+fn a_distant_transmission_harms_no_frame_under_a_set_error_rate() {
+    let received = |distance: f64| {
+        let mut config = config(Standard::A);
+        config.errors = ErrorModel::Rate { data: 0.0, control: 0.0 };
+        let radios = [radio("a", 0.0), radio("b", 4.0), radio("c", distance)];
+        let mut air = Air::new(config, &radios);
+        air.begin(transmission(1, 0, at(0), at(100)));
+        air.begin(transmission(2, 2, at(50), at(150)));
+        let tx = air.end(1);
+        air.reception(&tx, 1, &mut Seed(1).stream("errors")) == Reception::Decoded
+    };
+    assert!(!received(40.0));
+    assert!(received(4000.0));
+}
+
+/// The level from which a frame is certain must leave nothing to chance at any level above.
+#[test]
+fn above_the_sure_level_success_is_certain() {
+    for standard in [Standard::A, Standard::B, Standard::G] {
+        let phy = Phy::new(standard);
+        let config = config(standard);
+        let noise = propagation::noise(phy.bandwidth(), config.noise_figure);
+        for (rate, sure_mw) in sure_levels(&config, noise) {
+            assert!(sure_mw.is_finite(), "{standard:?} {rate}");
+            let modulation = phy.modulation(rate).expect("one of its rates");
+            for tenths in 0..500 {
+                let snr =
+                    sure_mw / noise.milliwatts() * math::db_to_linear(f64::from(tenths) / 10.0);
+                let success = error_model::success(modulation, snr, 8.0 * 2340.0);
+                assert!(success > 1.0 - 1e-9, "{rate} + {tenths} tenths of a dB: {success}");
+            }
+        }
+    }
+}
