@@ -4,9 +4,21 @@ use crate::Error;
 use crate::routes;
 use crate::world::{Flow, Radio, Role, Traffic, World};
 use fairwave_trace::NodeId;
+use std::collections::BTreeSet;
+
+/// Most that a UDP datagram over IPv4 carries (RFC 791: 65 535 bytes with both headers).
+const MOST_PAYLOAD_BYTES: u32 = 65_507;
 
 /// Refuses a world that refers to what it does not have, or whose flows have no way.
 pub(crate) fn world(world: &World) -> Result<(), Error> {
+    // Random streams bear these names: two of a name would draw the same numbers.
+    distinct("node", world.nodes.iter().map(|node| &*node.name))?;
+    distinct("flow", world.flows.iter().map(|flow| &*flow.name))?;
+    for cell in &world.cells {
+        ensure(cell.frequency.0 > 0, || "a cell has no frequency".to_owned())?;
+        let beacons = cell.beacon_interval.is_none_or(|interval| !interval.is_zero());
+        ensure(beacons, || "a cell's beacon interval is zero".to_owned())?;
+    }
     for node in &world.nodes {
         if let Some(radio) = &node.radio {
             check_radio(world, &node.name, radio)?;
@@ -23,6 +35,14 @@ pub(crate) fn world(world: &World) -> Result<(), Error> {
 
 fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), Error> {
     if holds { Ok(()) } else { Err(Error::Invalid(why())) }
+}
+
+fn distinct<'w>(what: &str, names: impl Iterator<Item = &'w str>) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        ensure(seen.insert(name), || format!("there are two {what}s called {name}"))?;
+    }
+    Ok(())
 }
 
 fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {
@@ -48,9 +68,13 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
     ensure(routes[source][sink].is_some() && routes[sink][source].is_some(), || {
         format!("flow {}: there is no way between its ends", flow.name)
     })?;
-    let moves_on = match &flow.traffic {
-        Traffic::Cbr { interval, .. } => !interval.is_zero(),
-        Traffic::Tcp(_) | Traffic::Saturate { .. } => true,
+    let (payload_bytes, moves_on) = match &flow.traffic {
+        Traffic::Cbr { payload_bytes, interval } => (*payload_bytes, !interval.is_zero()),
+        Traffic::Saturate { payload_bytes } => (*payload_bytes, true),
+        Traffic::Tcp(_) => (0, true),
     };
-    ensure(moves_on, || format!("flow {}: its interval is zero", flow.name))
+    ensure(moves_on, || format!("flow {}: its interval is zero", flow.name))?;
+    ensure(payload_bytes <= MOST_PAYLOAD_BYTES, || {
+        format!("flow {}: a datagram carries at most {MOST_PAYLOAD_BYTES} bytes", flow.name)
+    })
 }

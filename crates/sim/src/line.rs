@@ -48,7 +48,7 @@ impl Line {
         }
         let jitter = match self.jitter {
             Duration::ZERO => 0,
-            most => self.random.below(most.as_nanos() + 1),
+            most => self.random.below(most.as_nanos().saturating_add(1)),
         };
         let arrival = self.busy_until + self.delay + Duration::from_nanos(jitter);
         let later = self.flight.iter().rev().take_while(|(at, _)| *at > arrival).count();

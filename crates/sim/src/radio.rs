@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::world::{self, Role, World};
 use fairwave_dot11::DATA_OVERHEAD_BYTES;
 use fairwave_dot11::channel::{Channel, Config, Mpdu, RadioConfig, RadioId};
-use fairwave_trace::NodeId;
+use fairwave_trace::{NodeId, QueueId};
 use fairwave_units::BitRate;
 
 /// A cell: a channel, and which node each of its radios belongs to.
@@ -21,6 +21,8 @@ pub(crate) struct Port {
     pub(crate) cell: usize,
     pub(crate) radio: RadioId,
     pub(crate) queue: Metered,
+    /// The queue's number: radios come first, in node order.
+    pub(crate) queue_id: QueueId,
     data_rate: BitRate,
 }
 
@@ -37,6 +39,7 @@ pub(crate) fn build(world: &World, observe: bool) -> (Vec<Cell>, Vec<Option<Port
     let mut members: Vec<(Vec<NodeId>, Vec<RadioConfig>)> =
         vec![Default::default(); world.cells.len()];
     let mut ports = Vec::new();
+    let mut queues = (0..).map(QueueId);
     for (i, node) in world.nodes.iter().enumerate() {
         let port = node.radio.as_ref().map(|radio| {
             let (nodes, radios) = &mut members[radio.cell];
@@ -44,7 +47,8 @@ pub(crate) fn build(world: &World, observe: bool) -> (Vec<Cell>, Vec<Option<Port
             nodes.push(NodeId(i as u32));
             radios.push(radio_config(&node.name, radio));
             let queue = Metered::new(radio.queue);
-            Port { cell: radio.cell, radio: id, queue, data_rate: radio.data_rate }
+            let queue_id = queues.next().expect("numbers do not end");
+            Port { cell: radio.cell, radio: id, queue, queue_id, data_rate: radio.data_rate }
         });
         ports.push(port);
     }

@@ -46,6 +46,8 @@ pub(crate) struct Simulator<'w> {
     /// Saturating flows of each node, in turn.
     saturating: Vec<Vec<usize>>,
     records_drops: bool,
+    /// Radios of all cells.
+    radios: usize,
     pub(crate) events: u64,
 }
 
@@ -72,6 +74,7 @@ impl<'w> Simulator<'w> {
             routes: routes::table(world),
             saturating: vec![Vec::new(); world.nodes.len()],
             records_drops: sink.wants(Kind::Drop),
+            radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
             events: 0,
         };
         simulator.actors = simulator.list_actors();
@@ -200,7 +203,8 @@ impl<'w> Simulator<'w> {
             self.transmit(node, next, packet);
             self.after_cell(cell);
         } else if let Err(packet) = port.queue.push(packet, self.now) {
-            self.dropped(&packet, QueueId(self.radio_queue(node)), DropCause::QueueFull, sink);
+            let queue = port.queue_id;
+            self.dropped(&packet, queue, DropCause::QueueFull, sink);
         }
     }
 
@@ -246,7 +250,8 @@ impl<'w> Simulator<'w> {
         if fate == Fate::RetryLimit {
             let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
             port.queue.count_drop(DropCause::RetryLimit);
-            self.dropped(packet, QueueId(self.radio_queue(node)), DropCause::RetryLimit, sink);
+            let queue = port.queue_id;
+            self.dropped(packet, queue, DropCause::RetryLimit, sink);
         }
         self.refill(node, sink);
         let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
@@ -347,14 +352,9 @@ impl<'w> Simulator<'w> {
         }
     }
 
-    /// Number of the queue of a node's radio: radios come first, in node order.
-    pub(crate) fn radio_queue(&self, node: NodeId) -> u32 {
-        self.ports[..node.0 as usize].iter().flatten().count() as u32
-    }
-
     /// Number of a line's queue: after the radios, in order.
-    pub(crate) fn line_queue(&self, line: usize) -> QueueId {
-        QueueId((self.ports.iter().flatten().count() + line) as u32)
+    fn line_queue(&self, line: usize) -> QueueId {
+        QueueId((self.radios + line) as u32)
     }
 }
 
