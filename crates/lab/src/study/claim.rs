@@ -35,6 +35,14 @@ impl Bound {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test(pub &'static str, pub Bound);
 
+impl Test {
+    /// Whether the value is there, is a number, and meets the condition.
+    pub fn passes(&self, measured: &Map<String, Value>) -> bool {
+        let Self(key, bound) = self;
+        measured.get(*key).and_then(Value::as_f64).is_some_and(|value| bound.holds(value))
+    }
+}
+
 /// A claim of a paper with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
@@ -63,10 +71,7 @@ impl Claim {
         measured: Map<String, Value>,
         note: String,
     ) -> Self {
-        let passes = |Test(key, bound): &Test| {
-            measured.get(*key).and_then(Value::as_f64).is_some_and(|value| bound.holds(value))
-        };
-        let holds = !tests.is_empty() && tests.iter().all(passes);
+        let holds = !tests.is_empty() && tests.iter().all(|test| test.passes(&measured));
         let conditions: Vec<String> =
             tests.iter().map(|Test(key, bound)| format!("{key} {}", bound.text())).collect();
         let criterion = format!("{}. {meaning}", conditions.join(" and "));

@@ -52,7 +52,7 @@ const EXPERIMENTS: &[Experiment] = &[
         text: include_str!("../../../../../studies/ack-loss/up-down.toml"),
         quick: &[
             "sweep.seeds=3",
-            "sweep.cell.errors.data=[0.001, 0.1, 0.3]",
+            "sweep.cell.errors.data=[0.001, 0.3, 0.5]",
             "sweep.tcp.congestion_control=[\"compound\", \"ack-loss-literal+compound\"]",
         ],
         series: false,
