@@ -1,0 +1,101 @@
+//! The worlds that are timed: one 802.11a cell, an AP, and a server behind a wired link.
+
+use fairwave_dot11::{Phy, Standard};
+use fairwave_queue::Limit;
+use fairwave_sim::world::{
+    Cell, ErrorModel, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World,
+};
+use fairwave_tcp::{Config, DelayedAck};
+use fairwave_trace::NodeId;
+use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres, Seed, math};
+
+const AP: NodeId = NodeId(0);
+
+/// `stations` stations that always have a UDP datagram of 1472 bytes for the AP.
+pub(crate) fn saturated_uplink(stations: u32, duration: Duration) -> World {
+    let mut world = cell_of(stations, duration);
+    let traffic = || Traffic::Saturate { payload_bytes: 1472 };
+    world.flows = (1..=stations).map(|i| flow(i, AP, Instant::ZERO, traffic())).collect();
+    world
+}
+
+/// `stations` stations that upload to the server by NewReno, an ACK for two segments, starting
+/// one after another within the first 100 ms.
+pub(crate) fn tcp_uploads(stations: u32, duration: Duration) -> World {
+    let delayed_ack = DelayedAck { every: 2, ..Config::default().delayed_ack };
+    let tcp = TcpFlow {
+        sender: Config::default(),
+        receiver: Config { delayed_ack, ..Config::default() },
+        congestion_control: "newreno".into(),
+        size: None,
+    };
+    let mut world = cell_of(stations, duration);
+    let server = NodeId(stations + 1);
+    let step = Duration::from_millis(100) / u64::from(stations);
+    let start = |i: u32| Instant::ZERO + step * u64::from(i);
+    world.flows =
+        (1..=stations).map(|i| flow(i, server, start(i), Traffic::Tcp(tcp.clone()))).collect();
+    world
+}
+
+fn flow(station: u32, sink: NodeId, start: Instant, traffic: Traffic) -> Flow {
+    Flow { name: format!("up{station}"), source: NodeId(station), sink, start, stop: None, traffic }
+}
+
+/// Stations on a circle of 4 m around an AP; 100 Mbps and 100 ms from there to the server.
+fn cell_of(stations: u32, duration: Duration) -> World {
+    let ap = Node { name: "ap".into(), radio: Some(radio(Role::AccessPoint, 0.0, 0.0, 100)) };
+    let station = |i: u32| {
+        let angle = 2.0 * core::f64::consts::PI * f64::from(i) / f64::from(stations);
+        let (x, y) = (4.0 * math::cos(angle), 4.0 * math::sin(angle));
+        let radio = radio(Role::Station { ap: AP }, x, y, 1000);
+        Node { name: format!("sta{}", i + 1), radio: Some(radio) }
+    };
+    let server = Node { name: "server".into(), radio: None };
+    let link = Link {
+        ends: (AP, NodeId(stations + 1)),
+        rate: BitRate::mbps(100),
+        delay: Duration::from_millis(100),
+        jitter: Duration::ZERO,
+        loss: 0.0,
+        queue: Limit::Packets(10_000),
+    };
+    World {
+        seed: Seed(1),
+        duration,
+        warm_up: Duration::ZERO,
+        sample_every: Duration::ZERO,
+        nodes: [ap].into_iter().chain((0..stations).map(station)).chain([server]).collect(),
+        cells: vec![cell()],
+        links: vec![link],
+        flows: Vec::new(),
+    }
+}
+
+fn radio(role: Role, x: f64, y: f64, queue: u32) -> Radio {
+    Radio {
+        cell: 0,
+        role,
+        position: (Metres(x), Metres(y)),
+        power: Dbm(16.0),
+        data_rate: BitRate::mbps(54),
+        queue: Limit::Packets(queue),
+    }
+}
+
+fn cell() -> Cell {
+    Cell {
+        phy: Phy::new(Standard::A),
+        frequency: Hertz(5_180_000_000),
+        path_loss_exponent: 3.0,
+        noise_figure: Db(7.0),
+        carrier_sense: Dbm(-82.0),
+        preamble_detection: Some(Db(4.0)),
+        capture: None,
+        errors: ErrorModel::Snr,
+        rts_threshold: None,
+        short_retry_limit: 7,
+        long_retry_limit: 4,
+        beacon_interval: Some(Duration::from_micros(102_400)),
+    }
+}
