@@ -3,6 +3,7 @@
 use super::tests::{Rig, at, config, mpdu, radio};
 use super::*;
 use crate::{DATA_OVERHEAD_BYTES, Standard};
+use fairwave_units::{Db, Duration, Stream};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 /// not all hear each other; which features are on is drawn too.
 struct Saturated {
     rig: Rig,
-    random: fairwave_units::Stream,
+    random: Stream,
     radios: u32,
     rate: BitRate,
     sent: u32,

@@ -13,199 +13,25 @@ mod air;
 mod any_world;
 mod contention;
 mod exchange;
+mod interface;
 #[cfg(test)]
 mod tests;
 
-use crate::Phy;
 use crate::phy::BEACON_BYTES;
 use air::{Air, BROADCAST, Reception, Transmission};
 use contention::Contention;
 use core::cmp::Reverse;
 use exchange::{Mac, Phase};
 use fairwave_machine::Machine;
-use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres, Seed};
+use fairwave_units::{BitRate, Dbm, Instant, Seed};
+pub use interface::{
+    Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
+    RadioStats,
+};
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Index of a radio on its channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RadioId(pub u32);
-
-/// How frames get lost besides collisions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ErrorModel {
-    /// By signal to interference and noise, through [`crate::success`].
-    Snr,
-    /// Each frame independently at its addressed receiver. A frame overlapped by what the
-    /// receiver senses survives only by capture.
-    Rate {
-        /// For data frames, each attempt.
-        data: f64,
-        /// For ACK, RTS and CTS frames.
-        control: f64,
-    },
-}
-
-/// What holds for the whole channel.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The PHY.
-    pub phy: Phy,
-    /// Centre frequency.
-    pub frequency: Hertz,
-    /// Exponent of the log-distance path loss.
-    pub path_loss_exponent: f64,
-    /// Receiver noise figure.
-    pub noise_figure: Db,
-    /// Level from which a transmission makes the medium busy and can be received.
-    pub carrier_sense: Dbm,
-    /// Least SINR for detecting a preamble; `None` detects all above `carrier_sense`.
-    pub preamble_detection: Option<Db>,
-    /// How much stronger a later frame must be to take over a receiver; `None`: it never does.
-    pub capture: Option<Db>,
-    /// Frame errors besides collisions.
-    pub errors: ErrorModel,
-    /// MPDUs of at least this many bytes are preceded by RTS/CTS.
-    pub rts_threshold: Option<u32>,
-    /// Attempts at a frame without RTS, and at the RTS of a frame with it.
-    pub short_retry_limit: u32,
-    /// Attempts at a frame with RTS that got their CTS.
-    pub long_retry_limit: u32,
-    /// Interval between the beacons of a radio that sends them.
-    pub beacon_interval: Option<Duration>,
-    /// Whether to report every frame as an event.
-    pub observe: bool,
-}
-
-/// One radio.
-#[derive(Clone, Debug)]
-pub struct RadioConfig {
-    /// Its name: part of the names of its random streams.
-    pub name: String,
-    /// Where it stands.
-    pub position: (Metres, Metres),
-    /// Transmit power.
-    pub power: Dbm,
-    /// Whether it is an access point, which sends beacons.
-    pub is_access_point: bool,
-}
-
-/// A MAC frame handed to a radio.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mpdu<P> {
-    /// Receiver; `None` is broadcast, without acknowledgement.
-    pub to: Option<RadioId>,
-    /// Length in bytes with MAC header and FCS ([`crate::DATA_OVERHEAD_BYTES`] over the packet).
-    pub bytes: u32,
-    /// Rate; must be one of the PHY's.
-    pub rate: BitRate,
-    /// The host's payload.
-    pub payload: P,
-}
-
-/// What a host tells the channel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Input<P> {
-    /// A radio's next frame. Only when [`Channel::is_ready`].
-    Send(RadioId, Mpdu<P>),
-}
-
-/// What became of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// Acknowledged, or broadcast.
-    Sent,
-    /// Given up at the retry limit. The receiver may still have got it, if only ACKs were lost.
-    RetryLimit,
-}
-
-/// What the channel tells its host.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Output<P> {
-    /// A frame was decoded for the first time by `to`.
-    Deliver {
-        /// The receiver.
-        to: RadioId,
-        /// The transmitter.
-        from: RadioId,
-        /// The frame's payload.
-        payload: P,
-    },
-    /// The radio is done with a frame and ready for the next.
-    Done {
-        /// The transmitter.
-        radio: RadioId,
-        /// The frame's payload.
-        payload: P,
-        /// What became of it.
-        fate: Fate,
-    },
-}
-
-/// Kinds of frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameKind {
-    /// Data.
-    Data,
-    /// Acknowledgement.
-    Ack,
-    /// Request to send.
-    Rts,
-    /// Clear to send.
-    Cts,
-    /// Beacon.
-    Beacon,
-}
-
-/// A frame that went over the air.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FrameReport<P> {
-    /// When it began.
-    pub start: Instant,
-    /// Time on the air.
-    pub airtime: Duration,
-    /// Its kind.
-    pub kind: FrameKind,
-    /// Transmitter.
-    pub from: RadioId,
-    /// Receiver; `None` for broadcast.
-    pub to: Option<RadioId>,
-    /// Rate.
-    pub rate: BitRate,
-    /// Level at the receiver (at the strongest hearer for broadcast).
-    pub signal: Dbm,
-    /// What its Duration field reserved.
-    pub reserved: Duration,
-    /// Sequence number of a data or beacon frame.
-    pub sequence: u16,
-    /// Retry bit.
-    pub retry: bool,
-    /// Whether the receiver decoded it (for broadcast: whether anybody did).
-    pub received: bool,
-    /// Payload of a data frame.
-    pub payload: Option<P>,
-}
-
-/// Counters of one radio, all cumulative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RadioStats {
-    /// Attempts at unicast data frames, by data frame or by RTS.
-    pub attempts: u64,
-    /// Attempts that failed.
-    pub failures: u64,
-    /// Failed attempts whose data or RTS frame overlapped another transmission.
-    pub collisions: u64,
-    /// Frames acknowledged.
-    pub successes: u64,
-    /// Frames given up.
-    pub retry_drops: u64,
-    /// Time on the air of data, RTS and beacons.
-    pub airtime: Duration,
-    /// Time on the air of ACK and CTS.
-    pub control_airtime: Duration,
-}
-
 /// Something due. Ordered by time, then by rank (ends free the medium before anything else
-/// looks at it), then by order of insertion.
+/// looks at it), then by radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Timer {
     at: Instant,

@@ -1,8 +1,9 @@
 //! Frame exchanges told step by step, and the contract.
 
 use super::*;
-use crate::{DATA_OVERHEAD_BYTES, Standard};
+use crate::{DATA_OVERHEAD_BYTES, Phy, Standard};
 use fairwave_machine::contract;
+use fairwave_units::{Db, Duration, Hertz, Metres};
 
 const A54: BitRate = BitRate::mbps(54);
 
