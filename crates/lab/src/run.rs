@@ -179,7 +179,7 @@ fn simulate(
     let open = |path| RunDirectory::create(path, &meta, &scenario.to_toml());
     let opened = output.path().map(open).transpose()?;
     let wanted = output.wanted(&scenario.record);
-    let mut recorder = opened.as_ref().map(|d| d.recorder(&names, wanted)).transpose()?;
+    let mut recorder = opened.as_ref().map(|d| d.recorder(&world, wanted)).transpose()?;
     let mut stretches = Stretches::new(&names);
     let mut tee = Tee { stretches: &mut stretches, recorder: recorder.as_mut() };
     let outcome = fairwave_sim::run(&world, &mut tee, progress)?;

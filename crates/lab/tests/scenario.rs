@@ -248,7 +248,10 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(cut in 0..SMALL.len(), noise in "[\\[\\]=\"a-z0-9.{}\n é\u{0}]{0,12}") {
+    fn no_text_makes_it_panic(
+        cut in 0..SMALL.len(),
+        noise in "[\\[\\]=\"a-z0-9.{}\n é\u{0}]{0,12}",
+    ) {
         let text = format!("{}{noise}{}", &SMALL[..cut], &SMALL[cut..]);
         if let Err(error) = Plan::parse("noise.toml", &text, &[]) {
             prop_assert!(error.to_string().starts_with("noise.toml:"));

@@ -154,8 +154,10 @@ fn transfer(case: &Case) {
     ways.iter().for_each(|way| way.check(seed));
 }
 
+const CASES: u32 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 1_000 } else { 10_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
 
     #[test]
     fn every_byte_arrives_once_and_in_order(case in case()) {

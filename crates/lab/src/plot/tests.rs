@@ -1,3 +1,5 @@
+//! Plots as SVG and PNG.
+
 use super::*;
 
 fn curves() -> Figure {

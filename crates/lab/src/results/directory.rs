@@ -1,7 +1,8 @@
 //! A run directory as a whole: what it is told, and its small files.
 
 use super::file;
-use super::{Error, Names, Recorder, Summary};
+use super::{Error, Recorder, Summary, capture};
+use fairwave_sim::world::World;
 use fairwave_trace::SCHEMA_VERSION;
 use fairwave_units::Seed;
 use serde::{Deserialize, Serialize};
@@ -71,7 +72,7 @@ const FILES: [&str; 8] = [
     "queues.parquet",
     "stations.parquet",
     "drops.parquet",
-    "capture.pcapng",
+    capture::FILE,
 ];
 
 impl RunDirectory {
@@ -91,8 +92,8 @@ impl RunDirectory {
     }
 
     /// A sink for the run's samples.
-    pub fn recorder(&self, names: &Names, wanted: Wanted) -> Result<Recorder, Error> {
-        Recorder::create(&self.path, names, wanted)
+    pub fn recorder(&self, world: &World, wanted: Wanted) -> Result<Recorder, Error> {
+        Recorder::create(&self.path, world, wanted)
     }
 
     /// Writes what the run came to. Its presence says that the directory is complete.

@@ -14,6 +14,7 @@
 //! no build profile leaves a trace. Each file is written under a temporary name and renamed when
 //! it is complete, so that a crash leaves no half file under a final name.
 
+mod capture;
 mod columns;
 mod directory;
 mod file;
@@ -24,6 +25,7 @@ mod stretch;
 mod summary;
 mod table;
 
+pub use capture::CaptureError;
 pub use columns::{DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS, StationRow};
 pub use directory::{Meta, RunDirectory, Wanted};
 pub(crate) use file::write as write_file;
@@ -63,6 +65,14 @@ pub enum Error {
         /// What the library said.
         source: serde_json::Error,
     },
+    /// A frame could not be captured.
+    #[error("{path}: {source}")]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: CaptureError,
+    },
     /// A file lacks what was asked for.
     #[error("{path}: {what}")]
     Content {
@@ -84,6 +94,10 @@ impl Error {
 
     fn json(path: &Path) -> impl FnOnce(serde_json::Error) -> Self + '_ {
         move |source| Self::Json { path: path.to_owned(), source }
+    }
+
+    fn capture<E: Into<CaptureError>>(path: &Path) -> impl FnOnce(E) -> Self + '_ {
+        move |source| Self::Capture { path: path.to_owned(), source: source.into() }
     }
 
     fn content(path: &Path, what: impl Into<String>) -> Self {

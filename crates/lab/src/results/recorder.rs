@@ -1,19 +1,22 @@
 //! The sink that writes samples into a run directory.
 
+use super::capture::Capture;
 use super::columns::{DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS, StationRow};
 use super::directory::Wanted;
 use super::table::Writer;
 use super::{Error, Names};
+use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, FlowSample, Kind, Sample, Sink};
 use fairwave_units::Instant;
 use std::path::Path;
 
-/// Streams samples into Parquet files, one row group at a time. Recording cannot fail; the
+/// Streams samples into Parquet files, one row group at a time, and frames into a capture. Recording cannot fail; the
 /// first error is kept and handed out by [`Recorder::finish`].
 pub struct Recorder {
     names: Names,
     series: Option<SeriesWriters>,
     drops: Option<Writer<DropRow>>,
+    capture: Option<Capture>,
     /// When each flow was sampled last, and what had been delivered.
     before: Vec<(Instant, u64)>,
     failure: Option<Error>,
@@ -36,12 +39,14 @@ impl SeriesWriters {
 }
 
 impl Recorder {
-    pub(super) fn create(directory: &Path, names: &Names, wanted: Wanted) -> Result<Self, Error> {
+    pub(super) fn create(directory: &Path, world: &World, wanted: Wanted) -> Result<Self, Error> {
+        let names = Names::of(world);
         Ok(Self {
-            names: names.clone(),
             series: wanted.series.then(|| SeriesWriters::create(directory)).transpose()?,
             drops: wanted.drops.then(|| Writer::create(&DROPS, directory)).transpose()?,
+            capture: wanted.capture.then(|| Capture::create(world, directory)).transpose()?,
             before: vec![(Instant::ZERO, 0); names.flow_count()],
+            names,
             failure: None,
         })
     }
@@ -56,7 +61,8 @@ impl Recorder {
             series.queues.finish()?;
             series.stations.finish()?;
         }
-        self.drops.map_or(Ok(()), Writer::finish)
+        self.drops.map_or(Ok(()), Writer::finish)?;
+        self.capture.map_or(Ok(()), Capture::finish)
     }
 
     fn write(&mut self, at: Instant, sample: &Sample) -> Result<(), Error> {
@@ -76,6 +82,9 @@ impl Recorder {
                 let flow = sample.flow.map(|id| self.names.flow(id));
                 let queue = self.names.queue(sample.queue);
                 drops.push(&DropRow { at, queue, flow, sample: *sample })
+            }
+            (Sample::Frame(frame), ..) => {
+                self.capture.as_mut().map_or(Ok(()), |capture| capture.push(at, frame))
             }
             _ => Ok(()),
         }
@@ -99,7 +108,7 @@ impl Sink for Recorder {
         match kind {
             Kind::Flow | Kind::Queue | Kind::Station => self.series.is_some(),
             Kind::Drop => self.drops.is_some(),
-            Kind::Frame => false,
+            Kind::Frame => self.capture.is_some(),
         }
     }
 

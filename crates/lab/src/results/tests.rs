@@ -1,6 +1,9 @@
+//! Run directories are written and read back.
+
 use super::table::Writer;
 use super::*;
 use crate::plan::Plan;
+use fairwave_sim::world::World;
 use fairwave_trace::{
     DropCause, DropSample, FlowId, FlowSample, NodeId, QueueId, QueueSample, Sample, Sink,
     StationSample,
@@ -21,7 +24,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 /// Two stations, an access point and a server: radio queues ap, sta1, sta2, then the link's.
-fn names() -> Names {
+fn world() -> World {
     let text = r#"
         duration = "10 s"
         cell.standard = "802.11a"
@@ -37,7 +40,11 @@ fn names() -> Names {
         ]
     "#;
     let plan = Plan::parse("test", text, &[]).unwrap_or_else(|e| panic!("{e}"));
-    Names::of(&plan.points[0].scenario.to_world(1))
+    plan.points[0].scenario.to_world(1)
+}
+
+fn names() -> Names {
+    Names::of(&world())
 }
 
 fn second(s: u64) -> Instant {
@@ -78,7 +85,7 @@ fn record(path: &Path) {
     let meta = Meta::here(Seed(7), BTreeMap::from([("node.sta.count".into(), "2".into())]));
     let directory = RunDirectory::create(path, &meta, "title = \"\"\n").unwrap();
     let wanted = Wanted { series: true, drops: true, capture: false };
-    let mut recorder = directory.recorder(&names(), wanted).unwrap();
+    let mut recorder = directory.recorder(&world(), wanted).unwrap();
     for t in 1..=3 {
         recorder.record(second(t), &Sample::Flow(FlowId(0), flow(2920, t)));
         recorder.record(second(t), &Sample::Flow(FlowId(1), flow(1460, 2 * t)));
@@ -133,7 +140,7 @@ fn an_unfinished_recording_leaves_no_file_under_a_final_name() {
     let meta = Meta::here(Seed(1), BTreeMap::new());
     let directory = RunDirectory::create(&path, &meta, "").unwrap();
     let wanted = Wanted { series: true, drops: true, capture: false };
-    let mut recorder = directory.recorder(&names(), wanted).unwrap();
+    let mut recorder = directory.recorder(&world(), wanted).unwrap();
     recorder.record(second(1), &ack_drop(0));
     drop(recorder);
     let mut left: Vec<_> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -1,3 +1,5 @@
+//! Datagrams: round trips, the payload pattern, and what does not fit.
+
 use super::*;
 use crate::testing::hex;
 use fairwave_units::Seq32;

@@ -1,3 +1,5 @@
+//! Frames against bytes laid out by hand, and round trips of any frame.
+
 use super::*;
 use crate::datagram::{Datagram, Transport};
 use crate::testing::{hex, unhex};

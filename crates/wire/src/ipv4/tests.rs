@@ -1,3 +1,5 @@
+//! Headers, checksums and refusals.
+
 use super::*;
 use crate::testing::{hex, unhex};
 use proptest::prelude::*;

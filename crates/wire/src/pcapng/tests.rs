@@ -1,3 +1,5 @@
+//! Captures are read back, and damaged ones say where they broke.
+
 use super::*;
 use crate::testing::hex;
 use proptest::prelude::*;

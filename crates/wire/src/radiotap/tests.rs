@@ -1,3 +1,5 @@
+//! Headers, alignment, and fields that are stepped over.
+
 use super::*;
 use crate::testing::{hex, unhex};
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Segments and their options, laid out by hand and at random.
+
 use super::*;
 use crate::testing::hex;
 use proptest::prelude::*;

@@ -1,0 +1,284 @@
+//! Frames on the air as a capture file: what a monitor that hears everything would have seen.
+
+use super::Error;
+use super::file::Pending;
+use fairwave_dot11::{Modulation, Phy, Preamble, Standard};
+use fairwave_sim::world::{Cell, Role, World};
+use fairwave_trace::{FrameBody, FrameSample, NodeId};
+use fairwave_units::{BitRate, Duration, Hertz, Instant};
+use fairwave_wire::dot11::{
+    Beacon, CAPABILITY_ESS, CAPABILITY_SHORT_PREAMBLE, CAPABILITY_SHORT_SLOT, Data, Direction,
+    Elements, Frame, Management, Rate, Rates, Sequence, Ssid, data_frame, on_air,
+};
+use fairwave_wire::ethernet::{EtherType, Mac};
+use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
+use fairwave_wire::{datagram, pcapng, radiotap};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Name of the file in a run directory.
+pub(super) const FILE: &str = "capture.pcapng";
+
+/// Longer than any frame is on the air: 65 535 bytes at 1 Mbps take 525 ms.
+const LONGEST_FRAME: Duration = Duration::from_millis(600);
+
+/// One beacon time unit (802.11-2020 clause 3.1).
+const TIME_UNIT_US: u64 = 1024;
+
+/// Why a frame could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file did not take it.
+    #[error(transparent)]
+    File(#[from] pcapng::Error),
+    /// Its datagram has no form on the wire.
+    #[error(transparent)]
+    Datagram(#[from] datagram::Error),
+}
+
+/// Writes frames in the order of their starts.
+pub(super) struct Capture {
+    pending: Pending,
+    out: Out,
+    waiting: Waiting,
+}
+
+impl Capture {
+    /// Opens the file in `directory`.
+    pub(super) fn create(world: &World, directory: &Path) -> Result<Self, Error> {
+        let (pending, file) = Pending::create(directory.join(FILE))?;
+        let out = Out::new(world, file).map_err(Error::capture(pending.path()))?;
+        Ok(Self { pending, out, waiting: Waiting::default() })
+    }
+
+    /// Takes a frame that has just ended and began at `start`.
+    pub(super) fn push(&mut self, start: Instant, frame: &FrameSample) -> Result<(), Error> {
+        self.waiting.push(start, *frame);
+        let now = start + frame.airtime;
+        while let Some((start, frame)) = self.waiting.pop_settled(now) {
+            self.out.write(start, &frame).map_err(Error::capture(self.pending.path()))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what still waits and completes the file.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        let Self { pending, mut out, waiting } = self;
+        for (start, frame) in waiting.frames {
+            out.write(start, &frame).map_err(Error::capture(pending.path()))?;
+        }
+        let mut file = out.writer.into_inner();
+        file.flush().map_err(Error::io(pending.path()))?;
+        drop(file);
+        pending.finish()
+    }
+}
+
+/// Frames that an earlier one, longer on the air, may still precede. Hidden stations overlap:
+/// a short frame can begin after a long one and end before it.
+#[derive(Default)]
+struct Waiting {
+    /// By start; among equal starts, in the order of their ends.
+    frames: VecDeque<(Instant, FrameSample)>,
+}
+
+impl Waiting {
+    fn push(&mut self, start: Instant, frame: FrameSample) {
+        let place = self.frames.partition_point(|(other, _)| *other <= start);
+        self.frames.insert(place, (start, frame));
+    }
+
+    /// The first frame, if none that ends after `now` can have begun before it.
+    fn pop_settled(&mut self, now: Instant) -> Option<(Instant, FrameSample)> {
+        let (start, _) = self.frames.front()?;
+        if *start + LONGEST_FRAME < now { self.frames.pop_front() } else { None }
+    }
+}
+
+/// What the frames of a radio have in common.
+struct Radio {
+    cell: Cell,
+    /// Its access point; its own number for an access point.
+    ap: NodeId,
+    ssid: Ssid,
+}
+
+/// Turns frames into bytes.
+struct Out {
+    writer: Writer<BufWriter<File>>,
+    interface: InterfaceId,
+    radios: BTreeMap<NodeId, Radio>,
+    bytes: Vec<u8>,
+}
+
+impl Out {
+    fn new(world: &World, file: BufWriter<File>) -> Result<Self, CaptureError> {
+        let application = Some(format!("fairwave {}", env!("CARGO_PKG_VERSION")));
+        let mut writer = Writer::new(file, &Section { application, ..Section::default() })?;
+        let name = Some("air".to_owned());
+        let interface = writer.add_interface(&Interface { link_type: LinkType::Radiotap, name })?;
+        let ids = (0u32..).map(NodeId).zip(&world.nodes);
+        let radios = ids.filter_map(|(id, _)| Some((id, radio(world, id)?))).collect();
+        Ok(Self { writer, interface, radios, bytes: Vec::new() })
+    }
+
+    fn write(&mut self, start: Instant, frame: &FrameSample) -> Result<(), CaptureError> {
+        let radio = &self.radios[&frame.transmitter];
+        self.bytes.clear();
+        radiotap_header(&radio.cell, start, frame).write(&mut self.bytes);
+        match frame.body {
+            FrameBody::Data(datagram) => {
+                data_frame(&data(radio, frame), &datagram, &mut self.bytes)?;
+            }
+            FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
+            FrameBody::Ack | FrameBody::Rts | FrameBody::Cts => {
+                on_air(&control(frame), &mut self.bytes);
+            }
+        }
+        let comment = (!frame.received).then_some("not received");
+        Ok(self.writer.write_packet(self.interface, start, &self.bytes, comment)?)
+    }
+}
+
+fn radio(world: &World, id: NodeId) -> Option<Radio> {
+    let radio = world.nodes[id.0 as usize].radio.as_ref()?;
+    let ap = match radio.role {
+        Role::AccessPoint => id,
+        Role::Station { ap } => ap,
+    };
+    let name = world.nodes[ap.0 as usize].name.as_bytes();
+    let ssid = Ssid::new(&name[..name.len().min(Ssid::LEN_MAX)]).unwrap_or_default();
+    Some(Radio { cell: world.cells[radio.cell].clone(), ap, ssid })
+}
+
+fn mac(node: NodeId) -> Mac {
+    Mac::local(node.0)
+}
+
+fn receiver(frame: &FrameSample) -> Mac {
+    frame.receiver.map_or(Mac::BROADCAST, mac)
+}
+
+fn data(radio: &Radio, frame: &FrameSample) -> Data {
+    let from_ap = frame.transmitter == radio.ap;
+    let (source, destination) = frame.ends.map_or((None, None), |(a, b)| (Some(a), Some(b)));
+    let beyond = |node: Option<NodeId>, hop: Mac| node.map_or(hop, mac);
+    let (direction, source, destination) = if from_ap {
+        (Direction::FromAp, beyond(source, mac(frame.transmitter)), receiver(frame))
+    } else {
+        (Direction::ToAp, mac(frame.transmitter), beyond(destination, receiver(frame)))
+    };
+    Data {
+        direction,
+        retry: frame.retry,
+        duration_us: frame.duration_us,
+        bssid: mac(radio.ap),
+        source,
+        destination,
+        sequence: Sequence::new(frame.sequence),
+        ether_type: EtherType::IPV4,
+    }
+}
+
+fn control(frame: &FrameSample) -> Frame {
+    let (receiver, duration_us) = (receiver(frame), frame.duration_us);
+    match frame.body {
+        FrameBody::Rts => Frame::Rts { receiver, transmitter: mac(frame.transmitter), duration_us },
+        FrameBody::Cts => Frame::Cts { receiver, duration_us },
+        FrameBody::Ack | FrameBody::Data(_) | FrameBody::Beacon => {
+            Frame::Ack { receiver, duration_us }
+        }
+    }
+}
+
+fn beacon(radio: &Radio, start: Instant, frame: &FrameSample) -> Frame {
+    let interval_us = radio.cell.beacon_interval.map_or(0, |interval| interval.as_micros());
+    let own = mac(frame.transmitter);
+    let mut capabilities = CAPABILITY_ESS;
+    if short_preamble(radio.cell.phy) {
+        capabilities |= CAPABILITY_SHORT_PREAMBLE;
+    }
+    if radio.cell.phy.standard == Standard::G {
+        capabilities |= CAPABILITY_SHORT_SLOT;
+    }
+    Frame::Beacon(Beacon {
+        header: Management {
+            retry: frame.retry,
+            duration_us: frame.duration_us,
+            destination: Mac::BROADCAST,
+            source: own,
+            bssid: own,
+            sequence: Sequence::new(frame.sequence),
+        },
+        timestamp_us: start.as_nanos() / 1000,
+        interval_tu: u16::try_from(interval_us / TIME_UNIT_US).unwrap_or(u16::MAX),
+        capabilities,
+        elements: Elements {
+            ssid: Some(radio.ssid),
+            rates: rates(radio.cell.phy),
+            channel: channel_number(radio.cell.frequency),
+        },
+    })
+}
+
+/// The PHY's rates; basic are those at which control responses may go.
+fn rates(phy: Phy) -> Rates {
+    let mut rates = Rates::default();
+    for &(rate, _) in phy.rates() {
+        let units = radiotap::rate_500kbps(rate);
+        let make = if phy.response_rate(rate) == rate { Rate::basic } else { Rate::optional };
+        if let Some(rate) = units.and_then(make) {
+            rates.push(rate);
+        }
+    }
+    rates
+}
+
+/// Number of the 2.4 GHz channel around `centre` (802.11-2020 clause 15.4.4.3); elsewhere the
+/// DS parameters are not sent.
+fn channel_number(centre: Hertz) -> Option<u8> {
+    match centre.0 / 1_000_000 {
+        2484 => Some(14),
+        mhz @ 2412..=2472 if (mhz - 2407).is_multiple_of(5) => u8::try_from((mhz - 2407) / 5).ok(),
+        _ => None,
+    }
+}
+
+fn short_preamble(phy: Phy) -> bool {
+    phy.standard == Standard::B && phy.preamble == Preamble::Short
+}
+
+fn radiotap_header(cell: &Cell, start: Instant, frame: &FrameSample) -> radiotap::Header {
+    let mut flags = radiotap::Flags::FCS_PRESENT;
+    if short_preamble(cell.phy) && frame.rate > BitRate(1_000_000) {
+        flags = flags.with(radiotap::Flags::SHORT_PREAMBLE);
+    }
+    let level = frame.signal.0.round();
+    let heard = level >= f64::from(i8::MIN);
+    radiotap::Header {
+        tsft_us: Some(start.as_nanos() / 1000),
+        flags: Some(flags),
+        rate_500kbps: radiotap::rate_500kbps(frame.rate),
+        channel: Some(channel(cell, frame.rate)),
+        signal_dbm: heard.then_some(level as i8),
+    }
+}
+
+fn channel(cell: &Cell, rate: BitRate) -> radiotap::Channel {
+    use radiotap::Channel;
+    let band = match cell.phy.standard {
+        Standard::A => Channel::BAND_5_GHZ,
+        Standard::B | Standard::G => Channel::BAND_2_GHZ,
+    };
+    let modulation = match cell.phy.modulation(rate) {
+        Some(Modulation::Ofdm { .. }) => Channel::OFDM,
+        _ => Channel::CCK,
+    };
+    let frequency_mhz = u16::try_from(cell.frequency.0 / 1_000_000).unwrap_or(u16::MAX);
+    Channel { frequency_mhz, flags: band | modulation }
+}
+
+#[cfg(test)]
+mod tests;
