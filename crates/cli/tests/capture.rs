@@ -12,7 +12,7 @@ fn frames(capture: &Path, filter: &str) -> Vec<String> {
     for check in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
         tshark.args(["-o", &format!("{check}:TRUE")]);
     }
-    tshark.args(["-o", "wlan.check_fcs:TRUE", "-n", "-Y", filter, "-r"]).arg(capture);
+    tshark.args(["-o", "wlan.check_checksum:TRUE", "-n", "-Y", filter, "-r"]).arg(capture);
     let output = tshark.output().unwrap_or_else(|error| {
         panic!("tshark does not start ({error}); `cargo xtask test` installs it or says how")
     });

@@ -10,10 +10,14 @@ use fairwave_trace::{FlowId, FlowSample, NodeId};
 use fairwave_units::{Bytes, Duration, Instant, Seed, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
 
-/// First port of servers; flow `i` uses the i-th from here, modulo the space left.
-const FIRST_PORT: u16 = 5000;
-/// First port of clients.
-const FIRST_CLIENT_PORT: u16 = 30_000;
+/// First port of servers; flow `i` uses the i-th from here, modulo [`PORTS`]. Ports of both ends
+/// are dynamic ones (RFC 6335 section 6) to which dissectors of captures attach no protocol, so
+/// that none reads a meaning into the payload pattern.
+const FIRST_PORT: u16 = 60_100;
+/// First port of clients, likewise.
+const FIRST_CLIENT_PORT: u16 = 50_000;
+/// Ports for each end.
+const PORTS: u32 = 4_000;
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +101,7 @@ pub(crate) struct Udp {
 }
 
 fn ports(id: FlowId) -> (u16, u16) {
-    let offset = (id.0 % 25_000) as u16;
+    let offset = (id.0 % PORTS) as u16;
     (FIRST_CLIENT_PORT + offset, FIRST_PORT + offset)
 }
 
