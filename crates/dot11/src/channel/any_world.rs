@@ -159,8 +159,8 @@ proptest! {
                 continue;
             }
             let answer = |f: &FrameReport<u32>| matches!(f.kind, FrameKind::Ack | FrameKind::Cts);
-            let reserved = |f: &FrameReport<u32>| cts.start < f.start && f.start < end + cts.reserved;
-            let intruder = others().find(|f| reserved(f) && !answer(f));
+            let until = end + cts.reserved;
+            let intruder = others().find(|f| cts.start < f.start && f.start < until && !answer(f));
             prop_assert!(intruder.is_none(), "seed {seed}: {cts:?} against {intruder:?}");
         }
     }
