@@ -194,7 +194,7 @@ fn control(frame: &FrameSample) -> Frame {
 }
 
 fn beacon(radio: &Radio, start: Instant, frame: &FrameSample) -> Frame {
-    let interval_us = radio.cell.beacon_interval.map_or(0, |interval| interval.as_micros());
+    let interval_us = radio.cell.beacon_interval.map_or(0, Duration::as_micros);
     let own = mac(frame.transmitter);
     let mut capabilities = CAPABILITY_ESS;
     if short_preamble(radio.cell.phy) {

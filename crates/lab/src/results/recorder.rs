@@ -10,8 +10,8 @@ use fairwave_trace::{FlowId, FlowSample, Kind, Sample, Sink};
 use fairwave_units::Instant;
 use std::path::Path;
 
-/// Streams samples into Parquet files, one row group at a time, and frames into a capture. Recording cannot fail; the
-/// first error is kept and handed out by [`Recorder::finish`].
+/// Streams samples into Parquet files, one row group at a time, and frames into a capture.
+/// Recording cannot fail; the first error is kept and handed out by [`Recorder::finish`].
 pub struct Recorder {
     names: Names,
     series: Option<SeriesWriters>,
