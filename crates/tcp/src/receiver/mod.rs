@@ -9,6 +9,8 @@ use reassembly::Reassembly;
 
 /// Longest idle time after which a remembered timestamp is void (RFC 7323 section 5.5).
 const PAWS_IDLE_MAX: Duration = Duration::from_secs(24 * 24 * 3600);
+/// Receive buffer that pays for one chunk held out of order, about what keeping one costs.
+const BYTES_PER_CHUNK: u32 = 64;
 
 /// The receiving half of a connection. Positions are stream offsets, as for the sender.
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl<P: Payload> Receiver<P> {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             ready: P::Store::default(),
-            held: Reassembly::default(),
+            held: Reassembly::new((config.receive_buffer / BYTES_PER_CHUNK).max(64) as usize),
             next: 0,
             edge: 0,
             acked: 0,
@@ -272,7 +274,9 @@ impl<P: Payload> Receiver<P> {
         let may_move = self.next > self.acked || self.acked == 0 || self.update_due();
         let moves = may_move && free >= told + u64::from(self.step());
         let unit = 1u64 << self.shift.unwrap_or(0);
-        let kept = told.div_ceil(unit);
+        // RFC 7323 section 2.4: rounded up, lest the window retract, but not beyond the buffer.
+        let up = told.div_ceil(unit);
+        let kept = if up * unit <= free.max(told) { up } else { told / unit };
         let field = if moves { kept.max(free / unit) } else { kept }.min(0xffff);
         self.edge = self.edge.max(self.next + field * unit);
         self.acked = self.next;
@@ -284,7 +288,7 @@ impl<P: Payload> Receiver<P> {
     /// SACK blocks for an ACK, most recent first; `origin` is the sequence number of offset 0.
     pub(crate) fn sack_blocks(&self, origin: Seq32, max: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        for &(left, right) in self.held.ranges().iter().take(max) {
+        for (left, right) in self.held.ranges().take(max) {
             blocks.push(origin + left as u32, origin + right as u32);
         }
         blocks

@@ -1,35 +1,58 @@
 //! Data that arrived out of order, and the SACK blocks that describe it (RFC 2018).
 
 use crate::Payload;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Out-of-order data beyond RCV.NXT.
 #[derive(Clone, Debug)]
 pub(crate) struct Reassembly<P> {
     /// By position, without overlap.
     chunks: VecDeque<(u64, P)>,
-    /// What `chunks` cover, joined, the range that changed last first.
-    ranges: Vec<(u64, u64)>,
+    /// Most chunks kept: a flood of tiny ones must not cost many times the buffer.
+    most: usize,
+    /// What `chunks` cover, joined, by position.
+    ranges: VecDeque<Range>,
+    /// `[start, end)` of each range by when it changed.
+    recent: BTreeMap<u64, (u64, u64)>,
+    /// Changes so far.
+    changes: u64,
 }
 
-impl<P> Default for Reassembly<P> {
-    fn default() -> Self {
-        Self { chunks: VecDeque::new(), ranges: Vec::new() }
-    }
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: u64,
+    end: u64,
+    /// Its key in `recent`.
+    changed: u64,
 }
 
 impl<P: Payload> Reassembly<P> {
+    /// Holds nothing yet, and never more than `most` chunks.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            chunks: VecDeque::new(),
+            most,
+            ranges: VecDeque::new(),
+            recent: BTreeMap::new(),
+            changes: 0,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Ranges held, most recently changed first.
-    pub(crate) fn ranges(&self) -> &[(u64, u64)] {
-        &self.ranges
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.recent.values().rev().copied()
     }
 
-    /// Keeps what of `data`, which begins at `start`, is not held yet.
+    /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it if there
+    /// are too many chunks already.
     pub(crate) fn insert(&mut self, start: u64, data: &P) {
+        if self.chunks.len() >= self.most {
+            return;
+        }
         let end = start + u64::from(data.len());
         let mut at = start;
         let mut index = self.chunks.partition_point(|(s, c)| s + u64::from(c.len()) <= start);
@@ -47,17 +70,24 @@ impl<P: Payload> Reassembly<P> {
         self.join(start, end);
     }
 
-    /// Adds a range, joined with what it touches, in front.
+    /// Adds a range, joined with what it touches, as the most recent.
     fn join(&mut self, mut start: u64, mut end: u64) {
-        self.ranges.retain(|&(s, e)| {
-            let touches = s <= end && start <= e;
-            if touches {
-                start = start.min(s);
-                end = end.max(e);
-            }
-            !touches
-        });
-        self.ranges.insert(0, (start, end));
+        let first = self.ranges.partition_point(|r| r.end < start);
+        let mut last = first;
+        while let Some(range) = self.ranges.get(last).filter(|r| r.start <= end) {
+            (start, end) = (start.min(range.start), end.max(range.end));
+            self.recent.remove(&range.changed);
+            last += 1;
+        }
+        self.changes += 1;
+        let joined = Range { start, end, changed: self.changes };
+        if first < last {
+            self.ranges[first] = joined;
+            self.ranges.drain(first + 1..last);
+        } else {
+            self.ranges.insert(first, joined);
+        }
+        self.recent.insert(self.changes, (start, end));
     }
 
     /// The first chunk if it begins at or before `next`, without what lies below `next`.
@@ -74,7 +104,10 @@ impl<P: Payload> Reassembly<P> {
 
     /// RCV.NXT is `next` now: forgets the ranges below.
     pub(crate) fn forget(&mut self, next: u64) {
-        self.ranges.retain(|&(_, end)| end > next);
+        while let Some(range) = self.ranges.front().filter(|r| r.end <= next) {
+            self.recent.remove(&range.changed);
+            self.ranges.pop_front();
+        }
     }
 }
 
@@ -87,13 +120,25 @@ mod tests {
     /// RFC 2018 section 4: the first block holds the segment that triggered the ACK.
     #[test]
     fn the_latest_range_comes_first() {
-        let mut held = Reassembly::default();
+        let mut held = Reassembly::new(1_000);
         for (start, len) in [(100, 10), (200, 10), (300, 10), (110, 10)] {
             held.insert(start, &crate::Virtual(len));
         }
-        assert_eq!(held.ranges(), [(100, 120), (300, 310), (200, 210)]);
+        assert!(held.ranges().eq([(100, 120), (300, 310), (200, 210)]));
         held.insert(120, &crate::Virtual(80));
-        assert_eq!(held.ranges(), [(100, 210), (300, 310)]);
+        assert!(held.ranges().eq([(100, 210), (300, 310)]));
+        held.forget(210);
+        assert!(held.ranges().eq([(300, 310)]));
+    }
+
+    /// A peer that sends every other byte pays for it alone.
+    #[test]
+    fn a_flood_of_crumbs_is_bounded() {
+        let mut held = Reassembly::new(64);
+        (0..10_000).for_each(|i| held.insert(2 * i + 1, &crate::Virtual(1)));
+        assert_eq!((held.chunks.len(), held.ranges().count()), (64, 64));
+        // What it leaves out comes again in order.
+        assert_eq!(held.pop(1), Some(crate::Virtual(1)));
     }
 
     proptest! {
@@ -104,12 +149,12 @@ mod tests {
         ) {
             let stream: Vec<u8> = (0..200u8).collect();
             pieces.extend((0..20).map(|i| (i * 10, 10)));
-            let mut held = Reassembly::default();
+            let mut held = Reassembly::new(1_000);
             for (start, len) in pieces {
                 let end = (start + len).min(200);
                 held.insert(start as u64, &Bytes::copy_from_slice(&stream[start..end]));
             }
-            prop_assert_eq!(held.ranges(), &[(0, 200)]);
+            prop_assert!(held.ranges().eq([(0, 200)]));
             let mut out = Vec::new();
             while let Some(piece) = held.pop(out.len() as u64) {
                 out.extend_from_slice(&piece);
