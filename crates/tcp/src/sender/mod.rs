@@ -177,6 +177,13 @@ impl<P: Payload> Sender<P> {
         self.next
     }
 
+    /// Where a segment without data is numbered: SND.NXT, or the right edge of the peer's
+    /// window if a probe or a window that shrank has left that behind. RFC 9293 section 3.4
+    /// would have the peer refuse it beyond, and its ACK with it.
+    pub(crate) fn next_acceptable(&self) -> u64 {
+        self.next.min(self.una + u64::from(self.window))
+    }
+
     pub(crate) fn fin_is_acked(&self) -> bool {
         self.fin && self.una > self.end
     }
@@ -267,7 +274,7 @@ impl<P: Payload> Sender<P> {
         let limited = if self.sack || self.fast.is_some() || self.rto_point.is_some() {
             0
         } else {
-            self.dup_acks.min(self.threshold.saturating_sub(1)) * self.smss
+            self.dup_acks.min(self.threshold.saturating_sub(1)).saturating_mul(self.smss)
         };
         let window = i64::from(controller.cwnd()) + i64::from(limited) + self.inflation;
         window.clamp(i64::from(self.smss), i64::from(u32::MAX)) as u32
@@ -330,6 +337,7 @@ impl<P: Payload> Sender<P> {
         let in_pipe = self.sack || self.rto_point.is_some();
         let record = *self.board.get(index)?;
         self.board.resend(index, now, timestamp, in_pipe);
+        self.note_limit(record.start + u64::from(record.len));
         self.retransmissions += 1;
         self.sent(now, record.len);
         let fin = record.start + u64::from(record.len) > self.end;
@@ -354,6 +362,10 @@ impl<P: Payload> Sender<P> {
             return None;
         }
         self.restart_after_idle(now);
+        if self.una == self.next {
+            // It waited for a window: RFC 6298 (5.1) starts it afresh for the data.
+            self.timer = None;
+        }
         let payload = u64::from(len).min(waiting) as u32;
         let start = self.next;
         self.board.push(start, len, now, timestamp);
@@ -361,11 +373,16 @@ impl<P: Payload> Sender<P> {
         if self.dup_acks > 0 && self.fast.is_none() {
             self.limited_transmit += len;
         }
-        if !self.admits(self.smss) {
-            self.limited_until = self.next;
-        }
+        self.note_limit(self.next);
         self.sent(now, len);
         Some(Pick { start, payload, fin: len > payload })
+    }
+
+    /// Notes whether the data that ends at `end` has filled the congestion window.
+    fn note_limit(&mut self, end: u64) {
+        if !self.admits(self.smss) {
+            self.limited_until = self.limited_until.max(end);
+        }
     }
 
     /// Sequence space of the next new segment; `None` while the peer's window forbids it or
@@ -383,7 +400,8 @@ impl<P: Payload> Sender<P> {
             return Some(usable.clamp(1, wanted));
         }
         let cut = usable.min(payload);
-        (cut > 0 && (cut == self.smss || cut >= self.max_window / 2)).then_some(cut)
+        let all = u64::from(cut) == waiting;
+        (cut > 0 && (all || cut == self.smss || cut >= self.max_window / 2)).then_some(cut)
     }
 
     /// RFC 5681 section 4.1.

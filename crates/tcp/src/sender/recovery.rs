@@ -52,8 +52,9 @@ impl<P: Payload> Sender<P> {
         if advanced {
             observed.recovery_ended = self.on_progress(now, event.acked);
             observed.space = self.space_opened();
-        } else if self.is_duplicate(ack, &event) && was_outstanding {
-            self.dup_acks += 1;
+        }
+        if self.is_duplicate(ack, &event, advanced) && was_outstanding {
+            self.dup_acks = self.dup_acks.saturating_add(1);
             if self.fast.is_some() && !self.sack {
                 self.inflation += i64::from(self.smss);
             }
@@ -148,9 +149,13 @@ impl<P: Payload> Sender<P> {
         self.controller.as_ref().map_or(Recovery::NewReno, |c| c.recovery())
     }
 
-    /// RFC 5681 section 2; with SACK, an ACK that reports new data (RFC 6675 section 2).
-    fn is_duplicate(&self, ack: &Ack<'_>, event: &AckEvent) -> bool {
-        if self.sack { event.sacked > 0 } else { ack.may_be_duplicate }
+    /// RFC 5681 section 2; with SACK, an ACK that reports new data, even if it advances too
+    /// (RFC 6675 section 2).
+    fn is_duplicate(&self, ack: &Ack<'_>, event: &AckEvent, advanced: bool) -> bool {
+        match self.sack {
+            true => event.sacked > 0 && !event.in_recovery,
+            false => ack.may_be_duplicate && !advanced,
+        }
     }
 
     /// Whether the application that waits for space should hear of it.
@@ -191,7 +196,7 @@ impl<P: Payload> Sender<P> {
             self.board.begin_recovery();
             self.board.mark_head_lost();
         } else {
-            self.inflation = i64::from(self.threshold * self.smss);
+            self.inflation = i64::from(self.threshold) * i64::from(self.smss);
         }
         // Classic Reno may halve again for a second loss of the same window (RFC 6582
         // section 1 describes it); only a timeout silences it.
@@ -213,11 +218,13 @@ impl<P: Payload> Sender<P> {
             return None;
         }
         self.rto_backoff = if self.rto_point.is_some() { self.rto_backoff + 1 } else { 1 };
-        let flight = self.flight_size().saturating_sub(self.limited_transmit);
+        // What was SACKed has left the network. Past a retransmission that was lost, new data
+        // flows for a whole RTO: with it, ssthresh would rise to many times the window.
+        let gone = self.board.timeout().saturating_add(self.limited_transmit);
+        let flight = self.flight_size().saturating_sub(gone);
         if let Some(controller) = &mut self.controller {
             controller.on_rto(&RtoEvent { now, flight, backoff: self.rto_backoff });
         }
-        self.board.timeout();
         self.rto_point = Some(self.next);
         self.guard = Some(self.next);
         self.fast = None;

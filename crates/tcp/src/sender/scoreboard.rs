@@ -57,7 +57,7 @@ pub(crate) struct Scoreboard {
     pipe: u32,
     /// Records that await retransmission.
     lost_pending: u32,
-    /// RFC 6675 `HighRxt`: nothing below awaits retransmission.
+    /// At least RFC 6675 `HighRxt`: nothing below awaits retransmission.
     high_rxt: u64,
     /// End of the highest SACKed segment.
     high_sacked: u64,
@@ -153,7 +153,9 @@ impl Scoreboard {
         let mut newly = 0;
         for &(left, right) in blocks {
             let seen = self.known.iter().find(|k| k.0 <= left && left < k.1);
-            newly += self.sack_range(seen.map_or(left, |k| k.1), right);
+            // A segment across the seen block's right edge was not covered by it.
+            let seen = seen.map_or(0, |k| self.records.partition_point(|r| r.end() <= k.1));
+            newly += self.sack_range(seen.max(self.index_of(left)), right);
         }
         self.known = [(0, 0); 4];
         for (known, block) in self.known.iter_mut().zip(blocks) {
@@ -162,8 +164,8 @@ impl Scoreboard {
         newly
     }
 
-    fn sack_range(&mut self, left: u64, right: u64) -> u32 {
-        let first = self.index_of(left);
+    /// Takes the segments from index `first` on that end by `right` as SACKed.
+    fn sack_range(&mut self, first: usize, right: u64) -> u32 {
         let mut newly = 0;
         for record in self.records.range_mut(first..).take_while(|r| r.end() <= right) {
             if record.sacked {
@@ -243,25 +245,37 @@ impl Scoreboard {
     }
 
     /// NextSeg rule 1: the first lost segment that was not sent again.
-    pub(crate) fn next_lost(&self) -> Option<usize> {
+    pub(crate) fn next_lost(&mut self) -> Option<usize> {
         if self.lost_pending == 0 {
             return None;
         }
-        let first = self.index_of(self.high_rxt);
+        let first = self.skip_settled();
         (first..self.records.len()).find(|&i| self.records[i].awaits_retransmission())
     }
 
-    /// NextSeg rule 3: the first segment below the highest SACKed one, SACKed or lost not.
-    pub(crate) fn next_speculative(&self) -> Option<usize> {
+    /// Moves `high_rxt` past what is SACKed or sent again, which stays so until it is reset:
+    /// each record is looked at once in a recovery. The index that it has then.
+    fn skip_settled(&mut self) -> usize {
         let first = self.index_of(self.high_rxt);
-        let last = self.index_of(self.high_sacked);
-        (first..last).find(|&i| !self.records[i].sacked && !self.records[i].resent)
+        let settled = self.records.range(first..).take_while(|r| r.sacked || r.resent).count();
+        if let Some(last) = (first + settled).checked_sub(1).filter(|_| settled > 0) {
+            self.high_rxt = self.records[last].end();
+        }
+        first + settled
+    }
+
+    /// NextSeg rule 3: the first segment below the highest SACKed one, SACKed or lost not.
+    pub(crate) fn next_speculative(&mut self) -> Option<usize> {
+        let first = self.skip_settled();
+        self.records.get(first).filter(|r| r.start < self.high_sacked).map(|_| first)
     }
 
     /// The retransmission timer expired: all is lost, and SACK information is forgotten, since
-    /// the receiver may have dropped what it reported (RFC 2018 section 8).
-    pub(crate) fn timeout(&mut self) {
+    /// the receiver may have dropped what it reported (RFC 2018 section 8). The bytes forgotten.
+    pub(crate) fn timeout(&mut self) -> u32 {
+        let mut forgotten = 0;
         for record in &mut self.records {
+            forgotten += u32::from(record.sacked) * record.len;
             record.sacked = false;
             record.lost = true;
             record.resent = false;
@@ -272,6 +286,7 @@ impl Scoreboard {
         self.high_sacked = self.high_rxt;
         self.lost_below = self.records.back().map_or(self.lost_below, Record::end);
         self.known = [(0, 0); 4];
+        forgotten
     }
 }
 
@@ -332,7 +347,9 @@ mod tests {
                 board.begin_recovery();
                 board.mark_head_lost();
             }
-            Step::Timeout => board.timeout(),
+            Step::Timeout => {
+                board.timeout();
+            }
         }
     }
 
