@@ -10,6 +10,9 @@ use fairwave_wire::tcp::Header;
 
 /// Segment size where the peer states none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
+/// Least segment size believed: 68 bytes pass every IPv4 path (RFC 791 section 3.2), 40 of them
+/// headers. Less would be a peer that wants a segment, and a record of it, for every byte.
+const LEAST_MSS: u16 = 28;
 /// Least RTO for data after a SYN was lost (RFC 6298 (5.7)).
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 /// Bytes that the timestamps option takes off every segment (RFC 7323 appendix A).
@@ -108,7 +111,8 @@ impl<P: Payload> Connection<P> {
         if let Some(timestamps) = options.timestamps.filter(|_| self.agreed.timestamps) {
             self.rx.note_timestamp(now, timestamps.value, 0);
         }
-        let mss = u32::from(self.config.mss.min(options.mss.unwrap_or(DEFAULT_MSS)));
+        let wanted = options.mss.unwrap_or(DEFAULT_MSS).max(LEAST_MSS);
+        let mss = u32::from(self.config.mss.min(wanted));
         let taken = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
         self.agreed.smss = mss.saturating_sub(taken).max(1);
         self.set_window(header, u32::from(header.window));

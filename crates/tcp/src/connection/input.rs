@@ -43,6 +43,7 @@ impl<P: Payload> Connection<P> {
         }
         if !header.flags.ack {
             self.syn.pending = true;
+            self.syn.retransmitted = true;
             return false;
         }
         header.flags.syn = false;

@@ -83,7 +83,7 @@ impl<P: Payload> Connection<P> {
         if !self.rx.wants_ack() {
             return None;
         }
-        let mut header = self.header(self.tx.next());
+        let mut header = self.header(self.tx.next_acceptable());
         let max = match self.agreed.timestamps {
             true => SackBlocks::MAX_WITH_TIMESTAMPS,
             false => SackBlocks::MAX,

@@ -3,6 +3,7 @@
 //! Segments are numbered from zero and 1000 bytes long, so that windows read as segments.
 
 mod closing;
+mod corners;
 mod opening;
 mod receiving;
 mod recovery;
