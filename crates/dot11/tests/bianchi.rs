@@ -73,7 +73,6 @@ fn config(phy: Phy, after: After) -> Config {
         short_retry_limit: u32::MAX,
         long_retry_limit: u32::MAX,
         beacon_interval: None,
-        observe: false,
     }
 }
 

@@ -23,18 +23,7 @@ pub(crate) struct Snapshot {
 impl Simulator<'_> {
     fn station_sample(&self, node: usize) -> Option<StationSample> {
         let port = self.ports[node].as_ref()?;
-        let channel = &self.cells[port.cell].channel;
-        let stats = channel.stats(port.radio);
-        Some(StationSample {
-            attempts: stats.attempts,
-            failures: stats.failures,
-            collisions: stats.collisions,
-            successes: stats.successes,
-            retry_drops: stats.retry_drops,
-            airtime: stats.airtime,
-            control_airtime: stats.control_airtime,
-            cw: channel.contention_window(port.radio),
-        })
+        Some(self.cells[port.cell].channel.stats(port.radio))
     }
 
     fn queue_samples(&self) -> impl Iterator<Item = QueueSample> + '_ {

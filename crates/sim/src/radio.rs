@@ -4,7 +4,7 @@ use crate::metered::Metered;
 use crate::packet::Packet;
 use crate::world::{self, Role, World};
 use fairwave_dot11::DATA_OVERHEAD_BYTES;
-use fairwave_dot11::channel::{Channel, Config, Mpdu, RadioConfig, RadioId};
+use fairwave_dot11::channel::{Channel, Mpdu, RadioConfig, RadioId};
 use fairwave_trace::{NodeId, QueueId};
 use fairwave_units::BitRate;
 
@@ -35,7 +35,7 @@ impl Port {
 }
 
 /// Builds the cells, and each node's port where it has a radio.
-pub(crate) fn build(world: &World, observe: bool) -> (Vec<Cell>, Vec<Option<Port>>) {
+pub(crate) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>>) {
     let mut members: Vec<(Vec<NodeId>, Vec<RadioConfig>)> =
         vec![Default::default(); world.cells.len()];
     let mut ports = Vec::new();
@@ -53,8 +53,9 @@ pub(crate) fn build(world: &World, observe: bool) -> (Vec<Cell>, Vec<Option<Port
         ports.push(port);
     }
     let cells = world.cells.iter().zip(members).enumerate().map(|(i, (cell, (nodes, radios)))| {
-        let config = channel_config(cell, observe);
-        Cell { channel: Channel::new(config, &radios, world.seed, &i.to_string()), nodes }
+        let mut channel = Channel::new(cell.clone(), &radios, world.seed, &i.to_string());
+        channel.report_frames(report);
+        Cell { channel, nodes }
     });
     (cells.collect(), ports)
 }
@@ -65,23 +66,5 @@ fn radio_config(name: &str, radio: &world::Radio) -> RadioConfig {
         position: radio.position,
         power: radio.power,
         is_access_point: radio.role == Role::AccessPoint,
-    }
-}
-
-fn channel_config(cell: &world::Cell, observe: bool) -> Config {
-    Config {
-        phy: cell.phy,
-        frequency: cell.frequency,
-        path_loss_exponent: cell.path_loss_exponent,
-        noise_figure: cell.noise_figure,
-        carrier_sense: cell.carrier_sense,
-        preamble_detection: cell.preamble_detection,
-        capture: cell.capture,
-        errors: cell.errors,
-        rts_threshold: cell.rts_threshold,
-        short_retry_limit: cell.short_retry_limit,
-        long_retry_limit: cell.long_retry_limit,
-        beacon_interval: cell.beacon_interval,
-        observe,
     }
 }

@@ -1,12 +1,11 @@
 //! What is simulated, with every default resolved: plain values that `fairwave-lab` builds from
 //! a scenario file and any Rust program can build by hand.
 
-use fairwave_dot11::Phy;
-pub use fairwave_dot11::channel::ErrorModel;
+pub use fairwave_dot11::channel::{Config as Cell, ErrorModel};
 use fairwave_queue::Limit;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
-use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Instant, Metres, Seed};
+use fairwave_units::{BitRate, Bytes, Dbm, Duration, Instant, Metres, Seed};
 
 /// A whole simulation.
 #[derive(Clone, Debug)]
@@ -65,36 +64,6 @@ pub enum Role {
         /// Its access point.
         ap: NodeId,
     },
-}
-
-/// One radio channel.
-#[derive(Clone, Debug)]
-pub struct Cell {
-    /// The PHY.
-    pub phy: Phy,
-    /// Centre frequency; enters the free-space loss at one metre.
-    pub frequency: Hertz,
-    /// Exponent of the log-distance path loss.
-    pub path_loss_exponent: f64,
-    /// Receiver noise figure over thermal noise in the channel.
-    pub noise_figure: Db,
-    /// A transmission at or above this level makes the medium busy, and may be received.
-    pub carrier_sense: Dbm,
-    /// Least SINR at which a preamble is detected. Below it, energy is sensed but nothing is
-    /// received, hence no EIFS. `None`: every preamble above `carrier_sense` is detected.
-    pub preamble_detection: Option<Db>,
-    /// A frame stronger by this than the one being received takes over the receiver.
-    pub capture: Option<Db>,
-    /// Frame errors besides collisions.
-    pub errors: ErrorModel,
-    /// Data frames of this MPDU size in bytes and above use RTS/CTS; `None`: never.
-    pub rts_threshold: Option<u32>,
-    /// Attempts for frames without RTS, and for RTS (dot11ShortRetryLimit).
-    pub short_retry_limit: u32,
-    /// Attempts for frames with RTS that got their CTS (dot11LongRetryLimit).
-    pub long_retry_limit: u32,
-    /// Beacon interval of access points; `None` sends no beacons.
-    pub beacon_interval: Option<Duration>,
 }
 
 /// A wired, full-duplex link.

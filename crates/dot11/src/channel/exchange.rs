@@ -1,10 +1,11 @@
 //! One radio's frame exchange: attempt, response, retry (802.11-2020 clauses 10.3.2, 10.3.4).
 
 use super::air::{BROADCAST, Transmission};
-use super::{Channel, Due, Fate, FrameKind, Mpdu, Output, RadioId, RadioStats};
+use super::{Channel, Due, Fate, FrameKind, Mpdu, Output, RadioId};
 use super::{Response, ResponseKind};
 use crate::Phy;
 use crate::phy::{ACK_BYTES, RTS_BYTES};
+use fairwave_trace::StationSample;
 use fairwave_units::{Duration, Instant, Seed, Stream};
 
 /// Where a radio stands with its current frame.
@@ -46,7 +47,7 @@ pub(super) struct Mac<P> {
     pub(super) beacon_due: bool,
     pub(super) phase: Phase,
     pub(super) cw: u32,
-    pub(super) stats: RadioStats,
+    pub(super) stats: StationSample,
     pub(super) errors: Stream,
     backoff: Stream,
     sequence: u16,
@@ -62,7 +63,7 @@ impl<P> Mac<P> {
             beacon_due: false,
             phase: Phase::Waiting,
             cw: phy.cw_min(),
-            stats: RadioStats::default(),
+            stats: StationSample::default(),
             errors: seed.stream(&format!("errors/{channel}/{radio}")),
             backoff: seed.stream(&format!("backoff/{channel}/{radio}")),
             sequence: 0,

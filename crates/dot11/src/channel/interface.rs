@@ -49,8 +49,6 @@ pub struct Config {
     pub long_retry_limit: u32,
     /// Interval between the beacons of a radio that sends them.
     pub beacon_interval: Option<Duration>,
-    /// Whether to report every frame as an event.
-    pub observe: bool,
 }
 
 /// One radio.
@@ -160,23 +158,4 @@ pub struct FrameReport<P> {
     pub received: bool,
     /// Payload of a data frame.
     pub payload: Option<P>,
-}
-
-/// Counters of one radio, all cumulative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RadioStats {
-    /// Attempts at unicast data frames, by data frame or by RTS.
-    pub attempts: u64,
-    /// Attempts that failed.
-    pub failures: u64,
-    /// Failed attempts whose data or RTS frame overlapped another transmission.
-    pub collisions: u64,
-    /// Frames acknowledged.
-    pub successes: u64,
-    /// Frames given up.
-    pub retry_drops: u64,
-    /// Time on the air of data, RTS and beacons.
-    pub airtime: Duration,
-    /// Time on the air of ACK and CTS.
-    pub control_airtime: Duration,
 }

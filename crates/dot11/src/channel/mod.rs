@@ -23,10 +23,10 @@ use contention::Contention;
 use core::cmp::Reverse;
 use exchange::{Mac, Phase};
 use fairwave_machine::Machine;
+use fairwave_trace::StationSample;
 use fairwave_units::{BitRate, Dbm, Instant, Seed};
 pub use interface::{
     Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
-    RadioStats,
 };
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -85,6 +85,7 @@ pub struct Channel<P> {
     starting: Vec<u32>,
     responding: Vec<Response>,
     outputs: VecDeque<Output<P>>,
+    reports_frames: bool,
     reports: VecDeque<FrameReport<P>>,
 }
 
@@ -105,6 +106,7 @@ impl<P: Copy> Channel<P> {
             starting: Vec::new(),
             responding: Vec::new(),
             outputs: VecDeque::new(),
+            reports_frames: false,
             reports: VecDeque::new(),
         };
         if let Some(interval) = channel.config.beacon_interval {
@@ -123,14 +125,15 @@ impl<P: Copy> Channel<P> {
                 || self.macs[radio.0 as usize].is_beaconing())
     }
 
-    /// The radio's counters.
-    pub fn stats(&self, radio: RadioId) -> RadioStats {
-        self.macs[radio.0 as usize].stats
+    /// Whether every frame is to be reported as an event; off until said.
+    pub fn report_frames(&mut self, on: bool) {
+        self.reports_frames = on;
     }
 
-    /// The radio's contention window now.
-    pub fn contention_window(&self, radio: RadioId) -> u32 {
-        self.macs[radio.0 as usize].cw
+    /// The radio's counters and contention window.
+    pub fn stats(&self, radio: RadioId) -> StationSample {
+        let mac = &self.macs[radio.0 as usize];
+        StationSample { cw: mac.cw, ..mac.stats }
     }
 
     /// Frames put on the air so far, of every kind.
@@ -256,7 +259,7 @@ impl<P: Copy> Channel<P> {
     }
 
     fn signal(&self, tx: &Transmission, hearers: &[u32]) -> Dbm {
-        if !self.config.observe {
+        if !self.reports_frames {
             return Dbm(0.0);
         }
         let receivers = hearers.iter().filter(|r| tx.to == BROADCAST || **r == tx.to);
@@ -265,7 +268,7 @@ impl<P: Copy> Channel<P> {
     }
 
     fn report(&mut self, tx: &Transmission, signal: Dbm, received: bool) {
-        if !self.config.observe {
+        if !self.reports_frames {
             return;
         }
         let own = self.macs[tx.from as usize].current.as_ref();

@@ -21,7 +21,6 @@ pub(super) fn config(standard: Standard) -> Config {
         short_retry_limit: 7,
         long_retry_limit: 4,
         beacon_interval: None,
-        observe: true,
     }
 }
 
@@ -55,7 +54,8 @@ impl Rig {
     }
 
     pub(super) fn with_seed(config: Config, radios: &[RadioConfig], seed: u64) -> Self {
-        let channel = Channel::new(config, radios, Seed(seed), "cell");
+        let mut channel = Channel::new(config, radios, Seed(seed), "cell");
+        channel.report_frames(true);
         Self { channel, outputs: Vec::new(), frames: Vec::new() }
     }
 
@@ -118,7 +118,7 @@ fn an_unreachable_receiver_costs_the_retry_limit_and_doubles_cw() {
     assert!(!rig.frames[0].retry && rig.frames[1].retry);
     let stats = rig.channel.stats(RadioId(1));
     assert_eq!((stats.attempts, stats.failures, stats.retry_drops), (7, 7, 1));
-    assert_eq!(rig.channel.contention_window(RadioId(1)), 15);
+    assert_eq!(rig.channel.stats(RadioId(1)).cw, 15);
     // The seventh attempt follows a backoff of up to 15 * 64 + 63 slots.
     assert!(rig.frames[6].start.since(rig.frames[5].start) > Duration::from_micros(300));
 }
