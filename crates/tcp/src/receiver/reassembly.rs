@@ -1,7 +1,7 @@
 //! Data that arrived out of order, and the SACK blocks that describe it (RFC 2018).
 
 use crate::Payload;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Out-of-order data beyond RCV.NXT.
 #[derive(Clone, Debug)]
@@ -12,8 +12,8 @@ pub(crate) struct Reassembly<P> {
     most: usize,
     /// What `chunks` cover, joined, by position.
     ranges: VecDeque<Range>,
-    /// `[start, end)` of each range by when it changed.
-    recent: BTreeMap<u64, (u64, u64)>,
+    /// The same by when they changed, latest last.
+    recent: VecDeque<Range>,
     /// Changes so far.
     changes: u64,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Reassembly<P> {
 struct Range {
     start: u64,
     end: u64,
-    /// Its key in `recent`.
+    /// The number of the change that made it what it is.
     changed: u64,
 }
 
@@ -33,7 +33,7 @@ impl<P: Payload> Reassembly<P> {
             chunks: VecDeque::new(),
             most,
             ranges: VecDeque::new(),
-            recent: BTreeMap::new(),
+            recent: VecDeque::new(),
             changes: 0,
         }
     }
@@ -44,7 +44,7 @@ impl<P: Payload> Reassembly<P> {
 
     /// Ranges held, most recently changed first.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.recent.values().rev().copied()
+        self.recent.iter().rev().map(|r| (r.start, r.end))
     }
 
     /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it if there
@@ -76,7 +76,8 @@ impl<P: Payload> Reassembly<P> {
         let mut last = first;
         while let Some(range) = self.ranges.get(last).filter(|r| r.start <= end) {
             (start, end) = (start.min(range.start), end.max(range.end));
-            self.recent.remove(&range.changed);
+            let changed = range.changed;
+            self.forget_change(changed);
             last += 1;
         }
         self.changes += 1;
@@ -87,7 +88,12 @@ impl<P: Payload> Reassembly<P> {
         } else {
             self.ranges.insert(first, joined);
         }
-        self.recent.insert(self.changes, (start, end));
+        self.recent.push_back(joined);
+    }
+
+    fn forget_change(&mut self, changed: u64) {
+        let index = self.recent.partition_point(|r| r.changed < changed);
+        self.recent.remove(index);
     }
 
     /// The first chunk if it begins at or before `next`, without what lies below `next`.
@@ -105,7 +111,8 @@ impl<P: Payload> Reassembly<P> {
     /// RCV.NXT is `next` now: forgets the ranges below.
     pub(crate) fn forget(&mut self, next: u64) {
         while let Some(range) = self.ranges.front().filter(|r| r.end <= next) {
-            self.recent.remove(&range.changed);
+            let changed = range.changed;
+            self.forget_change(changed);
             self.ranges.pop_front();
         }
     }
