@@ -3,9 +3,9 @@
 mod common;
 
 use bytes::Bytes;
-use common::{Codec, MS, OnTheWire, Pair, is_over, law, pattern};
+use common::{Codec, MS, OnTheWire, Pair, Plain, is_over, law, pattern};
 use fairwave_machine::line::{End, Line, Wire};
-use fairwave_tcp::{Config, DelayedAck, Input};
+use fairwave_tcp::{Config, DelayedAck, Input, State, Virtual};
 use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
 use proptest::prelude::*;
 
@@ -155,6 +155,42 @@ fn transfer(case: &Case) {
 }
 
 const CASES: u32 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
+
+/// RFC 9293 section 3.4: sequence numbers wrap, here twice, under way and in recovery.
+#[test]
+fn more_than_the_sequence_space_arrives() {
+    const TOTAL: u64 = 9 << 30;
+    for sack in [false, true] {
+        let wire = Wire { delay: MS(1), loss: 0.000_5, ..Wire::default() };
+        let line = Line::symmetric(Seed(7), wire);
+        let end = Config { mss: 65_000, sack, min_rto: MS(200), ..Config::default() };
+        let mut pair = Pair::<Virtual, Plain>::new(
+            (end, end),
+            (law("newreno"), law("newreno")),
+            (u32::MAX - 100_000, u32::MAX),
+            line,
+            Plain,
+        );
+        pair.input(End::B, Input::Listen);
+        pair.input(End::A, Input::Open);
+        let mut written = 0;
+        while pair.b.state() != State::CloseWait {
+            let space = u64::from(pair.a.send_space()).min(TOTAL - written);
+            if space > 0 {
+                pair.input(End::A, Input::Write(Virtual(space as u32)));
+                written += space;
+            } else if written == TOTAL && pair.a.state() == State::Established {
+                pair.input(End::A, Input::Close);
+            }
+            assert!(pair.step(), "sack {sack}: nothing will ever happen: {pair:?}");
+            if pair.end(End::B).read(u32::MAX).is_some() {
+                pair.drain(End::B);
+            }
+        }
+        assert_eq!(pair.b.stats().bytes_read, TOTAL);
+        assert!(pair.a.stats().retransmissions > 20, "{pair:?}");
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(CASES))]
