@@ -69,7 +69,7 @@ pub struct LossEvent {
 pub struct RtoEvent {
     /// When it expired.
     pub now: Instant,
-    /// FlightSize in bytes at that moment.
+    /// FlightSize in bytes at that moment, less what SACK reports as received.
     pub flight: u32,
     /// One for the first expiry for the same data, then 2, 3, ... as the timer backs off.
     /// RFC 5681 section 3.1: ssthresh is lowered on the first only.
