@@ -139,7 +139,7 @@ impl Compound {
             mss,
             initial_window: cwnd,
             windows,
-            growth: Growth::new(mss, 1),
+            growth: Growth::new(mss, 1, initial.byte_counting),
             base_rtt: None,
             round: Round::default(),
             reno_diff: None,

@@ -12,6 +12,9 @@ pub struct Initial {
     pub cwnd: u32,
     /// Initial slow start threshold in bytes; "arbitrarily high" is `u32::MAX`.
     pub ssthresh: u32,
+    /// Whether congestion avoidance counts the bytes that ACKs acknowledge (RFC 3465), or the
+    /// ACKs (RFC 5681 equation 3). It matters where ACKs are delayed or lost.
+    pub byte_counting: bool,
 }
 
 /// How fast recovery ends when the connection has no SACK. With SACK, RFC 6675 rules for all.

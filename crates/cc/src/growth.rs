@@ -1,22 +1,25 @@
-//! How a window grows by acknowledged bytes (RFC 5681 section 3.1, RFC 3465).
+//! How a window grows with acknowledgements (RFC 5681 section 3.1, RFC 3465).
 
-/// Growth by bytes: slow start per ACK, congestion avoidance per window of acknowledged bytes.
+/// Growth per ACK in slow start; in congestion avoidance one SMSS per window of acknowledged
+/// bytes.
 ///
 /// RFC 5681 lets congestion avoidance add SMSS*SMSS/cwnd per ACK (equation 3) or count bytes as
-/// RFC 3465 does. Counting is the better base for experiments with lost and delayed ACKs: the
-/// window grows by one SMSS per window of data however few ACKs report it.
+/// RFC 3465 does. Bytes make the window grow by one SMSS per window of data however few ACKs
+/// report it; ACKs, as simulators of the 2000s and ns-3 count, slow the growth where ACKs are
+/// delayed or lost. Counting ACKs, each stands for at most one segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     mss: u32,
     /// L of RFC 3465 in segments: the most that one ACK adds in slow start.
     limit_segments: u32,
+    byte_counting: bool,
     /// Bytes acknowledged towards the next increase.
     credit: u32,
 }
 
 impl Growth {
-    pub(crate) fn new(mss: u32, limit_segments: u32) -> Self {
-        Self { mss, limit_segments, credit: 0 }
+    pub(crate) fn new(mss: u32, limit_segments: u32, byte_counting: bool) -> Self {
+        Self { mss, limit_segments, byte_counting, credit: 0 }
     }
 
     /// `cwnd` after an ACK of `acked` bytes in slow start.
@@ -26,7 +29,8 @@ impl Growth {
 
     /// `cwnd` after `acked` bytes in congestion avoidance, where `window` bytes earn one SMSS.
     pub(crate) fn avoidance(&mut self, cwnd: u32, window: u32, acked: u32) -> u32 {
-        self.credit = self.credit.saturating_add(acked);
+        let counted = if self.byte_counting { acked } else { acked.min(self.mss) };
+        self.credit = self.credit.saturating_add(counted);
         if self.credit < window {
             return cwnd;
         }
@@ -37,5 +41,30 @@ impl Growth {
     /// Forgets the bytes counted so far: the window was lowered.
     pub(crate) fn restart(&mut self) {
         self.credit = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// cwnd after `acks` ACKs of `acked` bytes each, from 10 segments of 1000 bytes.
+    fn after(byte_counting: bool, acks: u32, acked: u32) -> u32 {
+        let mut growth = Growth::new(1000, 1, byte_counting);
+        (0..acks).fold(10_000, |cwnd, _| growth.avoidance(cwnd, cwnd, acked))
+    }
+
+    #[test]
+    fn a_window_of_bytes_earns_a_segment_however_few_acks_report_it() {
+        assert_eq!(after(true, 10, 1000), 11_000);
+        assert_eq!(after(true, 5, 2000), 11_000);
+        assert_eq!(after(true, 2, 5000), 11_000);
+    }
+
+    #[test]
+    fn counted_by_acks_lost_and_delayed_ones_slow_the_growth() {
+        assert_eq!(after(false, 10, 1000), 11_000);
+        assert_eq!(after(false, 9, 5000), 10_000);
+        assert_eq!(after(false, 10, 5000), 11_000);
     }
 }

@@ -140,7 +140,8 @@ impl Controller for Box<dyn Controller> {
 mod tests {
     use super::*;
 
-    const INITIAL: Initial = Initial { mss: 1460, cwnd: 4380, ssthresh: u32::MAX };
+    const INITIAL: Initial =
+        Initial { mss: 1460, cwnd: 4380, ssthresh: u32::MAX, byte_counting: true };
 
     #[test]
     fn every_name_builds_the_controller_that_calls_itself_so() {

@@ -44,7 +44,7 @@ impl Reno {
             initial_window: cwnd,
             cwnd,
             ssthresh: initial.ssthresh,
-            growth: Growth::new(mss, limit_segments),
+            growth: Growth::new(mss, limit_segments, initial.byte_counting),
             undo: None,
             reduced: None,
         }

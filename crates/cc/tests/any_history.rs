@@ -49,7 +49,8 @@ proptest! {
         history in prop::collection::vec(happening(), 1..200),
     ) {
         for name in names() {
-            let mut law = build(&name, Initial { mss, cwnd, ssthresh }).expect("listed");
+            let initial = Initial { mss, cwnd, ssthresh, byte_counting: mss % 2 == 0 };
+            let mut law = build(&name, initial).expect("listed");
             for event in &history {
                 apply(law.as_mut(), *event);
                 prop_assert!(law.cwnd() >= mss, "{name}: cwnd {} after {event:?}", law.cwnd());

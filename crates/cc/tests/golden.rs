@@ -65,7 +65,8 @@ fn table() -> String {
     for (scenario, ssthresh, script) in SCENARIOS {
         let _ = writeln!(text, "\n{scenario}");
         for name in names() {
-            let initial = Initial { mss: MSS, cwnd: 4 * MSS, ssthresh: ssthresh * MSS };
+            let initial =
+                Initial { mss: MSS, cwnd: 4 * MSS, ssthresh: ssthresh * MSS, byte_counting: true };
             let mut path = Path { law: build(&name, initial).expect("listed"), una: 0 };
             let _ = write!(text, "  {name:<28}");
             for round in 0..ROUNDS {

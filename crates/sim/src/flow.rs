@@ -246,7 +246,9 @@ impl FlowState {
 impl Tcp {
     fn new(id: FlowId, flow: &Flow, tcp: &TcpFlow, seed: Seed) -> Result<Self, Error> {
         let law = tcp.congestion_control.clone();
-        if let Err(unknown) = cc::build(&law, cc::Initial { mss: 1, cwnd: 1, ssthresh: 1 }) {
+        if let Err(unknown) =
+            cc::build(&law, cc::Initial { mss: 1, cwnd: 1, ssthresh: 1, byte_counting: true })
+        {
             return Err(Error::Invalid(format!("flow {}: {unknown}", flow.name)));
         }
         let (client, server) = ports(id);

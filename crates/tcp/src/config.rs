@@ -40,6 +40,9 @@ pub struct Config {
     pub initial_window_segments: u32,
     /// Initial slow start threshold in bytes; `None` is arbitrarily high.
     pub initial_ssthresh: Option<u32>,
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC
+    /// 5681 equation 3).
+    pub byte_counting: bool,
     /// Duplicate ACKs that mean a loss (RFC 5681: 3).
     pub duplicate_ack_threshold: u32,
     /// RTO before the first sample (RFC 6298 section 2: 1 s).
@@ -70,6 +73,7 @@ impl Default for Config {
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(200) },
             initial_window_segments: 3,
             initial_ssthresh: None,
+            byte_counting: true,
             duplicate_ack_threshold: 3,
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),

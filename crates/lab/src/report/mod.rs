@@ -118,7 +118,9 @@ fn provenance(context: &Context<'_>, results: &Results) -> Markup {
                     dt { "Took" }
                     dd {
                         (format!("{:.1} s", cost.wall_s))
-                        @if let Some(cpu_s) = cost.cpu_s { (format!(", {cpu_s:.1} s of processor time")) }
+                        @if let Some(cpu_s) = cost.cpu_s {
+                            (format!(", {cpu_s:.1} s of processor time"))
+                        }
                     }
                 }
             }

@@ -1,3 +1,5 @@
+//! The page holds what it must, and nothing that it was given can break it.
+
 use super::*;
 use crate::study::{self, AckLoss};
 

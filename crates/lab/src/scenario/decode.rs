@@ -354,6 +354,7 @@ const TCP: &[&str] = &[
     "delayed_ack",
     "initial_window",
     "initial_ssthresh",
+    "byte_counting",
     "duplicate_ack_threshold",
     "initial_rto",
     "min_rto",
@@ -387,6 +388,7 @@ fn tcp_keys(r: &Reader<'_>, d: &Tcp) -> Tcp {
         delayed_ack: r.or("delayed_ack", d.delayed_ack.clone(), delayed_ack),
         initial_window: r.or("initial_window", d.initial_window, segments),
         initial_ssthresh: r.or("initial_ssthresh", d.initial_ssthresh, ssthresh),
+        byte_counting: r.or("byte_counting", d.byte_counting, reader::boolean),
         duplicate_ack_threshold: r.or(
             "duplicate_ack_threshold",
             d.duplicate_ack_threshold,
@@ -416,6 +418,7 @@ fn default_tcp() -> Tcp {
         delayed_ack: DELAYED,
         initial_window: c.initial_window_segments,
         initial_ssthresh: c.initial_ssthresh,
+        byte_counting: c.byte_counting,
         duplicate_ack_threshold: c.duplicate_ack_threshold,
         initial_rto: c.initial_rto,
         min_rto: c.min_rto,

@@ -284,6 +284,9 @@ pub struct Tcp {
     #[serde(serialize_with = "bytes_or_unlimited")]
     #[schemars(with = "String")]
     pub initial_ssthresh: Option<u32>,
+    /// Congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC 5681
+    /// equation 3). Default: true.
+    pub byte_counting: bool,
     /// Duplicate ACKs that mean a loss, 1 to 255. Default: 3.
     pub duplicate_ack_threshold: u32,
     /// RTO before the first sample. Default: "1 s".

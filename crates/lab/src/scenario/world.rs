@@ -163,6 +163,7 @@ impl Tcp {
             },
             initial_window_segments: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,
+            byte_counting: self.byte_counting,
             duplicate_ack_threshold: self.duplicate_ack_threshold,
             initial_rto: self.initial_rto,
             min_rto: self.min_rto,

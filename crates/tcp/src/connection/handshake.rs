@@ -132,6 +132,7 @@ impl<P: Payload> Connection<P> {
             mss: self.agreed.smss,
             cwnd: segments.max(1).saturating_mul(self.agreed.smss),
             ssthresh: self.config.initial_ssthresh.unwrap_or(u32::MAX),
+            byte_counting: self.config.byte_counting,
         };
         let build = self.build.take().expect("a connection is established once");
         self.tx.establish(build(initial), self.agreed.smss, self.agreed.sack);

@@ -40,35 +40,56 @@ fn exact(points: Vec<(f64, f64)>) -> Vec<(f64, Interval)> {
     points.into_iter().map(|(x, y)| (x, Interval::exact(y))).collect()
 }
 
+/// Figs. 2(a) and 2(b), of a normal and a starved flow of one run.
 fn figure_2(run: &Run, directory: &Path) -> Result<Vec<Exhibit>, Error> {
     let Some((normal, starved)) = normal_and_starved(run) else { return Ok(Vec::new()) };
+    Ok(vec![windows(directory, normal, starved)?, queue(directory, normal, starved)?])
+}
+
+fn windows(
+    directory: &Path,
+    normal: &FlowSummary,
+    starved: &FlowSummary,
+) -> Result<Exhibit, Error> {
     let flows = Series::read(directory, FLOWS.file, &["t_ns", "flow", "cwnd_bytes"])?;
     let window = |label: &str, flow: &FlowSummary| -> Result<Curve, Error> {
         let points = flows.points(&[("flow", &flow.name)], "cwnd_bytes", 1.0 / MSS_BYTES)?;
         let label = format!("{label}: {}", flow.name);
         Ok(Curve { label, points: exact(points), mark: Mark::Line })
     };
-    let queues = Series::read(directory, QUEUES.file, &["t_ns", "queue", "length_packets"])?;
-    let length = queues.points(&[("queue", "ap")], "length_packets", 1.0)?;
-    let columns = ["t_ns", "queue", "cause", "flow", "payload_bytes"];
-    let drops = Series::read(directory, DROPS.file, &columns)?;
-    let of = |flow: &FlowSummary| {
-        let filters = [("queue", "ap"), ("cause", "queue_full"), ("flow", flow.name.as_str())];
-        drops.points(&filters, "payload_bytes", 1.0)
-    };
-    let strokes = |label: &str, flow: &FlowSummary, y: f64| -> Result<Curve, Error> {
-        let points = of(flow)?.into_iter().map(|(x, _)| (x, Interval::exact(y))).collect();
-        Ok(Curve { label: format!("ACK dropped: {label}"), points, mark: Mark::Strokes })
-    };
-    let stretch = &starved.collapsed;
-    let windows = Figure {
+    let figure = Figure {
         title: "Congestion windows of a normal and a starved upload (Compound, 16 uploads)".into(),
         x_label: "Time (s)".into(),
         y_label: "Congestion window (segments)".into(),
         y_range: None,
         content: Content::Curves(vec![window("normal", normal)?, window("starved", starved)?]),
     };
-    let queue = Figure {
+    let ours = format!(
+        "{} is the flow with the longest time at a window of at most two segments: {:.1} s from \
+         {:.1} s on. {} is the one with the shortest: {:.1} s.",
+        starved.name,
+        measure::seconds(&starved.collapsed),
+        starved.collapsed.start_ns as f64 / 1e9,
+        normal.name,
+        measure::seconds(&normal.collapsed),
+    );
+    let paper = "Fig. 2(a): the normal flow's window rises and falls; the starved flow's hardly \
+                 leaves 1 from about 55 s to about 110 s.";
+    Ok(Exhibit { id: "fig2a-windows".into(), paper: paper.into(), ours, figure })
+}
+
+fn queue(directory: &Path, normal: &FlowSummary, starved: &FlowSummary) -> Result<Exhibit, Error> {
+    let queues = Series::read(directory, QUEUES.file, &["t_ns", "queue", "length_packets"])?;
+    let length = queues.points(&[("queue", "ap")], "length_packets", 1.0)?;
+    let columns = ["t_ns", "queue", "cause", "flow", "payload_bytes"];
+    let drops = Series::read(directory, DROPS.file, &columns)?;
+    let strokes = |label: &str, flow: &FlowSummary, y: f64| -> Result<Curve, Error> {
+        let filters = [("queue", "ap"), ("cause", "queue_full"), ("flow", flow.name.as_str())];
+        let dropped = drops.points(&filters, "payload_bytes", 1.0)?;
+        let points = dropped.into_iter().map(|(x, _)| (x, Interval::exact(y))).collect();
+        Ok(Curve { label: format!("ACK dropped: {label}"), points, mark: Mark::Strokes })
+    };
+    let figure = Figure {
         title: "Queue of the access point and ACKs that it refuses".into(),
         x_label: "Time (s)".into(),
         y_label: "Packets waiting".into(),
@@ -79,37 +100,14 @@ fn figure_2(run: &Run, directory: &Path) -> Result<Vec<Exhibit>, Error> {
             strokes("normal", normal, 118.0)?,
         ]),
     };
-    Ok(vec![
-        Exhibit {
-            id: "fig2a-windows".into(),
-            paper:
-                "Fig. 2(a): the normal flow's window rises and falls; the starved flow's hardly \
-                    leaves 1 from about 55 s to about 110 s."
-                    .into(),
-            ours: format!(
-                "{} is the flow with the longest time at a window of at most two segments: {:.1} s \
-                 from {:.1} s on. {} is the one with the shortest: {:.1} s.",
-                starved.name,
-                measure::seconds(stretch),
-                stretch.start_ns as f64 / 1e9,
-                normal.name,
-                measure::seconds(&normal.collapsed),
-            ),
-            figure: windows,
-        },
-        Exhibit {
-            id: "fig2b-queue".into(),
-            paper: "Fig. 2(b): while it starves, the flow's ACKs do not enter the access point's \
-                    buffer but are dropped."
-                .into(),
-            ours: format!(
-                "In its longest collapse the starved flow's receiver sent {} ACKs, of which the \
-                 full queue of the access point refused {}.",
-                stretch.acks_sent, stretch.acks_dropped_at_ap,
-            ),
-            figure: queue,
-        },
-    ])
+    let ours = format!(
+        "In its longest collapse the starved flow's receiver sent {} ACKs, of which the full \
+         queue of the access point refused {}.",
+        starved.collapsed.acks_sent, starved.collapsed.acks_dropped_at_ap,
+    );
+    let paper = "Fig. 2(b): while it starves, the flow's ACKs do not enter the access point's \
+                 buffer but are dropped.";
+    Ok(Exhibit { id: "fig2b-queue".into(), paper: paper.into(), ours, figure })
 }
 
 /// Goodput of the best, second best, ... flow of a run, over seeds.

@@ -98,7 +98,8 @@ impl Study for AckLoss {
              number can be read off its curves.",
             "The paper names neither ns-2's version nor its TCP parameters. Assumed: SACK on, no \
              timestamps, initial window of 3 segments, RTO of at least 1 s, starts spread over \
-             1 s, 54 Mbps data rate, no RTS/CTS, no beacons.",
+             1 s, 54 Mbps data rate, no RTS/CTS, no beacons. Congestion avoidance counts ACKs, not \
+             bytes, as ns-2's TCP does.",
             "The paper does not say whether a packet error is repaired by the MAC. The claims \
              are judged with a MAC that does, as 802.11's does: each attempt is lost \
              independently, and there are up to 7 attempts. Beside them stand runs with one \

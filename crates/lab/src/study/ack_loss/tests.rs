@@ -1,3 +1,5 @@
+//! The claims on hand-made results: each can hold and each can fail.
+
 use super::*;
 use crate::results::{
     Direction, FlowSummary, QueueSummary, StationSummary, Stretch, Summary, Totals,
