@@ -143,6 +143,14 @@ impl Phy {
         self.sifs() + self.slot() + self.preamble_time(self.lowest_rate())
     }
 
+    /// How long after an RTS at `rate` the data must have begun, or those who only heard the RTS
+    /// may free the medium again (clause 10.3.2.4): two SIFS, the CTS, the time to recognise a
+    /// frame, and two slots.
+    pub fn nav_timeout(self, rate: BitRate) -> Duration {
+        let cts = self.tx_time(self.response_rate(rate), ACK_BYTES);
+        self.sifs() * 2 + cts + self.preamble_time(self.lowest_rate()) + self.slot() * 2
+    }
+
     /// aCWmin: slots of the first backoff are drawn from `0..=cw_min`.
     pub const fn cw_min(self) -> u32 {
         match self.standard {

@@ -34,6 +34,13 @@ pub(super) struct Transmission {
     pub(super) sure_mw: f64,
 }
 
+impl Transmission {
+    /// Until when it reserves the medium, and its number if it is an RTS, else zero.
+    pub(super) fn reservation(&self) -> (Instant, u64) {
+        (self.reserved_until, if self.kind == FrameKind::Rts { self.id } else { 0 })
+    }
+}
+
 /// What a frame was to one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reception {

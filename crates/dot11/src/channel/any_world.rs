@@ -146,13 +146,15 @@ proptest! {
         }
     }
 
-    /// While a CTS that nothing disturbed reserves the medium, nobody else begins an exchange.
+    /// While a CTS that arrived and that nothing disturbed reserves the medium, nobody else begins
+    /// an exchange.
     #[test]
     fn a_reservation_is_kept(seed: u64) {
         let mut saturated = Saturated::new(seed, 10.0);
         saturated.run(at(300_000));
         let frames = &saturated.rig.frames;
-        for cts in frames.iter().filter(|frame| frame.kind == FrameKind::Cts) {
+        let kept = |frame: &&FrameReport<u32>| frame.kind == FrameKind::Cts && frame.received;
+        for cts in frames.iter().filter(kept) {
             let end = cts.start + cts.airtime;
             let others = || frames.iter().filter(|f| f.from != cts.from && Some(f.from) != cts.to);
             if others().any(|f| f.start < end && cts.start < f.start + f.airtime) {

@@ -27,6 +27,8 @@ pub(super) struct Contention {
     wants: Vec<bool>,
     /// End of the network allocation vector.
     nav: Vec<u64>,
+    /// The RTS that set it, while nothing was heard since; otherwise zero.
+    nav_by_rts: Vec<u64>,
     /// Whether the last frame heard was not decoded, so that EIFS applies.
     extended: Vec<bool>,
 }
@@ -43,6 +45,7 @@ impl Contention {
             pending: vec![false; radios],
             wants: vec![false; radios],
             nav: vec![0; radios],
+            nav_by_rts: vec![0; radios],
             extended: vec![false; radios],
         }
     }
@@ -65,6 +68,7 @@ impl Contention {
         for &radio in radios {
             let r = radio as usize;
             self.heard[r] += 1;
+            self.nav_by_rts[r] = 0;
             if self.heard[r] > 1 {
                 continue;
             }
@@ -97,12 +101,12 @@ impl Contention {
     }
 
     /// `radios` heard and decoded the frame that ends now. It reserves the medium for all but
-    /// `addressed`.
+    /// `addressed`; `rts` as for [`Contention::set_nav`].
     pub(super) fn end_decoded(
         &mut self,
         radios: &[u32],
         addressed: u32,
-        reserved_until: Instant,
+        (reserved_until, rts): (Instant, u64),
         now: Instant,
     ) {
         let (now, reserved) = (now.as_nanos(), reserved_until.as_nanos());
@@ -110,6 +114,7 @@ impl Contention {
             let r = radio as usize;
             if radio != addressed && self.nav[r] < reserved {
                 self.nav[r] = reserved;
+                self.nav_by_rts[r] = rts;
             }
             self.extended[r] = false;
             self.heard[r] -= 1;
@@ -119,10 +124,27 @@ impl Contention {
         }
     }
 
-    /// A decoded frame for somebody else reserves the medium until `until`.
-    pub(super) fn set_nav(&mut self, radio: u32, until: Instant) {
-        let nav = &mut self.nav[radio as usize];
-        *nav = (*nav).max(until.as_nanos());
+    /// A decoded frame for somebody else reserves the medium until `until`. `rts` is the number
+    /// of the frame if it is an RTS, else zero.
+    pub(super) fn set_nav(&mut self, radio: u32, until: Instant, rts: u64) {
+        let r = radio as usize;
+        if self.nav[r] < until.as_nanos() {
+            self.nav[r] = until.as_nanos();
+            self.nav_by_rts[r] = rts;
+        }
+    }
+
+    /// Nothing followed an RTS: radios that have heard nothing since free the medium that it
+    /// reserved (clause 10.3.2.4).
+    pub(super) fn reset_nav(&mut self, rts: u64, now: Instant) {
+        let now = now.as_nanos();
+        for r in 0..self.nav.len() {
+            if self.nav_by_rts[r] == rts && self.heard[r] == 0 {
+                self.nav_by_rts[r] = 0;
+                self.nav[r] = now;
+                self.access_start[r] = self.access_start[r].min(now + self.difs);
+            }
+        }
     }
 
     /// Whether the frame just heard asks for EIFS before the next access.
@@ -269,7 +291,7 @@ mod tests {
     fn eifs_runs_beside_the_nav() {
         let mut c = two();
         c.begin_busy(&[0], at(0));
-        c.set_nav(0, at(300));
+        c.set_nav(0, at(300), 0);
         c.end_busy(0, at(100));
         c.begin_busy(&[0], at(110));
         c.extend(0, true);
@@ -277,7 +299,7 @@ mod tests {
         c.request(0, at(260), || 0);
         assert_eq!(c.next_access(), Some(at(250 + 94)), "later than 300 + 34");
         c.begin_busy(&[0], at(344));
-        c.set_nav(0, at(900));
+        c.set_nav(0, at(900), 0);
         c.extend(0, true);
         c.end_busy(0, at(500));
         assert_eq!(c.next_access(), Some(at(900 + 34)));
@@ -287,7 +309,7 @@ mod tests {
     fn nav_defers_access_and_forbids_cts() {
         let mut c = two();
         c.begin_busy(&[1], at(0));
-        c.set_nav(1, at(300));
+        c.set_nav(1, at(300), 0);
         c.end_busy(1, at(100));
         assert!(!c.nav_is_idle(1, at(299)) && c.nav_is_idle(1, at(300)));
         c.request(1, at(150), || 2);

@@ -226,7 +226,11 @@ impl<P: Copy> Channel<P> {
                 return self.conclude(tx.from, Fate::Sent, now);
             }
             FrameKind::Data => Phase::AwaitingAck,
-            FrameKind::Rts => Phase::AwaitingCts,
+            FrameKind::Rts => {
+                let timeout = self.config.phy.nav_timeout(tx.rate);
+                self.schedule(now + timeout, Due::NavReset(tx.id));
+                Phase::AwaitingCts
+            }
         };
         let mac = &mut self.macs[tx.from as usize];
         mac.phase = await_response;

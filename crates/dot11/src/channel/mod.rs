@@ -47,6 +47,8 @@ enum Due {
     Timeout(u32, u64),
     /// A beacon is to be sent.
     Beacon(u32),
+    /// The data after an RTS would have begun by now: number of the RTS.
+    NavReset(u64),
     /// A frame that follows another by SIFS.
     Respond(Response),
 }
@@ -159,6 +161,7 @@ impl<P: Copy> Channel<P> {
                 Due::End(id) => self.finish(id, now),
                 Due::Timeout(radio, attempt) => self.time_out(radio, attempt, now),
                 Due::Beacon(radio) => self.beacon_due(radio, now),
+                Due::NavReset(rts) => self.contention.reset_nav(rts, now),
                 Due::Respond(response) => self.responding.push(response),
             }
         }
@@ -201,7 +204,7 @@ impl<P: Copy> Channel<P> {
         let hearers = self.air.take_hearers(tx.from);
         let received = if self.air.is_sure(&tx) {
             let received = self.receive_all(&tx, &hearers, now);
-            self.contention.end_decoded(&hearers, tx.to, tx.reserved_until, now);
+            self.contention.end_decoded(&hearers, tx.to, tx.reservation(), now);
             received
         } else {
             self.receive_each(&tx, &hearers, now)
@@ -243,7 +246,8 @@ impl<P: Copy> Channel<P> {
                         received = true;
                         self.accept(tx, now);
                     } else {
-                        self.contention.set_nav(radio, tx.reserved_until);
+                        let (until, rts) = tx.reservation();
+                        self.contention.set_nav(radio, until, rts);
                         if tx.to == BROADCAST {
                             received = true;
                             self.deliver_broadcast(tx, radio);

@@ -207,6 +207,25 @@ fn hidden_stations_collide_and_rts_helps() {
     assert!(with < 0.15, "{with}");
 }
 
+/// An RTS to a receiver out of reach reserves the medium for nothing: a bystander that hears no
+/// data follow goes on after the NAV timeout instead of the whole reservation.
+#[test]
+fn a_reservation_that_nothing_follows_is_given_up() {
+    let mut config = config(Standard::A);
+    config.rts_threshold = Some(500);
+    let radios = [radio("away", 9000.0), radio("sender", 0.0), radio("bystander", 4.0)];
+    let mut rig = Rig::new(config, &radios);
+    let slow = Mpdu { rate: BitRate::mbps(6), ..mpdu(0, 1) };
+    rig.send(at(100), 1, slow);
+    // The RTS ends at 152 us and reserves 2224 us; 45 bytes of 9 Mbps need no RTS.
+    rig.send(at(140), 2, Mpdu { bytes: 45, rate: BitRate::mbps(9), ..mpdu(1, 2) });
+    rig.run_until(at(1000));
+    let data = rig.frames.iter().find(|frame| frame.kind == FrameKind::Data).unwrap();
+    assert_eq!(data.from, RadioId(2));
+    // NAV timeout: 152 + 32 + 44 + 20 + 18; then DIFS 34 and up to 15 slots.
+    assert!(data.start >= at(300), "{:?}", data.start);
+}
+
 /// Two stations draw the same slot: the near one's frame is decoded through the far one's.
 #[test]
 fn the_stronger_of_two_simultaneous_frames_is_captured() {
