@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ends_with, scratch, tiny_run};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Lines that tshark prints for the frames that pass `filter`, checksums verified.
@@ -21,23 +21,39 @@ fn frames(capture: &Path, filter: &str) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-#[test]
-fn tshark_finds_nothing_wrong_in_a_capture() {
+/// Simulates the tiny scenario with these settings, and finds nothing wrong in its capture.
+fn assert_clean(settings: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let place = scratch();
-    let args = tiny_run("one");
+    let mut args = tiny_run("one");
+    args.push("--pcap".to_owned());
+    args.extend(settings.iter().flat_map(|set| ["--set".to_owned(), (*set).to_owned()]));
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    ends_with(0, place.path(), &[&args[..], &["--pcap"]].concat());
+    ends_with(0, place.path(), &args);
     let capture = place.path().join("one/capture.pcapng");
 
     assert!(frames(&capture, "tcp").len() > 100, "hardly a TCP segment on the air");
-    assert!(!frames(&capture, "wlan.fc.type_subtype == 0x1d").is_empty(), "no 802.11 ACK");
-    assert!(!frames(&capture, "wlan.fc.type_subtype == 0x08").is_empty(), "no beacon");
-
     let bad = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 \
                || udp.checksum.status == 0 || wlan.fcs.status == 0";
     let wrong = frames(&capture, bad);
     let first = &wrong[..wrong.len().min(5)];
     assert!(wrong.is_empty(), "{} wrong frames, such as {first:#?}", wrong.len());
+    (place, capture)
+}
+
+#[test]
+fn tshark_finds_nothing_wrong_in_a_capture() {
+    let (_place, capture) = assert_clean(&[]);
+    assert!(!frames(&capture, "wlan.fc.type_subtype == 0x1d").is_empty(), "no 802.11 ACK");
+    assert!(!frames(&capture, "wlan.fc.type_subtype == 0x08").is_empty(), "no beacon");
+}
+
+#[test]
+fn nor_with_rts_over_802_11b() {
+    let settings = ["cell.standard=802.11b", "cell.rts_threshold=500 B"];
+    let (_place, capture) = assert_clean(&settings);
+    assert!(!frames(&capture, "wlan.fc.type_subtype == 0x1b").is_empty(), "no RTS");
+    assert!(!frames(&capture, "wlan.fc.type_subtype == 0x1c").is_empty(), "no CTS");
+    assert!(!frames(&capture, "radiotap.datarate == 11").is_empty(), "nothing at 11 Mbps");
 }
 
 #[test]
