@@ -11,6 +11,7 @@
 )]
 
 mod compare;
+mod ns3;
 mod shell;
 mod suite;
 mod system;
@@ -46,6 +47,8 @@ enum Verb {
     Golden,
     /// Run the benchmarks.
     Bench,
+    /// Build ns-3's programs, run both simulators alternately, and print what each costs.
+    BenchNs3(ns3::Options),
     /// Fuzz every target for so many seconds each.
     Fuzz {
         /// Seconds for each target.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Verb::Tidy => suite::tidy(),
         Verb::Golden => golden(),
         Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
+        Verb::BenchNs3(options) => ns3::bench(&options),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
     };

@@ -1,5 +1,6 @@
 //! Running other programs, and a row of timed steps.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -29,6 +30,22 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
 pub(crate) fn run(mut command: Command) -> Outcome {
     let line = shown(&command);
     println!("$ {line}");
+    ended(&line, &mut command)
+}
+
+/// The same, all of it on standard error: standard output is for the answer.
+pub(crate) fn run_aside(mut command: Command) -> Outcome {
+    let line = shown(&command);
+    note(&format!("$ {line}"));
+    ended(&line, command.stdout(io::stderr()))
+}
+
+/// A line on standard error. Nobody may be listening, which is no reason to stop.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+fn ended(line: &str, command: &mut Command) -> Outcome {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{line}` ended with {status}")),
@@ -43,7 +60,7 @@ pub(crate) fn succeeds(mut command: Command) -> bool {
 }
 
 /// The command as one would type it.
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

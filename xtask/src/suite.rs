@@ -108,12 +108,12 @@ fn save(command: &mut Command, file: &str) -> Outcome {
 }
 
 /// `fairwave args...` as `cargo` built it.
-fn fairwave(profile: &str, args: &[&str]) -> Command {
+pub(crate) fn fairwave(profile: &str, args: &[&str]) -> Command {
     command(&target().join(profile).join("fairwave").to_string_lossy(), args)
 }
 
 /// Where cargo builds, as the environment and cargo's configuration have it.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]).output();
     let parsed =
         metadata.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());

@@ -1,50 +1,91 @@
-//! System packages that tests need: installed where that is one command, named elsewhere.
+//! System packages that tests and comparisons need: installed where that is one command, named
+//! elsewhere.
 
-use crate::shell::{Outcome, command, run, succeeds};
+use crate::shell::{Outcome, command, note, run_aside, succeeds};
 use std::path::Path;
 
-/// A program that tests call, and the Debian package that holds it.
+/// How a package shows that it is installed.
+enum Sign {
+    /// A program that starts.
+    Program(&'static str),
+    /// A file that is there.
+    File(&'static str),
+}
+
+/// A Debian package, and what it is for.
 struct Need {
-    program: &'static str,
+    sign: Sign,
     package: &'static str,
     why: &'static str,
 }
 
-/// Everything needed.
-const NEEDS: [Need; 2] = [
-    Need { program: "tshark", package: "tshark", why: "dissects the captures that runs write" },
-    Need { program: "chromium", package: "chromium", why: "draws the reports that studies write" },
+/// What the tests call.
+const TESTS: [Need; 2] = [
+    Need {
+        sign: Sign::Program("tshark"),
+        package: "tshark",
+        why: "dissects the captures that runs write",
+    },
+    Need {
+        sign: Sign::Program("chromium"),
+        package: "chromium",
+        why: "draws the reports that studies write",
+    },
 ];
 
-/// Makes sure that all of it is there.
+/// What the comparison with ns-3 builds with.
+const NS3: [Need; 2] = [
+    Need {
+        sign: Sign::File("/usr/include/ns3/wifi-module.h"),
+        package: "libns3-dev",
+        why: "the simulator to compare with",
+    },
+    Need { sign: Sign::Program("g++"), package: "g++", why: "builds programs that use it" },
+];
+
+/// The command on Debian and what descends from it.
+const APT: &str = "sudo apt-get install -y --no-install-recommends";
+
+/// Makes sure that what the tests call is there.
 pub(crate) fn install() -> Outcome {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !present(need.program)).collect();
+    ensure(&TESTS, by_hand)
+}
+
+/// Makes sure that ns-3 can be built against. It is Debian's build that figures compare with, so
+/// no other system's command is offered.
+pub(crate) fn install_ns3() -> Outcome {
+    ensure(&NS3, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
+}
+
+fn ensure(needs: &[Need], by_hand: impl Fn(&[&str]) -> String) -> Outcome {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !need.sign.shows()).collect();
     if missing.is_empty() {
-        println!("nothing to install");
+        note("nothing to install");
         return Ok(());
     }
     for need in &missing {
-        println!("missing: {} ({})", need.program, need.why);
+        note(&format!("missing: {} ({})", need.package, need.why));
     }
     let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     if !(Path::new("/etc/debian_version").exists() && is_root()) {
         return Err(format!("install them, then try again: {}", by_hand(&packages)));
     }
-    run(apt(&["update", "-q"]))?;
-    run(apt(&[&["install", "-q", "-y", "--no-install-recommends"], packages.as_slice()].concat()))
+    run_aside(apt(&["update", "-q"]))?;
+    let install = ["install", "-q", "-y", "--no-install-recommends"];
+    run_aside(apt(&[&install, packages.as_slice()].concat()))
 }
 
 /// The exact command for somebody who installs by hand.
 fn by_hand(packages: &[&str]) -> String {
     let packages = packages.join(" ");
     let managers: [(&str, &str); 4] = [
-        ("apt-get", "sudo apt-get install -y --no-install-recommends"),
+        ("apt-get", APT),
         ("dnf", "sudo dnf install -y"),
         ("pacman", "sudo pacman -S --needed"),
         ("brew", "brew install"),
     ];
-    let found = managers.iter().find(|(program, _)| present(program));
-    let install = found.map_or("sudo apt-get install -y --no-install-recommends", |(_, line)| line);
+    let found = managers.iter().find(|(program, _)| Sign::Program(program).shows());
+    let install = found.map_or(APT, |(_, line)| line);
     let other = match install.split(' ').nth(1) {
         Some("dnf" | "pacman") => packages.replace("tshark", "wireshark-cli"),
         Some("install") => packages.replace("tshark", "wireshark"),
@@ -59,12 +100,29 @@ fn apt(args: &[&str]) -> std::process::Command {
     apt
 }
 
-/// Whether the program is on the path and starts.
-fn present(program: &str) -> bool {
-    succeeds(command(program, &["--version"]))
+impl Sign {
+    fn shows(&self) -> bool {
+        match self {
+            Self::Program(program) => succeeds(command(program, &["--version"])),
+            Self::File(path) => Path::new(path).exists(),
+        }
+    }
 }
 
 fn is_root() -> bool {
     let id = command("id", &["-u"]).output();
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_shows_or_does_not() {
+        assert!(Sign::File(env!("CARGO_MANIFEST_DIR")).shows());
+        assert!(!Sign::File("/nowhere/wifi-module.h").shows());
+        assert!(Sign::Program("cargo").shows());
+        assert!(!Sign::Program("no-such-program").shows());
+    }
 }

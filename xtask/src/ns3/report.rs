@@ -1,0 +1,207 @@
+//! Rounds become medians; medians become a table, JSON and a dated section.
+
+use super::Pair;
+use super::measure::Round;
+use serde_json::{Value, json};
+
+/// A figure over the rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spread {
+    low: f64,
+    median: f64,
+    high: f64,
+}
+
+/// A case's figures.
+pub(crate) struct Case {
+    title: &'static str,
+    target: f64,
+    theirs: Spread,
+    ours: Spread,
+    frames_per_s: Spread,
+}
+
+/// The machine and the builds.
+pub(crate) struct Conditions {
+    pub(crate) processor: String,
+    pub(crate) cores: usize,
+    pub(crate) load_before: String,
+    pub(crate) load_after: String,
+    pub(crate) ns3: String,
+    pub(crate) rustc: String,
+    pub(crate) compiler: String,
+    pub(crate) commit: String,
+    pub(crate) rounds: u32,
+    pub(crate) seconds: u32,
+}
+
+impl Spread {
+    /// Of at least one value.
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = values.collect();
+        sorted.sort_by(f64::total_cmp);
+        let (last, middle) = (sorted.len() - 1, sorted.len() / 2);
+        let median = f64::midpoint(sorted[middle], sorted[last - middle]);
+        Self { low: sorted[0], median, high: sorted[last] }
+    }
+
+    fn shown(&self, decimals: usize) -> String {
+        let Self { low, median, high } = self;
+        format!("{median:.decimals$} ({low:.decimals$}-{high:.decimals$})")
+    }
+
+    fn json(&self) -> Value {
+        json!({ "median": self.median, "min": self.low, "max": self.high })
+    }
+}
+
+impl Case {
+    /// Of at least one round.
+    pub(crate) fn new(pair: &Pair, rounds: &[Round]) -> Self {
+        let over = |figure: fn(&Round) -> f64| Spread::of(rounds.iter().map(figure));
+        Self {
+            title: pair.title,
+            target: pair.target,
+            theirs: over(|round| round.theirs),
+            ours: over(|round| round.ours),
+            frames_per_s: over(|round| round.frames_per_s),
+        }
+    }
+
+    fn ratio(&self) -> f64 {
+        self.theirs.median / self.ours.median
+    }
+
+    fn ns_per_frame(&self) -> f64 {
+        1e9 / self.frames_per_s.median
+    }
+
+    fn row(&self) -> [String; 7] {
+        [
+            self.title.to_owned(),
+            self.theirs.shown(2),
+            self.ours.shown(4),
+            format!("{:.0}", self.ratio()),
+            format!("{:.0}", self.target),
+            format!("{:.0}", self.frames_per_s.median),
+            format!("{:.0}", self.ns_per_frame()),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "case": self.title,
+            "ns3_cpu_s_per_simulated_s": self.theirs.json(),
+            "ours_cpu_s_per_simulated_s": self.ours.json(),
+            "ratio": self.ratio(),
+            "target": self.target,
+            "ours_frames_per_cpu_s": self.frames_per_s.json(),
+            "ours_ns_per_frame": self.ns_per_frame(),
+        })
+    }
+}
+
+/// The table's heads.
+const HEADS: [&str; 7] = [
+    "case",
+    "ns-3, CPU s per simulated s",
+    "ours",
+    "ratio",
+    "target",
+    "our frames per CPU s",
+    "ns per frame",
+];
+
+/// Medians, ranges in brackets; Markdown that lines up on a terminal too.
+pub(crate) fn table(cases: &[Case]) -> String {
+    let mut rows = vec![HEADS.map(str::to_owned)];
+    rows.extend(cases.iter().map(Case::row));
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: [usize; 7] = std::array::from_fn(width);
+    let line = |row: &[String; 7]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!(" {cell:width$} |"));
+        format!("|{}\n", cells.collect::<String>())
+    };
+    let rule = line(&widths.map(|width| "-".repeat(width)));
+    let body: String = rows[1..].iter().map(line).collect();
+    line(&rows[0]) + &rule + &body
+}
+
+/// Where the figures come from, in a paragraph.
+pub(crate) fn told(conditions: &Conditions) -> String {
+    let c = conditions;
+    format!(
+        "{}, {} cores, load average {} before and {} after, of which these runs are 1.\n\
+         Ours: commit {}, {}, release profile.\n\
+         ns-3: Debian's libns3-dev {}, programs built by g++ {} -O3.\n\
+         User CPU time; median (range) of {} rounds, ns-3 for {} s of traffic each.\n",
+        c.processor,
+        c.cores,
+        c.load_before,
+        c.load_after,
+        c.commit,
+        c.rustc,
+        c.ns3,
+        c.compiler,
+        c.rounds,
+        c.seconds,
+    )
+}
+
+/// What `--record` appends.
+pub(crate) fn section(cases: &[Case], conditions: &Conditions) -> String {
+    format!("## Commit {}\n\n{}\n{}", conditions.commit, told(conditions), table(cases))
+}
+
+/// What `--json` prints.
+pub(crate) fn json(cases: &[Case], conditions: &Conditions) -> Value {
+    let c = conditions;
+    json!({
+        "cases": cases.iter().map(Case::json).collect::<Vec<_>>(),
+        "processor": c.processor,
+        "cores": c.cores,
+        "load_before": c.load_before,
+        "load_after": c.load_after,
+        "commit": c.commit,
+        "rustc": c.rustc,
+        "ns3": c.ns3,
+        "compiler": c.compiler,
+        "rounds": c.rounds,
+        "ns3_seconds": c.seconds,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case() -> Case {
+        let round = |theirs, ours| Round { theirs, ours, frames_per_s: 500_000.0 };
+        let rounds = [round(0.9, 0.004), round(0.7, 0.002), round(0.8, 0.005)];
+        Case::new(&super::super::PAIRS[0], &rounds)
+    }
+
+    #[test]
+    fn a_spread_has_the_median_of_odd_and_even_counts() {
+        let odd = Spread::of([3.0, 1.0, 2.5].into_iter());
+        assert_eq!(odd, Spread { low: 1.0, median: 2.5, high: 3.0 });
+        assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0].into_iter()).median, 2.5);
+        assert_eq!(Spread::of([7.0].into_iter()).shown(1), "7.0 (7.0-7.0)");
+    }
+
+    #[test]
+    fn the_ratio_is_of_the_medians() {
+        let row = case().row();
+        assert_eq!(row[1], "0.80 (0.70-0.90)");
+        assert_eq!(row[2], "0.0040 (0.0020-0.0050)");
+        assert_eq!(row[3..], ["200", "100", "500000", "2000"]);
+        assert_eq!(case().json()["ours_ns_per_frame"], 2000.0);
+    }
+
+    #[test]
+    fn a_tables_lines_are_equally_long() {
+        let table = table(&[case()]);
+        let widths: Vec<usize> = table.lines().map(str::len).collect();
+        assert_eq!(widths, [widths[0]; 3], "\n{table}");
+    }
+}
