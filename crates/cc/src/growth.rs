@@ -29,13 +29,17 @@ impl Growth {
 
     /// `cwnd` after `acked` bytes in congestion avoidance, where `window` bytes earn one SMSS.
     pub(crate) fn avoidance(&mut self, cwnd: u32, window: u32, acked: u32) -> u32 {
-        let counted = if self.byte_counting { acked } else { acked.min(self.mss) };
-        self.credit = self.credit.saturating_add(counted);
+        self.credit = self.credit.saturating_add(self.counted(acked));
         if self.credit < window {
             return cwnd;
         }
         self.credit -= window;
         cwnd.saturating_add(self.mss)
+    }
+
+    /// The part of `acked` that congestion avoidance counts.
+    pub(crate) fn counted(&self, acked: u32) -> u32 {
+        if self.byte_counting { acked } else { acked.min(self.mss) }
     }
 
     /// Forgets the bytes counted so far: the window was lowered.

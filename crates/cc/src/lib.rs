@@ -11,6 +11,7 @@
 mod ack_loss;
 mod compound;
 mod controller;
+mod cubic;
 mod growth;
 mod newreno;
 mod registry;
@@ -20,6 +21,7 @@ mod stride;
 pub use ack_loss::{AckLoss, AckLossConfig, Stride};
 pub use compound::{Compound, CompoundConfig, Fraction};
 pub use controller::{AckEvent, Controller, Initial, LossEvent, Recovery, RtoEvent};
+pub use cubic::Cubic;
 pub use newreno::NewReno;
 pub use registry::{ALL, Law, UnknownLaw, build, names};
 pub use reno::Reno;

@@ -1,8 +1,8 @@
 //! The one list of laws, and how a name becomes a controller.
 
 use crate::{
-    AckEvent, AckLoss, AckLossConfig, Compound, Controller, Initial, LossEvent, NewReno, Recovery,
-    Reno, RtoEvent, Stride,
+    AckEvent, AckLoss, AckLossConfig, Compound, Controller, Cubic, Initial, LossEvent, NewReno,
+    Recovery, Reno, RtoEvent, Stride,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -38,6 +38,12 @@ pub const ALL: &[Law] = &[
         summary: "Reno's window plus a delay-based one, with gamma auto-tuning",
         source: "Tan, Song, Zhang, Sridharan 2006; draft-sridharan-tcpm-ctcp",
         build: |initial| Box::new(Compound::new(initial)),
+    },
+    Law {
+        name: "cubic",
+        summary: "a cubic curve of time through the window of the last loss; 0.7 of it kept",
+        source: "RFC 9438",
+        build: |initial| Box::new(Cubic::new(initial)),
     },
 ];
 

@@ -50,16 +50,75 @@ impl Reno {
         }
     }
 
-    /// max(`window`/2, 2 SMSS): equation 4 of RFC 5681.
-    fn half(&self, window: u32) -> u32 {
-        (window / 2).max(self.mss.saturating_mul(2))
+    /// Remembers the state to undo to, and sets ssthresh to `target`, at least 2 SMSS.
+    fn lower(&mut self, target: u32) {
+        self.undo = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = target.max(self.mss.saturating_mul(2));
+        self.growth.restart();
     }
 
-    /// Remembers the state to undo to, and lowers ssthresh to half of `window`.
-    fn lower(&mut self, window: u32) {
-        self.undo = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = self.half(window);
+    /// Whether this ACK may widen the window.
+    pub(crate) fn may_grow(&mut self, ack: &AckEvent) -> bool {
+        if self.reduced.is_some_and(|reduction| ack.una >= reduction.until) {
+            self.reduced = None;
+        }
+        !ack.in_recovery && ack.cwnd_limited && ack.acked > 0
+    }
+
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    pub(crate) fn slow_start(&mut self, acked: u32) {
+        self.cwnd = self.growth.slow_start(self.cwnd, acked);
+    }
+
+    /// Sets cwnd, at least one SMSS: a law that grows by its own rule has decided.
+    pub(crate) fn set_cwnd(&mut self, cwnd: u32) {
+        self.cwnd = cwnd.max(self.mss);
+    }
+
+    /// A loss that asks for the window `target`, by equation 4 of RFC 5681 or a law's own; tells
+    /// whether it was granted. In a window already reduced for a mark it is not: one reaction
+    /// per window (RFC 3168 section 6.1.2).
+    pub(crate) fn loss_to(&mut self, loss: &LossEvent, target: u32) -> bool {
+        let lowers = !self.reduced.is_some_and(|reduction| reduction.by_mark);
+        if lowers {
+            self.lower(target);
+        }
+        self.reduced = Some(Reduction { until: loss.next, by_mark: false });
+        self.cwnd = self.ssthresh;
+        lowers
+    }
+
+    /// As [`Reno::loss_to`] for a mark, which is not granted in any window already reduced.
+    pub(crate) fn mark_to(&mut self, loss: &LossEvent, target: u32) -> bool {
+        if self.reduced.is_some() {
+            return false;
+        }
+        self.loss_to(loss, target);
+        self.reduced = Some(Reduction { until: loss.next, by_mark: true });
+        true
+    }
+
+    /// A timeout that asks for ssthresh `target`, granted at the first expiry.
+    pub(crate) fn timeout_to(&mut self, rto: &RtoEvent, target: u32) -> bool {
+        let lowers = rto.backoff <= 1;
+        if lowers {
+            self.lower(target);
+        }
         self.growth.restart();
+        self.reduced = None;
+        self.cwnd = self.mss;
+        lowers
+    }
+
+    /// Lost ACKs that ask for the window `target`. It is never raised, and growth goes on in
+    /// congestion avoidance: nothing has to be recovered.
+    pub(crate) fn ack_loss_to(&mut self, target: u32) {
+        self.lower(target);
+        self.undo = None;
+        self.cwnd = self.cwnd.min(self.ssthresh);
     }
 }
 
@@ -73,45 +132,26 @@ impl Controller for Reno {
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.reduced.is_some_and(|reduction| ack.una >= reduction.until) {
-            self.reduced = None;
-        }
-        if ack.in_recovery || !ack.cwnd_limited || ack.acked == 0 {
+        if !self.may_grow(ack) {
             return;
         }
-        self.cwnd = if self.cwnd < self.ssthresh {
-            self.growth.slow_start(self.cwnd, ack.acked)
+        if self.in_slow_start() {
+            self.slow_start(ack.acked);
         } else {
-            self.growth.avoidance(self.cwnd, self.cwnd, ack.acked)
-        };
+            self.cwnd = self.growth.avoidance(self.cwnd, self.cwnd, ack.acked);
+        }
     }
 
-    /// Equation 4 of RFC 5681. A loss in a window already reduced for a mark lowers nothing
-    /// further: one reaction per window (RFC 3168 section 6.1.2).
     fn on_loss(&mut self, loss: &LossEvent) {
-        let already = self.reduced.is_some_and(|reduction| reduction.by_mark);
-        if !already {
-            self.lower(loss.flight);
-        }
-        self.reduced = Some(Reduction { until: loss.next, by_mark: false });
-        self.cwnd = self.ssthresh;
+        self.loss_to(loss, loss.flight / 2);
     }
 
     fn on_rto(&mut self, rto: &RtoEvent) {
-        if rto.backoff <= 1 {
-            self.lower(rto.flight);
-        }
-        self.growth.restart();
-        self.reduced = None;
-        self.cwnd = self.mss;
+        self.timeout_to(rto, rto.flight / 2);
     }
 
     fn on_ecn(&mut self, loss: &LossEvent) {
-        if self.reduced.is_some() {
-            return;
-        }
-        self.on_loss(loss);
-        self.reduced = Some(Reduction { until: loss.next, by_mark: true });
+        self.mark_to(loss, loss.flight / 2);
     }
 
     fn on_spurious(&mut self, _now: Instant) {
@@ -122,12 +162,9 @@ impl Controller for Reno {
         }
     }
 
-    /// Halves the *current window*, as Hashimoto et al. 2008 section 3.1 say, not FlightSize, and
-    /// never raises it. Growth goes on in congestion avoidance: nothing has to be recovered.
+    /// Halves the *current window*, as Hashimoto et al. 2008 section 3.1 say, not FlightSize.
     fn on_ack_loss(&mut self, _loss: &LossEvent) {
-        self.lower(self.cwnd);
-        self.undo = None;
-        self.cwnd = self.cwnd.min(self.ssthresh);
+        self.ack_loss_to(self.cwnd / 2);
     }
 
     fn on_idle_restart(&mut self, _idle: Duration) {

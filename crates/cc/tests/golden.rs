@@ -67,7 +67,8 @@ fn table() -> String {
         for name in names() {
             let initial =
                 Initial { mss: MSS, cwnd: 4 * MSS, ssthresh: ssthresh * MSS, byte_counting: true };
-            let mut path = Path { law: build(&name, initial).expect("listed"), una: 0 };
+            let law = build(&name, initial).expect("listed");
+            let mut path = Path { law, una: 0, now: Instant::ZERO };
             let _ = write!(text, "  {name:<28}");
             for round in 0..ROUNDS {
                 path.round(script(round));
@@ -82,13 +83,14 @@ fn table() -> String {
 struct Path {
     law: Box<dyn Controller>,
     una: u64,
+    now: Instant,
 }
 
 impl Path {
     fn round(&mut self, event: Event) {
         let segments = (self.law.cwnd() / MSS).max(1);
         let end = self.una + u64::from(segments * MSS);
-        let (now, flight) = (Instant::from_nanos(self.una), segments * MSS);
+        let (now, flight) = (self.now, segments * MSS);
         let loss = LossEvent { now, flight, next: end };
         match event {
             Event::Loss => self.law.on_loss(&loss),
@@ -105,7 +107,8 @@ impl Path {
 
     /// One window of ACKs.
     fn acknowledge(&mut self, event: Event, segments: u32) {
-        let rtt = if matches!(event, Event::Queued) { 130 } else { 100 };
+        let rtt = Duration::from_millis(if matches!(event, Event::Queued) { 130 } else { 100 });
+        let (start, count) = (self.now, u64::from(segments));
         let mut left = segments;
         while left > 0 {
             let stride = match event {
@@ -116,14 +119,16 @@ impl Path {
             let stride = stride.min(left);
             left -= stride;
             self.una += u64::from(stride * MSS);
+            self.now =
+                start + Duration::from_nanos(rtt.as_nanos() * (count - u64::from(left)) / count);
             self.law.on_ack(&AckEvent {
-                now: Instant::from_nanos(self.una),
+                now: self.now,
                 acked: stride * MSS,
                 sacked: 0,
                 una: self.una,
                 next: self.una + u64::from(segments * MSS),
                 flight: segments * MSS,
-                rtt: Some(Duration::from_millis(rtt)),
+                rtt: Some(rtt),
                 in_recovery: matches!(event, Event::Loss),
                 cwnd_limited: true,
                 covers_retransmission: matches!(event, Event::Timeout),
