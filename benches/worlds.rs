@@ -2,12 +2,10 @@
 
 use fairwave_dot11::{Phy, Standard};
 use fairwave_queue::Limit;
-use fairwave_sim::world::{
-    Cell, ErrorModel, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World,
-};
+use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World};
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
-use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres, Seed, math};
+use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed, math};
 
 const AP: NodeId = NodeId(0);
 
@@ -84,18 +82,6 @@ fn radio(role: Role, x: f64, y: f64, queue: u32) -> Radio {
 }
 
 fn cell() -> Cell {
-    Cell {
-        phy: Phy::new(Standard::A),
-        frequency: Hertz(5_180_000_000),
-        path_loss_exponent: 3.0,
-        noise_figure: Db(7.0),
-        carrier_sense: Dbm(-82.0),
-        preamble_detection: Some(Db(4.0)),
-        capture: None,
-        errors: ErrorModel::Snr,
-        rts_threshold: None,
-        short_retry_limit: 7,
-        long_retry_limit: 4,
-        beacon_interval: Some(Duration::from_micros(102_400)),
-    }
+    let beacon_interval = Some(Duration::from_micros(102_400));
+    Cell { beacon_interval, ..Cell::new(Phy::new(Standard::A)) }
 }

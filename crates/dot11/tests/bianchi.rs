@@ -9,7 +9,7 @@ use fairwave_dot11::channel::{
 };
 use fairwave_dot11::{ACK_BYTES, DATA_OVERHEAD_BYTES, Phy, Standard};
 use fairwave_machine::Machine;
-use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres, Seed, math};
+use fairwave_units::{BitRate, Db, Dbm, Duration, Instant, Metres, Seed, math};
 
 const PAYLOAD_BYTES: u32 = 1500;
 
@@ -60,19 +60,12 @@ fn model_mbps(phy: Phy, rate: BitRate, n: u32, after: After) -> f64 {
 
 fn config(phy: Phy, after: After) -> Config {
     Config {
-        phy,
-        frequency: Hertz(5_180_000_000),
-        path_loss_exponent: 3.0,
-        noise_figure: Db(7.0),
-        carrier_sense: Dbm(-82.0),
         preamble_detection: if after == After::Difs { Some(Db(4.0)) } else { None },
-        capture: None,
         errors: ErrorModel::Rate { data: 0.0, control: 0.0 },
-        rts_threshold: None,
         // Bianchi's stations never give a frame up.
         short_retry_limit: u32::MAX,
         long_retry_limit: u32::MAX,
-        beacon_interval: None,
+        ..Config::new(phy)
     }
 }
 

@@ -51,6 +51,27 @@ pub struct Config {
     pub beacon_interval: Option<Duration>,
 }
 
+impl Config {
+    /// A channel at 5.18 GHz with indoor path loss, errors by SNR, preamble detection at 4 dB, no
+    /// capture, no RTS, no beacons and the standard's retry limits.
+    pub const fn new(phy: Phy) -> Self {
+        Self {
+            phy,
+            frequency: Hertz(5_180_000_000),
+            path_loss_exponent: 3.0,
+            noise_figure: Db(7.0),
+            carrier_sense: Dbm(-82.0),
+            preamble_detection: Some(Db(4.0)),
+            capture: None,
+            errors: ErrorModel::Snr,
+            rts_threshold: None,
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            beacon_interval: None,
+        }
+    }
+}
+
 /// One radio.
 #[derive(Clone, Debug)]
 pub struct RadioConfig {

@@ -3,25 +3,12 @@
 use super::*;
 use crate::{DATA_OVERHEAD_BYTES, Phy, Standard};
 use fairwave_machine::contract;
-use fairwave_units::{Db, Duration, Hertz, Metres};
+use fairwave_units::{Db, Duration, Metres};
 
 const A54: BitRate = BitRate::mbps(54);
 
 pub(super) fn config(standard: Standard) -> Config {
-    Config {
-        phy: Phy::new(standard),
-        frequency: Hertz(5_180_000_000),
-        path_loss_exponent: 3.0,
-        noise_figure: Db(7.0),
-        carrier_sense: Dbm(-82.0),
-        preamble_detection: Some(Db(4.0)),
-        capture: None,
-        errors: ErrorModel::Snr,
-        rts_threshold: None,
-        short_retry_limit: 7,
-        long_retry_limit: 4,
-        beacon_interval: None,
-    }
+    Config::new(Phy::new(standard))
 }
 
 pub(super) fn radio(name: &str, x: f64) -> RadioConfig {

@@ -2,31 +2,16 @@
 
 use fairwave_dot11::{Phy, Standard};
 use fairwave_queue::Limit;
-use fairwave_sim::world::{
-    Cell, ErrorModel, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World,
-};
+use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World};
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
-use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres, Seed, math};
+use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed, math};
 
 /// The access point; stations follow, the server comes last.
 pub(crate) const AP: NodeId = NodeId(0);
 
 pub(crate) fn cell(standard: Standard) -> Cell {
-    Cell {
-        phy: Phy::new(standard),
-        frequency: Hertz(5_180_000_000),
-        path_loss_exponent: 3.0,
-        noise_figure: Db(7.0),
-        carrier_sense: Dbm(-82.0),
-        preamble_detection: Some(Db(4.0)),
-        capture: None,
-        errors: ErrorModel::Snr,
-        rts_threshold: None,
-        short_retry_limit: 7,
-        long_retry_limit: 4,
-        beacon_interval: None,
-    }
+    Cell::new(Phy::new(standard))
 }
 
 fn radio(role: Role, angle: f64, distance: f64, rate: BitRate, queue: u32) -> Radio {
