@@ -3,6 +3,7 @@
 use super::*;
 use crate::{DATA_OVERHEAD_BYTES, Phy, Standard};
 use fairwave_machine::contract;
+use fairwave_units::Dbm;
 use fairwave_units::{Db, Duration, Metres};
 
 const A54: BitRate = BitRate::mbps(54);
