@@ -150,8 +150,10 @@ impl FlowState {
     /// The next packet that `end` has to send.
     pub(crate) fn poll(&mut self, end: End, now: Instant) -> Option<Packet> {
         let TransportState::Tcp(tcp) = &mut self.transport else { return None };
-        let Segment { header, payload } = tcp.end(end).poll(now)?;
-        Some(self.packet(end, Transport::Tcp(header), payload.0))
+        let Segment { header, ecn, payload } = tcp.end(end).poll(now)?;
+        let mut packet = self.packet(end, Transport::Tcp(header), payload.0);
+        packet.datagram.tos = ecn.put(packet.datagram.tos);
+        Some(packet)
     }
 
     /// The next datagram of a UDP source.
@@ -169,7 +171,8 @@ impl FlowState {
         let payload = Virtual(packet.datagram.payload_len);
         match (&mut self.transport, packet.datagram.transport) {
             (TransportState::Tcp(tcp), Transport::Tcp(header)) => {
-                tcp.end(end).handle(now, Input::Segment(Segment { header, payload }));
+                let ecn = packet.datagram.ecn();
+                tcp.end(end).handle(now, Input::Segment(Segment { header, ecn, payload }));
                 tcp.run_application(end, &mut self.delivery, now);
             }
             (TransportState::Udp(_), _) if end == End::Sink => self.delivery.take(payload.0, now),

@@ -154,20 +154,27 @@ fn connected(timestamps: bool) -> (Connection<Virtual>, Arc<Mutex<Told>>) {
     header.flags.syn = true;
     header.seq = Seq32(0);
     header.options = syn.options;
-    end.handle(at(50), Input::Segment(Segment { header, payload: Virtual(0) }));
+    end.handle(
+        at(50),
+        Input::Segment(Segment { header, payload: Virtual(0), ..Segment::default() }),
+    );
     drain(&mut end, at(50));
     (end, told)
 }
 
 /// Acknowledges `n` segments.
 fn ack(n: u32, echo: u32, value: u32) -> Input<Virtual> {
-    Input::Segment(Segment { header: header(n, echo, value), payload: Virtual(0) })
+    Input::Segment(Segment {
+        header: header(n, echo, value),
+        payload: Virtual(0),
+        ..Segment::default()
+    })
 }
 
 fn data(n: u32) -> Input<Virtual> {
     let mut header = header(5, 0, 0);
     header.seq = Seq32(1) + n * 1000;
-    Input::Segment(Segment { header, payload: Virtual(1000) })
+    Input::Segment(Segment { header, payload: Virtual(1000), ..Segment::default() })
 }
 
 fn header(n: u32, echo: u32, value: u32) -> Header {

@@ -8,6 +8,7 @@
 //! is the sequence number, so a hex dump of a segment shows the sequence numbers it carries and a
 //! retransmission carries the same bytes. For UDP it starts at the identification times 65536.
 
+use crate::ipv4::Ecn;
 use crate::{ipv4, tcp, udp};
 use std::net::Ipv4Addr;
 use thiserror::Error;
@@ -51,6 +52,21 @@ pub struct Datagram {
 }
 
 impl Datagram {
+    /// Its ECN field (RFC 3168 section 5).
+    pub const fn ecn(&self) -> Ecn {
+        Ecn::of(self.tos)
+    }
+
+    /// Marks it "congestion experienced" instead of dropping it; false, and nothing is done, if
+    /// its transport does not take part (RFC 3168 section 5).
+    pub const fn mark_ce(&mut self) -> bool {
+        let capable = self.ecn().is_capable();
+        if capable {
+            self.tos = Ecn::Ce.put(self.tos);
+        }
+        capable
+    }
+
     /// Total length on the wire from the IPv4 header on, in bytes.
     pub fn wire_len(&self) -> u32 {
         let transport = match &self.transport {

@@ -36,6 +36,42 @@ pub struct Header {
     pub payload_len: u32,
 }
 
+/// The ECN field: the two low bits of the second byte (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The transport does not take part.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable transport, codepoint ECT(1).
+    Ect1 = 0b01,
+    /// ECN-capable transport, codepoint ECT(0): what TCP sends.
+    Ect0 = 0b10,
+    /// Congestion experienced: a router marked it instead of dropping it.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// The field of a differentiated services and ECN byte.
+    pub const fn of(tos: u8) -> Self {
+        match tos & 0b11 {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// `tos` with this field instead of its own.
+    pub const fn put(self, tos: u8) -> u8 {
+        tos & !0b11 | self as u8
+    }
+
+    /// Whether a router may mark instead of drop.
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
 /// The part of the header that transport checksums cover (RFC 9293 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pseudo {

@@ -11,17 +11,20 @@ use core::fmt;
 use fairwave_cc::{Controller, Initial};
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::Header;
 use std::collections::VecDeque;
 
 /// Makes the congestion controller once the handshake has settled the segment size.
 pub type BuildController = Box<dyn FnOnce(Initial) -> Box<dyn Controller> + Send>;
 
-/// A TCP segment: header and payload.
+/// A TCP segment: header and payload, and what its datagram says of congestion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment<P> {
     /// The header.
     pub header: Header,
+    /// ECN field of the datagram around it (RFC 3168): what to send it with, or what it had.
+    pub ecn: Ecn,
     /// The payload.
     pub payload: P,
 }

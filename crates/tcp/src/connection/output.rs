@@ -4,6 +4,7 @@ use super::{Connection, Segment, State};
 use crate::Payload;
 use crate::sender::Pick;
 use fairwave_units::Instant;
+use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Header, SackBlocks, Timestamps};
 
 impl<P: Payload> Connection<P> {
@@ -11,7 +12,7 @@ impl<P: Payload> Connection<P> {
     pub(super) fn next_segment(&mut self, now: Instant) -> Option<Segment<P>> {
         if let Some(header) = self.reply.take() {
             self.counters.segments += 1;
-            return Some(Segment { header, payload: P::default() });
+            return Some(Segment { header, ecn: Ecn::NotEct, payload: P::default() });
         }
         if self.state == State::Closed || self.state == State::Listen {
             return None;
@@ -60,7 +61,7 @@ impl<P: Payload> Connection<P> {
         }
         self.syn.sent = Some(now);
         self.counters.segments += 1;
-        Segment { header, payload: P::default() }
+        Segment { header, ecn: Ecn::NotEct, payload: P::default() }
     }
 
     fn data_segment(&mut self, now: Instant, pick: &Pick) -> Segment<P> {
@@ -76,7 +77,7 @@ impl<P: Payload> Connection<P> {
         }
         self.counters.segments += 1;
         self.counters.data_segments += 1;
-        Segment { header, payload }
+        Segment { header, ecn: Ecn::NotEct, payload }
     }
 
     fn pure_ack(&mut self, now: Instant) -> Option<Segment<P>> {
@@ -95,7 +96,7 @@ impl<P: Payload> Connection<P> {
         self.stamp(now, &mut header, blocks);
         self.counters.segments += 1;
         self.counters.acks += 1;
-        Some(Segment { header, payload: P::default() })
+        Some(Segment { header, ecn: Ecn::NotEct, payload: P::default() })
     }
 
     /// Fills in what every segment of a synchronised connection carries.

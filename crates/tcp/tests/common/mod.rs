@@ -52,7 +52,7 @@ impl Codec<Bytes> for OnTheWire {
     }
     fn decode(&self, bytes: Vec<u8>) -> Option<Segment<Bytes>> {
         let (header, payload) = fairwave_wire::tcp::parse(&bytes, PSEUDO).ok()?;
-        Some(Segment { header, payload: Bytes::copy_from_slice(payload) })
+        Some(Segment { header, payload: Bytes::copy_from_slice(payload), ..Segment::default() })
     }
 }
 

@@ -4,6 +4,7 @@ use fairwave_cc::Initial;
 use fairwave_machine::Machine;
 use fairwave_tcp::{Config, Connection, Event, Input, Segment, State, Virtual};
 use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Flags, Header};
 
 /// Bytes in a segment.
@@ -34,6 +35,8 @@ pub(crate) struct Script {
     pub(crate) now: Instant,
     pub(crate) events: Vec<Event>,
     pub(crate) window: u16,
+    /// ECN field of what arrives.
+    pub(crate) ecn: Ecn,
 }
 
 /// Segments of [`SEG`] bytes, no timestamps, no scaling, an initial window of ten.
@@ -57,6 +60,7 @@ impl Script {
             now: Instant::ZERO,
             events: Vec::new(),
             window: 60_000,
+            ecn: Ecn::NotEct,
         }
     }
 
@@ -120,7 +124,7 @@ impl Script {
     }
 
     pub(crate) fn arrive(&mut self, header: Header, len: u32) -> Vec<Segment<Virtual>> {
-        self.input(Input::Segment(Segment { header, payload: Virtual(len) }))
+        self.input(Input::Segment(Segment { header, ecn: self.ecn, payload: Virtual(len) }))
     }
 
     /// The application writes; the numbers of the segments that leave.

@@ -34,6 +34,22 @@ fn written(datagram: &Datagram) -> Vec<u8> {
     out
 }
 
+/// RFC 3168 section 5: only what is ECN-capable may be marked, and the six bits of
+/// differentiated services beside the field stay.
+#[test]
+fn only_capable_datagrams_are_marked() {
+    for (tos, marked) in
+        [(0b10_1100, None), (0b10_1101, Some(0b10_1111)), (2, Some(3)), (3, Some(3))]
+    {
+        let mut value = Datagram { tos, ..segment(1, 8) };
+        assert_eq!(value.mark_ce(), marked.is_some(), "{tos:#b}");
+        assert_eq!(value.tos, marked.unwrap_or(tos), "{tos:#b}");
+        assert_eq!(value.ecn() == Ecn::Ce, marked.is_some(), "{tos:#b}");
+        let bytes = written(&value);
+        assert_eq!(parse(&bytes).unwrap().0.ecn(), value.ecn());
+    }
+}
+
 #[test]
 fn a_segment_in_hex_shows_its_sequence_numbers() {
     let bytes = written(&segment(0x1002, 8));
