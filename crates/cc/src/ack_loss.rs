@@ -171,6 +171,10 @@ impl<C: Controller> Controller for AckLoss<C> {
         self.inner.recovery()
     }
 
+    fn governs_recovery(&self) -> bool {
+        self.inner.governs_recovery()
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         self.inner.on_ack(ack);
         if self.telling(ack) {

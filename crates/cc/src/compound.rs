@@ -299,6 +299,7 @@ impl Controller for Compound {
     fn on_ecn(&mut self, loss: &LossEvent) {
         if self.answered_until.is_none() {
             self.on_loss(loss);
+            self.undo = None;
         }
     }
 

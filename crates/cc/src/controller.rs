@@ -26,8 +26,33 @@ pub enum Recovery {
     NewReno,
 }
 
+/// How fast data was delivered, measured over one flight (draft-cheng-iccrg-delivery-rate-
+/// estimation section 3.3). The segment measured is the one sent last among those that the ACK
+/// newly covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered in `interval` (rs.delivered).
+    pub delivered: u32,
+    /// The longer of the send and the ACK interval (rs.interval). Zero where the draft calls the
+    /// sample unreliable: it was shorter than the least RTT.
+    pub interval: Duration,
+    /// What [`AckEvent::delivered`] was when the measured segment left (rs.prior_delivered). At
+    /// or above its value at the start of a round, a round trip is over.
+    pub prior_delivered: u64,
+    /// The application, not the network, may have set the rate (rs.is_app_limited).
+    pub is_app_limited: bool,
+}
+
+impl RateSample {
+    /// The delivery rate; `None` for an unreliable sample.
+    pub fn rate(&self) -> Option<BitRate> {
+        let reliable = !self.interval.is_zero();
+        reliable.then(|| BitRate::over(u64::from(self.delivered), self.interval))
+    }
+}
+
 /// An ACK that acknowledged new data, cumulatively or by SACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckEvent {
     /// When it arrived.
     pub now: Instant,
@@ -41,6 +66,15 @@ pub struct AckEvent {
     pub next: u64,
     /// Bytes in flight before this ACK (RFC 6675 `pipe`, or SND.NXT - SND.UNA without SACK).
     pub flight: u32,
+    /// Bytes in flight after this ACK, without those in `lost`.
+    pub flight_after: u32,
+    /// Bytes that this ACK newly revealed as lost.
+    pub lost: u32,
+    /// Bytes delivered since the connection began, by cumulative acknowledgement or SACK, this
+    /// ACK's among them (C.delivered of draft-cheng-iccrg-delivery-rate-estimation).
+    pub delivered: u64,
+    /// The delivery rate that this ACK tells; `None` where no segment it covers carries a sample.
+    pub rate: Option<RateSample>,
     /// The round-trip sample that this ACK gave, by Karn's rule or by timestamps.
     pub rtt: Option<Duration>,
     /// Whether fast recovery was on before this ACK. The ACK that ends recovery still has it set.
@@ -95,8 +129,15 @@ pub trait Controller: Debug + Send {
     /// New data was acknowledged. Called in recovery too (see [`AckEvent::in_recovery`]).
     fn on_ack(&mut self, ack: &AckEvent);
 
+    /// Whether [`Controller::cwnd`] says during fast recovery how much may be in flight, so that
+    /// the sender must not spread the reduction by its own rule (proportional rate reduction,
+    /// RFC 6937). A law for which this is false has its ssthresh as cwnd in recovery.
+    fn governs_recovery(&self) -> bool {
+        false
+    }
+
     /// Loss was found and fast recovery begins. [`Controller::cwnd`] must now be the window to
-    /// use for recovery, that is ssthresh, without inflation.
+    /// use for recovery: ssthresh without inflation, unless [`Controller::governs_recovery`].
     fn on_loss(&mut self, loss: &LossEvent);
 
     /// Fast recovery ended: everything outstanding at its start is acknowledged.
@@ -107,12 +148,17 @@ pub trait Controller: Debug + Send {
     /// The retransmission timer expired.
     fn on_rto(&mut self, rto: &RtoEvent);
 
-    /// A congestion mark was echoed (RFC 3168): at most once per window.
+    /// A congestion mark was echoed (RFC 3168 section 6.1.2): the window is lowered as for a lost
+    /// segment, by the law's own factor, but nothing is sent again and recovery does not begin,
+    /// so growth goes on in congestion avoidance. `loss.next` bounds the window of data that
+    /// this answers; a law answers once per window, however often it is called.
     fn on_ecn(&mut self, loss: &LossEvent) {
         self.on_loss(loss);
     }
 
-    /// The last [`Controller::on_loss`] or [`Controller::on_rto`] was spurious: undo it.
+    /// The last [`Controller::on_loss`] or [`Controller::on_rto`] was spurious (RFC 3522, RFC
+    /// 5682): cwnd and ssthresh return to their values before it, unless they are larger by now
+    /// (RFC 4015 section 3.2). A mark or lost ACKs answered since then leave nothing to undo.
     fn on_spurious(&mut self, now: Instant) {
         let _ = now;
     }
@@ -147,5 +193,21 @@ pub trait Controller: Debug + Send {
     /// Lost ACKs inferred so far; zero for a law that does not watch.
     fn acks_lost(&self) -> u64 {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_without_an_interval_tells_no_rate() {
+        let sample = RateSample {
+            delivered: 125_000,
+            interval: Duration::from_millis(100),
+            ..RateSample::default()
+        };
+        assert_eq!(sample.rate(), Some(BitRate::mbps(10)));
+        assert_eq!(RateSample { interval: Duration::ZERO, ..sample }.rate(), None);
     }
 }

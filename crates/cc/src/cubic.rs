@@ -237,6 +237,7 @@ impl Controller for Cubic {
         let before = self.reno.cwnd();
         if self.reno.mark_to(loss, beta(loss.flight)) {
             self.reduced(before);
+            self.undo = None;
         }
     }
 

@@ -20,7 +20,7 @@ mod stride;
 
 pub use ack_loss::{AckLoss, AckLossConfig, Stride};
 pub use compound::{Compound, CompoundConfig, Fraction};
-pub use controller::{AckEvent, Controller, Initial, LossEvent, Recovery, RtoEvent};
+pub use controller::{AckEvent, Controller, Initial, LossEvent, RateSample, Recovery, RtoEvent};
 pub use cubic::Cubic;
 pub use newreno::NewReno;
 pub use registry::{ALL, Law, UnknownLaw, build, names};

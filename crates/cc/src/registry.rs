@@ -89,6 +89,10 @@ impl Controller for Box<dyn Controller> {
         (**self).recovery()
     }
 
+    fn governs_recovery(&self) -> bool {
+        (**self).governs_recovery()
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
         (**self).on_ack(ack);
     }

@@ -97,6 +97,7 @@ impl Reno {
             return false;
         }
         self.loss_to(loss, target);
+        self.undo = None;
         self.reduced = Some(Reduction { until: loss.next, by_mark: true });
         true
     }

@@ -27,6 +27,7 @@ fn apply(law: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
         cwnd_limited: kind != 2,
         covers_retransmission: false,
         echo_gap: flag.then_some(b),
+        ..AckEvent::default()
     };
     match kind {
         0..=3 => law.on_ack(&ack),

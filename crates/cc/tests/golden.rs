@@ -133,6 +133,7 @@ impl Path {
                 cwnd_limited: true,
                 covers_retransmission: matches!(event, Event::Timeout),
                 echo_gap: matches!(event, Event::AckLost).then_some((stride - 1) * MSS),
+                ..AckEvent::default()
             });
         }
     }

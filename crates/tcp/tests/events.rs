@@ -38,6 +38,7 @@ fn an_ack_event_is_exact() {
             cwnd_limited: true,
             covers_retransmission: false,
             echo_gap: Some(0),
+            ..AckEvent::default()
         }
     );
     // One more leaves at 150; the next ACK covers all four and echoes that last one.

@@ -204,5 +204,6 @@ fn ack_at(una: u64, acked: u32) -> AckEvent {
         cwnd_limited: true,
         covers_retransmission: false,
         echo_gap: None,
+        ..AckEvent::default()
     }
 }

@@ -155,6 +155,7 @@ impl Path {
                 cwnd_limited: true,
                 covers_retransmission: false,
                 echo_gap: None,
+                ..AckEvent::default()
             });
         }
     }

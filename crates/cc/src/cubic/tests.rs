@@ -222,6 +222,7 @@ impl Flow {
             cwnd_limited: true,
             covers_retransmission: false,
             echo_gap: None,
+            ..AckEvent::default()
         }
     }
 }

@@ -127,6 +127,8 @@ fn marks_and_losses_of_one_window_lower_it_once() {
             (Mark { flight: 10_000 }, 5_000, 5_000),
             (Loss { flight: 10_000 }, 5_000, 5_000),
             (Mark { flight: 5_000 }, 5_000, 5_000),
+            // The loss lowered nothing: there is nothing to undo.
+            (Spurious, 5_000, 5_000),
         ],
     );
 }
@@ -190,5 +192,6 @@ fn ack(acked: u32) -> AckEvent {
         cwnd_limited: true,
         covers_retransmission: false,
         echo_gap: None,
+        ..AckEvent::default()
     }
 }

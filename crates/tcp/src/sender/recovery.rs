@@ -76,6 +76,7 @@ impl<P: Payload> Sender<P> {
             cwnd_limited: self.una < self.limited_until,
             covers_retransmission: false,
             echo_gap: None,
+            ..AckEvent::default()
         }
     }
 
