@@ -1,0 +1,17 @@
+//! What applications send, and when.
+//!
+//! A [`Source`] describes datagrams; its [`Emissions`] are an iterator over time and size, drawn
+//! from one random stream and from nothing else. A [`Browser`] fetches pages over connections
+//! that its host provides: it must hear when an object has arrived, and so is a machine.
+
+mod draw;
+mod registry;
+mod source;
+mod video;
+mod web;
+
+pub use draw::{Period, Size};
+pub use registry::{ALL, Entry};
+pub use source::{Emission, Emissions, OnOff, Source, Trace};
+pub use video::Video;
+pub use web::{Browser, Fetch, Input, Objects, Page, Progress};
