@@ -1,53 +1,85 @@
-//! Carrier sense and backoff of every radio on a channel (802.11-2020 clause 10.3.4).
+//! Carrier sense of every radio on a channel, and the backoffs of its contenders (802.11-2020
+//! clauses 10.3.4 and 10.23.2).
 //!
-//! One array per field, so that a busy or idle transition, which touches every radio in range,
-//! is a short loop over contiguous numbers.
+//! A radio has one contender under DCF and one for each access category under EDCA; contender
+//! `radio * categories + category`. What the medium does happens to a radio, what a backoff does
+//! to a contender. One array per field, so that a busy or idle transition, which touches every
+//! radio in range, is a short loop over contiguous numbers.
 //!
-//! A radio's backoff is `slots_left` counted from `access_start`: the instant at which its
-//! medium will have been idle for DIFS (or EIFS), or [`BUSY`]. Slots are taken off only when
+//! A contender's backoff is `slots_left` counted from `access_start`: the instant at which its
+//! medium will have been idle for its AIFS (or EIFS), or [`BUSY`]. Slots are taken off only when
 //! the medium becomes busy, so an idle medium costs nothing.
+//!
+//! Simplified: an EDCA backoff counts the slots that were idle to their end, as DCF does. Clause
+//! 10.23.2.4 takes a slot off at its beginning instead, the end of AIFS included, so that a
+//! contender there loses one slot more to each busy period.
 
 use fairwave_units::{Duration, Instant};
 
-/// `access_start` of a radio whose medium is busy.
+#[cfg(test)]
+mod tests;
+
+/// `access_start` of a contender whose medium is busy.
 const BUSY: u64 = u64::MAX;
+
+/// How long the medium must be idle before the contenders of one category count slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Access {
+    /// DIFS for DCF, AIFS of the category for EDCA.
+    pub(super) aifs: Duration,
+    /// The same after a frame that was not decoded: EIFS - DIFS + AIFS (clause 10.3.2.3.7).
+    pub(super) eifs: Duration,
+}
 
 #[derive(Debug)]
 pub(super) struct Contention {
     slot: u64,
-    difs: u64,
-    eifs: u64,
+    /// Per category.
+    access: Box<[Access]>,
     /// Transmissions heard, the radio's own included.
     heard: Vec<u32>,
-    access_start: Vec<u64>,
-    slots_left: Vec<u32>,
-    /// Whether a backoff was drawn and has not come to its end.
-    pending: Vec<bool>,
-    /// Whether the radio has a frame to send when its backoff ends.
-    wants: Vec<bool>,
     /// End of the network allocation vector.
     nav: Vec<u64>,
     /// The RTS that set it, while nothing was heard since; otherwise zero.
     nav_by_rts: Vec<u64>,
     /// Whether the last frame heard was not decoded, so that EIFS applies.
     extended: Vec<bool>,
+    /// Per contender, as all that follow.
+    access_start: Vec<u64>,
+    slots_left: Vec<u32>,
+    /// Whether a backoff was drawn and has not come to its end.
+    pending: Vec<bool>,
+    /// Whether the contender has a frame to send when its backoff ends.
+    wants: Vec<bool>,
 }
 
 impl Contention {
-    pub(super) fn new(radios: usize, slot: Duration, difs: Duration, eifs: Duration) -> Self {
+    /// `radios` radios on a medium that has been idle since time zero, with a contender for each
+    /// of `access`.
+    pub(super) fn new(radios: usize, slot: Duration, access: &[Access]) -> Self {
+        let contenders = radios * access.len();
+        let first = |c: usize| access[c % access.len()].aifs.as_nanos();
         Self {
             slot: slot.as_nanos(),
-            difs: difs.as_nanos(),
-            eifs: eifs.as_nanos(),
+            access: access.into(),
             heard: vec![0; radios],
-            access_start: vec![difs.as_nanos(); radios],
-            slots_left: vec![0; radios],
-            pending: vec![false; radios],
-            wants: vec![false; radios],
             nav: vec![0; radios],
             nav_by_rts: vec![0; radios],
             extended: vec![false; radios],
+            access_start: (0..contenders).map(first).collect(),
+            slots_left: vec![0; contenders],
+            pending: vec![false; contenders],
+            wants: vec![false; contenders],
         }
+    }
+
+    /// Contenders a radio has.
+    pub(super) fn categories(&self) -> u32 {
+        self.access.len() as u32
+    }
+
+    fn contenders(&self, radio: usize) -> core::ops::Range<usize> {
+        radio * self.access.len()..(radio + 1) * self.access.len()
     }
 
     /// Whether the radio hears nothing at all, NAV aside.
@@ -72,19 +104,21 @@ impl Contention {
             if self.heard[r] > 1 {
                 continue;
             }
-            let access_start = self.access_start[r];
-            if access_start < now && self.slots_left[r] > 0 {
-                if access_start != start {
-                    start = access_start;
-                    elapsed = u32::try_from((now - start) / self.slot).unwrap_or(u32::MAX);
-                }
-                self.slots_left[r] = self.slots_left[r].saturating_sub(elapsed);
-            }
-            if access_start <= now && self.slots_left[r] == 0 {
-                self.pending[r] = false;
-            }
-            self.access_start[r] = BUSY;
             self.extended[r] = false;
+            for c in self.contenders(r) {
+                let access_start = self.access_start[c];
+                if access_start < now && self.slots_left[c] > 0 {
+                    if access_start != start {
+                        start = access_start;
+                        elapsed = u32::try_from((now - start) / self.slot).unwrap_or(u32::MAX);
+                    }
+                    self.slots_left[c] = self.slots_left[c].saturating_sub(elapsed);
+                }
+                if access_start <= now && self.slots_left[c] == 0 {
+                    self.pending[c] = false;
+                }
+                self.access_start[c] = BUSY;
+            }
         }
     }
 
@@ -92,11 +126,14 @@ impl Contention {
     pub(super) fn end_busy(&mut self, radio: u32, now: Instant) {
         let r = radio as usize;
         self.heard[r] -= 1;
-        if self.heard[r] == 0 {
-            let now = now.as_nanos();
-            let ifs = if self.extended[r] { self.eifs } else { self.difs };
+        if self.heard[r] > 0 {
+            return;
+        }
+        for (c, access) in self.contenders(r).zip(&self.access) {
+            let ifs = if self.extended[r] { access.eifs } else { access.aifs };
             // EIFS runs from the idle medium, without regard to the NAV (clause 10.3.2.3.7).
-            self.access_start[r] = (now + ifs).max(self.nav[r] + self.difs);
+            let (idle, unreserved) = (now + ifs, self.nav[r] + access.aifs.as_nanos());
+            self.access_start[c] = idle.as_nanos().max(unreserved);
         }
     }
 
@@ -119,7 +156,10 @@ impl Contention {
             self.extended[r] = false;
             self.heard[r] -= 1;
             if self.heard[r] == 0 {
-                self.access_start[r] = self.nav[r].max(now) + self.difs;
+                let idle = self.nav[r].max(now);
+                for (c, access) in self.contenders(r).zip(&self.access) {
+                    self.access_start[c] = idle + access.aifs.as_nanos();
+                }
             }
         }
     }
@@ -137,12 +177,14 @@ impl Contention {
     /// Nothing followed an RTS: radios that have heard nothing since free the medium that it
     /// reserved (clause 10.3.2.4).
     pub(super) fn reset_nav(&mut self, rts: u64, now: Instant) {
-        let now = now.as_nanos();
         for r in 0..self.nav.len() {
             if self.nav_by_rts[r] == rts && self.heard[r] == 0 {
                 self.nav_by_rts[r] = 0;
-                self.nav[r] = now;
-                self.access_start[r] = self.access_start[r].min(now + self.difs);
+                self.nav[r] = now.as_nanos();
+                for (c, access) in self.contenders(r).zip(&self.access) {
+                    let freed = (now + access.aifs).as_nanos();
+                    self.access_start[c] = self.access_start[c].min(freed);
+                }
             }
         }
     }
@@ -153,45 +195,45 @@ impl Contention {
     }
 
     /// Starts a new backoff of `slots`, on the slot boundaries of the present idle period.
-    pub(super) fn back_off(&mut self, radio: u32, slots: u32, now: Instant) {
-        let r = radio as usize;
-        self.slots_left[r] = slots;
-        self.pending[r] = true;
-        let (now, start) = (now.as_nanos(), self.access_start[r]);
+    pub(super) fn back_off(&mut self, contender: u32, slots: u32, now: Instant) {
+        let c = contender as usize;
+        self.slots_left[c] = slots;
+        self.pending[c] = true;
+        let (now, start) = (now.as_nanos(), self.access_start[c]);
         if start < now {
-            self.access_start[r] = start + (now - start).div_ceil(self.slot) * self.slot;
+            self.access_start[c] = start + (now - start).div_ceil(self.slot) * self.slot;
         }
     }
 
-    /// The radio has a frame. Where the medium is idle and no backoff is left, it may go at
+    /// The contender has a frame. Where the medium is idle and no backoff is left, it may go at
     /// once; where it is busy, `draw` gives a new backoff (clause 10.3.4.2).
-    pub(super) fn request(&mut self, radio: u32, now: Instant, draw: impl FnOnce() -> u32) {
-        let r = radio as usize;
-        self.wants[r] = true;
-        let (now, start) = (now.as_nanos(), self.access_start[r]);
-        if start == BUSY || now < self.nav[r] {
-            if !self.pending[r] {
-                self.slots_left[r] = draw();
-                self.pending[r] = true;
+    pub(super) fn request(&mut self, contender: u32, now: Instant, draw: impl FnOnce() -> u32) {
+        let c = contender as usize;
+        self.wants[c] = true;
+        let (now, start) = (now.as_nanos(), self.access_start[c]);
+        if start == BUSY || now < self.nav[c / self.access.len()] {
+            if !self.pending[c] {
+                self.slots_left[c] = draw();
+                self.pending[c] = true;
             }
-        } else if start <= now && u64::from(self.slots_left[r]) <= (now - start) / self.slot {
-            self.slots_left[r] = 0;
-            self.access_start[r] = now;
+        } else if start <= now && u64::from(self.slots_left[c]) <= (now - start) / self.slot {
+            self.slots_left[c] = 0;
+            self.access_start[c] = now;
         }
     }
 
-    /// The radio tries again with the backoff it has.
-    pub(super) fn contend(&mut self, radio: u32) {
-        self.wants[radio as usize] = true;
+    /// The contender tries again with the backoff it has.
+    pub(super) fn contend(&mut self, contender: u32) {
+        self.wants[contender as usize] = true;
     }
 
-    /// The radio transmits.
-    pub(super) fn withdraw(&mut self, radio: u32) {
-        self.wants[radio as usize] = false;
-        self.pending[radio as usize] = false;
+    /// The contender transmits.
+    pub(super) fn withdraw(&mut self, contender: u32) {
+        self.wants[contender as usize] = false;
+        self.pending[contender as usize] = false;
     }
 
-    /// When this radio's backoff ends, if all stays idle; [`BUSY`] if it does not contend.
+    /// When a backoff ends, if all stays idle; [`BUSY`] for one that does not contend.
     fn access_time(&self, start: u64, slots: u32, wants: bool) -> u64 {
         if wants { start.saturating_add(u64::from(slots) * self.slot) } else { BUSY }
     }
@@ -201,132 +243,22 @@ impl Contention {
         fields.map(|((&start, &slots), &wants)| self.access_time(start, slots, wants))
     }
 
-    /// When this radio's backoff ends, if all stays idle.
-    pub(super) fn access_of(&self, radio: u32) -> Option<Instant> {
-        let r = radio as usize;
-        let time = self.access_time(self.access_start[r], self.slots_left[r], self.wants[r]);
+    /// When this contender's backoff ends, if all stays idle.
+    pub(super) fn access_of(&self, contender: u32) -> Option<Instant> {
+        let c = contender as usize;
+        let time = self.access_time(self.access_start[c], self.slots_left[c], self.wants[c]);
         (time != BUSY).then_some(Instant::from_nanos(time))
     }
 
-    /// When the next radio's backoff ends, if all stays idle.
+    /// When the next backoff ends, if all stays idle.
     pub(super) fn next_access(&self) -> Option<Instant> {
         self.access_times().min().filter(|t| *t != BUSY).map(Instant::from_nanos)
     }
 
-    /// The radios whose backoff ends at `now`, in index order, appended to `winners`.
+    /// The contenders whose backoff ends at `now`, in index order, appended to `winners`. Those
+    /// of one radio collide inside it, which the caller resolves.
     pub(super) fn winners(&self, now: Instant, winners: &mut Vec<u32>) {
         let due = self.access_times().enumerate().filter(|(_, t)| *t <= now.as_nanos());
-        winners.extend(due.map(|(radio, _)| radio as u32));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SLOT: Duration = Duration::from_micros(9);
-    const DIFS: Duration = Duration::from_micros(34);
-    const EIFS: Duration = Duration::from_micros(94);
-
-    fn at(micros: u64) -> Instant {
-        Instant::from_nanos(micros * 1000)
-    }
-
-    fn two() -> Contention {
-        Contention::new(2, SLOT, DIFS, EIFS)
-    }
-
-    #[test]
-    fn an_idle_medium_is_taken_at_once() {
-        let mut c = two();
-        c.request(0, at(100), || unreachable!());
-        assert_eq!(c.next_access(), Some(at(100)));
-    }
-
-    #[test]
-    fn a_frame_within_difs_waits_for_its_end() {
-        let mut c = two();
-        c.begin_busy(&[0], at(50));
-        c.end_busy(0, at(60));
-        c.request(0, at(70), || unreachable!());
-        assert_eq!(c.next_access(), Some(at(94)));
-    }
-
-    #[test]
-    fn a_busy_medium_makes_the_radio_draw() {
-        let mut c = two();
-        c.begin_busy(&[0], at(50));
-        c.request(0, at(60), || 4);
-        assert_eq!(c.next_access(), None);
-        c.end_busy(0, at(100));
-        assert_eq!(c.next_access(), Some(at(100 + 34 + 4 * 9)));
-    }
-
-    #[test]
-    fn backoff_freezes_and_keeps_whole_slots() {
-        let mut c = two();
-        c.begin_busy(&[0], at(0));
-        c.request(0, at(0), || 5);
-        c.end_busy(0, at(100));
-        // 2 slots and a half pass: 3 are left.
-        c.begin_busy(&[0], at(134 + 22));
-        c.end_busy(0, at(200));
-        assert_eq!(c.next_access(), Some(at(200 + 34 + 3 * 9)));
-    }
-
-    #[test]
-    fn eifs_follows_an_undecoded_frame_and_only_that() {
-        let mut c = two();
-        c.begin_busy(&[0], at(0));
-        c.request(0, at(0), || 1);
-        c.extend(0, true);
-        c.end_busy(0, at(100));
-        assert_eq!(c.next_access(), Some(at(100 + 94 + 9)));
-        c.begin_busy(&[0], at(110));
-        c.end_busy(0, at(120));
-        assert_eq!(c.next_access(), Some(at(120 + 34 + 9)));
-    }
-
-    #[test]
-    fn eifs_runs_beside_the_nav() {
-        let mut c = two();
-        c.begin_busy(&[0], at(0));
-        c.set_nav(0, at(300), 0);
-        c.end_busy(0, at(100));
-        c.begin_busy(&[0], at(110));
-        c.extend(0, true);
-        c.end_busy(0, at(250));
-        c.request(0, at(260), || 0);
-        assert_eq!(c.next_access(), Some(at(250 + 94)), "later than 300 + 34");
-        c.begin_busy(&[0], at(344));
-        c.set_nav(0, at(900), 0);
-        c.extend(0, true);
-        c.end_busy(0, at(500));
-        assert_eq!(c.next_access(), Some(at(900 + 34)));
-    }
-
-    #[test]
-    fn nav_defers_access_and_forbids_cts() {
-        let mut c = two();
-        c.begin_busy(&[1], at(0));
-        c.set_nav(1, at(300), 0);
-        c.end_busy(1, at(100));
-        assert!(!c.nav_is_idle(1, at(299)) && c.nav_is_idle(1, at(300)));
-        c.request(1, at(150), || 2);
-        assert_eq!(c.next_access(), Some(at(300 + 34 + 2 * 9)));
-    }
-
-    #[test]
-    fn a_backoff_begun_in_an_idle_period_keeps_to_its_slots() {
-        let mut c = two();
-        c.begin_busy(&[0, 1], at(0));
-        c.end_busy(0, at(100));
-        c.back_off(0, 3, at(145));
-        c.request(0, at(145), || unreachable!());
-        // Slots of this idle period begin at 134, 143, 152.
-        assert_eq!(c.next_access(), Some(at(152 + 3 * 9)));
-        let mut winners = Vec::new();
-        c.winners(at(152 + 27), &mut winners);
-        assert_eq!(winners, [0]);
+        winners.extend(due.map(|(contender, _)| contender as u32));
     }
 }

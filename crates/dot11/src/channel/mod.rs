@@ -20,7 +20,7 @@ mod tests;
 
 use crate::phy::BEACON_BYTES;
 use air::{Air, BROADCAST, Transmission};
-use contention::Contention;
+use contention::{Access, Contention};
 use core::cmp::Reverse;
 use exchange::{Mac, Phase};
 use fairwave_machine::Machine;
@@ -85,6 +85,7 @@ pub struct Channel<P> {
     /// Radios that wait for a frame to end before they give a response up.
     overdue: Vec<u32>,
     next_access: Option<Instant>,
+    /// Contenders whose backoff has just ended.
     starting: Vec<u32>,
     responding: Vec<Response>,
     outputs: VecDeque<Output<P>>,
@@ -96,9 +97,10 @@ impl<P: Copy> Channel<P> {
     /// A silent channel. `name` distinguishes the random streams of several channels.
     pub fn new(config: Config, radios: &[RadioConfig], seed: Seed, name: &str) -> Self {
         let phy = config.phy;
+        let dcf = Access { aifs: phy.difs(), eifs: phy.eifs() };
         let mut channel = Self {
             air: Air::new(config.clone(), radios),
-            contention: Contention::new(radios.len(), phy.slot(), phy.difs(), phy.eifs()),
+            contention: Contention::new(radios.len(), phy.slot(), &[dcf]),
             macs: radios.iter().map(|r| Mac::new(seed, name, &r.name, phy)).collect(),
             config,
             timers: BinaryHeap::new(),
@@ -174,7 +176,7 @@ impl<P: Copy> Channel<P> {
         }
         self.responding.clear();
         for i in 0..self.starting.len() {
-            self.transmit_own(self.starting[i], now);
+            self.transmit_own(self.starting[i] / self.contention.categories(), now);
         }
         self.starting.clear();
     }
