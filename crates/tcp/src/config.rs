@@ -34,6 +34,8 @@ pub struct Config {
     pub timestamp_tick: Duration,
     /// Offer selective acknowledgements (RFC 2018).
     pub sack: bool,
+    /// Offer explicit congestion notification (RFC 3168).
+    pub ecn: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,
     /// Initial window in segments (RFC 3390: 3 for an MSS of 1460; RFC 6928: 10).
@@ -70,6 +72,7 @@ impl Default for Config {
             timestamps: false,
             timestamp_tick: Duration::from_millis(1),
             sack: true,
+            ecn: false,
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(200) },
             initial_window_segments: 3,
             initial_ssthresh: None,

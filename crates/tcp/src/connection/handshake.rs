@@ -6,7 +6,7 @@ use crate::receiver::Receiver;
 use crate::sender::Sender;
 use fairwave_cc::Initial;
 use fairwave_units::{Duration, Instant, Seq32};
-use fairwave_wire::tcp::Header;
+use fairwave_wire::tcp::{Flags, Header};
 
 /// Segment size where the peer states none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
@@ -17,6 +17,11 @@ const LEAST_MSS: u16 = 28;
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 /// Bytes that the timestamps option takes off every segment (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
+
+/// Whether a SYN, or a SYN-ACK, sets up ECN (RFC 3168 section 6.1.1).
+fn sets_up_ecn(flags: &Flags) -> bool {
+    flags.ece && flags.cwr != flags.ack
+}
 
 impl<P: Payload> Connection<P> {
     /// Active open.
@@ -47,6 +52,7 @@ impl<P: Payload> Connection<P> {
         self.rx = Receiver::new(&self.config);
         self.syn = Syn::default();
         self.agreed = Agreed::default();
+        self.echo_marks = false;
     }
 
     /// A segment in LISTEN (section 3.10.7.2).
@@ -104,6 +110,7 @@ impl<P: Payload> Connection<P> {
         self.irs = header.seq;
         self.agreed.timestamps = self.config.timestamps && options.timestamps.is_some();
         self.agreed.sack = self.config.sack && options.sack_permitted;
+        self.agreed.ecn = self.config.ecn && sets_up_ecn(&header.flags);
         if let Some(shift) = options.window_scale.filter(|_| self.config.window_scaling) {
             self.agreed.peer_shift = shift.min(14);
             self.rx.set_shift(self.rx.wanted_shift());
@@ -135,7 +142,7 @@ impl<P: Payload> Connection<P> {
             byte_counting: self.config.byte_counting,
         };
         let build = self.build.take().expect("a connection is established once");
-        self.tx.establish(build(initial), self.agreed.smss, self.agreed.sack);
+        self.tx.establish(build(initial), &self.agreed);
         self.state = State::Established;
         self.events.push_back(Event::Established);
         let shift = if header.flags.syn { 0 } else { self.agreed.peer_shift };

@@ -4,6 +4,7 @@ use super::{Connection, Event, Segment, State};
 use crate::Payload;
 use crate::sender::Ack;
 use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Header, SackBlocks};
 
 impl<P: Payload> Connection<P> {
@@ -145,6 +146,7 @@ impl<P: Payload> Connection<P> {
             blocks,
             may_be_duplicate: same_window && segment.is_pure_ack(),
             echo: self.echo(now, header),
+            ece: header.flags.ece && self.agreed.ecn,
         };
         let observed = self.tx.on_ack(now, &ack);
         self.tell(observed);
@@ -194,6 +196,15 @@ impl<P: Payload> Connection<P> {
         self.time_wait = Some(now + self.config.time_wait);
     }
 
+    /// RFC 3168 section 6.1.3: marks on data are echoed until the sender says CWR, and again if
+    /// that segment itself is marked.
+    fn note_marks(&mut self, segment: &Segment<P>) {
+        if self.agreed.ecn && !segment.payload.is_empty() {
+            self.echo_marks &= !segment.header.flags.cwr;
+            self.echo_marks |= segment.ecn == Ecn::Ce;
+        }
+    }
+
     /// Payload and FIN.
     fn on_text(&mut self, now: Instant, start: i64, segment: Segment<P>) {
         let fin = segment.header.flags.fin;
@@ -201,6 +212,7 @@ impl<P: Payload> Connection<P> {
         if !receives || (segment.payload.is_empty() && !fin) {
             return;
         }
+        self.note_marks(&segment);
         let arrived = self.rx.take(now, start, segment.payload, fin);
         if arrived.readable {
             self.events.push_back(Event::Readable);

@@ -145,6 +145,8 @@ pub struct Stats {
     pub fast_recoveries: u64,
     /// Lost ACKs that the controller inferred.
     pub acks_lost: u64,
+    /// Reductions of the window for echoed congestion marks (RFC 3168).
+    pub ecn_responses: u64,
     /// Bytes that the application has read.
     pub bytes_read: u64,
     /// Bytes received in order that wait to be read.
@@ -163,13 +165,14 @@ struct Syn {
 
 /// What the handshake settled.
 #[derive(Clone, Copy, Debug, Default)]
-struct Agreed {
+pub(crate) struct Agreed {
     timestamps: bool,
-    sack: bool,
+    pub(crate) sack: bool,
+    pub(crate) ecn: bool,
     /// Scale of the peer's windows.
     peer_shift: u8,
     /// Largest payload to send.
-    smss: u32,
+    pub(crate) smss: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -194,6 +197,8 @@ pub struct Connection<P: Payload> {
     rx: Receiver<P>,
     syn: Syn,
     agreed: Agreed,
+    /// A congestion mark arrived, and no CWR since: every ACK echoes it (RFC 3168 section 6.1.3).
+    echo_marks: bool,
     /// SND.WL1 and SND.WL2.
     window_seq: Seq32,
     window_ack: Seq32,
@@ -222,6 +227,7 @@ impl<P: Payload> Connection<P> {
             build: Some(build),
             syn: Syn::default(),
             agreed: Agreed::default(),
+            echo_marks: false,
             window_seq: Seq32(0),
             window_ack: Seq32(0),
             reply: None,
@@ -273,6 +279,7 @@ impl<P: Payload> Connection<P> {
             timeouts: tx.timeouts,
             fast_recoveries: tx.fast_recoveries,
             acks_lost: tx.acks_lost,
+            ecn_responses: tx.ecn_responses,
             bytes_read: self.rx.bytes_read(),
             bytes_ready: self.rx.bytes_ready(),
             bytes_acked: self.tx.una(),

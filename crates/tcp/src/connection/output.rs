@@ -47,6 +47,8 @@ impl<P: Payload> Connection<P> {
         let answer = self.state == State::SynReceived;
         header.seq = self.iss;
         header.flags.syn = true;
+        header.flags.ece = if answer { self.agreed.ecn } else { self.config.ecn };
+        header.flags.cwr = self.config.ecn && !answer;
         header.window = self.rx.syn_window();
         header.options.mss = Some(self.config.mss);
         let scales = self.config.window_scaling && (!answer || self.rx.is_scaling());
@@ -69,6 +71,7 @@ impl<P: Payload> Connection<P> {
         let mut header = self.header(pick.start);
         header.flags.psh = pick.payload > 0 && self.tx.is_last(pick);
         header.flags.fin = pick.fin;
+        header.flags.cwr = pick.cwr;
         // SACK blocks would not fit beside a full payload: they get an ACK of their own.
         let owed = self.rx.wants_ack() && self.rx.has_blocks();
         self.stamp(now, &mut header, SackBlocks::default());
@@ -77,7 +80,8 @@ impl<P: Payload> Connection<P> {
         }
         self.counters.segments += 1;
         self.counters.data_segments += 1;
-        Segment { header, ecn: Ecn::NotEct, payload }
+        let ecn = if pick.ect { Ecn::Ect0 } else { Ecn::NotEct };
+        Segment { header, ecn, payload }
     }
 
     fn pure_ack(&mut self, now: Instant) -> Option<Segment<P>> {
@@ -102,6 +106,7 @@ impl<P: Payload> Connection<P> {
     /// Fills in what every segment of a synchronised connection carries.
     fn stamp(&mut self, now: Instant, header: &mut Header, sack: SackBlocks) {
         header.flags.ack = true;
+        header.flags.ece = self.echo_marks;
         header.ack = self.rx_seq(self.rx.next());
         header.window = self.rx.acknowledge();
         header.options.sack = sack;

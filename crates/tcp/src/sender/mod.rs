@@ -3,13 +3,16 @@
 //! Positions are 64-bit stream offsets: zero is the first data byte, and the FIN takes the
 //! offset after the last.
 
+mod marks;
 mod recovery;
 mod rtt;
 mod scoreboard;
 
+use crate::connection::Agreed;
 use crate::{Config, Payload, Store};
 use fairwave_cc::Controller;
 use fairwave_units::{Duration, Instant};
+use marks::Marks;
 pub(crate) use recovery::{Ack, Observed};
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
@@ -20,6 +23,10 @@ pub(crate) struct Pick {
     pub(crate) start: u64,
     pub(crate) payload: u32,
     pub(crate) fin: bool,
+    /// To be sent as ECN-capable.
+    pub(crate) ect: bool,
+    /// To carry the flag CWR.
+    pub(crate) cwr: bool,
 }
 
 /// Fast recovery under way.
@@ -44,6 +51,7 @@ pub(crate) struct Sender<P: Payload> {
     fin: bool,
     smss: u32,
     sack: bool,
+    marks: Marks,
     window: u32,
     max_window: u32,
     board: Scoreboard,
@@ -92,6 +100,7 @@ pub(crate) struct SenderStats {
     pub(crate) timeouts: u64,
     pub(crate) fast_recoveries: u64,
     pub(crate) acks_lost: u64,
+    pub(crate) ecn_responses: u64,
 }
 
 impl<P: Payload> Sender<P> {
@@ -105,6 +114,7 @@ impl<P: Payload> Sender<P> {
             fin: false,
             smss: u32::from(config.mss),
             sack: false,
+            marks: Marks::default(),
             window: 0,
             max_window: 0,
             board: Scoreboard::default(),
@@ -134,10 +144,11 @@ impl<P: Payload> Sender<P> {
     }
 
     /// The handshake is over: data may flow.
-    pub(crate) fn establish(&mut self, controller: Box<dyn Controller>, smss: u32, sack: bool) {
+    pub(crate) fn establish(&mut self, controller: Box<dyn Controller>, agreed: &Agreed) {
         self.controller = Some(controller);
-        self.smss = smss;
-        self.sack = sack;
+        self.smss = agreed.smss;
+        self.sack = agreed.sack;
+        self.marks.enabled = agreed.ecn;
         self.silent_expiries = 0;
         self.timer = None;
     }
@@ -342,7 +353,8 @@ impl<P: Payload> Sender<P> {
         self.sent(now, record.len);
         let fin = record.start + u64::from(record.len) > self.end;
         let payload = record.len - u32::from(fin);
-        Some(Pick { start: record.start, payload, fin })
+        // RFC 3168 section 6.1.5: never on what is sent again.
+        Some(Pick { start: record.start, payload, fin, ect: false, cwr: false })
     }
 
     fn pick_new(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
@@ -375,7 +387,10 @@ impl<P: Payload> Sender<P> {
         }
         self.note_limit(self.next);
         self.sent(now, len);
-        Some(Pick { start, payload, fin: len > payload })
+        // RFC 3168 section 6.1.6: not on window probes.
+        let ect = self.marks.enabled && payload > 0 && !probe;
+        let cwr = ect && core::mem::take(&mut self.marks.cwr);
+        Some(Pick { start, payload, fin: len > payload, ect, cwr })
     }
 
     /// Notes whether the data that ends at `end` has filled the congestion window.
@@ -454,6 +469,7 @@ impl<P: Payload> Sender<P> {
             timeouts: self.timeouts,
             fast_recoveries: self.fast_recoveries,
             acks_lost: controller.map_or(0, Controller::acks_lost),
+            ecn_responses: self.marks.responses,
         }
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Ack<'a> {
     pub(crate) may_be_duplicate: bool,
     /// Echoed timestamp and the age of that value by the timestamp clock.
     pub(crate) echo: Option<(u32, Duration)>,
+    /// It echoes a congestion mark (RFC 3168, flag ECE).
+    pub(crate) ece: bool,
 }
 
 /// What the sender found, for the connection's events.
@@ -36,12 +38,18 @@ impl<P: Payload> Sender<P> {
             self.silent_expiries = 0;
         }
         let mut event = self.ack_event(now);
+        // RFC 3168 section 6.1.2: an ACK with the echo does not widen the window.
+        event.cwnd_limited &= !ack.ece;
+        let flight = self.flight_size().saturating_sub(self.limited_transmit);
         if advanced {
             self.advance(now, ack, &mut event);
         }
         if self.sack && !ack.blocks.is_empty() {
             event.sacked = self.board.sack(ack.blocks);
             self.board.mark_lost(self.threshold, self.smss);
+        }
+        if ack.ece {
+            self.on_echo(now, flight);
         }
         if (event.acked > 0 || event.sacked > 0)
             && let Some(controller) = &mut self.controller
@@ -192,6 +200,7 @@ impl<P: Payload> Sender<P> {
         if let Some(controller) = &mut self.controller {
             controller.on_loss(&loss);
         }
+        self.note_reduction();
         self.fast = Some(Fast { point: self.next, restarted: false });
         if self.sack {
             self.board.begin_recovery();
@@ -226,6 +235,7 @@ impl<P: Payload> Sender<P> {
         if let Some(controller) = &mut self.controller {
             controller.on_rto(&RtoEvent { now, flight, backoff: self.rto_backoff });
         }
+        self.note_reduction();
         self.rto_point = Some(self.next);
         self.guard = Some(self.next);
         self.fast = None;

@@ -4,6 +4,7 @@
 
 mod closing;
 mod corners;
+mod ecn;
 mod opening;
 mod receiving;
 mod recovery;

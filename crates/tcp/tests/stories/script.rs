@@ -72,6 +72,7 @@ impl Script {
         let mut answer = script.header(SYN_ACK);
         answer.seq = IRS;
         answer.options = syn.options;
+        answer.flags.ece = syn.flags.ece;
         let sent = script.arrive(answer, 0);
         assert!(sent.len() == 1 && sent[0].is_pure_ack(), "{sent:?}");
         assert_eq!(script.end.state(), State::Established);
@@ -145,6 +146,14 @@ impl Script {
             header.options.sack.push(ISS + 1 + left * SEG, ISS + 1 + right * SEG);
         }
         numbers(&self.arrive(header, 0))
+    }
+
+    /// As [`Script::ack`] with ECN-Echo; the segments that leave.
+    pub(crate) fn ack_ece(&mut self, n: u32) -> Vec<Segment<Virtual>> {
+        let mut header = self.header(ACK);
+        header.flags.ece = true;
+        header.ack = ISS + 1 + n * SEG;
+        self.arrive(header, 0)
     }
 
     /// Segment `n` of the peer arrives; what leaves.
