@@ -45,6 +45,9 @@ pub struct Config {
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC
     /// 5681 equation 3).
     pub byte_counting: bool,
+    /// Where the law sets a rate, what may leave at once: what the rate gives in this time, at
+    /// least a segment. Zero spaces every segment.
+    pub pacing_quantum: Duration,
     /// Duplicate ACKs that mean a loss (RFC 5681: 3).
     pub duplicate_ack_threshold: u32,
     /// RTO before the first sample (RFC 6298 section 2: 1 s).
@@ -77,6 +80,7 @@ impl Default for Config {
             initial_window_segments: 3,
             initial_ssthresh: None,
             byte_counting: true,
+            pacing_quantum: Duration::ZERO,
             duplicate_ack_threshold: 3,
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),

@@ -1,6 +1,6 @@
 //! What the controller is told, exactly, and the contract of a machine.
 
-use fairwave_cc::{AckEvent, Controller, LossEvent, RtoEvent};
+use fairwave_cc::{AckEvent, Controller, LossEvent, RateSample, RtoEvent};
 use fairwave_machine::{Machine, contract};
 use fairwave_tcp::{Config, Connection, Input, Segment, Virtual};
 use fairwave_units::{Duration, Instant, Seq32};
@@ -38,7 +38,16 @@ fn an_ack_event_is_exact() {
             cwnd_limited: true,
             covers_retransmission: false,
             echo_gap: Some(0),
-            ..AckEvent::default()
+            flight_after: 3 * SEG,
+            lost: 0,
+            delivered: u64::from(SEG),
+            // Before the write there was nothing to send: the first flight tells of that too.
+            rate: Some(RateSample {
+                delivered: SEG,
+                interval: Duration::from_millis(50),
+                prior_delivered: 0,
+                is_app_limited: true,
+            }),
         }
     );
     // One more leaves at 150; the next ACK covers all four and echoes that last one.

@@ -3,7 +3,6 @@
 use super::{Agreed, Connection, Event, Segment, State, Syn};
 use crate::Payload;
 use crate::receiver::Receiver;
-use crate::sender::Sender;
 use fairwave_cc::Initial;
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::tcp::{Flags, Header};
@@ -48,7 +47,7 @@ impl<P: Payload> Connection<P> {
     /// A refused passive open waits again (RFC 9293 section 3.10.7.4, SYN-RECEIVED and RST).
     pub(super) fn listen_again(&mut self) {
         self.state = State::Listen;
-        self.tx = Sender::new(&self.config);
+        self.tx.start_over(&self.config);
         self.rx = Receiver::new(&self.config);
         self.syn = Syn::default();
         self.agreed = Agreed::default();

@@ -4,6 +4,8 @@
 //! offset after the last.
 
 mod marks;
+mod pacing;
+mod rate;
 mod recovery;
 mod rtt;
 mod scoreboard;
@@ -13,9 +15,11 @@ use crate::{Config, Payload, Store};
 use fairwave_cc::Controller;
 use fairwave_units::{Duration, Instant};
 use marks::Marks;
+use pacing::Pacer;
+use rate::RateSampler;
 pub(crate) use recovery::{Ack, Observed};
 use rtt::RttEstimator;
-use scoreboard::Scoreboard;
+use scoreboard::{Left, Scoreboard};
 
 /// A segment to send: where it begins, how much payload, and whether it ends in a FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +59,9 @@ pub(crate) struct Sender<P: Payload> {
     window: u32,
     max_window: u32,
     board: Scoreboard,
+    rate: RateSampler,
+    /// Of the bytes that the scoreboard calls lost, what the law has heard of.
+    lost_told: u64,
     controller: Option<Box<dyn Controller>>,
     rtt: RttEstimator,
     threshold: u32,
@@ -80,7 +87,7 @@ pub(crate) struct Sender<P: Payload> {
     last_sent: Option<Instant>,
     /// The congestion window was full when this was SND.NXT.
     limited_until: u64,
-    pace_at: Instant,
+    pacer: Pacer,
     want_space: bool,
     retransmissions: u64,
     timeouts: u64,
@@ -118,6 +125,8 @@ impl<P: Payload> Sender<P> {
             window: 0,
             max_window: 0,
             board: Scoreboard::default(),
+            rate: RateSampler::default(),
+            lost_told: 0,
             controller: None,
             rtt: RttEstimator::new(config),
             threshold: config.duplicate_ack_threshold.max(1),
@@ -135,7 +144,7 @@ impl<P: Payload> Sender<P> {
             timer: None,
             last_sent: None,
             limited_until: 0,
-            pace_at: Instant::ZERO,
+            pacer: Pacer::new(config.pacing_quantum),
             want_space: false,
             retransmissions: 0,
             timeouts: 0,
@@ -153,10 +162,18 @@ impl<P: Payload> Sender<P> {
         self.timer = None;
     }
 
+    /// The handshake failed and begins anew: only what the application has written stays (RFC
+    /// 9293 section 3.10.2 queues it until the connection is established).
+    pub(crate) fn start_over(&mut self, config: &Config) {
+        let (buffer, end) = (core::mem::take(&mut self.buffer), self.end);
+        *self = Self { buffer, end, want_space: self.want_space, ..Self::new(config) };
+    }
+
     /// Takes as much of `data` as there is space; the number of bytes taken.
     pub(crate) fn write(&mut self, data: P) -> u32 {
         let len = data.len();
         let taken = len.min(self.space());
+        self.check_app_limited();
         if taken == len {
             self.buffer.push(data);
         } else if taken > 0 {
@@ -260,12 +277,6 @@ impl<P: Payload> Sender<P> {
         self.timer
     }
 
-    /// When pacing lets the next segment go, if that is what holds it back.
-    pub(crate) fn pace_deadline(&self, now: Instant) -> Option<Instant> {
-        let paced = self.controller.as_ref()?.pacing_rate().is_some();
-        (paced && self.pace_at > now && self.has_work()).then_some(self.pace_at)
-    }
-
     /// Whether there is anything that could leave if every window allowed it.
     fn has_work(&self) -> bool {
         self.next < self.end
@@ -305,7 +316,7 @@ impl<P: Payload> Sender<P> {
         if let Some(index) = self.pick_forced() {
             return self.resend(index, now, timestamp);
         }
-        if self.controller.as_ref()?.pacing_rate().is_some() && now < self.pace_at {
+        if self.is_paced(now) {
             return None;
         }
         if (self.fast.is_some() || self.rto_point.is_some())
@@ -347,7 +358,8 @@ impl<P: Payload> Sender<P> {
     fn resend(&mut self, index: usize, now: Instant, timestamp: u32) -> Option<Pick> {
         let in_pipe = self.sack || self.rto_point.is_some();
         let record = *self.board.get(index)?;
-        self.board.resend(index, now, timestamp, in_pipe);
+        let departure = self.rate.depart(now, false);
+        self.board.resend(index, now, Left { timestamp, departure }, in_pipe);
         self.note_limit(record.start + u64::from(record.len));
         self.retransmissions += 1;
         self.sent(now, record.len);
@@ -380,7 +392,8 @@ impl<P: Payload> Sender<P> {
         }
         let payload = u64::from(len).min(waiting) as u32;
         let start = self.next;
-        self.board.push(start, len, now, timestamp);
+        let departure = self.rate.depart(now, self.una == self.next);
+        self.board.push(start, len, now, Left { timestamp, departure });
         self.next += u64::from(len);
         if self.dup_acks > 0 && self.fast.is_none() {
             self.limited_transmit += len;
@@ -425,7 +438,7 @@ impl<P: Payload> Sender<P> {
             return;
         }
         let Some(idle) = self.last_sent.map(|t| now.since(t)) else { return };
-        if idle > self.rtt.rto()
+        if idle > self.rtt.base_rto()
             && let Some(controller) = &mut self.controller
         {
             controller.on_idle_restart(idle);
@@ -438,8 +451,8 @@ impl<P: Payload> Sender<P> {
         if self.timer.is_none() {
             self.start_timer(now);
         }
-        if let Some(rate) = self.controller.as_ref().and_then(Controller::pacing_rate) {
-            self.pace_at = self.pace_at.max(now) + rate.time_for(u64::from(len));
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.sent(now, len, rate);
         }
     }
 

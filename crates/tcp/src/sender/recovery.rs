@@ -1,6 +1,7 @@
 //! What an ACK and a timeout mean: RTT samples, fast retransmit and recovery (RFC 5681, 6582,
 //! 6675), timeouts (RFC 6298).
 
+use super::rate::Arrivals;
 use super::{Fast, Sender};
 use crate::{Payload, Store};
 use fairwave_cc::{AckEvent, LossEvent, Recovery, RtoEvent};
@@ -37,24 +38,25 @@ impl<P: Payload> Sender<P> {
         if advanced || self.window == 0 {
             self.silent_expiries = 0;
         }
+        self.check_app_limited();
+        let mut arrivals = Arrivals::default();
         let mut event = self.ack_event(now);
         // RFC 3168 section 6.1.2: an ACK with the echo does not widen the window.
         event.cwnd_limited &= !ack.ece;
         let flight = self.flight_size().saturating_sub(self.limited_transmit);
         if advanced {
-            self.advance(now, ack, &mut event);
+            self.advance(now, ack, &mut event, &mut arrivals);
         }
         if self.sack && !ack.blocks.is_empty() {
-            event.sacked = self.board.sack(ack.blocks);
+            event.sacked = self.board.sack(ack.blocks, &mut arrivals);
             self.board.mark_lost(self.threshold, self.smss);
         }
         if ack.ece {
             self.on_echo(now, flight);
         }
-        if (event.acked > 0 || event.sacked > 0)
-            && let Some(controller) = &mut self.controller
-        {
-            controller.on_ack(&event);
+        event.rate = self.rate.arrive(now, &arrivals, self.rtt.least());
+        if event.acked > 0 || event.sacked > 0 {
+            self.tell_law(event);
         }
         let mut observed = Observed::default();
         if advanced {
@@ -66,9 +68,21 @@ impl<P: Payload> Sender<P> {
             if self.fast.is_some() && !self.sack {
                 self.inflation += i64::from(self.smss);
             }
+            observed.recovery_began = self.detect_loss(now);
         }
-        observed.recovery_began = self.detect_loss(now);
         observed
+    }
+
+    /// Completes what the law hears of an ACK, and tells it.
+    fn tell_law(&mut self, mut event: AckEvent) {
+        let lost = self.board.bytes_lost();
+        event.lost = (lost - self.lost_told) as u32;
+        self.lost_told = lost;
+        event.flight_after = self.board.pipe();
+        event.delivered = self.rate.delivered();
+        if let Some(controller) = &mut self.controller {
+            controller.on_ack(&event);
+        }
     }
 
     fn ack_event(&self, now: Instant) -> AckEvent {
@@ -89,8 +103,15 @@ impl<P: Payload> Sender<P> {
     }
 
     /// SND.UNA moves: releases the data, samples the round trip, restarts the timer.
-    fn advance(&mut self, now: Instant, ack: &Ack<'_>, event: &mut AckEvent) {
-        let covered = self.board.acknowledge(ack.una, ack.echo.map(|(value, _)| value));
+    fn advance(
+        &mut self,
+        now: Instant,
+        ack: &Ack<'_>,
+        event: &mut AckEvent,
+        arrivals: &mut Arrivals,
+    ) {
+        let echo = ack.echo.map(|(value, _)| value);
+        let covered = self.board.acknowledge(ack.una, echo, arrivals);
         event.covers_retransmission = covered.retransmission;
         event.echo_gap = covered.echoed.map(|(gap, _)| gap);
         event.rtt = match ack.echo {
@@ -159,7 +180,8 @@ impl<P: Payload> Sender<P> {
     }
 
     /// RFC 5681 section 2; with SACK, an ACK that reports new data, even if it advances too
-    /// (RFC 6675 section 2).
+    /// (RFC 6675 section 2). Section 5 counts none that arrives in recovery, the one that ends
+    /// it included.
     fn is_duplicate(&self, ack: &Ack<'_>, event: &AckEvent, advanced: bool) -> bool {
         match self.sack {
             true => event.sacked > 0 && !event.in_recovery,
@@ -244,7 +266,8 @@ impl<P: Payload> Sender<P> {
         self.limited_transmit = 0;
         self.retransmit_head = true;
         self.timeouts += 1;
-        self.pace_at = now;
+        self.pacer.restart(now);
+        self.lost_told = self.board.bytes_lost();
         self.expire_silently(now);
         Some(self.rto_backoff)
     }

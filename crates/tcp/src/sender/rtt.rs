@@ -7,6 +7,8 @@ use fairwave_units::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     srtt: Option<Duration>,
+    /// The least sample so far.
+    least: Option<Duration>,
     rttvar: Duration,
     /// RTO before back-off and bounds.
     base: Duration,
@@ -21,6 +23,7 @@ impl RttEstimator {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             srtt: None,
+            least: None,
             rttvar: Duration::ZERO,
             base: config.initial_rto,
             backoff: 0,
@@ -43,6 +46,7 @@ impl RttEstimator {
             }
         };
         self.srtt = Some(srtt);
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         self.base = srtt + (self.rttvar * 4).max(self.granularity);
         self.backoff = 0;
     }
@@ -60,17 +64,26 @@ impl RttEstimator {
         }
     }
 
+    /// The least sample so far.
+    pub(crate) fn least(&self) -> Option<Duration> {
+        self.least
+    }
+
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
 
-    /// The timeout in force, (2.4) and (2.5).
-    pub(crate) fn rto(&self) -> Duration {
-        let bounded = match self.srtt {
+    /// The timeout without back-off, (2.4).
+    pub(crate) fn base_rto(&self) -> Duration {
+        match self.srtt {
             None => self.base,
             Some(_) => self.base.max(self.min),
-        };
-        (bounded * (1 << self.backoff.min(20))).min(self.max)
+        }
+    }
+
+    /// The timeout in force, (2.4), (2.5) and (5.5).
+    pub(crate) fn rto(&self) -> Duration {
+        (self.base_rto() * (1 << self.backoff.min(20))).min(self.max)
     }
 }
 

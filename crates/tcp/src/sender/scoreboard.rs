@@ -1,5 +1,6 @@
 //! What is outstanding: one record a segment, and what SACK says of it (RFC 6675).
 
+use super::rate::{Arrivals, Departure};
 use fairwave_units::Instant;
 use std::collections::VecDeque;
 
@@ -14,6 +15,10 @@ pub(crate) struct Record {
     timestamp: u32,
     /// When it left last.
     sent: Instant,
+    /// What the rate sampler knew then.
+    departure: Departure,
+    /// The rate sampler has counted its delivery.
+    counted: bool,
     /// It was sent more than once.
     retransmitted: bool,
     sacked: bool,
@@ -33,9 +38,25 @@ impl Record {
         if self.sacked { 0 } else { u32::from(!self.lost) + u32::from(self.resent) }
     }
 
+    /// Its delivery is reported, once.
+    fn arrive(&mut self, arrivals: &mut Arrivals) {
+        if !core::mem::replace(&mut self.counted, true) {
+            arrivals.take(self.len, self.sent, self.end(), &self.departure);
+        }
+    }
+
     fn awaits_retransmission(&self) -> bool {
         self.lost && !self.resent && !self.sacked
     }
+}
+
+/// What a segment leaves with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Left {
+    /// Timestamp value, where timestamps are on.
+    pub(crate) timestamp: u32,
+    /// What the rate sampler knows.
+    pub(crate) departure: Departure,
 }
 
 /// What a cumulative acknowledgement covered.
@@ -65,6 +86,8 @@ pub(crate) struct Scoreboard {
     lost_below: u64,
     /// Blocks of the last ACK: what they cover need not be looked at again.
     known: [(u64, u64); 4],
+    /// Bytes marked lost so far, by whatever rule but a timeout.
+    lost: u64,
 }
 
 impl Scoreboard {
@@ -74,6 +97,11 @@ impl Scoreboard {
 
     pub(crate) fn has_lost(&self) -> bool {
         self.lost_pending > 0
+    }
+
+    /// Bytes marked lost so far, by whatever rule but a timeout.
+    pub(crate) fn bytes_lost(&self) -> u64 {
+        self.lost
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&Record> {
@@ -86,12 +114,14 @@ impl Scoreboard {
     }
 
     /// A new segment leaves.
-    pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant, timestamp: u32) {
+    pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant, left: Left) {
         self.records.push_back(Record {
             start,
             len,
-            timestamp,
+            timestamp: left.timestamp,
             sent: now,
+            departure: left.departure,
+            counted: false,
             retransmitted: false,
             sacked: false,
             lost: false,
@@ -102,10 +132,11 @@ impl Scoreboard {
 
     /// The segment at `index` leaves again. `in_pipe`: as part of SACK or timeout recovery, so
     /// that the copy counts as in flight.
-    pub(crate) fn resend(&mut self, index: usize, now: Instant, timestamp: u32, in_pipe: bool) {
+    pub(crate) fn resend(&mut self, index: usize, now: Instant, left: Left, in_pipe: bool) {
         let Some(record) = self.records.get_mut(index) else { return };
         record.sent = now;
-        record.timestamp = timestamp;
+        record.timestamp = left.timestamp;
+        record.departure = left.departure;
         record.retransmitted = true;
         if !in_pipe {
             return;
@@ -120,8 +151,14 @@ impl Scoreboard {
         self.high_rxt = self.high_rxt.max(record.end());
     }
 
-    /// Drops what lies below `una`; `echo` is the timestamp that the ACK echoes.
-    pub(crate) fn acknowledge(&mut self, una: u64, echo: Option<u32>) -> Covered {
+    /// Drops what lies below `una`; `echo` is the timestamp that the ACK echoes. `arrivals` hears
+    /// of what was not reported before.
+    pub(crate) fn acknowledge(
+        &mut self,
+        una: u64,
+        echo: Option<u32>,
+        arrivals: &mut Arrivals,
+    ) -> Covered {
         let mut covered = Covered::default();
         let old = self.records.front().map_or(una, |r| r.start);
         while let Some(record) = self.records.front_mut().filter(|r| r.start < una) {
@@ -138,6 +175,7 @@ impl Scoreboard {
                 break;
             }
             self.pipe -= weight * record.len;
+            record.arrive(arrivals);
             self.lost_pending -= u32::from(record.awaits_retransmission());
             covered.last_sent = Some(record.sent);
             self.records.pop_front();
@@ -149,13 +187,13 @@ impl Scoreboard {
     }
 
     /// Takes the blocks of an ACK (RFC 6675 section 4, Update): bytes newly covered.
-    pub(crate) fn sack(&mut self, blocks: &[(u64, u64)]) -> u32 {
+    pub(crate) fn sack(&mut self, blocks: &[(u64, u64)], arrivals: &mut Arrivals) -> u32 {
         let mut newly = 0;
         for &(left, right) in blocks {
             let seen = self.known.iter().find(|k| k.0 <= left && left < k.1);
             // A segment across the seen block's right edge was not covered by it.
             let seen = seen.map_or(0, |k| self.records.partition_point(|r| r.end() <= k.1));
-            newly += self.sack_range(seen.max(self.index_of(left)), right);
+            newly += self.sack_range(seen.max(self.index_of(left)), right, arrivals);
         }
         self.known = [(0, 0); 4];
         for (known, block) in self.known.iter_mut().zip(blocks) {
@@ -165,7 +203,7 @@ impl Scoreboard {
     }
 
     /// Takes the segments from index `first` on that end by `right` as SACKed.
-    fn sack_range(&mut self, first: usize, right: u64) -> u32 {
+    fn sack_range(&mut self, first: usize, right: u64, arrivals: &mut Arrivals) -> u32 {
         let mut newly = 0;
         for record in self.records.range_mut(first..).take_while(|r| r.end() <= right) {
             if record.sacked {
@@ -174,6 +212,7 @@ impl Scoreboard {
             self.pipe -= record.weight() * record.len;
             self.lost_pending -= u32::from(record.awaits_retransmission());
             record.sacked = true;
+            record.arrive(arrivals);
             newly += record.len;
             self.high_sacked = self.high_sacked.max(record.end());
         }
@@ -216,6 +255,7 @@ impl Scoreboard {
         for record in self.records.range_mut(first..).take_while(|r| r.start < boundary) {
             if !record.sacked && !record.lost {
                 record.lost = true;
+                self.lost += u64::from(record.len);
                 self.pipe -= record.len;
                 self.lost_pending += u32::from(!record.resent);
             }
@@ -227,6 +267,7 @@ impl Scoreboard {
     pub(crate) fn mark_head_lost(&mut self) {
         if let Some(head) = self.records.front_mut().filter(|r| !r.lost && !r.sacked) {
             head.lost = true;
+            self.lost += u64::from(head.len);
             self.pipe -= head.len;
             self.lost_pending += u32::from(!head.resent);
         }
@@ -291,83 +332,4 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[derive(Clone, Debug)]
-    enum Step {
-        Push(u32),
-        Acknowledge(u64),
-        Sack(u64, u64),
-        ResendLost,
-        ResendSpeculatively,
-        Recover,
-        Timeout,
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![
-            4 => (1u32..20).prop_map(Step::Push),
-            2 => (0u64..60).prop_map(Step::Acknowledge),
-            4 => (0u64..80, 1u64..80).prop_map(|(at, len)| Step::Sack(at, len)),
-            2 => Just(Step::ResendLost),
-            1 => Just(Step::ResendSpeculatively),
-            1 => Just(Step::Recover),
-            1 => Just(Step::Timeout),
-        ]
-    }
-
-    fn take(board: &mut Scoreboard, una: &mut u64, next: &mut u64, step: &Step) {
-        match *step {
-            Step::Push(len) => {
-                board.push(*next, len, Instant::ZERO, 0);
-                *next += u64::from(len);
-            }
-            Step::Acknowledge(by) => {
-                *una = (*una + by).min(*next);
-                board.acknowledge(*una, None);
-            }
-            Step::Sack(at, len) => {
-                let left = *una + 1 + at;
-                board.sack(&[(left, left + len)]);
-                board.mark_lost(3, 10);
-            }
-            Step::ResendLost => {
-                if let Some(index) = board.next_lost() {
-                    board.resend(index, Instant::ZERO, 0, true);
-                }
-            }
-            Step::ResendSpeculatively => {
-                if let Some(index) = board.next_speculative() {
-                    board.resend(index, Instant::ZERO, 0, true);
-                }
-            }
-            Step::Recover => {
-                board.begin_recovery();
-                board.mark_head_lost();
-            }
-            Step::Timeout => {
-                board.timeout();
-            }
-        }
-    }
-
-    proptest! {
-        /// RFC 6675 section 4, SetPipe: the running sums are what a walk over all records gives,
-        /// and a lost segment that was not sent again is found.
-        #[test]
-        fn running_sums_match_a_full_walk(steps in prop::collection::vec(step(), 1..80)) {
-            let mut board = Scoreboard::default();
-            let (mut una, mut next) = (0, 0);
-            for step in &steps {
-                take(&mut board, &mut una, &mut next, step);
-                let pipe: u32 = board.records.iter().map(|r| r.weight() * r.len).sum();
-                prop_assert_eq!(board.pipe(), pipe, "after {:?}", step);
-                let first = board.records.iter().position(Record::awaits_retransmission);
-                prop_assert_eq!(board.next_lost(), first, "after {:?}", step);
-                prop_assert_eq!(board.has_lost(), first.is_some());
-            }
-        }
-    }
-}
+mod tests;

@@ -103,7 +103,7 @@ fn a_loss_silences_the_marks_of_its_window() {
 fn retransmissions_are_not_ecn_capable() {
     let (mut script, _) = Script::sending(with_ecn(), "newreno", 10);
     let again = script.after(1_000).remove(0).1;
-    assert_eq!((numbers(&[again.clone()]), again.ecn), (vec![0], Ecn::NotEct));
+    assert_eq!((numbers(std::slice::from_ref(&again)), again.ecn), (vec![0], Ecn::NotEct));
     assert!(!again.header.flags.cwr);
 }
 

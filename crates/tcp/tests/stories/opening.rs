@@ -62,6 +62,23 @@ fn a_listener_waits_for_a_real_peer() {
     assert_eq!(script.end.state(), State::Established);
 }
 
+/// RFC 9293 section 3.10.2: what is written in SYN-RECEIVED is queued until the connection is
+/// established, and section 3.10.7.4 tells the user nothing of a reset meanwhile.
+#[test]
+fn data_written_before_a_reset_is_sent_to_the_next_peer() {
+    let mut script = Script::new(config(), "newreno");
+    script.input(Input::Listen);
+    script.write(1);
+    let mut syn = script.header(SYN);
+    (syn.seq, syn.options.mss) = (IRS, Some(1_000));
+    script.arrive(syn, 0);
+    script.write(1);
+    script.arrive(script.header(RST), 0);
+    assert_eq!(script.end.state(), State::Listen);
+    script.arrive(syn, 0);
+    assert_eq!(script.ack(0), [0, 1]);
+}
+
 /// RFC 6298 sections (5.5) and (5.7); RFC 5681 section 3.1: after a lost SYN the first timeout
 /// is at least 3 s and the initial window one segment.
 #[test]

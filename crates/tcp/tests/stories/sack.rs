@@ -1,6 +1,6 @@
 //! Loss recovery with SACK (RFC 6675).
 
-use crate::script::{Script, config};
+use crate::script::{SEG, Script, config};
 use fairwave_tcp::Config;
 
 /// RFC 6675 sections 4 and 5 with losses 0 and 4 in a window of ten; `pipe` by hand in the
@@ -49,6 +49,25 @@ fn sacks_beyond_the_outstanding_data_are_ignored() {
     assert_eq!(script.ack_sack(2, &[(3, 90)]), []);
     assert_eq!(script.ack_sack(2, &[(1, 2)]), []);
     assert_eq!(script.end.stats().fast_recoveries, 0);
+}
+
+/// RFC 6675 section 5: an ACK that arrives in recovery, were it the last, is no duplicate and
+/// begins no other; the next ACK that reports something does.
+#[test]
+fn the_ack_that_ends_a_recovery_begins_none() {
+    let mut script = in_recovery();
+    // 4 is lost too, and sent again; so are 12 and 13, in the end, of 12 to 16.
+    script.ack_sack(0, &[(5, 10), (1, 4)]);
+    script.ack_sack(4, &[(5, 11)]);
+    let sent = script.ack_sack(4, &[(5, 12)]);
+    assert!(sent.iter().all(|n| *n >= 12), "{sent:?}");
+    let top = script.end.stats().flight / SEG + 4;
+    assert!(top >= 16, "{top}");
+    // 12 is missing, three above it have arrived: IsLost(12) on the ACK of all before it.
+    script.ack_sack(12, &[(13, 16)]);
+    assert_eq!(script.end.stats().fast_recoveries, 1);
+    script.ack_sack(12, &[(13, 17)]);
+    assert_eq!(script.end.stats().fast_recoveries, 2);
 }
 
 fn with_sack() -> Config {

@@ -78,6 +78,26 @@ fn a_silly_window_is_not_used() {
     assert_eq!(script.ack(10), [10]);
 }
 
+/// RFC 5681 section 4.1 means the time that the path takes. A timeout's back-off, which Karn's
+/// rule keeps until there is a sample, says nothing of that.
+#[test]
+fn idleness_is_measured_without_back_off() {
+    let two = Config { initial_window_segments: 2, ..config() };
+    let (mut script, _) = Script::sending(two, "newreno", 10);
+    for n in 1..5 {
+        script.ack(n);
+    }
+    script.after(1_000);
+    assert_eq!(script.end.stats().timeouts, 1);
+    // Every ACK covers something that was sent twice, so that there is no sample.
+    for n in 5..=10 {
+        script.ack(n);
+    }
+    assert_eq!((script.end.stats().rto.as_millis(), script.window_segments()), (2_000, 4));
+    script.after(1_500);
+    assert_eq!(script.write(5), [10, 11]);
+}
+
 /// RFC 5681 section 4.1: after an RTO of idleness the window is at most the initial one.
 #[test]
 fn idleness_restarts_slow_start() {
