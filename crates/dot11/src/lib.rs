@@ -5,11 +5,22 @@
 
 pub mod channel;
 mod error_model;
+mod fading;
+mod gilbert_elliott;
+mod mobility;
 mod phy;
 mod propagation;
+pub mod rate_control;
+mod shadowing;
+mod snr_trace;
 
 pub use error_model::success;
+pub use fading::{Fading, FadingLink};
+pub use gilbert_elliott::{BurstLink, GilbertElliott};
+pub use mobility::{Path, WayPoint};
 pub use phy::{
     ACK_BYTES, BEACON_BYTES, DATA_OVERHEAD_BYTES, Modulation, Phy, Preamble, RTS_BYTES, Standard,
 };
 pub use propagation::{noise, path_loss};
+pub use shadowing::{Shadowing, ShadowingLink};
+pub use snr_trace::{BadTrace, Interpolation, SnrTrace};

@@ -1,0 +1,94 @@
+//! Rate control: which rate an attempt goes at, learnt from what became of earlier ones.
+//!
+//! A controller is kept for each pair of a radio and a receiver. It knows its rates only as
+//! indices into a list ordered by robustness, the slowest first, and how long a usual frame takes
+//! at each.
+
+mod arf;
+mod minstrel;
+#[cfg(test)]
+mod tests;
+
+pub use arf::Arf;
+use core::fmt::Debug;
+use fairwave_units::{Duration, Instant, Stream};
+pub use minstrel::Minstrel;
+
+/// Chooses rates for the frames of one radio to one receiver.
+pub trait RateControl: Debug + Send {
+    /// Index of the rate for an attempt at a frame; `attempt` is 0 for the first, counting up.
+    fn choose(&mut self, now: Instant, attempt: u32) -> usize;
+
+    /// An attempt at the rate with index `rate` is over: of `sent` MPDUs, `acknowledged` were.
+    fn hear(&mut self, now: Instant, rate: usize, sent: u32, acknowledged: u32);
+}
+
+/// What a controller begins with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Time that a frame of usual length occupies the medium at each rate, its overhead
+    /// included; slowest first, not empty.
+    pub airtimes: Vec<Duration>,
+    /// Index of the first attempt's rate.
+    pub initial: usize,
+    /// For controllers that draw.
+    pub stream: Stream,
+}
+
+/// A way of controlling rates as users choose it.
+#[derive(Clone, Copy, Debug)]
+pub struct Algorithm {
+    /// Its spelling in scenarios.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// The paper or program that defines it.
+    pub source: &'static str,
+    /// Its state at the start.
+    pub build: fn(Setup) -> Box<dyn RateControl>,
+}
+
+/// Every algorithm, in the order in which it is listed.
+pub const ALL: &[Algorithm] = &[
+    Algorithm {
+        name: "constant",
+        summary: "always the rate that was set",
+        source: "",
+        build: |setup| Box::new(Constant(setup.initial)),
+    },
+    Algorithm {
+        name: "arf",
+        summary: "a rate up after 10 successes, down after 2 failures or one of the first frame",
+        source: "Kamerman and Monteban 1997",
+        build: |setup| Box::new(Arf::new(&setup)),
+    },
+    Algorithm {
+        name: "aarf",
+        summary: "ARF that waits twice as long after each rate that did not hold",
+        source: "Lacage, Manshaei and Turletti 2004",
+        build: |setup| Box::new(Arf::adaptive(&setup)),
+    },
+    Algorithm {
+        name: "minstrel",
+        summary: "measures each rate's success and takes the best throughput; samples 10 %",
+        source: "Linux, net/mac80211/rc80211_minstrel_ht.c",
+        build: |setup| Box::new(Minstrel::new(setup)),
+    },
+];
+
+/// The algorithm called `name`.
+pub fn find(name: &str) -> Option<&'static Algorithm> {
+    ALL.iter().find(|algorithm| algorithm.name == name)
+}
+
+/// The rate that was set.
+#[derive(Clone, Copy, Debug)]
+struct Constant(usize);
+
+impl RateControl for Constant {
+    fn choose(&mut self, _: Instant, _: u32) -> usize {
+        self.0
+    }
+
+    fn hear(&mut self, _: Instant, _: usize, _: u32, _: u32) {}
+}
