@@ -1,3 +1,5 @@
+//! The statistics of fading against theory.
+
 use super::*;
 use fairwave_units::Seed;
 use proptest::prelude::*;
