@@ -2,7 +2,7 @@
 
 use fairwave_lab::plan::{Job, Plan};
 use fairwave_lab::scenario::{Scenario, schema};
-use fairwave_sim::world::{Role, Traffic};
+use fairwave_sim::world::{Role, Source, Traffic};
 use fairwave_units::{BitRate, Duration, Instant, Metres};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -128,7 +128,9 @@ fn a_constant_rate_becomes_an_interval() {
     let flow = "[[flow]]\nname = \"voice\"\nfrom = \"server\"\nto = \"sta1\"\n\
         transport = \"udp\"\ntraffic = \"cbr\"\npayload = \"160 B\"\nrate = \"64 kbps\"\n";
     let world = small(flow).to_world(1);
-    let Traffic::Cbr { payload_bytes, interval } = world.flows[3].traffic else { panic!() };
+    let Traffic::Datagrams(Source::Cbr { payload_bytes, interval }) = world.flows[3].traffic else {
+        panic!()
+    };
     assert_eq!((payload_bytes, interval), (160, Duration::from_millis(20)));
 }
 

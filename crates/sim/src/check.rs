@@ -68,12 +68,13 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
     ensure(routes[source][sink].is_some() && routes[sink][source].is_some(), || {
         format!("flow {}: there is no way between its ends", flow.name)
     })?;
-    let (payload_bytes, moves_on) = match &flow.traffic {
-        Traffic::Cbr { payload_bytes, interval } => (*payload_bytes, !interval.is_zero()),
-        Traffic::Saturate { payload_bytes } => (*payload_bytes, true),
-        Traffic::Tcp(_) => (0, true),
+    let (payload_bytes, unsound) = match &flow.traffic {
+        Traffic::Datagrams(source) => (source.largest_payload_bytes(), source.unsound()),
+        Traffic::Saturate { payload_bytes } => (*payload_bytes, None),
+        Traffic::Web(web) => (0, (!web.page.is_sound()).then_some("its objects have no size")),
+        Traffic::Tcp(_) => (0, None),
     };
-    ensure(moves_on, || format!("flow {}: its interval is zero", flow.name))?;
+    ensure(unsound.is_none(), || format!("flow {}: {}", flow.name, unsound.unwrap_or_default()))?;
     ensure(payload_bytes <= MOST_PAYLOAD_BYTES, || {
         format!("flow {}: a datagram carries at most {MOST_PAYLOAD_BYTES} bytes", flow.name)
     })

@@ -16,12 +16,15 @@ mod packet;
 mod radio;
 mod routes;
 mod simulator;
+mod spread;
 pub mod world;
 
 use fairwave_trace::Sink;
 use fairwave_units::Instant;
 pub use observe::queue_names;
-pub use outcome::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
+pub use outcome::{
+    DatagramOutcome, FlowOutcome, Outcome, QueueOutcome, StationOutcome, Times, WebOutcome,
+};
 use simulator::{Actor, Simulator};
 use world::World;
 

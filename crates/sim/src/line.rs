@@ -116,7 +116,8 @@ mod tests {
             transport,
             payload_len: 1472,
         };
-        Packet { flow: FlowId(0), source, destination, datagram }
+        let (number, sent) = (u32::from(id), Instant::ZERO);
+        Packet { flow: FlowId(0), source, destination, number, sent, datagram }
     }
 
     fn line(jitter: Duration, loss: f64, queue: u32) -> Line {

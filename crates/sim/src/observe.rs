@@ -79,7 +79,7 @@ impl Simulator<'_> {
             line.queue.restart_statistics(now);
         }
         for flow in &mut self.flows {
-            flow.delivery.restart_silence(now);
+            flow.restart_statistics(now);
         }
         self.set_deadline(Actor::WarmUp, None);
         self.snapshot()
@@ -118,6 +118,8 @@ impl Simulator<'_> {
                 at_end,
                 longest_silence: flow.delivery.longest_silence,
                 completed: flow.delivery.completed.map(|at| at.since(Instant::ZERO)),
+                datagrams: flow.datagrams(),
+                web: flow.web(),
             }
         };
         self.flows.iter_mut().enumerate().map(outcome).collect()

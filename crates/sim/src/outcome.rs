@@ -38,6 +38,53 @@ pub struct FlowOutcome {
     pub longest_silence: Duration,
     /// When the last byte of a sized flow was delivered.
     pub completed: Option<Duration>,
+    /// What the receiver of a datagram flow saw after the warm-up.
+    pub datagrams: Option<DatagramOutcome>,
+    /// What the user of a web flow saw after the warm-up.
+    pub web: Option<WebOutcome>,
+}
+
+/// What a receiver saw that knows the datagrams' numbers and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramOutcome {
+    /// Datagrams received.
+    pub received: u64,
+    /// Datagrams missing before the last one received.
+    pub lost: u64,
+    /// One-way delays, from the application that sent to the one that received.
+    pub delay: Option<Times>,
+    /// Interarrival jitter at the end (RFC 3550 section 6.4.1).
+    pub jitter: Duration,
+}
+
+/// What a user of the web saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WebOutcome {
+    /// Times from a page's first request to its last byte.
+    pub pages: Option<Times>,
+    /// Times from an object's request to its last byte, the opening of its connection included.
+    pub objects: Option<Times>,
+    /// Objects that were lost with their connection.
+    pub objects_lost: u64,
+}
+
+/// What many durations came to. Quantiles are off by at most a sixteenth of their value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean: Duration,
+    /// The shortest.
+    pub least: Duration,
+    /// Half are not longer.
+    pub median: Duration,
+    /// 95 of 100 are not longer.
+    pub p95: Duration,
+    /// 99 of 100 are not longer.
+    pub p99: Duration,
+    /// The longest.
+    pub most: Duration,
 }
 
 /// A queue's result.

@@ -1,6 +1,7 @@
 //! What travels through the simulated network.
 
 use fairwave_trace::{FlowId, NodeId};
+use fairwave_units::Instant;
 use fairwave_wire::datagram::{Datagram, Transport};
 use std::net::Ipv4Addr;
 
@@ -10,6 +11,10 @@ pub(crate) struct Packet {
     pub(crate) flow: FlowId,
     pub(crate) source: NodeId,
     pub(crate) destination: NodeId,
+    /// Which of its sender's it is, counting from zero and around.
+    pub(crate) number: u32,
+    /// When its sender made it.
+    pub(crate) sent: Instant,
     pub(crate) datagram: Datagram,
 }
 

@@ -6,7 +6,7 @@ use crate::line::Line;
 use crate::packet::Packet;
 use crate::radio::{Cell, Port};
 use crate::routes::{self, Hop, Table};
-use crate::world::{Traffic, World};
+use crate::world::{Flow, Source, Traffic, World};
 use crate::{Error, check};
 use fairwave_dot11::channel::{Fate, Input, Output, RadioId};
 use fairwave_machine::Machine;
@@ -55,9 +55,12 @@ impl<'w> Simulator<'w> {
     pub(crate) fn new(world: &'w World, sink: &dyn Sink) -> Result<Self, Error> {
         check::world(world)?;
         let seed = world.seed;
-        let flows = world.flows.iter().enumerate();
-        let flows: Result<Vec<_>, _> =
-            flows.map(|(i, flow)| FlowState::new(FlowId(i as u32), flow, seed)).collect();
+        let routes = routes::table(world);
+        let flows = world.flows.iter().enumerate().map(|(i, flow)| {
+            let paced = paced(world, &routes, flow);
+            FlowState::new(FlowId(i as u32), flow, paced.as_ref(), seed)
+        });
+        let flows: Result<Vec<_>, _> = flows.collect();
         let directions = world.links.iter().enumerate().flat_map(|(i, link)| {
             ["forth", "back"].map(|way| Line::new(link, seed.stream(&format!("link/{i}/{way}"))))
         });
@@ -71,7 +74,7 @@ impl<'w> Simulator<'w> {
             ports,
             lines: directions.collect(),
             flows: flows?,
-            routes: routes::table(world),
+            routes,
             saturating: vec![Vec::new(); world.nodes.len()],
             records_drops: sink.wants(Kind::Drop),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
@@ -113,8 +116,8 @@ impl<'w> Simulator<'w> {
     }
 
     fn set_first_deadlines(&mut self, sink: &dyn Sink) {
-        for (i, flow) in self.world.flows.iter().enumerate() {
-            self.set_deadline(Actor::Source(i), Some(flow.start));
+        for i in 0..self.flows.len() {
+            self.set_deadline(Actor::Source(i), self.flows[i].source_deadline());
         }
         for i in 0..self.cells.len() {
             self.set_deadline(Actor::Cell(i), self.cells[i].channel.deadline());
@@ -142,7 +145,7 @@ impl<'w> Simulator<'w> {
             Actor::Source(flow) => self.run_source(flow, sink),
             Actor::Connection(flow, end) => {
                 self.flows[flow].wake(end, self.now);
-                self.flush(flow, end, sink);
+                self.flush_after(flow, end, sink);
             }
             Actor::Sampler | Actor::WarmUp => {}
         }
@@ -159,12 +162,23 @@ impl<'w> Simulator<'w> {
         self.set_deadline(Actor::Connection(flow, end), deadline);
     }
 
+    /// [`Self::flush`], and the rest of a flow whose application connects its two ends.
+    fn flush_after(&mut self, flow: usize, end: End, sink: &mut dyn Sink) {
+        self.flush(flow, end, sink);
+        if self.flows[flow].is_entangled() {
+            let other = if end == End::Source { End::Sink } else { End::Source };
+            self.flush(flow, other, sink);
+            let deadline = self.flows[flow].source_deadline();
+            self.set_deadline(Actor::Source(flow), deadline);
+        }
+    }
+
     /// A packet is at `node`: hands it up, or on to the next hop.
     fn forward(&mut self, node: NodeId, packet: Packet, sink: &mut dyn Sink) {
         if node == packet.destination {
             let flow = packet.flow.0 as usize;
             let end = self.flows[flow].receive(node, &packet, self.now);
-            return self.flush(flow, end, sink);
+            return self.flush_after(flow, end, sink);
         }
         match self.routes[node.0 as usize][packet.destination.0 as usize] {
             Some(Hop::Line(line)) => {
@@ -273,57 +287,39 @@ impl<'w> Simulator<'w> {
 
     /// Starts, continues or stops a flow's application.
     fn run_source(&mut self, flow: usize, sink: &mut dyn Sink) {
-        let spec = &self.world.flows[flow];
-        if spec.stop.is_some_and(|stop| self.now >= stop) {
-            self.flows[flow].stop(self.now);
-            self.saturating[spec.source.0 as usize].retain(|f| *f != flow);
-            self.flush(flow, End::Source, sink);
-            return self.set_deadline(Actor::Source(flow), None);
-        }
-        let next = match &spec.traffic {
-            Traffic::Tcp(_) => {
-                self.flows[flow].start(self.now);
-                self.flush(flow, End::Source, sink);
-                None
-            }
-            Traffic::Cbr { interval, .. } => {
-                self.send_datagram(flow, sink);
-                Some(self.now + *interval)
-            }
-            Traffic::Saturate { .. } => self.saturate(flow, sink),
-        };
-        let next = match (next, spec.stop) {
-            (Some(next), Some(stop)) => Some(next.min(stop)),
-            (next, stop) => next.or(stop),
-        };
-        self.set_deadline(Actor::Source(flow), next);
-    }
-
-    fn send_datagram(&mut self, flow: usize, sink: &mut dyn Sink) {
         let node = self.world.flows[flow].source;
-        if let Some(packet) = self.flows[flow].next_datagram() {
-            self.forward(node, packet, sink);
+        self.flows[flow].wake_source(self.now);
+        if self.is_saturating(flow) {
+            self.saturate(node, flow, sink);
+        } else {
+            while let Some(packet) = self.flows[flow].next_datagram(self.now) {
+                self.forward(node, packet, sink);
+            }
         }
+        self.flush_after(flow, End::Source, sink);
+        let deadline = self.flows[flow].source_deadline();
+        self.set_deadline(Actor::Source(flow), deadline);
     }
 
-    /// Over a radio, a saturating source refills its queue whenever a frame leaves it; over a
-    /// link, it sends at the link's rate. Returns when to send next, if by time.
-    fn saturate(&mut self, flow: usize, sink: &mut dyn Sink) -> Option<Instant> {
-        let (source, destination) = (self.world.flows[flow].source, self.world.flows[flow].sink);
-        match self.routes[source.0 as usize][destination.0 as usize] {
-            Some(Hop::Line(line)) => {
-                self.send_datagram(flow, sink);
-                let Traffic::Saturate { payload_bytes } = self.world.flows[flow].traffic else {
-                    return None;
-                };
-                let rate = self.world.links[line / 2].rate;
-                Some(self.now + rate.time_for(u64::from(payload_bytes) + 28).max(ONE_NANOSECOND))
-            }
-            _ => {
-                self.saturating[source.0 as usize].push(flow);
-                self.refill(source, sink);
-                None
-            }
+    /// Whether a flow keeps a radio's queue from being empty.
+    fn is_saturating(&self, flow: usize) -> bool {
+        let spec = &self.world.flows[flow];
+        let over_radio = || {
+            let hop = self.routes[spec.source.0 as usize][spec.sink.0 as usize];
+            matches!(hop, Some(Hop::Radio(_)))
+        };
+        matches!(spec.traffic, Traffic::Saturate { .. }) && over_radio()
+    }
+
+    /// A saturating source over a radio starts or stops. From then on the queue is filled whenever
+    /// a frame leaves it.
+    fn saturate(&mut self, node: NodeId, flow: usize, sink: &mut dyn Sink) {
+        let saturating = &mut self.saturating[node.0 as usize];
+        if self.flows[flow].has_stopped() {
+            saturating.retain(|f| *f != flow);
+        } else if !saturating.contains(&flow) {
+            saturating.push(flow);
+            self.refill(node, sink);
         }
     }
 
@@ -336,7 +332,9 @@ impl<'w> Simulator<'w> {
         {
             let flow = self.saturating[index].remove(0);
             self.saturating[index].push(flow);
-            self.send_datagram(flow, sink);
+            if let Some(packet) = self.flows[flow].next_datagram(self.now) {
+                self.forward(node, packet, sink);
+            }
             tries -= 1;
         }
     }
@@ -357,6 +355,22 @@ impl<'w> Simulator<'w> {
         QueueId((self.radios + line) as u32)
     }
 }
+
+/// What a saturating source sends whose first hop is a link: datagrams at the link's rate.
+fn paced(world: &World, routes: &Table, flow: &Flow) -> Option<Source> {
+    let Traffic::Saturate { payload_bytes } = flow.traffic else { return None };
+    match routes[flow.source.0 as usize][flow.sink.0 as usize] {
+        Some(Hop::Line(line)) => {
+            let wire_bytes = u64::from(payload_bytes) + IPV4_UDP_BYTES;
+            let interval = world.links[line / 2].rate.time_for(wire_bytes).max(ONE_NANOSECOND);
+            Some(Source::Cbr { payload_bytes, interval })
+        }
+        _ => None,
+    }
+}
+
+/// Headers of a UDP datagram over IPv4 without options.
+const IPV4_UDP_BYTES: u64 = 28;
 
 /// A saturating source over an infinitely fast link must still let time pass.
 const ONE_NANOSECOND: Duration = Duration::from_nanos(1);

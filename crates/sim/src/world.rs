@@ -5,6 +5,7 @@ pub use fairwave_dot11::channel::{Config as Cell, ErrorModel};
 use fairwave_queue::Limit;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
+pub use fairwave_traffic::{Page, Source};
 use fairwave_units::{BitRate, Bytes, Dbm, Duration, Instant, Metres, Seed};
 
 /// A whole simulation.
@@ -102,22 +103,28 @@ pub struct Flow {
 
 /// How a flow sends.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a world holds few flows, and most are TCP")]
 pub enum Traffic {
     /// A TCP connection opened by the source.
     Tcp(TcpFlow),
-    /// UDP datagrams at a constant rate.
-    Cbr {
-        /// UDP payload of each, in bytes.
-        payload_bytes: u32,
-        /// One every so often.
-        interval: Duration,
-    },
+    /// UDP datagrams of a source.
+    Datagrams(Source),
     /// UDP datagrams as fast as the source's interface takes them: its queue is never empty.
     Saturate {
         /// UDP payload of each, in bytes.
         payload_bytes: u32,
     },
+    /// A user at the flow's sink who fetches pages from its source, over TCP connections that the
+    /// sink opens.
+    Web(WebFlow),
+}
+
+/// A flow of web pages.
+#[derive(Clone, Debug)]
+pub struct WebFlow {
+    /// The connections: `sender` is the server's end, `receiver` the user's; `size` is not used.
+    pub tcp: TcpFlow,
+    /// What the pages are like.
+    pub page: Page,
 }
 
 /// A TCP flow.

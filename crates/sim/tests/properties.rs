@@ -7,7 +7,7 @@ use common::{AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Flow, Traffic, World};
+use fairwave_sim::world::{Flow, Source, Traffic, World};
 use fairwave_sim::{Error, Outcome, run};
 use fairwave_trace::{Discard, DropCause, Kind, NodeId, Sample, Sink};
 use fairwave_units::{Duration, Instant, Seed};
@@ -19,7 +19,7 @@ fn simulate(world: &World) -> Outcome {
 
 fn udp(name: &str, source: NodeId, sink: NodeId, millis: u64) -> Flow {
     let interval = Duration::from_millis(millis);
-    flow(name, source, sink, Traffic::Cbr { payload_bytes: 500, interval })
+    flow(name, source, sink, Traffic::Datagrams(Source::Cbr { payload_bytes: 500, interval }))
 }
 
 /// TCP both ways through small queues, over a cell and a link that lose packets.

@@ -63,6 +63,19 @@ impl Objects {
     }
 }
 
+impl Page {
+    /// Whether its objects have sizes and its numbers are in order.
+    pub fn is_sound(&self) -> bool {
+        let objects = match self.objects {
+            Objects::Constant(_) => true,
+            Objects::Pareto { least, shape, most } => {
+                least <= most && shape > 0.0 && shape.is_finite()
+            }
+        };
+        self.main.is_sound() && self.embedded.is_sound() && objects
+    }
+}
+
 impl Default for Page {
     fn default() -> Self {
         let (least, most) = (100, 2_000_000);

@@ -54,9 +54,9 @@ impl Names {
             direction: direction(world, flow.source, flow.sink),
             mss: match &flow.traffic {
                 Traffic::Tcp(tcp) => u32::from(tcp.sender.mss),
-                Traffic::Cbr { payload_bytes, .. } | Traffic::Saturate { payload_bytes } => {
-                    *payload_bytes
-                }
+                Traffic::Web(web) => u32::from(web.tcp.sender.mss),
+                Traffic::Datagrams(source) => source.largest_payload_bytes(),
+                Traffic::Saturate { payload_bytes } => *payload_bytes,
             },
             start_ns: flow.start.as_nanos(),
         });

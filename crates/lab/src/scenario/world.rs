@@ -137,7 +137,8 @@ impl Transport {
             }),
             Self::Udp(udp) => match udp.traffic {
                 Traffic::Cbr { interval } => {
-                    world::Traffic::Cbr { payload_bytes: udp.payload, interval }
+                    let payload_bytes = udp.payload;
+                    world::Traffic::Datagrams(world::Source::Cbr { payload_bytes, interval })
                 }
                 Traffic::Saturate {} => world::Traffic::Saturate { payload_bytes: udp.payload },
             },

@@ -1,0 +1,374 @@
+//! The two ends of a flow and the application behind each.
+
+mod datagrams;
+mod reception;
+mod tcp;
+mod web;
+
+use crate::Error;
+use crate::outcome::{DatagramOutcome, WebOutcome};
+use crate::packet::{Packet, address};
+use crate::world::{Flow, Traffic};
+use datagrams::Datagrams;
+use fairwave_machine::Machine;
+use fairwave_tcp::{Input, Segment, Virtual};
+use fairwave_trace::{FlowId, FlowSample, NodeId};
+use fairwave_traffic::Source;
+use fairwave_units::{Duration, Instant, Seed};
+use fairwave_wire::datagram::{Datagram, Transport};
+use tcp::Tcp;
+use web::Web;
+
+/// First port of servers. Ports of both ends are dynamic ones (RFC 6335 section 6) to which
+/// dissectors of captures attach no protocol, so that none reads a meaning into the payload
+/// pattern.
+const FIRST_PORT: u16 = 60_100;
+/// First port of clients, likewise.
+const FIRST_CLIENT_PORT: u16 = 50_000;
+/// Ports for each end.
+const PORTS: u32 = 4_000;
+
+/// Which end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Where the data comes from.
+    Source,
+    /// Where the data goes.
+    Sink,
+}
+
+/// Delivery to the receiving application, as it went on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    pub(crate) bytes: u64,
+    pub(crate) last: Instant,
+    pub(crate) longest_silence: Duration,
+    pub(crate) completed: Option<Instant>,
+}
+
+impl Delivery {
+    fn new() -> Self {
+        Self { bytes: 0, last: Instant::ZERO, longest_silence: Duration::ZERO, completed: None }
+    }
+
+    fn take(&mut self, bytes: u32, now: Instant) {
+        self.bytes += u64::from(bytes);
+        self.note_silence(now);
+        self.last = now;
+    }
+
+    /// Counts the silence that ends, or is cut off, at `now`.
+    pub(crate) fn note_silence(&mut self, now: Instant) {
+        self.longest_silence = self.longest_silence.max(now.since(self.last));
+    }
+
+    /// Silence counts anew from `now`.
+    pub(crate) fn restart_silence(&mut self, now: Instant) {
+        self.last = now;
+        self.longest_silence = Duration::ZERO;
+    }
+}
+
+/// Where a flow's application is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    Running,
+    Stopped,
+}
+
+/// A flow under way.
+#[derive(Debug)]
+pub(crate) struct FlowState {
+    pub(crate) id: FlowId,
+    source: NodeId,
+    sink: NodeId,
+    start: Instant,
+    stop: Option<Instant>,
+    phase: Phase,
+    transport: TransportState,
+    pub(crate) delivery: Delivery,
+    /// Pure ACKs dropped on their way.
+    pub(crate) acks_dropped: u64,
+    /// How many datagrams each end has made.
+    made: [u32; 2],
+}
+
+#[derive(Debug)]
+enum TransportState {
+    Tcp(Box<Tcp>),
+    Datagrams(Box<Datagrams>),
+    Web(Box<Web>),
+}
+
+/// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
+fn ports(id: FlowId) -> (u16, u16) {
+    let (client, server) = (id.0 % PORTS, (id.0 % PORTS + id.0 / PORTS) % PORTS);
+    (FIRST_CLIENT_PORT + client as u16, FIRST_PORT + server as u16)
+}
+
+impl TransportState {
+    /// `paced_by` is the link that paces a saturating source, where one does.
+    fn new(id: FlowId, flow: &Flow, paced: Option<&Source>, seed: Seed) -> Result<Self, Error> {
+        let name = &flow.name;
+        let random = || seed.stream(&format!("traffic/{name}"));
+        Ok(match (&flow.traffic, paced) {
+            (Traffic::Tcp(tcp), _) => {
+                tcp::check_law(name, &tcp.congestion_control)?;
+                let isn = seed.stream(&format!("isn/{name}"));
+                Self::Tcp(Box::new(Tcp::new(id, tcp, isn)))
+            }
+            (Traffic::Web(web), _) => {
+                tcp::check_law(name, &web.tcp.congestion_control)?;
+                Self::Web(Box::new(Web::new(id, name, web, seed)))
+            }
+            (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
+                let datagrams = Datagrams::timed(ports(id), source, flow.start, random());
+                Self::Datagrams(Box::new(datagrams))
+            }
+            (Traffic::Saturate { payload_bytes }, None) => {
+                Self::Datagrams(Box::new(Datagrams::saturating(ports(id), *payload_bytes)))
+            }
+        })
+    }
+}
+
+impl FlowState {
+    /// A flow that has not begun. `paced` is what a saturating source sends instead, where its
+    /// interface is no radio.
+    pub(crate) fn new(
+        id: FlowId,
+        flow: &Flow,
+        paced: Option<&Source>,
+        seed: Seed,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            id,
+            source: flow.source,
+            sink: flow.sink,
+            start: flow.start,
+            stop: flow.stop,
+            phase: Phase::Waiting,
+            transport: TransportState::new(id, flow, paced, seed)?,
+            delivery: Delivery::new(),
+            acks_dropped: 0,
+            made: [0; 2],
+        })
+    }
+
+    /// Wraps a transport unit of `end` into a datagram to the other end.
+    fn packet(&mut self, end: End, transport: Transport, bytes: u32, now: Instant) -> Packet {
+        let (source, destination) = match end {
+            End::Source => (self.source, self.sink),
+            End::Sink => (self.sink, self.source),
+        };
+        let number = self.made[end as usize];
+        self.made[end as usize] = number.wrapping_add(1);
+        let datagram = Datagram {
+            source: address(source),
+            destination: address(destination),
+            id: number as u16,
+            ttl: 64,
+            tos: 0,
+            transport,
+            payload_len: bytes,
+        };
+        Packet { flow: self.id, source, destination, number, sent: now, datagram }
+    }
+
+    /// The next segment that `end` has to send.
+    pub(crate) fn poll(&mut self, end: End, now: Instant) -> Option<Packet> {
+        let segment = match &mut self.transport {
+            TransportState::Tcp(tcp) => tcp.end(end).poll(now)?,
+            TransportState::Web(web) => web.poll(end, now)?,
+            TransportState::Datagrams(_) => return None,
+        };
+        let Segment { header, ecn, payload } = segment;
+        let mut packet = self.packet(end, Transport::Tcp(header), payload.0, now);
+        packet.datagram.tos = ecn.put(packet.datagram.tos);
+        Some(packet)
+    }
+
+    /// The next datagram of a source that is due, or that saturates.
+    pub(crate) fn next_datagram(&mut self, now: Instant) -> Option<Packet> {
+        let TransportState::Datagrams(datagrams) = &mut self.transport else { return None };
+        let bytes = datagrams.next_payload(now)?;
+        datagrams.sent += 1;
+        let (source_port, destination_port) = datagrams.ports;
+        let transport = Transport::Udp { source_port, destination_port };
+        Some(self.packet(End::Source, transport, bytes, now))
+    }
+
+    /// A packet of this flow reached `node`, which is one of its ends. Returns which.
+    pub(crate) fn receive(&mut self, node: NodeId, packet: &Packet, now: Instant) -> End {
+        let end = if node == self.sink { End::Sink } else { End::Source };
+        let payload = Virtual(packet.datagram.payload_len);
+        let ecn = packet.datagram.ecn();
+        match (&mut self.transport, packet.datagram.transport) {
+            (TransportState::Tcp(tcp), Transport::Tcp(header)) => {
+                tcp.end(end).handle(now, Input::Segment(Segment { header, ecn, payload }));
+                tcp.run_application(end, &mut self.delivery, now);
+            }
+            (TransportState::Web(web), Transport::Tcp(header)) => {
+                let segment = Segment { header, ecn, payload };
+                web.receive(end, segment, &mut self.delivery, now);
+            }
+            (TransportState::Datagrams(datagrams), _) if end == End::Sink => {
+                self.delivery.take(payload.0, now);
+                datagrams.reception.take(packet.number, packet.sent, now);
+            }
+            _ => {}
+        }
+        end
+    }
+
+    /// Starts, goes on or stops the application, as is due. Datagrams that are due then come out
+    /// of [`Self::next_datagram`].
+    pub(crate) fn wake_source(&mut self, now: Instant) {
+        let stops = self.stop.is_some_and(|stop| now >= stop);
+        match (self.phase, &mut self.transport) {
+            (Phase::Waiting | Phase::Running, transport) if stops => {
+                match transport {
+                    TransportState::Tcp(tcp) => {
+                        tcp.stop();
+                        tcp.run_application(End::Source, &mut self.delivery, now);
+                    }
+                    TransportState::Web(web) => web.stop(now),
+                    TransportState::Datagrams(datagrams) => datagrams.stop(),
+                }
+                self.phase = Phase::Stopped;
+            }
+            (Phase::Waiting, transport) => {
+                match transport {
+                    TransportState::Tcp(tcp) => {
+                        tcp.start(now);
+                        tcp.run_application(End::Source, &mut self.delivery, now);
+                    }
+                    TransportState::Web(web) => web.start(now),
+                    TransportState::Datagrams(_) => {}
+                }
+                self.phase = Phase::Running;
+            }
+            (Phase::Running | Phase::Stopped, TransportState::Web(web)) => web.wake_user(now),
+            _ => {}
+        }
+    }
+
+    /// When [`Self::wake_source`] is due.
+    pub(crate) fn source_deadline(&self) -> Option<Instant> {
+        let user = match &self.transport {
+            TransportState::Tcp(_) => None,
+            TransportState::Web(web) => web.user_deadline(),
+            TransportState::Datagrams(datagrams) => datagrams.deadline(),
+        };
+        match self.phase {
+            Phase::Waiting => Some(self.start),
+            Phase::Running => user.into_iter().chain(self.stop).min(),
+            Phase::Stopped => user,
+        }
+    }
+
+    /// Whether what one end hears may let the other end send at the same instant.
+    pub(crate) fn is_entangled(&self) -> bool {
+        matches!(self.transport, TransportState::Web(_))
+    }
+
+    /// Whether it stopped, or never will start.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.phase == Phase::Stopped
+    }
+
+    /// A timer of one end's connections expired.
+    pub(crate) fn wake(&mut self, end: End, now: Instant) {
+        match &mut self.transport {
+            TransportState::Tcp(tcp) => {
+                tcp.end(end).wake(now);
+                tcp.run_application(end, &mut self.delivery, now);
+            }
+            TransportState::Web(web) => web.wake(end, &mut self.delivery, now),
+            TransportState::Datagrams(_) => {}
+        }
+    }
+
+    pub(crate) fn deadline(&self, end: End) -> Option<Instant> {
+        match (&self.transport, end) {
+            (TransportState::Tcp(tcp), End::Source) => tcp.source.deadline(),
+            (TransportState::Tcp(tcp), End::Sink) => tcp.sink.deadline(),
+            (TransportState::Web(web), end) => web.deadline(end),
+            (TransportState::Datagrams(_), _) => None,
+        }
+    }
+
+    /// The warm-up is over: statistics count from `now`.
+    pub(crate) fn restart_statistics(&mut self, now: Instant) {
+        self.delivery.restart_silence(now);
+        match &mut self.transport {
+            TransportState::Tcp(_) => {}
+            TransportState::Web(web) => web.restart_statistics(),
+            TransportState::Datagrams(datagrams) => datagrams.reception.restart(),
+        }
+    }
+
+    /// What a receiver of datagrams saw.
+    pub(crate) fn datagrams(&self) -> Option<DatagramOutcome> {
+        match &self.transport {
+            TransportState::Datagrams(datagrams) => Some(datagrams.reception.outcome()),
+            _ => None,
+        }
+    }
+
+    /// What a user of the web saw.
+    pub(crate) fn web(&self) -> Option<WebOutcome> {
+        match &self.transport {
+            TransportState::Web(web) => Some(web.outcome()),
+            _ => None,
+        }
+    }
+
+    /// The flow's state and counters.
+    pub(crate) fn sample(&self) -> FlowSample {
+        let delivered_bytes = self.delivery.bytes;
+        match &self.transport {
+            TransportState::Datagrams(datagrams) => {
+                let sent_packets = datagrams.sent;
+                FlowSample { delivered_bytes, sent_packets, ..FlowSample::default() }
+            }
+            TransportState::Web(web) => {
+                let acks_dropped = self.acks_dropped;
+                FlowSample { delivered_bytes, acks_dropped, ..web.sample() }
+            }
+            TransportState::Tcp(tcp) => {
+                let source = tcp.source.stats();
+                FlowSample {
+                    delivered_bytes,
+                    sent_packets: source.segments_sent,
+                    retransmissions: source.retransmissions,
+                    timeouts: source.timeouts,
+                    fast_recoveries: source.fast_recoveries,
+                    cwnd: source.cwnd,
+                    ssthresh: source.ssthresh,
+                    flight: source.flight,
+                    srtt: source.srtt,
+                    rto: source.rto,
+                    acks_sent: tcp.sink.stats().acks_sent,
+                    acks_dropped: self.acks_dropped,
+                    acks_lost_inferred: source.acks_lost,
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_flows_share_their_ports() {
+        let pairs: BTreeSet<_> = (0..20_000).map(|i| ports(FlowId(i))).collect();
+        assert_eq!(pairs.len(), 20_000);
+        assert_eq!(ports(FlowId(7)), (50_007, 60_107));
+        assert_eq!(ports(FlowId(4_000)), (50_000, 60_101));
+    }
+}

@@ -1,0 +1,283 @@
+//! A user at a flow's sink who fetches pages from its source.
+//!
+//! The user's connections are opened by the sink, page by page. Their number is bounded by the
+//! browser's: when a page begins, its connections take the places of the last page's, whose
+//! counters are kept.
+
+use super::tcp::connection;
+use super::{Delivery, End, FIRST_CLIENT_PORT, PORTS, ports};
+use crate::outcome::WebOutcome;
+use crate::spread::Spread;
+use crate::world::WebFlow;
+use fairwave_machine::Machine;
+use fairwave_tcp::{Connection, Event, Input, Segment, Virtual};
+use fairwave_trace::{FlowId, FlowSample};
+use fairwave_traffic::{self as traffic, Browser, Fetch, Progress};
+use fairwave_units::{Instant, Seed, Stream};
+
+/// The connection of one place, with what its ends have to do.
+#[derive(Debug)]
+struct Place {
+    server: Connection<Virtual>,
+    client: Connection<Virtual>,
+    client_port: u16,
+    /// Bytes of the request that the server has not read.
+    request: u64,
+    /// Bytes of the object that the server will write once it has the request.
+    response: u64,
+    /// Bytes of the object that the user has not got.
+    awaited: u64,
+}
+
+/// A user and a server.
+#[derive(Debug)]
+pub(crate) struct Web {
+    flow: WebFlow,
+    browser: Browser,
+    isn: Stream,
+    ports: (u16, u16),
+    opened: u32,
+    places: Vec<Option<Place>>,
+    /// Counters of connections that are gone.
+    gone: FlowSample,
+    objects: Spread,
+    pages: Spread,
+    lost: u64,
+}
+
+impl Place {
+    fn end(&mut self, end: End) -> &mut Connection<Virtual> {
+        match end {
+            End::Source => &mut self.server,
+            End::Sink => &mut self.client,
+        }
+    }
+
+    /// Drains the events of both ends; whether the connection is of no more use.
+    fn broke(&mut self, now: Instant) -> bool {
+        let mut broke = false;
+        for end in [End::Source, End::Sink] {
+            while let Some(event) = self.end(end).event() {
+                broke |= matches!(event, Event::Reset | Event::TimedOut | Event::Closed);
+                if event == Event::RemoteClosed {
+                    self.end(end).handle(now, Input::Close);
+                }
+            }
+        }
+        broke
+    }
+
+    /// The server reads the request and answers it.
+    fn serve(&mut self, now: Instant) {
+        while let Some(Virtual(bytes)) = self.server.read(u32::MAX) {
+            self.request = self.request.saturating_sub(u64::from(bytes));
+        }
+        if self.request == 0 && self.response > 0 {
+            let space = self.server.send_space();
+            let bytes = u64::from(space).min(self.response);
+            if bytes > 0 {
+                self.response -= bytes;
+                self.server.handle(now, Input::Write(Virtual(bytes as u32)));
+            }
+        }
+    }
+
+    /// The user reads; whether the object is there.
+    fn read(&mut self, delivery: &mut Delivery, now: Instant) -> bool {
+        let before = self.awaited;
+        while let Some(Virtual(bytes)) = self.client.read(u32::MAX) {
+            delivery.take(bytes, now);
+            self.awaited = self.awaited.saturating_sub(u64::from(bytes));
+        }
+        before > 0 && self.awaited == 0
+    }
+
+    fn counters(&self) -> FlowSample {
+        let (server, client) = (self.server.stats(), self.client.stats());
+        FlowSample {
+            sent_packets: server.segments_sent,
+            retransmissions: server.retransmissions,
+            timeouts: server.timeouts,
+            fast_recoveries: server.fast_recoveries,
+            acks_sent: client.acks_sent,
+            acks_lost_inferred: server.acks_lost,
+            ..FlowSample::default()
+        }
+    }
+}
+
+fn add(sum: &mut FlowSample, more: &FlowSample) {
+    sum.sent_packets += more.sent_packets;
+    sum.retransmissions += more.retransmissions;
+    sum.timeouts += more.timeouts;
+    sum.fast_recoveries += more.fast_recoveries;
+    sum.acks_sent += more.acks_sent;
+    sum.acks_lost_inferred += more.acks_lost_inferred;
+}
+
+impl Web {
+    pub(super) fn new(id: FlowId, name: &str, flow: &WebFlow, seed: Seed) -> Self {
+        let browser = Browser::new(flow.page, seed.stream(&format!("web/{name}")));
+        Self {
+            browser,
+            isn: seed.stream(&format!("isn/{name}")),
+            ports: ports(id),
+            opened: 0,
+            places: (0..flow.page.connections.max(1)).map(|_| None).collect(),
+            gone: FlowSample::default(),
+            objects: Spread::default(),
+            pages: Spread::default(),
+            lost: 0,
+            flow: flow.clone(),
+        }
+    }
+
+    pub(super) fn start(&mut self, now: Instant) {
+        self.browser.handle(now, traffic::Input::Start);
+        self.follow_browser(now);
+    }
+
+    pub(super) fn stop(&mut self, now: Instant) {
+        self.browser.handle(now, traffic::Input::Stop);
+    }
+
+    /// When the user does something unasked.
+    pub(super) fn user_deadline(&self) -> Option<Instant> {
+        self.browser.deadline()
+    }
+
+    pub(super) fn wake_user(&mut self, now: Instant) {
+        self.browser.wake(now);
+        self.follow_browser(now);
+    }
+
+    pub(super) fn deadline(&self, end: End) -> Option<Instant> {
+        let places = self.places.iter().flatten();
+        let deadline = |place: &Place| match end {
+            End::Source => place.server.deadline(),
+            End::Sink => place.client.deadline(),
+        };
+        places.filter_map(deadline).min()
+    }
+
+    pub(super) fn wake(&mut self, end: End, delivery: &mut Delivery, now: Instant) {
+        for index in 0..self.places.len() {
+            if let Some(place) = &mut self.places[index]
+                && place.end(end).deadline().is_some_and(|at| at <= now)
+            {
+                place.end(end).wake(now);
+                self.run_applications(index, delivery, now);
+            }
+        }
+    }
+
+    /// The next segment that `end` has to send.
+    pub(super) fn poll(&mut self, end: End, now: Instant) -> Option<Segment<Virtual>> {
+        self.places.iter_mut().flatten().find_map(|place| place.end(end).poll(now))
+    }
+
+    /// A segment has come to `end`. One of a connection that is gone finds nobody.
+    pub(super) fn receive(
+        &mut self,
+        end: End,
+        segment: Segment<Virtual>,
+        delivery: &mut Delivery,
+        now: Instant,
+    ) {
+        let client_port = match end {
+            End::Source => segment.header.source_port,
+            End::Sink => segment.header.destination_port,
+        };
+        let belongs = |p: &Option<Place>| p.as_ref().is_some_and(|p| p.client_port == client_port);
+        if let Some(index) = self.places.iter().position(belongs) {
+            let place = self.places[index].as_mut().expect("found by its port");
+            place.end(end).handle(now, Input::Segment(segment));
+            self.run_applications(index, delivery, now);
+        }
+    }
+
+    /// Lets both ends of a connection read and write after one has heard something.
+    fn run_applications(&mut self, index: usize, delivery: &mut Delivery, now: Instant) {
+        let Some(place) = &mut self.places[index] else { return };
+        let broke = place.broke(now);
+        place.serve(now);
+        let arrived = place.read(delivery, now);
+        let broke = broke && place.awaited > 0;
+        if broke {
+            place.awaited = 0;
+        }
+        let connection = index as u32;
+        if arrived {
+            self.browser.handle(now, traffic::Input::Arrived(connection));
+        } else if broke {
+            self.browser.handle(now, traffic::Input::Broken(connection));
+        }
+        if arrived || broke {
+            self.follow_browser(now);
+        }
+    }
+
+    /// Does what the browser asks for, and notes what it has seen.
+    fn follow_browser(&mut self, now: Instant) {
+        while let Some(fetch) = self.browser.poll(now) {
+            self.fetch(fetch, now);
+        }
+        while let Some(progress) = self.browser.event() {
+            match progress {
+                Progress::Object(took) => self.objects.add(took),
+                Progress::Lost => self.lost += 1,
+                Progress::Page(took) => {
+                    self.pages.add(took);
+                    for place in self.places.iter_mut().flatten() {
+                        place.client.handle(now, Input::Close);
+                    }
+                }
+            }
+        }
+    }
+
+    fn fetch(&mut self, fetch: Fetch, now: Instant) {
+        let index = fetch.connection as usize;
+        if fetch.opens {
+            let new = self.open(now);
+            if let Some(old) = self.places[index].replace(new) {
+                add(&mut self.gone, &old.counters());
+            }
+        }
+        let place = self.places[index].as_mut().expect("opened by the first fetch of a page");
+        let request = self.flow.page.request_bytes.max(1);
+        place.request = u64::from(request);
+        (place.response, place.awaited) = (fetch.bytes, fetch.bytes);
+        place.client.handle(now, Input::Write(Virtual(request)));
+    }
+
+    fn open(&mut self, now: Instant) -> Place {
+        let offset = u32::from(self.ports.0 - FIRST_CLIENT_PORT) + self.opened;
+        let client_port = FIRST_CLIENT_PORT + (offset % PORTS) as u16;
+        self.opened = (self.opened + 1) % PORTS;
+        let (tcp, server_port) = (&self.flow.tcp, self.ports.1);
+        let law = &tcp.congestion_control;
+        let mut client = connection(tcp.receiver, (client_port, server_port), law, &mut self.isn);
+        let mut server = connection(tcp.sender, (server_port, client_port), law, &mut self.isn);
+        server.handle(now, Input::Listen);
+        client.handle(now, Input::Open);
+        Place { server, client, client_port, request: 0, response: 0, awaited: 0 }
+    }
+
+    pub(super) fn sample(&self) -> FlowSample {
+        let mut sum = self.gone;
+        self.places.iter().flatten().for_each(|place| add(&mut sum, &place.counters()));
+        sum
+    }
+
+    pub(super) fn restart_statistics(&mut self) {
+        self.objects.restart();
+        self.pages.restart();
+        self.lost = 0;
+    }
+
+    pub(super) fn outcome(&self) -> WebOutcome {
+        let (pages, objects) = (self.pages.times(), self.objects.times());
+        WebOutcome { pages, objects, objects_lost: self.lost }
+    }
+}
