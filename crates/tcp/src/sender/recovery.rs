@@ -185,7 +185,8 @@ impl<P: Payload> Sender<P> {
     fn is_duplicate(&self, ack: &Ack<'_>, event: &AckEvent, advanced: bool) -> bool {
         match self.sack {
             true => event.sacked > 0 && !event.in_recovery,
-            false => ack.may_be_duplicate && !advanced,
+            // The answers to window probes look alike and tell of no loss.
+            false => ack.may_be_duplicate && !advanced && !self.probing,
         }
     }
 

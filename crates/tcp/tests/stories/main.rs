@@ -6,6 +6,7 @@ mod closing;
 mod corners;
 mod ecn;
 mod opening;
+mod packets;
 mod receiving;
 mod recovery;
 mod sack;

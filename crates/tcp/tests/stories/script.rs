@@ -99,13 +99,17 @@ impl Script {
 
     /// Time passes; everything that timers send meanwhile, with its time in milliseconds.
     pub(crate) fn after(&mut self, millis: u64) -> Vec<(u64, Segment<Virtual>)> {
-        let end = self.now + Duration::from_millis(millis);
+        let sent = self.until(self.now + Duration::from_millis(millis));
+        sent.into_iter().map(|(at, segment)| (at.as_nanos() / 1_000_000, segment)).collect()
+    }
+
+    /// It becomes `end`; everything that timers send meanwhile.
+    pub(crate) fn until(&mut self, end: Instant) -> Vec<(Instant, Segment<Virtual>)> {
         let mut sent = Vec::new();
         while let Some(at) = self.end.deadline().filter(|d| *d <= end) {
             self.now = at;
             self.end.wake(at);
-            let when = at.as_nanos() / 1_000_000;
-            sent.extend(self.drain().into_iter().map(|segment| (when, segment)));
+            sent.extend(self.drain().into_iter().map(|segment| (at, segment)));
         }
         self.now = end;
         sent
