@@ -33,33 +33,56 @@ fn dqpsk_ber(eb_n0: f64) -> f64 {
     (factor / eb_n0.max(1e-9).sqrt() * exp(-(2.0 - root2) * eb_n0)).min(0.5)
 }
 
-/// Symbol error of bi-orthogonal keying with 16 signals at the given Es/N0 argument, by
-/// Simpson's rule over the Gaussian of the winning correlator.
+/// From here on the symbol error is below [`SMALLEST_ERROR`].
+const BETA_MAX: f64 = 11.0;
+
+/// Less makes no difference to the longest frame.
+const SMALLEST_ERROR: f64 = 1e-13;
+
+/// Chebyshev coefficients, over `0..BETA_MAX`, of the logarithm of
+/// `1 - integral from -beta of erf((x + beta) / sqrt 2)^7 exp(-x^2 / 2) / sqrt(2 pi) dx`: the
+/// symbol error of bi-orthogonal keying with 16 signals. Interpolated in 30 digits; the relative
+/// error is below 1e-9.
+const CCK_LN_ERROR: [f64; 25] = [
+    -11.383_032_047_385_931,
+    -15.273_947_027_777_998,
+    -4.000_149_007_459_487,
+    0.039_548_508_268_982_97,
+    0.045_070_726_048_839_63,
+    -0.032_482_514_241_966_555,
+    7.983_870_980_823_794e-3,
+    3.961_599_942_137_836e-4,
+    -6.257_429_062_910_762e-4,
+    1.491_100_009_963_124_2e-4,
+    -8.042_609_681_802_065e-5,
+    4.682_634_242_536_935e-5,
+    -4.869_071_379_176_084e-6,
+    -6.314_741_487_407_582e-6,
+    2.887_756_652_284_509e-6,
+    -6.401_730_212_299_243e-7,
+    2.367_130_554_520_439_3e-7,
+    -5.668_639_224_323_205e-8,
+    -4.818_880_271_673_501e-8,
+    3.951_085_204_486_208e-8,
+    -1.097_704_589_752_723_9e-8,
+    1.198_690_520_282_198_3e-9,
+    1.086_498_952_799_723_6e-10,
+    -4.699_195_050_646_387e-10,
+    4.127_213_659_806_022e-10,
+];
+
+/// Symbol error of CCK, taken as bi-orthogonal keying with 16 signals, at the given Es/N0
+/// argument: Clenshaw's recurrence.
 fn cck_symbol_error(argument: f64) -> f64 {
-    const STEPS: u32 = 400;
-    /// Less is the integration's own error.
-    const SMALLEST: f64 = 1e-13;
     let beta = (2.0 * argument).sqrt();
-    let low = -beta.min(8.0);
-    let width = (8.0 - low) / f64::from(STEPS);
-    let density = |x: f64| {
-        let inner = 1.0 - erfc((x + beta) / core::f64::consts::SQRT_2);
-        let cubed = inner * inner * inner;
-        cubed * cubed * inner * exp(-x * x / 2.0)
-    };
-    let sum: f64 = (0..=STEPS)
-        .map(|i| {
-            let weight = match i {
-                0 | STEPS => 1.0,
-                i if i % 2 == 1 => 4.0,
-                _ => 2.0,
-            };
-            weight * density(low + f64::from(i) * width)
-        })
-        .sum();
-    let integral = sum * width / 3.0 / (2.0 * core::f64::consts::PI).sqrt();
-    let error = 1.0 - integral;
-    if error < SMALLEST { 0.0 } else { error.min(1.0) }
+    if beta >= BETA_MAX {
+        return 0.0;
+    }
+    let t = 2.0 * beta / BETA_MAX - 1.0;
+    let step = |(next, after): (f64, f64), c: &f64| (2.0 * t * next - after + c, next);
+    let (first, second) = CCK_LN_ERROR[1..].iter().rev().fold((0.0, 0.0), step);
+    let error = exp(t * first - second + CCK_LN_ERROR[0]);
+    if error < SMALLEST_ERROR { 0.0 } else { error.min(1.0) }
 }
 
 /// Bit error rate before decoding for a constellation of `points`.
@@ -165,6 +188,42 @@ mod tests {
             let got = success(modulation, db_to_linear(level_dbm + 93.5523), 1078.0 * 8.0);
             assert!((got - expected).abs() < 0.02, "{modulation:?} {level_dbm} dBm: {got}");
         }
+    }
+
+    /// Simpson's rule over the Gaussian of the winning correlator; its own error is about 1e-14.
+    fn cck_symbol_error_by_integration(argument: f64) -> f64 {
+        const STEPS: u32 = 400;
+        let beta = (2.0 * argument).sqrt();
+        let low = -beta.min(8.0);
+        let width = (8.0 - low) / f64::from(STEPS);
+        let density = |x: f64| {
+            let inner = 1.0 - erfc((x + beta) / core::f64::consts::SQRT_2);
+            pow(inner, 7.0) * exp(-x * x / 2.0)
+        };
+        let weight = |i: u32| match i {
+            0 | STEPS => 1.0,
+            i if i % 2 == 1 => 4.0,
+            _ => 2.0,
+        };
+        let sum: f64 = (0..=STEPS).map(|i| weight(i) * density(low + f64::from(i) * width)).sum();
+        1.0 - sum * width / 3.0 / (2.0 * core::f64::consts::PI).sqrt()
+    }
+
+    #[test]
+    fn the_cck_series_is_the_integral_and_falls_steadily() {
+        let mut last = 1.0;
+        for i in 0..=2400 {
+            let beta = f64::from(i) / 200.0;
+            let (series, integral) = (
+                cck_symbol_error(beta * beta / 2.0),
+                cck_symbol_error_by_integration(beta * beta / 2.0),
+            );
+            let bound = 1e-9 * integral.abs() + SMALLEST_ERROR;
+            assert!((series - integral).abs() <= bound, "beta {beta}: {series} {integral}");
+            assert!(series <= last, "beta {beta}: {series} after {last}");
+            last = series;
+        }
+        assert_eq!(last, 0.0);
     }
 
     #[test]

@@ -6,8 +6,10 @@
 
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{error_model, propagation};
-use fairwave_units::{BitRate, Db, Dbm, Instant, Metres, Stream, math};
+use fairwave_units::{BitRate, Db, Dbm, Instant, Metres, math};
+use odds::Odds;
 
+mod odds;
 #[cfg(test)]
 mod tests;
 
@@ -41,15 +43,14 @@ impl Transmission {
     }
 }
 
-/// What a frame was to one receiver.
+/// What a frame was to a receiver that detected its preamble and held on to it. To others it was
+/// energy only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reception {
     /// The FCS was right.
     Decoded,
-    /// The preamble was detected but the FCS was wrong: EIFS follows.
+    /// The FCS was wrong: EIFS follows.
     Errored,
-    /// Energy only: the preamble was not detected, or another frame held the receiver.
-    Undetected,
 }
 
 /// The last probabilities computed for a pair of radios in [`MEMOS`] slots: their SNR does not
@@ -75,8 +76,8 @@ pub(super) struct Air {
     /// Level at `to` of a transmission of `from`, in milliwatts, at `from * radios + to`.
     level_mw: Vec<f64>,
     memo: Vec<[Memo; MEMOS]>,
-    /// Per rate of the PHY: see [`Transmission::sure_mw`].
-    sure: Vec<(BitRate, f64)>,
+    /// Per rate of the PHY.
+    odds: Vec<Odds>,
     /// Per transmitter: who senses it.
     hearers: Vec<Box<[u32]>>,
     /// Per transmitter: the lowest level at any of its hearers, in milliwatts.
@@ -90,6 +91,15 @@ pub(super) struct Air {
     held: Vec<u64>,
     /// Length of `list` at which records are sought that can go.
     prune_at: usize,
+    /// The parts of the frame that is being received, between starts and ends of others.
+    stretches: Vec<Stretch>,
+}
+
+/// A part of a frame during which the interference does not change.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: Instant,
+    bits: f64,
 }
 
 /// What an idle receiver holds; transmissions are numbered from one.
@@ -128,13 +138,14 @@ impl Air {
             hearers,
             level_mw,
             memo: vec![Default::default(); if by_snr { n * n } else { 0 }],
-            sure: sure_levels(&config, noise),
+            odds: odds::odds(&config, noise),
             config,
             list: Vec::with_capacity(FEW),
             under_way: 0,
             horizon: Instant::ZERO,
             held: vec![NOTHING; n],
             prune_at: FEW,
+            stretches: Vec::new(),
         }
     }
 
@@ -159,8 +170,7 @@ impl Air {
 
     /// Puts a transmission on the air, marking overlaps.
     pub(super) fn begin(&mut self, mut tx: Transmission) {
-        let sure = self.sure.iter().find(|(rate, _)| *rate == tx.rate);
-        tx.sure_mw = sure.map_or(f64::INFINITY, |(_, level)| *level);
+        tx.sure_mw = self.odds_of(tx.rate).sure_mw;
         for other in self.list.iter_mut().filter(|other| other.end > tx.start) {
             other.overlapped = true;
             tx.overlapped = true;
@@ -183,8 +193,10 @@ impl Air {
     pub(super) fn prune(&mut self) {
         if self.under_way == 0 {
             self.list.clear();
-            self.held.fill(NOTHING);
-            self.horizon = Instant::ZERO;
+            if self.horizon != Instant::ZERO {
+                self.held.fill(NOTHING);
+                self.horizon = Instant::ZERO;
+            }
         } else if self.list.len() > self.prune_at {
             self.prune_to_oldest();
             self.prune_at = FEW.max(2 * self.list.len());
@@ -208,7 +220,9 @@ impl Air {
     /// Leaves every reception to chance.
     #[cfg(test)]
     pub(super) fn forget_sure_levels(&mut self) {
-        self.sure.clear();
+        for odds in &mut self.odds {
+            *odds = Odds::open(odds.rate);
+        }
     }
 
     /// Whether every radio that senses `tx` is certain to have decoded it.
@@ -216,29 +230,53 @@ impl Air {
         !tx.overlapped && self.weakest_mw[tx.from as usize] >= tx.sure_mw
     }
 
-    /// What `tx`, just ended, was to `radio`, which senses it. `errors` decides by chance.
-    pub(super) fn reception(
+    fn odds_of(&self, rate: BitRate) -> Odds {
+        let odds = self.odds.iter().find(|odds| odds.rate == rate);
+        *odds.expect("rates are checked when sent")
+    }
+
+    /// What `tx`, just ended, was to each of `hearers`, appended to `receptions` in their order;
+    /// those to whom it was energy only are left out. `chance` is asked whether a
+    /// radio meets with a probability that is neither 0 nor 1.
+    pub(super) fn receive(
         &mut self,
         tx: &Transmission,
-        radio: u32,
-        errors: &mut Stream,
-    ) -> Reception {
-        let success = if tx.overlapped {
-            match self.replay(tx, radio) {
-                Some(success) => success,
-                None => return Reception::Undetected,
-            }
-        } else {
-            let level = self.level(tx.from, radio);
-            if level >= tx.sure_mw {
-                return Reception::Decoded;
-            }
-            if level < self.detection * self.noise_mw {
-                return Reception::Undetected;
-            }
-            self.clean_success(tx, radio)
+        hearers: &[u32],
+        mut chance: impl FnMut(u32, f64) -> bool,
+        receptions: &mut Vec<(u32, Reception)>,
+    ) {
+        let mut note = |radio, success: f64| {
+            let lost = success < 1.0 && chance(radio, 1.0 - success);
+            let reception = if lost { Reception::Errored } else { Reception::Decoded };
+            receptions.push((radio, reception));
         };
-        if errors.chance(1.0 - success) { Reception::Errored } else { Reception::Decoded }
+        if !tx.overlapped {
+            for &radio in hearers {
+                if let Some(success) = self.undisturbed(tx, radio) {
+                    note(radio, success);
+                }
+            }
+            return;
+        }
+        self.cut(tx);
+        let odds = self.odds_of(tx.rate);
+        let one_start = self.horizon == Instant::ZERO
+            && self.list.first().map(|tx| tx.start) == self.list.last().map(|tx| tx.start);
+        for &radio in hearers {
+            let held = if one_start { self.is_strongest(tx, radio) } else { self.holds(tx, radio) };
+            if held {
+                note(radio, self.disturbed(tx, radio, &odds));
+            }
+        }
+    }
+
+    /// Probability that `radio` decodes a frame that met no other, if it detects it.
+    fn undisturbed(&mut self, tx: &Transmission, radio: u32) -> Option<f64> {
+        let level = self.level(tx.from, radio);
+        if level >= tx.sure_mw {
+            return Some(1.0);
+        }
+        (level >= self.detection * self.noise_mw).then(|| self.clean_success(tx, radio))
     }
 
     /// Probability of decoding a frame that nothing interfered with.
@@ -265,11 +303,28 @@ impl Air {
         error_model::success(modulation.expect("rates are checked when sent"), sinr, bits)
     }
 
-    /// Replays the overlapping transmissions at `radio`. `None` if it did not hold on to `tx`
-    /// until its end, else the probability of decoding it.
-    fn replay(&self, tx: &Transmission, radio: u32) -> Option<f64> {
-        let held = self.follow(radio, |other| other.start < tx.end);
-        (held?.id == tx.id).then(|| self.overlapped_success(tx, radio))
+    /// Whether `radio` detected `tx` and held on to it until its end, if all on the air began
+    /// together: of such preambles only the strongest can be detected, the last of equals.
+    fn is_strongest(&self, tx: &Transmission, radio: u32) -> bool {
+        let level = self.level(tx.from, radio);
+        let (mut interference, mut before) = (0.0, true);
+        for other in &self.list {
+            if other.id == tx.id {
+                before = false;
+                continue;
+            }
+            let rival = self.level(other.from, radio);
+            if rival > level || (rival == level && !before) || other.from == radio {
+                return false;
+            }
+            interference += rival;
+        }
+        level >= self.sense_mw && level >= self.detection * (self.noise_mw + interference)
+    }
+
+    /// Whether `radio` held on to `tx` until its end, by a replay of all that overlapped.
+    fn holds(&self, tx: &Transmission, radio: u32) -> bool {
+        self.follow(radio, |other| other.start < tx.end).is_some_and(|held| held.id == tx.id)
     }
 
     /// What the receiver of `radio` holds after the starts of the first records, those that are
@@ -317,24 +372,39 @@ impl Air {
         others.map(|o| self.level(o.from, radio)).sum()
     }
 
-    /// Probability of decoding `tx` at `radio` through the interference it met.
-    fn overlapped_success(&self, tx: &Transmission, radio: u32) -> f64 {
-        let level = self.level(tx.from, radio);
+    /// Cuts `tx` where others begin or end.
+    fn cut(&mut self, tx: &Transmission) {
+        self.stretches.clear();
         let bits_per_nano = 8.0 * f64::from(tx.bytes) / tx.end.since(tx.start).as_nanos() as f64;
-        let (mut from, mut success, mut worst) = (tx.start, 1.0, 0.0_f64);
+        let mut from = tx.start;
         while from < tx.end {
             let to = self.next_change(from).min(tx.end);
-            let interference = self.interference(tx, radio, from);
-            worst = worst.max(interference);
-            if self.config.errors == ErrorModel::Snr {
-                let bits = bits_per_nano * to.since(from).as_nanos() as f64;
-                success *= self.success_of(tx, level / (self.noise_mw + interference), bits);
-            }
+            let bits = bits_per_nano * to.since(from).as_nanos() as f64;
+            self.stretches.push(Stretch { from, bits });
             from = to;
         }
+    }
+
+    /// Probability of decoding `tx`, which [`Air::cut`] has cut, at `radio` through the
+    /// interference it met.
+    fn disturbed(&self, tx: &Transmission, radio: u32, odds: &Odds) -> f64 {
+        let level = self.level(tx.from, radio);
+        let met = self.stretches.iter().map(|s| (self.interference(tx, radio, s.from), s.bits));
         match self.config.errors {
-            ErrorModel::Snr => success,
+            ErrorModel::Snr => {
+                let mut success = 1.0;
+                for (interference, bits) in met {
+                    let sinr = level / (self.noise_mw + interference);
+                    match odds.certain(sinr, bits) {
+                        Some(1.0) => {}
+                        Some(_) => return 0.0,
+                        None => success *= self.success_of(tx, sinr, bits),
+                    }
+                }
+                success
+            }
             ErrorModel::Rate { data, control } => {
+                let worst = met.map(|(interference, _)| interference).fold(0.0, f64::max);
                 let captures = self.capture.is_some_and(|capture| level >= capture * worst);
                 let survives = captures || worst < self.sense_mw;
                 if survives { 1.0 - set_rate(tx, radio, data, control) } else { 0.0 }
@@ -362,25 +432,6 @@ fn set_rate(tx: &Transmission, radio: u32, data: f64, control: f64) -> f64 {
         FrameKind::Ack | FrameKind::Rts | FrameKind::Cts => control,
         FrameKind::Beacon => 0.0,
     }
-}
-
-/// For each rate, the level from which even the longest frame is decoded with a probability
-/// that is 1 in floating point. With a set error rate no level is high enough.
-fn sure_levels(config: &Config, noise: Dbm) -> Vec<(BitRate, f64)> {
-    const LONGEST_BITS: f64 = 8.0 * 4096.0;
-    if config.errors != ErrorModel::Snr {
-        return Vec::new();
-    }
-    let detection_db = config.preamble_detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
-    let sure = |modulation| {
-        let certain = |snr_db: &i32| {
-            let snr = math::db_to_linear(f64::from(*snr_db));
-            error_model::success(modulation, snr, LONGEST_BITS) >= 1.0
-        };
-        let snr_db = (detection_db..80).find(certain);
-        snr_db.map_or(f64::INFINITY, |db| (noise + Db(f64::from(db))).milliwatts())
-    };
-    config.phy.rates().iter().map(|&(rate, modulation)| (rate, sure(modulation))).collect()
 }
 
 fn received_level(config: &Config, from: &RadioConfig, to: &RadioConfig) -> Dbm {

@@ -63,30 +63,37 @@ impl<P: Copy> Channel<P> {
     /// Decides for each hearer what `tx` was to it; whether the addressed one decoded it, or
     /// for broadcast any.
     fn receive_each(&mut self, tx: &Transmission, hearers: &[u32], now: Instant) -> bool {
+        let mut receptions = core::mem::take(&mut self.receptions);
+        let macs = &mut self.macs;
+        let chance = |radio: u32, p| macs[radio as usize].errors.chance(p);
+        self.air.receive(tx, hearers, chance, &mut receptions);
         let mut received = false;
-        for &radio in hearers {
-            let errors = &mut self.macs[radio as usize].errors;
-            match self.air.reception(tx, radio, errors) {
-                Reception::Decoded => {
-                    self.contention.extend(radio, false);
-                    if tx.to == radio {
-                        received = true;
-                        self.accept(tx, now);
-                    } else {
-                        let (until, rts) = tx.reservation();
-                        self.contention.set_nav(radio, until, rts);
-                        if tx.to == BROADCAST {
-                            received = true;
-                            self.deliver_broadcast(tx, radio);
-                        }
-                    }
-                }
-                Reception::Errored => self.contention.extend(radio, true),
-                Reception::Undetected => {}
+        for &(radio, reception) in &receptions {
+            self.contention.extend(radio, reception == Reception::Errored);
+            if reception == Reception::Decoded {
+                received |= self.take(tx, radio, now);
             }
+        }
+        for &radio in hearers {
             self.contention.end_busy(radio, now);
         }
+        receptions.clear();
+        self.receptions = receptions;
         received
+    }
+
+    /// `radio` decoded `tx`; whether it was for it.
+    fn take(&mut self, tx: &Transmission, radio: u32, now: Instant) -> bool {
+        if tx.to == radio {
+            self.accept(tx, now);
+            return true;
+        }
+        let (until, rts) = tx.reservation();
+        self.contention.set_nav(radio, until, rts);
+        if tx.to == BROADCAST {
+            self.deliver_broadcast(tx, radio);
+        }
+        tx.to == BROADCAST
     }
 
     fn signal(&self, tx: &Transmission, hearers: &[u32]) -> Dbm {

@@ -19,7 +19,7 @@ mod medium;
 mod tests;
 
 use crate::phy::BEACON_BYTES;
-use air::{Air, BROADCAST, Transmission};
+use air::{Air, BROADCAST, Reception, Transmission};
 use contention::{Access, Contention};
 use core::cmp::Reverse;
 use exchange::{Mac, Phase};
@@ -88,6 +88,7 @@ pub struct Channel<P> {
     /// Contenders whose backoff has just ended.
     starting: Vec<u32>,
     responding: Vec<Response>,
+    receptions: Vec<(u32, Reception)>,
     outputs: VecDeque<Output<P>>,
     reports_frames: bool,
     reports: VecDeque<FrameReport<P>>,
@@ -110,6 +111,7 @@ impl<P: Copy> Channel<P> {
             next_access: None,
             starting: Vec::new(),
             responding: Vec::new(),
+            receptions: Vec::new(),
             outputs: VecDeque::new(),
             reports_frames: false,
             reports: VecDeque::new(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::channel::tests::{at, config, radio};
+use crate::error_model;
 use crate::{Phy, Standard};
 use fairwave_units::{Duration, Seed};
 use proptest::prelude::*;
@@ -55,7 +56,7 @@ fn compare(seed: u64, capture: bool) -> usize {
         {
             let tx = air.end(under_way.remove(i).id);
             for radio in (0..24).filter(|radio| *radio != tx.from && tx.overlapped) {
-                let got = air.replay(&tx, radio).is_some();
+                let got = air.holds(&tx, radio);
                 let expected = held_at_the_end(&air, &history, &tx, radio);
                 assert_eq!(got, expected, "seed {seed}: {tx:?} at radio {radio}");
             }
@@ -111,7 +112,9 @@ fn a_distant_transmission_harms_no_frame_under_a_set_error_rate() {
         air.begin(transmission(1, 0, at(0), at(100)));
         air.begin(transmission(2, 2, at(50), at(150)));
         let tx = air.end(1);
-        air.reception(&tx, 1, &mut Seed(1).stream("errors")) == Reception::Decoded
+        let mut receptions = Vec::new();
+        air.receive(&tx, &[1], |_, p| p >= 1.0, &mut receptions);
+        receptions == [(1, Reception::Decoded)]
     };
     assert!(!received(40.0));
     assert!(received(4000.0));
@@ -124,7 +127,7 @@ fn above_the_sure_level_success_is_certain() {
         let phy = Phy::new(standard);
         let config = config(standard);
         let noise = propagation::noise(phy.bandwidth(), config.noise_figure);
-        for (rate, sure_mw) in sure_levels(&config, noise) {
+        for Odds { rate, sure_mw, .. } in odds::odds(&config, noise) {
             assert!(sure_mw.is_finite(), "{standard:?} {rate}");
             let modulation = phy.modulation(rate).expect("one of its rates");
             for tenths in 0..500 {
@@ -132,6 +135,54 @@ fn above_the_sure_level_success_is_certain() {
                     sure_mw / noise.milliwatts() * math::db_to_linear(f64::from(tenths) / 10.0);
                 let success = error_model::success(modulation, snr, 8.0 * 2340.0);
                 assert!(success > 1.0 - 1e-9, "{rate} + {tenths} tenths of a dB: {success}");
+            }
+        }
+    }
+}
+
+/// What is called certain is what the error model says, to the last bit that chance sees.
+#[test]
+fn certain_odds_are_those_of_the_error_model() {
+    for standard in [Standard::A, Standard::B] {
+        let config = config(standard);
+        let noise = propagation::noise(config.phy.bandwidth(), config.noise_figure);
+        for (odds, (_, modulation)) in odds::odds(&config, noise).iter().zip(config.phy.rates()) {
+            let mut certain = 0;
+            for (tenths, bits) in (-200..500).flat_map(|t| [(t, 40.0), (t, 150.0), (t, 12_288.0)]) {
+                let sinr = math::db_to_linear(f64::from(tenths) / 10.0);
+                let success = error_model::success(*modulation, sinr, bits);
+                match odds.certain(sinr, bits) {
+                    Some(0.0) => assert_eq!(1.0 - success, 1.0, "{odds:?} {tenths} {bits}"),
+                    Some(_) => assert_eq!(success, 1.0, "{odds:?} {tenths} {bits}"),
+                    None => continue,
+                }
+                certain += 1;
+            }
+            assert!(certain > 1000, "{odds:?}: {certain}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// The short way for frames that begin together finds what the replay finds.
+    #[test]
+    fn of_frames_that_begin_together_the_strongest_is_held(seed: u64) {
+        let mut random = Seed(seed).stream("air");
+        let mut config = config(Standard::A);
+        config.preamble_detection = (random.below(2) == 0).then_some(Db(4.0));
+        // Whole metres, so that some levels are equal.
+        let place = |_| radio("any", random.below(60) as f64);
+        let radios: Vec<_> = (0..24).map(place).collect();
+        let mut air = Air::new(config, &radios);
+        for from in 0..2 + random.below(3) as u32 {
+            let end = at(100 + random.below(300));
+            air.begin(transmission(u64::from(from) + 1, from, at(10), end));
+        }
+        for tx in air.list.clone() {
+            for radio in (0..24).filter(|radio| *radio != tx.from) {
+                let (short, replay) = (air.is_strongest(&tx, radio), air.holds(&tx, radio));
+                prop_assert_eq!(short, replay, "seed {}: {:?} at {}", seed, tx, radio);
             }
         }
     }

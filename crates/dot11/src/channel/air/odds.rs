@@ -1,0 +1,91 @@
+//! What is certain without asking chance: for each rate, the levels and ratios beyond which the
+//! probability of decoding a frame is 0 or 1 in floating point.
+
+use super::super::{Config, ErrorModel};
+use crate::error_model;
+use crate::phy::Modulation;
+use fairwave_units::{BitRate, Db, Dbm, math};
+
+/// Longest frame that a sure level is reckoned for, in bits.
+const LONGEST_BITS: f64 = 8.0 * 4096.0;
+
+/// Lengths in bits that hopeless ratios are reckoned for.
+const LENGTHS: [f64; 3] = [64.0, 512.0, 4096.0];
+
+/// A probability this small, taken from one, leaves one.
+const NIL: f64 = 1e-18;
+
+/// Where chance begins and ends for one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Odds {
+    pub(super) rate: BitRate,
+    /// Level from which even the longest frame is decoded with a probability that is 1 in
+    /// floating point, in milliwatts.
+    pub(super) sure_mw: f64,
+    /// The same as a ratio to noise and interference.
+    sure: f64,
+    /// For each of [`LENGTHS`]: ratio below which a frame of as many bits or more is lost.
+    hopeless: [f64; LENGTHS.len()],
+}
+
+impl Odds {
+    fn new(rate: BitRate, modulation: Modulation, noise: Dbm, detection_db: i32) -> Self {
+        let certain = |snr_db: &i32| {
+            let snr = math::db_to_linear(f64::from(*snr_db));
+            error_model::success(modulation, snr, LONGEST_BITS) >= 1.0
+        };
+        let sure = (detection_db..80).find(certain).map(f64::from);
+        Self {
+            rate,
+            sure_mw: sure.map_or(f64::INFINITY, |db| (noise + Db(db)).milliwatts()),
+            sure: sure.map_or(f64::INFINITY, math::db_to_linear),
+            hopeless: LENGTHS.map(|bits| hopeless(modulation, bits)),
+        }
+    }
+
+    /// A rate of which nothing is certain.
+    pub(super) const fn open(rate: BitRate) -> Self {
+        let (sure, hopeless) = (f64::INFINITY, [0.0; LENGTHS.len()]);
+        Self { rate, sure_mw: sure, sure, hopeless }
+    }
+
+    /// The probability of decoding `bits` bits at a linear SINR, if that is certain.
+    pub(super) fn certain(&self, sinr: f64, bits: f64) -> Option<f64> {
+        let class = LENGTHS.iter().rposition(|length| bits >= *length);
+        if sinr >= self.sure {
+            Some(1.0)
+        } else if class.is_some_and(|class| sinr < self.hopeless[class]) {
+            Some(0.0)
+        } else {
+            None
+        }
+    }
+}
+
+/// The highest ratio, in steps of a quarter dB, at which `bits` bits are as good as lost.
+fn hopeless(modulation: Modulation, bits: f64) -> f64 {
+    let ratio = |quarters: i32| math::db_to_linear(f64::from(quarters) / 4.0);
+    let (mut lost, mut open) = (-80, 160);
+    if error_model::success(modulation, ratio(lost), bits) >= NIL {
+        return 0.0;
+    }
+    while open - lost > 1 {
+        let middle = lost.midpoint(open);
+        if error_model::success(modulation, ratio(middle), bits) < NIL {
+            lost = middle;
+        } else {
+            open = middle;
+        }
+    }
+    ratio(lost)
+}
+
+/// The odds of every rate of the PHY; with a set error rate all is open.
+pub(super) fn odds(config: &Config, noise: Dbm) -> Vec<Odds> {
+    let detection_db = config.preamble_detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
+    let of = |&(rate, modulation): &(BitRate, Modulation)| match config.errors {
+        ErrorModel::Snr => Odds::new(rate, modulation, noise, detection_db),
+        ErrorModel::Rate { .. } => Odds::open(rate),
+    };
+    config.phy.rates().iter().map(of).collect()
+}
