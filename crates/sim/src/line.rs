@@ -1,7 +1,7 @@
 //! One direction of a wired link: queue, transmission, propagation.
 
 use crate::metered::Metered;
-use crate::packet::Packet;
+use crate::packet::{Packet, Queued};
 use crate::world::Link;
 use fairwave_machine::Machine;
 use fairwave_trace::DropCause;
@@ -31,7 +31,7 @@ impl Line {
             jitter: link.jitter,
             loss: link.loss,
             random,
-            queue: Metered::new(link.queue),
+            queue: Metered::new(&link.queue),
             busy_until: Instant::ZERO,
             flight: VecDeque::new(),
             lost: VecDeque::new(),
@@ -56,25 +56,33 @@ impl Line {
     }
 }
 
+impl Line {
+    fn collect_dropped(&mut self) {
+        self.lost.extend(core::iter::from_fn(|| self.queue.dropped()));
+    }
+}
+
 impl Machine for Line {
     type Input = Packet;
     type Output = Packet;
     type Event = (Packet, DropCause);
 
     fn handle(&mut self, now: Instant, packet: Packet) {
-        if self.busy_until <= now && self.queue.is_empty() {
-            self.queue.count_passed();
-            self.launch(packet, now);
-        } else if let Err(packet) = self.queue.push(packet, now) {
-            self.lost.push_back((packet, DropCause::QueueFull));
+        let queued = Queued { packet, receiver: 0 };
+        if self.busy_until > now || !self.queue.is_empty() {
+            self.queue.push(queued, now);
+        } else if let Some(queued) = self.queue.pass(queued, now) {
+            self.launch(queued.packet, now);
         }
+        self.collect_dropped();
     }
 
     fn wake(&mut self, now: Instant) {
         while self.busy_until <= now {
-            let Some(packet) = self.queue.pop(now) else { break };
-            self.launch(packet, self.busy_until);
+            let Some(queued) = self.queue.pop(now) else { break };
+            self.launch(queued.packet, self.busy_until);
         }
+        self.collect_dropped();
     }
 
     fn poll(&mut self, now: Instant) -> Option<Packet> {
@@ -127,7 +135,7 @@ mod tests {
             delay: Duration::from_millis(100),
             jitter,
             loss,
-            queue: Limit::Packets(queue),
+            queue: Limit::Packets(queue).into(),
         };
         Line::new(&link, Seed(1).stream("link"))
     }

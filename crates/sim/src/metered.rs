@@ -1,14 +1,14 @@
 //! A packet queue that keeps count of what passes through it.
 
-use crate::packet::Packet;
-use fairwave_queue::{DropTail, Limit};
+use crate::packet::{Packet, Queued};
+use fairwave_queue::{Discipline, Spec};
 use fairwave_trace::{DropCause, QueueSample};
 use fairwave_units::{Duration, Instant};
 
-/// A drop-tail queue with counters and a time-weighted mean length.
+/// A queue with counters and a time-weighted mean length.
 #[derive(Debug)]
 pub(crate) struct Metered {
-    queue: DropTail<Packet>,
+    queue: Box<dyn Discipline<Queued>>,
     enqueued: u64,
     drops: [u64; DropCause::ALL.len()],
     peak: u32,
@@ -19,9 +19,9 @@ pub(crate) struct Metered {
 }
 
 impl Metered {
-    pub(crate) fn new(limit: Limit) -> Self {
+    pub(crate) fn new(spec: &Spec) -> Self {
         Self {
-            queue: DropTail::new(limit),
+            queue: spec.build(),
             enqueued: 0,
             drops: [0; DropCause::ALL.len()],
             peak: 0,
@@ -37,22 +37,34 @@ impl Metered {
         self.last_change = now;
     }
 
-    /// Queues a packet, or counts its drop and gives it back.
-    pub(crate) fn push(&mut self, packet: Packet, now: Instant) -> Result<(), Packet> {
+    /// Queues a packet, unless there is no room for it. Then, as after every other call that may
+    /// drop, [`Metered::dropped`] tells what was.
+    pub(crate) fn push(&mut self, item: Queued, now: Instant) {
         self.account(now);
-        let pushed = self.queue.push(packet, packet.datagram.wire_len());
-        if pushed.is_ok() {
-            self.enqueued += 1;
-            self.peak = self.peak.max(self.queue.len());
-        } else {
-            self.count_drop(DropCause::QueueFull);
-        }
-        pushed
+        let before = self.queue.len();
+        self.queue.push(now, item);
+        let after = self.queue.len();
+        self.enqueued += u64::from(after > before);
+        self.peak = self.peak.max(after);
     }
 
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<Packet> {
+    /// A packet finds the queue empty and the sender free: what to send at once.
+    pub(crate) fn pass(&mut self, item: Queued, now: Instant) -> Option<Queued> {
         self.account(now);
-        self.queue.pop()
+        self.enqueued += 1;
+        self.queue.pass(now, item)
+    }
+
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
+        self.account(now);
+        self.queue.pop(now)
+    }
+
+    /// The next packet that the queue dropped, counted.
+    pub(crate) fn dropped(&mut self) -> Option<(Packet, DropCause)> {
+        let (queued, cause) = self.queue.dropped()?;
+        self.count_drop(cause);
+        Some((queued.packet, cause))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -61,11 +73,6 @@ impl Metered {
 
     pub(crate) fn len(&self) -> u32 {
         self.queue.len()
-    }
-
-    /// A packet that passed without waiting.
-    pub(crate) fn count_passed(&mut self) {
-        self.enqueued += 1;
     }
 
     /// A drop here or on the link or radio behind.

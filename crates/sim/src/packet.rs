@@ -1,5 +1,6 @@
 //! What travels through the simulated network.
 
+use fairwave_queue::{FlowKey, Item, Segment};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -19,17 +20,55 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// Whether it carries nothing but an acknowledgement.
-    pub(crate) fn is_pure_ack(&self) -> bool {
+    /// Its TCP segment, if it carries one.
+    pub(crate) fn tcp(&self) -> Option<Segment<'_>> {
         match &self.datagram.transport {
             Transport::Tcp(header) => {
-                let flags = header.flags;
-                self.datagram.payload_len == 0
-                    && flags.ack
-                    && !(flags.syn || flags.fin || flags.rst)
+                Some(Segment { header, payload_len: self.datagram.payload_len })
             }
-            Transport::Udp { .. } => false,
+            Transport::Udp { .. } => None,
         }
+    }
+
+    /// Whether it carries nothing but an acknowledgement.
+    pub(crate) fn is_pure_ack(&self) -> bool {
+        self.tcp().is_some_and(Segment::is_pure_ack)
+    }
+}
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queued {
+    pub(crate) packet: Packet,
+    /// The node of the next hop's radio; zero at a link, which has one receiver.
+    pub(crate) receiver: u32,
+}
+
+impl Item for Queued {
+    fn bytes(&self) -> u32 {
+        self.packet.datagram.wire_len()
+    }
+
+    fn receiver(&self) -> u32 {
+        self.receiver
+    }
+
+    fn flow(&self) -> FlowKey {
+        FlowKey::of(&self.packet.datagram)
+    }
+
+    fn tcp(&self) -> Option<Segment<'_>> {
+        self.packet.tcp()
+    }
+
+    fn clamp_window(&mut self, most: u16) {
+        if let Transport::Tcp(header) = &mut self.packet.datagram.transport {
+            header.window = header.window.min(most);
+        }
+    }
+
+    fn mark_ce(&mut self) -> bool {
+        self.packet.datagram.mark_ce()
     }
 }
 

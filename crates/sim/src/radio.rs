@@ -46,7 +46,7 @@ pub(crate) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
             let id = RadioId(nodes.len() as u32);
             nodes.push(NodeId(i as u32));
             radios.push(radio_config(&node.name, radio));
-            let queue = Metered::new(radio.queue);
+            let queue = Metered::new(&radio.queue);
             let queue_id = queues.next().expect("numbers do not end");
             Port { cell: radio.cell, radio: id, queue, queue_id, data_rate: radio.data_rate }
         });

@@ -3,7 +3,7 @@
 use crate::deadlines::Deadlines;
 use crate::flow::{End, FlowState};
 use crate::line::Line;
-use crate::packet::Packet;
+use crate::packet::{Packet, Queued};
 use crate::radio::{Cell, Port};
 use crate::routes::{self, Hop, Table};
 use crate::world::{Flow, Source, Traffic, World};
@@ -212,19 +212,30 @@ impl<'w> Simulator<'w> {
     fn send_by_radio(&mut self, node: NodeId, next: NodeId, packet: Packet, sink: &mut dyn Sink) {
         let port = self.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
         let cell = port.cell;
-        if port.queue.is_empty() && self.cells[cell].channel.is_ready(port.radio) {
-            port.queue.count_passed();
-            self.transmit(node, next, packet);
+        let queued = Queued { packet, receiver: next.0 };
+        if !port.queue.is_empty() || !self.cells[cell].channel.is_ready(port.radio) {
+            port.queue.push(queued, self.now);
+        } else if let Some(queued) = port.queue.pass(queued, self.now) {
+            self.transmit(node, queued);
             self.after_cell(cell);
-        } else if let Err(packet) = port.queue.push(packet, self.now) {
-            let queue = port.queue_id;
-            self.dropped(&packet, queue, DropCause::QueueFull, sink);
+        }
+        self.report_dropped(node, sink);
+    }
+
+    /// Reports what the queue of a node's radio dropped.
+    fn report_dropped(&mut self, node: NodeId, sink: &mut dyn Sink) {
+        let mut port = self.ports[node.0 as usize].as_mut();
+        while let Some((queue, (packet, cause))) =
+            port.and_then(|port| Some((port.queue_id, port.queue.dropped()?)))
+        {
+            self.dropped(&packet, queue, cause, sink);
+            port = self.ports[node.0 as usize].as_mut();
         }
     }
 
-    fn transmit(&mut self, node: NodeId, next: NodeId, packet: Packet) {
+    fn transmit(&mut self, node: NodeId, Queued { packet, receiver }: Queued) {
         let port = self.ports[node.0 as usize].as_ref().expect("only radios transmit");
-        let to = self.ports[next.0 as usize].as_ref().map(|next| next.radio);
+        let to = self.ports[receiver as usize].as_ref().map(|next| next.radio);
         let mpdu = port.mpdu(to, packet);
         self.cells[port.cell].channel.handle(self.now, Input::Send(port.radio, mpdu));
     }
@@ -273,11 +284,9 @@ impl<'w> Simulator<'w> {
             return;
         }
         if let Some(next) = port.queue.pop(self.now) {
-            match self.routes[node.0 as usize][next.destination.0 as usize] {
-                Some(Hop::Radio(hop)) => self.transmit(node, hop, next),
-                _ => unreachable!("only packets for the radio are queued at it"),
-            }
+            self.transmit(node, next);
         }
+        self.report_dropped(node, sink);
     }
 
     fn after_cell(&mut self, cell: usize) {

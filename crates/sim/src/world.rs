@@ -2,7 +2,7 @@
 //! a scenario file and any Rust program can build by hand.
 
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel};
-use fairwave_queue::Limit;
+use fairwave_queue::Spec;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
 pub use fairwave_traffic::{Page, Source};
@@ -52,7 +52,7 @@ pub struct Radio {
     /// Rate of its data frames; must be one of the PHY's.
     pub data_rate: BitRate,
     /// Its transmit queue. The frame at the MAC is not counted.
-    pub queue: Limit,
+    pub queue: Spec,
 }
 
 /// What a radio is in its cell.
@@ -81,7 +81,7 @@ pub struct Link {
     /// Probability that a packet is lost.
     pub loss: f64,
     /// Queue at each end. The packet being sent is not counted.
-    pub queue: Limit,
+    pub queue: Spec,
 }
 
 /// A flow from one node to another.

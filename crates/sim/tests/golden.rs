@@ -46,7 +46,7 @@ fn wired(law: &str, flows: u32, loss: f64) -> World {
     world.nodes = ["left", "right"].map(|name| Node { name: name.into(), radio: None }).into();
     world.cells = Vec::new();
     let (rate, delay) = (BitRate::mbps(10), Duration::from_millis(20));
-    let queue = Limit::Packets(50);
+    let queue = Limit::Packets(50).into();
     let ends = (AP, NodeId(1));
     world.links = vec![Link { ends, rate, delay, jitter: Duration::ZERO, loss, queue }];
     let greedy = |i| flow(&format!("flow{i}"), AP, NodeId(1), Traffic::Tcp(tcp(law, 2)));

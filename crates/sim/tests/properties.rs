@@ -30,10 +30,10 @@ fn lossy(seed: u64, stations: u32, queue: u32) -> World {
     lossy.cells[0].errors = ErrorModel::Rate { data: 0.3, control: 0.1 };
     lossy.cells[0].beacon_interval = Some(Duration::from_micros(102_400));
     (lossy.links[0].loss, lossy.links[0].jitter) = (0.01, Duration::from_millis(2));
-    lossy.links[0].queue = Limit::Packets(queue);
+    lossy.links[0].queue = Limit::Packets(queue).into();
     for node in &mut lossy.nodes {
         if let Some(radio) = &mut node.radio {
-            radio.queue = Limit::Packets(queue);
+            radio.queue = Limit::Packets(queue).into();
         }
     }
     let mut lossy = uploads(lossy, &tcp("newreno", 2));

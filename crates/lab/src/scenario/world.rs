@@ -54,7 +54,7 @@ impl Scenario {
             delay: l.delay,
             jitter: l.jitter,
             loss: l.loss,
-            queue: l.queue,
+            queue: l.queue.into(),
         };
         self.link.iter().map(link).collect()
     }
@@ -113,7 +113,7 @@ impl Cell {
 impl Radio {
     fn to_world(&self, cell: usize, role: world::Role, [x, y]: [Metres; 2]) -> world::Radio {
         let Self { power, data_rate, queue } = *self;
-        world::Radio { cell, role, position: (x, y), power, data_rate, queue }
+        world::Radio { cell, role, position: (x, y), power, data_rate, queue: queue.into() }
     }
 }
 

@@ -21,7 +21,7 @@ fn radio(role: Role, angle: f64, distance: f64, rate: BitRate, queue: u32) -> Ra
         position: (Metres(distance * math::cos(angle)), Metres(distance * math::sin(angle))),
         power: Dbm(16.0),
         data_rate: rate,
-        queue: Limit::Packets(queue),
+        queue: Limit::Packets(queue).into(),
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duratio
         delay,
         jitter: Duration::ZERO,
         loss: 0.0,
-        queue: Limit::Packets(10_000),
+        queue: Limit::Packets(10_000).into(),
     };
     World {
         seed: Seed(1),

@@ -1,0 +1,66 @@
+//! What every queue can do for its host.
+
+use core::fmt::Debug;
+use fairwave_trace::DropCause;
+use fairwave_units::{Bytes, Duration, Instant};
+
+/// A queue: packets go in, and come out in the order that the discipline decides.
+///
+/// Times must not go back from call to call. After [`Discipline::push`], [`Discipline::pass`],
+/// [`Discipline::pop`] and [`Discipline::pop_to`] the host takes what was dropped by
+/// [`Discipline::dropped`] until that gives `None`.
+pub trait Discipline<T>: Debug + Send {
+    /// Takes an item in, or drops it or others for it.
+    fn push(&mut self, now: Instant, item: T);
+
+    /// The item to send next.
+    fn pop(&mut self, now: Instant) -> Option<T>;
+
+    /// The item for `receiver` to send next, whoever's turn it is: a MAC that joins several
+    /// packets to one receiver into a frame (802.11-2020 clause 9.7) takes the first by
+    /// [`Discipline::pop`] and the others by this.
+    fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T>;
+
+    /// Bytes of the item that [`Discipline::pop_to`] considers first; it may drop that one and
+    /// give a later one.
+    fn peek_to(&self, receiver: u32) -> Option<u32>;
+
+    /// An item arrives at an empty queue and a sender that is free: what to send at once. A
+    /// limit does not count it, for it does not wait.
+    fn pass(&mut self, now: Instant, item: T) -> Option<T> {
+        self.push(now, item);
+        self.pop(now)
+    }
+
+    /// A packet that the same node sends out elsewhere, not through this queue: policies that
+    /// look at both directions of a connection see it here, and may change its header.
+    fn beside(&mut self, now: Instant, item: &mut T) {
+        let _ = (now, item);
+    }
+
+    /// The next item that was dropped, with the cause.
+    fn dropped(&mut self) -> Option<(T, DropCause)>;
+
+    /// Items waiting.
+    fn len(&self) -> u32;
+
+    /// Whether nothing waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes waiting.
+    fn bytes(&self) -> Bytes;
+
+    /// `receiver` took this much time of the medium, in either direction. For disciplines that
+    /// share out airtime.
+    fn charge(&mut self, receiver: u32, airtime: Duration) {
+        let _ = (receiver, airtime);
+    }
+
+    /// When [`Discipline::pop`] may give something though it gave nothing now; `None` where a
+    /// queue that holds something always gives something.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+}

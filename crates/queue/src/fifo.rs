@@ -1,0 +1,122 @@
+//! Items in the order of their arrival, and at the same time in that of each receiver.
+
+use crate::Item;
+use crate::slab::{NONE, Slab};
+use fairwave_units::Bytes;
+
+#[derive(Clone, Debug)]
+struct Node<T> {
+    item: T,
+    bytes: u32,
+    /// The neighbours in the order of arrival.
+    before: u32,
+    after: u32,
+    /// The next for the same receiver.
+    after_to: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+impl Ends {
+    const EMPTY: Self = Self { first: NONE, last: NONE };
+}
+
+/// An unbounded first-in first-out queue from which the oldest of all, or the oldest for one
+/// receiver, can be taken in constant time.
+#[derive(Clone, Debug)]
+pub(crate) struct Fifo<T> {
+    nodes: Slab<Node<T>>,
+    all: Ends,
+    receivers: Vec<Ends>,
+    len: u32,
+    bytes: u64,
+}
+
+impl<T: Item> Fifo<T> {
+    pub(crate) const fn new() -> Self {
+        Self { nodes: Slab::new(), all: Ends::EMPTY, receivers: Vec::new(), len: 0, bytes: 0 }
+    }
+
+    /// Adds an item at the end. Returns its place, by which [`Fifo::replace`] finds it as long
+    /// as it waits.
+    pub(crate) fn push(&mut self, item: T) -> u32 {
+        let (bytes, receiver) = (item.bytes(), item.receiver() as usize);
+        let node = Node { item, bytes, before: self.all.last, after: NONE, after_to: NONE };
+        let place = self.nodes.insert(node);
+        match self.all.last {
+            NONE => self.all.first = place,
+            last => self.nodes.get_mut(last).after = place,
+        }
+        self.all.last = place;
+        if receiver >= self.receivers.len() {
+            self.receivers.resize(receiver + 1, Ends::EMPTY);
+        }
+        let ends = &mut self.receivers[receiver];
+        match ends.last {
+            NONE => ends.first = place,
+            last => self.nodes.get_mut(last).after_to = place,
+        }
+        ends.last = place;
+        self.len += 1;
+        self.bytes += u64::from(bytes);
+        place
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        match self.all.first {
+            NONE => None,
+            first => Some(self.take(first)),
+        }
+    }
+
+    pub(crate) fn pop_to(&mut self, receiver: u32) -> Option<T> {
+        match self.first_to(receiver) {
+            NONE => None,
+            first => Some(self.take(first)),
+        }
+    }
+
+    pub(crate) fn peek_to(&self, receiver: u32) -> Option<u32> {
+        match self.first_to(receiver) {
+            NONE => None,
+            first => Some(self.nodes.get(first).bytes),
+        }
+    }
+
+    fn first_to(&self, receiver: u32) -> u32 {
+        self.receivers.get(receiver as usize).map_or(NONE, |ends| ends.first)
+    }
+
+    /// Unlinks the first item for its receiver. The first of all is one, too.
+    fn take(&mut self, place: u32) -> T {
+        let Node { item, bytes, before, after, after_to } = self.nodes.remove(place);
+        match before {
+            NONE => self.all.first = after,
+            before => self.nodes.get_mut(before).after = after,
+        }
+        match after {
+            NONE => self.all.last = before,
+            after => self.nodes.get_mut(after).before = before,
+        }
+        let ends = &mut self.receivers[item.receiver() as usize];
+        ends.first = after_to;
+        if after_to == NONE {
+            ends.last = NONE;
+        }
+        self.len -= 1;
+        self.bytes -= u64::from(bytes);
+        item
+    }
+
+    pub(crate) const fn len(&self) -> u32 {
+        self.len
+    }
+
+    pub(crate) const fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+}

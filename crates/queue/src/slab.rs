@@ -1,0 +1,59 @@
+//! Nodes with numbers, taken and given back without allocating once there is room.
+
+/// The number that no node has: the end of a list.
+pub(crate) const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Debug)]
+enum Slot<N> {
+    Used(N),
+    /// The next free slot.
+    Free(u32),
+}
+
+/// Nodes of linked lists. A node's number is valid from `insert` to `remove`; that the lists keep
+/// to this is the invariant of those who link.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<N> {
+    slots: Vec<Slot<N>>,
+    free: u32,
+}
+
+impl<N> Slab<N> {
+    pub(crate) const fn new() -> Self {
+        Self { slots: Vec::new(), free: NONE }
+    }
+
+    pub(crate) fn insert(&mut self, node: N) -> u32 {
+        let number = self.free;
+        if number == NONE {
+            self.slots.push(Slot::Used(node));
+            return self.slots.len() as u32 - 1;
+        }
+        let slot = core::mem::replace(&mut self.slots[number as usize], Slot::Used(node));
+        let Slot::Free(next) = slot else { unreachable!("the free list holds free slots") };
+        self.free = next;
+        number
+    }
+
+    pub(crate) fn remove(&mut self, number: u32) -> N {
+        let free = Slot::Free(self.free);
+        let slot = core::mem::replace(&mut self.slots[number as usize], free);
+        let Slot::Used(node) = slot else { unreachable!("lists link used slots") };
+        self.free = number;
+        node
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &N {
+        match &self.slots[number as usize] {
+            Slot::Used(node) => node,
+            Slot::Free(_) => unreachable!("lists link used slots"),
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> &mut N {
+        match &mut self.slots[number as usize] {
+            Slot::Used(node) => node,
+            Slot::Free(_) => unreachable!("lists link used slots"),
+        }
+    }
+}
