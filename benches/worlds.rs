@@ -56,7 +56,7 @@ fn cell_of(stations: u32, duration: Duration) -> World {
         delay: Duration::from_millis(100),
         jitter: Duration::ZERO,
         loss: 0.0,
-        queue: Limit::Packets(10_000),
+        queue: Limit::Packets(10_000).into(),
     };
     World {
         seed: Seed(1),
@@ -77,7 +77,7 @@ fn radio(role: Role, x: f64, y: f64, queue: u32) -> Radio {
         position: (Metres(x), Metres(y)),
         power: Dbm(16.0),
         data_rate: BitRate::mbps(54),
-        queue: Limit::Packets(queue),
+        queue: Limit::Packets(queue).into(),
     }
 }
 
