@@ -47,7 +47,7 @@ fn a_lone_datagram_takes_transmission_and_propagation() {
 #[test]
 fn what_a_full_queue_drops_is_missing_at_the_receiver() {
     let mut world = wired();
-    world.links[0].queue = Limit::Packets(10);
+    world.links[0].queue = Limit::Packets(10).into();
     world.warm_up = Duration::from_secs(2);
     world.flows = vec![flow("d", server(&world), AP, cbr(972, Duration::from_millis(4)))];
     let outcome = simulate(&world);
