@@ -76,7 +76,7 @@ fn radio(role: Role, x: f64, y: f64, queue: u32) -> Radio {
         role,
         position: (Metres(x), Metres(y)),
         power: Dbm(16.0),
-        data_rate: BitRate::mbps(54),
+        mode: Phy::new(Standard::A).mode(BitRate::mbps(54)).expect("54 Mbps is one of 802.11a"),
         queue: Limit::Packets(queue).into(),
     }
 }

@@ -7,7 +7,7 @@
 use fairwave_dot11::channel::{
     Channel, Config, ErrorModel, Input, Mpdu, Output, RadioConfig, RadioId,
 };
-use fairwave_dot11::{ACK_BYTES, DATA_OVERHEAD_BYTES, Phy, Standard};
+use fairwave_dot11::{ACK_BYTES, DATA_OVERHEAD_BYTES, Mode, Phy, Standard};
 use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Db, Dbm, Duration, Instant, Metres, Seed, math};
 
@@ -37,8 +37,8 @@ fn fixed_point(n: u32, w: f64, m: i32) -> (f64, f64) {
     (tau(low), low)
 }
 
-/// Saturation throughput in Mbps of `PAYLOAD_BYTES` at `rate`.
-fn model_mbps(phy: Phy, rate: BitRate, n: u32, after: After) -> f64 {
+/// Saturation throughput in Mbps of `PAYLOAD_BYTES` in `mode`.
+fn model_mbps(phy: Phy, mode: Mode, n: u32, after: After) -> f64 {
     let us = |d: Duration| d.as_nanos() as f64 / 1e3;
     let w = f64::from(phy.cw_min() + 1);
     let doublings = ((phy.cw_max() + 1) / (phy.cw_min() + 1)).ilog2() as i32;
@@ -46,8 +46,8 @@ fn model_mbps(phy: Phy, rate: BitRate, n: u32, after: After) -> f64 {
     let idle = math::pow(1.0 - tau, f64::from(n));
     let success = f64::from(n) * tau * math::pow(1.0 - tau, f64::from(n - 1));
     let collision = 1.0 - idle - success;
-    let data = us(phy.tx_time(rate, PAYLOAD_BYTES + DATA_OVERHEAD_BYTES));
-    let ack = us(phy.tx_time(phy.response_rate(rate), ACK_BYTES));
+    let data = us(phy.tx_time(mode, PAYLOAD_BYTES + DATA_OVERHEAD_BYTES));
+    let ack = us(phy.tx_time(phy.response_mode(mode), ACK_BYTES));
     let slot = us(phy.slot());
     // After a success the same station goes again with probability 1/w, without a slot between.
     let repeats = 1.0 / (1.0 - 1.0 / w);
@@ -81,10 +81,10 @@ fn radios(n: u32) -> Vec<RadioConfig> {
 }
 
 /// Simulated saturation throughput in Mbps of `n` stations sending to radio 0.
-fn simulated_mbps(phy: Phy, rate: BitRate, n: u32, after: After, seconds: u64) -> f64 {
+fn simulated_mbps(phy: Phy, mode: Mode, n: u32, after: After, seconds: u64) -> f64 {
     let mut channel: Channel<()> = Channel::new(config(phy, after), &radios(n), Seed(1), "cell");
     let bytes = PAYLOAD_BYTES + DATA_OVERHEAD_BYTES;
-    let mpdu = Mpdu { to: Some(RadioId(0)), bytes, rate, payload: () };
+    let mpdu = Mpdu { to: Some(RadioId(0)), bytes, mode, payload: () };
     for station in 1..=n {
         channel.handle(Instant::ZERO, Input::Send(RadioId(station), mpdu));
     }
@@ -106,9 +106,10 @@ fn simulated_mbps(phy: Phy, rate: BitRate, n: u32, after: After, seconds: u64) -
 /// Checks simulation against the model for 5, 10, 20 and 50 stations.
 fn check(standard: Standard, rate: BitRate, after: After, tolerance: f64) {
     let phy = Phy::new(standard);
+    let mode = phy.mode(rate).unwrap();
     for n in [5, 10, 20, 50] {
-        let model = model_mbps(phy, rate, n, after);
-        let simulated = simulated_mbps(phy, rate, n, after, 60);
+        let model = model_mbps(phy, mode, n, after);
+        let simulated = simulated_mbps(phy, mode, n, after, 60);
         let error = simulated / model - 1.0;
         assert!(error.abs() < tolerance, "n = {n}: {simulated} against {model} Mbps");
     }
@@ -149,7 +150,8 @@ fn published_reference_values() {
     for (standard, mbps, expected) in tables {
         for (n, expected) in [5, 10, 20, 50].into_iter().zip(expected) {
             let phy = Phy::new(standard);
-            let got = simulated_mbps(phy, BitRate::mbps(mbps), n, After::Difs, 60);
+            let got =
+                simulated_mbps(phy, phy.mode(BitRate::mbps(mbps)).unwrap(), n, After::Difs, 60);
             assert!((got / expected - 1.0).abs() < 0.02, "{standard:?} n = {n}: {got}, {expected}");
         }
     }

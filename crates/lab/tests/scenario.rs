@@ -93,7 +93,7 @@ fn a_group_stands_on_a_circle_and_each_member_has_its_flow() {
         let (x, y) = radio.position;
         assert!((x.0 * x.0 + y.0 * y.0 - 16.0).abs() < 1e-9, "{:?}", radio.position);
         assert!(matches!(radio.role, Role::Station { ap } if ap.0 == 0));
-        assert_eq!(radio.data_rate, BitRate::mbps(54));
+        assert_eq!(radio.mode.rate(), BitRate::mbps(54));
     }
 }
 

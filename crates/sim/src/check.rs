@@ -49,9 +49,8 @@ fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {
     let cell = world.cells.get(radio.cell);
     let phy = cell.map(|cell| cell.phy);
     let phy = phy.ok_or_else(|| Error::Invalid(format!("{name}: no cell {}", radio.cell)))?;
-    ensure(phy.modulation(radio.data_rate).is_some(), || {
-        let rates: Vec<String> = phy.rates().iter().map(|r| r.0.to_string()).collect();
-        format!("{name}: {} is not a rate of its PHY; use {}", radio.data_rate, rates.join(", "))
+    ensure(phy.supports(radio.mode), || {
+        format!("{name}: its PHY, {:?}, cannot send {:?}", phy.standard, radio.mode)
     })?;
     let Role::Station { ap } = radio.role else { return Ok(()) };
     let ap = world.nodes.get(ap.0 as usize).and_then(|node| node.radio.as_ref());

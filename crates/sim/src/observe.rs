@@ -180,7 +180,7 @@ fn frame_sample(nodes: &[NodeId], report: &FrameReport<Packet>) -> FrameSample {
         transmitter: node(report.from),
         receiver: report.to.map(node),
         ends: report.payload.map(|packet| (packet.source, packet.destination)),
-        rate: report.rate,
+        rate: report.mode.rate(),
         signal: report.signal,
         airtime: report.airtime,
         duration_us: u16::try_from(report.reserved.as_micros()).unwrap_or(u16::MAX),

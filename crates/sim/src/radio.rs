@@ -3,10 +3,9 @@
 use crate::metered::Metered;
 use crate::packet::Packet;
 use crate::world::{self, Role, World};
-use fairwave_dot11::DATA_OVERHEAD_BYTES;
 use fairwave_dot11::channel::{Channel, Mpdu, RadioConfig, RadioId};
+use fairwave_dot11::{DATA_OVERHEAD_BYTES, Mode};
 use fairwave_trace::{NodeId, QueueId};
-use fairwave_units::BitRate;
 
 /// A cell: a channel, and which node each of its radios belongs to.
 #[derive(Debug)]
@@ -23,14 +22,14 @@ pub(crate) struct Port {
     pub(crate) queue: Metered,
     /// The queue's number: radios come first, in node order.
     pub(crate) queue_id: QueueId,
-    data_rate: BitRate,
+    mode: Mode,
 }
 
 impl Port {
     /// The MAC frame that carries `packet` to `to`.
     pub(crate) fn mpdu(&self, to: Option<RadioId>, packet: Packet) -> Mpdu<Packet> {
         let bytes = packet.datagram.wire_len() + DATA_OVERHEAD_BYTES;
-        Mpdu { to, bytes, rate: self.data_rate, payload: packet }
+        Mpdu { to, bytes, mode: self.mode, payload: packet }
     }
 }
 
@@ -48,7 +47,7 @@ pub(crate) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
             radios.push(radio_config(&node.name, radio));
             let queue = Metered::new(&radio.queue);
             let queue_id = queues.next().expect("numbers do not end");
-            Port { cell: radio.cell, radio: id, queue, queue_id, data_rate: radio.data_rate }
+            Port { cell: radio.cell, radio: id, queue, queue_id, mode: radio.mode }
         });
         ports.push(port);
     }

@@ -1,6 +1,7 @@
 //! What is simulated, with every default resolved: plain values that `fairwave-lab` builds from
 //! a scenario file and any Rust program can build by hand.
 
+use fairwave_dot11::Mode;
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel};
 use fairwave_queue::Spec;
 use fairwave_tcp as tcp;
@@ -49,8 +50,8 @@ pub struct Radio {
     pub position: (Metres, Metres),
     /// Transmit power.
     pub power: Dbm,
-    /// Rate of its data frames; must be one of the PHY's.
-    pub data_rate: BitRate,
+    /// How it sends data frames; must be one of its PHY's modes.
+    pub mode: Mode,
     /// Its transmit queue. The frame at the MAC is not counted.
     pub queue: Spec,
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{AP, flow, server, tcp, uploads, world};
-use fairwave_dot11::{ACK_BYTES, DATA_OVERHEAD_BYTES, Phy, Preamble, Standard};
+use fairwave_dot11::{ACK_BYTES, DATA_OVERHEAD_BYTES, Mode, Phy, Preamble, Standard};
 use fairwave_sim::world::{Traffic, World};
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, NodeId};
@@ -35,7 +35,7 @@ fn a_single_udp_flow_reaches_its_bound() {
     ];
     for (standard, mbps, preamble, bound) in cases {
         let mut world = world(standard, mbps, 1, Duration::from_millis(1));
-        world.cells[0].phy = Phy { standard, preamble };
+        world.cells[0].phy = Phy { preamble, ..Phy::new(standard) };
         let saturate = Traffic::Saturate { payload_bytes: 1472 };
         world.flows = vec![flow("up", NodeId(1), AP, saturate)];
         assert_near(total_mbps(&simulate(&world)), bound, 0.03, &format!("{standard:?} {mbps}"));
@@ -68,7 +68,7 @@ fn a_single_tcp_flow_reaches_its_bound() {
 
 /// Goodput in Mbps of one TCP flow with an ACK per segment, as Bianchi's chain for two stations
 /// that always have something to send: the sender its data, the AP the ACKs.
-fn two_contenders_mbps(phy: Phy, rate: BitRate) -> f64 {
+fn two_contenders_mbps(phy: Phy, mode: Mode) -> f64 {
     let us = |d: Duration| d.as_nanos() as f64 / 1e3;
     let (w, slot) = (f64::from(phy.cw_min() + 1), us(phy.slot()));
     let doublings = ((phy.cw_max() + 1) / (phy.cw_min() + 1)).ilog2();
@@ -79,9 +79,9 @@ fn two_contenders_mbps(phy: Phy, rate: BitRate) -> f64 {
     // With two stations p = tau: the fixed point by iteration.
     let tau = (0..100).fold(0.05, |p, _| (p + tau(p)) / 2.0);
     let (idle, success) = ((1.0 - tau) * (1.0 - tau), 2.0 * tau * (1.0 - tau));
-    let mac = |ip_bytes| us(phy.tx_time(rate, ip_bytes + DATA_OVERHEAD_BYTES));
+    let mac = |ip_bytes| us(phy.tx_time(mode, ip_bytes + DATA_OVERHEAD_BYTES));
     let (data, ack) = (mac(1500), mac(40));
-    let response = us(phy.sifs() + phy.tx_time(phy.response_rate(rate), ACK_BYTES));
+    let response = us(phy.sifs() + phy.tx_time(phy.response_mode(mode), ACK_BYTES));
     // Who has just sent may draw zero and send again without a slot in between.
     let repeats = w / (w - 1.0);
     let t_success = ((data + ack) / 2.0 + response + us(phy.difs())) * repeats + slot;
@@ -102,8 +102,9 @@ fn backoffs_of_data_and_acks_overlap() {
         (Standard::B, 11, Preamble::Short),
         (Standard::B, 2, Preamble::Long),
     ] {
-        let phy = Phy { standard, preamble };
-        let model = two_contenders_mbps(phy, BitRate::mbps(mbps));
+        let phy = Phy { preamble, ..Phy::new(standard) };
+        let model =
+            two_contenders_mbps(phy, phy.mode(BitRate::mbps(mbps)).expect("one of its rates"));
         let got = single_tcp_mbps(phy, mbps, 1);
         assert_near(got, model, 0.01, &format!("{standard:?} {mbps} {preamble:?}"));
     }

@@ -5,8 +5,8 @@
 //! start times: which preamble it locked on, what captured it, and the SINR of every stretch.
 
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
-use crate::{error_model, propagation};
-use fairwave_units::{BitRate, Db, Dbm, Instant, Metres, math};
+use crate::{Mode, error_model, propagation};
+use fairwave_units::{Db, Dbm, Instant, Metres, math};
 use odds::Odds;
 
 mod odds;
@@ -23,7 +23,7 @@ pub(super) struct Transmission {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) kind: FrameKind,
-    pub(super) rate: BitRate,
+    pub(super) mode: Mode,
     pub(super) bytes: u32,
     pub(super) start: Instant,
     pub(super) end: Instant,
@@ -57,7 +57,7 @@ pub(super) enum Reception {
 /// change, and frames mostly repeat.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memo {
-    rate: BitRate,
+    mode: Option<Mode>,
     bytes: u32,
     success: f64,
 }
@@ -76,7 +76,7 @@ pub(super) struct Air {
     /// Level at `to` of a transmission of `from`, in milliwatts, at `from * radios + to`.
     level_mw: Vec<f64>,
     memo: Vec<[Memo; MEMOS]>,
-    /// Per rate of the PHY.
+    /// Per mode met so far.
     odds: Vec<Odds>,
     /// Per transmitter: who senses it.
     hearers: Vec<Box<[u32]>>,
@@ -138,7 +138,7 @@ impl Air {
             hearers,
             level_mw,
             memo: vec![Default::default(); if by_snr { n * n } else { 0 }],
-            odds: odds::odds(&config, noise),
+            odds: Vec::new(),
             config,
             list: Vec::with_capacity(FEW),
             under_way: 0,
@@ -170,7 +170,7 @@ impl Air {
 
     /// Puts a transmission on the air, marking overlaps.
     pub(super) fn begin(&mut self, mut tx: Transmission) {
-        tx.sure_mw = self.odds_of(tx.rate).sure_mw;
+        tx.sure_mw = self.odds_of(tx.mode).sure_mw;
         for other in self.list.iter_mut().filter(|other| other.end > tx.start) {
             other.overlapped = true;
             tx.overlapped = true;
@@ -221,7 +221,7 @@ impl Air {
     #[cfg(test)]
     pub(super) fn forget_sure_levels(&mut self) {
         for odds in &mut self.odds {
-            *odds = Odds::open(odds.rate);
+            *odds = Odds::open(odds.mode);
         }
     }
 
@@ -230,9 +230,21 @@ impl Air {
         !tx.overlapped && self.weakest_mw[tx.from as usize] >= tx.sure_mw
     }
 
-    fn odds_of(&self, rate: BitRate) -> Odds {
-        let odds = self.odds.iter().find(|odds| odds.rate == rate);
-        *odds.expect("rates are checked when sent")
+    /// The odds of `mode`; with a set error rate all is open.
+    fn odds_of(&mut self, mode: Mode) -> Odds {
+        if let Some(odds) = self.odds.iter().find(|odds| odds.mode == mode) {
+            return *odds;
+        }
+        let odds = match self.config.errors {
+            ErrorModel::Snr => {
+                let detection = self.config.preamble_detection;
+                let detection_db = detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
+                Odds::new(mode, self.noise_mw, detection_db)
+            }
+            ErrorModel::Rate { .. } => Odds::open(mode),
+        };
+        self.odds.push(odds);
+        odds
     }
 
     /// What `tx`, just ended, was to each of `hearers`, appended to `receptions` in their order;
@@ -259,7 +271,7 @@ impl Air {
             return;
         }
         self.cut(tx);
-        let odds = self.odds_of(tx.rate);
+        let odds = self.odds_of(tx.mode);
         let one_start = self.horizon == Instant::ZERO
             && self.list.first().map(|tx| tx.start) == self.list.last().map(|tx| tx.start);
         for &radio in hearers {
@@ -287,20 +299,23 @@ impl Air {
                 let index = tx.from as usize * self.radios + radio as usize;
                 let slot = (tx.bytes as usize / 2) % MEMOS;
                 let memo = self.memo[index][slot];
-                if memo.rate == tx.rate && memo.bytes == tx.bytes {
+                if memo.mode == Some(tx.mode) && memo.bytes == tx.bytes {
                     return memo.success;
                 }
-                let snr = self.level_mw[index] / self.noise_mw;
-                let success = self.success_of(tx, snr, 8.0 * f64::from(tx.bytes));
-                self.memo[index][slot] = Memo { rate: tx.rate, bytes: tx.bytes, success };
+                let bits = 8.0 * f64::from(tx.bytes);
+                let sinr = self.sinr(tx, self.level_mw[index], 0.0);
+                let success = error_model::success(tx.mode.modulation(), sinr, bits);
+                self.memo[index][slot] = Memo { mode: Some(tx.mode), bytes: tx.bytes, success };
                 success
             }
         }
     }
 
-    fn success_of(&self, tx: &Transmission, sinr: f64, bits: f64) -> f64 {
-        let modulation = self.config.phy.modulation(tx.rate);
-        error_model::success(modulation.expect("rates are checked when sent"), sinr, bits)
+    /// SINR of each stream of `tx` at a receiver that gets it at `level` beside `interference`,
+    /// both in milliwatts.
+    fn sinr(&self, tx: &Transmission, level: f64, interference: f64) -> f64 {
+        let noise = self.noise_mw * tx.mode.width_ratio();
+        level / (noise + interference) / f64::from(tx.mode.streams())
     }
 
     /// Whether `radio` detected `tx` and held on to it until its end, if all on the air began
@@ -392,13 +407,13 @@ impl Air {
         let met = self.stretches.iter().map(|s| (self.interference(tx, radio, s.from), s.bits));
         match self.config.errors {
             ErrorModel::Snr => {
-                let mut success = 1.0;
+                let (mut success, modulation) = (1.0, tx.mode.modulation());
                 for (interference, bits) in met {
-                    let sinr = level / (self.noise_mw + interference);
+                    let sinr = self.sinr(tx, level, interference);
                     match odds.certain(sinr, bits) {
                         Some(1.0) => {}
                         Some(_) => return 0.0,
-                        None => success *= self.success_of(tx, sinr, bits),
+                        None => success *= error_model::success(modulation, sinr, bits),
                     }
                 }
                 success

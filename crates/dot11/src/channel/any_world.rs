@@ -13,7 +13,7 @@ struct Saturated {
     rig: Rig,
     random: Stream,
     radios: u32,
-    rate: BitRate,
+    mode: Mode,
     sent: u32,
 }
 
@@ -30,20 +30,20 @@ impl Saturated {
             config.errors = ErrorModel::Rate { data: 0.2, control: 0.1 };
         }
         let radios = 2 + random.below(8) as u32;
-        let rate = config.phy.rates()[random.below(4) as usize].0;
+        let mode = config.phy.modes(1)[random.below(4) as usize];
         let mut radio = |i| {
             let name = if i == 0 { "ap".to_owned() } else { format!("sta{i}") };
             radio(&name, span * random.unit())
         };
         let list: Vec<_> = (0..radios).map(&mut radio).collect();
-        Self { rig: Rig::new(config, &list), random, radios, rate, sent: 0 }
+        Self { rig: Rig::new(config, &list), random, radios, mode, sent: 0 }
     }
 
     fn send(&mut self, now: Instant, from: u32) {
         let to = (from + 1 + self.random.below(u64::from(self.radios) - 1) as u32) % self.radios;
         let to = (self.random.below(10) > 0).then_some(RadioId(to));
         let bytes = DATA_OVERHEAD_BYTES + 1 + self.random.below(1500) as u32;
-        let mpdu = Mpdu { to, bytes, rate: self.rate, payload: self.sent };
+        let mpdu = Mpdu { to, bytes, mode: self.mode, payload: self.sent };
         self.sent += 1;
         self.rig.send(now, from, mpdu);
     }

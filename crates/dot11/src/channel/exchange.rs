@@ -3,8 +3,8 @@
 use super::air::{BROADCAST, Transmission};
 use super::{Channel, Due, Fate, FrameKind, Mpdu, Output, RadioId};
 use super::{Response, ResponseKind};
-use crate::Phy;
 use crate::phy::{ACK_BYTES, RTS_BYTES};
+use crate::{Mode, Phy};
 use fairwave_trace::StationSample;
 use fairwave_units::{Duration, Instant, Seed, Stream};
 
@@ -141,12 +141,12 @@ impl<P: Copy> Channel<P> {
 
     fn transmit_rts(&mut self, radio: u32, mpdu: &Mpdu<P>, now: Instant) {
         let phy = self.config.phy;
-        let rate = phy.response_rate(mpdu.rate);
+        let mode = phy.response_mode(mpdu.mode);
         let to = mpdu.to.map_or(BROADCAST, |to| to.0);
-        let mut tx = self.frame(FrameKind::Rts, radio, to, rate, RTS_BYTES, now);
+        let mut tx = self.frame(FrameKind::Rts, radio, to, mode, RTS_BYTES, now);
         let exchange =
-            phy.sifs() * 3 + phy.tx_time(rate, ACK_BYTES) * 2 + phy.tx_time(mpdu.rate, mpdu.bytes);
-        tx.reserved_until = now + phy.tx_time(rate, RTS_BYTES) + exchange;
+            phy.sifs() * 3 + phy.tx_time(mode, ACK_BYTES) * 2 + phy.tx_time(mpdu.mode, mpdu.bytes);
+        tx.reserved_until = now + phy.tx_time(mode, RTS_BYTES) + exchange;
         self.transmit(tx, now);
     }
 
@@ -154,18 +154,18 @@ impl<P: Copy> Channel<P> {
         let current = self.macs[radio as usize].current.as_ref();
         let mpdu = current.and_then(|current| current.mpdu).expect("a data frame is current");
         let to = mpdu.to.map_or(BROADCAST, |to| to.0);
-        let mut tx = self.frame(FrameKind::Data, radio, to, mpdu.rate, mpdu.bytes, now);
-        let end = now + self.config.phy.tx_time(mpdu.rate, mpdu.bytes);
+        let mut tx = self.frame(FrameKind::Data, radio, to, mpdu.mode, mpdu.bytes, now);
+        let end = now + self.config.phy.tx_time(mpdu.mode, mpdu.bytes);
         let response =
-            if mpdu.to.is_some() { self.response_time(mpdu.rate) } else { Duration::ZERO };
+            if mpdu.to.is_some() { self.response_time(mpdu.mode) } else { Duration::ZERO };
         tx.reserved_until = end + response;
         self.transmit(tx, now);
     }
 
-    /// SIFS and the ACK or CTS that answers a frame at `rate`.
-    fn response_time(&self, rate: fairwave_units::BitRate) -> Duration {
+    /// SIFS and the ACK or CTS that answers a frame in `mode`.
+    fn response_time(&self, mode: Mode) -> Duration {
         let phy = self.config.phy;
-        phy.sifs() + phy.tx_time(phy.response_rate(rate), ACK_BYTES)
+        phy.sifs() + phy.tx_time(phy.response_mode(mode), ACK_BYTES)
     }
 
     /// Sends an ACK, a CTS, or the data that follows a CTS.
@@ -178,8 +178,8 @@ impl<P: Copy> Channel<P> {
                 return self.transmit_data(response.from, now);
             }
         };
-        let rate = self.config.phy.response_rate(response.rate);
-        let mut tx = self.frame(kind, response.from, response.to, rate, ACK_BYTES, now);
+        let mode = self.config.phy.response_mode(response.mode);
+        let mut tx = self.frame(kind, response.from, response.to, mode, ACK_BYTES, now);
         tx.reserved_until = response.reserved_until;
         self.transmit(tx, now);
     }
@@ -188,13 +188,13 @@ impl<P: Copy> Channel<P> {
     pub(super) fn accept(&mut self, tx: &Transmission, now: Instant) {
         let after_sifs = now + self.config.phy.sifs();
         let answer = |kind, reserved_until| {
-            let (from, to, rate) = (tx.to, tx.from, tx.rate);
-            Due::Respond(Response { from, to, kind, rate, reserved_until })
+            let (from, to, mode) = (tx.to, tx.from, tx.mode);
+            Due::Respond(Response { from, to, kind, mode, reserved_until })
         };
         match tx.kind {
             FrameKind::Data => {
                 self.deliver(tx.from, tx.to);
-                let end = now + self.response_time(tx.rate);
+                let end = now + self.response_time(tx.mode);
                 self.schedule(after_sifs, answer(ResponseKind::Ack, end));
             }
             FrameKind::Rts if self.contention.nav_is_idle(tx.to, now) => {
@@ -227,7 +227,7 @@ impl<P: Copy> Channel<P> {
             }
             FrameKind::Data => Phase::AwaitingAck,
             FrameKind::Rts => {
-                let timeout = self.config.phy.nav_timeout(tx.rate);
+                let timeout = self.config.phy.nav_timeout(tx.mode);
                 self.schedule(now + timeout, Due::NavReset(tx.id));
                 Phase::AwaitingCts
             }

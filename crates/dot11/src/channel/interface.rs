@@ -1,7 +1,7 @@
 //! What a channel is told and what it tells.
 
-use crate::Phy;
-use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Instant, Metres};
+use crate::{Mode, Phy};
+use fairwave_units::{Db, Dbm, Duration, Hertz, Instant, Metres};
 
 /// Index of a radio on its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,8 +92,8 @@ pub struct Mpdu<P> {
     pub to: Option<RadioId>,
     /// Length in bytes with MAC header and FCS ([`crate::DATA_OVERHEAD_BYTES`] over the packet).
     pub bytes: u32,
-    /// Rate; must be one of the PHY's.
-    pub rate: BitRate,
+    /// How it is sent; must be one of the PHY's modes.
+    pub mode: Mode,
     /// The host's payload.
     pub payload: P,
 }
@@ -165,8 +165,8 @@ pub struct FrameReport<P> {
     pub from: RadioId,
     /// Receiver; `None` for broadcast.
     pub to: Option<RadioId>,
-    /// Rate.
-    pub rate: BitRate,
+    /// How it was sent.
+    pub mode: Mode,
     /// Level at the receiver (at the strongest hearer for broadcast).
     pub signal: Dbm,
     /// What its Duration field reserved.

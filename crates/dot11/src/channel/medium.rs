@@ -10,7 +10,7 @@ impl<P: Copy> Channel<P> {
         self.frames += 1;
         tx.id = self.frames;
         tx.start = now;
-        let airtime = self.config.phy.tx_time(tx.rate, tx.bytes);
+        let airtime = self.config.phy.tx_time(tx.mode, tx.bytes);
         tx.end = now + airtime;
         let stats = &mut self.macs[tx.from as usize].stats;
         match tx.kind {
@@ -117,7 +117,7 @@ impl<P: Copy> Channel<P> {
             kind: tx.kind,
             from: RadioId(tx.from),
             to: (tx.to != BROADCAST).then_some(RadioId(tx.to)),
-            rate: tx.rate,
+            mode: tx.mode,
             signal,
             reserved: tx.reserved_until.since(tx.end),
             sequence: own.map_or(0, |own| own.sequence),

@@ -18,6 +18,7 @@ mod medium;
 #[cfg(test)]
 mod tests;
 
+use crate::Mode;
 use crate::phy::BEACON_BYTES;
 use air::{Air, BROADCAST, Reception, Transmission};
 use contention::{Access, Contention};
@@ -25,7 +26,7 @@ use core::cmp::Reverse;
 use exchange::{Mac, Phase};
 use fairwave_machine::Machine;
 use fairwave_trace::StationSample;
-use fairwave_units::{BitRate, Instant, Seed};
+use fairwave_units::{Instant, Seed};
 pub use interface::{
     Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
 };
@@ -60,8 +61,8 @@ struct Response {
     from: u32,
     to: u32,
     kind: ResponseKind,
-    /// The rate of the frame that is answered.
-    rate: BitRate,
+    /// The mode of the frame that is answered.
+    mode: Mode,
     reserved_until: Instant,
 }
 
@@ -192,8 +193,8 @@ impl<P: Copy> Channel<P> {
     }
 
     fn beacon(&self, from: u32, now: Instant) -> Transmission {
-        let rate = self.config.phy.lowest_rate();
-        self.frame(FrameKind::Beacon, from, BROADCAST, rate, BEACON_BYTES, now)
+        let mode = self.config.phy.lowest_mode();
+        self.frame(FrameKind::Beacon, from, BROADCAST, mode, BEACON_BYTES, now)
     }
 
     /// A frame that reserves nothing beyond its end; `transmit` fills in its times.
@@ -202,7 +203,7 @@ impl<P: Copy> Channel<P> {
         kind: FrameKind,
         from: u32,
         to: u32,
-        rate: BitRate,
+        mode: Mode,
         bytes: u32,
         now: Instant,
     ) -> Transmission {
@@ -211,7 +212,7 @@ impl<P: Copy> Channel<P> {
             from,
             to,
             kind,
-            rate,
+            mode,
             bytes,
             start: now,
             end: now,
@@ -231,7 +232,7 @@ impl<P: Copy> Machine for Channel<P> {
     fn handle(&mut self, now: Instant, input: Input<P>) {
         let Input::Send(radio, mpdu) = input;
         debug_assert!(self.is_ready(radio), "one frame at a time");
-        debug_assert!(self.config.phy.modulation(mpdu.rate).is_some(), "rate {}", mpdu.rate);
+        debug_assert!(self.config.phy.supports(mpdu.mode), "{:?}", mpdu.mode);
         self.macs[radio.0 as usize].next = Some(mpdu);
         self.load_next(radio.0, now);
         let access = self.contention.access_of(radio.0);

@@ -4,9 +4,12 @@ use super::*;
 use crate::{DATA_OVERHEAD_BYTES, Phy, Standard};
 use fairwave_machine::contract;
 use fairwave_units::Dbm;
-use fairwave_units::{Db, Duration, Metres};
+use fairwave_units::{BitRate, Db, Duration, Metres};
 
-const A54: BitRate = BitRate::mbps(54);
+/// The mode of clause 17 at so many Mbps.
+fn mode(mbps: u64) -> Mode {
+    Phy::new(Standard::A).mode(BitRate::mbps(mbps)).unwrap()
+}
 
 pub(super) fn config(standard: Standard) -> Config {
     Config::new(Phy::new(standard))
@@ -22,7 +25,7 @@ pub(super) fn radio(name: &str, x: f64) -> RadioConfig {
 }
 
 pub(super) fn mpdu(to: u32, payload: u32) -> Mpdu<u32> {
-    Mpdu { to: Some(RadioId(to)), bytes: 1500 + DATA_OVERHEAD_BYTES, rate: A54, payload }
+    Mpdu { to: Some(RadioId(to)), bytes: 1500 + DATA_OVERHEAD_BYTES, mode: mode(54), payload }
 }
 
 pub(super) fn at(micros: u64) -> Instant {
@@ -166,18 +169,18 @@ fn hidden_stations_collide_and_rts_helps() {
         config.carrier_sense = Dbm(-80.0);
         // 30 m each side of the AP: -80 dBm is reached at 44 m.
         let radios = [radio("ap", 0.0), radio("left", -30.0), radio("right", 30.0)];
-        let rate = BitRate::mbps(6);
+        let mode = mode(6);
         let mut rig = Rig::new(config, &radios);
         let mut lost_data = 0;
         for sender in [1, 2] {
-            rig.send(at(1), sender, Mpdu { rate, ..mpdu(0, sender) });
+            rig.send(at(1), sender, Mpdu { mode, ..mpdu(0, sender) });
         }
         while let Some(due) = rig.channel.deadline().filter(|due| *due <= at(5_000_000)) {
             rig.channel.wake(due);
             rig.drain(due);
             for (_, output) in core::mem::take(&mut rig.outputs) {
                 if let Output::Done { radio, .. } = output {
-                    rig.send(due, radio.0, Mpdu { rate, ..mpdu(0, radio.0) });
+                    rig.send(due, radio.0, Mpdu { mode, ..mpdu(0, radio.0) });
                 }
             }
         }
@@ -203,10 +206,10 @@ fn a_reservation_that_nothing_follows_is_given_up() {
     config.rts_threshold = Some(500);
     let radios = [radio("away", 9000.0), radio("sender", 0.0), radio("bystander", 4.0)];
     let mut rig = Rig::new(config, &radios);
-    let slow = Mpdu { rate: BitRate::mbps(6), ..mpdu(0, 1) };
+    let slow = Mpdu { mode: mode(6), ..mpdu(0, 1) };
     rig.send(at(100), 1, slow);
     // The RTS ends at 152 us and reserves 2224 us; 45 bytes of 9 Mbps need no RTS.
-    rig.send(at(140), 2, Mpdu { bytes: 45, rate: BitRate::mbps(9), ..mpdu(1, 2) });
+    rig.send(at(140), 2, Mpdu { bytes: 45, mode: mode(9), ..mpdu(1, 2) });
     rig.run_until(at(1000));
     let data = rig.frames.iter().find(|frame| frame.kind == FrameKind::Data).unwrap();
     assert_eq!(data.from, RadioId(2));
@@ -239,10 +242,10 @@ fn a_late_strong_frame_needs_capture() {
         config.carrier_sense = Dbm(-80.0);
         // "far" and "near", 46 m apart, do not sense each other.
         let radios = [radio("ap", 0.0), radio("far", -38.0), radio("near", 8.0)];
-        let rate = BitRate::mbps(6);
+        let mode = mode(6);
         let mut rig = Rig::new(config, &radios);
-        rig.send(at(100), 1, Mpdu { rate, ..mpdu(0, 1) });
-        rig.send(at(150), 2, Mpdu { rate, ..mpdu(0, 2) });
+        rig.send(at(100), 1, Mpdu { mode, ..mpdu(0, 1) });
+        rig.send(at(150), 2, Mpdu { mode, ..mpdu(0, 2) });
         rig.run_until(at(2500));
         rig.frames.iter().any(|f| f.from == RadioId(2) && f.received)
     };

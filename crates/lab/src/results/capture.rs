@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::file::Pending;
-use fairwave_dot11::{Modulation, Phy, Preamble, Standard};
+use fairwave_dot11::{Band, Mode, Modulation, Phy, Preamble, Standard};
 use fairwave_sim::world::{Cell, Role, World};
 use fairwave_trace::{FrameBody, FrameSample, NodeId};
 use fairwave_units::{BitRate, Duration, Hertz, Instant};
@@ -226,9 +226,10 @@ fn beacon(radio: &Radio, start: Instant, frame: &FrameSample) -> Frame {
 /// The PHY's rates; basic are those at which control responses may go.
 fn rates(phy: Phy) -> Rates {
     let mut rates = Rates::default();
-    for &(rate, _) in phy.rates() {
+    for mode in phy.legacy_modes() {
+        let rate = mode.rate();
         let units = radiotap::rate_500kbps(rate);
-        let make = if phy.response_rate(rate) == rate { Rate::basic } else { Rate::optional };
+        let make = if phy.response_mode(mode) == mode { Rate::basic } else { Rate::optional };
         if let Some(rate) = units.and_then(make) {
             rates.push(rate);
         }
@@ -268,11 +269,11 @@ fn radiotap_header(cell: &Cell, start: Instant, frame: &FrameSample) -> radiotap
 
 fn channel(cell: &Cell, rate: BitRate) -> radiotap::Channel {
     use radiotap::Channel;
-    let band = match cell.phy.standard {
-        Standard::A => Channel::BAND_5_GHZ,
-        Standard::B | Standard::G => Channel::BAND_2_GHZ,
+    let band = match cell.phy.band {
+        Band::Ghz5 => Channel::BAND_5_GHZ,
+        Band::Ghz2_4 => Channel::BAND_2_GHZ,
     };
-    let modulation = match cell.phy.modulation(rate) {
+    let modulation = match cell.phy.mode(rate).map(Mode::modulation) {
         Some(Modulation::Ofdm { .. }) => Channel::OFDM,
         _ => Channel::CCK,
     };

@@ -1,6 +1,6 @@
 //! The words a scenario may use for a choice, and the limits that bound its memory.
 
-use fairwave_dot11::{Phy, Preamble, Standard};
+use fairwave_dot11::{Mode, Phy, Preamble, Standard};
 use fairwave_units::BitRate;
 
 pub(super) const STANDARDS: &[(&str, Standard)] =
@@ -39,5 +39,5 @@ pub(super) const MOST_SAMPLES: u64 = 1_000_000;
 
 /// Rates of data frames that `phy` has.
 pub(super) fn rates(phy: Phy) -> Vec<BitRate> {
-    phy.rates().iter().map(|(rate, _)| *rate).collect()
+    phy.legacy_modes().map(Mode::rate).collect()
 }

@@ -4,7 +4,7 @@ use super::expand::{self, Expanded};
 use super::model::{
     Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Traffic, Transport,
 };
-use fairwave_dot11::{Phy, Preamble};
+use fairwave_dot11::{Mode, Phy, Preamble};
 use fairwave_sim::world;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
@@ -29,11 +29,13 @@ impl Scenario {
 
     fn world_node(&self, nodes: &[Expanded], node: &Expanded) -> world::Node {
         let cell_of = |name: &str| self.cell.iter().position(|c| c.name == name).unwrap_or(0);
+        let mode = |cell: usize, radio: &Radio| radio.mode(self.cell[cell].phy());
         let radio = match &self.node[node.group].kind {
             Kind::Host {} => None,
             Kind::AccessPoint(ap) => {
                 let role = world::Role::AccessPoint;
-                Some(ap.radio.to_world(cell_of(&ap.cell), role, ap.position))
+                let cell = cell_of(&ap.cell);
+                Some(ap.radio.to_world(cell, mode(cell, &ap.radio), role, ap.position))
             }
             Kind::Station(station) => {
                 let (centre, cell) = expand::access_points(self)
@@ -41,7 +43,8 @@ impl Scenario {
                     .map_or(([Metres(0.0); 2], ""), |(_, ap)| (ap.position, &ap.cell));
                 let role = world::Role::Station { ap: id(nodes, &station.ap) };
                 let position = expand::position(self, node, station, centre);
-                Some(station.radio.to_world(cell_of(cell), role, position))
+                let (cell, radio) = (cell_of(cell), &station.radio);
+                Some(radio.to_world(cell, mode(cell, radio), role, position))
             }
         };
         world::Node { name: node.name.clone(), radio }
@@ -86,7 +89,8 @@ fn id(nodes: &[Expanded], name: &str) -> NodeId {
 impl Cell {
     /// Its PHY.
     pub fn phy(&self) -> Phy {
-        Phy { standard: self.standard, preamble: self.preamble.unwrap_or(Preamble::Long) }
+        let preamble = self.preamble.unwrap_or(Preamble::Long);
+        Phy { preamble, ..Phy::new(self.standard) }
     }
 
     fn to_world(&self) -> world::Cell {
@@ -111,9 +115,20 @@ impl Cell {
 }
 
 impl Radio {
-    fn to_world(&self, cell: usize, role: world::Role, [x, y]: [Metres; 2]) -> world::Radio {
-        let Self { power, data_rate, queue } = *self;
-        world::Radio { cell, role, position: (x, y), power, data_rate, queue: queue.into() }
+    /// How it sends data; its rate was found to be one of `phy`.
+    fn mode(&self, phy: Phy) -> Mode {
+        phy.mode(self.data_rate).unwrap_or_else(|| phy.lowest_mode())
+    }
+
+    fn to_world(
+        &self,
+        cell: usize,
+        mode: Mode,
+        role: world::Role,
+        [x, y]: [Metres; 2],
+    ) -> world::Radio {
+        let (power, queue) = (self.power, self.queue.into());
+        world::Radio { cell, role, position: (x, y), power, mode, queue }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Worlds for tests: one cell, one AP, one server behind it.
 
-use fairwave_dot11::{Phy, Standard};
+use fairwave_dot11::{Mode, Phy, Standard};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World};
 use fairwave_tcp::{Config, DelayedAck};
@@ -14,13 +14,13 @@ pub(crate) fn cell(standard: Standard) -> Cell {
     Cell::new(Phy::new(standard))
 }
 
-fn radio(role: Role, angle: f64, distance: f64, rate: BitRate, queue: u32) -> Radio {
+fn radio(role: Role, angle: f64, distance: f64, mode: Mode, queue: u32) -> Radio {
     Radio {
         cell: 0,
         role,
         position: (Metres(distance * math::cos(angle)), Metres(distance * math::sin(angle))),
         power: Dbm(16.0),
-        data_rate: rate,
+        mode,
         queue: Limit::Packets(queue).into(),
     }
 }
@@ -28,11 +28,11 @@ fn radio(role: Role, angle: f64, distance: f64, rate: BitRate, queue: u32) -> Ra
 /// `stations` stations 4 m around an AP with a queue of 100 packets, and a server behind
 /// 100 Mbps and `delay`.
 pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duration) -> World {
-    let rate = BitRate::mbps(mbps);
-    let ap = Node { name: "ap".into(), radio: Some(radio(Role::AccessPoint, 0.0, 0.0, rate, 100)) };
+    let mode = Phy::new(standard).mode(BitRate::mbps(mbps)).expect("a rate of the PHY");
+    let ap = Node { name: "ap".into(), radio: Some(radio(Role::AccessPoint, 0.0, 0.0, mode, 100)) };
     let station = |i: u32| {
         let angle = 2.0 * core::f64::consts::PI * f64::from(i) / f64::from(stations);
-        let radio = radio(Role::Station { ap: AP }, angle, 4.0, rate, 1000);
+        let radio = radio(Role::Station { ap: AP }, angle, 4.0, mode, 1000);
         Node { name: format!("sta{}", i + 1), radio: Some(radio) }
     };
     let server = Node { name: "server".into(), radio: None };

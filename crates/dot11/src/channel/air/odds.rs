@@ -1,10 +1,9 @@
-//! What is certain without asking chance: for each rate, the levels and ratios beyond which the
+//! What is certain without asking chance: for each mode, the levels and ratios beyond which the
 //! probability of decoding a frame is 0 or 1 in floating point.
 
-use super::super::{Config, ErrorModel};
-use crate::error_model;
 use crate::phy::Modulation;
-use fairwave_units::{BitRate, Db, Dbm, math};
+use crate::{Mode, error_model};
+use fairwave_units::math;
 
 /// Longest frame that a sure level is reckoned for, in bits.
 const LONGEST_BITS: f64 = 8.0 * 4096.0;
@@ -15,10 +14,10 @@ const LENGTHS: [f64; 3] = [64.0, 512.0, 4096.0];
 /// A probability this small, taken from one, leaves one.
 const NIL: f64 = 1e-18;
 
-/// Where chance begins and ends for one rate.
+/// Where chance begins and ends for one mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Odds {
-    pub(super) rate: BitRate,
+    pub(super) mode: Mode,
     /// Level from which even the longest frame is decoded with a probability that is 1 in
     /// floating point, in milliwatts.
     pub(super) sure_mw: f64,
@@ -29,24 +28,28 @@ pub(super) struct Odds {
 }
 
 impl Odds {
-    fn new(rate: BitRate, modulation: Modulation, noise: Dbm, detection_db: i32) -> Self {
+    /// The odds of `mode` over the noise of 20 MHz, where no preamble is detected below
+    /// `detection_db`.
+    pub(super) fn new(mode: Mode, noise_mw: f64, detection_db: i32) -> Self {
+        let modulation = mode.modulation();
         let certain = |snr_db: &i32| {
             let snr = math::db_to_linear(f64::from(*snr_db));
             error_model::success(modulation, snr, LONGEST_BITS) >= 1.0
         };
         let sure = (detection_db..80).find(certain).map(f64::from);
+        let sure = sure.map_or(f64::INFINITY, math::db_to_linear);
         Self {
-            rate,
-            sure_mw: sure.map_or(f64::INFINITY, |db| (noise + Db(db)).milliwatts()),
-            sure: sure.map_or(f64::INFINITY, math::db_to_linear),
+            mode,
+            sure_mw: sure * noise_mw * mode.snr_divisor(),
+            sure,
             hopeless: LENGTHS.map(|bits| hopeless(modulation, bits)),
         }
     }
 
-    /// A rate of which nothing is certain.
-    pub(super) const fn open(rate: BitRate) -> Self {
+    /// A mode of which nothing is certain.
+    pub(super) const fn open(mode: Mode) -> Self {
         let (sure, hopeless) = (f64::INFINITY, [0.0; LENGTHS.len()]);
-        Self { rate, sure_mw: sure, sure, hopeless }
+        Self { mode, sure_mw: sure, sure, hopeless }
     }
 
     /// The probability of decoding `bits` bits at a linear SINR, if that is certain.
@@ -78,14 +81,4 @@ fn hopeless(modulation: Modulation, bits: f64) -> f64 {
         }
     }
     ratio(lost)
-}
-
-/// The odds of every rate of the PHY; with a set error rate all is open.
-pub(super) fn odds(config: &Config, noise: Dbm) -> Vec<Odds> {
-    let detection_db = config.preamble_detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
-    let of = |&(rate, modulation): &(BitRate, Modulation)| match config.errors {
-        ErrorModel::Snr => Odds::new(rate, modulation, noise, detection_db),
-        ErrorModel::Rate { .. } => Odds::open(rate),
-    };
-    config.phy.rates().iter().map(of).collect()
 }

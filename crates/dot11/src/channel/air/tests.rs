@@ -7,8 +7,6 @@ use crate::{Phy, Standard};
 use fairwave_units::{Duration, Seed};
 use proptest::prelude::*;
 
-const A6: BitRate = BitRate::mbps(6);
-
 /// What `radio` held after every start up to `tx`'s end, walking the whole history.
 fn held_at_the_end(air: &Air, history: &[Transmission], tx: &Transmission, radio: u32) -> bool {
     let level = |tx: &Transmission| air.level(tx.from, radio);
@@ -81,7 +79,7 @@ fn transmission(id: u64, from: u32, start: Instant, end: Instant) -> Transmissio
         from,
         to: BROADCAST,
         kind: FrameKind::Data,
-        rate: A6,
+        mode: Phy::new(Standard::A).lowest_mode(),
         bytes: 100,
         start,
         end,
@@ -127,14 +125,15 @@ fn above_the_sure_level_success_is_certain() {
         let phy = Phy::new(standard);
         let config = config(standard);
         let noise = propagation::noise(phy.bandwidth(), config.noise_figure);
-        for Odds { rate, sure_mw, .. } in odds::odds(&config, noise) {
-            assert!(sure_mw.is_finite(), "{standard:?} {rate}");
-            let modulation = phy.modulation(rate).expect("one of its rates");
+        let mut air = Air::new(config, &[]);
+        for mode in phy.legacy_modes() {
+            let sure_mw = air.odds_of(mode).sure_mw;
+            assert!(sure_mw.is_finite(), "{mode:?}");
             for tenths in 0..500 {
                 let snr =
                     sure_mw / noise.milliwatts() * math::db_to_linear(f64::from(tenths) / 10.0);
-                let success = error_model::success(modulation, snr, 8.0 * 2340.0);
-                assert!(success > 1.0 - 1e-9, "{rate} + {tenths} tenths of a dB: {success}");
+                let success = error_model::success(mode.modulation(), snr, 8.0 * 2340.0);
+                assert!(success > 1.0 - 1e-9, "{mode:?} + {tenths} tenths of a dB: {success}");
             }
         }
     }
@@ -145,12 +144,14 @@ fn above_the_sure_level_success_is_certain() {
 fn certain_odds_are_those_of_the_error_model() {
     for standard in [Standard::A, Standard::B] {
         let config = config(standard);
-        let noise = propagation::noise(config.phy.bandwidth(), config.noise_figure);
-        for (odds, (_, modulation)) in odds::odds(&config, noise).iter().zip(config.phy.rates()) {
+        let modes: Vec<Mode> = config.phy.legacy_modes().collect();
+        let mut air = Air::new(config, &[]);
+        for mode in modes {
+            let (odds, modulation) = (air.odds_of(mode), mode.modulation());
             let mut certain = 0;
             for (tenths, bits) in (-200..500).flat_map(|t| [(t, 40.0), (t, 150.0), (t, 12_288.0)]) {
                 let sinr = math::db_to_linear(f64::from(tenths) / 10.0);
-                let success = error_model::success(*modulation, sinr, bits);
+                let success = error_model::success(modulation, sinr, bits);
                 match odds.certain(sinr, bits) {
                     Some(0.0) => assert_eq!(1.0 - success, 1.0, "{odds:?} {tenths} {bits}"),
                     Some(_) => assert_eq!(success, 1.0, "{odds:?} {tenths} {bits}"),

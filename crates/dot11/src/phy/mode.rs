@@ -1,0 +1,403 @@
+//! How a frame is modulated: the formats of the standard, their MCS tables and symbol times.
+
+use super::{GuardInterval, Width};
+use fairwave_units::{BitRate, Duration};
+
+/// PPDU format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// DSSS and HR-DSSS, clauses 15 and 16.
+    Dsss,
+    /// OFDM and ERP-OFDM, clauses 17 and 18; "non-HT" in later clauses.
+    Ofdm,
+    /// HT-mixed, clause 19 (802.11n).
+    Ht,
+    /// VHT, clause 21 (802.11ac).
+    Vht,
+    /// HE SU, clause 27 of 802.11ax-2021.
+    He,
+}
+
+/// How the bits of a mode are modulated, which decides its error model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modulation {
+    /// Barker-spread DBPSK (1 Mbps).
+    Dbpsk,
+    /// Barker-spread DQPSK (2 Mbps).
+    Dqpsk,
+    /// CCK with 4 bits a symbol (5.5 Mbps).
+    Cck4,
+    /// CCK with 8 bits a symbol (11 Mbps).
+    Cck8,
+    /// OFDM: points of the constellation and the code rate as a fraction.
+    Ofdm {
+        /// 2 for BPSK, 4 for QPSK, 16 to 1024 for QAM.
+        points: u32,
+        /// Numerator and denominator of the code's rate.
+        code: (u32, u32),
+    },
+}
+
+/// One way to send a frame: what the standard's TXVECTOR says of its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mode {
+    format: Format,
+    /// Index into the format's table of modulations; of an HT mode, that of one stream.
+    mcs: u8,
+    streams: u8,
+    width: Width,
+    guard: GuardInterval,
+}
+
+/// Why there is no such mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidMode {
+    /// The format's table ends before this index.
+    #[error("MCS {mcs} does not exist there; the highest is {highest}")]
+    Mcs {
+        /// The index asked for.
+        mcs: u8,
+        /// The highest of the format.
+        highest: u8,
+    },
+    /// HT, VHT and HE are modelled with one to four streams.
+    #[error("{0} spatial streams; from 1 to 4 are possible")]
+    Streams(u8),
+    /// The format is not defined at this width.
+    #[error("channels of {} MHz do not exist there; the widest has {} MHz", .width.mhz(), .widest.mhz())]
+    Width {
+        /// The width asked for.
+        width: Width,
+        /// The widest of the format.
+        widest: Width,
+    },
+    /// The format has other guard intervals.
+    #[error("a guard interval of {} ns does not exist there", .0.nanos())]
+    Guard(GuardInterval),
+    /// The standard leaves the combination out, as its bits do not fill whole symbols.
+    #[error("the standard leaves out this MCS for this width and number of streams")]
+    Combination,
+}
+
+const DSSS: [(u64, Modulation); 4] = [
+    (1_000_000, Modulation::Dbpsk),
+    (2_000_000, Modulation::Dqpsk),
+    (5_500_000, Modulation::Cck4),
+    (11_000_000, Modulation::Cck8),
+];
+
+/// Points of the constellation and code rate by MCS, for HT (to 7), VHT (to 9) and HE (to 11):
+/// tables 19-27, 21-30 and, of 802.11ax-2021, 27-111.
+const MCS: [(u32, u32, u32); 12] = [
+    (2, 1, 2),
+    (4, 1, 2),
+    (4, 3, 4),
+    (16, 1, 2),
+    (16, 3, 4),
+    (64, 2, 3),
+    (64, 3, 4),
+    (64, 5, 6),
+    (256, 3, 4),
+    (256, 5, 6),
+    (1024, 3, 4),
+    (1024, 5, 6),
+];
+
+/// The same for the rates of OFDM, slowest first (table 17-4).
+const OFDM: [(u32, u32, u32); 8] =
+    [(2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (16, 1, 2), (16, 3, 4), (64, 2, 3), (64, 3, 4)];
+
+impl Mode {
+    const fn legacy(format: Format, mcs: u8) -> Self {
+        let (width, guard) = (Width::Mhz20, GuardInterval::Ns800);
+        Self { format, mcs, streams: 1, width, guard }
+    }
+
+    /// The four DSSS and HR-DSSS modes, slowest first.
+    pub fn dsss() -> impl Iterator<Item = Self> {
+        (0..DSSS.len() as u8).map(|mcs| Self::legacy(Format::Dsss, mcs))
+    }
+
+    /// The eight OFDM modes of clause 17, slowest first.
+    pub fn ofdm() -> impl Iterator<Item = Self> {
+        (0..OFDM.len() as u8).map(|mcs| Self::legacy(Format::Ofdm, mcs))
+    }
+
+    /// The HT, VHT or HE mode with this MCS (for HT that of one stream, 0 to 7).
+    ///
+    /// # Errors
+    /// [`InvalidMode`] if the standard has no such mode.
+    pub fn new(
+        format: Format,
+        mcs: u8,
+        streams: u8,
+        width: Width,
+        guard: GuardInterval,
+    ) -> Result<Self, InvalidMode> {
+        let (highest, widest) = match format {
+            Format::Dsss => (DSSS.len() as u8 - 1, Width::Mhz20),
+            Format::Ofdm => (OFDM.len() as u8 - 1, Width::Mhz20),
+            Format::Ht => (7, Width::Mhz40),
+            Format::Vht => (9, Width::Mhz160),
+            Format::He => (11, Width::Mhz160),
+        };
+        let single = matches!(format, Format::Dsss | Format::Ofdm);
+        let guards: &[GuardInterval] = match format {
+            Format::Dsss | Format::Ofdm => &[GuardInterval::Ns800],
+            Format::Ht | Format::Vht => &[GuardInterval::Ns400, GuardInterval::Ns800],
+            Format::He => &[GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200],
+        };
+        if mcs > highest {
+            return Err(InvalidMode::Mcs { mcs, highest });
+        }
+        if streams == 0 || streams > 4 || (single && streams > 1) {
+            return Err(InvalidMode::Streams(streams));
+        }
+        if width > widest {
+            return Err(InvalidMode::Width { width, widest });
+        }
+        if !guards.contains(&guard) {
+            return Err(InvalidMode::Guard(guard));
+        }
+        let mode = Self { format, mcs, streams, width, guard };
+        if mode.fills_symbols() { Ok(mode) } else { Err(InvalidMode::Combination) }
+    }
+
+    /// Whether coded and data bits divide evenly among the encoders (clause 21.5). HE has no
+    /// such gaps, as its higher rates use LDPC.
+    fn fills_symbols(self) -> bool {
+        if self.format != Format::Vht {
+            return true;
+        }
+        let (points, numerator, denominator) = MCS[usize::from(self.mcs)];
+        let coded = self.data_tones() * u32::from(self.streams) * points.ilog2();
+        let encoders = self.encoders();
+        coded.is_multiple_of(denominator * encoders)
+            && (coded / denominator * numerator).is_multiple_of(encoders)
+    }
+
+    /// The PPDU format.
+    pub const fn format(self) -> Format {
+        self.format
+    }
+
+    /// The MCS; of DSSS and OFDM, the position in their lists of rates.
+    pub const fn mcs(self) -> u8 {
+        self.mcs
+    }
+
+    /// Spatial streams.
+    pub const fn streams(self) -> u8 {
+        self.streams
+    }
+
+    /// Channel width; 20 MHz stands for the 22 MHz of DSSS.
+    pub const fn width(self) -> Width {
+        self.width
+    }
+
+    /// Guard interval; without meaning for DSSS.
+    pub const fn guard(self) -> GuardInterval {
+        self.guard
+    }
+
+    /// How its bits are modulated.
+    pub fn modulation(self) -> Modulation {
+        let table: &[(u32, u32, u32)] = match self.format {
+            Format::Dsss => return DSSS[usize::from(self.mcs)].1,
+            Format::Ofdm => &OFDM,
+            Format::Ht | Format::Vht | Format::He => &MCS,
+        };
+        let (points, numerator, denominator) = table[usize::from(self.mcs)];
+        Modulation::Ofdm { points, code: (numerator, denominator) }
+    }
+
+    /// N_SD: tones that carry data.
+    fn data_tones(self) -> u32 {
+        match (self.format, self.width) {
+            (Format::He, Width::Mhz20) => 234,
+            (Format::He, Width::Mhz40) => 468,
+            (Format::He, Width::Mhz80) => 980,
+            (Format::He, Width::Mhz160) => 1960,
+            (Format::Ht | Format::Vht, Width::Mhz20) => 52,
+            (Format::Ht | Format::Vht, Width::Mhz40) => 108,
+            (Format::Ht | Format::Vht, Width::Mhz80) => 234,
+            (Format::Ht | Format::Vht, Width::Mhz160) => 468,
+            (Format::Dsss | Format::Ofdm, _) => 48,
+        }
+    }
+
+    /// N_DBPS: data bits of a symbol; zero for DSSS, which is not counted in symbols.
+    fn bits_per_symbol(self) -> u32 {
+        let Modulation::Ofdm { points, code } = self.modulation() else { return 0 };
+        self.data_tones() * u32::from(self.streams) * points.ilog2() * code.0 / code.1
+    }
+
+    /// Time of a data symbol in nanoseconds.
+    fn symbol_nanos(self) -> u64 {
+        let body = if self.format == Format::He { 12_800 } else { 3_200 };
+        body + self.guard.nanos()
+    }
+
+    /// N_ES: convolutional encoders of HT and VHT. One serves up to 300 Mbps of HT and 600 Mbps
+    /// of VHT at the short guard interval (clauses 19.5 and 21.5).
+    fn encoders(self) -> u32 {
+        let most = match self.format {
+            Format::Ht => 1_080,
+            Format::Vht => 2_160,
+            Format::Dsss | Format::Ofdm | Format::He => return 1,
+        };
+        self.bits_per_symbol().div_ceil(most)
+    }
+
+    /// Tail bits. HE uses LDPC, which has none, except for the modes that every station can
+    /// decode with a convolutional code: 20 MHz up to MCS 9 (802.11ax-2021 clause 27.3.12.5).
+    fn tail_bits(self) -> u64 {
+        let is_ldpc = self.format == Format::He && (self.width > Width::Mhz20 || self.mcs > 9);
+        if is_ldpc { 0 } else { 6 * u64::from(self.encoders()) }
+    }
+
+    /// Times 20 MHz that it occupies, and by which it lets in more noise.
+    pub fn width_ratio(self) -> f64 {
+        f64::from(self.width.mhz() / 20)
+    }
+
+    /// By how much the SNR of each stream is below that of a 20 MHz frame of one stream at the
+    /// same power, as a ratio: the noise grows with the width, and streams share the power.
+    pub fn snr_divisor(self) -> f64 {
+        self.width_ratio() * f64::from(self.streams)
+    }
+
+    /// The bit rate of its data, rounded down to a bit per second.
+    pub fn rate(self) -> BitRate {
+        match self.format {
+            Format::Dsss => BitRate(DSSS[usize::from(self.mcs)].0),
+            _ => BitRate(u64::from(self.bits_per_symbol()) * 1_000_000_000 / self.symbol_nanos()),
+        }
+    }
+
+    /// Time of everything before the data of an OFDM format: 20 us for non-HT, and for the
+    /// others the legacy and the format's own fields with one long training field for each
+    /// stream, three streams having four (clauses 17.3.2, 19.3.2, 21.3.2, 27.3.4).
+    pub(super) fn ofdm_preamble(self) -> Duration {
+        let training = if self.streams == 3 { 4 } else { u64::from(self.streams) };
+        Duration::from_micros(match self.format {
+            Format::Dsss | Format::Ofdm => 20,
+            Format::Ht => 32 + 4 * training,
+            Format::Vht => 36 + 4 * training,
+            Format::He => 36 + 8 * training,
+        })
+    }
+
+    /// Time of the data of a PSDU of `bytes`, preamble and signal extension excluded. Of HT and
+    /// VHT at the short guard interval the standard rounds up to 4 us (clause 19.4.3).
+    pub(super) fn data_time(self, bytes: u32) -> Duration {
+        let bits = 8 * u64::from(bytes);
+        if self.format == Format::Dsss {
+            return Duration::from_micros((bits * 1_000_000).div_ceil(self.rate().0));
+        }
+        let bits = 16 + self.tail_bits() + bits;
+        let nanos = bits.div_ceil(u64::from(self.bits_per_symbol())) * self.symbol_nanos();
+        let rounded = match self.guard {
+            GuardInterval::Ns400 => nanos.next_multiple_of(4_000),
+            _ => nanos,
+        };
+        Duration::from_nanos(rounded)
+    }
+
+    /// The rate of clause 17 that stands for this mode where the rate of a response is chosen
+    /// ("non-HT reference rate", table 10-10), in Mbps.
+    pub(super) fn reference_mbps(self) -> u64 {
+        let Modulation::Ofdm { points, code } = self.modulation() else { return 0 };
+        match (points, code) {
+            (2, (1, 2)) => 6,
+            (2, _) => 9,
+            (4, (1, 2)) => 12,
+            (4, _) => 18,
+            (16, (1, 2)) => 24,
+            (16, _) => 36,
+            (64, (2, 3)) => 48,
+            _ => 54,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: GuardInterval = GuardInterval::Ns800;
+    const SHORT: GuardInterval = GuardInterval::Ns400;
+
+    fn mbps(format: Format, mcs: u8, streams: u8, width: Width, guard: GuardInterval) -> f64 {
+        Mode::new(format, mcs, streams, width, guard).unwrap().rate().0 as f64 / 1e6
+    }
+
+    /// Rates as the standard's tables print them, in Mbps.
+    #[test]
+    fn rates_of_the_tables() {
+        let cases = [
+            (Format::Ht, 0, 1, Width::Mhz20, LONG, 6.5),
+            (Format::Ht, 7, 1, Width::Mhz20, LONG, 65.0),
+            (Format::Ht, 7, 1, Width::Mhz20, SHORT, 72.2),
+            (Format::Ht, 7, 2, Width::Mhz40, SHORT, 300.0),
+            (Format::Ht, 7, 4, Width::Mhz40, SHORT, 600.0),
+            (Format::Vht, 8, 1, Width::Mhz20, LONG, 78.0),
+            (Format::Vht, 9, 1, Width::Mhz80, SHORT, 433.3),
+            (Format::Vht, 9, 2, Width::Mhz80, LONG, 780.0),
+            (Format::Vht, 9, 4, Width::Mhz160, SHORT, 3466.7),
+            (Format::He, 0, 1, Width::Mhz20, GuardInterval::Ns3200, 7.3),
+            (Format::He, 9, 1, Width::Mhz80, LONG, 480.4),
+            (Format::He, 11, 1, Width::Mhz20, LONG, 143.4),
+            (Format::He, 11, 2, Width::Mhz80, LONG, 1201.0),
+            (Format::He, 11, 2, Width::Mhz160, LONG, 2401.9),
+        ];
+        for (format, mcs, streams, width, guard, expected) in cases {
+            let got = mbps(format, mcs, streams, width, guard);
+            assert!((got - expected).abs() < 0.06, "{format:?} {mcs} {streams}: {got}");
+        }
+        let ofdm: Vec<u64> = Mode::ofdm().map(|mode| mode.rate().0 / 1_000_000).collect();
+        assert_eq!(ofdm, [6, 9, 12, 18, 24, 36, 48, 54]);
+        assert_eq!(Mode::dsss().last().unwrap().rate(), BitRate::mbps(11));
+    }
+
+    /// Table 21-30 and those after it mark these as not valid.
+    #[test]
+    fn vht_has_gaps_and_he_has_none() {
+        let valid = |mcs, streams, width| Mode::new(Format::Vht, mcs, streams, width, LONG).is_ok();
+        assert!(!valid(9, 1, Width::Mhz20) && !valid(9, 2, Width::Mhz20));
+        assert!(valid(9, 3, Width::Mhz20) && !valid(9, 4, Width::Mhz20));
+        assert!(!valid(6, 3, Width::Mhz80) && valid(6, 2, Width::Mhz80));
+        assert!(!valid(9, 3, Width::Mhz160) && valid(9, 4, Width::Mhz160));
+        for (mcs, streams) in (0..12).flat_map(|mcs| (1..=4).map(move |n| (mcs, n))) {
+            assert!(Mode::new(Format::He, mcs, streams, Width::Mhz160, LONG).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused_with_the_reason() {
+        let refused = |format, mcs, streams, width, guard| {
+            Mode::new(format, mcs, streams, width, guard).unwrap_err().to_string()
+        };
+        let text = refused(Format::Ht, 8, 1, Width::Mhz20, LONG);
+        assert!(text.contains("MCS 8") && text.contains('7'), "{text}");
+        assert!(refused(Format::He, 1, 5, Width::Mhz20, LONG).contains("5 spatial"));
+        assert!(refused(Format::Ht, 1, 1, Width::Mhz80, LONG).contains("40 MHz"));
+        assert!(refused(Format::He, 1, 1, Width::Mhz80, SHORT).contains("400 ns"));
+    }
+
+    #[test]
+    fn times_of_the_data() {
+        let ht = Mode::new(Format::Ht, 7, 1, Width::Mhz20, LONG).unwrap();
+        // 16 + 6 + 8 * 1538 bits over 260 a symbol: 48 symbols of 4 us.
+        assert_eq!(ht.data_time(1538), Duration::from_micros(192));
+        let short = Mode::new(Format::Ht, 7, 1, Width::Mhz20, SHORT).unwrap();
+        // 48 symbols of 3.6 us are 172.8 us, and 176 us in whole symbols of 4 us.
+        assert_eq!(short.data_time(1538), Duration::from_micros(176));
+        let he = Mode::new(Format::He, 9, 1, Width::Mhz80, LONG).unwrap();
+        // 16 + 8 * 65535 bits over 6533 a symbol: 81 symbols of 13.6 us.
+        assert_eq!(he.data_time(65_535), Duration::from_nanos(81 * 13_600));
+        assert_eq!(ht.ofdm_preamble(), Duration::from_micros(36));
+        assert_eq!(he.ofdm_preamble(), Duration::from_micros(44));
+    }
+}
