@@ -64,7 +64,7 @@ pub enum InvalidMode {
     #[error("{0} spatial streams; from 1 to 4 are possible")]
     Streams(u8),
     /// The format is not defined at this width.
-    #[error("channels of {} MHz do not exist there; the widest has {} MHz", .width.mhz(), .widest.mhz())]
+    #[error("{} MHz; the widest channel there has {} MHz", .width.mhz(), .widest.mhz())]
     Width {
         /// The width asked for.
         width: Width,
