@@ -2,6 +2,7 @@
 //!
 //! ns-3's side are separate programs under its licence (`benches/ns3`), run as processes.
 
+mod growth;
 mod measure;
 mod report;
 
@@ -90,6 +91,8 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     system::install_ns3()?;
     let version = words("dpkg-query", &["-W", "-f", "${Version}", "libns3-dev"])?;
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
+    let ours = ["build", "--release", "-p", "fairwave-benches", "--example", "measured-run"];
+    run_aside(cargo(&ours))?;
     let programs = suite::target().join("ns3");
     for pair in &PAIRS {
         build(pair.peer, &programs, &version)?;
@@ -104,13 +107,18 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     }
     let cases: Vec<Case> =
         PAIRS.iter().zip(&rounds).map(|(pair, rounds)| Case::new(pair, rounds)).collect();
+    let growth = growth::measure(options.rounds)?;
     let conditions = conditions(options, version, [before, load()]);
     if options.json {
-        println!("{:#}", report::json(&cases, &conditions));
+        println!("{:#}", report::json(&cases, &growth, &conditions));
     } else {
-        println!("{}\n{}", report::table(&cases), report::told(&conditions));
+        println!("{}", report::section(&cases, &growth, &conditions));
     }
-    if options.record { record(options, &cases, &conditions) } else { Ok(()) }
+    if options.record {
+        record(options, &report::section(&cases, &growth, &conditions))
+    } else {
+        Ok(())
+    }
 }
 
 /// Compiles one of ns-3's programs, unless that was done after its sources last changed.
@@ -181,12 +189,12 @@ fn words(program: &str, args: &[&str]) -> Result<String, String> {
 }
 
 /// Appends to the day's file, which begins with its title.
-fn record(options: &Options, cases: &[Case], conditions: &Conditions) -> Outcome {
+fn record(options: &Options, section: &str) -> Outcome {
     let today = || words("date", &["+%F"]);
     let date = options.date.clone().map_or_else(today, Ok)?;
     let path: PathBuf = root().join(format!("benches/runs/{date}-ns3.md"));
     let title = if path.exists() { String::new() } else { format!("# {date}, against ns-3\n") };
-    let text = format!("{title}\n{}", report::section(cases, conditions));
+    let text = format!("{title}\n{section}");
     let file = fs::OpenOptions::new().create(true).append(true).open(&path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| format!("{}: {error}", path.display()))?;

@@ -16,6 +16,8 @@ pub(crate) struct Round {
     pub(crate) ours: f64,
     /// Frames that a CPU second simulates, here.
     pub(crate) frames_per_s: f64,
+    /// Events that a CPU second handles, here.
+    pub(crate) events_per_s: f64,
 }
 
 /// Seconds of traffic in the run of ns-3 that is taken off.
@@ -35,11 +37,12 @@ pub(crate) fn round(
     let args =
         ["run", pair.scenario, "--json", "--quiet", "--force", "--seed", &seed, "--out", &out];
     let (cpu_s, text) = user_time(&suite::fairwave("release", &args))?;
-    let (simulated_s, frames) = simulated(&text)?;
+    let [simulated_s, frames, events] = simulated(&text)?;
     Ok(Round {
         theirs: (whole - base) / f64::from(seconds - BASE_S),
         ours: cpu_s / simulated_s,
         frames_per_s: frames / cpu_s,
+        events_per_s: events / cpu_s,
     })
 }
 
@@ -54,20 +57,22 @@ fn peer(pair: &Pair, programs: &Path, run: u32, seconds: u32) -> Result<f64, Str
     Ok(cpu_s)
 }
 
-/// Seconds simulated and frames put on the air, as `fairwave run --json` has them.
-fn simulated(text: &str) -> Result<(f64, f64), String> {
-    let summary: Value =
-        serde_json::from_str(text).map_err(|error| format!("run --json: {error}"))?;
-    let number = |key: &str| {
-        let found = summary[key].as_f64().filter(|number| *number > 0.0);
-        found.ok_or_else(|| format!("run --json: no positive number {key:?}"))
-    };
-    Ok((number("simulated_s")?, number("frames")?))
+/// Seconds simulated, frames put on the air and events handled, as `fairwave run --json` has them.
+fn simulated(text: &str) -> Result<[f64; 3], String> {
+    let told: Value = serde_json::from_str(text).map_err(|error| format!("run --json: {error}"))?;
+    let [simulated_s, frames] = ["simulated_s", "frames"].map(|key| positive(&told, key));
+    Ok([simulated_s?, frames?, positive(&told["summary"], "events")?])
+}
+
+/// A number that has to be there.
+pub(crate) fn positive(told: &Value, key: &str) -> Result<f64, String> {
+    let found = told[key].as_f64().filter(|number| *number > 0.0);
+    found.ok_or_else(|| format!("no positive number {key:?} in {told}"))
 }
 
 /// User CPU seconds of the whole process, and what it prints. The shell's own `time` has them to
 /// the millisecond, without a library.
-fn user_time(program: &Command) -> Result<(f64, String), String> {
+pub(crate) fn user_time(program: &Command) -> Result<(f64, String), String> {
     let line = shown(program);
     let mut timed = command("bash", &["-c", "TIMEFORMAT=%3U; time \"$0\" \"$@\""]);
     timed.env("LC_ALL", "C").arg(program.get_program()).args(program.get_args());
@@ -101,9 +106,10 @@ mod tests {
 
     #[test]
     fn gaps_in_a_summary_are_named() {
-        assert_eq!(simulated(r#"{"simulated_s": 3.5, "frames": 70}"#), Ok((3.5, 70.0)));
-        assert!(simulated(r#"{"simulated_s": 3.5}"#).is_err_and(|why| why.contains("frames")));
-        assert!(simulated(r#"{"simulated_s": 0.0, "frames": 7}"#).is_err());
+        let whole = r#"{"simulated_s": 3.5, "frames": 70, "summary": {"events": 90}}"#;
+        assert_eq!(simulated(whole), Ok([3.5, 70.0, 90.0]));
+        assert!(simulated(&whole.replace("70", "0")).is_err_and(|why| why.contains("frames")));
+        assert!(simulated(r#"{"simulated_s": 3.5, "frames": 7}"#).is_err());
         assert!(simulated("nothing").is_err());
     }
 }

@@ -1,12 +1,13 @@
 //! Rounds become medians; medians become a table, JSON and a dated section.
 
 use super::Pair;
+use super::growth::Growth;
 use super::measure::Round;
 use serde_json::{Value, json};
 
 /// A figure over the rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Spread {
+pub(crate) struct Spread {
     low: f64,
     median: f64,
     high: f64,
@@ -19,6 +20,7 @@ pub(crate) struct Case {
     theirs: Spread,
     ours: Spread,
     frames_per_s: Spread,
+    events_per_s: Spread,
 }
 
 /// The machine and the builds.
@@ -37,7 +39,7 @@ pub(crate) struct Conditions {
 
 impl Spread {
     /// Of at least one value.
-    fn of(values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn of(values: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = values.collect();
         sorted.sort_by(f64::total_cmp);
         let (last, middle) = (sorted.len() - 1, sorted.len() / 2);
@@ -45,12 +47,17 @@ impl Spread {
         Self { low: sorted[0], median, high: sorted[last] }
     }
 
-    fn shown(&self, decimals: usize) -> String {
+    /// Median and range.
+    pub(crate) fn shown(&self, decimals: usize) -> String {
         let Self { low, median, high } = self;
         format!("{median:.decimals$} ({low:.decimals$}-{high:.decimals$})")
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn median(&self) -> f64 {
+        self.median
+    }
+
+    pub(crate) fn json(&self) -> Value {
         json!({ "median": self.median, "min": self.low, "max": self.high })
     }
 }
@@ -65,6 +72,7 @@ impl Case {
             theirs: over(|round| round.theirs),
             ours: over(|round| round.ours),
             frames_per_s: over(|round| round.frames_per_s),
+            events_per_s: over(|round| round.events_per_s),
         }
     }
 
@@ -76,7 +84,7 @@ impl Case {
         1e9 / self.frames_per_s.median
     }
 
-    fn row(&self) -> [String; 7] {
+    fn row(&self) -> [String; 8] {
         [
             self.title.to_owned(),
             self.theirs.shown(2),
@@ -85,6 +93,7 @@ impl Case {
             format!("{:.0}", self.target),
             format!("{:.0}", self.frames_per_s.median),
             format!("{:.0}", self.ns_per_frame()),
+            format!("{:.0}", self.events_per_s.median),
         ]
     }
 
@@ -97,12 +106,13 @@ impl Case {
             "target": self.target,
             "ours_frames_per_cpu_s": self.frames_per_s.json(),
             "ours_ns_per_frame": self.ns_per_frame(),
+            "ours_events_per_cpu_s": self.events_per_s.json(),
         })
     }
 }
 
 /// The table's heads.
-const HEADS: [&str; 7] = [
+const HEADS: [&str; 8] = [
     "case",
     "ns-3, CPU s per simulated s",
     "ours",
@@ -110,21 +120,27 @@ const HEADS: [&str; 7] = [
     "target",
     "our frames per CPU s",
     "ns per frame",
+    "our events per CPU s",
 ];
 
 /// Medians, ranges in brackets; Markdown that lines up on a terminal too.
 pub(crate) fn table(cases: &[Case]) -> String {
-    let mut rows = vec![HEADS.map(str::to_owned)];
-    rows.extend(cases.iter().map(Case::row));
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: [usize; 7] = std::array::from_fn(width);
-    let line = |row: &[String; 7]| {
+    let rows: Vec<_> = cases.iter().map(Case::row).collect();
+    aligned(&HEADS.map(str::to_owned), &rows)
+}
+
+/// A Markdown table whose columns line up.
+pub(crate) fn aligned<const N: usize>(heads: &[String; N], rows: &[[String; N]]) -> String {
+    let all = || std::iter::once(heads).chain(rows);
+    let width = |column: usize| all().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[String; N]| {
         let cells = row.iter().zip(widths).map(|(cell, width)| format!(" {cell:width$} |"));
         format!("|{}\n", cells.collect::<String>())
     };
     let rule = line(&widths.map(|width| "-".repeat(width)));
-    let body: String = rows[1..].iter().map(line).collect();
-    line(&rows[0]) + &rule + &body
+    let body: String = rows.iter().map(line).collect();
+    line(heads) + &rule + &body
 }
 
 /// Where the figures come from, in a paragraph.
@@ -149,15 +165,17 @@ pub(crate) fn told(conditions: &Conditions) -> String {
 }
 
 /// What `--record` appends.
-pub(crate) fn section(cases: &[Case], conditions: &Conditions) -> String {
-    format!("## Commit {}\n\n{}\n{}", conditions.commit, told(conditions), table(cases))
+pub(crate) fn section(cases: &[Case], growth: &Growth, conditions: &Conditions) -> String {
+    let (commit, told) = (&conditions.commit, told(conditions));
+    format!("## Commit {commit}\n\n{told}\n{}\n{}", table(cases), growth.table())
 }
 
 /// What `--json` prints.
-pub(crate) fn json(cases: &[Case], conditions: &Conditions) -> Value {
+pub(crate) fn json(cases: &[Case], growth: &Growth, conditions: &Conditions) -> Value {
     let c = conditions;
     json!({
         "cases": cases.iter().map(Case::json).collect::<Vec<_>>(),
+        "growth": growth.json(),
         "processor": c.processor,
         "cores": c.cores,
         "load_before": c.load_before,
@@ -176,7 +194,7 @@ mod tests {
     use super::*;
 
     fn case() -> Case {
-        let round = |theirs, ours| Round { theirs, ours, frames_per_s: 500_000.0 };
+        let round = |theirs, ours| Round { theirs, ours, frames_per_s: 5e5, events_per_s: 1e6 };
         let rounds = [round(0.9, 0.004), round(0.7, 0.002), round(0.8, 0.005)];
         Case::new(&super::super::PAIRS[0], &rounds)
     }
@@ -194,7 +212,7 @@ mod tests {
         let row = case().row();
         assert_eq!(row[1], "0.80 (0.70-0.90)");
         assert_eq!(row[2], "0.0040 (0.0020-0.0050)");
-        assert_eq!(row[3..], ["200", "100", "500000", "2000"]);
+        assert_eq!(row[3..], ["200", "100", "500000", "2000", "1000000"]);
         assert_eq!(case().json()["ours_ns_per_frame"], 2000.0);
     }
 

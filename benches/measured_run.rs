@@ -1,0 +1,54 @@
+//! One run of a scenario file with as much observation as asked for, whose cost `cargo xtask
+//! bench-ns3` takes: `measured-run FILE none|off|DIRECTORY`. `none` runs the simulator alone, `off`
+//! what a sweep without recording runs (a summary, no files); a directory records everything that
+//! the scenario asks for. Prints what was simulated and how much memory that took, as JSON.
+
+use fairwave_lab::plan::{Job, Plan};
+use fairwave_lab::run::{self, Output};
+use fairwave_trace::Discard;
+use std::path::Path;
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [file, observation] = &arguments[..] else {
+        return Err("usage: measured-run FILE none|off|DIRECTORY".into());
+    };
+    let plan = Plan::load(Path::new(file), &[]).map_err(|error| format!("{file}: {error:?}"))?;
+    let [job] = plan.jobs()[..] else { return Err(format!("{file}: has a sweep")) };
+    let [simulated_ns, frames, events] = match observation.as_str() {
+        "none" => bare(&plan, job)?,
+        "off" => observed(&plan, job, Output::Nothing)?,
+        directory => observed(&plan, job, Output::Full(Path::new(directory)))?,
+    };
+    let simulated_s = simulated_ns as f64 / 1e9;
+    let peak_kib = peak_kib().unwrap_or(0);
+    print(&format!(
+        "{{\"simulated_s\": {simulated_s}, \"frames\": {frames}, \"events\": {events}, \
+         \"peak_kib\": {peak_kib}}}"
+    ));
+    Ok(())
+}
+
+fn bare(plan: &Plan, job: Job) -> Result<[u64; 3], String> {
+    let world = plan.scenario(job).to_world(job.seed);
+    let outcome = fairwave_sim::run(&world, &mut Discard, &mut |_| {});
+    let outcome = outcome.map_err(|error| error.to_string())?;
+    Ok([outcome.simulated.as_nanos(), outcome.frames, outcome.events])
+}
+
+fn observed(plan: &Plan, job: Job, output: Output<'_>) -> Result<[u64; 3], String> {
+    let run = run::execute(plan, job, output, &mut |_| {}).map_err(|error| error.to_string())?;
+    Ok([run.summary.simulated_ns, run.summary.frames, run.summary.events])
+}
+
+/// The most memory that this process had resident so far, in KiB, where the system tells.
+fn peak_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+#[expect(clippy::print_stdout, reason = "a program's answer")]
+fn print(line: &str) {
+    println!("{line}");
+}
