@@ -24,8 +24,14 @@ pub struct Config {
     pub mss: u16,
     /// Send buffer in bytes: unacknowledged and unsent data.
     pub send_buffer: u32,
+    /// Let the send buffer grow with the congestion window, to twice it and at most to this
+    /// many bytes (Linux, `tcp_sndbuf_expand`); `None` fixes it.
+    pub send_buffer_most: Option<u32>,
     /// Receive buffer in bytes; bounds the advertised window.
     pub receive_buffer: u32,
+    /// Let the receive buffer grow with what the application reads in a round trip, at most to
+    /// this many bytes (Fisk and Feng, "Dynamic right-sizing in TCP", 2001); `None` fixes it.
+    pub receive_buffer_most: Option<u32>,
     /// Offer window scaling (RFC 7323 section 2).
     pub window_scaling: bool,
     /// Offer timestamps (RFC 7323 section 3).
@@ -36,8 +42,15 @@ pub struct Config {
     pub sack: bool,
     /// Offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Report data that arrived twice (RFC 2883); needs `sack`.
+    pub dsack: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,
+    /// Most segments that are acknowledged at once before ACKs are delayed, at the start, after
+    /// idleness and around gaps (Linux: 16); zero delays from the first.
+    pub quick_acks: u32,
+    /// Hold back small segments while anything is outstanding (RFC 9293 section 3.7.4).
+    pub nagle: bool,
     /// Initial window in segments (RFC 3390: 3 for an MSS of 1460; RFC 6928: 10).
     pub initial_window_segments: u32,
     /// Initial slow start threshold in bytes; `None` is arbitrarily high.
@@ -61,6 +74,8 @@ pub struct Config {
     pub max_retries: u32,
     /// How long TIME-WAIT lasts: twice the maximum segment lifetime.
     pub time_wait: Duration,
+    /// Most challenge ACKs in five seconds (RFC 5961 section 7).
+    pub challenge_acks: u32,
 }
 
 impl Default for Config {
@@ -70,13 +85,18 @@ impl Default for Config {
             remote_port: 0,
             mss: 1460,
             send_buffer: 4 << 20,
+            send_buffer_most: None,
             receive_buffer: 4 << 20,
+            receive_buffer_most: None,
             window_scaling: true,
             timestamps: false,
             timestamp_tick: Duration::from_millis(1),
             sack: true,
             ecn: false,
+            dsack: false,
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(200) },
+            quick_acks: 0,
+            nagle: false,
             initial_window_segments: 3,
             initial_ssthresh: None,
             byte_counting: true,
@@ -87,6 +107,7 @@ impl Default for Config {
             max_rto: Duration::from_secs(60),
             max_retries: 15,
             time_wait: Duration::from_secs(60),
+            challenge_acks: 10,
         }
     }
 }

@@ -79,12 +79,35 @@ impl Store<Virtual> for VirtualStore {
     }
 }
 
-/// A buffer of real bytes: chunks as they were pushed, each with its position in the stream.
+/// Chunks shorter than this are copied together: kept as they came, a byte would cost a chunk.
+const SMALL: usize = 1024;
+/// What is copied together makes chunks of this size.
+const GATHERED: usize = 4096;
+
+/// A buffer of real bytes: chunks as they were pushed, each with its position in the stream,
+/// small ones gathered, so that memory follows the bytes held and not the number of writes.
 #[derive(Clone, Debug, Default)]
 pub struct ByteStore {
     chunks: VecDeque<(u64, Bytes)>,
+    /// Small writes after the last chunk.
+    tail: BytesMut,
     front: u64,
     back: u64,
+}
+
+impl ByteStore {
+    /// Where the tail begins in the stream.
+    fn tail_at(&self) -> u64 {
+        self.back - self.tail.len() as u64
+    }
+
+    /// Makes the tail a chunk. What it has not used of its memory serves the next tail.
+    fn end_tail(&mut self) {
+        if !self.tail.is_empty() {
+            let at = self.tail_at();
+            self.chunks.push_back((at, self.tail.split().freeze()));
+        }
+    }
 }
 
 impl Payload for Bytes {
@@ -108,9 +131,20 @@ impl Store<Bytes> for ByteStore {
         if Bytes::is_empty(&data) {
             return;
         }
-        let len = data.len() as u64;
-        self.chunks.push_back((self.back, data));
-        self.back += len;
+        let len = data.len();
+        if len < SMALL {
+            if self.tail.len() + len > GATHERED {
+                self.end_tail();
+            }
+            if self.tail.capacity() - self.tail.len() < len {
+                self.tail.reserve(GATHERED);
+            }
+            self.tail.extend_from_slice(&data);
+        } else {
+            self.end_tail();
+            self.chunks.push_back((self.back, data));
+        }
+        self.back += len as u64;
     }
 
     fn discard(&mut self, n: u64) {
@@ -118,24 +152,30 @@ impl Store<Bytes> for ByteStore {
         while self.chunks.front().is_some_and(|(at, c)| at + c.len() as u64 <= self.front) {
             self.chunks.pop_front();
         }
+        if self.front == self.back {
+            self.tail.clear();
+        }
     }
 
     fn copy(&self, at: u64, len: u32) -> Bytes {
         let (from, to) = (self.front + at, self.front + at + u64::from(len));
         debug_assert!(to <= self.back, "a copy beyond the buffer");
         let first = self.chunks.partition_point(|(at, c)| at + c.len() as u64 <= from);
-        let inside = |(at, chunk): &(u64, Bytes)| {
-            let cut = |offset: u64| offset.saturating_sub(*at).min(chunk.len() as u64) as usize;
-            chunk.slice(cut(from)..cut(to))
+        // What of a chunk of `len` bytes at `at` lies in from..to.
+        let inside = |at: u64, len: usize| {
+            let cut = |offset: u64| offset.saturating_sub(at).min(len as u64) as usize;
+            cut(from)..cut(to)
         };
         match self.chunks.get(first) {
-            None => Bytes::new(),
-            Some(chunk) if chunk.0 + chunk.1.len() as u64 >= to => inside(chunk),
-            Some(_) => {
+            Some((at, chunk)) if at + chunk.len() as u64 >= to => {
+                chunk.slice(inside(*at, chunk.len()))
+            }
+            _ => {
                 let mut whole = BytesMut::with_capacity(len as usize);
-                for chunk in self.chunks.range(first..).take_while(|(at, _)| *at < to) {
-                    whole.extend_from_slice(&inside(chunk));
+                for (at, chunk) in self.chunks.range(first..).take_while(|(at, _)| *at < to) {
+                    whole.extend_from_slice(&chunk[inside(*at, chunk.len())]);
                 }
+                whole.extend_from_slice(&self.tail[inside(self.tail_at(), self.tail.len())]);
                 whole.freeze()
             }
         }
@@ -156,13 +196,40 @@ mod tests {
         assert_eq!(Virtual(10).slice(2, 7), Virtual(5));
     }
 
+    /// A byte at a time, as a careless application writes: chunks of 4096, not of one.
+    #[test]
+    fn tiny_writes_share_chunks() {
+        let mut store = ByteStore::default();
+        for n in 0..40_960u32 {
+            store.push(Bytes::copy_from_slice(&n.to_be_bytes()[3..]));
+        }
+        assert_eq!((Store::len(&store), store.chunks.len()), (40_960, 9));
+        assert_eq!(&store.copy(4_095, 3)[..], [255, 0, 1]);
+        store.discard(40_960);
+        assert!(store.chunks.is_empty() && store.tail.is_empty());
+        // Between large ones a tiny one costs a chunk of its own, but no memory of 4096.
+        let large = Bytes::from(vec![7; SMALL]);
+        for _ in 0..100 {
+            store.push(large.clone());
+            store.push(Bytes::from_static(b"x"));
+        }
+        assert_eq!(store.chunks.len(), 199);
+        assert!(store.tail.capacity() <= 2 * GATHERED);
+    }
+
+    /// Writes below and above the size from which they are gathered.
+    fn write() -> impl Strategy<Value = Vec<u8>> {
+        let any = |len| prop::collection::vec(any::<u8>(), len);
+        prop_oneof![4 => any(0..40), 1 => any(1_000..1_050)]
+    }
+
     proptest! {
         #[test]
         fn a_byte_store_is_a_queue_of_bytes(
-            writes in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..8),
-            drop in 0u64..60,
-            at in 0u64..60,
-            len in 0u32..60,
+            writes in prop::collection::vec(write(), 1..12),
+            drop in 0u64..4_000,
+            at in 0u64..3_000,
+            len in 0u32..3_000,
         ) {
             let mut store = ByteStore::default();
             let mut model: Vec<u8> = Vec::new();

@@ -82,9 +82,23 @@ fn wire() -> impl Strategy<Value = Wire> {
 fn config() -> impl Strategy<Value = Config> {
     let buffers = (600u32..80_000, 600u32..200_000);
     let options = (any::<bool>(), any::<bool>(), any::<bool>());
-    (buffers, options, 200u16..1461, 1u32..4, 1u32..11).prop_map(
-        |((send_buffer, receive_buffer), (sack, timestamps, scaling), mss, every, initial)| {
+    let grows = (prop::option::of(0u32..300_000), prop::option::of(0u32..300_000));
+    let more = (any::<bool>(), any::<bool>(), 0u32..20, grows);
+    (buffers, options, more, 200u16..1461, 1u32..4, 1u32..11).prop_map(
+        |(
+            (send_buffer, receive_buffer),
+            (sack, timestamps, scaling),
+            (nagle, dsack, quick_acks, (send_buffer_most, receive_buffer_most)),
+            mss,
+            every,
+            initial,
+        )| {
             Config {
+                nagle,
+                dsack,
+                quick_acks,
+                send_buffer_most,
+                receive_buffer_most,
                 mss,
                 send_buffer,
                 receive_buffer,

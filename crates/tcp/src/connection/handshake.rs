@@ -109,6 +109,9 @@ impl<P: Payload> Connection<P> {
         self.irs = header.seq;
         self.agreed.timestamps = self.config.timestamps && options.timestamps.is_some();
         self.agreed.sack = self.config.sack && options.sack_permitted;
+        if self.agreed.sack && self.config.dsack {
+            self.rx.report_duplicates();
+        }
         self.agreed.ecn = self.config.ecn && sets_up_ecn(&header.flags);
         if let Some(shift) = options.window_scale.filter(|_| self.config.window_scaling) {
             self.agreed.peer_shift = shift.min(14);
@@ -142,6 +145,7 @@ impl<P: Payload> Connection<P> {
         };
         let build = self.build.take().expect("a connection is established once");
         self.tx.establish(build(initial), &self.agreed);
+        self.rx.set_idle_after(self.tx.rto());
         self.state = State::Established;
         self.events.push_back(Event::Established);
         let shift = if header.flags.syn { 0 } else { self.agreed.peer_shift };

@@ -7,6 +7,9 @@ use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Header, SackBlocks};
 
+/// How long a limit of challenge ACKs counts (RFC 5961 section 7).
+const CHALLENGE_PERIOD: Duration = Duration::from_secs(5);
+
 impl<P: Payload> Connection<P> {
     pub(super) fn on_segment(&mut self, now: Instant, segment: Segment<P>) {
         match self.state {
@@ -24,12 +27,13 @@ impl<P: Payload> Connection<P> {
         let flags = segment.header.flags;
         let start = self.rx_offset(segment.header.seq);
         if !self.timestamps_pass(now, &segment.header) || !self.is_acceptable(start, &segment) {
+            self.rx.note_outside(start, segment.payload.len());
             self.on_unacceptable(now, &segment.header);
         } else if flags.rst {
-            self.on_reset(start);
+            self.on_reset(now, start);
         } else if flags.syn {
             // RFC 5961 section 4.2: a SYN in a synchronised state earns a challenge ACK.
-            self.rx.ack_now();
+            self.challenge(now);
         } else if flags.ack && self.on_acknowledgement(now, start, &segment) {
             self.on_text(now, start, segment);
         }
@@ -90,10 +94,23 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// RFC 5961 section 3.2: only a reset at RCV.NXT exactly is obeyed.
-    fn on_reset(&mut self, start: i64) {
-        if start != self.rx.next() as i64 {
+    /// Answers what a blind attacker may have sent, but not without end (RFC 5961 section 7):
+    /// the limit holds for five seconds from the first challenge on.
+    fn challenge(&mut self, now: Instant) {
+        let (since, sent) = match self.challenges {
+            Some((since, sent)) if now.since(since) < CHALLENGE_PERIOD => (since, sent),
+            _ => (now, 0),
+        };
+        if sent < self.config.challenge_acks {
             self.rx.ack_now();
+            self.challenges = Some((since, sent + 1));
+        }
+    }
+
+    /// RFC 5961 section 3.2: only a reset at RCV.NXT exactly is obeyed.
+    fn on_reset(&mut self, now: Instant, start: i64) {
+        if start != self.rx.next() as i64 {
+            self.challenge(now);
         } else if self.state == State::SynReceived && self.passive {
             self.listen_again();
         } else {
@@ -117,7 +134,7 @@ impl<P: Payload> Connection<P> {
         // RFC 5961 section 5.2.
         let oldest = una as i64 - i64::from(self.tx.max_window());
         if ack > self.tx.next() as i64 || ack < oldest {
-            self.rx.ack_now();
+            self.challenge(now);
             return false;
         }
         if let Some(timestamps) = header.options.timestamps.filter(|_| self.agreed.timestamps) {
@@ -213,6 +230,11 @@ impl<P: Payload> Connection<P> {
             return;
         }
         self.note_marks(&segment);
+        if self.config.receive_buffer_most.is_some()
+            && let Some((_, age)) = self.echo(now, &segment.header)
+        {
+            self.rx.note_round_trip(age);
+        }
         let arrived = self.rx.take(now, start, segment.payload, fin);
         if arrived.readable {
             self.events.push_back(Event::Readable);

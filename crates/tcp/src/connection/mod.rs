@@ -153,6 +153,10 @@ pub struct Stats {
     pub bytes_ready: u64,
     /// Bytes that the peer has acknowledged.
     pub bytes_acked: u64,
+    /// Size of the send buffer in bytes.
+    pub send_buffer: u32,
+    /// Size of the receive buffer in bytes.
+    pub receive_buffer: u32,
 }
 
 /// The SYN of this end.
@@ -206,6 +210,8 @@ pub struct Connection<P: Payload> {
     reply: Option<Header>,
     close_asked: bool,
     used: bool,
+    /// Since when challenge ACKs are counted, and how many there were.
+    challenges: Option<(Instant, u32)>,
     time_wait: Option<Instant>,
     pace: Option<Instant>,
     events: VecDeque<Event>,
@@ -233,6 +239,7 @@ impl<P: Payload> Connection<P> {
             reply: None,
             close_asked: false,
             used: false,
+            challenges: None,
             time_wait: None,
             pace: None,
             events: VecDeque::new(),
@@ -283,6 +290,8 @@ impl<P: Payload> Connection<P> {
             bytes_read: self.rx.bytes_read(),
             bytes_ready: self.rx.bytes_ready(),
             bytes_acked: self.tx.una(),
+            send_buffer: self.tx.capacity(),
+            receive_buffer: self.rx.capacity(),
         }
     }
 

@@ -78,6 +78,7 @@ impl<P: Payload> Connection<P> {
         if owed {
             self.rx.ack_now();
         }
+        self.rx.data_was_sent();
         self.counters.segments += 1;
         self.counters.data_segments += 1;
         let ecn = if pick.ect { Ecn::Ect0 } else { Ecn::NotEct };

@@ -1,11 +1,15 @@
 //! The receiving half: reassembly, the advertised window, and when to acknowledge.
 
+mod quick;
 mod reassembly;
+mod tuning;
 
 use crate::{Config, DelayedAck, Payload, Store};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::tcp::SackBlocks;
+use quick::QuickAcks;
 use reassembly::Reassembly;
+use tuning::Tuning;
 
 /// Longest idle time after which a remembered timestamp is void (RFC 7323 section 5.5).
 const PAWS_IDLE_MAX: Duration = Duration::from_secs(24 * 24 * 3600);
@@ -32,6 +36,13 @@ pub(crate) struct Receiver<P: Payload> {
     /// Most this end would accept in a segment, for silly window avoidance.
     mss: u32,
     delayed: DelayedAck,
+    quick: QuickAcks,
+    /// Grows `capacity`, if it may grow.
+    tuning: Option<Tuning>,
+    /// D-SACK was agreed on.
+    dsack: bool,
+    /// What the last duplicate covered, until an ACK reports it.
+    duplicate: Option<(u64, u64)>,
     ack_now: bool,
     ack_deadline: Option<Instant>,
     fin_at: Option<u64>,
@@ -52,9 +63,10 @@ pub(crate) struct Arrived {
 
 impl<P: Payload> Receiver<P> {
     pub(crate) fn new(config: &Config) -> Self {
+        let most = config.receive_buffer_most.unwrap_or(0).max(config.receive_buffer);
         Self {
             ready: P::Store::default(),
-            held: Reassembly::new((config.receive_buffer / BYTES_PER_CHUNK).max(64) as usize),
+            held: Reassembly::new((most / BYTES_PER_CHUNK).max(64) as usize),
             next: 0,
             edge: 0,
             acked: 0,
@@ -63,6 +75,10 @@ impl<P: Payload> Receiver<P> {
             full_size: 1,
             mss: u32::from(config.mss),
             delayed: config.delayed_ack,
+            quick: QuickAcks::new(config.quick_acks),
+            tuning: config.receive_buffer_most.map(|most| Tuning::new(most, config.mss)),
+            dsack: false,
+            duplicate: None,
             ack_now: false,
             ack_deadline: None,
             fin_at: None,
@@ -75,7 +91,51 @@ impl<P: Payload> Receiver<P> {
 
     /// The scale that the buffer asks for (RFC 7323 section 2.3).
     pub(crate) fn wanted_shift(&self) -> u8 {
-        (0..14).find(|s| self.capacity >> s <= 0xffff).unwrap_or(14)
+        let most = self.tuning.as_ref().map_or(0, Tuning::most).max(self.capacity);
+        (0..14).find(|s| most >> s <= 0xffff).unwrap_or(14)
+    }
+
+    /// Duplicates are to be reported.
+    pub(crate) fn report_duplicates(&mut self) {
+        self.dsack = true;
+    }
+
+    /// Silence of the peer for more than this is idleness.
+    pub(crate) fn set_idle_after(&mut self, rto: Duration) {
+        self.quick.set_idle_after(rto);
+    }
+
+    /// This end sent data: its ACKs may wait to ride on more of it.
+    pub(crate) fn data_was_sent(&mut self) {
+        self.quick.stop();
+    }
+
+    /// A data segment echoed a timestamp of this age: a round trip.
+    pub(crate) fn note_round_trip(&mut self, age: Duration) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.sample(age);
+        }
+    }
+
+    /// `len` bytes from `start` on arrived that lie outside the window.
+    pub(crate) fn note_outside(&mut self, start: i64, len: u32) {
+        if len > 0 {
+            self.note_duplicate(start, start + i64::from(len));
+        }
+    }
+
+    /// Of `start..end`, what was received before is a duplicate to report (RFC 2883 section 4).
+    fn note_duplicate(&mut self, start: i64, end: i64) {
+        let (from, to) = (start.max(0) as u64, end.max(0) as u64);
+        let again = if from < self.next {
+            Some((from, to.min(self.next)))
+        } else {
+            self.held.overlap(from, to)
+        };
+        if let Some((from, to)) = again.filter(|(from, to)| self.dsack && from < to) {
+            self.duplicate = Some((from, to));
+            self.ack_now = true;
+        }
     }
 
     /// Window scaling was agreed on.
@@ -102,6 +162,10 @@ impl<P: Payload> Receiver<P> {
     /// RCV.WND.
     pub(crate) fn window(&self) -> u64 {
         self.edge - self.next
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.capacity
     }
 
     pub(crate) fn bytes_read(&self) -> u64 {
@@ -144,7 +208,12 @@ impl<P: Payload> Receiver<P> {
             self.fin_at = Some(end as u64);
         }
         if len > 0 {
+            self.quick.arrived(now, self.edge - self.next, self.full_size);
+            if self.dsack {
+                self.note_duplicate(start, end);
+            }
             self.take_data(now, start, end, data);
+            self.tune(now);
         }
         let mut arrived = Arrived { readable: self.tell_readable(), fin: false };
         if self.fin_at == Some(self.next) {
@@ -162,7 +231,7 @@ impl<P: Payload> Receiver<P> {
         let from = start.max(self.next as i64);
         let to = end.min(self.edge as i64);
         if from >= to {
-            self.ack_now = true;
+            self.ack_at_once();
             return;
         }
         let whole = from == start && to == end;
@@ -171,7 +240,7 @@ impl<P: Payload> Receiver<P> {
         let (from, len) = (from as u64, data.len());
         if from > self.next {
             self.held.insert(from, &data);
-            self.ack_now = true;
+            self.ack_at_once();
             return;
         }
         self.next += u64::from(len);
@@ -190,13 +259,26 @@ impl<P: Payload> Receiver<P> {
             self.ready.push(data);
         }
         self.held.forget(self.next);
+        self.ack_at_once();
+    }
+
+    /// A gap or its end: the sender needs ACKs, so the next ones are quick too.
+    fn ack_at_once(&mut self) {
         self.ack_now = true;
+        self.quick.grant(self.edge - self.next, self.full_size);
+    }
+
+    fn tune(&mut self, now: Instant) {
+        let Some(tuning) = &mut self.tuning else { return };
+        let wanted = tuning.arrived(now, self.next, self.edge - self.next, self.read);
+        self.capacity = self.capacity.max(wanted);
     }
 
     /// In-order data: an ACK for every `every` full-sized segments, or after the timeout.
     fn delay_ack(&mut self, now: Instant) {
         let due = u64::from(self.delayed.every) * u64::from(self.full_size);
-        if self.delayed.every <= 1 || self.next - self.acked >= due {
+        let quick = self.quick.spend();
+        if quick || self.delayed.every <= 1 || self.next - self.acked >= due {
             self.ack_now = true;
         } else if self.ack_deadline.is_none() {
             self.ack_deadline = Some(now + self.delayed.timeout);
@@ -262,7 +344,7 @@ impl<P: Payload> Receiver<P> {
 
     /// Whether a data segment must leave SACK blocks to an ACK of its own.
     pub(crate) fn has_blocks(&self) -> bool {
-        !self.held.is_empty()
+        !self.held.is_empty() || self.duplicate.is_some()
     }
 
     /// A segment with ACK leaves. Its window field; the edge moves as far as it says.
@@ -285,10 +367,12 @@ impl<P: Payload> Receiver<P> {
         field as u16
     }
 
-    /// SACK blocks for an ACK, most recent first; `origin` is the sequence number of offset 0.
-    pub(crate) fn sack_blocks(&self, origin: Seq32, max: usize) -> SackBlocks {
+    /// SACK blocks for an ACK, a duplicate before the others (RFC 2883 section 4), those most
+    /// recent first; `origin` is the sequence number of offset 0.
+    pub(crate) fn sack_blocks(&mut self, origin: Seq32, max: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        for (left, right) in self.held.ranges().take(max) {
+        let duplicate = self.duplicate.take();
+        for (left, right) in duplicate.into_iter().chain(self.held.ranges()).take(max) {
             blocks.push(origin + left as u32, origin + right as u32);
         }
         blocks

@@ -47,6 +47,13 @@ impl<P: Payload> Reassembly<P> {
         self.recent.iter().rev().map(|r| (r.start, r.end))
     }
 
+    /// The first part of `start..end` that is held.
+    pub(crate) fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let first = self.ranges.partition_point(|r| r.end <= start);
+        let range = self.ranges.get(first).filter(|r| r.start < end)?;
+        Some((range.start.max(start), range.end.min(end)))
+    }
+
     /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it if there
     /// are too many chunks already.
     pub(crate) fn insert(&mut self, start: u64, data: &P) {

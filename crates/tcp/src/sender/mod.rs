@@ -47,6 +47,9 @@ struct Fast {
 pub(crate) struct Sender<P: Payload> {
     buffer: P::Store,
     capacity: u32,
+    /// How far `capacity` may grow.
+    capacity_most: u32,
+    nagle: bool,
     /// SND.UNA, SND.NXT and the application's write position.
     una: u64,
     next: u64,
@@ -115,6 +118,8 @@ impl<P: Payload> Sender<P> {
         Self {
             buffer: P::Store::default(),
             capacity: config.send_buffer,
+            capacity_most: config.send_buffer_most.unwrap_or(0),
+            nagle: config.nagle,
             una: 0,
             next: 0,
             end: 0,
@@ -195,6 +200,23 @@ impl<P: Payload> Sender<P> {
     /// No more data will be written: a FIN follows what is buffered.
     pub(crate) fn close(&mut self) {
         self.fin = true;
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Retransmission timeout in force.
+    pub(crate) fn rto(&self) -> Duration {
+        self.rtt.rto()
+    }
+
+    /// Lets the buffer follow the congestion window: one window in flight and one to replace it.
+    fn expand_buffer(&mut self) {
+        if self.capacity < self.capacity_most {
+            let cwnd = self.controller.as_ref().map_or(0, Controller::cwnd);
+            self.capacity = self.capacity.max(cwnd.saturating_mul(2).min(self.capacity_most));
+        }
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -414,13 +436,17 @@ impl<P: Payload> Sender<P> {
     }
 
     /// Sequence space of the next new segment; `None` while the peer's window forbids it or
-    /// silly window avoidance asks to wait (RFC 9293 section 3.8.6.2.1).
+    /// silly window avoidance (RFC 9293 section 3.8.6.2.1) or Nagle's rule (section 3.7.4) asks
+    /// to wait.
     fn new_len(&self, waiting: u64, fin_waits: bool, probe: bool) -> Option<u32> {
         let edge = self.una + u64::from(self.window);
         let usable = edge.saturating_sub(self.next).min(u64::from(u32::MAX)) as u32;
         let payload = waiting.min(u64::from(self.smss)) as u32;
         let fin = fin_waits && u64::from(payload) == waiting;
         let wanted = payload + u32::from(fin);
+        if self.nagle && payload < self.smss && !fin && !probe && self.una < self.next {
+            return None;
+        }
         if wanted <= usable {
             return Some(wanted);
         }
@@ -429,7 +455,8 @@ impl<P: Payload> Sender<P> {
         }
         let cut = usable.min(payload);
         let all = u64::from(cut) == waiting;
-        (cut > 0 && (all || cut == self.smss || cut >= self.max_window / 2)).then_some(cut)
+        let half = cut >= self.max_window / 2 && !(self.nagle && self.una < self.next);
+        (cut > 0 && (all || cut == self.smss || half)).then_some(cut)
     }
 
     /// RFC 5681 section 4.1.

@@ -61,6 +61,7 @@ impl<P: Payload> Sender<P> {
         let mut observed = Observed::default();
         if advanced {
             observed.recovery_ended = self.on_progress(now, event.acked);
+            self.expand_buffer();
             observed.space = self.space_opened();
         }
         if self.is_duplicate(ack, &event, advanced) && was_outstanding {

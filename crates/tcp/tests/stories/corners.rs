@@ -242,9 +242,10 @@ proptest! {
     fn something_always_happens_next(
         steps in prop::collection::vec(step(), 1..60),
         sack: bool,
+        nagle: bool,
         law in prop::sample::select(vec!["reno", "newreno", "compound"]),
     ) {
-        let config = Config { sack, max_retries: 1_000, send_buffer: 50_000, ..config() };
+        let config = Config { sack, nagle, max_retries: 1_000, send_buffer: 50_000, ..config() };
         let mut script = Script::established(config, law);
         let mut written = 0;
         for step in &steps {
