@@ -8,6 +8,7 @@ use fairwave_units::Bytes;
 struct Node<T> {
     item: T,
     bytes: u32,
+    serial: u64,
     /// The neighbours in the order of arrival.
     before: u32,
     after: u32,
@@ -15,6 +16,7 @@ struct Node<T> {
     after_to: u32,
 }
 
+/// The ends of a list; what links its nodes is theirs.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     first: u32,
@@ -23,6 +25,13 @@ struct Ends {
 
 impl Ends {
     const EMPTY: Self = Self { first: NONE, last: NONE };
+}
+
+/// Where an item waits: known as itself by its serial number once its place is taken by another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    number: u32,
+    serial: u64,
 }
 
 /// An unbounded first-in first-out queue from which the oldest of all, or the oldest for one
@@ -34,18 +43,26 @@ pub(crate) struct Fifo<T> {
     receivers: Vec<Ends>,
     len: u32,
     bytes: u64,
+    pushed: u64,
 }
 
 impl<T: Item> Fifo<T> {
     pub(crate) const fn new() -> Self {
-        Self { nodes: Slab::new(), all: Ends::EMPTY, receivers: Vec::new(), len: 0, bytes: 0 }
+        Self {
+            nodes: Slab::new(),
+            all: Ends::EMPTY,
+            receivers: Vec::new(),
+            len: 0,
+            bytes: 0,
+            pushed: 0,
+        }
     }
 
-    /// Adds an item at the end. Returns its place, by which [`Fifo::replace`] finds it as long
-    /// as it waits.
-    pub(crate) fn push(&mut self, item: T) -> u32 {
+    /// Adds an item at the end.
+    pub(crate) fn push(&mut self, item: T) -> Place {
         let (bytes, receiver) = (item.bytes(), item.receiver() as usize);
-        let node = Node { item, bytes, before: self.all.last, after: NONE, after_to: NONE };
+        let (serial, before) = (self.pushed, self.all.last);
+        let node = Node { item, bytes, serial, before, after: NONE, after_to: NONE };
         let place = self.nodes.insert(node);
         match self.all.last {
             NONE => self.all.first = place,
@@ -63,7 +80,24 @@ impl<T: Item> Fifo<T> {
         ends.last = place;
         self.len += 1;
         self.bytes += u64::from(bytes);
-        place
+        self.pushed += 1;
+        Place { number: place, serial }
+    }
+
+    /// The item that was pushed to `place`, if it still waits.
+    pub(crate) fn at(&self, place: Place) -> Option<&T> {
+        let node = self.nodes.used(place.number)?;
+        (node.serial == place.serial).then_some(&node.item)
+    }
+
+    /// Puts `item` where another for the same receiver waits, and gives that one.
+    pub(crate) fn replace(&mut self, place: Place, item: T) -> T {
+        let node = self.nodes.get_mut(place.number);
+        debug_assert_eq!(node.item.receiver(), item.receiver(), "places belong to receivers");
+        self.bytes -= u64::from(node.bytes);
+        node.bytes = item.bytes();
+        self.bytes += u64::from(node.bytes);
+        core::mem::replace(&mut node.item, item)
     }
 
     pub(crate) fn pop(&mut self) -> Option<T> {
@@ -93,7 +127,7 @@ impl<T: Item> Fifo<T> {
 
     /// Unlinks the first item for its receiver. The first of all is one, too.
     fn take(&mut self, place: u32) -> T {
-        let Node { item, bytes, before, after, after_to } = self.nodes.remove(place);
+        let Node { item, bytes, before, after, after_to, .. } = self.nodes.remove(place);
         match before {
             NONE => self.all.first = after,
             before => self.nodes.get_mut(before).after = after,

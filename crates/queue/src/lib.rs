@@ -3,18 +3,35 @@
 //! A [`Discipline`] holds items that describe themselves ([`Item`]). It knows neither a clock nor
 //! a link: the host says what time it is, and takes an item whenever it can send one. A queue may
 //! drop any item it holds, at any call; what it dropped comes out of [`Discipline::dropped`].
-//! [`Spec`] says which discipline with which parameters.
+//! [`Spec`] says which discipline with which parameters, and [`ALL`] which there are.
 
+mod ack_filter;
+mod ack_split;
+mod airtime_drr;
+mod codel;
 mod discipline;
 mod drop_tail;
+mod fair;
 mod fifo;
+mod flows;
+mod fq_codel;
 mod item;
 mod slab;
 mod spec;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
+mod window_clamp;
 
+pub use ack_filter::AckFilter;
+pub use ack_split::AckSplit;
+pub use airtime_drr::{AirtimeConfig, AirtimeDrr};
+pub use codel::CodelConfig;
 pub use discipline::Discipline;
 pub use drop_tail::DropTail;
+pub use fair::FairConfig;
+pub use fq_codel::FqCodel;
 pub use item::{FlowKey, Item, Segment};
-pub use spec::{Limit, Spec};
+pub use spec::{ALL, Kind, Limit, Spec};
+pub use window_clamp::WindowClamp;

@@ -43,6 +43,14 @@ impl<N> Slab<N> {
         node
     }
 
+    /// The node of this number, if it is in use.
+    pub(crate) fn used(&self, number: u32) -> Option<&N> {
+        match self.slots.get(number as usize)? {
+            Slot::Used(node) => Some(node),
+            Slot::Free(_) => None,
+        }
+    }
+
     pub(crate) fn get(&self, number: u32) -> &N {
         match &self.slots[number as usize] {
             Slot::Used(node) => node,

@@ -1,8 +1,11 @@
-//! Which discipline, with which parameters.
+//! The one list of disciplines, and how parameters become a queue.
 
-use crate::{Discipline, DropTail, Item};
+use crate::{
+    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CodelConfig, Discipline, DropTail, FairConfig,
+    FqCodel, Item, WindowClamp,
+};
 use core::fmt::Debug;
-use fairwave_units::Bytes;
+use fairwave_units::{Bytes, Duration};
 
 /// The bound of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,14 @@ impl Limit {
             Self::Bytes(most) => bytes.0 + more as u64 <= most.0,
         }
     }
+
+    /// Whether `len` items of `bytes` together are too many.
+    pub const fn is_exceeded(self, len: u32, bytes: Bytes) -> bool {
+        match self {
+            Self::Packets(most) => len > most,
+            Self::Bytes(most) => bytes.0 > most.0,
+        }
+    }
 }
 
 /// A discipline with its parameters.
@@ -31,6 +42,29 @@ pub enum Spec {
         /// Its bound.
         limit: Limit,
     },
+    /// [`AckFilter`].
+    AckFilter {
+        /// Its bound.
+        limit: Limit,
+    },
+    /// [`AckSplit`].
+    AckSplit {
+        /// Bound of what is no pure ACK.
+        limit: Limit,
+        /// Bound of pure ACKs.
+        ack_limit: Limit,
+    },
+    /// [`WindowClamp`].
+    WindowClamp {
+        /// Its bound.
+        limit: Limit,
+        /// Silence after which a connection no longer counts.
+        idle: Duration,
+    },
+    /// [`FqCodel`].
+    FqCodel(FairConfig),
+    /// [`AirtimeDrr`].
+    AirtimeDrr(AirtimeConfig),
 }
 
 impl From<Limit> for Spec {
@@ -39,11 +73,119 @@ impl From<Limit> for Spec {
     }
 }
 
+/// A discipline as users choose it.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its spelling in scenarios.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// The standard or paper that defines it.
+    pub source: &'static str,
+    /// Its own usual bound; `None` where that is the interface's.
+    pub limit: Option<Limit>,
+    /// Its usual parameters with this bound.
+    pub spec: fn(Limit) -> Spec,
+}
+
+/// Every discipline, in the order in which it is listed.
+pub const ALL: &[Kind] = &[
+    Kind {
+        name: "drop-tail",
+        summary: "first in, first out; a full queue drops what arrives",
+        source: "",
+        limit: None,
+        spec: |limit| Spec::DropTail { limit },
+    },
+    Kind {
+        name: "ack-filter",
+        summary: "drop-tail in which a pure ACK takes the place of an older one of its flow",
+        source: "Balakrishnan, Padmanabhan, Katz 1997; RFC 3449 section 5.2.1",
+        limit: None,
+        spec: |limit| Spec::AckFilter { limit },
+    },
+    Kind {
+        name: "ack-split",
+        summary: "pure ACKs and other packets in queues of their own, one of each by turns",
+        source: "RFC 3449, upstream link scheduling",
+        limit: None,
+        spec: |limit| Spec::AckSplit { limit, ack_limit: limit },
+    },
+    Kind {
+        name: "window-clamp",
+        summary: "drop-tail that lowers advertised windows to a share of its B packets, B/n",
+        source: "Pilosof, Ramjee, Raz, Shavitt, Sinha 2003",
+        limit: None,
+        spec: |limit| Spec::WindowClamp { limit, idle: Duration::from_secs(10) },
+    },
+    Kind {
+        name: "fq-codel",
+        summary: "a queue for each flow, deficit round robin, CoDel in each, ECN marks",
+        source: "RFC 8290, RFC 8289",
+        limit: Some(Limit::Packets(10_240)),
+        spec: |limit| Spec::FqCodel(FairConfig::fq_codel(limit)),
+    },
+    Kind {
+        name: "airtime-drr",
+        summary: "stations share airtime by deficit round robin, their flows by FQ-CoDel",
+        source: "Hoiland-Jorgensen, Kazior, Taht, Hurtig, Brunstrom 2017",
+        limit: Some(Limit::Packets(8_192)),
+        spec: |limit| Spec::AirtimeDrr(AirtimeConfig::mac80211(limit)),
+    },
+];
+
+impl FairConfig {
+    /// The defaults of RFC 8290 section 5.2: 1024 queues, a quantum of 1514 bytes, CoDel with 5 ms
+    /// and 100 ms, ECN.
+    pub const fn fq_codel(limit: Limit) -> Self {
+        let (target, interval) = (Duration::from_millis(5), Duration::from_millis(100));
+        let codel = CodelConfig { target, interval, ecn: true };
+        Self { limit, buckets: 1024, quantum: 1514, codel }
+    }
+}
+
+impl AirtimeConfig {
+    /// 300 us a turn (Høiland-Jørgensen et al. 2017), and FQ-CoDel with the target of 20 ms that
+    /// Linux's mac80211 has for it.
+    pub const fn mac80211(limit: Limit) -> Self {
+        let fq = FairConfig::fq_codel(limit);
+        let codel = CodelConfig { target: Duration::from_millis(20), ..fq.codel };
+        Self { quantum: Duration::from_micros(300), flows: FairConfig { codel, ..fq } }
+    }
+}
+
 impl Spec {
+    /// The name of its discipline in [`ALL`].
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::DropTail { .. } => "drop-tail",
+            Self::AckFilter { .. } => "ack-filter",
+            Self::AckSplit { .. } => "ack-split",
+            Self::WindowClamp { .. } => "window-clamp",
+            Self::FqCodel(_) => "fq-codel",
+            Self::AirtimeDrr(_) => "airtime-drr",
+        }
+    }
+
+    /// Whether it wants to see by [`Discipline::beside`] what its node sends out elsewhere.
+    pub const fn looks_beside(&self) -> bool {
+        matches!(self, Self::WindowClamp { .. })
+    }
+
+    /// Whether it wants to hear of airtime by [`Discipline::charge`].
+    pub const fn counts_airtime(&self) -> bool {
+        matches!(self, Self::AirtimeDrr(_))
+    }
+
     /// An empty queue of this kind.
     pub fn build<T: Item + Debug + Send + 'static>(&self) -> Box<dyn Discipline<T>> {
         match *self {
             Self::DropTail { limit } => Box::new(DropTail::new(limit)),
+            Self::AckFilter { limit } => Box::new(AckFilter::new(limit)),
+            Self::AckSplit { limit, ack_limit } => Box::new(AckSplit::new(ack_limit, limit)),
+            Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
+            Self::FqCodel(config) => Box::new(FqCodel::new(config)),
+            Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Items for tests.
 
-use crate::{FlowKey, Item, Segment};
+use crate::{Discipline, FlowKey, Item, Segment};
+use fairwave_trace::DropCause;
+use fairwave_units::{Instant, Seq32};
 use fairwave_wire::tcp;
 
 /// A packet as a test wants it.
@@ -11,9 +13,37 @@ pub(crate) struct Thing {
     pub(crate) receiver: u32,
     /// Stands for all of the key.
     pub(crate) flow: u16,
+    /// The other direction of the flow.
+    pub(crate) back: bool,
     pub(crate) tcp: Option<(tcp::Header, u32)>,
     pub(crate) ecn: bool,
     pub(crate) marked: bool,
+}
+
+/// A pure ACK of a flow, without options.
+pub(crate) fn ack(id: u64, flow: u16, number: u32) -> Thing {
+    let flags = tcp::Flags { ack: true, ..tcp::Flags::default() };
+    let header = tcp::Header { ack: Seq32(number), flags, window: 65_535, ..Default::default() };
+    Thing { id, bytes: 40, receiver: flow.into(), flow, tcp: Some((header, 0)), ..Thing::default() }
+}
+
+/// A datagram of 1500 bytes of a flow.
+pub(crate) fn full(id: u64, flow: u16) -> Thing {
+    Thing { id, bytes: 1500, receiver: flow.into(), flow, ..Thing::default() }
+}
+
+pub(crate) const fn ms(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+/// What was dropped, by number and cause.
+pub(crate) fn dropped(queue: &mut dyn Discipline<Thing>) -> Vec<(u64, DropCause)> {
+    core::iter::from_fn(|| queue.dropped()).map(|(thing, cause)| (thing.id, cause)).collect()
+}
+
+/// Numbers of all that waits, in the order of service at `now`.
+pub(crate) fn drain(queue: &mut dyn Discipline<Thing>, now: Instant) -> Vec<u64> {
+    core::iter::from_fn(|| queue.pop(now)).map(|thing| thing.id).collect()
 }
 
 impl Item for Thing {
@@ -26,7 +56,10 @@ impl Item for Thing {
     }
 
     fn flow(&self) -> FlowKey {
-        FlowKey { source_port: self.flow, destination_port: 80, ..FlowKey::default() }
+        let source_port = self.flow;
+        let key =
+            FlowKey { source: 1, destination: 2, source_port, destination_port: 80, protocol: 6 };
+        if self.back { key.reversed() } else { key }
     }
 
     fn tcp(&self) -> Option<Segment<'_>> {

@@ -351,7 +351,11 @@ impl<'w> Simulator<'w> {
     /// A packet ended before its destination.
     fn dropped(&mut self, packet: &Packet, queue: QueueId, cause: DropCause, sink: &mut dyn Sink) {
         if packet.is_pure_ack() {
-            self.flows[packet.flow.0 as usize].acks_dropped += 1;
+            let flow = &mut self.flows[packet.flow.0 as usize];
+            match cause {
+                DropCause::AckFiltered => flow.acks_filtered += 1,
+                _ => flow.acks_dropped += 1,
+            }
         }
         if self.records_drops {
             let (flow, datagram) = (Some(packet.flow), packet.datagram);

@@ -34,11 +34,22 @@ pub enum DropCause {
     LinkLoss,
     /// No route led to its destination.
     NoRoute,
+    /// Active queue management: it had waited too long.
+    Aqm,
+    /// A later acknowledgement in the same queue said all that it did.
+    AckFiltered,
 }
 
 impl DropCause {
     /// Every cause, in the order of columns and tables.
-    pub const ALL: [Self; 4] = [Self::QueueFull, Self::RetryLimit, Self::LinkLoss, Self::NoRoute];
+    pub const ALL: [Self; 6] = [
+        Self::QueueFull,
+        Self::RetryLimit,
+        Self::LinkLoss,
+        Self::NoRoute,
+        Self::Aqm,
+        Self::AckFiltered,
+    ];
 
     /// Its name in columns and tables.
     pub const fn name(self) -> &'static str {
@@ -47,6 +58,8 @@ impl DropCause {
             Self::RetryLimit => "retry_limit",
             Self::LinkLoss => "link_loss",
             Self::NoRoute => "no_route",
+            Self::Aqm => "aqm",
+            Self::AckFiltered => "ack_filtered",
         }
     }
 }
@@ -93,6 +106,9 @@ pub struct FlowSample {
     pub acks_sent: u64,
     /// Pure ACKs of this flow that were dropped on their way, cumulative (ground truth).
     pub acks_dropped: u64,
+    /// Pure ACKs of this flow that gave way to later ones in a queue, cumulative. They are not
+    /// among the dropped: what they said has not been lost.
+    pub acks_filtered: u64,
     /// Lost ACKs that the sender inferred, cumulative (zero where nobody watches).
     pub acks_lost_inferred: u64,
 }
@@ -107,7 +123,7 @@ pub struct QueueSample {
     /// Packets that entered, cumulative.
     pub enqueued: u64,
     /// Packets dropped, cumulative, by [`DropCause::ALL`]'s order.
-    pub drops: [u64; 4],
+    pub drops: [u64; DropCause::ALL.len()],
 }
 
 /// The state of one radio.

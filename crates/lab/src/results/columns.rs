@@ -126,6 +126,9 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("acks_dropped", "Pure ACKs dropped on their way, as the simulator saw it.", |r| {
             Cell::unsigned(r.sample.acks_dropped)
         }),
+        integer("acks_filtered", "Pure ACKs that gave way to later ones in a queue.", |r| {
+            Cell::unsigned(r.sample.acks_filtered)
+        }),
         integer("acks_lost_inferred", "Lost ACKs that the sender inferred.", |r| {
             Cell::unsigned(r.sample.acks_lost_inferred)
         }),
@@ -154,6 +157,12 @@ pub const QUEUES: Table<QueueRow> = Table {
         }),
         integer("drops_no_route", "Packets without a route.", |r| {
             Cell::unsigned(r.sample.drops[3])
+        }),
+        integer("drops_aqm", "Packets dropped by active queue management.", |r| {
+            Cell::unsigned(r.sample.drops[4])
+        }),
+        integer("drops_ack_filtered", "ACKs that gave way to later ones.", |r| {
+            Cell::unsigned(r.sample.drops[5])
         }),
     ],
 };
@@ -197,9 +206,11 @@ pub const DROPS: Table<DropRow> = Table {
         text("queue", "The queue, or the queue of the radio or link, where it happened.", |r| {
             Cell::Text(r.queue.clone())
         }),
-        text("cause", "Why: queue_full, retry_limit, link_loss or no_route.", |r| {
-            Cell::Text(r.sample.cause.name().into())
-        }),
+        text(
+            "cause",
+            "Why: queue_full, retry_limit, link_loss, no_route, aqm or ack_filtered.",
+            |r| Cell::Text(r.sample.cause.name().into()),
+        ),
         or_null(&text("flow", "The flow; null for a packet of none.", |r| {
             r.flow.clone().map_or(Cell::Null, Cell::Text)
         })),

@@ -59,6 +59,9 @@ pub struct FlowSummary {
     pub acks_dropped: u64,
     /// Dropped at an access point's full queue, from the start of the run.
     pub acks_dropped_at_ap_all_run: u64,
+    /// ACKs that gave way to later ones in a queue; not among the dropped.
+    #[serde(default)]
+    pub acks_filtered: u64,
     /// Lost ACKs that the sender inferred.
     pub acks_lost_inferred: u64,
     /// Smoothed round-trip time at the end.
@@ -88,6 +91,12 @@ pub struct QueueSummary {
     pub drops_link_loss: u64,
     /// Dropped: no route.
     pub drops_no_route: u64,
+    /// Dropped: waited too long, by active queue management.
+    #[serde(default)]
+    pub drops_aqm: u64,
+    /// Dropped: ACKs that later ones made redundant.
+    #[serde(default)]
+    pub drops_ack_filtered: u64,
     /// Largest number of packets waiting.
     pub peak_packets: u32,
     /// Mean number of packets waiting, over time.
@@ -134,6 +143,12 @@ pub struct Totals {
     pub drops_link_loss: u64,
     /// Packets dropped, all queues: no route.
     pub drops_no_route: u64,
+    /// Packets dropped, all queues: active queue management.
+    #[serde(default)]
+    pub drops_aqm: u64,
+    /// ACKs dropped, all queues: redundant.
+    #[serde(default)]
+    pub drops_ack_filtered: u64,
 }
 
 impl Summary {
@@ -186,6 +201,7 @@ fn flow_summary(names: &Names, i: usize, flow: &FlowOutcome, stretches: &Stretch
         acks_sent: to.acks_sent - from.acks_sent,
         acks_dropped: to.acks_dropped - from.acks_dropped,
         acks_dropped_at_ap_all_run: stretches.acks_dropped_at_ap(i),
+        acks_filtered: to.acks_filtered - from.acks_filtered,
         acks_lost_inferred: to.acks_lost_inferred - from.acks_lost_inferred,
         srtt_end_ns: to.srtt.map(Duration::as_nanos),
         longest_silence_ns: flow.longest_silence.as_nanos(),
@@ -205,6 +221,8 @@ fn queue_summary(names: &Names, i: usize, queue: &QueueOutcome) -> QueueSummary 
         drops_retry_limit: drops(1),
         drops_link_loss: drops(2),
         drops_no_route: drops(3),
+        drops_aqm: drops(4),
+        drops_ack_filtered: drops(5),
         peak_packets: queue.peak_packets,
         mean_packets: queue.mean_packets,
     }
@@ -240,5 +258,7 @@ fn totals(flows: &[FlowSummary], queues: &[QueueSummary]) -> Totals {
         drops_retry_limit: queues.iter().map(|q| q.drops_retry_limit).sum(),
         drops_link_loss: queues.iter().map(|q| q.drops_link_loss).sum(),
         drops_no_route: queues.iter().map(|q| q.drops_no_route).sum(),
+        drops_aqm: queues.iter().map(|q| q.drops_aqm).sum(),
+        drops_ack_filtered: queues.iter().map(|q| q.drops_ack_filtered).sum(),
     }
 }

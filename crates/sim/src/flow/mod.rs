@@ -90,6 +90,8 @@ pub(crate) struct FlowState {
     pub(crate) delivery: Delivery,
     /// Pure ACKs dropped on their way.
     pub(crate) acks_dropped: u64,
+    /// Pure ACKs that gave way to later ones.
+    pub(crate) acks_filtered: u64,
     /// How many datagrams each end has made.
     made: [u32; 2],
 }
@@ -152,6 +154,7 @@ impl FlowState {
             transport: TransportState::new(id, flow, paced, seed)?,
             delivery: Delivery::new(),
             acks_dropped: 0,
+            acks_filtered: 0,
             made: [0; 2],
         })
     }
@@ -334,8 +337,8 @@ impl FlowState {
                 FlowSample { delivered_bytes, sent_packets, ..FlowSample::default() }
             }
             TransportState::Web(web) => {
-                let acks_dropped = self.acks_dropped;
-                FlowSample { delivered_bytes, acks_dropped, ..web.sample() }
+                let (acks_dropped, acks_filtered) = (self.acks_dropped, self.acks_filtered);
+                FlowSample { delivered_bytes, acks_dropped, acks_filtered, ..web.sample() }
             }
             TransportState::Tcp(tcp) => {
                 let source = tcp.source.stats();
@@ -352,6 +355,7 @@ impl FlowState {
                     rto: source.rto,
                     acks_sent: tcp.sink.stats().acks_sent,
                     acks_dropped: self.acks_dropped,
+                    acks_filtered: self.acks_filtered,
                     acks_lost_inferred: source.acks_lost,
                 }
             }

@@ -43,6 +43,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         acks_sent: 900,
         acks_dropped: 100,
         acks_dropped_at_ap_all_run: 100,
+        acks_filtered: 0,
         acks_lost_inferred: 0,
         srtt_end_ns: Some(210_000_000),
         longest_silence_ns: 1_000_000,
@@ -76,6 +77,8 @@ fn run(axes: &[(&str, &str)], seed: u64, flows: usize, shape: Shape) -> Run {
         drops_retry_limit: 0,
         drops_link_loss: 0,
         drops_no_route: 0,
+        drops_aqm: 0,
+        drops_ack_filtered: 0,
     };
     let queue = QueueSummary {
         name: "ap".into(),
@@ -85,6 +88,8 @@ fn run(axes: &[(&str, &str)], seed: u64, flows: usize, shape: Shape) -> Run {
         drops_retry_limit: 0,
         drops_link_loss: 0,
         drops_no_route: 0,
+        drops_aqm: 0,
+        drops_ack_filtered: 0,
         peak_packets: 100,
         mean_packets: 90.5,
     };

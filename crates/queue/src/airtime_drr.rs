@@ -1,0 +1,148 @@
+//! Airtime shared out among stations (Høiland-Jørgensen, Kazior, Täht, Hurtig, Brunstrom: Ending
+//! the Anomaly, USENIX ATC 2017, algorithm 3).
+
+use crate::fair::{FairConfig, FairQueues};
+use crate::slab::NONE;
+use crate::{Discipline, Item};
+use core::fmt::Debug;
+use fairwave_trace::DropCause;
+use fairwave_units::{Bytes, Duration, Instant};
+
+/// Parameters of airtime fairness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirtimeConfig {
+    /// Time on the medium that a station is given in its turn.
+    pub quantum: Duration,
+    /// The flows of each station.
+    pub flows: FairConfig,
+}
+
+/// Stations served by deficit round robin in airtime, each station's flows by FQ-CoDel.
+///
+/// The host says by [`Discipline::charge`] what time transmissions to a station, retries
+/// included, and receptions from it took. A station that is slow, or hard to reach, or sends a
+/// lot itself, waits accordingly longer.
+#[derive(Clone, Debug)]
+pub struct AirtimeDrr<T> {
+    flows: FairQueues<T>,
+    quantum: i64,
+    stations: Vec<Station>,
+    new: Ends,
+    old: Ends,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Station {
+    /// Nanoseconds of airtime that it may still use.
+    deficit: i64,
+    listed: bool,
+    after: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+impl Ends {
+    const EMPTY: Self = Self { first: NONE, last: NONE };
+
+    fn append(&mut self, stations: &mut [Station], number: u32) {
+        match self.last {
+            NONE => self.first = number,
+            last => stations[last as usize].after = number,
+        }
+        self.last = number;
+        stations[number as usize].after = NONE;
+    }
+
+    fn remove_first(&mut self, stations: &[Station]) {
+        self.first = stations[self.first as usize].after;
+        if self.first == NONE {
+            self.last = NONE;
+        }
+    }
+}
+
+impl<T: Item> AirtimeDrr<T> {
+    /// An empty queue.
+    pub fn new(config: AirtimeConfig) -> Self {
+        Self {
+            flows: FairQueues::new(config.flows, true),
+            quantum: config.quantum.as_nanos() as i64,
+            stations: Vec::new(),
+            new: Ends::EMPTY,
+            old: Ends::EMPTY,
+        }
+    }
+
+    fn station(&mut self, number: u32) -> &mut Station {
+        let unknown = Station { deficit: self.quantum, listed: false, after: NONE };
+        let number = number as usize;
+        if number >= self.stations.len() {
+            self.stations.resize(number + 1, unknown);
+        }
+        &mut self.stations[number]
+    }
+}
+
+impl<T: Item + Debug + Send> Discipline<T> for AirtimeDrr<T> {
+    fn push(&mut self, now: Instant, item: T) {
+        let number = item.receiver();
+        self.flows.push(now, item);
+        let station = self.station(number);
+        if !core::mem::replace(&mut station.listed, true) {
+            self.new.append(&mut self.stations, number);
+        }
+    }
+
+    fn pop(&mut self, now: Instant) -> Option<T> {
+        loop {
+            let (number, is_new) = match (self.new.first, self.old.first) {
+                (NONE, NONE) => return None,
+                (NONE, first) => (first, false),
+                (first, _) => (first, true),
+            };
+            let in_debt = self.stations[number as usize].deficit <= 0;
+            if !in_debt && let Some(item) = self.flows.pop(now, number as usize) {
+                return Some(item);
+            }
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            list.remove_first(&self.stations);
+            if in_debt {
+                self.stations[number as usize].deficit += self.quantum;
+            }
+            // An emptied new station waits once behind the old ones, lest it stay new for ever.
+            if in_debt || is_new {
+                self.old.append(&mut self.stations, number);
+            } else {
+                self.stations[number as usize].listed = false;
+            }
+        }
+    }
+
+    fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
+        self.flows.pop(now, receiver as usize)
+    }
+
+    fn peek_to(&self, receiver: u32) -> Option<u32> {
+        self.flows.peek_to(receiver)
+    }
+
+    fn dropped(&mut self) -> Option<(T, DropCause)> {
+        self.flows.dropped()
+    }
+
+    fn len(&self) -> u32 {
+        self.flows.len()
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.flows.bytes()
+    }
+
+    fn charge(&mut self, receiver: u32, airtime: Duration) {
+        self.station(receiver).deficit -= airtime.as_nanos() as i64;
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests that need what the crate keeps to itself.
+
+mod acks;
+mod codel;
+mod fairness;
+mod properties;
