@@ -52,11 +52,11 @@ impl BurstLink {
         Self { stream, is_bad: false }
     }
 
-    /// Moves on by one frame; whether it is lost.
-    pub fn loses(&mut self, chain: &GilbertElliott) -> bool {
+    /// Moves on by one frame; the probability that it is lost.
+    pub fn next(&mut self, chain: &GilbertElliott) -> f64 {
         let change = if self.is_bad { chain.r } else { chain.p };
         self.is_bad ^= self.stream.chance(change);
-        self.stream.chance(if self.is_bad { chain.bad } else { chain.good })
+        if self.is_bad { chain.bad } else { chain.good }
     }
 }
 
@@ -69,9 +69,10 @@ mod tests {
     fn runs(chain: &GilbertElliott) -> (f64, f64, f64) {
         const FRAMES: u32 = 400_000;
         let mut link = BurstLink::new(Seed(5).stream("burst"));
+        let mut fates = Seed(5).stream("fate");
         let (mut lost, mut changes, mut was) = (0.0, 0.0, false);
         for _ in 0..FRAMES {
-            let is = link.loses(chain);
+            let is = fates.chance(link.next(chain));
             lost += f64::from(is);
             changes += f64::from(is && !was);
             was = is;
@@ -106,7 +107,7 @@ mod tests {
     fn a_chain_that_never_moves_stays_good() {
         let chain = GilbertElliott { p: 0.0, r: 0.0, good: 0.0, bad: 1.0 };
         let mut link = BurstLink::new(Seed(1).stream("burst"));
-        assert!((0..1000).all(|_| !link.loses(&chain)));
+        assert!((0..1000).all(|_| link.next(&chain) == 0.0));
         assert_eq!(chain.loss(), 0.0);
     }
 }

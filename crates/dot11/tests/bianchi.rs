@@ -76,6 +76,9 @@ fn radios(n: u32) -> Vec<RadioConfig> {
         position: (Metres(0.0), Metres(0.0)),
         power: Dbm(16.0),
         is_access_point: i == 0,
+        path: None,
+        snr_trace: None,
+        roams: false,
     };
     (0..=n).map(radio).collect()
 }

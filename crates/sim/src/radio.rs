@@ -65,5 +65,8 @@ fn radio_config(name: &str, radio: &world::Radio) -> RadioConfig {
         position: radio.position,
         power: radio.power,
         is_access_point: radio.role == Role::AccessPoint,
+        path: radio.path.clone(),
+        snr_trace: radio.snr_trace.clone(),
+        roams: false,
     }
 }

@@ -3,6 +3,7 @@
 
 use fairwave_dot11::Mode;
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel};
+pub use fairwave_dot11::{Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint};
 use fairwave_queue::Spec;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
@@ -48,6 +49,10 @@ pub struct Radio {
     pub role: Role,
     /// Where it stands, in metres.
     pub position: (Metres, Metres),
+    /// Where it goes, instead.
+    pub path: Option<Path>,
+    /// SNR between it, a station, and access points, instead of what follows from places.
+    pub snr_trace: Option<SnrTrace>,
     /// Transmit power.
     pub power: Dbm,
     /// How it sends data frames; must be one of its PHY's modes.

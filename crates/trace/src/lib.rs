@@ -4,7 +4,7 @@
 //! are cumulative from the start of the run, so that any interval can be formed afterwards. A
 //! sink says beforehand which [`Kind`]s it wants, and what nobody wants is never made.
 
-use fairwave_units::{BitRate, Dbm, Duration, Instant};
+use fairwave_units::{BitRate, Db, Dbm, Duration, Instant};
 use fairwave_wire::datagram::Datagram;
 
 /// Version of the sample vocabulary, recorded in every run directory. It grows when a field
@@ -77,6 +77,8 @@ pub enum Kind {
     Drop,
     /// [`Sample::Frame`].
     Frame,
+    /// [`Sample::Association`].
+    Association,
 }
 
 /// The state of one flow. Window fields are zero for UDP.
@@ -127,7 +129,7 @@ pub struct QueueSample {
 }
 
 /// The state of one radio.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StationSample {
     /// Attempts at unicast data frames, by data frame or by RTS, retries included, cumulative.
     pub attempts: u64,
@@ -145,6 +147,10 @@ pub struct StationSample {
     pub control_airtime: Duration,
     /// Contention window now.
     pub cw: u32,
+    /// Level over noise of the last frame addressed to this radio that it decoded.
+    pub snr: Option<Db>,
+    /// Level over noise, at its receiver, of the last frame of this radio that was decoded.
+    pub peer_snr: Option<Db>,
 }
 
 /// A packet that was dropped.
@@ -215,6 +221,8 @@ pub enum Sample {
     Drop(DropSample),
     /// A frame went on the air; recorded when it ends, `at` being its start.
     Frame(FrameSample),
+    /// A station's association changed: its access point from now on, or none.
+    Association(NodeId, Option<NodeId>),
 }
 
 /// Takes samples. Implementations may fail later; recording itself cannot.

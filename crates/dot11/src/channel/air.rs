@@ -1,13 +1,15 @@
 //! What is on the air, and who decodes it.
 //!
-//! Levels between radios are computed once. A transmission that overlaps no other is judged by
-//! its SNR alone. Where transmissions overlap, each receiver's view is replayed from their
-//! start times: which preamble it locked on, what captured it, and the SINR of every stretch.
+//! A transmission that overlaps no other is judged by its SNR alone. Where transmissions
+//! overlap, each receiver's view is replayed from their start times: which preamble it locked on,
+//! what captured it, and the SINR of every stretch.
 
+use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
-use crate::{Mode, error_model, propagation};
-use fairwave_units::{Db, Dbm, Instant, Metres, math};
+use crate::{BurstLink, Mode, error_model, propagation};
+use fairwave_units::{Db, Dbm, Instant, Seed};
 use odds::Odds;
+use std::collections::BTreeMap;
 
 mod odds;
 #[cfg(test)]
@@ -73,8 +75,13 @@ pub(super) struct Air {
     sense_mw: f64,
     detection: f64,
     capture: Option<f64>,
-    /// Level at `to` of a transmission of `from`, in milliwatts, at `from * radios + to`.
-    level_mw: Vec<f64>,
+    levels: Levels,
+    /// The bursts of the links that have carried data, by transmitter and receiver.
+    bursts: BTreeMap<(u32, u32), BurstLink>,
+    /// What the streams of links are named after: the seed, the channel and its radios.
+    seed: Seed,
+    name: String,
+    names: Vec<String>,
     memo: Vec<[Memo; MEMOS]>,
     /// Per mode met so far.
     odds: Vec<Odds>,
@@ -109,35 +116,26 @@ const NOTHING: u64 = 0;
 const FEW: usize = 32;
 
 impl Air {
-    pub(super) fn new(config: Config, radios: &[RadioConfig]) -> Self {
+    pub(super) fn new(config: Config, radios: &[RadioConfig], seed: Seed, name: &str) -> Self {
         let n = radios.len();
-        let mut level_mw = vec![0.0; n * n];
-        for (i, from) in radios.iter().enumerate() {
-            for (j, to) in radios.iter().enumerate().filter(|(j, _)| *j != i) {
-                level_mw[i * n + j] = received_level(&config, from, to).milliwatts();
-            }
-        }
-        let sense_mw = config.carrier_sense.milliwatts();
+        let levels = Levels::new(&config, radios, seed, name);
         let noise = propagation::noise(config.phy.bandwidth(), config.noise_figure);
         let by_snr = config.errors == ErrorModel::Snr;
-        let hears = |i: usize| {
-            (0..n as u32).filter(|&j| level_mw[i * n + j as usize] >= sense_mw).collect()
-        };
-        let hearers: Vec<Box<[u32]>> = (0..n).map(hears).collect();
-        let weakest = |i: usize| {
-            let heard: &[u32] = &hearers[i];
-            heard.iter().map(|&j| level_mw[i * n + j as usize]).fold(f64::INFINITY, f64::min)
-        };
-        Self {
-            weakest_mw: (0..n).map(weakest).collect(),
+        let memos = if by_snr && levels.is_constant() { n * n } else { 0 };
+        let mut air = Self {
+            weakest_mw: vec![0.0; n],
             radios: n,
             noise_mw: noise.milliwatts(),
-            sense_mw,
+            sense_mw: config.carrier_sense.milliwatts(),
             detection: config.preamble_detection.map_or(0.0, Db::linear),
             capture: config.capture.map(Db::linear),
-            hearers,
-            level_mw,
-            memo: vec![Default::default(); if by_snr { n * n } else { 0 }],
+            hearers: vec![Box::default(); n],
+            levels,
+            bursts: BTreeMap::new(),
+            seed,
+            name: name.to_owned(),
+            names: radios.iter().map(|radio| radio.name.clone()).collect(),
+            memo: vec![Default::default(); memos],
             odds: Vec::new(),
             config,
             list: Vec::with_capacity(FEW),
@@ -146,16 +144,45 @@ impl Air {
             held: vec![NOTHING; n],
             prune_at: FEW,
             stretches: Vec::new(),
-        }
+        };
+        (0..n as u32).for_each(|from| air.survey(from));
+        air
     }
 
+    /// Finds out who senses `from`.
+    fn survey(&mut self, from: u32) {
+        let others = (0..self.radios as u32).filter(|&to| to != from);
+        let present = |radio| self.levels.is_present(radio);
+        let senses =
+            |to: &u32| present(from) && present(*to) && self.level(from, *to) >= self.sense_mw;
+        let hearers: Box<[u32]> = others.filter(senses).collect();
+        let levels = hearers.iter().map(|&to| self.level(from, to));
+        self.weakest_mw[from as usize] = levels.fold(f64::INFINITY, f64::min);
+        self.hearers[from as usize] = hearers;
+    }
+
+    /// Mean level at `to` of a transmission of `from`, in milliwatts.
     fn level(&self, from: u32, to: u32) -> f64 {
-        self.level_mw[from as usize * self.radios + to as usize]
+        self.levels.mean(from, to)
     }
 
-    /// The level at which `to` receives `from`.
-    pub(super) fn level_dbm(&self, from: u32, to: u32) -> Dbm {
-        Dbm::from_milliwatts(self.level(from, to))
+    pub(super) fn levels(&self) -> &Levels {
+        &self.levels
+    }
+
+    pub(super) fn set_present(&mut self, radio: u32, present: bool) {
+        self.levels.set_present(radio, present);
+    }
+
+    /// Level over noise, as a factor, at which `to` received what `from` began to send at
+    /// `start`.
+    pub(super) fn snr(&mut self, from: u32, to: u32, start: Instant) -> f64 {
+        self.levels.received(from, to, start) / self.noise_mw
+    }
+
+    /// The level at which `to` received what `from` began to send at `start`.
+    pub(super) fn level_dbm(&mut self, from: u32, to: u32, start: Instant) -> Dbm {
+        Dbm::from_milliwatts(self.levels.received(from, to, start))
     }
 
     /// Takes the list of who senses `from`; give it back with [`Air::return_hearers`]. Lets the
@@ -170,6 +197,9 @@ impl Air {
 
     /// Puts a transmission on the air, marking overlaps.
     pub(super) fn begin(&mut self, mut tx: Transmission) {
+        if self.levels.refresh(tx.from, tx.start) {
+            self.survey(tx.from);
+        }
         tx.sure_mw = self.odds_of(tx.mode).sure_mw;
         for other in self.list.iter_mut().filter(|other| other.end > tx.start) {
             other.overlapped = true;
@@ -227,7 +257,8 @@ impl Air {
 
     /// Whether every radio that senses `tx` is certain to have decoded it.
     pub(super) fn is_sure(&self, tx: &Transmission) -> bool {
-        !tx.overlapped && self.weakest_mw[tx.from as usize] >= tx.sure_mw
+        let steady = !tx.overlapped && self.levels.is_steady();
+        steady && self.weakest_mw[tx.from as usize] >= tx.sure_mw
     }
 
     /// The odds of `mode`; with a set error rate all is open.
@@ -241,7 +272,7 @@ impl Air {
                 let detection_db = detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
                 Odds::new(mode, self.noise_mw, detection_db)
             }
-            ErrorModel::Rate { .. } => Odds::open(mode),
+            ErrorModel::Rate { .. } | ErrorModel::Bursts(_) => Odds::open(mode),
         };
         self.odds.push(odds);
         odds
@@ -264,7 +295,8 @@ impl Air {
         };
         if !tx.overlapped {
             for &radio in hearers {
-                if let Some(success) = self.undisturbed(tx, radio) {
+                let success = self.undisturbed(tx, radio);
+                if let Some(success) = success.filter(|_| self.levels.is_present(radio)) {
                     note(radio, success);
                 }
             }
@@ -276,7 +308,7 @@ impl Air {
             && self.list.first().map(|tx| tx.start) == self.list.last().map(|tx| tx.start);
         for &radio in hearers {
             let held = if one_start { self.is_strongest(tx, radio) } else { self.holds(tx, radio) };
-            if held {
+            if held && self.levels.is_present(radio) {
                 note(radio, self.disturbed(tx, radio, &odds));
             }
         }
@@ -284,30 +316,50 @@ impl Air {
 
     /// Probability that `radio` decodes a frame that met no other, if it detects it.
     fn undisturbed(&mut self, tx: &Transmission, radio: u32) -> Option<f64> {
-        let level = self.level(tx.from, radio);
+        let level = self.levels.received(tx.from, radio, tx.start);
         if level >= tx.sure_mw {
             return Some(1.0);
         }
-        (level >= self.detection * self.noise_mw).then(|| self.clean_success(tx, radio))
+        (level >= self.detection * self.noise_mw).then(|| self.clean_success(tx, radio, level))
     }
 
     /// Probability of decoding a frame that nothing interfered with.
-    fn clean_success(&mut self, tx: &Transmission, radio: u32) -> f64 {
-        match self.config.errors {
-            ErrorModel::Rate { data, control } => 1.0 - set_rate(tx, radio, data, control),
-            ErrorModel::Snr => {
-                let index = tx.from as usize * self.radios + radio as usize;
-                let slot = (tx.bytes as usize / 2) % MEMOS;
-                let memo = self.memo[index][slot];
-                if memo.mode == Some(tx.mode) && memo.bytes == tx.bytes {
-                    return memo.success;
-                }
-                let bits = 8.0 * f64::from(tx.bytes);
-                let sinr = self.sinr(tx, self.level_mw[index], 0.0);
-                let success = error_model::success(tx.mode.modulation(), sinr, bits);
-                self.memo[index][slot] = Memo { mode: Some(tx.mode), bytes: tx.bytes, success };
-                success
+    fn clean_success(&mut self, tx: &Transmission, radio: u32, level: f64) -> f64 {
+        if self.config.errors != ErrorModel::Snr {
+            return 1.0 - self.set_loss(tx, radio);
+        }
+        let (sinr, bits) = (self.sinr(tx, level, 0.0), 8.0 * f64::from(tx.bytes));
+        let modulation = tx.mode.modulation();
+        let index = tx.from as usize * self.radios + radio as usize;
+        let slot = (tx.bytes as usize / 2) % MEMOS;
+        let Some(memo) = self.memo.get(index).map(|memos| memos[slot]) else {
+            return error_model::success(modulation, sinr, bits);
+        };
+        if memo.mode == Some(tx.mode) && memo.bytes == tx.bytes {
+            return memo.success;
+        }
+        let success = error_model::success(modulation, sinr, bits);
+        self.memo[index][slot] = Memo { mode: Some(tx.mode), bytes: tx.bytes, success };
+        success
+    }
+
+    /// The set probability that a frame is lost. It applies to the addressed receiver only: what
+    /// bystanders would lose changes nothing but their EIFS.
+    fn set_loss(&mut self, tx: &Transmission, radio: u32) -> f64 {
+        match (&self.config.errors, tx.kind) {
+            _ if tx.to != radio => 0.0,
+            (ErrorModel::Snr, _) | (_, FrameKind::Beacon) => 0.0,
+            (ErrorModel::Rate { data, .. }, FrameKind::Data) => *data,
+            (ErrorModel::Rate { control, .. }, _) => *control,
+            (ErrorModel::Bursts(chain), FrameKind::Data) => {
+                let stream = || {
+                    let (from, to) = (&self.names[tx.from as usize], &self.names[radio as usize]);
+                    self.seed.stream(&format!("bursts/{}/{from}/{to}", self.name))
+                };
+                let link = self.bursts.entry((tx.from, radio));
+                link.or_insert_with(|| BurstLink::new(stream())).next(chain)
             }
+            (ErrorModel::Bursts(_), _) => 0.0,
         }
     }
 
@@ -402,29 +454,25 @@ impl Air {
 
     /// Probability of decoding `tx`, which [`Air::cut`] has cut, at `radio` through the
     /// interference it met.
-    fn disturbed(&self, tx: &Transmission, radio: u32, odds: &Odds) -> f64 {
-        let level = self.level(tx.from, radio);
+    fn disturbed(&mut self, tx: &Transmission, radio: u32, odds: &Odds) -> f64 {
+        let level = self.levels.received(tx.from, radio, tx.start);
         let met = self.stretches.iter().map(|s| (self.interference(tx, radio, s.from), s.bits));
-        match self.config.errors {
-            ErrorModel::Snr => {
-                let (mut success, modulation) = (1.0, tx.mode.modulation());
-                for (interference, bits) in met {
-                    let sinr = self.sinr(tx, level, interference);
-                    match odds.certain(sinr, bits) {
-                        Some(1.0) => {}
-                        Some(_) => return 0.0,
-                        None => success *= error_model::success(modulation, sinr, bits),
-                    }
-                }
-                success
-            }
-            ErrorModel::Rate { data, control } => {
-                let worst = met.map(|(interference, _)| interference).fold(0.0, f64::max);
-                let captures = self.capture.is_some_and(|capture| level >= capture * worst);
-                let survives = captures || worst < self.sense_mw;
-                if survives { 1.0 - set_rate(tx, radio, data, control) } else { 0.0 }
+        if self.config.errors != ErrorModel::Snr {
+            let worst = met.map(|(interference, _)| interference).fold(0.0, f64::max);
+            let captures = self.capture.is_some_and(|capture| level >= capture * worst);
+            let survives = captures || worst < self.sense_mw;
+            return if survives { 1.0 - self.set_loss(tx, radio) } else { 0.0 };
+        }
+        let (mut success, modulation) = (1.0, tx.mode.modulation());
+        for (interference, bits) in met {
+            let sinr = self.sinr(tx, level, interference);
+            match odds.certain(sinr, bits) {
+                Some(1.0) => {}
+                Some(_) => return 0.0,
+                None => success *= error_model::success(modulation, sinr, bits),
             }
         }
+        success
     }
 
     /// When something next begins or ends after `when`.
@@ -436,21 +484,4 @@ impl Air {
 
 fn is_on(tx: &Transmission, when: Instant) -> bool {
     tx.start <= when && when < tx.end
-}
-
-/// The set error rate of a frame. It applies to the addressed receiver only: what bystanders
-/// would lose changes nothing but their EIFS.
-fn set_rate(tx: &Transmission, radio: u32, data: f64, control: f64) -> f64 {
-    match tx.kind {
-        _ if tx.to != radio => 0.0,
-        FrameKind::Data => data,
-        FrameKind::Ack | FrameKind::Rts | FrameKind::Cts => control,
-        FrameKind::Beacon => 0.0,
-    }
-}
-
-fn received_level(config: &Config, from: &RadioConfig, to: &RadioConfig) -> Dbm {
-    let (dx, dy) = (from.position.0.0 - to.position.0.0, from.position.1.0 - to.position.1.0);
-    let distance = Metres(math::hypot(dx, dy));
-    from.power - propagation::path_loss(config.frequency, config.path_loss_exponent, distance)
 }

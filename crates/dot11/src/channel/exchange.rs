@@ -48,6 +48,10 @@ pub(super) struct Mac<P> {
     pub(super) phase: Phase,
     pub(super) cw: u32,
     pub(super) stats: StationSample,
+    /// Level over noise of the last frame received, and of the last one sent, at its receiver;
+    /// zero before the first.
+    pub(super) snr: f64,
+    pub(super) peer_snr: f64,
     pub(super) errors: Stream,
     backoff: Stream,
     sequence: u16,
@@ -64,6 +68,8 @@ impl<P> Mac<P> {
             phase: Phase::Waiting,
             cw: phy.cw_min(),
             stats: StationSample::default(),
+            snr: 0.0,
+            peer_snr: 0.0,
             errors: seed.stream(&format!("errors/{channel}/{radio}")),
             backoff: seed.stream(&format!("backoff/{channel}/{radio}")),
             sequence: 0,

@@ -1,6 +1,6 @@
 //! What a channel is told and what it tells.
 
-use crate::{Mode, Phy};
+use crate::{Fading, GilbertElliott, Mode, Path, Phy, Shadowing, SnrTrace};
 use fairwave_units::{Db, Dbm, Duration, Hertz, Instant, Metres};
 
 /// Index of a radio on its channel.
@@ -20,6 +20,9 @@ pub enum ErrorModel {
         /// For ACK, RTS and CTS frames.
         control: f64,
     },
+    /// Data frames in bursts, by a chain of their own for each transmitter and receiver; other
+    /// frames are intact. Overlaps as for `Rate`.
+    Bursts(GilbertElliott),
 }
 
 /// What holds for the whole channel.
@@ -41,6 +44,10 @@ pub struct Config {
     pub capture: Option<Db>,
     /// Frame errors besides collisions.
     pub errors: ErrorModel,
+    /// How levels vary from frame to frame; `None`: they do not.
+    pub fading: Option<Fading>,
+    /// How path losses of pairs differ; `None`: by distance only.
+    pub shadowing: Option<Shadowing>,
     /// MPDUs of at least this many bytes are preceded by RTS/CTS.
     pub rts_threshold: Option<u32>,
     /// Attempts at a frame without RTS, and at the RTS of a frame with it.
@@ -64,6 +71,8 @@ impl Config {
             preamble_detection: Some(Db(4.0)),
             capture: None,
             errors: ErrorModel::Snr,
+            fading: None,
+            shadowing: None,
             rts_threshold: None,
             short_retry_limit: 7,
             long_retry_limit: 4,
@@ -79,6 +88,13 @@ pub struct RadioConfig {
     pub name: String,
     /// Where it stands.
     pub position: (Metres, Metres),
+    /// Where it goes, instead of standing at `position`.
+    pub path: Option<Path>,
+    /// SNR of frames between it, a station, and the access points of the channel, instead of
+    /// what follows from places, power and shadowing. Fading comes on top.
+    pub snr_trace: Option<SnrTrace>,
+    /// Whether it may leave the channel and come back.
+    pub roams: bool,
     /// Transmit power.
     pub power: Dbm,
     /// Whether it is an access point, which sends beacons.

@@ -38,6 +38,9 @@ impl<P: Copy> Channel<P> {
         };
         self.contention.end_busy(tx.from, now);
         let signal = self.signal(&tx, &hearers);
+        if received && tx.to != BROADCAST {
+            self.note_snr(&tx);
+        }
         self.air.return_hearers(tx.from, hearers);
         self.report(&tx, signal, received);
         self.sent(&tx, received, now);
@@ -96,12 +99,19 @@ impl<P: Copy> Channel<P> {
         tx.to == BROADCAST
     }
 
-    fn signal(&self, tx: &Transmission, hearers: &[u32]) -> Dbm {
+    /// `tx` was decoded by its receiver.
+    fn note_snr(&mut self, tx: &Transmission) {
+        let snr = self.air.snr(tx.from, tx.to, tx.start);
+        self.macs[tx.to as usize].snr = snr;
+        self.macs[tx.from as usize].peer_snr = snr;
+    }
+
+    fn signal(&mut self, tx: &Transmission, hearers: &[u32]) -> Dbm {
         if !self.reports_frames {
             return Dbm(0.0);
         }
         let receivers = hearers.iter().filter(|r| tx.to == BROADCAST || **r == tx.to);
-        let levels = receivers.map(|&r| self.air.level_dbm(tx.from, r).0);
+        let levels = receivers.map(|&r| self.air.level_dbm(tx.from, r, tx.start).0);
         Dbm(levels.fold(f64::NEG_INFINITY, f64::max).max(-200.0))
     }
 

@@ -14,7 +14,9 @@ mod any_world;
 mod contention;
 mod exchange;
 mod interface;
+mod levels;
 mod medium;
+mod presence;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +28,7 @@ use core::cmp::Reverse;
 use exchange::{Mac, Phase};
 use fairwave_machine::Machine;
 use fairwave_trace::StationSample;
-use fairwave_units::{Instant, Seed};
+use fairwave_units::{Db, Instant, Seed, math};
 pub use interface::{
     Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
 };
@@ -101,7 +103,7 @@ impl<P: Copy> Channel<P> {
         let phy = config.phy;
         let dcf = Access { aifs: phy.difs(), eifs: phy.eifs() };
         let mut channel = Self {
-            air: Air::new(config.clone(), radios),
+            air: Air::new(config.clone(), radios, seed, name),
             contention: Contention::new(radios.len(), phy.slot(), &[dcf]),
             macs: radios.iter().map(|r| Mac::new(seed, name, &r.name, phy)).collect(),
             config,
@@ -141,7 +143,8 @@ impl<P: Copy> Channel<P> {
     /// The radio's counters and contention window.
     pub fn stats(&self, radio: RadioId) -> StationSample {
         let mac = &self.macs[radio.0 as usize];
-        StationSample { cw: mac.cw, ..mac.stats }
+        let snr = |ratio: f64| (ratio > 0.0).then(|| Db(math::linear_to_db(ratio)));
+        StationSample { cw: mac.cw, snr: snr(mac.snr), peer_snr: snr(mac.peer_snr), ..mac.stats }
     }
 
     /// Frames put on the air so far, of every kind.

@@ -21,6 +21,9 @@ pub(super) fn radio(name: &str, x: f64) -> RadioConfig {
         position: (Metres(x), Metres(0.0)),
         power: Dbm(16.0),
         is_access_point: name == "ap",
+        path: None,
+        snr_trace: None,
+        roams: false,
     }
 }
 

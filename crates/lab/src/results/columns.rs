@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Column, Kind, Table};
 use fairwave_trace::{DropSample, FlowSample, QueueSample, StationSample};
-use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_units::{BitRate, Db, Duration, Instant};
 use fairwave_wire::datagram::Transport;
 use std::sync::Arc;
 
@@ -43,6 +43,17 @@ pub struct StationRow {
     pub sample: StationSample,
 }
 
+/// A row of [`ASSOCIATIONS`].
+#[derive(Clone, Debug)]
+pub struct AssociationRow {
+    /// When.
+    pub at: Instant,
+    /// The station's name.
+    pub station: Arc<str>,
+    /// The access point's name.
+    pub ap: Option<Arc<str>>,
+}
+
 /// A row of [`DROPS`].
 #[derive(Clone, Debug)]
 pub struct DropRow {
@@ -71,6 +82,11 @@ const fn or_null<R>(column: &Column<R>) -> Column<R> {
 
 fn nanos(duration: Duration) -> Cell {
     Cell::unsigned(duration.as_nanos())
+}
+
+/// Thousandths of a dB.
+fn millis(ratio: Option<Db>) -> Cell {
+    ratio.map_or(Cell::Null, |db| Cell::Integer((db.0 * 1000.0).round() as i64))
 }
 
 fn time(at: Instant) -> Cell {
@@ -194,6 +210,29 @@ pub const STATIONS: Table<StationRow> = Table {
             nanos(r.sample.control_airtime)
         }),
         integer("cw_slots", "Contention window now.", |r| Cell::unsigned(r.sample.cw.into())),
+        or_null(&integer(
+            "snr_mdb",
+            "Level over noise of the last frame that it received, in thousandths of a dB.",
+            |r| millis(r.sample.snr),
+        )),
+        or_null(&integer(
+            "peer_snr_mdb",
+            "The same of the last frame that it sent, at its receiver.",
+            |r| millis(r.sample.peer_snr),
+        )),
+    ],
+};
+
+/// Each change of an association.
+pub const ASSOCIATIONS: Table<AssociationRow> = Table {
+    file: "associations.parquet",
+    doc: "One row for each change of a station's association, the first included.",
+    columns: &[
+        integer("t_ns", "Virtual time in nanoseconds.", |r: &AssociationRow| time(r.at)),
+        text("station", "Name of the station.", |r| Cell::Text(r.station.clone())),
+        or_null(&text("ap", "Its access point from now on; null while it has none.", |r| {
+            r.ap.clone().map_or(Cell::Null, Cell::Text)
+        })),
     ],
 };
 

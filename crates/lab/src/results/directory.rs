@@ -64,13 +64,14 @@ pub struct RunDirectory {
 }
 
 /// Every file a run directory may hold.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "scenario.toml",
     "meta.json",
     "summary.json",
     "flows.parquet",
     "queues.parquet",
     "stations.parquet",
+    "associations.parquet",
     "drops.parquet",
     capture::FILE,
 ];

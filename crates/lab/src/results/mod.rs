@@ -7,6 +7,7 @@
 //! flows.parquet    state of each flow every sample interval
 //! queues.parquet   state of each queue
 //! stations.parquet state of each radio
+//! associations.parquet each change of a station's access point
 //! drops.parquet    each dropped packet (on request)
 //! capture.pcapng   each frame on the air, with radiotap (on request)
 //! ```
@@ -26,7 +27,10 @@ mod summary;
 mod table;
 
 pub use capture::CaptureError;
-pub use columns::{DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS, StationRow};
+pub use columns::{
+    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS,
+    StationRow,
+};
 pub use directory::{Meta, RunDirectory, Wanted};
 pub(crate) use file::write as write_file;
 pub use names::{Direction, Names};

@@ -1,7 +1,10 @@
 //! The sink that writes samples into a run directory.
 
 use super::capture::Capture;
-use super::columns::{DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS, StationRow};
+use super::columns::{
+    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS,
+    StationRow,
+};
 use super::directory::Wanted;
 use super::table::Writer;
 use super::{Error, Names};
@@ -26,6 +29,7 @@ struct SeriesWriters {
     flows: Writer<FlowRow>,
     queues: Writer<QueueRow>,
     stations: Writer<StationRow>,
+    associations: Writer<AssociationRow>,
 }
 
 impl SeriesWriters {
@@ -34,6 +38,7 @@ impl SeriesWriters {
             flows: Writer::create(&FLOWS, directory)?,
             queues: Writer::create(&QUEUES, directory)?,
             stations: Writer::create(&STATIONS, directory)?,
+            associations: Writer::create(&ASSOCIATIONS, directory)?,
         })
     }
 }
@@ -60,6 +65,7 @@ impl Recorder {
             series.flows.finish()?;
             series.queues.finish()?;
             series.stations.finish()?;
+            series.associations.finish()?;
         }
         self.drops.map_or(Ok(()), Writer::finish)?;
         self.capture.map_or(Ok(()), Capture::finish)
@@ -77,6 +83,10 @@ impl Recorder {
             (Sample::Station(id, sample), Some(series), _) => {
                 let station = self.names.node(*id);
                 series.stations.push(&StationRow { at, station, sample: *sample })
+            }
+            (Sample::Association(id, ap), Some(series), _) => {
+                let (station, ap) = (self.names.node(*id), ap.map(|ap| self.names.node(ap)));
+                series.associations.push(&AssociationRow { at, station, ap })
             }
             (Sample::Drop(sample), _, Some(drops)) => {
                 let flow = sample.flow.map(|id| self.names.flow(id));
@@ -106,7 +116,7 @@ fn flow_row(
 impl Sink for Recorder {
     fn wants(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Flow | Kind::Queue | Kind::Station => self.series.is_some(),
+            Kind::Flow | Kind::Queue | Kind::Station | Kind::Association => self.series.is_some(),
             Kind::Drop => self.drops.is_some(),
             Kind::Frame => self.capture.is_some(),
         }

@@ -93,7 +93,10 @@ impl Sink for Stretches {
                     self.flows[id.0 as usize].ap_drops += 1;
                 }
             }
-            Sample::Queue(..) | Sample::Station(..) | Sample::Frame(_) => {}
+            Sample::Queue(..)
+            | Sample::Station(..)
+            | Sample::Frame(_)
+            | Sample::Association(..) => {}
         }
     }
 }

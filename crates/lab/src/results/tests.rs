@@ -204,9 +204,13 @@ fn the_longest_collapse_counts_its_own_acks_only() {
 
 #[test]
 fn columns_are_documented_and_unique() {
-    for text in
-        [FLOWS.to_markdown(), QUEUES.to_markdown(), STATIONS.to_markdown(), DROPS.to_markdown()]
-    {
+    for text in [
+        FLOWS.to_markdown(),
+        QUEUES.to_markdown(),
+        STATIONS.to_markdown(),
+        ASSOCIATIONS.to_markdown(),
+        DROPS.to_markdown(),
+    ] {
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
         let mut unique = rows.clone();
         unique.dedup_by_key(|row| row.split('`').nth(1));

@@ -106,6 +106,8 @@ impl Cell {
                 Errors::Snr => world::ErrorModel::Snr,
                 Errors::Rate { data, control } => world::ErrorModel::Rate { data, control },
             },
+            fading: None,
+            shadowing: None,
             rts_threshold: self.rts_threshold,
             short_retry_limit: self.short_retry_limit,
             long_retry_limit: self.long_retry_limit,
@@ -128,7 +130,16 @@ impl Radio {
         [x, y]: [Metres; 2],
     ) -> world::Radio {
         let (power, queue) = (self.power, self.queue.into());
-        world::Radio { cell, role, position: (x, y), power, mode, queue }
+        world::Radio {
+            cell,
+            role,
+            position: (x, y),
+            path: None,
+            snr_trace: None,
+            power,
+            mode,
+            queue,
+        }
     }
 }
 

@@ -19,6 +19,8 @@ fn radio(role: Role, angle: f64, distance: f64, mode: Mode, queue: u32) -> Radio
         cell: 0,
         role,
         position: (Metres(distance * math::cos(angle)), Metres(distance * math::sin(angle))),
+        path: None,
+        snr_trace: None,
         power: Dbm(16.0),
         mode,
         queue: Limit::Packets(queue).into(),

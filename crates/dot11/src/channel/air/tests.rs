@@ -4,7 +4,7 @@ use super::*;
 use crate::channel::tests::{at, config, radio};
 use crate::error_model;
 use crate::{Phy, Standard};
-use fairwave_units::{Duration, Seed};
+use fairwave_units::{Duration, Seed, math};
 use proptest::prelude::*;
 
 /// What `radio` held after every start up to `tx`'s end, walking the whole history.
@@ -43,7 +43,7 @@ fn compare(seed: u64, capture: bool) -> usize {
     config.capture = capture.then_some(Db(10.0));
     config.preamble_detection = (random.below(2) == 0).then_some(Db(4.0));
     let radios: Vec<_> = (0..24).map(|_| radio("any", 400.0 * random.unit())).collect();
-    let mut air = Air::new(config, &radios);
+    let mut air = Air::new(config, &radios, Seed(seed), "0");
     let mut history: Vec<Transmission> = Vec::new();
     let mut under_way: Vec<Transmission> = Vec::new();
     let (mut now, mut most) = (at(0), 0);
@@ -106,7 +106,7 @@ fn a_distant_transmission_harms_no_frame_under_a_set_error_rate() {
         let mut config = config(Standard::A);
         config.errors = ErrorModel::Rate { data: 0.0, control: 0.0 };
         let radios = [radio("a", 0.0), radio("b", 4.0), radio("c", distance)];
-        let mut air = Air::new(config, &radios);
+        let mut air = Air::new(config, &radios, Seed(1), "0");
         air.begin(transmission(1, 0, at(0), at(100)));
         air.begin(transmission(2, 2, at(50), at(150)));
         let tx = air.end(1);
@@ -125,7 +125,7 @@ fn above_the_sure_level_success_is_certain() {
         let phy = Phy::new(standard);
         let config = config(standard);
         let noise = propagation::noise(phy.bandwidth(), config.noise_figure);
-        let mut air = Air::new(config, &[]);
+        let mut air = Air::new(config, &[], Seed(1), "0");
         for mode in phy.legacy_modes() {
             let sure_mw = air.odds_of(mode).sure_mw;
             assert!(sure_mw.is_finite(), "{mode:?}");
@@ -145,7 +145,7 @@ fn certain_odds_are_those_of_the_error_model() {
     for standard in [Standard::A, Standard::B] {
         let config = config(standard);
         let modes: Vec<Mode> = config.phy.legacy_modes().collect();
-        let mut air = Air::new(config, &[]);
+        let mut air = Air::new(config, &[], Seed(1), "0");
         for mode in modes {
             let (odds, modulation) = (air.odds_of(mode), mode.modulation());
             let mut certain = 0;
@@ -175,7 +175,7 @@ proptest! {
         // Whole metres, so that some levels are equal.
         let place = |_| radio("any", random.below(60) as f64);
         let radios: Vec<_> = (0..24).map(place).collect();
-        let mut air = Air::new(config, &radios);
+        let mut air = Air::new(config, &radios, Seed(seed), "0");
         for from in 0..2 + random.below(3) as u32 {
             let end = at(100 + random.below(300));
             air.begin(transmission(u64::from(from) + 1, from, at(10), end));

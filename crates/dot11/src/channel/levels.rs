@@ -1,0 +1,250 @@
+//! Levels between the radios of a channel, and how they vary.
+//!
+//! A mean level is transmit power less path loss and shadowing, or what a trace of measured SNR
+//! says. Where radios move or traces run, the levels of a transmitter's frames are computed anew
+//! when it begins one, at most every 10 ms; nothing is scheduled for it. Fading comes on top of
+//! the mean for the one frame that a receiver decodes: carrier sense, preambles that compete and
+//! interference are reckoned with means, as a radio averages them too.
+
+use super::{Config, RadioConfig};
+use crate::fading::FadingLink;
+use crate::shadowing::ShadowingLink;
+use crate::{Path, SnrTrace, propagation};
+use fairwave_units::{Db, Dbm, Instant, Metres, Seed, math};
+
+/// How often at most the levels of a moving transmitter are computed: walking makes 15 mm.
+const TICK_NANOS: u64 = 10_000_000;
+
+/// The tick of a row that is to be computed before it is used.
+const STALE: u64 = u64::MAX;
+
+#[derive(Debug)]
+pub(super) struct Levels {
+    radios: usize,
+    /// Mean level at `to` of a transmission of `from`, in milliwatts, at `from * radios + to`.
+    mean_mw: Vec<f64>,
+    /// `None` where levels stay as they are.
+    varying: Option<Box<Varying>>,
+}
+
+/// What makes levels vary.
+#[derive(Debug)]
+struct Varying {
+    geometry: Geometry,
+    present: Vec<bool>,
+    may_leave: bool,
+    /// Whether means change with time.
+    moves: bool,
+    /// Per transmitter: the tick of its levels, or [`STALE`].
+    ticks: Vec<u64>,
+    /// Per pair of radios, made when it is first asked for. Empty without fading.
+    fading: Vec<Option<FadingLink>>,
+    seed: Seed,
+    channel: String,
+    names: Vec<String>,
+}
+
+/// What mean levels follow from.
+#[derive(Debug)]
+struct Geometry {
+    config: Config,
+    noise: Dbm,
+    paths: Vec<Path>,
+    powers: Vec<Dbm>,
+    access_points: Vec<bool>,
+    traces: Vec<Option<SnrTrace>>,
+    /// Per pair of radios; empty without shadowing.
+    shadowing: Vec<ShadowingLink>,
+}
+
+impl Levels {
+    pub(super) fn new(config: &Config, radios: &[RadioConfig], seed: Seed, channel: &str) -> Self {
+        let geometry = Geometry::new(config, radios, seed, channel);
+        let n = radios.len();
+        let mut mean_mw = vec![0.0; n * n];
+        for (from, row) in mean_mw.chunks_mut(n.max(1)).enumerate() {
+            geometry.fill(from, Instant::ZERO, row);
+        }
+        Self { radios: n, mean_mw, varying: Varying::new(geometry, radios, seed, channel) }
+    }
+
+    /// Mean level at `to` of a transmission of `from`, in milliwatts.
+    pub(super) fn mean(&self, from: u32, to: u32) -> f64 {
+        self.mean_mw[from as usize * self.radios + to as usize]
+    }
+
+    /// Level in milliwatts at which `to` receives what `from` began to send at `start`.
+    pub(super) fn received(&mut self, from: u32, to: u32, start: Instant) -> f64 {
+        let mean = self.mean(from, to);
+        self.varying.as_mut().map_or(mean, |varying| mean * varying.gain(from, to, start))
+    }
+
+    /// Whether what is received is always the mean, so that it can be judged for all at once.
+    pub(super) fn is_steady(&self) -> bool {
+        self.varying.as_ref().is_none_or(|v| v.fading.is_empty() && !v.may_leave)
+    }
+
+    /// Whether probabilities for a pair of radios hold for the whole run.
+    pub(super) fn is_constant(&self) -> bool {
+        self.varying.is_none()
+    }
+
+    /// Whether a radio is on this channel at all.
+    pub(super) fn is_present(&self, radio: u32) -> bool {
+        self.varying.as_ref().is_none_or(|varying| varying.present[radio as usize])
+    }
+
+    /// A radio comes to this channel or leaves it. Transmissions under way keep their hearers.
+    pub(super) fn set_present(&mut self, radio: u32, present: bool) {
+        let varying = self.varying.as_mut().expect("only radios that roam come and go");
+        varying.present[radio as usize] = present;
+        varying.ticks.fill(STALE);
+    }
+
+    /// `from` begins a transmission: brings its levels up to date. Whether they changed.
+    pub(super) fn refresh(&mut self, from: u32, now: Instant) -> bool {
+        let Some(varying) = &mut self.varying else { return false };
+        let from = from as usize;
+        let tick = if varying.moves { now.as_nanos() / TICK_NANOS } else { 0 };
+        if varying.ticks[from] == tick {
+            return false;
+        }
+        varying.ticks[from] = tick;
+        let row = &mut self.mean_mw[from * self.radios..(from + 1) * self.radios];
+        varying.geometry.fill(from, Instant::from_nanos(tick * TICK_NANOS), row);
+        true
+    }
+
+    /// Mean level at `to` of a transmission of `from` at `now`, whether or not both are on the
+    /// channel: what a station measures of the beacons of an access point.
+    pub(super) fn measure(&self, from: u32, to: u32, now: Instant) -> Dbm {
+        match &self.varying {
+            Some(varying) => varying.geometry.level(from as usize, to as usize, now),
+            None => Dbm::from_milliwatts(self.mean(from, to)),
+        }
+    }
+}
+
+impl Varying {
+    fn new(
+        geometry: Geometry,
+        radios: &[RadioConfig],
+        seed: Seed,
+        channel: &str,
+    ) -> Option<Box<Self>> {
+        let may_leave = radios.iter().any(|radio| radio.roams);
+        let moves = geometry.moves();
+        let n = radios.len();
+        let fades = geometry.config.fading.is_some();
+        (may_leave || moves || fades).then(|| {
+            Box::new(Self {
+                geometry,
+                present: vec![true; n],
+                may_leave,
+                moves,
+                ticks: vec![0; n],
+                fading: if fades { vec![None; pairs(n)] } else { Vec::new() },
+                seed,
+                channel: channel.to_owned(),
+                names: radios.iter().map(|radio| radio.name.clone()).collect(),
+            })
+        })
+    }
+
+    fn gain(&mut self, from: u32, to: u32, at: Instant) -> f64 {
+        let Some(fading) = self.geometry.config.fading else { return 1.0 };
+        let (low, high) = in_order(from as usize, to as usize);
+        let link = self.fading[pair(low, high)].get_or_insert_with(|| {
+            let (a, b) = (&self.names[low], &self.names[high]);
+            FadingLink::new(fading, self.seed.stream(&format!("fading/{}/{a}/{b}", self.channel)))
+        });
+        link.gain(at)
+    }
+}
+
+impl Geometry {
+    fn new(config: &Config, radios: &[RadioConfig], seed: Seed, channel: &str) -> Self {
+        let mut shadowing = Vec::new();
+        if let Some(config) = config.shadowing {
+            for (high, b) in radios.iter().enumerate() {
+                shadowing.extend(radios[..high].iter().map(|a| {
+                    let name = format!("shadowing/{channel}/{}/{}", a.name, b.name);
+                    ShadowingLink::new(config, seed.stream(&name))
+                }));
+            }
+        }
+        let path = |r: &RadioConfig| r.path.clone().unwrap_or_else(|| Path::still(r.position));
+        Self {
+            noise: propagation::noise(config.phy.bandwidth(), config.noise_figure),
+            paths: radios.iter().map(path).collect(),
+            powers: radios.iter().map(|radio| radio.power).collect(),
+            access_points: radios.iter().map(|radio| radio.is_access_point).collect(),
+            traces: radios.iter().map(|radio| radio.snr_trace.clone()).collect(),
+            shadowing,
+            config: config.clone(),
+        }
+    }
+
+    fn moves(&self) -> bool {
+        self.paths.iter().any(|path| !path.is_still()) || self.traces.iter().any(Option::is_some)
+    }
+
+    /// The levels of `from` at every radio, in milliwatts.
+    fn fill(&self, from: usize, at: Instant, row: &mut [f64]) {
+        for (to, level) in row.iter_mut().enumerate().filter(|(to, _)| *to != from) {
+            *level = self.level(from, to, at).milliwatts();
+        }
+    }
+
+    fn level(&self, from: usize, to: usize, at: Instant) -> Dbm {
+        if let Some(trace) = self.trace(from, to) {
+            return self.noise + trace.at(at);
+        }
+        let (here, there) = (self.paths[from].position(at), self.paths[to].position(at));
+        let distance = Metres(math::hypot(here.0.0 - there.0.0, here.1.0 - there.1.0));
+        let Config { frequency, path_loss_exponent, .. } = self.config;
+        let loss = propagation::path_loss(frequency, path_loss_exponent, distance);
+        self.powers[from] - loss - self.shadow(from, to, here, there)
+    }
+
+    /// The trace that holds between a station and an access point.
+    fn trace(&self, from: usize, to: usize) -> Option<&SnrTrace> {
+        match (self.access_points[from], self.access_points[to]) {
+            (false, true) => self.traces[from].as_ref(),
+            (true, false) => self.traces[to].as_ref(),
+            _ => None,
+        }
+    }
+
+    fn shadow(
+        &self,
+        from: usize,
+        to: usize,
+        here: (Metres, Metres),
+        there: (Metres, Metres),
+    ) -> Db {
+        if self.shadowing.is_empty() {
+            return Db(0.0);
+        }
+        let (low, high) = in_order(from, to);
+        let (first, second) = if from == low { (here, there) } else { (there, here) };
+        self.shadowing[pair(low, high)].loss(first, second)
+    }
+}
+
+/// Pairs of `n` radios.
+fn pairs(n: usize) -> usize {
+    n * n.saturating_sub(1) / 2
+}
+
+/// Number of the pair of radios `low` < `high`.
+fn pair(low: usize, high: usize) -> usize {
+    pairs(high) + low
+}
+
+fn in_order(a: usize, b: usize) -> (usize, usize) {
+    (a.min(b), a.max(b))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Radios that come and go: what a handover needs of a channel.
+
+use super::exchange::Phase;
+use super::{Channel, RadioId};
+use fairwave_units::{Dbm, Instant};
+
+impl<P: Copy> Channel<P> {
+    /// Takes a radio that roams off the channel and gives back the payloads of its frames, the
+    /// first to be sent first. `None` while it is in the middle of a frame exchange; that takes
+    /// some milliseconds at most, so ask again.
+    ///
+    /// An absent radio neither sends nor hears. What was on the air when it left passes it by.
+    pub fn leave(&mut self, radio: RadioId) -> Option<Vec<P>> {
+        let mac = &mut self.macs[radio.0 as usize];
+        if mac.phase != Phase::Waiting {
+            return None;
+        }
+        let current = mac.current.take().and_then(|current| current.mpdu);
+        let frames = current.into_iter().chain(mac.next.take());
+        let payloads = frames.map(|mpdu| mpdu.payload).collect();
+        mac.cw = self.config.phy.cw_min();
+        self.contention.withdraw(radio.0);
+        self.air.set_present(radio.0, false);
+        Some(payloads)
+    }
+
+    /// Puts a radio that roams on the channel. It hears what begins from now on.
+    pub fn join(&mut self, radio: RadioId) {
+        self.air.set_present(radio.0, true);
+    }
+
+    /// Mean level at which `to` would receive `from` at `now`, on the channel or not: what a
+    /// station learns from the beacons of an access point.
+    pub fn measure(&self, from: RadioId, to: RadioId, now: Instant) -> Dbm {
+        self.air.levels().measure(from.0, to.0, now)
+    }
+}
