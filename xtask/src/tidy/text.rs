@@ -61,6 +61,21 @@ fn host_calls(source: &Source) -> Vec<Finding> {
     .collect()
 }
 
+/// Floating point in congestion control, where a kernel has none either and where every bit of a
+/// window must be the same on any platform.
+fn reals(source: &Source) -> Vec<Finding> {
+    if !source.path.starts_with("crates/cc/src/") {
+        return Vec::new();
+    }
+    let code =
+        source.product_lines().into_iter().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    code.filter_map(|(at, line)| {
+        let real = ["f32", "f64"].into_iter().find(|real| line.contains(real))?;
+        Some(source.finding(at, format!("`{real}`")))
+    })
+    .collect()
+}
+
 /// Whether `word` stands in `line`, not inside a longer word.
 fn has_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -152,4 +167,22 @@ fn a_call_to_the_host_is_found() {
     let below = host_calls(&Source::new("crates/tcp/src/a.rs", text));
     assert_eq!(below.iter().map(|finding| finding.line).collect::<Vec<_>>(), [1, 3]);
     assert_eq!(host_calls(&Source::new("crates/lab/src/a.rs", text)), []);
+}
+
+#[test]
+fn congestion_control_computes_with_integers() {
+    demand(
+        "no floating point in `crates/cc`",
+        "write a gain as a ratio of integers, and take powers and roots of integers",
+        &over_sources(reals),
+    );
+}
+
+#[test]
+fn a_real_number_in_a_law_is_found() {
+    let text = "/// An f64 in words.\nlet gain = 2.885_f64;\nlet t = now.as_secs_f64();\n\
+        #[cfg(test)]\nmod tests {\n    let p = 0.5_f32;\n}\n";
+    let findings = reals(&Source::new("crates/cc/src/a.rs", text));
+    assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(reals(&Source::new("crates/sim/src/a.rs", text)), []);
 }
