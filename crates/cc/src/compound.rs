@@ -10,8 +10,9 @@
 //! The paper leaves the constant lambda, the round's RTT statistic and idle restart open; the
 //! choices here are Linux's (minimum of the round, more than two samples, lambda 1/2).
 
+use crate::delay::{Delay, backlog};
 use crate::growth::Growth;
-use crate::{AckEvent, Controller, Initial, LossEvent, RtoEvent};
+use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, RtoEvent};
 use fairwave_units::{Duration, Instant};
 
 #[cfg(test)]
@@ -19,28 +20,6 @@ mod tests;
 
 /// A round with fewer samples says nothing about its delay.
 const MIN_SAMPLES: u32 = 3;
-
-/// A ratio of two integers; a zero denominator counts as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fraction {
-    /// Numerator.
-    pub num: u32,
-    /// Denominator.
-    pub den: u32,
-}
-
-impl Fraction {
-    /// `num / den`.
-    pub const fn new(num: u32, den: u32) -> Self {
-        Self { num, den }
-    }
-
-    /// The fraction of `x`, rounded down, at most `u32::MAX`.
-    fn of(self, x: u32) -> u32 {
-        let product = u64::from(self.num) * u64::from(x) / u64::from(self.den.max(1));
-        u32::try_from(product).unwrap_or(u32::MAX)
-    }
-}
 
 /// Compound TCP's parameters. The exponent k is fixed at 3/4, the paper's choice because two
 /// square roots compute it.
@@ -88,8 +67,7 @@ pub struct Compound {
     initial_window: u32,
     windows: Windows,
     growth: Growth,
-    base_rtt: Option<Duration>,
-    round: Round,
+    delay: Delay,
     /// Backlog of the loss part in bytes, as of the last round; used once by the next loss.
     reno_diff: Option<u32>,
     undo: Option<Windows>,
@@ -107,14 +85,6 @@ struct Windows {
     /// The loss part's own: below it, slow start. A dwnd that yields must not restart it.
     loss_ssthresh: u32,
     gamma: u32,
-}
-
-/// RTT samples of one round trip.
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    end: Option<u64>,
-    samples: u32,
-    min_rtt: Option<Duration>,
 }
 
 impl Compound {
@@ -140,8 +110,7 @@ impl Compound {
             initial_window: cwnd,
             windows,
             growth: Growth::new(mss, 1, initial.byte_counting),
-            base_rtt: None,
-            round: Round::default(),
+            delay: Delay::default(),
             reno_diff: None,
             undo: None,
             answered_until: None,
@@ -162,26 +131,14 @@ impl Compound {
         self.windows.cwnd < self.windows.loss_ssthresh
     }
 
-    fn sample(&mut self, rtt: Duration) {
-        self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
-        self.round.min_rtt = Some(self.round.min_rtt.map_or(rtt, |least| least.min(rtt)));
-        self.round.samples = self.round.samples.saturating_add(1);
-    }
-
     /// Ends the round if this ACK does.
     fn end_round(&mut self, ack: &AckEvent) {
-        if self.round.end.is_some_and(|end| ack.una < end) {
-            return;
-        }
-        let over =
-            core::mem::replace(&mut self.round, Round { end: Some(ack.next), ..Round::default() });
+        let Some(over) = self.delay.end_round(ack) else { return };
         let frozen = ack.in_recovery || !ack.cwnd_limited || self.in_slow_start();
         if frozen || over.samples < MIN_SAMPLES {
             return;
         }
-        if let (Some(base), Some(rtt)) = (self.base_rtt, over.min_rtt) {
-            self.steer(base, rtt);
-        }
+        self.steer(over.base, over.least);
     }
 
     /// The once-per-round law of dwnd.
@@ -228,18 +185,10 @@ impl Compound {
     fn forget(&mut self) {
         self.windows.dwnd = 0;
         self.windows.gamma = self.mss.saturating_mul(self.config.gamma_segments);
-        self.round = Round::default();
+        self.delay.restart();
         self.reno_diff = None;
         self.growth.restart();
     }
-}
-
-/// `win * (1 - base/rtt)`: bytes queued on the path; zero for an RTT of zero.
-fn backlog(win: u32, base: Duration, rtt: Duration) -> u32 {
-    let rtt_ns = u128::from(rtt.as_nanos());
-    let queueing = u128::from(rtt.saturating_sub(base).as_nanos());
-    // The quotient is at most win.
-    (u128::from(win) * queueing).checked_div(rtt_ns).unwrap_or(0) as u32
 }
 
 /// `max(alpha * win^(3/4) - 1, 0)` segments, in bytes.
@@ -261,9 +210,7 @@ impl Controller for Compound {
         if self.answered_until.is_some_and(|until| ack.una >= until) {
             self.answered_until = None;
         }
-        if let Some(rtt) = ack.rtt {
-            self.sample(rtt);
-        }
+        self.delay.sample(ack);
         self.end_round(ack);
         if ack.in_recovery || !ack.cwnd_limited || ack.acked == 0 {
             return;
@@ -330,8 +277,7 @@ impl Controller for Compound {
     }
 
     fn on_path_change(&mut self, _now: Instant) {
-        self.base_rtt = None;
-        self.round = Round::default();
+        self.delay = Delay::default();
         self.reno_diff = None;
     }
 

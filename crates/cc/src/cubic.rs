@@ -1,10 +1,11 @@
 //! CUBIC (RFC 9438): the window follows a cubic curve of the time since the last reduction.
 //!
 //! Slow start, marks, timeouts, idle restart and the undo of windows are [`Reno`]'s; the target
-//! of a reduction and growth in congestion avoidance are this module's. Slow start is plain: it
-//! ends at a loss, a mark or ssthresh, as HyStart++ (RFC 9406) is not here.
+//! of a reduction and growth in congestion avoidance are this module's. The first slow start, while
+//! no ssthresh is set, is by default that of HyStart++ (RFC 9406), as section 4.10 recommends.
 
 use crate::growth::Growth;
+use crate::hystart::HyStart;
 use crate::{AckEvent, Controller, Initial, LossEvent, Reno, RtoEvent};
 use fairwave_units::{Duration, Instant};
 
@@ -20,6 +21,9 @@ const FARTHEST_US: u64 = 1 << 30;
 pub struct Cubic {
     reno: Reno,
     mss: u32,
+    hystart: bool,
+    /// On while the first slow start lasts.
+    first: Option<HyStart>,
     memory: Memory,
     /// The memory before the last reduction (RFC 9438 section 4.9).
     undo: Option<Memory>,
@@ -108,9 +112,31 @@ impl Cubic {
     /// A connection's law at its start.
     pub fn new(initial: Initial) -> Self {
         let mss = initial.mss.max(1);
+        let first = (initial.ssthresh == u32::MAX).then(|| HyStart::new(mss));
+        Self { hystart: true, first, ..Self::without_hystart(initial) }
+    }
+
+    /// As [`Cubic::new`] with the slow start of RFC 5681, which ends at a loss, a mark or
+    /// ssthresh only.
+    pub fn without_hystart(initial: Initial) -> Self {
+        let mss = initial.mss.max(1);
         let growth = Growth::new(mss, 1, initial.byte_counting);
         let memory = Memory { w_max: 0, cwnd_prior: 0, epoch: None, growth };
-        Self { reno: Reno::new(initial), mss, memory, undo: None, srtt: None, heard: None }
+        let (reno, hystart, first) = (Reno::new(initial), false, None);
+        Self { reno, mss, hystart, first, memory, undo: None, srtt: None, heard: None }
+    }
+
+    /// Slow start, the first one with an eye on the delay.
+    fn slow_start(&mut self, ack: &AckEvent) {
+        let Some(first) = &mut self.first else {
+            self.reno.slow_start(ack.acked);
+            return;
+        };
+        self.reno.set_cwnd(self.reno.cwnd().saturating_add(first.growth(ack.acked)));
+        if first.is_over(ack) {
+            self.first = None;
+            self.reno.end_slow_start();
+        }
     }
 
     /// Takes the round-trip sample into the mean of RFC 6298, and tells how long it is since the
@@ -144,6 +170,7 @@ impl Cubic {
     /// Ends the epoch at the reduction of a window of `cwnd` (section 4.7, fast convergence: a
     /// flow that did not reach its last W_max makes room for new ones).
     fn reduced(&mut self, cwnd: u32) {
+        self.first = None;
         self.undo = Some(self.memory);
         let converging = cwnd < self.memory.w_max;
         self.memory.w_max = if converging { part(cwnd, 17, 20) } else { cwnd };
@@ -200,7 +227,7 @@ fn plus(a: Duration, b: Duration) -> Duration {
 
 impl Controller for Cubic {
     fn name(&self) -> String {
-        "cubic".into()
+        if self.hystart { "cubic" } else { "cubic-no-hystart" }.into()
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
@@ -209,7 +236,7 @@ impl Controller for Cubic {
             return;
         }
         if self.reno.in_slow_start() {
-            self.reno.slow_start(ack.acked);
+            self.slow_start(ack);
         } else {
             self.avoid(ack.acked, since);
         }

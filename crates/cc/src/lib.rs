@@ -9,19 +9,29 @@
 //! tables are views of it.
 
 mod ack_loss;
+mod bbr;
 mod compound;
 mod controller;
 mod cubic;
+mod delay;
+mod fraction;
 mod growth;
+mod hystart;
 mod newreno;
 mod registry;
 mod reno;
 mod stride;
+mod vegas;
+mod westwood;
 
 pub use ack_loss::{AckLoss, AckLossConfig, Stride};
-pub use compound::{Compound, CompoundConfig, Fraction};
+pub use bbr::Bbr;
+pub use compound::{Compound, CompoundConfig};
 pub use controller::{AckEvent, Controller, Initial, LossEvent, RateSample, Recovery, RtoEvent};
 pub use cubic::Cubic;
+pub use fraction::Fraction;
 pub use newreno::NewReno;
 pub use registry::{ALL, Law, UnknownLaw, build, names};
 pub use reno::Reno;
+pub use vegas::Vegas;
+pub use westwood::Westwood;

@@ -1,8 +1,8 @@
 //! The one list of laws, and how a name becomes a controller.
 
 use crate::{
-    AckEvent, AckLoss, AckLossConfig, Compound, Controller, Cubic, Initial, LossEvent, NewReno,
-    Recovery, Reno, RtoEvent, Stride,
+    AckEvent, AckLoss, AckLossConfig, Bbr, Compound, Controller, Cubic, Initial, LossEvent,
+    NewReno, Recovery, Reno, RtoEvent, Stride, Vegas, Westwood,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -15,6 +15,9 @@ pub struct Law {
     pub summary: &'static str,
     /// The standard or paper that defines it.
     pub source: &'static str,
+    /// Whether it answers to lost ACKs, so that the remedy can be put around it. A law that does
+    /// not slow down for a lost segment does not do so for a lost ACK either.
+    pub hears_ack_loss: bool,
     /// Its state at the start of a connection.
     pub build: fn(Initial) -> Box<dyn Controller>,
 }
@@ -25,25 +28,57 @@ pub const ALL: &[Law] = &[
         name: "reno",
         summary: "slow start and AIMD; recovery ends at the first ACK that advances",
         source: "RFC 5681",
+        hears_ack_loss: true,
         build: |initial| Box::new(Reno::new(initial)),
     },
     Law {
         name: "newreno",
         summary: "Reno staying in recovery until the whole window is acknowledged",
         source: "RFC 6582",
+        hears_ack_loss: true,
         build: |initial| Box::new(NewReno::new(initial)),
     },
     Law {
         name: "compound",
         summary: "Reno's window plus a delay-based one, with gamma auto-tuning",
         source: "Tan, Song, Zhang, Sridharan 2006; draft-sridharan-tcpm-ctcp",
+        hears_ack_loss: true,
         build: |initial| Box::new(Compound::new(initial)),
     },
     Law {
         name: "cubic",
-        summary: "a cubic curve of time through the window of the last loss; 0.7 of it kept",
-        source: "RFC 9438",
+        summary: "a cubic curve of time through the window of the last loss; HyStart++",
+        source: "RFC 9438, RFC 9406",
+        hears_ack_loss: true,
         build: |initial| Box::new(Cubic::new(initial)),
+    },
+    Law {
+        name: "cubic-no-hystart",
+        summary: "CUBIC with plain slow start, for comparison",
+        source: "RFC 9438, RFC 5681",
+        hears_ack_loss: true,
+        build: |initial| Box::new(Cubic::without_hystart(initial)),
+    },
+    Law {
+        name: "vegas",
+        summary: "two to four segments queued on the path, by its delay",
+        source: "Brakmo, Peterson 1995",
+        hears_ack_loss: true,
+        build: |initial| Box::new(Vegas::new(initial)),
+    },
+    Law {
+        name: "westwood",
+        summary: "Westwood+: Reno falling to the bandwidth measured times the least RTT",
+        source: "Grieco, Mascolo 2004",
+        hears_ack_loss: true,
+        build: |initial| Box::new(Westwood::new(initial)),
+    },
+    Law {
+        name: "bbr",
+        summary: "BBR version 1: paced by a model of the path's bandwidth and delay",
+        source: "draft-cardwell-iccrg-bbr-congestion-control-00",
+        hears_ack_loss: false,
+        build: |initial| Box::new(Bbr::new(initial)),
     },
 ];
 
@@ -55,12 +90,13 @@ pub struct UnknownLaw {
     pub name: String,
 }
 
-/// Every accepted spelling: the laws, then each wrapper around each law.
+/// Every accepted spelling: the laws, then each wrapper around each law that it can act on.
 pub fn names() -> Vec<String> {
     let plain = ALL.iter().map(|law| law.name.to_owned());
-    let wrapped = Stride::ALL
-        .iter()
-        .flat_map(|stride| ALL.iter().map(move |law| format!("{}+{}", stride.prefix(), law.name)));
+    let wrapped = Stride::ALL.iter().flat_map(|stride| {
+        let laws = ALL.iter().filter(|law| law.hears_ack_loss);
+        laws.map(move |law| format!("{}+{}", stride.prefix(), law.name))
+    });
     plain.chain(wrapped).collect()
 }
 
@@ -74,10 +110,10 @@ pub fn build(name: &str, initial: Initial) -> Result<Box<dyn Controller>, Unknow
     let Some((prefix, law)) = name.split_once('+') else {
         return Ok((find(name)?.build)(initial));
     };
-    let inner = (find(law)?.build)(initial);
+    let law = Some(find(law)?).filter(|law| law.hears_ack_loss).ok_or_else(unknown)?;
     let stride = Stride::ALL.into_iter().find(|s| s.prefix() == prefix).ok_or_else(unknown)?;
     let config = AckLossConfig { stride, ..AckLossConfig::default() };
-    Ok(Box::new(AckLoss::new(inner, initial, config)))
+    Ok(Box::new(AckLoss::new((law.build)(initial), initial, config)))
 }
 
 impl Controller for Box<dyn Controller> {
@@ -158,12 +194,14 @@ mod tests {
         for name in names() {
             assert_eq!(build(&name, INITIAL).unwrap().name(), name);
         }
-        assert_eq!(names().len(), ALL.len() * 4);
+        let wrapped = ALL.iter().filter(|law| law.hears_ack_loss).count() * Stride::ALL.len();
+        assert_eq!(names().len(), ALL.len() + wrapped);
     }
 
     #[test]
     fn an_unknown_name_is_told_what_is_accepted() {
-        for name in ["vega", "ack-loss+", "ack-los+reno", "+reno", "ack-loss+ack-loss+reno"] {
+        let doubled = "ack-loss+ack-loss+reno";
+        for name in ["vega", "ack-loss+", "ack-los+reno", "+reno", doubled, "ack-loss+bbr"] {
             let error = build(name, INITIAL).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains("ack-loss-literal+reno"), "{error}");
         }

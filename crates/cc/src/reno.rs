@@ -73,6 +73,16 @@ impl Reno {
         self.cwnd = self.growth.slow_start(self.cwnd, acked);
     }
 
+    /// Congestion avoidance.
+    pub(crate) fn avoid(&mut self, acked: u32) {
+        self.cwnd = self.growth.avoidance(self.cwnd, self.cwnd, acked);
+    }
+
+    /// Leaves cwnd in congestion avoidance: a law has seen that the window is large enough.
+    pub(crate) fn end_slow_start(&mut self) {
+        self.ssthresh = self.ssthresh.min(self.cwnd);
+    }
+
     /// Sets cwnd, at least one SMSS: a law that grows by its own rule has decided.
     pub(crate) fn set_cwnd(&mut self, cwnd: u32) {
         self.cwnd = cwnd.max(self.mss);
@@ -139,7 +149,7 @@ impl Controller for Reno {
         if self.in_slow_start() {
             self.slow_start(ack.acked);
         } else {
-            self.cwnd = self.growth.avoidance(self.cwnd, self.cwnd, ack.acked);
+            self.avoid(ack.acked);
         }
     }
 

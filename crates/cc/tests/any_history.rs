@@ -1,7 +1,7 @@
 //! Whatever happens to a connection, however absurd the numbers: windows stay windows.
 
-use fairwave_cc::{AckEvent, Controller, Initial, LossEvent, RtoEvent, build, names};
-use fairwave_units::{Duration, Instant};
+use fairwave_cc::{AckEvent, Controller, Initial, LossEvent, RateSample, RtoEvent, build, names};
+use fairwave_units::{BitRate, Duration, Instant};
 use proptest::prelude::*;
 
 /// One event: its kind, and numbers that mean what the kind makes of them.
@@ -9,7 +9,7 @@ type Happening = (u8, u32, u32, u64, u64, bool);
 
 fn happening() -> impl Strategy<Value = Happening> {
     let size = || prop_oneof![Just(0), Just(u32::MAX), any::<u32>(), 1u32..100_000];
-    (0u8..10, size(), size(), any::<u64>(), any::<u64>(), any::<bool>())
+    (0u8..12, size(), size(), any::<u64>(), any::<u64>(), any::<bool>())
 }
 
 fn apply(law: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
@@ -27,7 +27,15 @@ fn apply(law: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
         cwnd_limited: kind != 2,
         covers_retransmission: false,
         echo_gap: flag.then_some(b),
-        ..AckEvent::default()
+        flight_after: a ^ b,
+        lost: if flag { a } else { 0 },
+        delivered: x.max(y),
+        rate: (kind != 3).then_some(RateSample {
+            delivered: b,
+            interval: Duration::from_nanos(if flag { y } else { u64::from(a) }),
+            prior_delivered: x,
+            is_app_limited: flag,
+        }),
     };
     match kind {
         0..=3 => law.on_ack(&ack),
@@ -36,6 +44,8 @@ fn apply(law: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
         6 => law.on_ecn(&loss),
         7 => law.on_spurious(now),
         8 => law.on_ack_loss(&loss),
+        9 => law.on_recovery_end(now),
+        10 => law.on_path_change(now),
         _ => law.on_idle_restart(Duration::from_nanos(y)),
     }
 }
@@ -55,12 +65,81 @@ proptest! {
             for event in &history {
                 apply(law.as_mut(), *event);
                 prop_assert!(law.cwnd() >= mss, "{name}: cwnd {} after {event:?}", law.cwnd());
+                prop_assert!(law.pacing_rate().is_none_or(|rate| rate.0 > 0), "{name} is silent");
                 if event.0 == 4 {
                     let least = mss.saturating_mul(2);
                     prop_assert!(law.ssthresh() >= least, "{name}: ssthresh {}", law.ssthresh());
-                    prop_assert_eq!(law.cwnd(), law.ssthresh(), "{}: after {:?}", name, event);
+                    let settled = law.governs_recovery() || law.cwnd() == law.ssthresh();
+                    prop_assert!(settled, "{name}: cwnd {} after {event:?}", law.cwnd());
                 }
             }
+        }
+    }
+}
+
+/// Rounds over a path that carries `kbps` and has an RTT of `micros`, with as much again of a
+/// queue: the window, what is sent at once and the delay belong together.
+fn drive(law: &mut dyn Controller, mss: u32, (kbps, micros): (u64, u64)) -> Result<(), String> {
+    let (rate, base) = (BitRate(kbps * 1_000), Duration::from_micros(micros));
+    let product = u128::from(rate.0) * u128::from(base.as_nanos()) / 8_000_000_000;
+    let queue = u64::try_from(2 * product).unwrap_or(u64::MAX).max(u64::from(8 * mss));
+    let (mut now, mut una) = (Instant::ZERO, 0_u64);
+    for _ in 0..60 {
+        let window = u64::from(law.cwnd()).min(1 << 30);
+        let rtt = rate.time_for(window).max(base);
+        let next = una + window;
+        if window > queue {
+            law.on_loss(&LossEvent { now, flight: window as u32, next });
+        }
+        for part in 1..=8 {
+            let acked = (window * part / 8 - window * (part - 1) / 8) as u32;
+            una += u64::from(acked);
+            now += Duration::from_nanos(rtt.as_nanos() / 8);
+            law.on_ack(&AckEvent {
+                now,
+                acked,
+                una,
+                next: una + window,
+                flight: window as u32,
+                flight_after: window as u32 - acked,
+                delivered: una,
+                rate: Some(RateSample {
+                    delivered: window as u32,
+                    interval: rtt,
+                    prior_delivered: una.saturating_sub(window),
+                    is_app_limited: false,
+                }),
+                rtt: Some(rtt),
+                in_recovery: window > queue,
+                cwnd_limited: true,
+                ..AckEvent::default()
+            });
+        }
+        if window > queue {
+            law.on_recovery_end(now);
+        }
+        if law.cwnd() < mss || law.pacing_rate().is_some_and(|rate| rate.0 == 0) {
+            return Err(format!("cwnd {}, pacing {:?}", law.cwnd(), law.pacing_rate()));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// From 1 kbps to 100 Gbps, and from a microsecond to ten minutes.
+    #[test]
+    fn every_path_can_be_lived_with(
+        decade in 0u32..9, digit in 1u64..10, micros in prop_oneof![1u64..1_000, 1u64..600_000_000],
+        mss in 500u32..=9_000,
+    ) {
+        let kbps = (digit * 10_u64.pow(decade)).min(100_000_000);
+        for name in names() {
+            let cwnd = mss.saturating_mul(10);
+            let initial = Initial { mss, cwnd, ssthresh: u32::MAX, byte_counting: true };
+            let mut law = build(&name, initial).expect("listed");
+            let driven = drive(law.as_mut(), mss, (kbps, micros));
+            prop_assert_eq!(driven, Ok(()), "{} at {} kbps, {} us", name, kbps, micros);
         }
     }
 }

@@ -86,7 +86,7 @@ fn dwnd_is_frozen_in_slow_start_below_the_gate_and_without_samples() {
     let mut blind = Path::new(256, 0);
     for _ in 0..3 {
         blind.round(BASE);
-        blind.law.round.samples = 1;
+        blind.law.delay.samples = 1;
     }
     assert_eq!(blind.law.dwnd(), 0);
 }

@@ -3,6 +3,8 @@
 use super::*;
 
 const MSS: u32 = 1_000;
+const INITIAL: Initial =
+    Initial { mss: MSS, cwnd: 10 * MSS, ssthresh: u32::MAX, byte_counting: true };
 
 #[test]
 fn cube_roots_are_rounded_down() {
@@ -134,6 +136,30 @@ fn a_window_lowered_by_idle_does_not_leap_back() {
     assert!((10_000..11_000).contains(&flow.law.cwnd()), "{}", flow.law.cwnd());
 }
 
+/// Section 4.10: once the delay has grown for five rounds, slow start is over without a loss, and
+/// the curve starts level: W_max is cwnd and K is 0. A later slow start is the plain one.
+#[test]
+fn a_grown_delay_ends_the_first_slow_start() {
+    let mut flow = Flow::new(10, u32::MAX);
+    let mut plain = Cubic::without_hystart(INITIAL);
+    let mut rounds = 0;
+    while flow.law.ssthresh() == u32::MAX {
+        let rtt = Some(Duration::from_millis(if rounds < 2 { 50 } else { 80 }));
+        for _ in 0..flow.law.cwnd() / MSS {
+            flow.ack(Duration::ZERO, rtt);
+            plain.on_ack(&AckEvent { rtt, ..flow.plain() });
+        }
+        rounds += 1;
+    }
+    assert!((7..=8).contains(&rounds), "{rounds} rounds, five of them after the delay grew");
+    assert_eq!(plain.ssthresh(), u32::MAX);
+    flow.acks(1);
+    assert_eq!(flow.law.memory.w_max, flow.law.ssthresh());
+    flow.law.on_rto(&RtoEvent { now: flow.now, flight: 20_000, backoff: 1 });
+    flow.ack(Duration::ZERO, Some(Duration::from_millis(900)));
+    assert_eq!(flow.law.cwnd(), 2_000);
+}
+
 /// RFC 3168 section 6.1.2, and lost ACKs as lost segments.
 #[test]
 fn marks_and_lost_acks_lower_the_window_as_a_loss_does() {
@@ -147,8 +173,9 @@ fn marks_and_lost_acks_lower_the_window_as_a_loss_does() {
     assert_eq!((flow.law.cwnd(), flow.law.memory.w_max), (49_000, 59_500));
 }
 
-/// Section 5.1, (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT/p)^(3/4): one loss in 10^4 packets and
-/// an RTT of 0.1 s give an average of 187 segments. Rounds of an RTT are coarse: hence 3 %.
+/// Section 5, figure 6, (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT/p)^(3/4): one loss in 10^4
+/// packets and an RTT of 0.1 s give an average of 187 segments (table 1). Rounds of an RTT are
+/// coarse: hence 3 %.
 #[test]
 fn the_average_window_is_the_one_of_the_deterministic_loss_model() {
     let rtt = Duration::from_millis(100);
@@ -183,7 +210,7 @@ impl Flow {
     /// Windows in segments; `u32::MAX` is no ssthresh.
     fn new(cwnd: u32, ssthresh: u32) -> Self {
         let (cwnd, ssthresh) = (cwnd * MSS, ssthresh.saturating_mul(MSS));
-        let initial = Initial { mss: MSS, cwnd, ssthresh, byte_counting: true };
+        let initial = Initial { cwnd, ssthresh, ..INITIAL };
         Self { law: Cubic::new(initial), now: Instant::ZERO, una: 0 }
     }
 
@@ -215,7 +242,7 @@ impl Flow {
             acked: MSS,
             sacked: 0,
             una: self.una,
-            next: self.una + u64::from(self.law.cwnd()),
+            next: self.una + u64::from(self.law.cwnd() - MSS),
             flight: self.law.cwnd(),
             rtt: None,
             in_recovery: false,
