@@ -199,6 +199,16 @@ mod tests {
     }
 
     #[test]
+    fn the_laws_that_hear_of_lost_acks_lower_their_window_and_the_others_do_not() {
+        for law in ALL {
+            let mut controller = (law.build)(INITIAL);
+            let loss = LossEvent { now: Instant::ZERO, flight: 4_380, next: 0 };
+            controller.on_ack_loss(&loss);
+            assert_eq!(controller.cwnd() < 4_380, law.hears_ack_loss, "{}", law.name);
+        }
+    }
+
+    #[test]
     fn an_unknown_name_is_told_what_is_accepted() {
         let doubled = "ack-loss+ack-loss+reno";
         for name in ["vega", "ack-loss+", "ack-los+reno", "+reno", doubled, "ack-loss+bbr"] {
