@@ -194,6 +194,8 @@ pub(crate) enum Listing {
     Scenarios,
     /// Congestion controls, with their sources
     CongestionControls,
+    /// Queue disciplines of radios and links, with their sources
+    Queues,
     /// 802.11 standards of a cell
     Standards,
     /// The JSON schema of scenario files

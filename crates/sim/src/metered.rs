@@ -9,6 +9,7 @@ use fairwave_units::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct Metered {
     queue: Box<dyn Discipline<Queued>>,
+    looks_beside: bool,
     enqueued: u64,
     drops: [u64; DropCause::ALL.len()],
     peak: u32,
@@ -22,6 +23,7 @@ impl Metered {
     pub(crate) fn new(spec: &Spec) -> Self {
         Self {
             queue: spec.build(),
+            looks_beside: spec.looks_beside(),
             enqueued: 0,
             drops: [0; DropCause::ALL.len()],
             peak: 0,
@@ -58,6 +60,20 @@ impl Metered {
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
         self.account(now);
         self.queue.pop(now)
+    }
+
+    /// A packet that the same node sends out by another interface.
+    pub(crate) fn beside(&mut self, packet: &mut Packet, now: Instant) {
+        if self.looks_beside {
+            let mut seen = Queued { packet: *packet, receiver: 0 };
+            self.queue.beside(now, &mut seen);
+            *packet = seen.packet;
+        }
+    }
+
+    /// A receiver used the medium for so long.
+    pub(crate) fn charge(&mut self, receiver: u32, airtime: Duration) {
+        self.queue.charge(receiver, airtime);
     }
 
     /// The next packet that the queue dropped, counted.

@@ -4,8 +4,9 @@ use crate::metered::Metered;
 use crate::packet::Packet;
 use crate::world::{self, Role, World};
 use fairwave_dot11::channel::{Channel, Mpdu, RadioConfig, RadioId};
-use fairwave_dot11::{DATA_OVERHEAD_BYTES, Mode};
+use fairwave_dot11::{DATA_OVERHEAD_BYTES, Mode, Phy};
 use fairwave_trace::{NodeId, QueueId};
+use fairwave_units::Duration;
 
 /// A cell: a channel, and which node each of its radios belongs to.
 #[derive(Debug)]
@@ -23,6 +24,9 @@ pub(crate) struct Port {
     /// The queue's number: radios come first, in node order.
     pub(crate) queue_id: QueueId,
     mode: Mode,
+    /// The radio's time on the air when a frame was last charged to its receiver; `None` where
+    /// the queue does not care.
+    charged: Option<Duration>,
 }
 
 impl Port {
@@ -30,6 +34,26 @@ impl Port {
     pub(crate) fn mpdu(&self, to: Option<RadioId>, packet: Packet) -> Mpdu<Packet> {
         let bytes = packet.datagram.wire_len() + DATA_OVERHEAD_BYTES;
         Mpdu { to, bytes, mode: self.mode, payload: packet }
+    }
+
+    /// Whether the queue shares out airtime.
+    pub(crate) const fn counts_airtime(&self) -> bool {
+        self.charged.is_some()
+    }
+
+    /// A frame to `receiver` is done, its retries included, and the radio has been on the air for
+    /// `airtime` in all. A beacon sent meanwhile is charged with it.
+    pub(crate) fn charge_sent(&mut self, receiver: NodeId, airtime: Duration) {
+        if let Some(charged) = &mut self.charged {
+            let span = airtime.saturating_sub(*charged);
+            *charged = airtime;
+            self.queue.charge(receiver.0, span);
+        }
+    }
+
+    /// The time that a frame with `packet` takes when this radio sends it once.
+    pub(crate) fn tx_time(&self, phy: Phy, packet: &Packet) -> Duration {
+        phy.tx_time(self.mode, packet.datagram.wire_len() + DATA_OVERHEAD_BYTES)
     }
 }
 
@@ -47,7 +71,8 @@ pub(crate) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
             radios.push(radio_config(&node.name, radio));
             let queue = Metered::new(&radio.queue);
             let queue_id = queues.next().expect("numbers do not end");
-            Port { cell: radio.cell, radio: id, queue, queue_id, mode: radio.mode }
+            let charged = radio.queue.counts_airtime().then_some(Duration::ZERO);
+            Port { cell: radio.cell, radio: id, queue, queue_id, mode: radio.mode, charged }
         });
         ports.push(port);
     }

@@ -174,7 +174,7 @@ impl<'w> Simulator<'w> {
     }
 
     /// A packet is at `node`: hands it up, or on to the next hop.
-    fn forward(&mut self, node: NodeId, packet: Packet, sink: &mut dyn Sink) {
+    fn forward(&mut self, node: NodeId, mut packet: Packet, sink: &mut dyn Sink) {
         if node == packet.destination {
             let flow = packet.flow.0 as usize;
             let end = self.flows[flow].receive(node, &packet, self.now);
@@ -182,6 +182,9 @@ impl<'w> Simulator<'w> {
         }
         match self.routes[node.0 as usize][packet.destination.0 as usize] {
             Some(Hop::Line(line)) => {
+                if let Some(port) = &mut self.ports[node.0 as usize] {
+                    port.queue.beside(&mut packet, self.now);
+                }
                 self.lines[line].handle(self.now, packet);
                 self.after_line(line, sink);
             }
@@ -252,8 +255,9 @@ impl<'w> Simulator<'w> {
     fn drain_cell(&mut self, cell: usize, sink: &mut dyn Sink) {
         while let Some(output) = self.cells[cell].channel.poll(self.now) {
             match output {
-                Output::Deliver { to, payload, .. } => {
+                Output::Deliver { to, from, payload } => {
                     let node = self.cells[cell].nodes[to.0 as usize];
+                    self.charge_received(cell, from, node, &payload);
                     self.forward(node, payload, sink);
                 }
                 Output::Done { radio, payload, fate } => {
@@ -278,6 +282,7 @@ impl<'w> Simulator<'w> {
             let queue = port.queue_id;
             self.dropped(packet, queue, DropCause::RetryLimit, sink);
         }
+        self.charge_sent(cell, radio, node, packet);
         self.refill(node, sink);
         let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
         if !self.cells[cell].channel.is_ready(radio) {
@@ -287,6 +292,27 @@ impl<'w> Simulator<'w> {
             self.transmit(node, next);
         }
         self.report_dropped(node, sink);
+    }
+
+    /// Tells a queue that shares out airtime what a frame, retries included, took.
+    fn charge_sent(&mut self, cell: usize, radio: RadioId, node: NodeId, packet: &Packet) {
+        let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
+        let hop = self.routes[node.0 as usize][packet.destination.0 as usize];
+        if let (true, Some(Hop::Radio(next))) = (port.counts_airtime(), hop) {
+            port.charge_sent(next, self.cells[cell].channel.stats(radio).airtime);
+        }
+    }
+
+    /// Likewise what a reception took; of its retries the receiver knows nothing.
+    fn charge_received(&mut self, cell: usize, from: RadioId, at: NodeId, packet: &Packet) {
+        if !self.ports[at.0 as usize].as_ref().is_some_and(Port::counts_airtime) {
+            return;
+        }
+        let sender = self.cells[cell].nodes[from.0 as usize];
+        let port = self.ports[sender.0 as usize].as_ref().expect("only radios transmit");
+        let airtime = port.tx_time(self.world.cells[cell].phy, packet);
+        let port = self.ports[at.0 as usize].as_mut().expect("a radio has a port");
+        port.queue.charge(sender.0, airtime);
     }
 
     fn after_cell(&mut self, cell: usize) {

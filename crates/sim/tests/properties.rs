@@ -44,7 +44,7 @@ fn lossy(seed: u64, stations: u32, queue: u32) -> World {
 
 /// Collects drops by cause.
 #[derive(Default)]
-struct Drops([u64; 4]);
+struct Drops([u64; DropCause::ALL.len()]);
 
 impl Sink for Drops {
     fn wants(&self, kind: Kind) -> bool {
@@ -68,7 +68,7 @@ proptest! {
         let world = lossy(seed, stations, queue);
         let mut drops = Drops::default();
         let outcome = run(&world, &mut drops, &mut |_| {}).expect("the world is right");
-        let mut counted = [0; 4];
+        let mut counted = [0; DropCause::ALL.len()];
         for queue in &outcome.queues {
             let at_end = queue.at_end;
             counted.iter_mut().zip(at_end.drops).for_each(|(sum, n)| *sum += n);

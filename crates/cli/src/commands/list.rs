@@ -28,6 +28,7 @@ pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
         Listing::Studies => studies(),
         Listing::Scenarios => scenarios()?,
         Listing::CongestionControls => congestion_controls(),
+        Listing::Queues => queues(),
         Listing::Standards => standards(),
     };
     if common.json { print_json(&items) } else { print(&items) }
@@ -65,6 +66,15 @@ fn congestion_controls() -> Vec<Item> {
         Some(Item { name, summary, source: source.to_owned() })
     };
     fairwave_cc::names().into_iter().filter_map(item).collect()
+}
+
+fn queues() -> Vec<Item> {
+    let item = |kind: &fairwave_queue::Kind| Item {
+        name: kind.name.to_owned(),
+        summary: kind.summary.to_owned(),
+        source: kind.source.to_owned(),
+    };
+    fairwave_queue::ALL.iter().map(item).collect()
 }
 
 fn studies() -> Vec<Item> {

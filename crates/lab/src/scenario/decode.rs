@@ -5,11 +5,11 @@ use super::model::{
     AccessPoint, Cell, DelayedAck, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario,
     Station, Tcp, Traffic, Transport, Udp,
 };
+use super::queue::{Place, Queue, queue};
 use super::reader::{self, Problems, Read, Reader};
 use super::value::{Data, Table, Value};
 use super::words::{self, KindWord};
 use fairwave_dot11::{Phy, Preamble, Standard};
-use fairwave_queue::Limit;
 use fairwave_tcp::Config;
 use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
 
@@ -57,7 +57,7 @@ fn tables<T>(
     readers.iter().filter_map(read).collect()
 }
 
-fn span(min: Duration, max: Duration) -> impl Fn(&Value) -> Read<Duration> {
+pub(super) fn span(min: Duration, max: Duration) -> impl Fn(&Value) -> Read<Duration> {
     reader::within(min, max)
 }
 
@@ -140,7 +140,7 @@ fn level(value: &Value) -> Read<Dbm> {
 }
 
 /// Reads a table inside a value: the problems of its keys become one refusal.
-fn nested<T>(table: &Table, value: &Value, read: impl Fn(&Reader<'_>) -> T) -> Read<T> {
+pub(super) fn nested<T>(table: &Table, value: &Value, read: impl Fn(&Reader<'_>) -> T) -> Read<T> {
     let problems = Problems::default();
     let reader = Reader::new("", table, value.span.clone(), &problems);
     let result = read(&reader);
@@ -291,7 +291,7 @@ fn radio(r: &Reader<'_>, phy: Option<Phy>) -> Radio {
     Radio {
         power: r.or("power", Dbm(16.0), level),
         data_rate: r.or("data_rate", highest, rate),
-        queue: r.or("queue", Limit::Packets(100), reader::limit),
+        queue: r.or("queue", Queue(Place::Radio.usual().into()), queue(Place::Radio)),
     }
 }
 
@@ -307,7 +307,7 @@ fn link(r: &Reader<'_>) -> Option<Link> {
         delay: r.or("delay", Duration::ZERO, span(Duration::ZERO, hour)),
         jitter: r.or("jitter", Duration::ZERO, span(Duration::ZERO, hour)),
         loss: r.or("loss", 0.0, reader::probability),
-        queue: r.or("queue", Limit::Packets(1000), reader::limit),
+        queue: r.or("queue", Queue(Place::Link.usual().into()), queue(Place::Link)),
     };
     r.finish(&[]);
     ends.map(|_| link)

@@ -45,6 +45,7 @@ mod expand;
 mod laws;
 mod model;
 pub(crate) mod path;
+mod queue;
 mod reader;
 mod schema;
 pub(crate) mod value;
@@ -57,6 +58,7 @@ pub use model::{
     AccessPoint, Cell, DelayedAck, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario,
     Station, Tcp, Traffic, Transport, Udp,
 };
+pub use queue::Queue;
 pub use schema::schema;
 
 impl Scenario {

@@ -3,10 +3,10 @@
 //! One field is one key of the same name; the doc comment of a field is its documentation in
 //! the JSON schema, and names its default.
 
-use super::reader::{show_limit, word};
+use super::queue::Queue;
+use super::reader::word;
 use super::words;
 use fairwave_dot11::{Preamble, Standard};
-use fairwave_queue::Limit;
 use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -177,10 +177,8 @@ pub struct Radio {
     /// Rate of its data frames. Default: the PHY's highest.
     #[schemars(with = "String")]
     pub data_rate: BitRate,
-    /// Bound of its transmit queue, in packets or bytes. Default: "100 packets".
-    #[serde(serialize_with = "limit")]
-    #[schemars(with = "String")]
-    pub queue: Limit,
+    /// Its transmit queue. Default: "100 packets".
+    pub queue: Queue,
 }
 
 /// A wired, full-duplex link.
@@ -202,10 +200,8 @@ pub struct Link {
     pub jitter: Duration,
     /// Probability that a packet is lost. Default: 0.
     pub loss: f64,
-    /// Bound of the queue at each end. Default: "1000 packets".
-    #[serde(serialize_with = "limit")]
-    #[schemars(with = "String")]
-    pub queue: Limit,
+    /// The queue at each end. Default: "1000 packets".
+    pub queue: Queue,
 }
 
 /// A flow, or one flow for each node that a pattern matches.
@@ -354,10 +350,6 @@ fn standard<S: Serializer>(value: &Standard, s: S) -> Result<S::Ok, S::Error> {
 
 fn preamble<S: Serializer>(value: &Option<Preamble>, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(value.map_or("", |p| word(words::PREAMBLES, &p)))
-}
-
-fn limit<S: Serializer>(value: &Limit, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(&show_limit(value))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]

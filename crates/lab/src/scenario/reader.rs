@@ -72,6 +72,11 @@ impl<'a> Reader<'a> {
         self.table.get(key).is_some()
     }
 
+    /// The keys that were asked for so far.
+    pub(super) fn known(&self) -> Vec<&'static str> {
+        self.known.borrow().clone()
+    }
+
     /// Refuses `keys`, which exist elsewhere but mean nothing here.
     pub(super) fn meaningless(&self, keys: &[&'static str], why: &str) {
         for entry in self.table.0.iter().filter(|e| keys.contains(&e.key.as_str())) {

@@ -57,7 +57,7 @@ impl Scenario {
             delay: l.delay,
             jitter: l.jitter,
             loss: l.loss,
-            queue: l.queue.into(),
+            queue: l.queue.0,
         };
         self.link.iter().map(link).collect()
     }
@@ -129,7 +129,7 @@ impl Radio {
         role: world::Role,
         [x, y]: [Metres; 2],
     ) -> world::Radio {
-        let (power, queue) = (self.power, self.queue.into());
+        let (power, queue) = (self.power, self.queue.0);
         world::Radio {
             cell,
             role,

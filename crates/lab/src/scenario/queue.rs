@@ -1,0 +1,261 @@
+//! Queues of radios and links: a bound alone, or a discipline with its parameters.
+
+use super::decode::{nested, span};
+use super::diagnostic::Refusal;
+use super::reader::{self, Read, Reader, show_limit};
+use super::value::{Data, Value};
+use fairwave_queue::{ALL, AirtimeConfig, CodelConfig, FairConfig, Kind, Limit, Spec};
+use fairwave_units::Duration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// A queue: drop-tail where only a bound is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue(pub Spec);
+
+/// Where the queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Radio,
+    Link,
+}
+
+impl Place {
+    pub(super) const fn usual(self) -> Limit {
+        match self {
+            Self::Radio => Limit::Packets(100),
+            Self::Link => Limit::Packets(1000),
+        }
+    }
+}
+
+/// Keys that some disciplines have beside `discipline` and `limit`.
+const OWN_KEYS: &[&str] =
+    &["ack_limit", "idle", "buckets", "quantum", "target", "interval", "ecn", "airtime_quantum"];
+
+/// Reads a queue at `place`.
+pub(super) fn queue(place: Place) -> impl Fn(&Value) -> Read<Queue> {
+    move |value| match &value.data {
+        Data::Table(table) => {
+            let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
+            let name = table.text("discipline");
+            let kind = ALL.iter().find(|kind| name.is_none_or(|name| kind.name == name));
+            let Some(kind) = kind else {
+                let name = name.unwrap_or_default();
+                let refusal = Refusal::new(format!("there is no queue discipline called {name:?}"));
+                return Err(refusal.among(name, &names));
+            };
+            let spec = nested(table, value, |r| spec(r, kind, place))?;
+            if place == Place::Link && spec.counts_airtime() {
+                return Err(Refusal::new("a wired link has no airtime to share out")
+                    .help("use it at a radio, or \"fq-codel\" here"));
+            }
+            Ok(Queue(spec))
+        }
+        _ => reader::limit(value).map(|limit| Queue(limit.into())),
+    }
+}
+
+fn spec(r: &Reader<'_>, kind: &Kind, place: Place) -> Spec {
+    let _ = r.or("discipline", String::new(), reader::text);
+    let usual = kind.limit.unwrap_or(place.usual());
+    let spec = match (kind.spec)(r.or("limit", usual, reader::limit)) {
+        Spec::AckSplit { limit, ack_limit } => {
+            Spec::AckSplit { limit, ack_limit: r.or("ack_limit", ack_limit, reader::limit) }
+        }
+        Spec::WindowClamp { limit, idle } => {
+            Spec::WindowClamp { limit, idle: r.or("idle", idle, time()) }
+        }
+        Spec::FqCodel(config) => Spec::FqCodel(fair(r, config)),
+        Spec::AirtimeDrr(AirtimeConfig { quantum, flows }) => Spec::AirtimeDrr(AirtimeConfig {
+            quantum: r.or("airtime_quantum", quantum, time()),
+            flows: fair(r, flows),
+        }),
+        plain @ (Spec::DropTail { .. } | Spec::AckFilter { .. }) => plain,
+    };
+    let known = r.known();
+    let foreign: Vec<_> = OWN_KEYS.iter().copied().filter(|key| !known.contains(key)).collect();
+    r.meaningless(&foreign, &format!("{:?} does not have it", kind.name));
+    spec
+}
+
+fn fair(r: &Reader<'_>, config: FairConfig) -> FairConfig {
+    let CodelConfig { target, interval, ecn } = config.codel;
+    FairConfig {
+        limit: config.limit,
+        buckets: r.or("buckets", config.buckets, reader::count(1, 65_536)),
+        quantum: r.or("quantum", config.quantum, reader::size(64, 1 << 20)),
+        codel: CodelConfig {
+            target: r.or("target", target, time()),
+            interval: r.or("interval", interval, time()),
+            ecn: r.or("ecn", ecn, reader::boolean),
+        },
+    }
+}
+
+fn time() -> impl Fn(&Value) -> Read<Duration> {
+    span(Duration::from_micros(1), Duration::from_secs(3600))
+}
+
+impl Serialize for Queue {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if let Spec::DropTail { limit } = self.0 {
+            return s.serialize_str(&show_limit(&limit));
+        }
+        let mut map = s.serialize_map(None)?;
+        map.serialize_entry("discipline", self.0.name())?;
+        match self.0 {
+            Spec::DropTail { limit } | Spec::AckFilter { limit } => {
+                map.serialize_entry("limit", &show_limit(&limit))?;
+            }
+            Spec::AckSplit { limit, ack_limit } => {
+                map.serialize_entry("limit", &show_limit(&limit))?;
+                map.serialize_entry("ack_limit", &show_limit(&ack_limit))?;
+            }
+            Spec::WindowClamp { limit, idle } => {
+                map.serialize_entry("limit", &show_limit(&limit))?;
+                map.serialize_entry("idle", &idle.to_string())?;
+            }
+            Spec::FqCodel(config) => write_fair::<S>(&mut map, &config)?,
+            Spec::AirtimeDrr(AirtimeConfig { quantum, flows }) => {
+                write_fair::<S>(&mut map, &flows)?;
+                map.serialize_entry("airtime_quantum", &quantum.to_string())?;
+            }
+        }
+        map.end()
+    }
+}
+
+fn write_fair<S: Serializer>(
+    map: &mut S::SerializeMap,
+    config: &FairConfig,
+) -> Result<(), S::Error> {
+    let FairConfig { limit, buckets, quantum, codel } = config;
+    map.serialize_entry("limit", &show_limit(limit))?;
+    map.serialize_entry("buckets", buckets)?;
+    map.serialize_entry("quantum", &format!("{quantum} B"))?;
+    map.serialize_entry("target", &codel.target.to_string())?;
+    map.serialize_entry("interval", &codel.interval.to_string())?;
+    map.serialize_entry("ecn", &codel.ecn)
+}
+
+impl JsonSchema for Queue {
+    fn inline_schema() -> bool {
+        false
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Queue".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let text =
+            |description: &str| json_schema!({ "description": description, "type": "string" });
+        let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
+        json_schema!({
+            "description": "A bound in packets or bytes, or a discipline with its parameters.",
+            "anyOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": {
+                        "discipline": {
+                            "description": "What decides who is served and what is dropped; \
+                                `fairwave list queues`. Default: \"drop-tail\".",
+                            "type": "string",
+                            "enum": names,
+                        },
+                        "limit": text("Bound, in packets or bytes. Default: the bound that the \
+                            queue has without a discipline; 10240 packets for fq-codel, 8192 \
+                            packets for airtime-drr."),
+                        "ack_limit": text("ack-split: bound of the ACKs. Default: limit."),
+                        "idle": text("window-clamp: silence after which a connection does not \
+                            count. Default: \"10 s\"."),
+                        "buckets": {
+                            "description": "fq-codel, airtime-drr: queues that flows are spread \
+                                over. Default: 1024.",
+                            "type": "integer", "minimum": 1, "maximum": 65_536,
+                        },
+                        "quantum": text("fq-codel, airtime-drr: bytes of a flow's turn. Default: \
+                            \"1514 B\"."),
+                        "target": text("fq-codel, airtime-drr: CoDel's tolerated standing delay. \
+                            Default: \"5 ms\" for fq-codel, \"20 ms\" for airtime-drr."),
+                        "interval": text("fq-codel, airtime-drr: CoDel's interval. Default: \
+                            \"100 ms\"."),
+                        "ecn": {
+                            "description": "fq-codel, airtime-drr: mark packets that take part \
+                                in ECN instead of dropping them. Default: true.",
+                            "type": "boolean",
+                        },
+                        "airtime_quantum": text("airtime-drr: airtime of a station's turn. \
+                            Default: \"300 us\"."),
+                    },
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Scenario;
+
+    fn scenario(ap: &str, link: &str) -> String {
+        format!(
+            "duration = \"1 s\"\ncell.standard = \"802.11a\"\n\
+             [[node]]\nname = \"ap\"\nkind = \"access-point\"\nqueue = {ap}\n\
+             [[node]]\nname = \"sta\"\nkind = \"station\"\n\
+             [[node]]\nname = \"server\"\nkind = \"host\"\n\
+             [[link]]\nends = [\"ap\", \"server\"]\nqueue = {link}\n\
+             [[flow]]\nname = \"up\"\nfrom = \"sta\"\nto = \"server\"\n"
+        )
+    }
+
+    #[test]
+    fn every_discipline_survives_being_written_and_read() {
+        for kind in fairwave_queue::ALL {
+            let queue = format!("{{ discipline = {:?}, limit = \"77 packets\" }}", kind.name);
+            let link = if kind.name == "airtime-drr" { "\"7 packets\"" } else { queue.as_str() };
+            let read = Scenario::parse("s", &scenario(&queue, link)).unwrap();
+            let again = Scenario::parse("t", &read.to_toml()).unwrap();
+            assert_eq!(read, again, "{}", read.to_toml());
+            assert!(read.to_toml().contains("77 packets"));
+        }
+    }
+
+    #[test]
+    fn every_parameter_acts() {
+        let with = |text: &str| Scenario::parse("s", &scenario(text, "\"9 packets\"")).unwrap();
+        for (discipline, key, value) in [
+            ("ack-split", "ack_limit", "\"3 packets\""),
+            ("window-clamp", "idle", "\"3 s\""),
+            ("fq-codel", "buckets", "3"),
+            ("fq-codel", "quantum", "\"3000 B\""),
+            ("fq-codel", "target", "\"3 ms\""),
+            ("fq-codel", "interval", "\"3 ms\""),
+            ("fq-codel", "ecn", "false"),
+            ("airtime-drr", "target", "\"3 ms\""),
+            ("airtime-drr", "airtime_quantum", "\"3 ms\""),
+        ] {
+            let plain = with(&format!("{{ discipline = {discipline:?} }}"));
+            let set = with(&format!("{{ discipline = {discipline:?}, {key} = {value} }}"));
+            assert_ne!(plain, set, "{discipline}.{key}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (ap, link, said) in [
+            ("{ discipline = \"red\" }", "\"9 packets\"", "no queue discipline called \"red\""),
+            ("{ target = \"3 ms\" }", "\"9 packets\"", "\"drop-tail\" does not have it"),
+            ("{ limits = \"3 ms\" }", "\"9 packets\"", "unknown key"),
+            ("\"9 packets\"", "{ discipline = \"airtime-drr\" }", "no airtime"),
+        ] {
+            let error = Scenario::parse("s", &scenario(ap, link)).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}
