@@ -4,6 +4,7 @@
 //! overlap, each receiver's view is replayed from their start times: which preamble it locked on,
 //! what captured it, and the SINR of every stretch.
 
+use super::contention::Heard;
 use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
@@ -39,9 +40,10 @@ pub(super) struct Transmission {
 }
 
 impl Transmission {
-    /// Until when it reserves the medium, and its number if it is an RTS, else zero.
-    pub(super) fn reservation(&self) -> (Instant, u64) {
-        (self.reserved_until, if self.kind == FrameKind::Rts { self.id } else { 0 })
+    /// What it is to a radio that decodes it and that it is not for.
+    pub(super) fn decoded(&self) -> Heard {
+        let rts = if self.kind == FrameKind::Rts { self.id } else { 0 };
+        Heard::Decoded { until: self.reserved_until.as_nanos(), rts }
     }
 }
 
@@ -185,6 +187,11 @@ impl Air {
         Dbm::from_milliwatts(self.levels.received(from, to, start))
     }
 
+    /// For each radio, who senses it.
+    pub(super) fn hearers(&self) -> &[Box<[u32]>] {
+        &self.hearers
+    }
+
     /// Takes the list of who senses `from`; give it back with [`Air::return_hearers`]. Lets the
     /// caller change the channel while it walks the list.
     pub(super) fn take_hearers(&mut self, from: u32) -> Box<[u32]> {
@@ -195,9 +202,10 @@ impl Air {
         self.hearers[from as usize] = hearers;
     }
 
-    /// Puts a transmission on the air, marking overlaps.
-    pub(super) fn begin(&mut self, mut tx: Transmission) {
-        if self.levels.refresh(tx.from, tx.start) {
+    /// Puts a transmission on the air, marking overlaps. Whether others than before may sense it.
+    pub(super) fn begin(&mut self, mut tx: Transmission) -> bool {
+        let is_new = self.levels.refresh(tx.from, tx.start);
+        if is_new {
             self.survey(tx.from);
         }
         tx.sure_mw = self.odds_of(tx.mode).sure_mw;
@@ -207,6 +215,7 @@ impl Air {
         }
         self.list.push(tx);
         self.under_way += 1;
+        is_new
     }
 
     /// A transmission's end: takes it off the air, but keeps its record while it can matter to

@@ -3,262 +3,378 @@
 //!
 //! A radio has one contender under DCF and one for each access category under EDCA; contender
 //! `radio * categories + category`. What the medium does happens to a radio, what a backoff does
-//! to a contender. One array per field, so that a busy or idle transition, which touches every
-//! radio in range, is a short loop over contiguous numbers.
+//! to a contender.
 //!
-//! A contender's backoff is `slots_left` counted from `access_start`: the instant at which its
-//! medium will have been idle for its AIFS (or EIFS), or [`BUSY`]. Slots are taken off only when
-//! the medium becomes busy, so an idle medium costs nothing.
+//! Radios that hear the same transmissions form a group, which a transition touches as a whole:
+//! in a cell where all hear all, a frame costs the logarithm of their number. Where every radio
+//! hears another selection, every radio is a group. What differs from radio to radio (whom a
+//! frame was for, who decoded it) costs as much as it touches. See [`group`].
 //!
 //! Simplified: an EDCA backoff counts the slots that were idle to their end, as DCF does. Clause
 //! 10.23.2.4 takes a slot off at its beginning instead, the end of AIFS included, so that a
 //! contender there loses one slot more to each busy period.
 
 use fairwave_units::{Duration, Instant};
+use group::Group;
 
+mod group;
+#[cfg(test)]
+mod reference;
 #[cfg(test)]
 mod tests;
+mod tournament;
+#[cfg(test)]
+mod worlds;
 
-/// `access_start` of a contender whose medium is busy.
+/// The time of what does not come by itself: the medium is busy.
 const BUSY: u64 = u64::MAX;
+
+/// What a group's clock shows at first: so much that shifts never take it below zero.
+const FIRST_READING: u64 = 1 << 60;
 
 /// How long the medium must be idle before the contenders of one category count slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     /// DIFS for DCF, AIFS of the category for EDCA.
     pub(super) aifs: Duration,
-    /// The same after a frame that was not decoded: EIFS - DIFS + AIFS (clause 10.3.2.3.7).
+    /// The same after a frame that was not decoded: EIFS - DIFS + AIFS (clause 10.3.2.3.7), so
+    /// longer by the same time in each category.
     pub(super) eifs: Duration,
+}
+
+/// What a transmission was to a radio that sensed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It made the medium busy, no more.
+    Energy,
+    /// Its preamble was detected but not its frame decoded: EIFS follows.
+    Errored,
+    /// It was decoded, and reserves nothing here: it is for this radio.
+    Addressed,
+    /// It was decoded and reserves the medium.
+    Decoded {
+        /// Until when, in nanoseconds.
+        until: u64,
+        /// Its number if it is an RTS, else zero.
+        rts: u64,
+    },
+}
+
+/// A backoff begun since the medium was last busy, or one of no slots: its start may be its own.
+#[derive(Clone, Copy, Debug)]
+struct Fresh {
+    /// From when slots are counted; [`BUSY`]: from when the radio's state says.
+    start: u64,
+    slots: u32,
+    is_listed: bool,
+}
+
+/// What is known of each contender, and where each radio belongs. One array per field.
+#[derive(Debug)]
+struct Contenders {
+    slot: u64,
+    /// EIFS - AIFS.
+    extension: u64,
+    categories: usize,
+    /// Per radio: its group, its place there, and its carrier-sense state.
+    group: Vec<u32>,
+    place: Vec<u32>,
+    state: Vec<u32>,
+    /// Per contender: the reading of its group's clock at which its backoff ends.
+    end: Vec<u64>,
+    /// Whether a backoff was drawn and not withdrawn. It may have come to its end since.
+    pending: Vec<bool>,
+    /// Whether the contender has a frame to send when its backoff ends.
+    wants: Vec<bool>,
+    fresh: Vec<Fresh>,
+}
+
+impl Contenders {
+    /// Radio and category of a contender.
+    fn split(&self, contender: u32) -> (u32, usize) {
+        if self.categories == 1 {
+            return (contender, 0);
+        }
+        let categories = self.categories as u32;
+        (contender / categories, (contender % categories) as usize)
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Contention {
-    slot: u64,
-    /// Per category.
-    access: Box<[Access]>,
-    /// Transmissions heard, the radio's own included.
-    heard: Vec<u32>,
-    /// End of the network allocation vector.
-    nav: Vec<u64>,
-    /// The RTS that set it, while nothing was heard since; otherwise zero.
-    nav_by_rts: Vec<u64>,
-    /// Whether the last frame heard was not decoded, so that EIFS applies.
-    extended: Vec<bool>,
-    /// Per contender, as all that follow.
-    access_start: Vec<u64>,
-    slots_left: Vec<u32>,
-    /// Whether a backoff was drawn and has not come to its end.
-    pending: Vec<bool>,
-    /// Whether the contender has a frame to send when its backoff ends.
-    wants: Vec<bool>,
+    all: Contenders,
+    groups: Vec<Group>,
+    /// Per radio: the groups that sense it, its own included.
+    reach: Vec<Box<[u32]>>,
 }
 
 impl Contention {
-    /// `radios` radios on a medium that has been idle since time zero, with a contender for each
-    /// of `access`.
-    pub(super) fn new(radios: usize, slot: Duration, access: &[Access]) -> Self {
-        let contenders = radios * access.len();
-        let first = |c: usize| access[c % access.len()].aifs.as_nanos();
-        Self {
-            slot: slot.as_nanos(),
-            access: access.into(),
-            heard: vec![0; radios],
-            nav: vec![0; radios],
-            nav_by_rts: vec![0; radios],
-            extended: vec![false; radios],
-            access_start: (0..contenders).map(first).collect(),
-            slots_left: vec![0; contenders],
-            pending: vec![false; contenders],
-            wants: vec![false; contenders],
+    /// Radios on a medium that has been idle since time zero, with a contender for each of
+    /// `access`; `hearers` says who senses each, itself left out, and `varies` whether that is to
+    /// change.
+    pub(super) fn new(
+        slot: Duration,
+        access: &[Access],
+        hearers: &[Box<[u32]>],
+        varies: bool,
+    ) -> Self {
+        let (radios, contenders) = (hearers.len(), hearers.len() * access.len());
+        let extension = |access: &Access| access.eifs.as_nanos() - access.aifs.as_nanos();
+        debug_assert!(access.iter().all(|a| extension(a) == extension(&access[0])));
+        let members = if varies { each_alone(radios) } else { group_by_ear(hearers) };
+        let mut group = vec![0; radios];
+        let mut place = vec![0; radios];
+        for (number, members) in members.iter().enumerate() {
+            for (index, radio) in members.iter().enumerate() {
+                group[*radio as usize] = number as u32;
+                place[*radio as usize] = index as u32;
+            }
         }
+        let aifs = || access.iter().map(|access| access.aifs.as_nanos());
+        let mut contention = Self {
+            reach: vec![Box::default(); radios],
+            groups: members.into_iter().map(|members| Group::new(members, aifs())).collect(),
+            all: Contenders {
+                slot: slot.as_nanos(),
+                extension: extension(&access[0]),
+                categories: access.len(),
+                group,
+                place,
+                state: vec![0; radios],
+                end: vec![FIRST_READING; contenders],
+                pending: vec![false; contenders],
+                wants: vec![false; contenders],
+                fresh: vec![Fresh { start: BUSY, slots: 0, is_listed: false }; contenders],
+            },
+        };
+        for (from, hearers) in hearers.iter().enumerate() {
+            contention.set_reach(from as u32, hearers);
+        }
+        contention
+    }
+
+    /// Who senses `from` from now on; while it is silent, and only where that is to change.
+    pub(super) fn set_reach(&mut self, from: u32, hearers: &[u32]) {
+        let radios = hearers.iter().chain([&from]);
+        let mut reached: Vec<u32> = radios.map(|radio| self.all.group[*radio as usize]).collect();
+        reached.sort_unstable();
+        reached.dedup();
+        self.reach[from as usize] = reached.into();
     }
 
     /// Contenders a radio has.
     pub(super) fn categories(&self) -> u32 {
-        self.access.len() as u32
+        self.all.categories as u32
     }
 
-    fn contenders(&self, radio: usize) -> core::ops::Range<usize> {
-        radio * self.access.len()..(radio + 1) * self.access.len()
+    fn group_of(&self, radio: u32) -> &Group {
+        &self.groups[self.all.group[radio as usize] as usize]
+    }
+
+    fn nav(&self, radio: u32) -> u64 {
+        self.group_of(radio).states[self.all.state[radio as usize] as usize].nav
     }
 
     /// Whether the radio hears nothing at all, NAV aside.
     pub(super) fn is_quiet(&self, radio: u32) -> bool {
-        self.heard[radio as usize] == 0
+        self.group_of(radio).heard == 0
     }
 
     /// Whether a CTS may be sent: clause 10.3.2.9 asks for an idle NAV.
     pub(super) fn nav_is_idle(&self, radio: u32, now: Instant) -> bool {
-        self.nav[radio as usize] <= now.as_nanos()
+        self.nav(radio) <= now.as_nanos()
     }
 
-    /// `radios` begin to hear a transmission.
-    pub(super) fn begin_busy(&mut self, radios: &[u32], now: Instant) {
-        let now = now.as_nanos();
-        // Radios of a cell mostly share their access start: one division serves them all.
-        let (mut start, mut elapsed) = (BUSY, 0);
-        for &radio in radios {
-            let r = radio as usize;
-            self.heard[r] += 1;
-            self.nav_by_rts[r] = 0;
-            if self.heard[r] > 1 {
-                continue;
-            }
-            self.extended[r] = false;
-            for c in self.contenders(r) {
-                let access_start = self.access_start[c];
-                if access_start < now && self.slots_left[c] > 0 {
-                    if access_start != start {
-                        start = access_start;
-                        elapsed = u32::try_from((now - start) / self.slot).unwrap_or(u32::MAX);
-                    }
-                    self.slots_left[c] = self.slots_left[c].saturating_sub(elapsed);
-                }
-                if access_start <= now && self.slots_left[c] == 0 {
-                    self.pending[c] = false;
-                }
-                self.access_start[c] = BUSY;
-            }
+    /// `from` begins to transmit.
+    pub(super) fn begin(&mut self, from: u32, now: Instant) {
+        for &group in &self.reach[from as usize] {
+            self.groups[group as usize].begin(&mut self.all, now.as_nanos());
         }
     }
 
-    /// `radio` hears one transmission less. `set_nav` and `extend` for it come before.
-    pub(super) fn end_busy(&mut self, radio: u32, now: Instant) {
-        let r = radio as usize;
-        self.heard[r] -= 1;
-        if self.heard[r] > 0 {
-            return;
-        }
-        for (c, access) in self.contenders(r).zip(&self.access) {
-            let ifs = if self.extended[r] { access.eifs } else { access.aifs };
-            // EIFS runs from the idle medium, without regard to the NAV (clause 10.3.2.3.7).
-            let (idle, unreserved) = (now + ifs, self.nav[r] + access.aifs.as_nanos());
-            self.access_start[c] = idle.as_nanos().max(unreserved);
-        }
-    }
-
-    /// `radios` heard and decoded the frame that ends now. It reserves the medium for all but
-    /// `addressed`; `rts` as for [`Contention::set_nav`].
-    pub(super) fn end_decoded(
+    /// `from` ends its transmission. To those who sense it that was what `except` says, each
+    /// radio once, and `heard` to the others; to `from` itself, nothing.
+    pub(super) fn end(
         &mut self,
-        radios: &[u32],
-        addressed: u32,
-        (reserved_until, rts): (Instant, u64),
+        from: u32,
+        heard: Heard,
+        except: impl Iterator<Item = (u32, Heard)>,
         now: Instant,
     ) {
-        let (now, reserved) = (now.as_nanos(), reserved_until.as_nanos());
-        for &radio in radios {
-            let r = radio as usize;
-            if radio != addressed && self.nav[r] < reserved {
-                self.nav[r] = reserved;
-                self.nav_by_rts[r] = rts;
-            }
-            self.extended[r] = false;
-            self.heard[r] -= 1;
-            if self.heard[r] == 0 {
-                let idle = self.nav[r].max(now);
-                for (c, access) in self.contenders(r).zip(&self.access) {
-                    self.access_start[c] = idle + access.aifs.as_nanos();
-                }
-            }
+        let Self { all, groups, reach } = self;
+        for &group in &reach[from as usize] {
+            groups[group as usize].ending();
         }
-    }
-
-    /// A decoded frame for somebody else reserves the medium until `until`. `rts` is the number
-    /// of the frame if it is an RTS, else zero.
-    pub(super) fn set_nav(&mut self, radio: u32, until: Instant, rts: u64) {
-        let r = radio as usize;
-        if self.nav[r] < until.as_nanos() {
-            self.nav[r] = until.as_nanos();
-            self.nav_by_rts[r] = rts;
+        let itself = (heard != Heard::Energy).then_some((from, Heard::Energy));
+        for (radio, heard) in except.chain(itself) {
+            groups[all.group[radio as usize] as usize].except(all, radio, heard);
+        }
+        for &group in &reach[from as usize] {
+            groups[group as usize].end(all, heard, now.as_nanos());
         }
     }
 
     /// Nothing followed an RTS: radios that have heard nothing since free the medium that it
     /// reserved (clause 10.3.2.4).
     pub(super) fn reset_nav(&mut self, rts: u64, now: Instant) {
-        for r in 0..self.nav.len() {
-            if self.nav_by_rts[r] == rts && self.heard[r] == 0 {
-                self.nav_by_rts[r] = 0;
-                self.nav[r] = now.as_nanos();
-                for (c, access) in self.contenders(r).zip(&self.access) {
-                    let freed = (now + access.aifs).as_nanos();
-                    self.access_start[c] = self.access_start[c].min(freed);
-                }
-            }
+        for group in &mut self.groups {
+            group.reset_nav(&mut self.all, rts, now.as_nanos());
         }
-    }
-
-    /// Whether the frame just heard asks for EIFS before the next access.
-    pub(super) fn extend(&mut self, radio: u32, undecoded: bool) {
-        self.extended[radio as usize] = undecoded;
     }
 
     /// Starts a new backoff of `slots`, on the slot boundaries of the present idle period.
     pub(super) fn back_off(&mut self, contender: u32, slots: u32, now: Instant) {
-        let c = contender as usize;
-        self.slots_left[c] = slots;
-        self.pending[c] = true;
-        let (now, start) = (now.as_nanos(), self.access_start[c]);
+        let (now, slot) = (now.as_nanos(), self.all.slot);
+        self.all.pending[contender as usize] = true;
+        let mut start = self.start(contender);
+        let is_own = start < now || self.has_own_start(contender);
         if start < now {
-            self.access_start[c] = start + (now - start).div_ceil(self.slot) * self.slot;
+            start += (now - start).div_ceil(slot) * slot;
         }
+        self.restart(contender, is_own.then_some(start), slots);
     }
 
     /// The contender has a frame. Where the medium is idle and no backoff is left, it may go at
     /// once; where it is busy, `draw` gives a new backoff (clause 10.3.4.2).
     pub(super) fn request(&mut self, contender: u32, now: Instant, draw: impl FnOnce() -> u32) {
         let c = contender as usize;
-        self.wants[c] = true;
-        let (now, start) = (now.as_nanos(), self.access_start[c]);
-        if start == BUSY || now < self.nav[c / self.access.len()] {
-            if !self.pending[c] {
-                self.slots_left[c] = draw();
-                self.pending[c] = true;
+        let now = now.as_nanos();
+        let (start, left) = (self.start(contender), self.slots_left(contender));
+        self.all.pending[c] &= left > 0 || self.all.fresh[c].is_listed;
+        self.all.wants[c] = true;
+        if start == BUSY || now < self.nav(self.all.split(contender).0) {
+            if self.all.pending[c] {
+                self.contend(contender);
+            } else {
+                self.all.pending[c] = true;
+                let own = self.has_own_start(contender).then_some(start);
+                self.restart(contender, own, draw());
             }
-        } else if start <= now && u64::from(self.slots_left[c]) <= (now - start) / self.slot {
-            self.slots_left[c] = 0;
-            self.access_start[c] = now;
+        } else if start <= now && u64::from(left) <= (now - start) / self.all.slot {
+            self.restart(contender, Some(now), 0);
+        } else {
+            self.contend(contender);
         }
     }
 
     /// The contender tries again with the backoff it has.
     pub(super) fn contend(&mut self, contender: u32) {
-        self.wants[contender as usize] = true;
+        self.all.wants[contender as usize] = true;
+        let left = self.slots_left(contender);
+        let own = self.has_own_start(contender).then(|| self.start(contender));
+        if left == 0 && !self.all.fresh[contender as usize].is_listed {
+            return self.set_end(contender, None, 0);
+        }
+        self.set_end(contender, own, left);
     }
 
     /// The contender transmits.
     pub(super) fn withdraw(&mut self, contender: u32) {
-        self.wants[contender as usize] = false;
-        self.pending[contender as usize] = false;
+        self.all.wants[contender as usize] = false;
+        self.all.pending[contender as usize] = false;
+        let end = self.all.end[contender as usize];
+        let group = self.all.group[self.all.split(contender).0 as usize];
+        self.groups[group as usize].set_end(&mut self.all, contender, end);
     }
 
-    /// When a backoff ends, if all stays idle; [`BUSY`] for one that does not contend.
-    fn access_time(&self, start: u64, slots: u32, wants: bool) -> u64 {
-        if wants { start.saturating_add(u64::from(slots) * self.slot) } else { BUSY }
+    fn has_own_start(&self, contender: u32) -> bool {
+        let fresh = &self.all.fresh[contender as usize];
+        fresh.is_listed && fresh.start != BUSY
     }
 
-    fn access_times(&self) -> impl Iterator<Item = u64> + '_ {
-        let fields = self.access_start.iter().zip(&self.slots_left).zip(&self.wants);
-        fields.map(|((&start, &slots), &wants)| self.access_time(start, slots, wants))
+    /// From when the contender counts slots; [`BUSY`] while its medium is.
+    fn start(&self, contender: u32) -> u64 {
+        if self.has_own_start(contender) {
+            return self.all.fresh[contender as usize].start;
+        }
+        let (radio, category) = self.all.split(contender);
+        self.group_of(radio).start(self.all.state[radio as usize], category)
+    }
+
+    /// Slots left when the medium was last busy.
+    fn slots_left(&self, contender: u32) -> u32 {
+        let fresh = &self.all.fresh[contender as usize];
+        if fresh.is_listed {
+            return fresh.slots;
+        }
+        let (radio, category) = self.all.split(contender);
+        let group = self.group_of(radio);
+        let end = self.all.end[contender as usize]
+            .wrapping_sub(group.shift(self.all.state[radio as usize]));
+        let left = end.saturating_sub(group.queues[category].reading) / self.all.slot;
+        u32::try_from(left).unwrap_or(u32::MAX)
+    }
+
+    /// Begins a backoff anew, from a start of its own or from its radio's.
+    fn restart(&mut self, contender: u32, own: Option<u64>, slots: u32) {
+        let fresh = &mut self.all.fresh[contender as usize];
+        let is_listed = fresh.is_listed;
+        *fresh = Fresh { start: own.unwrap_or(BUSY), slots, is_listed: true };
+        if !is_listed {
+            let group = self.all.group[self.all.split(contender).0 as usize];
+            self.groups[group as usize].fresh.push(contender);
+        }
+        self.set_end(contender, own, slots);
+    }
+
+    fn set_end(&mut self, contender: u32, own: Option<u64>, slots: u32) {
+        let (radio, category) = self.all.split(contender);
+        let group = &mut self.groups[self.all.group[radio as usize] as usize];
+        let nanos = u64::from(slots) * self.all.slot;
+        let end = match own {
+            Some(start) => group.end_of(category, start, nanos),
+            None => {
+                let shift = group.shift(self.all.state[radio as usize]);
+                group.queues[category].reading.wrapping_add(shift).wrapping_add(nanos)
+            }
+        };
+        group.set_end(&mut self.all, contender, end);
     }
 
     /// When this contender's backoff ends, if all stays idle.
     pub(super) fn access_of(&self, contender: u32) -> Option<Instant> {
-        let c = contender as usize;
-        let time = self.access_time(self.access_start[c], self.slots_left[c], self.wants[c]);
-        (time != BUSY).then_some(Instant::from_nanos(time))
+        let (radio, category) = self.all.split(contender);
+        let group = self.group_of(radio);
+        let contends = self.all.wants[contender as usize] && group.heard == 0;
+        let time = || group.time_of(category, self.all.end[contender as usize]);
+        contends.then(|| Instant::from_nanos(time()))
     }
 
     /// When the next backoff ends, if all stays idle.
     pub(super) fn next_access(&self) -> Option<Instant> {
-        self.access_times().min().filter(|t| *t != BUSY).map(Instant::from_nanos)
+        let first = self.groups.iter().map(Group::next_access).min();
+        first.filter(|time| *time != BUSY).map(Instant::from_nanos)
     }
 
     /// The contenders whose backoff ends at `now`, in index order, appended to `winners`. Those
     /// of one radio collide inside it, which the caller resolves.
     pub(super) fn winners(&self, now: Instant, winners: &mut Vec<u32>) {
-        let due = self.access_times().enumerate().filter(|(_, t)| *t <= now.as_nanos());
-        winners.extend(due.map(|(contender, _)| contender as u32));
+        let first = winners.len();
+        for group in self.groups.iter().filter(|group| group.heard == 0) {
+            group.winners(now.as_nanos(), winners);
+        }
+        winners[first..].sort_unstable();
     }
+}
+
+fn each_alone(radios: usize) -> Vec<Vec<u32>> {
+    (0..radios as u32).map(|radio| vec![radio]).collect()
+}
+
+/// Groups radios by the transmitters they hear, each counted among those that hear it.
+fn group_by_ear(hearers: &[Box<[u32]>]) -> Vec<Vec<u32>> {
+    let words = hearers.len().div_ceil(64);
+    let mut ears = vec![0_u64; hearers.len() * words];
+    for (from, heard_by) in hearers.iter().enumerate() {
+        for radio in heard_by.iter().map(|radio| *radio as usize).chain([from]) {
+            ears[radio * words + from / 64] |= 1 << (from % 64);
+        }
+    }
+    let ears = |radio: u32| &ears[radio as usize * words..][..words];
+    let mut radios: Vec<u32> = (0..hearers.len() as u32).collect();
+    radios.sort_by(|a, b| ears(*a).cmp(ears(*b)));
+    let mut groups: Vec<Vec<u32>> =
+        radios.chunk_by(|a, b| ears(*a) == ears(*b)).map(<[u32]>::to_vec).collect();
+    groups.sort_unstable();
+    groups
 }

@@ -89,6 +89,11 @@ impl Levels {
         self.varying.is_none()
     }
 
+    /// Whether a transmitter is not always sensed by the same radios.
+    pub(super) fn reach_varies(&self) -> bool {
+        self.varying.as_ref().is_some_and(|varying| varying.moves || varying.may_leave)
+    }
+
     /// Whether a radio is on this channel at all.
     pub(super) fn is_present(&self, radio: u32) -> bool {
         self.varying.as_ref().is_none_or(|varying| varying.present[radio as usize])

@@ -1,6 +1,7 @@
 //! From a transmission's start to what each radio in range made of it.
 
 use super::air::{BROADCAST, Reception, Transmission};
+use super::contention::Heard;
 use super::{Channel, Due, FrameKind, FrameReport, RadioId};
 use fairwave_units::{Dbm, Instant};
 
@@ -17,11 +18,10 @@ impl<P: Copy> Channel<P> {
             FrameKind::Data | FrameKind::Rts | FrameKind::Beacon => stats.airtime += airtime,
             FrameKind::Ack | FrameKind::Cts => stats.control_airtime += airtime,
         }
-        self.air.begin(tx);
-        let hearers = self.air.take_hearers(tx.from);
-        self.contention.begin_busy(&hearers, now);
-        self.air.return_hearers(tx.from, hearers);
-        self.contention.begin_busy(&[tx.from], now);
+        if self.air.begin(tx) {
+            self.contention.set_reach(tx.from, &self.air.hearers()[tx.from as usize]);
+        }
+        self.contention.begin(tx.from, now);
         self.schedule(tx.end, Due::End(tx.id));
     }
 
@@ -30,13 +30,10 @@ impl<P: Copy> Channel<P> {
         let tx = self.air.end(id);
         let hearers = self.air.take_hearers(tx.from);
         let received = if self.air.is_sure(&tx) {
-            let received = self.receive_all(&tx, &hearers, now);
-            self.contention.end_decoded(&hearers, tx.to, tx.reservation(), now);
-            received
+            self.receive_all(&tx, &hearers, now)
         } else {
             self.receive_each(&tx, &hearers, now)
         };
-        self.contention.end_busy(tx.from, now);
         let signal = self.signal(&tx, &hearers);
         if received && tx.to != BROADCAST {
             self.note_snr(&tx);
@@ -50,17 +47,17 @@ impl<P: Copy> Channel<P> {
 
     /// Every hearer decoded `tx`; whether the addressed one is among them.
     fn receive_all(&mut self, tx: &Transmission, hearers: &[u32], now: Instant) -> bool {
-        if tx.to == BROADCAST {
+        let addressed = tx.to != BROADCAST && hearers.binary_search(&tx.to).is_ok();
+        if addressed {
+            self.accept(tx, now);
+        } else if tx.to == BROADCAST && tx.kind != FrameKind::Beacon {
             for &radio in hearers {
                 self.deliver_broadcast(tx, radio);
             }
-            return !hearers.is_empty();
         }
-        let addressed = hearers.binary_search(&tx.to).is_ok();
-        if addressed {
-            self.accept(tx, now);
-        }
-        addressed
+        let except = addressed.then_some((tx.to, Heard::Addressed));
+        self.contention.end(tx.from, tx.decoded(), except.into_iter(), now);
+        addressed || (tx.to == BROADCAST && !hearers.is_empty())
     }
 
     /// Decides for each hearer what `tx` was to it; whether the addressed one decoded it, or
@@ -72,31 +69,44 @@ impl<P: Copy> Channel<P> {
         self.air.receive(tx, hearers, chance, &mut receptions);
         let mut received = false;
         for &(radio, reception) in &receptions {
-            self.contention.extend(radio, reception == Reception::Errored);
-            if reception == Reception::Decoded {
-                received |= self.take(tx, radio, now);
+            if reception == Reception::Decoded && tx.to == BROADCAST {
+                self.deliver_broadcast(tx, radio);
+                received = true;
+            } else if reception == Reception::Decoded && tx.to == radio {
+                self.accept(tx, now);
+                received = true;
             }
         }
-        for &radio in hearers {
-            self.contention.end_busy(radio, now);
-        }
+        self.end_for_each(tx, hearers, &receptions, now);
         receptions.clear();
         self.receptions = receptions;
         received
     }
 
-    /// `radio` decoded `tx`; whether it was for it.
-    fn take(&mut self, tx: &Transmission, radio: u32, now: Instant) -> bool {
-        if tx.to == radio {
-            self.accept(tx, now);
-            return true;
+    /// Tells the contenders what `tx` was to each radio: what it was to most, and the others.
+    fn end_for_each(
+        &mut self,
+        tx: &Transmission,
+        hearers: &[u32],
+        receptions: &[(u32, Reception)],
+        now: Instant,
+    ) {
+        let heard = |&(radio, reception): &(u32, Reception)| match reception {
+            Reception::Errored => (radio, Heard::Errored),
+            Reception::Decoded if radio == tx.to => (radio, Heard::Addressed),
+            Reception::Decoded => (radio, tx.decoded()),
+        };
+        if tx.overlapped {
+            let except = receptions.iter().map(heard);
+            return self.contention.end(tx.from, Heard::Energy, except, now);
         }
-        let (until, rts) = tx.reservation();
-        self.contention.set_nav(radio, until, rts);
-        if tx.to == BROADCAST {
-            self.deliver_broadcast(tx, radio);
-        }
-        tx.to == BROADCAST
+        let mut rest = receptions.iter().peekable();
+        let except = hearers.iter().filter_map(|&radio| {
+            let reception = rest.next_if(|(receiver, _)| *receiver == radio).map(heard);
+            let (radio, heard) = reception.unwrap_or((radio, Heard::Energy));
+            (heard != tx.decoded()).then_some((radio, heard))
+        });
+        self.contention.end(tx.from, tx.decoded(), except, now);
     }
 
     /// `tx` was decoded by its receiver.
@@ -110,8 +120,9 @@ impl<P: Copy> Channel<P> {
         if !self.reports_frames {
             return Dbm(0.0);
         }
-        let receivers = hearers.iter().filter(|r| tx.to == BROADCAST || **r == tx.to);
-        let levels = receivers.map(|&r| self.air.level_dbm(tx.from, r, tx.start).0);
+        let to = hearers.binary_search(&tx.to).map(|index| &hearers[index..=index]);
+        let receivers = if tx.to == BROADCAST { hearers } else { to.unwrap_or_default() };
+        let levels = receivers.iter().map(|&r| self.air.level_dbm(tx.from, r, tx.start).0);
         Dbm(levels.fold(f64::NEG_INFINITY, f64::max).max(-200.0))
     }
 

@@ -102,9 +102,15 @@ impl<P: Copy> Channel<P> {
     pub fn new(config: Config, radios: &[RadioConfig], seed: Seed, name: &str) -> Self {
         let phy = config.phy;
         let dcf = Access { aifs: phy.difs(), eifs: phy.eifs() };
+        let air = Air::new(config.clone(), radios, seed, name);
         let mut channel = Self {
-            air: Air::new(config.clone(), radios, seed, name),
-            contention: Contention::new(radios.len(), phy.slot(), &[dcf]),
+            contention: Contention::new(
+                phy.slot(),
+                &[dcf],
+                air.hearers(),
+                air.levels().reach_varies(),
+            ),
+            air,
             macs: radios.iter().map(|r| Mac::new(seed, name, &r.name, phy)).collect(),
             config,
             timers: BinaryHeap::new(),
