@@ -12,6 +12,17 @@ pub struct DelayedAck {
     pub timeout: Duration,
 }
 
+/// How fast proportional rate reduction may send once less is in flight than it aims at (RFC
+/// 6937 section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReductionBound {
+    /// CRB: no more than is delivered.
+    Conservative,
+    /// SSRB: a segment more for each ACK, as in slow start.
+    #[default]
+    SlowStart,
+}
+
 /// Configuration of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -44,6 +55,16 @@ pub struct Config {
     pub ecn: bool,
     /// Report data that arrived twice (RFC 2883); needs `sack`.
     pub dsack: bool,
+    /// With SACK, spread the reduction of a recovery over its ACKs (RFC 6937), unless the law
+    /// governs its recoveries itself.
+    pub prr: bool,
+    /// The bound of that.
+    pub prr_bound: ReductionBound,
+    /// With SACK, find losses by the time since departure, and probe for lost tails (RFC 8985).
+    pub rack: bool,
+    /// With timestamps, find out that a timeout or recovery was needless, and have the law undo
+    /// it (RFC 3522, RFC 4015).
+    pub eifel: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,
     /// Most segments that are acknowledged at once before ACKs are delayed, at the start, after
@@ -94,6 +115,10 @@ impl Default for Config {
             sack: true,
             ecn: false,
             dsack: false,
+            prr: false,
+            prr_bound: ReductionBound::SlowStart,
+            rack: false,
+            eifel: false,
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(200) },
             quick_acks: 0,
             nagle: false,

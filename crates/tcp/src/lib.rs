@@ -11,6 +11,6 @@ mod payload;
 mod receiver;
 mod sender;
 
-pub use config::{Config, DelayedAck};
+pub use config::{Config, DelayedAck, ReductionBound};
 pub use connection::{BuildController, Connection, Event, Input, Segment, State, Stats};
 pub use payload::{ByteStore, Payload, Store, Virtual, VirtualStore};

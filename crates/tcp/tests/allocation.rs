@@ -63,6 +63,13 @@ fn steady_state_with_loss_and_sack() {
     check(Bulk::new(Config { send_buffer: 100_000, timestamps: true, ..Config::default() }, 97));
 }
 
+#[test]
+fn steady_state_with_loss_and_rack() {
+    let config =
+        Config { send_buffer: 100_000, rack: true, prr: true, ecn: true, ..Config::default() };
+    check(Bulk::new(config, 97));
+}
+
 fn check(mut bulk: Bulk) {
     let seen = allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1))));
     assert_eq!(seen.count_total, 1, "the counter does not count");

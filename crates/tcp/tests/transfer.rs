@@ -5,7 +5,7 @@ mod common;
 use bytes::Bytes;
 use common::{Codec, MS, OnTheWire, Pair, Plain, is_over, law, pattern};
 use fairwave_machine::line::{End, Line, Wire};
-use fairwave_tcp::{Config, DelayedAck, Input, State, Virtual};
+use fairwave_tcp::{Config, DelayedAck, Input, ReductionBound, State, Virtual};
 use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
 use proptest::prelude::*;
 
@@ -81,13 +81,13 @@ fn wire() -> impl Strategy<Value = Wire> {
 
 fn config() -> impl Strategy<Value = Config> {
     let buffers = (600u32..80_000, 600u32..200_000);
-    let options = (any::<bool>(), any::<bool>(), any::<bool>());
+    let options = (any::<bool>(), any::<bool>(), any::<bool>(), any::<[bool; 5]>());
     let grows = (prop::option::of(0u32..300_000), prop::option::of(0u32..300_000));
     let more = (any::<bool>(), any::<bool>(), 0u32..20, grows);
     (buffers, options, more, 200u16..1461, 1u32..4, 1u32..11).prop_map(
         |(
             (send_buffer, receive_buffer),
-            (sack, timestamps, scaling),
+            (sack, timestamps, scaling, [ecn, prr, conservative, rack, eifel]),
             (nagle, dsack, quick_acks, (send_buffer_most, receive_buffer_most)),
             mss,
             every,
@@ -99,6 +99,14 @@ fn config() -> impl Strategy<Value = Config> {
                 quick_acks,
                 send_buffer_most,
                 receive_buffer_most,
+                ecn,
+                prr,
+                prr_bound: match conservative {
+                    true => ReductionBound::Conservative,
+                    false => ReductionBound::SlowStart,
+                },
+                rack,
+                eifel,
                 mss,
                 send_buffer,
                 receive_buffer,
@@ -174,10 +182,11 @@ const CASES: u32 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
 #[test]
 fn more_than_the_sequence_space_arrives() {
     const TOTAL: u64 = 9 << 30;
-    for sack in [false, true] {
+    for (sack, rack) in [(false, false), (true, false), (true, true)] {
         let wire = Wire { delay: MS(1), loss: 0.000_5, ..Wire::default() };
         let line = Line::symmetric(Seed(7), wire);
-        let end = Config { mss: 65_000, sack, min_rto: MS(200), ..Config::default() };
+        let end =
+            Config { mss: 65_000, sack, rack, prr: rack, min_rto: MS(200), ..Config::default() };
         let mut pair = Pair::<Virtual, Plain>::new(
             (end, end),
             (law("newreno"), law("newreno")),
@@ -196,7 +205,7 @@ fn more_than_the_sequence_space_arrives() {
             } else if written == TOTAL && pair.a.state() == State::Established {
                 pair.input(End::A, Input::Close);
             }
-            assert!(pair.step(), "sack {sack}: nothing will ever happen: {pair:?}");
+            assert!(pair.step(), "sack {sack} rack {rack}: nothing will ever happen: {pair:?}");
             if pair.end(End::B).read(u32::MAX).is_some() {
                 pair.drain(End::B);
             }

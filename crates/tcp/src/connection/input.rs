@@ -161,6 +161,8 @@ impl<P: Payload> Connection<P> {
         let ack = Ack {
             una,
             blocks,
+            dsack: self.dsack(una, &header.options.sack),
+            advances: una > self.tx.una(),
             may_be_duplicate: same_window && segment.is_pure_ack(),
             echo: self.echo(now, header),
             ece: header.flags.ece && self.agreed.ecn,
@@ -189,6 +191,17 @@ impl<P: Payload> Connection<P> {
             }
         }
         &ranges[..count]
+    }
+
+    /// The block that reports what arrived twice: the first, if it lies below the cumulative
+    /// acknowledgement or inside the second (RFC 2883 section 4).
+    fn dsack(&self, una: u64, sack: &SackBlocks) -> Option<(u64, u64)> {
+        let offset = |seq: Seq32| una as i64 + i64::from(seq.distance(self.tx_seq(una)) as i32);
+        let mut blocks = sack.as_slice().iter().map(|(l, r)| (offset(*l), offset(*r)));
+        let (left, right) = blocks.next().filter(|(l, r)| self.agreed.sack && 0 <= *l && l < r)?;
+        let again =
+            right <= una as i64 || blocks.next().is_some_and(|(l, r)| l <= left && right <= r);
+        again.then_some((left as u64, right as u64))
     }
 
     /// The echoed timestamp and how old it is; void if it lies in the future.

@@ -147,6 +147,10 @@ pub struct Stats {
     pub acks_lost: u64,
     /// Reductions of the window for echoed congestion marks (RFC 3168).
     pub ecn_responses: u64,
+    /// Tail loss probes sent (RFC 8985 section 7).
+    pub tail_probes: u64,
+    /// Timeouts and recoveries found to be needless and undone (RFC 3522).
+    pub spurious: u64,
     /// Bytes that the application has read.
     pub bytes_read: u64,
     /// Bytes received in order that wait to be read.
@@ -287,6 +291,8 @@ impl<P: Payload> Connection<P> {
             fast_recoveries: tx.fast_recoveries,
             acks_lost: tx.acks_lost,
             ecn_responses: tx.ecn_responses,
+            tail_probes: tx.tail_probes,
+            spurious: tx.spurious,
             bytes_read: self.rx.bytes_read(),
             bytes_ready: self.rx.bytes_ready(),
             bytes_acked: self.tx.una(),
@@ -421,6 +427,9 @@ impl<P: Payload> Machine for Connection<P> {
         if self.time_wait.is_some_and(|at| at <= now) {
             self.end(Event::Closed);
         }
+        if self.tx.on_early_timers(now) {
+            self.events.push_back(Event::RecoveryBegan);
+        }
         if self.tx.timer().is_some_and(|at| at <= now) {
             self.on_timer(now);
         }
@@ -432,7 +441,7 @@ impl<P: Payload> Machine for Connection<P> {
 
     fn deadline(&self) -> Option<Instant> {
         let open = self.state != State::Closed;
-        [self.tx.timer(), self.time_wait, self.pace, self.rx.deadline().filter(|_| open)]
+        [self.tx.deadline(), self.time_wait, self.pace, self.rx.deadline().filter(|_| open)]
             .into_iter()
             .flatten()
             .min()

@@ -5,21 +5,30 @@
 
 mod marks;
 mod pacing;
+mod pick;
+mod probe;
+mod prr;
+mod rack;
 mod rate;
 mod recovery;
 mod rtt;
 mod scoreboard;
+mod spurious;
 
 use crate::connection::Agreed;
-use crate::{Config, Payload, Store};
+use crate::{Config, Payload, ReductionBound, Store};
 use fairwave_cc::Controller;
 use fairwave_units::{Duration, Instant};
 use marks::Marks;
 use pacing::Pacer;
+use probe::TailProbe;
+use prr::Prr;
+use rack::Rack;
 use rate::RateSampler;
 pub(crate) use recovery::{Ack, Observed};
 use rtt::RttEstimator;
-use scoreboard::{Left, Scoreboard};
+use scoreboard::Scoreboard;
+use spurious::Eifel;
 
 /// A segment to send: where it begins, how much payload, and whether it ends in a FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +74,19 @@ pub(crate) struct Sender<P: Payload> {
     rate: RateSampler,
     /// Of the bytes that the scoreboard calls lost, what the law has heard of.
     lost_told: u64,
+    /// Proportional rate reduction is wanted, with this bound.
+    wants_prr: Option<ReductionBound>,
+    /// That of the recovery under way.
+    prr: Option<Prr>,
+    /// Time-based loss detection, where SACK was agreed on, is wanted; and its state.
+    wants_rack: bool,
+    rack: Option<Rack>,
+    tail: TailProbe,
+    /// The first lost segment leaves whatever the window.
+    retransmit_lost: bool,
+    /// Spurious retransmissions are looked for.
+    detects_spurious: bool,
+    eifel: Eifel,
     controller: Option<Box<dyn Controller>>,
     rtt: RttEstimator,
     threshold: u32,
@@ -95,6 +117,8 @@ pub(crate) struct Sender<P: Payload> {
     retransmissions: u64,
     timeouts: u64,
     fast_recoveries: u64,
+    probes: u64,
+    spurious: u64,
 }
 
 /// What the sender tells the connection's statistics.
@@ -111,6 +135,8 @@ pub(crate) struct SenderStats {
     pub(crate) fast_recoveries: u64,
     pub(crate) acks_lost: u64,
     pub(crate) ecn_responses: u64,
+    pub(crate) tail_probes: u64,
+    pub(crate) spurious: u64,
 }
 
 impl<P: Payload> Sender<P> {
@@ -132,6 +158,14 @@ impl<P: Payload> Sender<P> {
             board: Scoreboard::default(),
             rate: RateSampler::default(),
             lost_told: 0,
+            wants_prr: config.prr.then_some(config.prr_bound),
+            prr: None,
+            wants_rack: config.rack,
+            rack: None,
+            tail: TailProbe::default(),
+            retransmit_lost: false,
+            detects_spurious: config.eifel,
+            eifel: Eifel::Idle,
             controller: None,
             rtt: RttEstimator::new(config),
             threshold: config.duplicate_ack_threshold.max(1),
@@ -154,6 +188,8 @@ impl<P: Payload> Sender<P> {
             retransmissions: 0,
             timeouts: 0,
             fast_recoveries: 0,
+            probes: 0,
+            spurious: 0,
         }
     }
 
@@ -163,6 +199,10 @@ impl<P: Payload> Sender<P> {
         self.smss = agreed.smss;
         self.sack = agreed.sack;
         self.marks.enabled = agreed.ecn;
+        self.rack = (self.wants_rack && agreed.sack).then(Rack::new);
+        if self.rack.is_some() {
+            self.board.keep_resent();
+        }
         self.silent_expiries = 0;
         self.timer = None;
     }
@@ -291,12 +331,21 @@ impl<P: Payload> Sender<P> {
     /// Nothing more will be sent.
     pub(crate) fn stop(&mut self) {
         self.timer = None;
+        self.tail.forget();
+        self.rack = None;
         self.fin = true;
         self.controller = None;
     }
 
+    /// When the retransmission timer expires.
     pub(crate) fn timer(&self) -> Option<Instant> {
         self.timer
+    }
+
+    /// When the first of all timers does.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let Some(rack) = &self.rack else { return self.timer };
+        [self.timer, rack.timer, self.tail.timer].into_iter().flatten().min()
     }
 
     /// Whether there is anything that could leave if every window allowed it.
@@ -306,6 +355,7 @@ impl<P: Payload> Sender<P> {
             || self.board.has_lost()
             || self.retransmit_head
             || self.probe
+            || self.tail.due.is_some()
     }
 
     fn flight_size(&self) -> u32 {
@@ -320,7 +370,8 @@ impl<P: Payload> Sender<P> {
         } else {
             self.dup_acks.min(self.threshold.saturating_sub(1)).saturating_mul(self.smss)
         };
-        let window = i64::from(controller.cwnd()) + i64::from(limited) + self.inflation;
+        let own = self.prr.map_or(controller.cwnd(), |prr| prr.window);
+        let window = i64::from(own) + i64::from(limited) + self.inflation;
         window.clamp(i64::from(self.smss), i64::from(u32::MAX)) as u32
     }
 
@@ -328,159 +379,6 @@ impl<P: Payload> Sender<P> {
     fn admits(&self, len: u32) -> bool {
         let pipe = self.board.pipe();
         pipe == 0 || u64::from(pipe) + u64::from(len) <= u64::from(self.effective_window())
-    }
-
-    /// The next segment to send, which counts as sent from now on; `timestamp` goes with it.
-    pub(crate) fn pick(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
-        if !self.has_work() && !self.may_speculate() {
-            return None;
-        }
-        if let Some(index) = self.pick_forced() {
-            return self.resend(index, now, timestamp);
-        }
-        if self.is_paced(now) {
-            return None;
-        }
-        if (self.fast.is_some() || self.rto_point.is_some())
-            && let Some(index) = self.board.next_lost()
-        {
-            let fits = self.board.get(index).is_some_and(|r| self.admits(r.len));
-            return if fits { self.resend(index, now, timestamp) } else { None };
-        }
-        if let Some(pick) = self.pick_new(now, timestamp) {
-            return Some(pick);
-        }
-        self.pick_speculative(now, timestamp)
-    }
-
-    /// A retransmission that no congestion window holds back: the head of a loss, a probe.
-    fn pick_forced(&mut self) -> Option<usize> {
-        let probe = self.probe && self.una < self.next;
-        if !self.retransmit_head && !probe {
-            return None;
-        }
-        self.retransmit_head = false;
-        self.probe &= !probe;
-        Some(0)
-    }
-
-    /// Whether NextSeg rule 3 of RFC 6675 may apply.
-    fn may_speculate(&self) -> bool {
-        self.sack && self.fast.is_some()
-    }
-
-    fn pick_speculative(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
-        if !self.may_speculate() || !self.admits(self.smss) {
-            return None;
-        }
-        let index = self.board.next_speculative()?;
-        self.resend(index, now, timestamp)
-    }
-
-    fn resend(&mut self, index: usize, now: Instant, timestamp: u32) -> Option<Pick> {
-        let in_pipe = self.sack || self.rto_point.is_some();
-        let record = *self.board.get(index)?;
-        let departure = self.rate.depart(now, false);
-        self.board.resend(index, now, Left { timestamp, departure }, in_pipe);
-        self.note_limit(record.start + u64::from(record.len));
-        self.retransmissions += 1;
-        self.sent(now, record.len);
-        let fin = record.start + u64::from(record.len) > self.end;
-        let payload = record.len - u32::from(fin);
-        // RFC 3168 section 6.1.5: never on what is sent again.
-        Some(Pick { start: record.start, payload, fin, ect: false, cwr: false })
-    }
-
-    fn pick_new(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
-        let waiting = self.end.saturating_sub(self.next);
-        let fin_waits = self.fin && self.next <= self.end;
-        if waiting == 0 && !fin_waits {
-            return None;
-        }
-        let probe = core::mem::take(&mut self.probe);
-        let Some(len) = self.new_len(waiting, fin_waits, probe) else {
-            if self.una == self.next && self.timer.is_none() {
-                self.start_timer(now);
-            }
-            return None;
-        };
-        if !probe && !self.admits(len) {
-            return None;
-        }
-        self.restart_after_idle(now);
-        if self.una == self.next {
-            // It waited for a window: RFC 6298 (5.1) starts it afresh for the data.
-            self.timer = None;
-        }
-        let payload = u64::from(len).min(waiting) as u32;
-        let start = self.next;
-        let departure = self.rate.depart(now, self.una == self.next);
-        self.board.push(start, len, now, Left { timestamp, departure });
-        self.next += u64::from(len);
-        if self.dup_acks > 0 && self.fast.is_none() {
-            self.limited_transmit += len;
-        }
-        self.note_limit(self.next);
-        self.sent(now, len);
-        // RFC 3168 section 6.1.6: not on window probes.
-        let ect = self.marks.enabled && payload > 0 && !probe;
-        let cwr = ect && core::mem::take(&mut self.marks.cwr);
-        Some(Pick { start, payload, fin: len > payload, ect, cwr })
-    }
-
-    /// Notes whether the data that ends at `end` has filled the congestion window.
-    fn note_limit(&mut self, end: u64) {
-        if !self.admits(self.smss) {
-            self.limited_until = self.limited_until.max(end);
-        }
-    }
-
-    /// Sequence space of the next new segment; `None` while the peer's window forbids it or
-    /// silly window avoidance (RFC 9293 section 3.8.6.2.1) or Nagle's rule (section 3.7.4) asks
-    /// to wait.
-    fn new_len(&self, waiting: u64, fin_waits: bool, probe: bool) -> Option<u32> {
-        let edge = self.una + u64::from(self.window);
-        let usable = edge.saturating_sub(self.next).min(u64::from(u32::MAX)) as u32;
-        let payload = waiting.min(u64::from(self.smss)) as u32;
-        let fin = fin_waits && u64::from(payload) == waiting;
-        let wanted = payload + u32::from(fin);
-        if self.nagle && payload < self.smss && !fin && !probe && self.una < self.next {
-            return None;
-        }
-        if wanted <= usable {
-            return Some(wanted);
-        }
-        if probe {
-            return Some(usable.clamp(1, wanted));
-        }
-        let cut = usable.min(payload);
-        let all = u64::from(cut) == waiting;
-        let half = cut >= self.max_window / 2 && !(self.nagle && self.una < self.next);
-        (cut > 0 && (all || cut == self.smss || half)).then_some(cut)
-    }
-
-    /// RFC 5681 section 4.1.
-    fn restart_after_idle(&mut self, now: Instant) {
-        if self.una < self.next {
-            return;
-        }
-        let Some(idle) = self.last_sent.map(|t| now.since(t)) else { return };
-        if idle > self.rtt.base_rto()
-            && let Some(controller) = &mut self.controller
-        {
-            controller.on_idle_restart(idle);
-        }
-    }
-
-    /// Bookkeeping of every departure: the timer (RFC 6298 (5.1)) and the pace.
-    fn sent(&mut self, now: Instant, len: u32) {
-        self.last_sent = Some(now);
-        if self.timer.is_none() {
-            self.start_timer(now);
-        }
-        if let Some(rate) = self.pacing_rate() {
-            self.pacer.sent(now, len, rate);
-        }
     }
 
     /// Whether the data written so far ends with this segment.
@@ -510,6 +408,8 @@ impl<P: Payload> Sender<P> {
             fast_recoveries: self.fast_recoveries,
             acks_lost: controller.map_or(0, Controller::acks_lost),
             ecn_responses: self.marks.responses,
+            tail_probes: self.probes,
+            spurious: self.spurious,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! delivered since, over the time that sending or acknowledging it took, is a rate that the
 //! path has sustained.
 
+use super::rack::Order;
 use fairwave_cc::RateSample;
 use fairwave_units::{Duration, Instant};
 
@@ -27,9 +28,15 @@ pub(crate) struct Arrivals {
     pub(crate) bytes: u64,
     /// Of the segments, the one sent last: when, where it ends, and what it remembers.
     newest: Option<(Instant, u64, Departure)>,
+    /// What RACK asks of them, where it is on.
+    pub(super) order: Option<Order>,
 }
 
 impl Arrivals {
+    pub(super) fn new(order: Option<Order>) -> Self {
+        Self { order, ..Self::default() }
+    }
+
     /// A segment of `len` bytes arrived that was last sent at `sent` and ends at `end`.
     pub(crate) fn take(&mut self, len: u32, sent: Instant, end: u64, departure: &Departure) {
         self.bytes += u64::from(len);

@@ -1,6 +1,7 @@
 //! What an ACK and a timeout mean: RTT samples, fast retransmit and recovery (RFC 5681, 6582,
 //! 6675), timeouts (RFC 6298).
 
+use super::prr::{Progress, Prr};
 use super::rate::Arrivals;
 use super::{Fast, Sender};
 use crate::{Payload, Store};
@@ -14,6 +15,10 @@ pub(crate) struct Ack<'a> {
     pub(crate) una: u64,
     /// SACK blocks as `[left, right)` within the outstanding data.
     pub(crate) blocks: &'a [(u64, u64)],
+    /// What arrived twice (RFC 2883).
+    pub(crate) dsack: Option<(u64, u64)>,
+    /// It moves SND.UNA.
+    pub(crate) advances: bool,
     /// It could be a duplicate by RFC 5681 section 2: no data, no SYN or FIN, same window.
     pub(crate) may_be_duplicate: bool,
     /// Echoed timestamp and the age of that value by the timestamp clock.
@@ -34,12 +39,12 @@ impl<P: Payload> Sender<P> {
     /// Takes an ACK that is neither too old nor beyond SND.NXT.
     pub(crate) fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> Observed {
         let was_outstanding = self.una < self.next;
-        let advanced = ack.una > self.una;
+        let advanced = ack.advances;
         if advanced || self.window == 0 {
             self.silent_expiries = 0;
         }
         self.check_app_limited();
-        let mut arrivals = Arrivals::default();
+        let mut arrivals = self.arrivals(now, ack);
         let mut event = self.ack_event(now);
         // RFC 3168 section 6.1.2: an ACK with the echo does not widen the window.
         event.cwnd_limited &= !ack.ece;
@@ -49,8 +54,12 @@ impl<P: Payload> Sender<P> {
         }
         if self.sack && !ack.blocks.is_empty() {
             event.sacked = self.board.sack(ack.blocks, &mut arrivals);
-            self.board.mark_lost(self.threshold, self.smss);
+            if self.rack.is_none() {
+                self.board.mark_lost(self.threshold, self.smss);
+            }
         }
+        self.answer_probe(now, ack, flight);
+        self.rack_on_ack(now, arrivals.order, ack.dsack.is_some());
         if ack.ece {
             self.on_echo(now, flight);
         }
@@ -60,7 +69,10 @@ impl<P: Payload> Sender<P> {
         }
         let mut observed = Observed::default();
         if advanced {
-            observed.recovery_ended = self.on_progress(now, event.acked);
+            observed.recovery_ended = match self.is_spurious(ack.echo.map(|(value, _)| value)) {
+                true => self.undo(now),
+                false => self.on_progress(now, event.acked),
+            };
             self.expand_buffer();
             observed.space = self.space_opened();
         }
@@ -69,9 +81,39 @@ impl<P: Payload> Sender<P> {
             if self.fast.is_some() && !self.sack {
                 self.inflation += i64::from(self.smss);
             }
-            observed.recovery_began = self.detect_loss(now);
+            observed.recovery_began = self.rack.is_none() && self.detect_loss(now);
         }
+        if self.rack.is_some() {
+            observed.recovery_began = self.detect_loss(now);
+            self.reschedule_probe(now, advanced);
+        }
+        self.reduce(arrivals.bytes);
         observed
+    }
+
+    /// Where what an ACK reports is gathered.
+    fn arrivals(&self, now: Instant, ack: &Ack<'_>) -> Arrivals {
+        let echo = ack.echo.map(|(value, _)| value);
+        let order = self.rack.as_ref().map(|rack| rack.order(now, echo, self.rtt.least()));
+        Arrivals::new(order)
+    }
+
+    /// The probe timeout starts afresh with progress, and SACKs make it needless.
+    fn reschedule_probe(&mut self, now: Instant, advanced: bool) {
+        if advanced || self.board.sacked_segments() > 0 {
+            self.schedule_probe(now);
+        }
+    }
+
+    /// Spreads the reduction of a recovery under way over its ACKs (RFC 6937).
+    pub(super) fn reduce(&mut self, delivered: u64) {
+        let (Some(prr), Some(bound), Some(controller)) =
+            (&mut self.prr, self.wants_prr, &self.controller)
+        else {
+            return;
+        };
+        let (pipe, target, smss) = (self.board.pipe(), controller.cwnd(), self.smss);
+        prr.on_ack(&Progress { delivered, pipe, target, smss }, bound);
     }
 
     /// Completes what the law hears of an ACK, and tells it.
@@ -155,11 +197,18 @@ impl<P: Payload> Sender<P> {
         if self.rto_point.is_some_and(|point| self.una >= point) {
             self.rto_point = None;
             self.rto_backoff = 0;
+            if let Some(rack) = &mut self.rack {
+                rack.note_recovery_end();
+            }
         }
         let Some(fast) = self.fast else { return false };
         let reno = !self.sack && self.recovery() == Recovery::Reno;
         if self.una >= fast.point || reno {
             self.fast = None;
+            self.prr = None;
+            if let Some(rack) = &mut self.rack {
+                rack.note_recovery_end();
+            }
             self.inflation = 0;
             if let Some(controller) = &mut self.controller {
                 controller.on_recovery_end(now);
@@ -200,8 +249,11 @@ impl<P: Payload> Sender<P> {
     }
 
     /// Begins fast recovery if what was heard means a loss that no earlier event covers.
-    fn detect_loss(&mut self, now: Instant) -> bool {
-        let lost = self.dup_acks >= self.threshold || (self.sack && self.board.head_is_lost());
+    pub(super) fn detect_loss(&mut self, now: Instant) -> bool {
+        let lost = match self.rack {
+            Some(_) => self.board.has_lost() && self.rto_point.is_none(),
+            None => self.dup_acks >= self.threshold || (self.sack && self.board.head_is_lost()),
+        };
         if !lost || self.fast.is_some() || self.una == self.next || !self.passes_guard() {
             return false;
         }
@@ -226,7 +278,17 @@ impl<P: Payload> Sender<P> {
         }
         self.note_reduction();
         self.fast = Some(Fast { point: self.next, restarted: false });
-        if self.sack {
+        self.suspect();
+        let governed = self.controller.as_ref().is_some_and(|c| c.governs_recovery());
+        if self.sack && self.wants_prr.is_some() && !governed {
+            self.prr = Some(Prr::new(self.flight_size()));
+        }
+        self.tail.forget();
+        self.retransmit_lost = self.rack.is_some();
+        self.retransmit_head = self.rack.is_none();
+        if self.rack.is_some() {
+            // What is lost is marked already, the head perhaps not among it.
+        } else if self.sack {
             self.board.begin_recovery();
             self.board.mark_head_lost();
         } else {
@@ -237,7 +299,6 @@ impl<P: Payload> Sender<P> {
         if self.sack || self.recovery() == Recovery::NewReno {
             self.guard = Some(self.next);
         }
-        self.retransmit_head = true;
         self.fast_recoveries += 1;
         self.start_timer(now);
     }
@@ -252,14 +313,22 @@ impl<P: Payload> Sender<P> {
             return None;
         }
         self.rto_backoff = if self.rto_point.is_some() { self.rto_backoff + 1 } else { 1 };
+        let recent =
+            self.rack_allowance().map(|age| Instant::ZERO + now.since(Instant::ZERO + age));
         // What was SACKed has left the network. Past a retransmission that was lost, new data
         // flows for a whole RTO: with it, ssthresh would rise to many times the window.
-        let gone = self.board.timeout().saturating_add(self.limited_transmit);
+        let gone = self.board.timeout(recent).saturating_add(self.limited_transmit);
         let flight = self.flight_size().saturating_sub(gone);
         if let Some(controller) = &mut self.controller {
             controller.on_rto(&RtoEvent { now, flight, backoff: self.rto_backoff });
         }
         self.note_reduction();
+        if self.rto_point.is_none() {
+            self.suspect();
+        }
+        self.prr = None;
+        self.tail.forget();
+        self.retransmit_lost = false;
         self.rto_point = Some(self.next);
         self.guard = Some(self.next);
         self.fast = None;
@@ -272,6 +341,15 @@ impl<P: Payload> Sender<P> {
         self.lost_told = self.board.bytes_lost();
         self.expire_silently(now);
         Some(self.rto_backoff)
+    }
+
+    /// Timers that come before the retransmission timer (RFC 8985). Whether recovery began.
+    pub(crate) fn on_early_timers(&mut self, now: Instant) -> bool {
+        if self.tail.timer.is_some_and(|at| at <= now) {
+            self.on_probe_timer(now);
+        }
+        let reorders = self.rack.as_ref().is_some_and(|r| r.timer.is_some_and(|at| at <= now));
+        reorders && self.on_reordering_timer(now)
     }
 
     /// Expiries since the peer was last heard.

@@ -1,7 +1,10 @@
 //! What is outstanding: one record a segment, and what SACK says of it (RFC 6675).
 
+mod overdue;
+
 use super::rate::{Arrivals, Departure};
 use fairwave_units::Instant;
+pub(crate) use overdue::Due;
 use std::collections::VecDeque;
 
 /// One transmitted segment that is not cumulatively acknowledged.
@@ -42,6 +45,9 @@ impl Record {
     fn arrive(&mut self, arrivals: &mut Arrivals) {
         if !core::mem::replace(&mut self.counted, true) {
             arrivals.take(self.len, self.sent, self.end(), &self.departure);
+            if let Some(order) = &mut arrivals.order {
+                order.take(self.sent, self.end(), self.timestamp, self.retransmitted);
+            }
         }
     }
 
@@ -88,6 +94,15 @@ pub(crate) struct Scoreboard {
     known: [(u64, u64); 4],
     /// Bytes marked lost so far, by whatever rule but a timeout.
     lost: u64,
+    /// Segments that are SACKed.
+    sacked: u32,
+    /// RACK has settled every original below: it has arrived, is lost, or was sent again.
+    settled_below: u64,
+    /// Retransmissions in the order in which they left, where RACK is on: when, and where they
+    /// end.
+    resent: VecDeque<(Instant, u64)>,
+    /// Keep that list.
+    keeps_resent: bool,
 }
 
 impl Scoreboard {
@@ -102,6 +117,21 @@ impl Scoreboard {
     /// Bytes marked lost so far, by whatever rule but a timeout.
     pub(crate) fn bytes_lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Segments outstanding.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Segments that are SACKed (RACK.segs_sacked).
+    pub(crate) fn sacked_segments(&self) -> u32 {
+        self.sacked
+    }
+
+    /// RACK is on: retransmissions are remembered in their order.
+    pub(crate) fn keep_resent(&mut self) {
+        self.keeps_resent = true;
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&Record> {
@@ -138,6 +168,9 @@ impl Scoreboard {
         record.timestamp = left.timestamp;
         record.departure = left.departure;
         record.retransmitted = true;
+        if self.keeps_resent {
+            self.resent.push_back((now, record.end()));
+        }
         if !in_pipe {
             return;
         }
@@ -176,6 +209,7 @@ impl Scoreboard {
             }
             self.pipe -= weight * record.len;
             record.arrive(arrivals);
+            self.sacked -= u32::from(record.sacked);
             self.lost_pending -= u32::from(record.awaits_retransmission());
             covered.last_sent = Some(record.sent);
             self.records.pop_front();
@@ -212,6 +246,7 @@ impl Scoreboard {
             self.pipe -= record.weight() * record.len;
             self.lost_pending -= u32::from(record.awaits_retransmission());
             record.sacked = true;
+            self.sacked += 1;
             record.arrive(arrivals);
             newly += record.len;
             self.high_sacked = self.high_sacked.max(record.end());
@@ -311,23 +346,54 @@ impl Scoreboard {
         self.records.get(first).filter(|r| r.start < self.high_sacked).map(|_| first)
     }
 
-    /// The retransmission timer expired: all is lost, and SACK information is forgotten, since
-    /// the receiver may have dropped what it reported (RFC 2018 section 8). The bytes forgotten.
-    pub(crate) fn timeout(&mut self) -> u32 {
-        let mut forgotten = 0;
-        for record in &mut self.records {
+    /// The retransmission timer expired: all is lost but what left after `recent` (RFC 8985
+    /// section 6.4), and SACK information is forgotten, since the receiver may have dropped what
+    /// it reported (RFC 2018 section 8). The bytes forgotten.
+    pub(crate) fn timeout(&mut self, recent: Option<Instant>) -> u32 {
+        let (mut forgotten, mut pipe, mut pending) = (0, 0, 0);
+        for (index, record) in self.records.iter_mut().enumerate() {
             forgotten += u32::from(record.sacked) * record.len;
+            record.lost = record.sacked || index == 0 || recent.is_none_or(|at| record.sent <= at);
             record.sacked = false;
-            record.lost = true;
             record.resent = false;
+            pipe += record.weight() * record.len;
+            pending += u32::from(record.lost);
         }
-        self.pipe = 0;
-        self.lost_pending = self.records.len() as u32;
+        (self.pipe, self.lost_pending, self.sacked) = (pipe, pending, 0);
+        self.rewind();
+        if recent.is_none() {
+            self.lost_below = self.records.back().map_or(self.lost_below, Record::end);
+        }
+        forgotten
+    }
+
+    /// Every record is to be looked at again.
+    fn rewind(&mut self) {
         self.high_rxt = self.records.front().map_or(self.high_rxt, |r| r.start);
         self.high_sacked = self.high_rxt;
-        self.lost_below = self.records.back().map_or(self.lost_below, Record::end);
+        self.lost_below = self.high_rxt;
+        self.settled_below = self.high_rxt;
         self.known = [(0, 0); 4];
-        forgotten
+        if self.keeps_resent {
+            let resent = self.records.iter().filter(|r| r.retransmitted);
+            self.resent.clear();
+            self.resent.extend(resent.map(|r| (r.sent, r.end())));
+            self.resent.make_contiguous().sort_unstable();
+        }
+    }
+
+    /// What was marked lost was not (RFC 4015): it is in flight, and what was sent again, twice.
+    pub(crate) fn undo(&mut self) {
+        for record in self.records.iter_mut().filter(|r| r.lost) {
+            record.lost = false;
+            if !record.sacked {
+                self.pipe += record.len;
+            }
+        }
+        self.lost_pending = 0;
+        let high_sacked = self.high_sacked;
+        self.rewind();
+        self.high_sacked = high_sacked;
     }
 }
 

@@ -7,7 +7,7 @@ use fairwave_machine::Machine;
 use fairwave_machine::line::{End, Line};
 use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Payload, Segment, State};
 use fairwave_units::{Duration, Instant, Seq32};
-use fairwave_wire::ipv4::Pseudo;
+use fairwave_wire::ipv4::{Ecn, Pseudo};
 use std::net::Ipv4Addr;
 
 /// A controller by its name in the list of laws.
@@ -44,15 +44,20 @@ const PSEUDO: Pseudo =
 impl Codec<Bytes> for OnTheWire {
     type Item = Vec<u8>;
     fn encode(&self, segment: Segment<Bytes>) -> Vec<u8> {
+        // In front the ECN field, which routers mark now and then.
+        let marked = segment.ecn.is_capable() && segment.header.seq.0.is_multiple_of(7);
+        let ecn = if marked { Ecn::Ce } else { segment.ecn };
         let mut bytes = Vec::new();
         let written = segment.header.write(&mut bytes, PSEUDO, &segment.payload);
         written.expect("a connection sends legal headers");
         assert_eq!(bytes.len() as u32, segment.wire_len());
+        bytes.insert(0, ecn.put(0));
         bytes
     }
     fn decode(&self, bytes: Vec<u8>) -> Option<Segment<Bytes>> {
-        let (header, payload) = fairwave_wire::tcp::parse(&bytes, PSEUDO).ok()?;
-        Some(Segment { header, payload: Bytes::copy_from_slice(payload), ..Segment::default() })
+        let (header, payload) = fairwave_wire::tcp::parse(&bytes[1..], PSEUDO).ok()?;
+        let ecn = Ecn::of(bytes[0]);
+        Some(Segment { header, ecn, payload: Bytes::copy_from_slice(payload) })
     }
 }
 

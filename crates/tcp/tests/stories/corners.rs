@@ -5,6 +5,7 @@ use crate::script::{ACK, IRS, ISS, SEG, SYN, SYN_ACK, Script, config};
 use fairwave_machine::Machine;
 use fairwave_tcp::{Config, Connection, Event, Input, State, Virtual};
 use fairwave_units::Duration;
+use fairwave_wire::tcp::Timestamps;
 use proptest::prelude::*;
 
 fn with_sack() -> Config {
@@ -200,6 +201,12 @@ fn waits(end: &Connection<Virtual>, written: u64) -> bool {
     stats.flight > 0 || stats.bytes_acked < written
 }
 
+/// A timestamp of up to 100 ms ago, where they are on.
+fn timestamps(script: &Script, age: u32) -> Option<Timestamps> {
+    let echo = (script.now.as_nanos() / 1_000_000) as u32 - age % 100;
+    script.end.config().timestamps.then_some(Timestamps { value: 1, echo })
+}
+
 fn act(script: &mut Script, written: &mut u64, step: &Step) {
     let stats = script.end.stats();
     match *step {
@@ -213,6 +220,7 @@ fn act(script: &mut Script, written: &mut u64, step: &Step) {
             header.seq = IRS + 1 + (stats.bytes_read + stats.bytes_ready) as u32;
             header.ack = una + by.min(stats.flight);
             header.window = window;
+            header.options.timestamps = timestamps(script, by);
             for &(at, len) in sacks.iter().take(3) {
                 header.options.sack.push(una + at, una + at + len);
             }
@@ -222,6 +230,7 @@ fn act(script: &mut Script, written: &mut u64, step: &Step) {
             let mut header = script.header(ACK);
             header.seq = IRS + 1 + at;
             header.ack = ISS + 1 + stats.bytes_acked as u32;
+            header.options.timestamps = timestamps(script, at);
             script.arrive(header, len);
         }
         Step::Wait(millis) => drop(script.after(millis)),
@@ -243,9 +252,11 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
         sack: bool,
         nagle: bool,
-        law in prop::sample::select(vec!["reno", "newreno", "compound"]),
+        [ecn, prr, rack, timestamps, eifel] in any::<[bool; 5]>(),
+        law in prop::sample::select(vec!["reno", "newreno", "compound", "bbr"]),
     ) {
-        let config = Config { sack, nagle, max_retries: 1_000, send_buffer: 50_000, ..config() };
+        let config = Config { sack, nagle, ecn, prr, rack, timestamps, eifel, ..config() };
+        let config = Config { max_retries: 1_000, send_buffer: 50_000, ..config };
         let mut script = Script::established(config, law);
         let mut written = 0;
         for step in &steps {

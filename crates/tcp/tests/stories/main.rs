@@ -5,8 +5,11 @@
 mod closing;
 mod corners;
 mod ecn;
+mod eifel;
 mod opening;
 mod packets;
+mod prr;
+mod rack;
 mod receiving;
 mod recovery;
 mod sack;

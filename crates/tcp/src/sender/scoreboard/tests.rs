@@ -1,6 +1,7 @@
 //! The running sums against a walk over all records.
 
 use super::*;
+use fairwave_units::Duration;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -12,6 +13,10 @@ enum Step {
     ResendSpeculatively,
     Recover,
     Timeout,
+    TimeoutBut(u64),
+    /// What was sent so long ago is overdue; and the records up to there have arrived.
+    Overdue(u64, u64),
+    Undo,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -23,58 +28,114 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::ResendSpeculatively),
         1 => Just(Step::Recover),
         1 => Just(Step::Timeout),
+        1 => (0u64..20).prop_map(Step::TimeoutBut),
+        3 => (0u64..20, 0u64..90).prop_map(|(age, at)| Step::Overdue(age, at)),
+        1 => Just(Step::Undo),
     ]
 }
 
-fn take(board: &mut Scoreboard, una: &mut u64, next: &mut u64, step: &Step) {
-    match *step {
-        Step::Push(len) => {
-            board.push(*next, len, Instant::ZERO, Left::default());
-            *next += u64::from(len);
-        }
-        Step::Acknowledge(by) => {
-            *una = (*una + by).min(*next);
-            board.acknowledge(*una, None, &mut Arrivals::default());
-        }
-        Step::Sack(at, len) => {
-            let left = *una + 1 + at;
-            board.sack(&[(left, left + len)], &mut Arrivals::default());
-            board.mark_lost(3, 10);
-        }
-        Step::ResendLost => {
-            if let Some(index) = board.next_lost() {
-                board.resend(index, Instant::ZERO, Left::default(), true);
+/// A scoreboard, its edges, and the time: a step is a tick.
+#[derive(Default)]
+struct Model {
+    board: Scoreboard,
+    una: u64,
+    next: u64,
+    rack: bool,
+    now: Instant,
+}
+
+const TICK: Duration = Duration::from_millis(1);
+
+impl Model {
+    fn take(&mut self, step: &Step) {
+        let (now, board) = (self.now, &mut self.board);
+        match *step {
+            Step::Push(len) => {
+                board.push(self.next, len, now, Left::default());
+                self.next += u64::from(len);
             }
-        }
-        Step::ResendSpeculatively => {
-            if let Some(index) = board.next_speculative() {
-                board.resend(index, Instant::ZERO, Left::default(), true);
+            Step::Acknowledge(by) => {
+                self.una = (self.una + by).min(self.next);
+                board.acknowledge(self.una, None, &mut Arrivals::default());
             }
+            Step::Sack(at, len) => {
+                let left = self.una + 1 + at;
+                board.sack(&[(left, left + len)], &mut Arrivals::default());
+                if !self.rack {
+                    board.mark_lost(3, 10);
+                }
+            }
+            Step::ResendLost => {
+                if let Some(index) = board.next_lost() {
+                    board.resend(index, now, Left::default(), true);
+                }
+            }
+            Step::ResendSpeculatively => {
+                if let Some(index) = board.next_speculative() {
+                    board.resend(index, now, Left::default(), true);
+                }
+            }
+            Step::Recover if !self.rack => {
+                board.begin_recovery();
+                board.mark_head_lost();
+            }
+            Step::Timeout => drop(board.timeout(None)),
+            Step::TimeoutBut(age) if self.rack => {
+                let age = TICK * age;
+                board.timeout(Some(Instant::ZERO + now.since(Instant::ZERO + age)));
+            }
+            Step::Overdue(age, at) if self.rack => self.overdue(TICK * age, at),
+            Step::Undo => board.undo(),
+            _ => {}
         }
-        Step::Recover => {
-            board.begin_recovery();
-            board.mark_head_lost();
-        }
-        Step::Timeout => {
-            board.timeout();
-        }
+    }
+
+    /// The segment that holds `at` has arrived: RFC 8985 section 6.2 step 5, by a full walk.
+    fn overdue(&mut self, allowance: Duration, at: u64) {
+        let Some(record) = self.board.records.iter().find(|r| r.end() > self.una + at) else {
+            return;
+        };
+        let newest = (record.sent, record.end());
+        let due = Due { now: self.now, newest, allowance };
+        let waits = self.board.mark_overdue(&due);
+        let sent_before = |r: &&Record| !r.sacked && (r.sent, r.end()) < newest;
+        let unmarked = |r: &&Record| r.weight() > 0;
+        let open: Vec<_> = self
+            .board
+            .records
+            .iter()
+            .filter(sent_before)
+            .filter(unmarked)
+            .map(|r| r.sent + allowance)
+            .collect();
+        assert!(open.iter().all(|at| *at > self.now), "{:?}", self.board);
+        assert_eq!(waits.is_some(), !open.is_empty(), "{:?}", self.board);
     }
 }
 
 proptest! {
     /// RFC 6675 section 4, SetPipe: the running sums are what a walk over all records gives,
-    /// and a lost segment that was not sent again is found.
+    /// and a lost segment that was not sent again is found. The same for what RACK marks.
     #[test]
-    fn running_sums_match_a_full_walk(steps in prop::collection::vec(step(), 1..80)) {
-        let mut board = Scoreboard::default();
-        let (mut una, mut next) = (0, 0);
+    fn running_sums_match_a_full_walk(
+        steps in prop::collection::vec(step(), 1..80),
+        rack: bool,
+    ) {
+        let mut model = Model { rack, ..Model::default() };
+        if rack {
+            model.board.keep_resent();
+        }
         for step in &steps {
-            take(&mut board, &mut una, &mut next, step);
+            model.now += TICK;
+            model.take(step);
+            let board = &mut model.board;
             let pipe: u32 = board.records.iter().map(|r| r.weight() * r.len).sum();
             prop_assert_eq!(board.pipe(), pipe, "after {:?}", step);
             let first = board.records.iter().position(Record::awaits_retransmission);
             prop_assert_eq!(board.next_lost(), first, "after {:?}", step);
             prop_assert_eq!(board.has_lost(), first.is_some());
+            let sacked = board.records.iter().filter(|r| r.sacked).count();
+            prop_assert_eq!(board.sacked_segments() as usize, sacked, "after {:?}", step);
         }
     }
 }
