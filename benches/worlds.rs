@@ -77,6 +77,8 @@ fn radio(role: Role, x: f64, y: f64, queue: u32) -> Radio {
         position: (Metres(x), Metres(y)),
         path: None,
         snr_trace: None,
+        rates: None,
+        roaming: None,
         power: Dbm(16.0),
         mode: Phy::new(Standard::A).mode(BitRate::mbps(54)).expect("54 Mbps is one of 802.11a"),
         queue: Limit::Packets(queue).into(),

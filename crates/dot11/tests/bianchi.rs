@@ -79,6 +79,7 @@ fn radios(n: u32) -> Vec<RadioConfig> {
         path: None,
         snr_trace: None,
         roams: false,
+        rates: None,
     };
     (0..=n).map(radio).collect()
 }

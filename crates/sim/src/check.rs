@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::routes;
 use crate::world::{Flow, Radio, Role, Traffic, World};
+use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
 use std::collections::BTreeSet;
 
@@ -52,10 +53,41 @@ fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {
     ensure(phy.supports(radio.mode), || {
         format!("{name}: its PHY, {:?}, cannot send {:?}", phy.standard, radio.mode)
     })?;
-    let Role::Station { ap } = radio.role else { return Ok(()) };
-    let ap = world.nodes.get(ap.0 as usize).and_then(|node| node.radio.as_ref());
+    check_rates(name, phy, radio)?;
+    let Role::Station { ap: first } = radio.role else { return Ok(()) };
+    let ap = world.nodes.get(first.0 as usize).and_then(|node| node.radio.as_ref());
     let serves = |ap: &Radio| ap.role == Role::AccessPoint && ap.cell == radio.cell;
-    ensure(ap.is_some_and(serves), || format!("{name}: its AP is not an AP of its cell"))
+    ensure(ap.is_some_and(serves), || format!("{name}: its AP is not an AP of its cell"))?;
+    check_roaming(world, name, radio, first)
+}
+
+fn check_rates(name: &str, phy: Phy, radio: &Radio) -> Result<(), Error> {
+    let Some(rates) = &radio.rates else { return Ok(()) };
+    let known = rates.modes.iter().all(|mode| phy.supports(*mode));
+    ensure(known && rates.initial < rates.modes.len(), || {
+        format!("{name}: its rates are not all of its PHY, or there is none to begin with")
+    })
+}
+
+/// A roaming station's access points exist, and speak its rates.
+fn check_roaming(world: &World, name: &str, radio: &Radio, first: NodeId) -> Result<(), Error> {
+    let Some(roaming) = &radio.roaming else { return Ok(()) };
+    for candidate in &roaming.candidates {
+        let ap = world.nodes.get(candidate.0 as usize).and_then(|node| node.radio.as_ref());
+        let ap = ap.filter(|ap| ap.role == Role::AccessPoint);
+        let phy = ap.and_then(|ap| world.cells.get(ap.cell)).map(|cell| cell.phy);
+        let phy = phy.ok_or_else(|| Error::Invalid(format!("{name}: a candidate is no AP")))?;
+        ensure(phy.supports(radio.mode), || {
+            format!("{name}: it cannot send {:?} on the channel of a candidate", radio.mode)
+        })?;
+        check_rates(name, phy, radio)?;
+    }
+    let goes = |to| roaming.candidates.contains(to);
+    ensure(goes(&first) && roaming.handovers.iter().all(|h| goes(&h.to)), || {
+        format!("{name}: an AP that it goes to is not among its candidates")
+    })?;
+    let in_order = roaming.handovers.windows(2).all(|pair| pair[0].at <= pair[1].at);
+    ensure(in_order, || format!("{name}: its handovers are not in order"))
 }
 
 fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), Error> {

@@ -14,6 +14,7 @@ mod observe;
 mod outcome;
 mod packet;
 mod radio;
+mod roaming;
 mod routes;
 mod simulator;
 mod spread;
@@ -46,6 +47,7 @@ pub fn run(
     progress: &mut dyn FnMut(Instant),
 ) -> Result<Outcome, Error> {
     let mut simulator = Simulator::new(world, sink)?;
+    simulator.begin_roaming(sink);
     let end = Instant::ZERO + world.duration;
     let mut warm = simulator.snapshot();
     while let Some(actor) = simulator.advance(end) {

@@ -76,6 +76,12 @@ impl Metered {
         self.queue.charge(receiver, airtime);
     }
 
+    /// The next packet to one receiver, whatever its turn.
+    pub(crate) fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<Queued> {
+        self.account(now);
+        self.queue.pop_to(now, receiver)
+    }
+
     /// The next packet that the queue dropped, counted.
     pub(crate) fn dropped(&mut self) -> Option<(Packet, DropCause)> {
         let (queued, cause) = self.queue.dropped()?;

@@ -2,11 +2,12 @@
 
 use crate::metered::Metered;
 use crate::packet::Packet;
+use crate::roaming::{Roamer, Seat};
 use crate::world::{self, Role, World};
 use fairwave_dot11::channel::{Channel, Mpdu, RadioConfig, RadioId};
 use fairwave_dot11::{DATA_OVERHEAD_BYTES, Mode, Phy};
 use fairwave_trace::{NodeId, QueueId};
-use fairwave_units::Duration;
+use fairwave_units::{Duration, Instant};
 
 /// A cell: a channel, and which node each of its radios belongs to.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Cell {
 pub(crate) struct Port {
     pub(crate) cell: usize,
     pub(crate) radio: RadioId,
+    /// Whether it is on its channel: a roaming station may be between two.
+    pub(crate) is_present: bool,
     pub(crate) queue: Metered,
     /// The queue's number: radios come first, in node order.
     pub(crate) queue_id: QueueId,
@@ -59,8 +62,7 @@ impl Port {
 
 /// Builds the cells, and each node's port where it has a radio.
 pub(crate) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>>) {
-    let mut members: Vec<(Vec<NodeId>, Vec<RadioConfig>)> =
-        vec![Default::default(); world.cells.len()];
+    let mut members: Vec<Members> = vec![Default::default(); world.cells.len()];
     let mut ports = Vec::new();
     let mut queues = (0..).map(QueueId);
     for (i, node) in world.nodes.iter().enumerate() {
@@ -71,17 +73,79 @@ pub(crate) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
             radios.push(radio_config(&node.name, radio));
             let queue = Metered::new(&radio.queue);
             let queue_id = queues.next().expect("numbers do not end");
+            let (cell, mode) = (radio.cell, radio.mode);
             let charged = radio.queue.counts_airtime().then_some(Duration::ZERO);
-            Port { cell: radio.cell, radio: id, queue, queue_id, mode: radio.mode, charged }
+            Port { cell, radio: id, is_present: true, queue, queue_id, mode, charged }
         });
         ports.push(port);
     }
+    add_seats(world, &mut members);
     let cells = world.cells.iter().zip(members).enumerate().map(|(i, (cell, (nodes, radios)))| {
         let mut channel = Channel::new(cell.clone(), &radios, world.seed, &i.to_string());
         channel.report_frames(report);
         Cell { channel, nodes }
     });
     (cells.collect(), ports)
+}
+
+/// The nodes on a channel, and their radios.
+type Members = (Vec<NodeId>, Vec<RadioConfig>);
+
+/// Gives stations that roam a radio on every other channel that they may use.
+fn add_seats(world: &World, members: &mut [Members]) {
+    for (i, node) in world.nodes.iter().enumerate() {
+        let Some(radio) = &node.radio else { continue };
+        for ap in candidates(radio) {
+            let (nodes, radios) = &mut members[cell_of(world, ap)];
+            if !nodes.contains(&NodeId(i as u32)) {
+                nodes.push(NodeId(i as u32));
+                radios.push(radio_config(&node.name, radio));
+            }
+        }
+    }
+}
+
+fn candidates(radio: &world::Radio) -> impl Iterator<Item = NodeId> + '_ {
+    radio.roaming.iter().flat_map(|roaming| roaming.candidates.iter().copied())
+}
+
+fn cell_of(world: &World, ap: NodeId) -> usize {
+    world.nodes[ap.0 as usize].radio.as_ref().map_or(0, |radio| radio.cell)
+}
+
+/// The stations that roam, each on the channel of its first access point and absent elsewhere.
+pub(crate) fn seat(world: &World, cells: &mut [Cell], ports: &mut [Option<Port>]) -> Vec<Roamer> {
+    let mut roamers = Vec::new();
+    for (i, node) in world.nodes.iter().enumerate() {
+        let Some((radio, roaming)) =
+            node.radio.as_ref().and_then(|r| Some((r, r.roaming.as_ref()?)))
+        else {
+            continue;
+        };
+        let (id, Role::Station { ap }) = (NodeId(i as u32), radio.role) else { continue };
+        let seats: Vec<Seat> = candidates(radio).map(|ap| seat_at(world, cells, id, ap)).collect();
+        let first = seats.iter().position(|seat| seat.ap == ap).unwrap_or(0);
+        let mut roamer = Roamer::new(id, seats, first, roaming);
+        if roaming.begins_with_strongest {
+            roamer.seat = roamer.strongest(world, cells, Instant::ZERO);
+        }
+        let taken = roamer.seats[roamer.seat];
+        for seat in roamer.seats.iter().filter(|seat| seat.cell != taken.cell) {
+            cells[seat.cell].channel.leave(seat.radio);
+        }
+        if let Some(port) = &mut ports[i] {
+            (port.cell, port.radio) = (taken.cell, taken.radio);
+        }
+        roamers.push(roamer);
+    }
+    roamers
+}
+
+fn seat_at(world: &World, cells: &[Cell], station: NodeId, ap: NodeId) -> Seat {
+    let cell = cell_of(world, ap);
+    let place = cells[cell].nodes.iter().position(|node| *node == station);
+    let radio = RadioId(place.expect("it has a radio there: `add_seats`") as u32);
+    Seat { ap, cell, radio }
 }
 
 fn radio_config(name: &str, radio: &world::Radio) -> RadioConfig {
@@ -92,6 +156,7 @@ fn radio_config(name: &str, radio: &world::Radio) -> RadioConfig {
         is_access_point: radio.role == Role::AccessPoint,
         path: radio.path.clone(),
         snr_trace: radio.snr_trace.clone(),
-        roams: false,
+        roams: radio.roaming.is_some(),
+        rates: radio.rates.clone(),
     }
 }

@@ -17,8 +17,9 @@ pub(crate) enum Hop {
 /// `table[node][destination]`: the next hop, if there is a way.
 pub(crate) type Table = Vec<Vec<Option<Hop>>>;
 
-/// The neighbours of every node: links first, in order, then the radio.
-fn neighbours(world: &World) -> Vec<Vec<(NodeId, Hop)>> {
+/// The neighbours of every node: links first, in order, then the radio. Stations in `roamed` are
+/// at the access point beside them, others at that of their role.
+fn neighbours(world: &World, roamed: &[(NodeId, NodeId)]) -> Vec<Vec<(NodeId, Hop)>> {
     let mut found = vec![Vec::new(); world.nodes.len()];
     for (i, link) in world.links.iter().enumerate() {
         let (a, b) = link.ends;
@@ -28,6 +29,7 @@ fn neighbours(world: &World) -> Vec<Vec<(NodeId, Hop)>> {
     for (i, node) in world.nodes.iter().enumerate() {
         if let Some(Role::Station { ap }) = node.radio.as_ref().map(|radio| radio.role) {
             let station = NodeId(i as u32);
+            let ap = roamed.iter().find(|(node, _)| *node == station).map_or(ap, |(_, ap)| *ap);
             found[i].push((ap, Hop::Radio(ap)));
             found[ap.0 as usize].push((station, Hop::Radio(station)));
         }
@@ -35,9 +37,15 @@ fn neighbours(world: &World) -> Vec<Vec<(NodeId, Hop)>> {
     found
 }
 
-/// The routes of the whole world: breadth first from every node.
+/// The routes of the whole world, with every station at the access point of its role.
 pub(crate) fn table(world: &World) -> Table {
-    let neighbours = neighbours(world);
+    table_with(world, &[])
+}
+
+/// The same with the stations in `roamed` at the access point beside them: breadth first from
+/// every node.
+pub(crate) fn table_with(world: &World, roamed: &[(NodeId, NodeId)]) -> Table {
+    let neighbours = neighbours(world, roamed);
     (0..world.nodes.len()).map(|from| from_node(from, &neighbours)).collect()
 }
 

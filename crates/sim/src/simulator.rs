@@ -5,6 +5,7 @@ use crate::flow::{End, FlowState};
 use crate::line::Line;
 use crate::packet::{Packet, Queued};
 use crate::radio::{Cell, Port};
+use crate::roaming::Roamer;
 use crate::routes::{self, Hop, Table};
 use crate::world::{Flow, Source, Traffic, World};
 use crate::{Error, check};
@@ -28,6 +29,8 @@ pub(crate) enum Actor {
     Sampler,
     /// The end of the warm-up.
     WarmUp,
+    /// A station that roams.
+    Roamer(usize),
 }
 
 /// How many packets a saturating source keeps in its radio's queue.
@@ -42,7 +45,8 @@ pub(crate) struct Simulator<'w> {
     pub(crate) ports: Vec<Option<Port>>,
     pub(crate) lines: Vec<Line>,
     pub(crate) flows: Vec<FlowState>,
-    routes: Table,
+    pub(crate) routes: Table,
+    pub(crate) roamers: Vec<Roamer>,
     /// Saturating flows of each node, in turn.
     saturating: Vec<Vec<usize>>,
     records_drops: bool,
@@ -55,7 +59,10 @@ impl<'w> Simulator<'w> {
     pub(crate) fn new(world: &'w World, sink: &dyn Sink) -> Result<Self, Error> {
         check::world(world)?;
         let seed = world.seed;
-        let routes = routes::table(world);
+        let (mut cells, mut ports) = crate::radio::build(world, sink.wants(Kind::Frame));
+        let roamers = crate::radio::seat(world, &mut cells, &mut ports);
+        let begin: Vec<_> = roamers.iter().map(|r| (r.node, r.seats[r.seat].ap)).collect();
+        let routes = routes::table_with(world, &begin);
         let flows = world.flows.iter().enumerate().map(|(i, flow)| {
             let paced = paced(world, &routes, flow);
             FlowState::new(FlowId(i as u32), flow, paced.as_ref(), seed)
@@ -64,7 +71,6 @@ impl<'w> Simulator<'w> {
         let directions = world.links.iter().enumerate().flat_map(|(i, link)| {
             ["forth", "back"].map(|way| Line::new(link, seed.stream(&format!("link/{i}/{way}"))))
         });
-        let (cells, ports) = crate::radio::build(world, sink.wants(Kind::Frame));
         let mut simulator = Self {
             world,
             now: Instant::ZERO,
@@ -75,6 +81,7 @@ impl<'w> Simulator<'w> {
             lines: directions.collect(),
             flows: flows?,
             routes,
+            roamers,
             saturating: vec![Vec::new(); world.nodes.len()],
             records_drops: sink.wants(Kind::Drop),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
@@ -94,7 +101,8 @@ impl<'w> Simulator<'w> {
         let ends = flows
             .flat_map(|f| [Actor::Connection(f, End::Source), Actor::Connection(f, End::Sink)]);
         let rest = [Actor::Sampler, Actor::WarmUp];
-        cells.chain(lines).chain(sources).chain(ends).chain(rest).collect()
+        let roamers = (0..self.roamers.len()).map(Actor::Roamer);
+        cells.chain(lines).chain(sources).chain(ends).chain(rest).chain(roamers).collect()
     }
 
     /// The actor's number in the engine: the position in `list_actors`.
@@ -107,6 +115,7 @@ impl<'w> Simulator<'w> {
             Actor::Connection(i, end) => cells + lines + flows + 2 * i + end as usize,
             Actor::Sampler => cells + lines + 3 * flows,
             Actor::WarmUp => cells + lines + 3 * flows + 1,
+            Actor::Roamer(i) => cells + lines + 3 * flows + 2 + i,
         };
         number as u32
     }
@@ -147,6 +156,7 @@ impl<'w> Simulator<'w> {
                 self.flows[flow].wake(end, self.now);
                 self.flush_after(flow, end, sink);
             }
+            Actor::Roamer(i) => self.run_roamer(i, sink),
             Actor::Sampler | Actor::WarmUp => {}
         }
     }
@@ -174,7 +184,7 @@ impl<'w> Simulator<'w> {
     }
 
     /// A packet is at `node`: hands it up, or on to the next hop.
-    fn forward(&mut self, node: NodeId, mut packet: Packet, sink: &mut dyn Sink) {
+    pub(crate) fn forward(&mut self, node: NodeId, mut packet: Packet, sink: &mut dyn Sink) {
         if node == packet.destination {
             let flow = packet.flow.0 as usize;
             let end = self.flows[flow].receive(node, &packet, self.now);
@@ -189,7 +199,20 @@ impl<'w> Simulator<'w> {
                 self.after_line(line, sink);
             }
             Some(Hop::Radio(next)) => self.send_by_radio(node, next, packet, sink),
-            None => unreachable!("routes of all flows were checked"),
+            None => self.lost(node, &packet, sink),
+        }
+    }
+
+    /// No way leads on from `node`, as a station's access point is not joined to the rest.
+    fn lost(&mut self, node: NodeId, packet: &Packet, sink: &mut dyn Sink) {
+        let radio = self.ports[node.0 as usize].as_ref().map(|port| port.queue_id);
+        let leads_off = |line: &usize| {
+            let (a, b) = self.world.links[line / 2].ends;
+            node == if line.is_multiple_of(2) { a } else { b }
+        };
+        let line = || (0..self.lines.len()).find(leads_off).map(|line| self.line_queue(line));
+        if let Some(queue) = radio.or_else(line) {
+            self.dropped(packet, queue, DropCause::NoRoute, sink);
         }
     }
 
@@ -211,12 +234,23 @@ impl<'w> Simulator<'w> {
         self.set_deadline(Actor::Line(line), deadline);
     }
 
+    /// The roamer of a node that is between two access points.
+    fn away(&self, node: NodeId) -> Option<usize> {
+        self.roamers.iter().position(|roamer| roamer.node == node && roamer.is_away())
+    }
+
     /// Queues a packet at a radio; a free radio takes it at once.
     fn send_by_radio(&mut self, node: NodeId, next: NodeId, packet: Packet, sink: &mut dyn Sink) {
+        if let Some(i) = self.away(next) {
+            return self.hold(i, packet, sink);
+        }
         let port = self.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
         let cell = port.cell;
         let queued = Queued { packet, receiver: next.0 };
-        if !port.queue.is_empty() || !self.cells[cell].channel.is_ready(port.radio) {
+        if !port.is_present
+            || !port.queue.is_empty()
+            || !self.cells[cell].channel.is_ready(port.radio)
+        {
             port.queue.push(queued, self.now);
         } else if let Some(queued) = port.queue.pass(queued, self.now) {
             self.transmit(node, queued);
@@ -236,7 +270,10 @@ impl<'w> Simulator<'w> {
         }
     }
 
-    fn transmit(&mut self, node: NodeId, Queued { packet, receiver }: Queued) {
+    fn transmit(&mut self, node: NodeId, Queued { packet, mut receiver }: Queued) {
+        if let Some(roamer) = self.roamer_of(node) {
+            receiver = roamer.seats[roamer.seat].ap.0;
+        }
         let port = self.ports[node.0 as usize].as_ref().expect("only radios transmit");
         let to = self.ports[receiver as usize].as_ref().map(|next| next.radio);
         let mpdu = port.mpdu(to, packet);
@@ -283,12 +320,19 @@ impl<'w> Simulator<'w> {
             self.dropped(packet, queue, DropCause::RetryLimit, sink);
         }
         self.charge_sent(cell, radio, node, packet);
+        self.send_next(node, sink);
+    }
+
+    /// Gives a radio that is free its next frame.
+    pub(crate) fn send_next(&mut self, node: NodeId, sink: &mut dyn Sink) {
         self.refill(node, sink);
-        let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
-        if !self.cells[cell].channel.is_ready(radio) {
+        let port = self.ports[node.0 as usize].as_ref().expect("a radio has a port");
+        if !port.is_present || !self.cells[port.cell].channel.is_ready(port.radio) {
             return;
         }
-        if let Some(next) = port.queue.pop(self.now) {
+        let own = self.roamer_of(node).and_then(Roamer::next_own);
+        let queue = self.ports[node.0 as usize].as_mut().map(|port| &mut port.queue);
+        if let Some(next) = own.or_else(|| queue.and_then(|queue| queue.pop(self.now))) {
             self.transmit(node, next);
         }
         self.report_dropped(node, sink);
@@ -315,7 +359,7 @@ impl<'w> Simulator<'w> {
         port.queue.charge(sender.0, airtime);
     }
 
-    fn after_cell(&mut self, cell: usize) {
+    pub(crate) fn after_cell(&mut self, cell: usize) {
         let deadline = self.cells[cell].channel.deadline();
         self.set_deadline(Actor::Cell(cell), deadline);
     }
@@ -375,7 +419,13 @@ impl<'w> Simulator<'w> {
     }
 
     /// A packet ended before its destination.
-    fn dropped(&mut self, packet: &Packet, queue: QueueId, cause: DropCause, sink: &mut dyn Sink) {
+    pub(crate) fn dropped(
+        &mut self,
+        packet: &Packet,
+        queue: QueueId,
+        cause: DropCause,
+        sink: &mut dyn Sink,
+    ) {
         if packet.is_pure_ack() {
             let flow = &mut self.flows[packet.flow.0 as usize];
             match cause {

@@ -2,13 +2,13 @@
 //! a scenario file and any Rust program can build by hand.
 
 use fairwave_dot11::Mode;
-pub use fairwave_dot11::channel::{Config as Cell, ErrorModel};
+pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 pub use fairwave_dot11::{Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint};
 use fairwave_queue::Spec;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
 pub use fairwave_traffic::{Page, Source};
-use fairwave_units::{BitRate, Bytes, Dbm, Duration, Instant, Metres, Seed};
+use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Instant, Metres, Seed};
 
 /// A whole simulation.
 #[derive(Clone, Debug)]
@@ -53,6 +53,10 @@ pub struct Radio {
     pub path: Option<Path>,
     /// SNR between it, a station, and access points, instead of what follows from places.
     pub snr_trace: Option<SnrTrace>,
+    /// How it chooses rates; `None` sends everything in `mode`.
+    pub rates: Option<RateChoice>,
+    /// How it, a station, changes its access point; `None`: it stays.
+    pub roaming: Option<Roaming>,
     /// Transmit power.
     pub power: Dbm,
     /// How it sends data frames; must be one of its PHY's modes.
@@ -71,6 +75,43 @@ pub enum Role {
         /// Its access point.
         ap: NodeId,
     },
+}
+
+/// How a station changes its access point.
+#[derive(Clone, Debug, Default)]
+pub struct Roaming {
+    /// Access points that it may use, on whatever channels; the one of its role among them.
+    pub candidates: Vec<NodeId>,
+    /// Whether it begins with the strongest instead of that of its role.
+    pub begins_with_strongest: bool,
+    /// Handovers at set times, in order.
+    pub handovers: Vec<Handover>,
+    /// Handovers to a stronger access point.
+    pub by_signal: Option<BySignal>,
+    /// Packets that its last access point keeps for it while it is away; the oldest stay.
+    pub hold: u32,
+}
+
+/// A handover at a set time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handover {
+    /// When the station leaves its access point.
+    pub at: Instant,
+    /// Where it goes; one of the candidates.
+    pub to: NodeId,
+    /// How long it has no association.
+    pub disconnection: Duration,
+}
+
+/// When a station goes to a stronger access point, by mean levels every 100 ms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BySignal {
+    /// By how much the other must be stronger.
+    pub hysteresis: Db,
+    /// For how long without a break.
+    pub dwell: Duration,
+    /// How long the station has no association then.
+    pub disconnection: Duration,
 }
 
 /// A wired, full-duplex link.

@@ -1,7 +1,8 @@
 //! One radio's frame exchange: attempt, response, retry (802.11-2020 clauses 10.3.2, 10.3.4).
 
 use super::air::{BROADCAST, Transmission};
-use super::{Channel, Due, Fate, FrameKind, Mpdu, Output, RadioId};
+use super::rates::Rates;
+use super::{Channel, Due, Fate, FrameKind, Mpdu, Output, RadioConfig, RadioId};
 use super::{Response, ResponseKind};
 use crate::phy::{ACK_BYTES, RTS_BYTES};
 use crate::{Mode, Phy};
@@ -57,10 +58,14 @@ pub(super) struct Mac<P> {
     sequence: u16,
     /// Number of the current attempt, so that a stale timeout is recognised.
     attempt: u64,
+    /// Chooses modes of data frames; `None` takes those that the host sets.
+    rates: Option<Rates>,
 }
 
 impl<P> Mac<P> {
-    pub(super) fn new(seed: Seed, channel: &str, radio: &str, phy: Phy) -> Self {
+    pub(super) fn new(seed: Seed, channel: &str, radio: &RadioConfig, phy: Phy) -> Self {
+        let name = format!("{channel}/{}", radio.name);
+        let rates = radio.rates.clone();
         Self {
             current: None,
             next: None,
@@ -70,10 +75,11 @@ impl<P> Mac<P> {
             stats: StationSample::default(),
             snr: 0.0,
             peer_snr: 0.0,
-            errors: seed.stream(&format!("errors/{channel}/{radio}")),
-            backoff: seed.stream(&format!("backoff/{channel}/{radio}")),
+            errors: seed.stream(&format!("errors/{name}")),
+            backoff: seed.stream(&format!("backoff/{name}")),
             sequence: 0,
             attempt: 0,
+            rates: rates.map(|choice| Rates::new(choice, phy, seed, name)),
         }
     }
 
@@ -84,6 +90,30 @@ impl<P> Mac<P> {
     /// Slots of a new backoff.
     fn draw(&mut self) -> u32 {
         self.backoff.below(u64::from(self.cw) + 1) as u32
+    }
+
+    /// Sets the mode of an attempt at `mpdu`, the current frame, if that is for this radio to
+    /// choose.
+    fn choose_mode(&mut self, mut mpdu: Mpdu<P>, now: Instant) -> Mpdu<P>
+    where
+        P: Copy,
+    {
+        let (Some(rates), Some(current), Some(to)) = (&mut self.rates, &mut self.current, mpdu.to)
+        else {
+            return mpdu;
+        };
+        let attempt = current.short_failures + current.long_failures;
+        mpdu.mode = rates.choose(to.0, attempt, now);
+        current.mpdu = Some(mpdu);
+        mpdu
+    }
+
+    /// Tells the rate control what became of the data frame that was sent.
+    fn hear(&mut self, acknowledged: bool, now: Instant) {
+        let to = self.current.as_ref().and_then(|current| current.mpdu.as_ref()?.to);
+        if let (Some(rates), Some(to)) = (&mut self.rates, to) {
+            rates.hear(to.0, 1, u32::from(acknowledged), now);
+        }
     }
 
     /// Makes the next frame current: a beacon that is due goes first.
@@ -134,6 +164,7 @@ impl<P: Copy> Channel<P> {
             return self.transmit(self.beacon(radio, now), now);
         };
         mac.stats.attempts += u64::from(mpdu.to.is_some());
+        let mpdu = mac.choose_mode(mpdu, now);
         if self.uses_rts(&mpdu) {
             self.transmit_rts(radio, &mpdu, now);
         } else {
@@ -289,13 +320,19 @@ impl<P: Copy> Channel<P> {
     }
 
     fn succeed(&mut self, radio: u32, now: Instant) {
-        self.macs[radio as usize].stats.successes += 1;
+        let mac = &mut self.macs[radio as usize];
+        mac.stats.successes += 1;
+        mac.hear(true, now);
         self.conclude(radio, Fate::Sent, now);
     }
 
     /// An attempt failed: doubles CW and tries again, or gives up at either retry limit (clause
     /// 10.3.4.4).
     fn fail(&mut self, radio: u32, now: Instant) {
+        let mac = &mut self.macs[radio as usize];
+        if mac.phase == Phase::AwaitingAck {
+            mac.hear(false, now);
+        }
         if self.count_failure(radio) {
             self.macs[radio as usize].stats.retry_drops += 1;
             return self.conclude(radio, Fate::RetryLimit, now);

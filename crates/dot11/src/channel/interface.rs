@@ -1,6 +1,6 @@
 //! What a channel is told and what it tells.
 
-use crate::{Fading, GilbertElliott, Mode, Path, Phy, Shadowing, SnrTrace};
+use crate::{Fading, GilbertElliott, Mode, Path, Phy, Shadowing, SnrTrace, rate_control};
 use fairwave_units::{Db, Dbm, Duration, Hertz, Instant, Metres};
 
 /// Index of a radio on its channel.
@@ -93,12 +93,25 @@ pub struct RadioConfig {
     /// SNR of frames between it, a station, and the access points of the channel, instead of
     /// what follows from places, power and shadowing. Fading comes on top.
     pub snr_trace: Option<SnrTrace>,
+    /// How it chooses the modes of its data frames; `None` takes those that the host sets.
+    pub rates: Option<RateChoice>,
     /// Whether it may leave the channel and come back.
     pub roams: bool,
     /// Transmit power.
     pub power: Dbm,
     /// Whether it is an access point, which sends beacons.
     pub is_access_point: bool,
+}
+
+/// Rates that a radio chooses from, and how.
+#[derive(Clone, Debug)]
+pub struct RateChoice {
+    /// The algorithm; each receiver gets a state of its own.
+    pub algorithm: rate_control::Algorithm,
+    /// The modes, slowest first, not empty; each must be one of the PHY's.
+    pub modes: Vec<Mode>,
+    /// Index of the first frame's mode.
+    pub initial: usize,
 }
 
 /// A MAC frame handed to a radio.
@@ -108,7 +121,8 @@ pub struct Mpdu<P> {
     pub to: Option<RadioId>,
     /// Length in bytes with MAC header and FCS ([`crate::DATA_OVERHEAD_BYTES`] over the packet).
     pub bytes: u32,
-    /// How it is sent; must be one of the PHY's modes.
+    /// How it is sent; must be one of the PHY's modes. A radio with [`RadioConfig::rates`]
+    /// chooses anew for each attempt.
     pub mode: Mode,
     /// The host's payload.
     pub payload: P,

@@ -17,6 +17,7 @@ mod interface;
 mod levels;
 mod medium;
 mod presence;
+mod rates;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ use fairwave_trace::StationSample;
 use fairwave_units::{Db, Instant, Seed, math};
 pub use interface::{
     Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
+    RateChoice,
 };
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -111,7 +113,7 @@ impl<P: Copy> Channel<P> {
                 air.levels().reach_varies(),
             ),
             air,
-            macs: radios.iter().map(|r| Mac::new(seed, name, &r.name, phy)).collect(),
+            macs: radios.iter().map(|r| Mac::new(seed, name, r, phy)).collect(),
             config,
             timers: BinaryHeap::new(),
             order: 0,

@@ -35,3 +35,6 @@ impl<P: Copy> Channel<P> {
         self.air.levels().measure(from.0, to.0, now)
     }
 }
+
+#[cfg(test)]
+mod tests;

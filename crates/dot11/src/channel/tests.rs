@@ -24,6 +24,7 @@ pub(super) fn radio(name: &str, x: f64) -> RadioConfig {
         path: None,
         snr_trace: None,
         roams: false,
+        rates: None,
     }
 }
 

@@ -136,6 +136,8 @@ impl Radio {
             position: (x, y),
             path: None,
             snr_trace: None,
+            rates: None,
+            roaming: None,
             power,
             mode,
             queue,

@@ -21,6 +21,8 @@ fn radio(role: Role, angle: f64, distance: f64, mode: Mode, queue: u32) -> Radio
         position: (Metres(distance * math::cos(angle)), Metres(distance * math::sin(angle))),
         path: None,
         snr_trace: None,
+        rates: None,
+        roaming: None,
         power: Dbm(16.0),
         mode,
         queue: Limit::Packets(queue).into(),

@@ -1,0 +1,43 @@
+//! Rates as a channel uses them: by the attempt, for each receiver.
+
+use super::super::tests::{Rig, at, config, mpdu, radio};
+use super::super::{FrameKind, RadioConfig, RateChoice};
+use crate::{Phy, Standard, rate_control};
+use fairwave_units::BitRate;
+
+/// The access point, beginning at 6 Mbps, a station beside it, and one out of its reach.
+fn rig(algorithm: &str) -> Rig {
+    let algorithm = *rate_control::find(algorithm).expect("it is in the list");
+    let modes = Phy::new(Standard::A).modes(1);
+    let rates = Some(RateChoice { algorithm, modes, initial: 0 });
+    let ap = RadioConfig { rates, ..radio("ap", 0.0) };
+    Rig::new(config(Standard::A), &[ap, radio("near", 4.0), radio("far", 5000.0)])
+}
+
+/// Sends a frame to `to` every 100 ms from `start` (ms) on, and gives the rates of all attempts
+/// in Mbps.
+fn rates_of(rig: &mut Rig, start: u64, to: u32, frames: u64) -> Vec<u64> {
+    let before = rig.frames.len();
+    for i in 0..frames {
+        let now = at((start + 100 * i) * 1000);
+        rig.run_until(now);
+        rig.send(now, 0, mpdu(to, 7));
+    }
+    rig.run_until(at((start + 100 * frames) * 1000));
+    let data = rig.frames[before..].iter().filter(|r| r.kind == FrameKind::Data);
+    data.map(|r| r.mode.rate().0 / BitRate::mbps(1).0).collect()
+}
+
+#[test]
+fn arf_climbs_by_the_frame_and_falls_by_the_attempt() {
+    let mut rig = rig("arf");
+    let near = rates_of(&mut rig, 0, 1, 31);
+    assert_eq!((near[9], near[10], near[20], near[30]), (6, 9, 12, 18));
+    assert_eq!(rates_of(&mut rig, 4000, 2, 1), [6; 7], "another receiver is another link");
+    assert_eq!(rates_of(&mut rig, 5000, 1, 1), [18]);
+}
+
+#[test]
+fn a_constant_rate_is_the_first_one() {
+    assert_eq!(rates_of(&mut rig("constant"), 0, 1, 12), [6; 12]);
+}
