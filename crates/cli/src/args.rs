@@ -196,6 +196,8 @@ pub(crate) enum Listing {
     CongestionControls,
     /// Queue disciplines of radios and links, with their sources
     Queues,
+    /// Sources of traffic, with their keys
+    Sources,
     /// 802.11 standards of a cell
     Standards,
     /// The JSON schema of scenario files

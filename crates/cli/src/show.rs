@@ -1,12 +1,15 @@
 //! What a run came to, for people: each flow, queue and station before any total.
 
-use crate::table::{Table, mbps, seconds};
-use fairwave_lab::results::{FlowSummary, QueueSummary, StationSummary, Summary};
+use crate::table::{Table, mbps, millis, seconds};
+use fairwave_lab::results::{FlowSummary, QueueSummary, StationSummary, Summary, TimesSummary};
 
 /// Every table, then the totals.
 pub(crate) fn summary(summary: &Summary) -> String {
     let tables = [
         flows(&summary.flows),
+        datagrams(&summary.flows),
+        pages(&summary.flows),
+        completions(&summary.flows),
         stations(&summary.stations),
         queues(&summary.queues),
         totals(summary),
@@ -27,6 +30,66 @@ fn flows(flows: &[FlowSummary]) -> String {
             flow.acks_dropped.to_string(),
             seconds(flow.longest_silence_ns),
         ]);
+    }
+    table.render()
+}
+
+/// What receivers of datagrams saw.
+fn datagrams(flows: &[FlowSummary]) -> String {
+    let heads = ["flow", "received", "lost %", "delay ms", "median", "p99", "most", "jitter ms"];
+    let mut table = Table::new("Datagrams", &heads);
+    for flow in flows {
+        let Some(seen) = &flow.datagrams else { continue };
+        let expected = (seen.received + seen.lost).max(1);
+        let delay = |part: fn(&TimesSummary) -> u64| {
+            seen.delay.as_ref().map_or_else(|| "-".to_owned(), |times| millis(part(times)))
+        };
+        table.row(vec![
+            flow.name.clone(),
+            seen.received.to_string(),
+            format!("{:.2}", 100.0 * seen.lost as f64 / expected as f64),
+            delay(|times| times.mean_ns),
+            delay(|times| times.median_ns),
+            delay(|times| times.p99_ns),
+            delay(|times| times.most_ns),
+            millis(seen.jitter_ns),
+        ]);
+    }
+    table.render()
+}
+
+/// What users of the web saw.
+fn pages(flows: &[FlowSummary]) -> String {
+    let heads = ["flow", "pages", "page s", "median", "p95", "objects", "object s", "lost"];
+    let mut table = Table::new("Web", &heads);
+    for flow in flows {
+        let Some(seen) = &flow.web else { continue };
+        let count =
+            |times: &Option<TimesSummary>| times.as_ref().map_or(0, |t| t.count).to_string();
+        let time = |times: &Option<TimesSummary>, part: fn(&TimesSummary) -> u64| {
+            times.as_ref().map_or_else(|| "-".to_owned(), |times| seconds(part(times)))
+        };
+        table.row(vec![
+            flow.name.clone(),
+            count(&seen.pages),
+            time(&seen.pages, |times| times.mean_ns),
+            time(&seen.pages, |times| times.median_ns),
+            time(&seen.pages, |times| times.p95_ns),
+            count(&seen.objects),
+            time(&seen.objects, |times| times.mean_ns),
+            seen.objects_lost.to_string(),
+        ]);
+    }
+    table.render()
+}
+
+/// Sized flows that have arrived whole.
+fn completions(flows: &[FlowSummary]) -> String {
+    let mut table = Table::new("Completed", &["flow", "after s"]);
+    for flow in flows {
+        if let Some(ns) = flow.completion_ns {
+            table.row(vec![flow.name.clone(), seconds(ns)]);
+        }
     }
     table.render()
 }

@@ -49,6 +49,11 @@ pub(crate) fn mbps(bits_per_second: u64) -> String {
     format!("{:.3}", bits_per_second as f64 / 1e6)
 }
 
+/// Nanoseconds as milliseconds.
+pub(crate) fn millis(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e6)
+}
+
 /// Nanoseconds as seconds.
 pub(crate) fn seconds(ns: u64) -> String {
     format!("{:.3}", ns as f64 / 1e9)

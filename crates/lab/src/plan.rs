@@ -137,7 +137,7 @@ fn plan(text: &str, sets: &[String], sources: &mut Sources) -> Result<Plan, Vec<
         apply(&mut root, &mut sweep, argument, sources).map_err(|p| vec![p])?;
     }
     let seeds = sweep.check_size(text.len()).map_err(|p| vec![p])?;
-    let points = points(&root, &sweep.axes)?;
+    let points = points(&root, &sweep.axes, &sources.directory())?;
     for point in &points {
         if point.scenario.seed.checked_add(seeds - 1).is_none_or(|s| s > i64::MAX as u64) {
             let refusal = Refusal::new("the last run's seed would not be below 2^63");
@@ -148,7 +148,7 @@ fn plan(text: &str, sets: &[String], sources: &mut Sources) -> Result<Plan, Vec<
     Ok(Plan { points, seeds })
 }
 
-fn points(root: &Table, axes: &[Axis]) -> Result<Vec<Point>, Vec<Problem>> {
+fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Problem>> {
     let count: usize = axes.iter().map(|a| a.values.len()).product();
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
@@ -162,7 +162,7 @@ fn points(root: &Table, axes: &[Axis]) -> Result<Vec<Point>, Vec<Problem>> {
             path::set(&mut table, &axis.key, axis.span.clone(), value.clone())
                 .map_err(|p| vec![p])?;
         }
-        let scenario = Scenario::from_table(&table)?;
+        let scenario = Scenario::from_table(&table, base)?;
         points.push(Point { index, axes: labels, scenario });
     }
     Ok(points)

@@ -134,6 +134,29 @@ fn a_constant_rate_becomes_an_interval() {
     assert_eq!((payload_bytes, interval), (160, Duration::from_millis(20)));
 }
 
+const SOURCES: [&str; 12] = [
+    "transport = \"udp\"\ntraffic = \"poisson\"\nrate = \"1 Mbps\"",
+    "transport = \"udp\"\ntraffic = \"on-off\"\ninterval = \"2 ms\"\non = \"300 ms\"",
+    "transport = \"udp\"\ntraffic = \"on-off\"\ninterval = \"2 ms\"\npareto_shape = 1.5",
+    "transport = \"udp\"\ntraffic = \"voip\"",
+    "transport = \"udp\"\ntraffic = \"voip\"\npayload = \"350 B\"\ninterval = \"30 ms\"",
+    "transport = \"udp\"\ntraffic = \"video\"\nrate = \"2 Mbps\"\nspread = 0",
+    "transport = \"udp\"\ntraffic = \"trace\"\nemissions = [\"0 s 1 B\", \"1500 us 2268 B\"]",
+    "transport = \"udp\"\ntraffic = \"trace\"\nemissions = [\"1 s 9 B\"]\nrepeat_every = \"2 s\"",
+    "transport = \"udp\"\ntraffic = \"saturate\"\npayload = \"1 B\"",
+    "web = {}",
+    "web = { objects = 3, main_object = \"1 MB\", embedded_object = { mean = \"9 KB\" } }",
+    "web = { main_object = { shape = 1.3, least = \"2 KB\" }, objects = { most = 9 } }",
+];
+
+#[test]
+fn every_source_is_resolved_and_reads_back_equal() {
+    for source in SOURCES {
+        let flow = format!("[[flow]]\nname = \"s\"\nfrom = \"server\"\nto = \"sta1\"\n{source}\n");
+        assert_round_trip(&small(&flow));
+    }
+}
+
 #[test]
 fn a_sweep_is_every_combination_and_every_seed() {
     let sweep = "[sweep]\n\"node.sta.count\" = [2, 4]\n\

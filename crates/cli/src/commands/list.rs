@@ -29,6 +29,7 @@ pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
         Listing::Scenarios => scenarios()?,
         Listing::CongestionControls => congestion_controls(),
         Listing::Queues => queues(),
+        Listing::Sources => sources(),
         Listing::Standards => standards(),
     };
     if common.json { print_json(&items) } else { print(&items) }
@@ -75,6 +76,16 @@ fn queues() -> Vec<Item> {
         source: kind.source.to_owned(),
     };
     fairwave_queue::ALL.iter().map(item).collect()
+}
+
+/// Each with the keys that it reads.
+fn sources() -> Vec<Item> {
+    let item = |entry: &fairwave_traffic::Entry| Item {
+        name: entry.name.to_owned(),
+        summary: format!("{}: {}", entry.summary, entry.parameters.join(", ")),
+        source: entry.source.to_owned(),
+    };
+    fairwave_traffic::ALL.iter().map(item).collect()
 }
 
 fn studies() -> Vec<Item> {

@@ -37,7 +37,10 @@ pub use names::{Direction, Names};
 pub use read::{Series, Values, read_meta, read_summary};
 pub use recorder::Recorder;
 pub use stretch::{COLLAPSED_SEGMENTS, Stretch, Stretches};
-pub use summary::{FlowSummary, QueueSummary, STARVED_FRACTION, StationSummary, Summary, Totals};
+pub use summary::{
+    DatagramSummary, FlowSummary, QueueSummary, STARVED_FRACTION, StationSummary, Summary,
+    TimesSummary, Totals, WebSummary,
+};
 pub use table::{Cell, Column, Kind, Table};
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,9 @@
 
 use super::{Direction, Names, Stretch, Stretches};
 use crate::stats;
-use fairwave_sim::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
+use fairwave_sim::{
+    DatagramOutcome, FlowOutcome, Outcome, QueueOutcome, StationOutcome, Times, WebOutcome,
+};
 use fairwave_trace::SCHEMA_VERSION;
 use fairwave_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -72,6 +74,55 @@ pub struct FlowSummary {
     pub collapsed: Stretch,
     /// When the last byte of a sized flow was delivered.
     pub completed_ns: Option<u64>,
+    /// From a sized flow's start to the delivery of its last byte.
+    pub completion_ns: Option<u64>,
+    /// What the receiver of datagrams saw.
+    pub datagrams: Option<DatagramSummary>,
+    /// What a user of the web saw.
+    pub web: Option<WebSummary>,
+}
+
+/// What a receiver saw that knows the datagrams' numbers and times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatagramSummary {
+    /// Datagrams received.
+    pub received: u64,
+    /// Datagrams missing before the last one received.
+    pub lost: u64,
+    /// One-way delays; null where nothing was received.
+    pub delay: Option<TimesSummary>,
+    /// Interarrival jitter at the end (RFC 3550).
+    pub jitter_ns: u64,
+}
+
+/// What a user of the web saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WebSummary {
+    /// From a page's first request to its last byte; null without a whole page.
+    pub pages: Option<TimesSummary>,
+    /// From an object's request to its last byte.
+    pub objects: Option<TimesSummary>,
+    /// Objects that were lost with their connection.
+    pub objects_lost: u64,
+}
+
+/// What many durations came to; quantiles within a sixteenth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimesSummary {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ns: u64,
+    /// The shortest.
+    pub least_ns: u64,
+    /// Half are not longer.
+    pub median_ns: u64,
+    /// 95 of 100 are not longer.
+    pub p95_ns: u64,
+    /// 99 of 100 are not longer.
+    pub p99_ns: u64,
+    /// The longest.
+    pub most_ns: u64,
 }
 
 /// A queue's result.
@@ -207,6 +258,39 @@ fn flow_summary(names: &Names, i: usize, flow: &FlowOutcome, stretches: &Stretch
         longest_silence_ns: flow.longest_silence.as_nanos(),
         collapsed: stretches.longest(i),
         completed_ns: flow.completed.map(Duration::as_nanos),
+        completion_ns: flow.completed.map(|at| at.as_nanos().saturating_sub(names.start_ns(i))),
+        datagrams: flow.datagrams.as_ref().map(DatagramSummary::of),
+        web: flow.web.as_ref().map(WebSummary::of),
+    }
+}
+
+impl DatagramSummary {
+    fn of(seen: &DatagramOutcome) -> Self {
+        let (received, lost) = (seen.received, seen.lost);
+        let delay = seen.delay.map(TimesSummary::of);
+        Self { received, lost, delay, jitter_ns: seen.jitter.as_nanos() }
+    }
+}
+
+impl WebSummary {
+    fn of(seen: &WebOutcome) -> Self {
+        let times = |times: Option<Times>| times.map(TimesSummary::of);
+        let (pages, objects) = (times(seen.pages), times(seen.objects));
+        Self { pages, objects, objects_lost: seen.objects_lost }
+    }
+}
+
+impl TimesSummary {
+    fn of(times: Times) -> Self {
+        Self {
+            count: times.count,
+            mean_ns: times.mean.as_nanos(),
+            least_ns: times.least.as_nanos(),
+            median_ns: times.median.as_nanos(),
+            p95_ns: times.p95.as_nanos(),
+            p99_ns: times.p99.as_nanos(),
+            most_ns: times.most.as_nanos(),
+        }
     }
 }
 

@@ -3,22 +3,24 @@
 use super::diagnostic::{Problem, Refusal};
 use super::model::{
     AccessPoint, Cell, DelayedAck, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario,
-    Station, Tcp, Traffic, Transport, Udp,
+    Station, Tcp, Transport,
 };
 use super::queue::{Place, Queue, queue};
 use super::reader::{self, Problems, Read, Reader};
+use super::traffic;
 use super::value::{Data, Table, Value};
 use super::words::{self, KindWord};
 use fairwave_dot11::{Phy, Preamble, Standard};
 use fairwave_tcp::Config;
 use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
+use std::path::Path;
 
 const DAY: Duration = Duration::from_secs(86_400);
 const NANOSECOND: Duration = Duration::from_nanos(1);
 const GIB: u32 = 1 << 30;
 
-/// Reads the tables of a scenario without its sweep.
-pub(super) fn scenario(root: &Table) -> Result<Scenario, Vec<Problem>> {
+/// Reads the tables of a scenario without its sweep; files that it names are sought from `base`.
+pub(super) fn scenario(root: &Table, base: &Path) -> Result<Scenario, Vec<Problem>> {
     let problems = Problems::default();
     let empty = Table::default();
     let top = Reader::new("", root, 0..0, &problems);
@@ -36,7 +38,7 @@ pub(super) fn scenario(root: &Table) -> Result<Scenario, Vec<Problem>> {
         cell,
         node: tables(&top, "node", |r| node(r, &names)),
         link: tables(&top, "link", link),
-        flow: tables(&top, "flow", |r| flow(r, &defaults)),
+        flow: tables(&top, "flow", |r| flow(r, &defaults, base)),
     };
     top.finish(&[]);
     let problems = problems.into_inner();
@@ -139,24 +141,9 @@ fn level(value: &Value) -> Read<Dbm> {
     reader::within(Dbm(-150.0), Dbm(60.0))(value)
 }
 
-/// Reads a table inside a value: the problems of its keys become one refusal.
-pub(super) fn nested<T>(table: &Table, value: &Value, read: impl Fn(&Reader<'_>) -> T) -> Read<T> {
-    let problems = Problems::default();
-    let reader = Reader::new("", table, value.span.clone(), &problems);
-    let result = read(&reader);
-    reader.finish(&[]);
-    match problems.into_inner().into_iter().next() {
-        None => Ok(result),
-        Some(Problem { span, key, mut refusal }) => {
-            refusal.more.inside = Some((span, key));
-            Err(refusal)
-        }
-    }
-}
-
 fn errors(value: &Value) -> Read<Errors> {
     match &value.data {
-        Data::Table(table) => nested(table, value, |r| Errors::Rate {
+        Data::Table(table) => reader::nested(table, value, |r| Errors::Rate {
             data: r.or("data", 0.0, reader::probability),
             control: r.or("control", 0.0, reader::probability),
         }),
@@ -313,7 +300,7 @@ fn link(r: &Reader<'_>) -> Option<Link> {
     ends.map(|_| link)
 }
 
-fn flow(r: &Reader<'_>, defaults: &Tcp) -> Option<Flow> {
+fn flow(r: &Reader<'_>, defaults: &Tcp, base: &Path) -> Option<Flow> {
     let name = r.required("name", "name = \"up\"", reader::name);
     let from = r.required("from", "from = \"sta*\"", reader::text);
     let to = r.required("to", "to = \"server\"", reader::text);
@@ -324,15 +311,15 @@ fn flow(r: &Reader<'_>, defaults: &Tcp) -> Option<Flow> {
     let transport = match tcp {
         None if r.has("transport") => None,
         None | Some(true) => {
-            r.meaningless(UDP, "the flow is TCP");
+            r.meaningless(traffic::TRAFFIC_KEYS, "the flow is TCP");
             let tcp = tcp_flow(r, defaults);
-            r.finish(UDP);
+            r.finish(traffic::TRAFFIC_KEYS);
             Some(Transport::Tcp(tcp))
         }
         Some(false) => {
             r.meaningless(TCP, "the flow is UDP");
-            let udp = udp_flow(r).map(Transport::Udp);
-            r.finish(TCP);
+            let udp = traffic::udp(r, base).map(Transport::Udp);
+            r.finish(&[TCP, traffic::TRAFFIC_KEYS].concat());
             udp
         }
     };
@@ -340,9 +327,9 @@ fn flow(r: &Reader<'_>, defaults: &Tcp) -> Option<Flow> {
     Some(Flow { name: name?, from: from?, to: to?, start, start_spread, stop, transport })
 }
 
-const UDP: &[&str] = &["payload", "traffic", "interval", "rate"];
 const TCP: &[&str] = &[
     "size",
+    "web",
     "congestion_control",
     "mss",
     "send_buffer",
@@ -365,7 +352,12 @@ const TCP: &[&str] = &[
 
 fn tcp_flow(r: &Reader<'_>, defaults: &Tcp) -> Tcp {
     let size = reader::or_word("unlimited", reader::within(Bytes(1), Bytes(1 << 50)));
-    Tcp { size: r.or("size", None, size), ..tcp_keys(r, defaults) }
+    let size = r.or("size", None, size);
+    let web = r.optional("web", traffic::web).map(Box::new);
+    if web.is_some() && size.is_some() {
+        r.meaningless(&["size"], "the sizes of pages are drawn");
+    }
+    Tcp { size, web, ..tcp_keys(r, defaults) }
 }
 
 /// The keys that a flow shares with the table `[tcp]`.
@@ -377,6 +369,7 @@ fn tcp_keys(r: &Reader<'_>, d: &Tcp) -> Tcp {
     let tick = span(Duration::from_micros(1), Duration::from_secs(1));
     Tcp {
         size: None,
+        web: None,
         congestion_control: r.or("congestion_control", d.congestion_control.clone(), law),
         mss: r.or("mss", d.mss, reader::size(64, 2256)),
         send_buffer: r.or("send_buffer", d.send_buffer, buffer()),
@@ -407,6 +400,7 @@ fn default_tcp() -> Tcp {
     let c = Config::default();
     Tcp {
         size: None,
+        web: None,
         congestion_control: "reno".to_owned(),
         mss: u32::from(c.mss),
         send_buffer: c.send_buffer,
@@ -433,7 +427,7 @@ const DELAYED: DelayedAck = DelayedAck::Delayed { every: 2, timeout: Duration::f
 fn delayed_ack(value: &Value) -> Read<DelayedAck> {
     let longest = Duration::from_millis(500);
     match &value.data {
-        Data::Table(table) => nested(table, value, |r| DelayedAck::Delayed {
+        Data::Table(table) => reader::nested(table, value, |r| DelayedAck::Delayed {
             every: r.or("every", 2, reader::count(2, 64)),
             timeout: r.or("timeout", Duration::from_millis(200), span(NANOSECOND, longest)),
         }),
@@ -451,45 +445,4 @@ fn law(value: &Value) -> Read<String> {
     }
     let message = format!("there is no congestion control called {name:?}");
     Err(Refusal::new(message).among(&name, &super::laws::names()))
-}
-
-fn udp_flow(r: &Reader<'_>) -> Option<Udp> {
-    let payload = r.or("payload", 1472, reader::size(1, 2268));
-    let example = "traffic = \"saturate\"";
-    let saturate = r.required("traffic", example, reader::choice(words::TRAFFIC));
-    let hour = Duration::from_secs(3600);
-    let shortest = Duration::from_micros(1);
-    let interval = r.optional("interval", span(shortest, hour));
-    let fastest = BitRate::mbps(100_000);
-    let rate = r.optional("rate", |value| {
-        let rate = reader::within(BitRate(1), fastest)(value)?;
-        let interval = rate.time_for(payload.into());
-        if (shortest..=hour).contains(&interval) {
-            return Ok(interval);
-        }
-        let message = format!("{rate} makes an interval of {interval}");
-        Err(Refusal::new(message).help(format!("it must be from {shortest} to {hour}")))
-    });
-    let traffic = match (saturate?, interval, rate) {
-        (true, ..) => {
-            r.meaningless(&["interval", "rate"], "saturation has no rate of its own");
-            Traffic::Saturate {}
-        }
-        (false, Some(interval), _) => {
-            r.meaningless(&["rate"], "the flow has an interval");
-            Traffic::Cbr { interval }
-        }
-        (false, None, Some(interval)) => Traffic::Cbr { interval },
-        (false, None, None) => {
-            if !r.has("rate") {
-                r.required(
-                    "interval",
-                    "interval = \"1 ms\", or rate = \"1 Mbps\"",
-                    span(NANOSECOND, hour),
-                );
-            }
-            return None;
-        }
-    };
-    Some(Udp { payload, traffic })
 }

@@ -3,6 +3,7 @@
 use super::value::Span;
 use core::fmt;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// Reports beyond this many are not made: the first ones have the cause.
 const MOST: usize = 20;
@@ -139,6 +140,12 @@ struct Source {
 impl Sources {
     pub(crate) fn new(name: &str, text: &str) -> Self {
         Self(vec![Source { name: name.to_owned(), base: 0, text: text.to_owned() }])
+    }
+
+    /// Where the scenario file is.
+    pub(crate) fn directory(&self) -> PathBuf {
+        let file = self.0.first().map_or("", |source| &source.name);
+        Path::new(file).parent().map_or_else(PathBuf::new, Path::to_owned)
     }
 
     /// Adds a text and says by how much its spans must be shifted.

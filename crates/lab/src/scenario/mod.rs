@@ -48,6 +48,7 @@ pub(crate) mod path;
 mod queue;
 mod reader;
 mod schema;
+mod traffic;
 pub(crate) mod value;
 mod words;
 mod world;
@@ -56,10 +57,13 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub(crate) use diagnostic::{Problem, Refusal, Sources};
 pub use model::{
     AccessPoint, Cell, DelayedAck, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario,
-    Station, Tcp, Traffic, Transport, Udp,
+    Station, Tcp, Transport,
 };
 pub use queue::Queue;
 pub use schema::schema;
+pub use traffic::{Objects, Size, Traffic, Udp, Web};
+
+use std::path::Path;
 
 impl Scenario {
     /// Reads a scenario without a sweep from `text`; `file` is what messages call it.
@@ -69,12 +73,12 @@ impl Scenario {
     pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostics> {
         let sources = Sources::new(file, text);
         let table = value::document(text).map_err(|p| sources.diagnose(p))?;
-        Self::from_table(&table).map_err(|p| sources.diagnose(p))
+        Self::from_table(&table, &sources.directory()).map_err(|p| sources.diagnose(p))
     }
 
-    /// Reads a scenario from tables without a sweep.
-    pub(crate) fn from_table(root: &value::Table) -> Result<Self, Vec<Problem>> {
-        let scenario = decode::scenario(root)?;
+    /// Reads a scenario from tables without a sweep; files that it names are sought from `base`.
+    pub(crate) fn from_table(root: &value::Table, base: &Path) -> Result<Self, Vec<Problem>> {
+        let scenario = decode::scenario(root, base)?;
         let problems = check::check(&scenario, root);
         if problems.is_empty() { Ok(scenario) } else { Err(problems) }
     }

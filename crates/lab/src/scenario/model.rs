@@ -5,6 +5,7 @@
 
 use super::queue::Queue;
 use super::reader::word;
+use super::traffic::{Udp, Web};
 use super::words;
 use fairwave_dot11::{Preamble, Standard};
 use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
@@ -234,19 +235,23 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "transport", rename_all = "lowercase")]
 pub enum Transport {
-    /// A TCP connection opened by `from`.
+    /// TCP: one connection opened by `from`, or those of a user of the web.
     Tcp(Tcp),
     /// UDP datagrams.
     Udp(Udp),
 }
 
-/// A TCP flow. Every key but `size` may also stand in the table `[tcp]`, as a default for all.
+/// A TCP flow. Every key but `size` and `web` may also stand in the table `[tcp]`, as a default for all.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tcp {
     /// How much to send, or "unlimited". Default: "unlimited".
     #[serde(serialize_with = "or_unlimited")]
     #[schemars(with = "String")]
     pub size: Option<Bytes>,
+    /// The flow is a user at `to` who fetches pages from `from`: a table. Not in `[tcp]`.
+    /// Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<Box<Web>>,
     /// The law, possibly with the remedy around it: "ack-loss+reno". Default: "reno".
     pub congestion_control: String,
     /// Largest segment payload, 64 B to 2256 B. Default: "1460 B".
@@ -318,32 +323,6 @@ pub enum DelayedAck {
     },
 }
 
-/// A UDP flow.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Udp {
-    /// UDP payload of each datagram, 1 B to 2268 B. Default: "1472 B".
-    #[serde(serialize_with = "bytes")]
-    #[schemars(with = "String")]
-    pub payload: u32,
-    /// How datagrams are made. Required.
-    #[serde(flatten)]
-    pub traffic: Traffic,
-}
-
-/// How datagrams are made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "traffic", rename_all = "lowercase")]
-pub enum Traffic {
-    /// At a constant rate.
-    Cbr {
-        /// One every so often. `rate`, in bits of payload per second, may be written instead.
-        #[schemars(with = "String")]
-        interval: Duration,
-    },
-    /// As fast as the interface takes them.
-    Saturate {},
-}
-
 fn standard<S: Serializer>(value: &Standard, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(word(words::STANDARDS, value))
 }
@@ -370,7 +349,7 @@ fn or_off<T: ToString + Copy, S: Serializer>(v: &Option<T>, s: S) -> Result<S::O
     or(*v, "off", s)
 }
 
-fn or_never<S: Serializer>(v: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn or_never<S: Serializer>(v: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
     or(*v, "never", s)
 }
 

@@ -1,6 +1,6 @@
 //! Queues of radios and links: a bound alone, or a discipline with its parameters.
 
-use super::decode::{nested, span};
+use super::decode::span;
 use super::diagnostic::Refusal;
 use super::reader::{self, Read, Reader, show_limit};
 use super::value::{Data, Value};
@@ -47,7 +47,7 @@ pub(super) fn queue(place: Place) -> impl Fn(&Value) -> Read<Queue> {
                 let refusal = Refusal::new(format!("there is no queue discipline called {name:?}"));
                 return Err(refusal.among(name, &names));
             };
-            let spec = nested(table, value, |r| spec(r, kind, place))?;
+            let spec = reader::nested(table, value, |r| spec(r, kind, place))?;
             if place == Place::Link && spec.counts_airtime() {
                 return Err(Refusal::new("a wired link has no airtime to share out")
                     .help("use it at a radio, or \"fq-codel\" here"));

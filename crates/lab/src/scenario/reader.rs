@@ -85,6 +85,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Counts `keys` as known, though nobody has asked for them.
+    pub(super) fn know(&self, keys: &[&'static str]) {
+        self.known.borrow_mut().extend(keys);
+    }
+
+    /// Reports on the value of `key`, which was read.
+    pub(super) fn refuse(&self, key: &str, refusal: Refusal) {
+        let span = self.table.get(key).map_or(self.span.clone(), |v| v.span.clone());
+        self.report(span, key, refusal);
+    }
+
     /// The table under `key`; an absent one reads as empty.
     pub(super) fn table(&self, key: &'static str, empty: &'a Table) -> Reader<'a> {
         self.known.borrow_mut().push(key);
@@ -149,6 +160,21 @@ impl<'a> Reader<'a> {
 
     fn path(&self, key: &str) -> String {
         if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) }
+    }
+}
+
+/// Reads a table inside a value: the problems of its keys become one refusal.
+pub(super) fn nested<T>(table: &Table, value: &Value, read: impl Fn(&Reader<'_>) -> T) -> Read<T> {
+    let problems = Problems::default();
+    let reader = Reader::new("", table, value.span.clone(), &problems);
+    let result = read(&reader);
+    reader.finish(&[]);
+    match problems.into_inner().into_iter().next() {
+        None => Ok(result),
+        Some(Problem { span, key, mut refusal }) => {
+            refusal.more.inside = Some((span, key));
+            Err(refusal)
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub fn schema() -> Value {
     }
     if let Some(properties) = tcp.get_mut("properties").and_then(Value::as_object_mut) {
         properties.remove("size");
+        properties.remove("web");
     }
     tcp["description"] = json!("Defaults for the keys of every TCP flow.");
     tcp.as_object_mut().map(|t| t.remove("$schema"));
@@ -82,6 +83,10 @@ fn relax_table(object: &mut Map<String, Value>) {
         law["enum"] = json!(laws::names());
     }
     if let Some(interval) = object.get("interval").cloned() {
-        object.insert("rate".to_owned(), interval);
+        object.entry("rate").or_insert(interval);
+    }
+    if object.contains_key("emissions") {
+        let description = "A CSV file with lines of seconds and bytes, in place of `emissions`.";
+        object.insert("file".to_owned(), json!({ "description": description, "type": "string" }));
     }
 }

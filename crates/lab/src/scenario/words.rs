@@ -25,8 +25,28 @@ pub(super) const KINDS: &[(&str, KindWord)] = &[
 /// True for TCP.
 pub(super) const TRANSPORTS: &[(&str, bool)] = &[("tcp", true), ("udp", false)];
 
-/// True for saturation.
-pub(super) const TRAFFIC: &[(&str, bool)] = &[("cbr", false), ("saturate", true)];
+/// A kind of datagram source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TrafficWord {
+    Cbr,
+    Poisson,
+    OnOff,
+    Voip,
+    Video,
+    Trace,
+    Saturate,
+}
+
+/// The names of [`fairwave_traffic::ALL`] that are datagrams, in its order.
+pub(super) const TRAFFIC: &[(&str, TrafficWord)] = &[
+    ("cbr", TrafficWord::Cbr),
+    ("poisson", TrafficWord::Poisson),
+    ("on-off", TrafficWord::OnOff),
+    ("voip", TrafficWord::Voip),
+    ("video", TrafficWord::Video),
+    ("trace", TrafficWord::Trace),
+    ("saturate", TrafficWord::Saturate),
+];
 
 /// Stations of a group, and nodes of a scenario.
 pub(super) const MOST_NODES: u32 = 1000;
@@ -40,4 +60,16 @@ pub(super) const MOST_SAMPLES: u64 = 1_000_000;
 /// Rates of data frames that `phy` has.
 pub(super) fn rates(phy: Phy) -> Vec<BitRate> {
     phy.legacy_modes().map(Mode::rate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_of_datagrams_has_its_word() {
+        let words: Vec<_> = TRAFFIC.iter().map(|(word, _)| *word).collect();
+        let sources = fairwave_traffic::ALL.iter().map(|entry| entry.name);
+        assert_eq!(words, sources.filter(|name| *name != "web").collect::<Vec<_>>());
+    }
 }

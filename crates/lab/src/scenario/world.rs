@@ -1,9 +1,7 @@
 //! From a scenario to what the simulator runs.
 
 use super::expand::{self, Expanded};
-use super::model::{
-    Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Traffic, Transport,
-};
+use super::model::{Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Transport};
 use fairwave_dot11::{Mode, Phy, Preamble};
 use fairwave_sim::world;
 use fairwave_tcp as tcp;
@@ -157,19 +155,22 @@ impl Flow {
 impl Transport {
     fn to_world(&self) -> world::Traffic {
         match self {
-            Self::Tcp(tcp) => world::Traffic::Tcp(world::TcpFlow {
-                sender: tcp.config(),
-                receiver: tcp.config(),
-                congestion_control: tcp.congestion_control.clone(),
-                size: tcp.size,
-            }),
-            Self::Udp(udp) => match udp.traffic {
-                Traffic::Cbr { interval } => {
-                    let payload_bytes = udp.payload;
-                    world::Traffic::Datagrams(world::Source::Cbr { payload_bytes, interval })
+            Self::Tcp(tcp) => {
+                let flow = world::TcpFlow {
+                    sender: tcp.config(),
+                    receiver: tcp.config(),
+                    congestion_control: tcp.congestion_control.clone(),
+                    size: tcp.size,
+                };
+                match &tcp.web {
+                    None => world::Traffic::Tcp(flow),
+                    Some(web) => {
+                        let page = web.to_world();
+                        world::Traffic::Web(world::WebFlow { tcp: flow, page })
+                    }
                 }
-                Traffic::Saturate {} => world::Traffic::Saturate { payload_bytes: udp.payload },
-            },
+            }
+            Self::Udp(udp) => udp.to_world(),
         }
     }
 }

@@ -49,6 +49,9 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         longest_silence_ns: 1_000_000,
         collapsed,
         completed_ns: None,
+        completion_ns: None,
+        datagrams: None,
+        web: None,
     }
 }
 
