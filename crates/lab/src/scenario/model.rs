@@ -241,7 +241,8 @@ pub enum Transport {
     Udp(Udp),
 }
 
-/// A TCP flow. Every key but `size` and `web` may also stand in the table `[tcp]`, as a default for all.
+/// A TCP flow. Every key but `size` and `web` may also stand in the table `[tcp]`, as a
+/// default for all.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tcp {
     /// How much to send, or "unlimited". Default: "unlimited".
