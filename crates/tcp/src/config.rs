@@ -65,6 +65,9 @@ pub struct Config {
     /// With timestamps, find out that a timeout or recovery was needless, and have the law undo
     /// it (RFC 3522, RFC 4015).
     pub eifel: bool,
+    /// After a timeout send new data first, to see whether what was outstanding arrives after
+    /// all, and have the law undo a needless one (RFC 5682).
+    pub frto: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,
     /// Most segments that are acknowledged at once before ACKs are delayed, at the start, after
@@ -119,6 +122,7 @@ impl Default for Config {
             prr_bound: ReductionBound::SlowStart,
             rack: false,
             eifel: false,
+            frto: false,
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(200) },
             quick_acks: 0,
             nagle: false,

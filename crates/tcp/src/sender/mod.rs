@@ -28,7 +28,7 @@ use rate::RateSampler;
 pub(crate) use recovery::{Ack, Observed};
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
-use spurious::Eifel;
+use spurious::{Eifel, Frto};
 
 /// A segment to send: where it begins, how much payload, and whether it ends in a FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,8 @@ pub(crate) struct Sender<P: Payload> {
     /// Spurious retransmissions are looked for.
     detects_spurious: bool,
     eifel: Eifel,
+    wants_frto: bool,
+    frto: Frto,
     controller: Option<Box<dyn Controller>>,
     rtt: RttEstimator,
     threshold: u32,
@@ -166,6 +168,8 @@ impl<P: Payload> Sender<P> {
             retransmit_lost: false,
             detects_spurious: config.eifel,
             eifel: Eifel::Idle,
+            wants_frto: config.frto,
+            frto: Frto::Off,
             controller: None,
             rtt: RttEstimator::new(config),
             threshold: config.duplicate_ack_threshold.max(1),

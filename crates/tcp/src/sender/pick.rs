@@ -2,6 +2,7 @@
 
 use super::probe::Probe;
 use super::scoreboard::Left;
+use super::spurious::Frto;
 use super::{Pick, Sender};
 use crate::Payload;
 use fairwave_units::Instant;
@@ -16,9 +17,15 @@ impl<P: Payload> Sender<P> {
             return self.resend(index, now, timestamp);
         }
         if self.tail.due == Some(Probe::New) {
-            let pick = self.pick_new(now, timestamp);
+            let pick = self.pick_new(now, timestamp, true);
             self.tail.due = None;
             if pick.is_some() {
+                return pick;
+            }
+        }
+        if matches!(self.frto, Frto::Second(_)) {
+            let pick = self.pick_frto(now, timestamp);
+            if pick.is_some() || self.frto != Frto::Off {
                 return pick;
             }
         }
@@ -31,7 +38,7 @@ impl<P: Payload> Sender<P> {
             let fits = self.board.get(index).is_some_and(|r| self.admits(r.len));
             return if fits { self.resend(index, now, timestamp) } else { None };
         }
-        if let Some(pick) = self.pick_new(now, timestamp) {
+        if let Some(pick) = self.pick_new(now, timestamp, false) {
             return Some(pick);
         }
         self.pick_speculative(now, timestamp)
@@ -85,7 +92,8 @@ impl<P: Payload> Sender<P> {
         Some(Pick { start: record.start, payload, fin, ect: false, cwr: false })
     }
 
-    fn pick_new(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
+    /// New data, or the FIN; `forced` if no congestion window holds it back.
+    pub(super) fn pick_new(&mut self, now: Instant, timestamp: u32, forced: bool) -> Option<Pick> {
         let waiting = self.end.saturating_sub(self.next);
         let fin_waits = self.fin && self.next <= self.end;
         if waiting == 0 && !fin_waits {
@@ -99,7 +107,7 @@ impl<P: Payload> Sender<P> {
             return None;
         };
         let tail = self.tail.due.take().is_some();
-        if !probe && !tail && !self.admits(len) {
+        if !probe && !forced && !self.admits(len) {
             return None;
         }
         self.restart_after_idle(now);

@@ -68,8 +68,11 @@ impl<P: Payload> Sender<P> {
             self.tell_law(event);
         }
         let mut observed = Observed::default();
+        let duplicate = !advanced && (ack.may_be_duplicate || event.sacked > 0);
+        let confirmed = self.frto_confirms(advanced, duplicate);
         if advanced {
-            observed.recovery_ended = match self.is_spurious(ack.echo.map(|(value, _)| value)) {
+            let echoed = self.is_spurious(ack.echo.map(|(value, _)| value));
+            observed.recovery_ended = match confirmed || echoed {
                 true => self.undo(now),
                 false => self.on_progress(now, event.acked),
             };
@@ -326,6 +329,7 @@ impl<P: Payload> Sender<P> {
         if self.rto_point.is_none() {
             self.suspect();
         }
+        self.begin_frto();
         self.prr = None;
         self.tail.forget();
         self.retransmit_lost = false;

@@ -1,7 +1,7 @@
-//! Needless retransmissions found by timestamps (Eifel detection, RFC 3522), and what follows
-//! (Eifel response, RFC 4015).
+//! Needless retransmissions found by timestamps (Eifel detection, RFC 3522) or by what arrives
+//! after a timeout (F-RTO, RFC 5682), and what follows (Eifel response, RFC 4015).
 
-use super::Sender;
+use super::{Pick, Sender};
 use crate::Payload;
 use fairwave_units::{Instant, Seq32};
 
@@ -17,7 +17,53 @@ pub(super) enum Eifel {
     Sent(u32),
 }
 
+/// State of the basic F-RTO algorithm (RFC 5682 section 2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Frto {
+    /// Recovery is the conventional one.
+    #[default]
+    Off,
+    /// Step 2: the first segment was sent again, and nothing has been heard since.
+    First,
+    /// Step 3: it was acknowledged; so many new segments may still leave, and none again.
+    Second(u8),
+}
+
 impl<P: Payload> Sender<P> {
+    /// A timeout: step 1, unless the same data timed out before.
+    pub(super) fn begin_frto(&mut self) {
+        let first = self.wants_frto && self.rto_backoff == 1;
+        self.frto = if first { Frto::First } else { Frto::Off };
+    }
+
+    /// Steps 2 and 3 for an ACK, after SND.UNA has moved: whether the timeout was spurious. Only
+    /// what was not sent again can move it in step 3.
+    pub(super) fn frto_confirms(&mut self, advanced: bool, duplicate: bool) -> bool {
+        let partial = advanced && self.rto_point.is_some_and(|point| self.una < point);
+        let waits = matches!(self.frto, Frto::Second(_));
+        // Step 3 a: the window may be full of the new segments, so the first again is forced.
+        self.retransmit_head |= waits && duplicate;
+        self.frto = match self.frto {
+            Frto::First if partial => Frto::Second(2),
+            _ if advanced || duplicate => Frto::Off,
+            state => state,
+        };
+        waits && advanced
+    }
+
+    /// Step 2 b: the next of two new segments, whatever the window; where there is none, the
+    /// conventional recovery goes on.
+    pub(super) fn pick_frto(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
+        let Frto::Second(left @ 1..) = self.frto else { return None };
+        let pick = self.pick_new(now, timestamp, true);
+        self.frto = match pick {
+            Some(_) => Frto::Second(left - 1),
+            None if left == 2 => Frto::Off,
+            None => Frto::Second(0),
+        };
+        pick
+    }
+
     /// A recovery or a timeout begins. A timeout for data that already timed out is not judged
     /// anew: the first one stands.
     pub(super) fn suspect(&mut self) {
@@ -50,6 +96,8 @@ impl<P: Payload> Sender<P> {
         self.inflation = 0;
         self.prr = None;
         self.retransmit_head = false;
+        self.frto = Frto::Off;
+        self.eifel = Eifel::Idle;
         self.board.undo();
         if let Some(controller) = &mut self.controller {
             if ended {

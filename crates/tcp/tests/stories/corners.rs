@@ -252,10 +252,10 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
         sack: bool,
         nagle: bool,
-        [ecn, prr, rack, timestamps, eifel] in any::<[bool; 5]>(),
+        [ecn, prr, rack, timestamps, eifel, frto] in any::<[bool; 6]>(),
         law in prop::sample::select(vec!["reno", "newreno", "compound", "bbr"]),
     ) {
-        let config = Config { sack, nagle, ecn, prr, rack, timestamps, eifel, ..config() };
+        let config = Config { sack, nagle, ecn, prr, rack, timestamps, eifel, frto, ..config() };
         let config = Config { max_retries: 1_000, send_buffer: 50_000, ..config };
         let mut script = Script::established(config, law);
         let mut written = 0;

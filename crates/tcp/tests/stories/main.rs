@@ -6,6 +6,7 @@ mod closing;
 mod corners;
 mod ecn;
 mod eifel;
+mod frto;
 mod opening;
 mod packets;
 mod prr;
