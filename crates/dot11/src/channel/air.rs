@@ -11,10 +11,12 @@ use crate::{BurstLink, Mode, error_model, propagation};
 use fairwave_units::{Db, Dbm, Instant, Seed};
 use odds::Odds;
 use std::collections::BTreeMap;
+use together::{Detection, Together};
 
 mod odds;
 #[cfg(test)]
 mod tests;
+mod together;
 
 /// No receiver: broadcast.
 pub(super) const BROADCAST: u32 = u32::MAX;
@@ -102,6 +104,7 @@ pub(super) struct Air {
     prune_at: usize,
     /// The parts of the frame that is being received, between starts and ends of others.
     stretches: Vec<Stretch>,
+    together: Together,
 }
 
 /// A part of a frame during which the interference does not change.
@@ -146,6 +149,7 @@ impl Air {
             held: vec![NOTHING; n],
             prune_at: FEW,
             stretches: Vec::new(),
+            together: Together::default(),
         };
         (0..n as u32).for_each(|from| air.survey(from));
         air
@@ -315,12 +319,43 @@ impl Air {
         let odds = self.odds_of(tx.mode);
         let one_start = self.horizon == Instant::ZERO
             && self.list.first().map(|tx| tx.start) == self.list.last().map(|tx| tx.start);
-        for &radio in hearers {
-            let held = if one_start { self.is_strongest(tx, radio) } else { self.holds(tx, radio) };
-            if held && self.levels.is_present(radio) {
+        if !one_start {
+            for &radio in hearers {
+                if self.holds(tx, radio) && self.levels.is_present(radio) {
+                    note(radio, self.disturbed(tx, radio, &odds));
+                }
+            }
+            return;
+        }
+        let (index, holders) = self.take_holders(tx);
+        let is_constant = self.levels.is_constant();
+        for &radio in &holders {
+            if is_constant && self.is_hopeless(tx, radio, &odds) {
+                note(radio, 0.0);
+            } else if is_constant
+                || (hearers.binary_search(&radio).is_ok() && self.levels.is_present(radio))
+            {
                 note(radio, self.disturbed(tx, radio, &odds));
             }
         }
+        self.together.return_holders(index, holders);
+    }
+
+    /// Who detected `tx` and held on to it until its end, all on the air having begun together.
+    fn take_holders(&mut self, tx: &Transmission) -> (usize, Vec<u32>) {
+        let Self { noise_mw, sense_mw, detection: sinr, .. } = *self;
+        let by = Detection { noise_mw, sense_mw, sinr };
+        self.together.settle(&self.list, &self.levels, by);
+        let index = self.list.iter().position(|other| other.id == tx.id);
+        let index = index.expect("what ends is still on the list");
+        (index, self.together.take_holders(index))
+    }
+
+    /// Whether what began with `tx` has ruined its beginning for `radio`.
+    fn is_hopeless(&self, tx: &Transmission, radio: u32, odds: &Odds) -> bool {
+        let interference = self.together.interference(radio);
+        let sinr = self.sinr(tx, self.level(tx.from, radio), interference);
+        odds.certain(sinr, self.stretches[0].bits) == Some(0.0)
     }
 
     /// Probability that `radio` decodes a frame that met no other, if it detects it.
@@ -377,25 +412,6 @@ impl Air {
     fn sinr(&self, tx: &Transmission, level: f64, interference: f64) -> f64 {
         let noise = self.noise_mw * tx.mode.width_ratio();
         level / (noise + interference) / f64::from(tx.mode.streams())
-    }
-
-    /// Whether `radio` detected `tx` and held on to it until its end, if all on the air began
-    /// together: of such preambles only the strongest can be detected, the last of equals.
-    fn is_strongest(&self, tx: &Transmission, radio: u32) -> bool {
-        let level = self.level(tx.from, radio);
-        let (mut interference, mut before) = (0.0, true);
-        for other in &self.list {
-            if other.id == tx.id {
-                before = false;
-                continue;
-            }
-            let rival = self.level(other.from, radio);
-            if rival > level || (rival == level && !before) || other.from == radio {
-                return false;
-            }
-            interference += rival;
-        }
-        level >= self.sense_mw && level >= self.detection * (self.noise_mw + interference)
     }
 
     /// Whether `radio` held on to `tx` until its end, by a replay of all that overlapped.

@@ -73,6 +73,11 @@ impl Levels {
         self.mean_mw[from as usize * self.radios + to as usize]
     }
 
+    /// Mean levels of a transmission of `from` at every radio, in milliwatts; zero at its own.
+    pub(super) fn row(&self, from: u32) -> &[f64] {
+        &self.mean_mw[from as usize * self.radios..][..self.radios]
+    }
+
     /// Level in milliwatts at which `to` receives what `from` began to send at `start`.
     pub(super) fn received(&mut self, from: u32, to: u32, start: Instant) -> f64 {
         let mean = self.mean(from, to);

@@ -181,10 +181,15 @@ proptest! {
             air.begin(transmission(u64::from(from) + 1, from, at(10), end));
         }
         for tx in air.list.clone() {
-            for radio in (0..24).filter(|radio| *radio != tx.from) {
-                let (short, replay) = (air.is_strongest(&tx, radio), air.holds(&tx, radio));
-                prop_assert_eq!(short, replay, "seed {}: {:?} at {}", seed, tx, radio);
+            let expected: Vec<u32> =
+                (0..24).filter(|radio| *radio != tx.from && air.holds(&tx, *radio)).collect();
+            let (index, holders) = air.take_holders(&tx);
+            prop_assert_eq!(&holders, &expected, "seed {}: {:?}", seed, tx);
+            for &radio in &holders {
+                let met = air.interference(&tx, radio, tx.start);
+                prop_assert_eq!(air.together.interference(radio), met, "seed {}", seed);
             }
+            air.together.return_holders(index, holders);
         }
     }
 }
