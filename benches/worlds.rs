@@ -1,6 +1,6 @@
 //! The worlds that are timed: one 802.11a cell, an AP, and a server behind a wired link.
 
-use fairwave_dot11::{Phy, Standard};
+use fairwave_dot11::{AccessCategory, Phy, Standard};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World};
 use fairwave_tcp::{Config, DelayedAck};
@@ -37,7 +37,8 @@ pub(crate) fn tcp_uploads(stations: u32, duration: Duration) -> World {
 }
 
 fn flow(station: u32, sink: NodeId, start: Instant, traffic: Traffic) -> Flow {
-    Flow { name: format!("up{station}"), source: NodeId(station), sink, start, stop: None, traffic }
+    let (source, category) = (NodeId(station), AccessCategory::BestEffort);
+    Flow { name: format!("up{station}"), source, sink, start, stop: None, category, traffic }
 }
 
 /// Stations on a circle of 4 m around an AP; 100 Mbps and 100 ms from there to the server.

@@ -4,6 +4,7 @@
 //! holds the standard's numbers, [`success`] and [`path_loss`] the physics.
 
 pub mod channel;
+mod edca;
 mod error_model;
 mod fading;
 mod gilbert_elliott;
@@ -14,6 +15,7 @@ pub mod rate_control;
 mod shadowing;
 mod snr_trace;
 
+pub use edca::{AccessCategory, Aggregation, Edca};
 pub use error_model::success;
 pub use fading::{Fading, FadingLink};
 pub use gilbert_elliott::{BurstLink, GilbertElliott};

@@ -7,7 +7,7 @@
 use fairwave_dot11::channel::{
     Channel, Config, ErrorModel, Input, Mpdu, Output, RadioConfig, RadioId,
 };
-use fairwave_dot11::{ACK_BYTES, DATA_OVERHEAD_BYTES, Mode, Phy, Standard};
+use fairwave_dot11::{ACK_BYTES, AccessCategory, DATA_OVERHEAD_BYTES, Mode, Phy, Standard};
 use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Db, Dbm, Duration, Instant, Metres, Seed, math};
 
@@ -88,7 +88,13 @@ fn radios(n: u32) -> Vec<RadioConfig> {
 fn simulated_mbps(phy: Phy, mode: Mode, n: u32, after: After, seconds: u64) -> f64 {
     let mut channel: Channel<()> = Channel::new(config(phy, after), &radios(n), Seed(1), "cell");
     let bytes = PAYLOAD_BYTES + DATA_OVERHEAD_BYTES;
-    let mpdu = Mpdu { to: Some(RadioId(0)), bytes, mode, payload: () };
+    let mpdu = Mpdu {
+        to: Some(RadioId(0)),
+        bytes,
+        mode,
+        category: AccessCategory::BestEffort,
+        payload: (),
+    };
     for station in 1..=n {
         channel.handle(Instant::ZERO, Input::Send(RadioId(station), mpdu));
     }

@@ -5,6 +5,7 @@
 //! [`Sink`], and what a run came to is its [`Outcome`]. The same world and seed give the same
 //! samples and outcome on any machine.
 
+mod access;
 mod check;
 pub mod deadlines;
 mod flow;

@@ -1,7 +1,7 @@
 //! One direction of a wired link: queue, transmission, propagation.
 
 use crate::metered::Metered;
-use crate::packet::{Packet, Queued};
+use crate::packet::{LINK, Packet, Queued};
 use crate::world::Link;
 use fairwave_machine::Machine;
 use fairwave_trace::DropCause;
@@ -68,8 +68,8 @@ impl Machine for Line {
     type Event = (Packet, DropCause);
 
     fn handle(&mut self, now: Instant, packet: Packet) {
-        let queued = Queued { packet, receiver: 0 };
-        if self.busy_until > now || !self.queue.is_empty() {
+        let queued = Queued { packet, receiver: 0, category: LINK };
+        if self.busy_until > now || !self.queue.is_empty(LINK) {
             self.queue.push(queued, now);
         } else if let Some(queued) = self.queue.pass(queued, now) {
             self.launch(queued.packet, now);
@@ -79,7 +79,7 @@ impl Machine for Line {
 
     fn wake(&mut self, now: Instant) {
         while self.busy_until <= now {
-            let Some(queued) = self.queue.pop(now) else { break };
+            let Some(queued) = self.queue.pop(LINK, now) else { break };
             self.launch(queued.packet, self.busy_until);
         }
         self.collect_dropped();
@@ -91,7 +91,7 @@ impl Machine for Line {
 
     fn deadline(&self) -> Option<Instant> {
         let arrival = self.flight.front().map(|(arrival, _)| *arrival);
-        if self.queue.is_empty() {
+        if self.queue.is_empty(LINK) {
             return arrival;
         }
         Some(arrival.map_or(self.busy_until, |arrival| arrival.min(self.busy_until)))

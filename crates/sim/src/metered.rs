@@ -1,6 +1,7 @@
 //! A packet queue that keeps count of what passes through it.
 
-use crate::packet::{Packet, Queued};
+use crate::packet::{LINK, Packet, Queued};
+use fairwave_dot11::AccessCategory;
 use fairwave_queue::{Discipline, Spec};
 use fairwave_trace::{DropCause, QueueSample};
 use fairwave_units::{Duration, Instant};
@@ -8,7 +9,8 @@ use fairwave_units::{Duration, Instant};
 /// A queue with counters and a time-weighted mean length.
 #[derive(Debug)]
 pub(crate) struct Metered {
-    queue: Box<dyn Discipline<Queued>>,
+    /// One, or one for each access category, the least urgent first.
+    queues: Box<[Box<dyn Discipline<Queued>>]>,
     looks_beside: bool,
     enqueued: u64,
     drops: [u64; DropCause::ALL.len()],
@@ -21,8 +23,13 @@ pub(crate) struct Metered {
 
 impl Metered {
     pub(crate) fn new(spec: &Spec) -> Self {
+        Self::with_categories(spec, 1)
+    }
+
+    /// One queue of this kind for each of so many access categories.
+    pub(crate) fn with_categories(spec: &Spec, categories: usize) -> Self {
         Self {
-            queue: spec.build(),
+            queues: (0..categories).map(|_| spec.build()).collect(),
             looks_beside: spec.looks_beside(),
             enqueued: 0,
             drops: [0; DropCause::ALL.len()],
@@ -35,66 +42,86 @@ impl Metered {
 
     fn account(&mut self, now: Instant) {
         let span = now.since(self.last_change).as_nanos();
-        self.area += u128::from(self.queue.len()) * u128::from(span);
+        self.area += u128::from(self.len()) * u128::from(span);
         self.last_change = now;
+    }
+
+    fn queue(&mut self, category: AccessCategory) -> &mut dyn Discipline<Queued> {
+        let index = if self.queues.len() == 1 { 0 } else { category as usize };
+        &mut *self.queues[index]
     }
 
     /// Queues a packet, unless there is no room for it. Then, as after every other call that may
     /// drop, [`Metered::dropped`] tells what was.
     pub(crate) fn push(&mut self, item: Queued, now: Instant) {
         self.account(now);
-        let before = self.queue.len();
-        self.queue.push(now, item);
-        let after = self.queue.len();
+        let before = self.len();
+        self.queue(item.category).push(now, item);
+        let after = self.len();
         self.enqueued += u64::from(after > before);
         self.peak = self.peak.max(after);
     }
 
-    /// A packet finds the queue empty and the sender free: what to send at once.
+    /// A packet finds the queue of its category empty and the sender free: what to send at once.
     pub(crate) fn pass(&mut self, item: Queued, now: Instant) -> Option<Queued> {
         self.account(now);
         self.enqueued += 1;
-        self.queue.pass(now, item)
+        self.queue(item.category).pass(now, item)
     }
 
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<Queued> {
+    /// The next packet of a category.
+    pub(crate) fn pop(&mut self, category: AccessCategory, now: Instant) -> Option<Queued> {
         self.account(now);
-        self.queue.pop(now)
+        self.queue(category).pop(now)
+    }
+
+    /// The next packet of a category for the radio of the node `receiver`.
+    pub(crate) fn pop_to(
+        &mut self,
+        category: AccessCategory,
+        receiver: u32,
+        now: Instant,
+    ) -> Option<Queued> {
+        self.account(now);
+        self.queue(category).pop_to(now, receiver)
     }
 
     /// A packet that the same node sends out by another interface.
     pub(crate) fn beside(&mut self, packet: &mut Packet, now: Instant) {
         if self.looks_beside {
-            let mut seen = Queued { packet: *packet, receiver: 0 };
-            self.queue.beside(now, &mut seen);
-            *packet = seen.packet;
+            for queue in &mut self.queues {
+                let mut seen = Queued { packet: *packet, receiver: 0, category: LINK };
+                queue.beside(now, &mut seen);
+                *packet = seen.packet;
+            }
         }
     }
 
     /// A receiver used the medium for so long.
     pub(crate) fn charge(&mut self, receiver: u32, airtime: Duration) {
-        self.queue.charge(receiver, airtime);
+        self.queues.iter_mut().for_each(|queue| queue.charge(receiver, airtime));
     }
 
-    /// The next packet to one receiver, whatever its turn.
-    pub(crate) fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<Queued> {
+    /// The next packet of any category to one receiver, whatever its turn.
+    pub(crate) fn take_to(&mut self, now: Instant, receiver: u32) -> Option<Queued> {
         self.account(now);
-        self.queue.pop_to(now, receiver)
+        self.queues.iter_mut().find_map(|queue| queue.pop_to(now, receiver))
     }
 
-    /// The next packet that the queue dropped, counted.
+    /// The next packet that a queue dropped, counted.
     pub(crate) fn dropped(&mut self) -> Option<(Packet, DropCause)> {
-        let (queued, cause) = self.queue.dropped()?;
+        let (queued, cause) = self.queues.iter_mut().find_map(|queue| queue.dropped())?;
         self.count_drop(cause);
         Some((queued.packet, cause))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+    pub(crate) fn is_empty(&self, category: AccessCategory) -> bool {
+        let index = if self.queues.len() == 1 { 0 } else { category as usize };
+        self.queues[index].is_empty()
     }
 
     pub(crate) fn len(&self) -> u32 {
-        self.queue.len()
+        self.queues.iter().map(|queue| queue.len()).sum()
     }
 
     /// A drop here or on the link or radio behind.
@@ -107,7 +134,7 @@ impl Metered {
         self.account(now);
         self.area = 0;
         self.since = now;
-        self.peak = self.queue.len();
+        self.peak = self.len();
     }
 
     pub(crate) fn peak(&self) -> u32 {
@@ -123,8 +150,8 @@ impl Metered {
 
     pub(crate) fn sample(&self) -> QueueSample {
         QueueSample {
-            packets: self.queue.len(),
-            bytes: self.queue.bytes().0,
+            packets: self.len(),
+            bytes: self.queues.iter().map(|queue| queue.bytes().0).sum(),
             enqueued: self.enqueued,
             drops: self.drops,
         }

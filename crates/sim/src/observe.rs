@@ -177,6 +177,7 @@ fn frame_sample(nodes: &[NodeId], report: &FrameReport<Packet>) -> FrameSample {
         (FrameKind::Data, Some(packet)) => FrameBody::Data(packet.datagram),
         (FrameKind::Beacon | FrameKind::Data, _) => FrameBody::Beacon,
         (FrameKind::Ack, _) => FrameBody::Ack,
+        (FrameKind::BlockAck, _) => FrameBody::BlockAck,
         (FrameKind::Rts, _) => FrameBody::Rts,
         (FrameKind::Cts, _) => FrameBody::Cts,
     };

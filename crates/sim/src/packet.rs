@@ -1,5 +1,6 @@
 //! What travels through the simulated network.
 
+use fairwave_dot11::AccessCategory;
 use fairwave_queue::{FlowKey, Item, Segment};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Instant;
@@ -36,12 +37,17 @@ impl Packet {
     }
 }
 
+/// The category of every packet at a link, which has but one queue.
+pub(crate) const LINK: AccessCategory = AccessCategory::BestEffort;
+
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queued {
     pub(crate) packet: Packet,
     /// The node of the next hop's radio; zero at a link, which has one receiver.
     pub(crate) receiver: u32,
+    /// What its flow is; [`LINK`] at a link.
+    pub(crate) category: AccessCategory,
 }
 
 impl Item for Queued {

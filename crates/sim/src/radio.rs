@@ -5,7 +5,8 @@ use crate::packet::Packet;
 use crate::roaming::{Roamer, Seat};
 use crate::world::{self, Role, World};
 use fairwave_dot11::channel::{Channel, Mpdu, RadioConfig, RadioId};
-use fairwave_dot11::{DATA_OVERHEAD_BYTES, Mode, Phy};
+use fairwave_dot11::{AccessCategory, DATA_OVERHEAD_BYTES, Mode, Phy, QOS_BYTES};
+use fairwave_queue::{Limit, Spec};
 use fairwave_trace::{NodeId, QueueId};
 use fairwave_units::{Duration, Instant};
 
@@ -30,13 +31,66 @@ pub(crate) struct Port {
     /// The radio's time on the air when a frame was last charged to its receiver; `None` where
     /// the queue does not care.
     charged: Option<Duration>,
+    /// What a frame adds to an IP packet, in bytes.
+    overhead: u32,
+    pub(crate) is_station: bool,
+    /// MPDUs that it sends together, at most.
+    aggregated: u32,
+    /// Packets that its queue holds, if it counts them.
+    limit: Option<u32>,
+    /// Node of the last packet's receiver, for each access category.
+    pub(crate) serving: [u32; 4],
 }
+
+/// Packets that saturating flows keep in their radio's queue where nothing is aggregated.
+const SATURATION_DEPTH: u32 = 2;
+/// The same where all is aggregated and the queue has no limit in packets.
+const MOST_SATURATION: u32 = 1024;
 
 impl Port {
     /// The MAC frame that carries `packet` to `to`.
-    pub(crate) fn mpdu(&self, to: Option<RadioId>, packet: Packet) -> Mpdu<Packet> {
-        let bytes = packet.datagram.wire_len() + DATA_OVERHEAD_BYTES;
-        Mpdu { to, bytes, mode: self.mode, payload: packet }
+    pub(crate) fn mpdu(
+        &self,
+        to: Option<RadioId>,
+        category: AccessCategory,
+        packet: Packet,
+    ) -> Mpdu<Packet> {
+        let bytes = packet.datagram.wire_len() + self.overhead;
+        Mpdu { to, bytes, mode: self.mode, category, payload: packet }
+    }
+
+    /// How many packets so many saturating flows keep in the queue: enough for a whole A-MPDU
+    /// of each, if there is room.
+    pub(crate) fn saturation(&self, flows: u32) -> u32 {
+        if self.aggregated <= 1 {
+            return SATURATION_DEPTH;
+        }
+        self.aggregated.saturating_mul(flows).min(self.limit.unwrap_or(MOST_SATURATION))
+    }
+
+    /// The port of a radio in `cell`.
+    fn new(spec: &world::Radio, cell: &world::Cell, radio: RadioId, queue_id: QueueId) -> Self {
+        let categories = if cell.edca.is_some() { AccessCategory::ALL.len() } else { 1 };
+        let qos = if cell.edca.is_some() { QOS_BYTES } else { 0 };
+        let aggregated = cell.aggregation.map_or(1, |limits| limits.mpdus);
+        let limit = match spec.queue {
+            Spec::DropTail { limit: Limit::Packets(packets) } => Some(packets),
+            _ => None,
+        };
+        Self {
+            cell: spec.cell,
+            radio,
+            queue: Metered::with_categories(&spec.queue, categories),
+            queue_id,
+            mode: spec.mode,
+            overhead: DATA_OVERHEAD_BYTES + qos,
+            is_station: spec.role != Role::AccessPoint,
+            aggregated,
+            limit,
+            serving: [0; 4],
+            is_present: true,
+            charged: spec.queue.counts_airtime().then_some(Duration::ZERO),
+        }
     }
 
     /// Whether the queue shares out airtime.
@@ -56,7 +110,7 @@ impl Port {
 
     /// The time that a frame with `packet` takes when this radio sends it once.
     pub(crate) fn tx_time(&self, phy: Phy, packet: &Packet) -> Duration {
-        phy.tx_time(self.mode, packet.datagram.wire_len() + DATA_OVERHEAD_BYTES)
+        phy.tx_time(self.mode, packet.datagram.wire_len() + self.overhead)
     }
 }
 
@@ -71,11 +125,8 @@ pub(crate) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
             let id = RadioId(nodes.len() as u32);
             nodes.push(NodeId(i as u32));
             radios.push(radio_config(&node.name, radio));
-            let queue = Metered::new(&radio.queue);
             let queue_id = queues.next().expect("numbers do not end");
-            let (cell, mode) = (radio.cell, radio.mode);
-            let charged = radio.queue.counts_airtime().then_some(Duration::ZERO);
-            Port { cell, radio: id, is_present: true, queue, queue_id, mode, charged }
+            Port::new(radio, &world.cells[radio.cell], id, queue_id)
         });
         ports.push(port);
     }

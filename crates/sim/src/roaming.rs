@@ -219,7 +219,11 @@ impl Simulator<'_> {
             return;
         };
         let receiver = seat.ap.0;
-        roamer.own.extend(frames.into_iter().map(|packet| Queued { packet, receiver }));
+        let flows = &self.world.flows;
+        roamer.own.extend(frames.into_iter().map(|packet| {
+            let category = flows[packet.flow.0 as usize].category;
+            Queued { packet, receiver, category }
+        }));
         roamer.better = None;
         roamer.state = State::Away(to, self.now + away);
         self.after_cell(seat.cell);
@@ -237,7 +241,7 @@ impl Simulator<'_> {
 
     /// Takes a packet for `to` out of the queue of the radio of `at`.
     fn take_queued(&mut self, at: NodeId, to: NodeId) -> Option<Queued> {
-        self.ports[at.0 as usize].as_mut()?.queue.pop_to(self.now, to.0)
+        self.ports[at.0 as usize].as_mut()?.queue.take_to(self.now, to.0)
     }
 
     /// Keeps a packet for a station that is away at its last access point, as long as there is

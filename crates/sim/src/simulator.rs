@@ -3,13 +3,12 @@
 use crate::deadlines::Deadlines;
 use crate::flow::{End, FlowState};
 use crate::line::Line;
-use crate::packet::{Packet, Queued};
+use crate::packet::Packet;
 use crate::radio::{Cell, Port};
 use crate::roaming::Roamer;
 use crate::routes::{self, Hop, Table};
 use crate::world::{Flow, Source, Traffic, World};
 use crate::{Error, check};
-use fairwave_dot11::channel::{Fate, Input, Output, RadioId};
 use fairwave_machine::Machine;
 use fairwave_trace::{DropCause, DropSample, FlowId, Kind, NodeId, QueueId, Sample, Sink};
 use fairwave_units::{Duration, Instant};
@@ -33,9 +32,6 @@ pub(crate) enum Actor {
     Roamer(usize),
 }
 
-/// How many packets a saturating source keeps in its radio's queue.
-const SATURATION_DEPTH: u32 = 2;
-
 pub(crate) struct Simulator<'w> {
     pub(crate) world: &'w World,
     pub(crate) now: Instant,
@@ -48,7 +44,7 @@ pub(crate) struct Simulator<'w> {
     pub(crate) routes: Table,
     pub(crate) roamers: Vec<Roamer>,
     /// Saturating flows of each node, in turn.
-    saturating: Vec<Vec<usize>>,
+    pub(crate) saturating: Vec<Vec<usize>>,
     records_drops: bool,
     /// Radios of all cells.
     radios: usize,
@@ -234,136 +230,6 @@ impl<'w> Simulator<'w> {
         self.set_deadline(Actor::Line(line), deadline);
     }
 
-    /// The roamer of a node that is between two access points.
-    fn away(&self, node: NodeId) -> Option<usize> {
-        self.roamers.iter().position(|roamer| roamer.node == node && roamer.is_away())
-    }
-
-    /// Queues a packet at a radio; a free radio takes it at once.
-    fn send_by_radio(&mut self, node: NodeId, next: NodeId, packet: Packet, sink: &mut dyn Sink) {
-        if let Some(i) = self.away(next) {
-            return self.hold(i, packet, sink);
-        }
-        let port = self.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
-        let cell = port.cell;
-        let queued = Queued { packet, receiver: next.0 };
-        if !port.is_present
-            || !port.queue.is_empty()
-            || !self.cells[cell].channel.is_ready(port.radio)
-        {
-            port.queue.push(queued, self.now);
-        } else if let Some(queued) = port.queue.pass(queued, self.now) {
-            self.transmit(node, queued);
-            self.after_cell(cell);
-        }
-        self.report_dropped(node, sink);
-    }
-
-    /// Reports what the queue of a node's radio dropped.
-    fn report_dropped(&mut self, node: NodeId, sink: &mut dyn Sink) {
-        let mut port = self.ports[node.0 as usize].as_mut();
-        while let Some((queue, (packet, cause))) =
-            port.and_then(|port| Some((port.queue_id, port.queue.dropped()?)))
-        {
-            self.dropped(&packet, queue, cause, sink);
-            port = self.ports[node.0 as usize].as_mut();
-        }
-    }
-
-    fn transmit(&mut self, node: NodeId, Queued { packet, mut receiver }: Queued) {
-        if let Some(roamer) = self.roamer_of(node) {
-            receiver = roamer.seats[roamer.seat].ap.0;
-        }
-        let port = self.ports[node.0 as usize].as_ref().expect("only radios transmit");
-        let to = self.ports[receiver as usize].as_ref().map(|next| next.radio);
-        let mpdu = port.mpdu(to, packet);
-        self.cells[port.cell].channel.handle(self.now, Input::Send(port.radio, mpdu));
-    }
-
-    fn run_cell(&mut self, cell: usize, sink: &mut dyn Sink) {
-        self.cells[cell].channel.wake(self.now);
-        self.drain_cell(cell, sink);
-        self.report_frames(cell, sink);
-        self.after_cell(cell);
-    }
-
-    /// Handles what came out of a channel. New frames handed in meanwhile bring no new outputs
-    /// before time moves on.
-    fn drain_cell(&mut self, cell: usize, sink: &mut dyn Sink) {
-        while let Some(output) = self.cells[cell].channel.poll(self.now) {
-            match output {
-                Output::Deliver { to, from, payload } => {
-                    let node = self.cells[cell].nodes[to.0 as usize];
-                    self.charge_received(cell, from, node, &payload);
-                    self.forward(node, payload, sink);
-                }
-                Output::Done { radio, payload, fate } => {
-                    self.radio_done(cell, radio, &payload, fate, sink);
-                }
-            }
-        }
-    }
-
-    fn radio_done(
-        &mut self,
-        cell: usize,
-        radio: RadioId,
-        packet: &Packet,
-        fate: Fate,
-        sink: &mut dyn Sink,
-    ) {
-        let node = self.cells[cell].nodes[radio.0 as usize];
-        if fate == Fate::RetryLimit {
-            let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
-            port.queue.count_drop(DropCause::RetryLimit);
-            let queue = port.queue_id;
-            self.dropped(packet, queue, DropCause::RetryLimit, sink);
-        }
-        self.charge_sent(cell, radio, node, packet);
-        self.send_next(node, sink);
-    }
-
-    /// Gives a radio that is free its next frame.
-    pub(crate) fn send_next(&mut self, node: NodeId, sink: &mut dyn Sink) {
-        self.refill(node, sink);
-        let port = self.ports[node.0 as usize].as_ref().expect("a radio has a port");
-        if !port.is_present || !self.cells[port.cell].channel.is_ready(port.radio) {
-            return;
-        }
-        let own = self.roamer_of(node).and_then(Roamer::next_own);
-        let queue = self.ports[node.0 as usize].as_mut().map(|port| &mut port.queue);
-        if let Some(next) = own.or_else(|| queue.and_then(|queue| queue.pop(self.now))) {
-            self.transmit(node, next);
-        }
-        self.report_dropped(node, sink);
-    }
-
-    /// Tells a queue that shares out airtime what a frame, retries included, took.
-    fn charge_sent(&mut self, cell: usize, radio: RadioId, node: NodeId, packet: &Packet) {
-        let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
-        let hop = self.routes[node.0 as usize][packet.destination.0 as usize];
-        if let (true, Some(Hop::Radio(next))) = (port.counts_airtime(), hop) {
-            port.charge_sent(next, self.cells[cell].channel.stats(radio).airtime);
-        }
-    }
-
-    /// Likewise what a reception took; of its retries the receiver knows nothing.
-    fn charge_received(&mut self, cell: usize, from: RadioId, at: NodeId, packet: &Packet) {
-        if !self.ports[at.0 as usize].as_ref().is_some_and(Port::counts_airtime) {
-            return;
-        }
-        let sender = self.cells[cell].nodes[from.0 as usize];
-        let port = self.ports[sender.0 as usize].as_ref().expect("only radios transmit");
-        let airtime = port.tx_time(self.world.cells[cell].phy, packet);
-        let port = self.ports[at.0 as usize].as_mut().expect("a radio has a port");
-        port.queue.charge(sender.0, airtime);
-    }
-
-    pub(crate) fn after_cell(&mut self, cell: usize) {
-        let deadline = self.cells[cell].channel.deadline();
-        self.set_deadline(Actor::Cell(cell), deadline);
-    }
-
     /// Starts, continues or stops a flow's application.
     fn run_source(&mut self, flow: usize, sink: &mut dyn Sink) {
         let node = self.world.flows[flow].source;
@@ -399,22 +265,6 @@ impl<'w> Simulator<'w> {
         } else if !saturating.contains(&flow) {
             saturating.push(flow);
             self.refill(node, sink);
-        }
-    }
-
-    /// Brings the queue of a radio with saturating flows to its depth, the flows in turn.
-    fn refill(&mut self, node: NodeId, sink: &mut dyn Sink) {
-        let index = node.0 as usize;
-        let mut tries = 2 * self.saturating[index].len();
-        while tries > 0
-            && self.ports[index].as_ref().is_some_and(|port| port.queue.len() < SATURATION_DEPTH)
-        {
-            let flow = self.saturating[index].remove(0);
-            self.saturating[index].push(flow);
-            if let Some(packet) = self.flows[flow].next_datagram(self.now) {
-                self.forward(node, packet, sink);
-            }
-            tries -= 1;
         }
     }
 

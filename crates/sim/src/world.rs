@@ -1,8 +1,8 @@
 //! What is simulated, with every default resolved: plain values that `fairwave-lab` builds from
 //! a scenario file and any Rust program can build by hand.
 
-use fairwave_dot11::Mode;
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
+use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint};
 use fairwave_queue::Spec;
 use fairwave_tcp as tcp;
@@ -144,6 +144,8 @@ pub struct Flow {
     pub start: Instant,
     /// When its application stops sending.
     pub stop: Option<Instant>,
+    /// How urgent its packets are where a cell has EDCA, in both directions.
+    pub category: AccessCategory,
     /// How it sends.
     pub traffic: Traffic,
 }

@@ -173,6 +173,8 @@ pub enum FrameBody {
     Data(Datagram),
     /// An acknowledgement.
     Ack,
+    /// An acknowledgement of the MPDUs of an A-MPDU.
+    BlockAck,
     /// Request to send.
     Rts,
     /// Clear to send.

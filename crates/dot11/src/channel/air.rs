@@ -8,6 +8,7 @@ use super::contention::Heard;
 use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
+use core::ops::Range;
 use fairwave_units::{Db, Dbm, Instant, Seed};
 use odds::Odds;
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub(super) struct Transmission {
     pub(super) kind: FrameKind,
     pub(super) mode: Mode,
     pub(super) bytes: u32,
+    /// MPDUs that it consists of.
+    pub(super) mpdus: u32,
     pub(super) start: Instant,
     pub(super) end: Instant,
     /// Until when the Duration field reserves the medium.
@@ -42,6 +45,11 @@ pub(super) struct Transmission {
 }
 
 impl Transmission {
+    /// Bits of an MPDU; of an A-MPDU of the mean one, by which bystanders judge it.
+    fn mpdu_bits(&self) -> f64 {
+        8.0 * f64::from(self.bytes) / f64::from(self.mpdus)
+    }
+
     /// What it is to a radio that decodes it and that it is not for.
     pub(super) fn decoded(&self) -> Heard {
         let rts = if self.kind == FrameKind::Rts { self.id } else { 0 };
@@ -55,6 +63,8 @@ impl Transmission {
 pub(super) enum Reception {
     /// The FCS was right.
     Decoded,
+    /// An A-MPDU held to its end by its receiver: each MPDU is judged by itself.
+    Aggregate,
     /// The FCS was wrong: EIFS follows.
     Errored,
 }
@@ -302,6 +312,9 @@ impl Air {
         receptions: &mut Vec<(u32, Reception)>,
     ) {
         let mut note = |radio, success: f64| {
+            if tx.mpdus > 1 && radio == tx.to {
+                return receptions.push((radio, Reception::Aggregate));
+            }
             let lost = success < 1.0 && chance(radio, 1.0 - success);
             let reception = if lost { Reception::Errored } else { Reception::Decoded };
             receptions.push((radio, reception));
@@ -372,7 +385,7 @@ impl Air {
         if self.config.errors != ErrorModel::Snr {
             return 1.0 - self.set_loss(tx, radio);
         }
-        let (sinr, bits) = (self.sinr(tx, level, 0.0), 8.0 * f64::from(tx.bytes));
+        let (sinr, bits) = (self.sinr(tx, level, 0.0), tx.mpdu_bits());
         let modulation = tx.mode.modulation();
         let index = tx.from as usize * self.radios + radio as usize;
         let slot = (tx.bytes as usize / 2) % MEMOS;
@@ -412,6 +425,30 @@ impl Air {
     fn sinr(&self, tx: &Transmission, level: f64, interference: f64) -> f64 {
         let noise = self.noise_mw * tx.mode.width_ratio();
         level / (noise + interference) / f64::from(tx.mode.streams())
+    }
+
+    /// The probability that the receiver of `tx`, an A-MPDU just received, decoded each MPDU;
+    /// they end at `ends` (bytes), one after the other.
+    pub(super) fn shares(
+        &mut self,
+        tx: &Transmission,
+        ends: &[(usize, u32)],
+        shares: &mut Vec<f64>,
+    ) {
+        shares.clear();
+        let odds = self.odds_of(tx.mode);
+        if !tx.overlapped {
+            self.stretches.clear();
+            self.stretches.push(Stretch { from: tx.start, bits: tx.mpdu_bits() });
+        }
+        let level = self.levels.received(tx.from, tx.to, tx.start);
+        let whole = f64::from(tx.mpdus);
+        let mut begin = 0.0;
+        for &(_, end) in ends {
+            let end = 8.0 * f64::from(end);
+            shares.push(self.share(tx, level, &odds, whole, begin..end));
+            begin = end;
+        }
     }
 
     /// Whether `radio` held on to `tx` until its end, by a replay of all that overlapped.
@@ -467,7 +504,7 @@ impl Air {
     /// Cuts `tx` where others begin or end.
     fn cut(&mut self, tx: &Transmission) {
         self.stretches.clear();
-        let bits_per_nano = 8.0 * f64::from(tx.bytes) / tx.end.since(tx.start).as_nanos() as f64;
+        let bits_per_nano = tx.mpdu_bits() / tx.end.since(tx.start).as_nanos() as f64;
         let mut from = tx.start;
         while from < tx.end {
             let to = self.next_change(from).min(tx.end);
@@ -498,6 +535,40 @@ impl Air {
             }
         }
         success
+    }
+
+    /// The probability that the receiver of `tx`, which gets it at `level`, decodes its bits
+    /// `span`. `tx` was cut into stretches that hold a `whole`-th of its bits.
+    fn share(
+        &mut self,
+        tx: &Transmission,
+        level: f64,
+        odds: &Odds,
+        whole: f64,
+        span: Range<f64>,
+    ) -> f64 {
+        let (mut success, mut worst, mut at) = (1.0, 0.0_f64, 0.0);
+        for stretch in &self.stretches {
+            let next = at + stretch.bits * whole;
+            let bits = next.min(span.end) - f64::max(at, span.start);
+            at = next;
+            if bits <= 0.0 {
+                continue;
+            }
+            let interference = self.interference(tx, tx.to, stretch.from);
+            worst = worst.max(interference);
+            if self.config.errors == ErrorModel::Snr {
+                let sinr = self.sinr(tx, level, interference);
+                let chance = || error_model::success(tx.mode.modulation(), sinr, bits);
+                success *= odds.certain(sinr, bits).unwrap_or_else(chance);
+            }
+        }
+        if self.config.errors == ErrorModel::Snr {
+            return success;
+        }
+        let captures = self.capture.is_some_and(|capture| level >= capture * worst);
+        let survives = captures || worst < self.sense_mw;
+        if survives { 1.0 - self.set_loss(tx, tx.to) } else { 0.0 }
     }
 
     /// When something next begins or ends after `when`.

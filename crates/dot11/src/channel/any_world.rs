@@ -43,7 +43,8 @@ impl Saturated {
         let to = (from + 1 + self.random.below(u64::from(self.radios) - 1) as u32) % self.radios;
         let to = (self.random.below(10) > 0).then_some(RadioId(to));
         let bytes = DATA_OVERHEAD_BYTES + 1 + self.random.below(1500) as u32;
-        let mpdu = Mpdu { to, bytes, mode: self.mode, payload: self.sent };
+        let category = AccessCategory::BestEffort;
+        let mpdu = Mpdu { to, bytes, mode: self.mode, category, payload: self.sent };
         self.sent += 1;
         self.rig.send(now, from, mpdu);
     }
@@ -179,7 +180,7 @@ proptest! {
             for i in 0..30 {
                 rig.run_until(at(3000 * i));
                 for from in [1, 2] {
-                    if rig.channel.is_ready(RadioId(from)) {
+                    if rig.channel.is_ready(RadioId(from), AccessCategory::BestEffort) {
                         rig.send(at(3000 * i), from, mpdu(0, i as u32));
                     }
                 }

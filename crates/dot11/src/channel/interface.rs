@@ -1,6 +1,9 @@
 //! What a channel is told and what it tells.
 
-use crate::{Fading, GilbertElliott, Mode, Path, Phy, Shadowing, SnrTrace, rate_control};
+use crate::{
+    AccessCategory, Aggregation, Edca, Fading, GilbertElliott, Mode, Path, Phy, Shadowing,
+    SnrTrace, rate_control,
+};
 use fairwave_units::{Db, Dbm, Duration, Hertz, Instant, Metres};
 
 /// Index of a radio on its channel.
@@ -48,7 +51,7 @@ pub struct Config {
     pub fading: Option<Fading>,
     /// How path losses of pairs differ; `None`: by distance only.
     pub shadowing: Option<Shadowing>,
-    /// MPDUs of at least this many bytes are preceded by RTS/CTS.
+    /// PSDUs of at least this many bytes are preceded by RTS/CTS.
     pub rts_threshold: Option<u32>,
     /// Attempts at a frame without RTS, and at the RTS of a frame with it.
     pub short_retry_limit: u32,
@@ -56,12 +59,23 @@ pub struct Config {
     pub long_retry_limit: u32,
     /// Interval between the beacons of a radio that sends them.
     pub beacon_interval: Option<Duration>,
+    /// Parameters of the four access categories, the least urgent first; `None` is DCF.
+    pub edca: Option<[Edca; 4]>,
+    /// What an A-MPDU may hold; `None` sends one MPDU at a time.
+    pub aggregation: Option<Aggregation>,
+    /// The mode of a CTS to itself with which a radio announces each OFDM frame to stations of
+    /// 802.11b (clause 10.3.2.14); `None` sends none.
+    pub protection: Option<Mode>,
+    /// Whether frames to one receiver are acknowledged and repeated. WaveLAN before 802.11 did
+    /// neither.
+    pub acknowledges: bool,
 }
 
 impl Config {
     /// A channel at 5.18 GHz with indoor path loss, errors by SNR, preamble detection at 4 dB, no
-    /// capture, no RTS, no beacons and the standard's retry limits.
-    pub const fn new(phy: Phy) -> Self {
+    /// capture, no RTS, no beacons and the standard's retry limits. HT and later have EDCA and
+    /// aggregate as much as their generation may.
+    pub fn new(phy: Phy) -> Self {
         Self {
             phy,
             frequency: Hertz(5_180_000_000),
@@ -77,6 +91,10 @@ impl Config {
             short_retry_limit: 7,
             long_retry_limit: 4,
             beacon_interval: None,
+            edca: phy.is_qos().then(|| Edca::defaults(phy)),
+            aggregation: Aggregation::most(phy),
+            protection: None,
+            acknowledges: true,
         }
     }
 }
@@ -119,11 +137,14 @@ pub struct RateChoice {
 pub struct Mpdu<P> {
     /// Receiver; `None` is broadcast, without acknowledgement.
     pub to: Option<RadioId>,
-    /// Length in bytes with MAC header and FCS ([`crate::DATA_OVERHEAD_BYTES`] over the packet).
+    /// Length in bytes with MAC header and FCS: [`crate::DATA_OVERHEAD_BYTES`] over the packet,
+    /// and [`crate::QOS_BYTES`] where there is EDCA.
     pub bytes: u32,
     /// How it is sent; must be one of the PHY's modes. A radio with [`RadioConfig::rates`]
     /// chooses anew for each attempt.
     pub mode: Mode,
+    /// How urgent it is; all are the same under DCF.
+    pub category: AccessCategory,
     /// The host's payload.
     pub payload: P,
 }
@@ -131,7 +152,7 @@ pub struct Mpdu<P> {
 /// What a host tells the channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Input<P> {
-    /// A radio's next frame. Only when [`Channel::is_ready`].
+    /// A radio's next frame. Only when [`Channel::is_ready`] or [`Channel::has_room`].
     Send(RadioId, Mpdu<P>),
 }
 
@@ -156,7 +177,7 @@ pub enum Output<P> {
         /// The frame's payload.
         payload: P,
     },
-    /// The radio is done with a frame and ready for the next.
+    /// The radio is done with a frame; it may be ready for the next.
     Done {
         /// The transmitter.
         radio: RadioId,
@@ -174,6 +195,8 @@ pub enum FrameKind {
     Data,
     /// Acknowledgement.
     Ack,
+    /// Acknowledgement of the MPDUs of an A-MPDU.
+    BlockAck,
     /// Request to send.
     Rts,
     /// Clear to send.

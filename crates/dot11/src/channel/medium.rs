@@ -2,7 +2,7 @@
 
 use super::air::{BROADCAST, Reception, Transmission};
 use super::contention::Heard;
-use super::{Channel, Due, FrameKind, FrameReport, RadioId};
+use super::{Channel, Due, FrameKind, FrameReport, RadioId, aggregate};
 use fairwave_units::{Dbm, Instant};
 
 impl<P: Copy> Channel<P> {
@@ -16,7 +16,9 @@ impl<P: Copy> Channel<P> {
         let stats = &mut self.macs[tx.from as usize].stats;
         match tx.kind {
             FrameKind::Data | FrameKind::Rts | FrameKind::Beacon => stats.airtime += airtime,
-            FrameKind::Ack | FrameKind::Cts => stats.control_airtime += airtime,
+            FrameKind::Ack | FrameKind::BlockAck | FrameKind::Cts => {
+                stats.control_airtime += airtime;
+            }
         }
         if self.air.begin(tx) {
             self.contention.set_reach(tx.from, &self.air.hearers()[tx.from as usize]);
@@ -49,6 +51,9 @@ impl<P: Copy> Channel<P> {
     fn receive_all(&mut self, tx: &Transmission, hearers: &[u32], now: Instant) -> bool {
         let addressed = tx.to != BROADCAST && hearers.binary_search(&tx.to).is_ok();
         if addressed {
+            if tx.kind == FrameKind::Data {
+                self.take_all(self.macs[tx.from as usize].turn, tx.to);
+            }
             self.accept(tx, now);
         } else if tx.to == BROADCAST && tx.kind != FrameKind::Beacon {
             for &radio in hearers {
@@ -68,11 +73,21 @@ impl<P: Copy> Channel<P> {
         let chance = |radio: u32, p| macs[radio as usize].errors.chance(p);
         self.air.receive(tx, hearers, chance, &mut receptions);
         let mut received = false;
-        for &(radio, reception) in &receptions {
-            if reception == Reception::Decoded && tx.to == BROADCAST {
-                self.deliver_broadcast(tx, radio);
+        for (radio, reception) in &mut receptions {
+            let decoded = match reception {
+                Reception::Decoded if tx.kind == FrameKind::Data && tx.to == *radio => {
+                    self.take_all(self.macs[tx.from as usize].turn, tx.to);
+                    true
+                }
+                Reception::Decoded => true,
+                Reception::Errored => false,
+                Reception::Aggregate => self.take_some(self.macs[tx.from as usize].turn, tx),
+            };
+            *reception = if decoded { Reception::Decoded } else { Reception::Errored };
+            if decoded && tx.to == BROADCAST {
+                self.deliver_broadcast(tx, *radio);
                 received = true;
-            } else if reception == Reception::Decoded && tx.to == radio {
+            } else if decoded && tx.to == *radio {
                 self.accept(tx, now);
                 received = true;
             }
@@ -92,7 +107,7 @@ impl<P: Copy> Channel<P> {
         now: Instant,
     ) {
         let heard = |&(radio, reception): &(u32, Reception)| match reception {
-            Reception::Errored => (radio, Heard::Errored),
+            Reception::Errored | Reception::Aggregate => (radio, Heard::Errored),
             Reception::Decoded if radio == tx.to => (radio, Heard::Addressed),
             Reception::Decoded => (radio, tx.decoded()),
         };
@@ -130,8 +145,13 @@ impl<P: Copy> Channel<P> {
         if !self.reports_frames {
             return;
         }
-        let own = self.macs[tx.from as usize].current.as_ref();
-        let own = own.filter(|_| matches!(tx.kind, FrameKind::Data | FrameKind::Beacon));
+        let own = &self.contenders[self.macs[tx.from as usize].turn as usize];
+        let data = own.batch.first().filter(|_| tx.kind == FrameKind::Data);
+        let (sequence, retry, payload) = match data.map(aggregate::reported) {
+            Some((sequence, retry, payload)) => (sequence, retry, Some(payload)),
+            None if tx.kind == FrameKind::Beacon => ((own.sequence + 4095) % 4096, false, None),
+            None => (0, false, None),
+        };
         self.reports.push_back(FrameReport {
             start: tx.start,
             airtime: tx.end.since(tx.start),
@@ -141,10 +161,10 @@ impl<P: Copy> Channel<P> {
             mode: tx.mode,
             signal,
             reserved: tx.reserved_until.since(tx.end),
-            sequence: own.map_or(0, |own| own.sequence),
-            retry: own.is_some_and(|own| own.retry),
+            sequence,
+            retry,
             received,
-            payload: own.and_then(|own| own.mpdu.map(|mpdu| mpdu.payload)),
+            payload,
         });
     }
 }

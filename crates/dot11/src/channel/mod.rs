@@ -8,6 +8,7 @@
 //! Not modelled: propagation delay (13 ns at 4 m), the time a receiver needs to notice a busy
 //! medium within a slot, fragmentation, power save.
 
+mod aggregate;
 mod air;
 #[cfg(test)]
 mod any_world;
@@ -15,18 +16,18 @@ mod contention;
 mod exchange;
 mod interface;
 mod levels;
+mod mac;
 mod medium;
 mod presence;
 mod rates;
 #[cfg(test)]
 mod tests;
 
-use crate::Mode;
-use crate::phy::BEACON_BYTES;
+use crate::phy::{BEACON_BYTES, Format};
+use crate::{AccessCategory, Edca, Mode};
 use air::{Air, BROADCAST, Reception, Transmission};
 use contention::{Access, Contention};
 use core::cmp::Reverse;
-use exchange::{Mac, Phase};
 use fairwave_machine::Machine;
 use fairwave_trace::StationSample;
 use fairwave_units::{Db, Instant, Seed, math};
@@ -34,6 +35,7 @@ pub use interface::{
     Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
     RateChoice,
 };
+use mac::{Contender, Mac};
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Something due. Ordered by time, then by rank (ends free the medium before anything else
@@ -59,7 +61,7 @@ enum Due {
     Respond(Response),
 }
 
-/// An ACK, CTS or the data after a CTS.
+/// An ACK, BlockAck or CTS, or data that follows by SIFS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Response {
     from: u32,
@@ -73,6 +75,7 @@ struct Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ResponseKind {
     Ack,
+    BlockAck,
     Cts,
     Data,
 }
@@ -83,7 +86,10 @@ pub struct Channel<P> {
     config: Config,
     air: Air,
     contention: Contention,
-    macs: Vec<Mac<P>>,
+    /// Per category: parameters of access.
+    edca: Box<[Edca]>,
+    macs: Vec<Mac>,
+    contenders: Vec<Contender<P>>,
     timers: BinaryHeap<Reverse<Timer>>,
     order: u64,
     frames: u64,
@@ -94,6 +100,8 @@ pub struct Channel<P> {
     starting: Vec<u32>,
     responding: Vec<Response>,
     receptions: Vec<(u32, Reception)>,
+    /// Probability of decoding each MPDU of the A-MPDU that is being received.
+    shares: Vec<f64>,
     outputs: VecDeque<Output<P>>,
     reports_frames: bool,
     reports: VecDeque<FrameReport<P>>,
@@ -103,17 +111,21 @@ impl<P: Copy> Channel<P> {
     /// A silent channel. `name` distinguishes the random streams of several channels.
     pub fn new(config: Config, radios: &[RadioConfig], seed: Seed, name: &str) -> Self {
         let phy = config.phy;
-        let dcf = Access { aifs: phy.difs(), eifs: phy.eifs() };
+        let dcf = [Edca::dcf(phy)];
+        let edca: Box<[Edca]> = config.edca.as_ref().map_or(&dcf[..], |edca| edca).into();
+        let access = |edca: &Edca| {
+            let aifs = edca.aifs(phy);
+            Access { aifs, eifs: phy.eifs() - phy.difs() + aifs }
+        };
+        let access: Vec<Access> = edca.iter().map(access).collect();
         let air = Air::new(config.clone(), radios, seed, name);
+        let varies = air.levels().reach_varies();
         let mut channel = Self {
-            contention: Contention::new(
-                phy.slot(),
-                &[dcf],
-                air.hearers(),
-                air.levels().reach_varies(),
-            ),
+            contention: Contention::new(phy.slot(), &access, air.hearers(), varies),
             air,
             macs: radios.iter().map(|r| Mac::new(seed, name, r, phy)).collect(),
+            contenders: contenders(&config, &edca, radios, seed, name),
+            edca,
             config,
             timers: BinaryHeap::new(),
             order: 0,
@@ -123,6 +135,7 @@ impl<P: Copy> Channel<P> {
             starting: Vec::new(),
             responding: Vec::new(),
             receptions: Vec::new(),
+            shares: Vec::new(),
             outputs: VecDeque::new(),
             reports_frames: false,
             reports: VecDeque::new(),
@@ -136,11 +149,31 @@ impl<P: Copy> Channel<P> {
         channel
     }
 
-    /// Whether the radio can take a frame.
-    pub fn is_ready(&self, radio: RadioId) -> bool {
-        self.macs[radio.0 as usize].next.is_none()
-            && (self.macs[radio.0 as usize].current.is_none()
-                || self.macs[radio.0 as usize].is_beaconing())
+    /// Whether the radio can take a first frame of `category`.
+    pub fn is_ready(&self, radio: RadioId, category: AccessCategory) -> bool {
+        let contender = self.contender(radio.0, category);
+        self.contenders[contender as usize].batch.frames.is_empty()
+    }
+
+    /// Whether the radio can take one more frame of `category` to `to`, to be aggregated with
+    /// those it has. `retrying` asks this also of frames of which some were sent before.
+    pub fn has_room(
+        &self,
+        radio: RadioId,
+        category: AccessCategory,
+        to: RadioId,
+        retrying: bool,
+    ) -> bool {
+        let Some(limits) = self.config.aggregation else { return false };
+        let contender = self.contender(radio.0, category);
+        let batch = &self.contenders[contender as usize].batch;
+        let is_under_way = batch.sending > 0;
+        batch.to == Some(to)
+            && !is_under_way
+            && (retrying || batch.is_fresh())
+            && batch.bytes < limits.bytes
+            && (batch.frames.len() as u32) < limits.mpdus
+            && batch.mode.format() >= Format::Ht
     }
 
     /// Whether every frame is to be reported as an event; off until said.
@@ -150,9 +183,11 @@ impl<P: Copy> Channel<P> {
 
     /// The radio's counters and contention window.
     pub fn stats(&self, radio: RadioId) -> StationSample {
+        let contender = self.contender(radio.0, AccessCategory::BestEffort);
+        let cw = self.contenders[contender as usize].cw;
         let mac = &self.macs[radio.0 as usize];
         let snr = |ratio: f64| (ratio > 0.0).then(|| Db(math::linear_to_db(ratio)));
-        StationSample { cw: mac.cw, snr: snr(mac.snr), peer_snr: snr(mac.peer_snr), ..mac.stats }
+        StationSample { cw, snr: snr(mac.snr), peer_snr: snr(mac.peer_snr), ..mac.stats }
     }
 
     /// Frames put on the air so far, of every kind.
@@ -189,10 +224,10 @@ impl<P: Copy> Channel<P> {
             self.respond(self.responding[i], now);
         }
         self.responding.clear();
-        for i in 0..self.starting.len() {
-            self.transmit_own(self.starting[i] / self.contention.categories(), now);
-        }
-        self.starting.clear();
+        let mut starting = core::mem::take(&mut self.starting);
+        self.start(&starting, now);
+        starting.clear();
+        self.starting = starting;
     }
 
     fn beacon_due(&mut self, radio: u32, now: Instant) {
@@ -200,7 +235,8 @@ impl<P: Copy> Channel<P> {
             self.schedule(now + interval, Due::Beacon(radio));
         }
         self.macs[radio as usize].beacon_due = true;
-        self.load_next(radio, now);
+        let categories = self.contention.categories();
+        self.load_next((radio + 1) * categories - 1, now);
     }
 
     fn beacon(&self, from: u32, now: Instant) -> Transmission {
@@ -225,6 +261,7 @@ impl<P: Copy> Channel<P> {
             kind,
             mode,
             bytes,
+            mpdus: 1,
             start: now,
             end: now,
             reserved_until: now,
@@ -242,11 +279,11 @@ impl<P: Copy> Machine for Channel<P> {
 
     fn handle(&mut self, now: Instant, input: Input<P>) {
         let Input::Send(radio, mpdu) = input;
-        debug_assert!(self.is_ready(radio), "one frame at a time");
+        let contender = self.contender(radio.0, mpdu.category);
         debug_assert!(self.config.phy.supports(mpdu.mode), "{:?}", mpdu.mode);
-        self.macs[radio.0 as usize].next = Some(mpdu);
-        self.load_next(radio.0, now);
-        let access = self.contention.access_of(radio.0);
+        self.contenders[contender as usize].push(mpdu);
+        self.load_next(contender, now);
+        let access = self.contention.access_of(contender);
         self.next_access = self.next_access.into_iter().chain(access).min();
     }
 
@@ -273,8 +310,24 @@ impl<P: Copy> Machine for Channel<P> {
     }
 }
 
-impl<P: Copy> Channel<P> {
-    fn phase(&mut self, radio: u32) -> &mut Phase {
-        &mut self.macs[radio as usize].phase
-    }
+/// The contenders of all radios, in order.
+fn contenders<P>(
+    config: &Config,
+    edca: &[Edca],
+    radios: &[RadioConfig],
+    seed: Seed,
+    channel: &str,
+) -> Vec<Contender<P>> {
+    let mode = config.phy.lowest_mode();
+    let of = |radio: &RadioConfig| {
+        let stream = format!("backoff/{channel}/{}", radio.name);
+        edca.iter().enumerate().map(move |(category, edca)| {
+            let name = match config.edca {
+                Some(_) => format!("{stream}/{category}"),
+                None => stream.clone(),
+            };
+            Contender::new(seed, &name, mode, *edca)
+        })
+    };
+    radios.iter().flat_map(of).collect()
 }

@@ -1,25 +1,26 @@
 //! Radios that come and go: what a handover needs of a channel.
 
-use super::exchange::Phase;
+use super::mac::Phase;
 use super::{Channel, RadioId};
 use fairwave_units::{Dbm, Instant};
 
 impl<P: Copy> Channel<P> {
-    /// Takes a radio that roams off the channel and gives back the payloads of its frames, the
-    /// first to be sent first. `None` while it is in the middle of a frame exchange; that takes
+    /// Takes a radio that roams off the channel and gives back the payloads of its frames, by
+    /// category and the first to be sent first. `None` while it is in the middle of a frame exchange; that takes
     /// some milliseconds at most, so ask again.
     ///
     /// An absent radio neither sends nor hears. What was on the air when it left passes it by.
     pub fn leave(&mut self, radio: RadioId) -> Option<Vec<P>> {
-        let mac = &mut self.macs[radio.0 as usize];
-        if mac.phase != Phase::Waiting {
+        if self.macs[radio.0 as usize].phase != Phase::Waiting {
             return None;
         }
-        let current = mac.current.take().and_then(|current| current.mpdu);
-        let frames = current.into_iter().chain(mac.next.take());
-        let payloads = frames.map(|mpdu| mpdu.payload).collect();
-        mac.cw = self.config.phy.cw_min();
-        self.contention.withdraw(radio.0);
+        let categories = self.contention.categories();
+        let mut payloads = Vec::new();
+        for contender in radio.0 * categories..(radio.0 + 1) * categories {
+            let cw_min = self.edca(contender).cw_min;
+            self.contenders[contender as usize].leave(cw_min, &mut payloads);
+            self.contention.withdraw(contender);
+        }
         self.air.set_present(radio.0, false);
         Some(payloads)
     }

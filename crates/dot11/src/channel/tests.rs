@@ -29,7 +29,13 @@ pub(super) fn radio(name: &str, x: f64) -> RadioConfig {
 }
 
 pub(super) fn mpdu(to: u32, payload: u32) -> Mpdu<u32> {
-    Mpdu { to: Some(RadioId(to)), bytes: 1500 + DATA_OVERHEAD_BYTES, mode: mode(54), payload }
+    Mpdu {
+        to: Some(RadioId(to)),
+        bytes: 1500 + DATA_OVERHEAD_BYTES,
+        mode: mode(54),
+        category: AccessCategory::BestEffort,
+        payload,
+    }
 }
 
 pub(super) fn at(micros: u64) -> Instant {

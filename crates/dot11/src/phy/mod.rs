@@ -278,6 +278,12 @@ impl Phy {
         self.preamble_time(mode) + mode.data_time(bytes) + extension
     }
 
+    /// The longest PSDU in bytes whose frame takes no more than `time`, at least one byte.
+    pub fn psdu_within(self, mode: Mode, time: Duration) -> u32 {
+        let fixed = self.tx_time(mode, 0) - mode.data_time(0);
+        mode.data_within(time.saturating_sub(fixed)).max(1)
+    }
+
     /// Bandwidth of a channel of the lowest width, which sets the thermal noise.
     pub const fn bandwidth(self) -> Hertz {
         match self.standard {

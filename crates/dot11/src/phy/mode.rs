@@ -305,6 +305,21 @@ impl Mode {
         Duration::from_nanos(rounded)
     }
 
+    /// The most bytes whose data takes no more than `time`.
+    pub(super) fn data_within(self, time: Duration) -> u32 {
+        let bits = if self.format == Format::Dsss {
+            time.as_nanos() / 1_000 * self.rate().0 / 1_000_000
+        } else {
+            let whole = match self.guard {
+                GuardInterval::Ns400 => time.as_nanos() / 4_000 * 4_000,
+                _ => time.as_nanos(),
+            };
+            let symbols = whole / self.symbol_nanos();
+            (symbols * u64::from(self.bits_per_symbol())).saturating_sub(16 + self.tail_bits())
+        };
+        u32::try_from(bits / 8).unwrap_or(u32::MAX)
+    }
+
     /// The rate of clause 17 that stands for this mode where the rate of a response is chosen
     /// ("non-HT reference rate", table 10-10), in Mbps.
     pub(super) fn reference_mbps(self) -> u64 {
@@ -384,6 +399,16 @@ mod tests {
         assert!(refused(Format::He, 1, 5, Width::Mhz20, LONG).contains("5 spatial"));
         assert!(refused(Format::Ht, 1, 1, Width::Mhz80, LONG).contains("40 MHz"));
         assert!(refused(Format::He, 1, 1, Width::Mhz80, SHORT).contains("400 ns"));
+    }
+
+    #[test]
+    fn what_fits_a_time_is_the_most_that_does() {
+        for guard in [SHORT, LONG] {
+            let mode = Mode::new(Format::Vht, 5, 1, Width::Mhz80, guard).unwrap();
+            let time = Duration::from_micros(5_484);
+            let most = mode.data_within(time);
+            assert!(mode.data_time(most) <= time && mode.data_time(most + 1) > time, "{most}");
+        }
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Out {
                 data_frame(&data(radio, frame), &datagram, &mut self.bytes)?;
             }
             FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
-            FrameBody::Ack | FrameBody::Rts | FrameBody::Cts => {
+            FrameBody::Ack | FrameBody::BlockAck | FrameBody::Rts | FrameBody::Cts => {
                 on_air(&control(frame), &mut self.bytes);
             }
         }
@@ -187,7 +187,7 @@ fn control(frame: &FrameSample) -> Frame {
     match frame.body {
         FrameBody::Rts => Frame::Rts { receiver, transmitter: mac(frame.transmitter), duration_us },
         FrameBody::Cts => Frame::Cts { receiver, duration_us },
-        FrameBody::Ack | FrameBody::Data(_) | FrameBody::Beacon => {
+        FrameBody::Ack | FrameBody::BlockAck | FrameBody::Data(_) | FrameBody::Beacon => {
             Frame::Ack { receiver, duration_us }
         }
     }

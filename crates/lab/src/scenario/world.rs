@@ -2,7 +2,7 @@
 
 use super::expand::{self, Expanded};
 use super::model::{Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Transport};
-use fairwave_dot11::{Mode, Phy, Preamble};
+use fairwave_dot11::{AccessCategory, Mode, Phy, Preamble};
 use fairwave_sim::world;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
@@ -71,6 +71,7 @@ impl Scenario {
                     sink: NodeId(sink as u32),
                     start,
                     stop: flow.stop.map(|stop| Instant::ZERO + stop),
+                    category: AccessCategory::BestEffort,
                     traffic: flow.transport.to_world(),
                 });
             }
@@ -110,6 +111,7 @@ impl Cell {
             short_retry_limit: self.short_retry_limit,
             long_retry_limit: self.long_retry_limit,
             beacon_interval: self.beacon_interval,
+            ..world::Cell::new(self.phy())
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Worlds for tests: one cell, one AP, one server behind it.
 
-use fairwave_dot11::{Mode, Phy, Standard};
+use fairwave_dot11::{AccessCategory, Mode, Phy, Standard};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World};
 use fairwave_tcp::{Config, DelayedAck};
@@ -66,7 +66,8 @@ pub(crate) fn server(world: &World) -> NodeId {
 }
 
 pub(crate) fn flow(name: &str, source: NodeId, sink: NodeId, traffic: Traffic) -> Flow {
-    Flow { name: name.into(), source, sink, start: Instant::ZERO, stop: None, traffic }
+    let (start, category) = (Instant::ZERO, AccessCategory::BestEffort);
+    Flow { name: name.into(), source, sink, start, stop: None, category, traffic }
 }
 
 /// Greedy TCP with an ACK for every `ack_every` segments.

@@ -81,6 +81,7 @@ fn transmission(id: u64, from: u32, start: Instant, end: Instant) -> Transmissio
         kind: FrameKind::Data,
         mode: Phy::new(Standard::A).lowest_mode(),
         bytes: 100,
+        mpdus: 1,
         start,
         end,
         reserved_until: end,

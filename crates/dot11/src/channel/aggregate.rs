@@ -1,0 +1,212 @@
+//! What goes into a PPDU, and what a BlockAck says of it (802.11-2020 clauses 9.7, 10.11, 10.12,
+//! 10.25).
+//!
+//! The block ack agreement is taken to exist; its window is the limit of MPDUs. A receiver hands
+//! MPDUs up in order and keeps those that follow a missing one, until that arrives or is given
+//! up by its sender, as a BlockAckReq would tell it.
+
+use super::air::Transmission;
+use super::mac::{Batch, Contender, Frame};
+use super::{Channel, Fate, Output, RadioId};
+use crate::phy::{DATA_OVERHEAD_BYTES, Format, QOS_BYTES};
+use crate::{Aggregation, Mode, Phy};
+use fairwave_units::Duration;
+
+/// Delimiter before each MPDU of an A-MPDU (clause 9.7.1).
+const DELIMITER_BYTES: u32 = 4;
+/// MAC header with QoS Control and FCS: what a QoS MPDU has around its MSDU or A-MSDU.
+const QOS_MAC_BYTES: u32 = 30;
+/// Destination, source and length of an A-MSDU subframe (clause 9.3.2.2.2).
+const SUBFRAME_BYTES: u32 = 14;
+/// What the MSDU of an MPDU is shorter by than the MPDU with its own header.
+const _: () = assert!(DATA_OVERHEAD_BYTES + QOS_BYTES - 8 == QOS_MAC_BYTES);
+
+/// What a PPDU may hold.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    mpdus: u32,
+    bytes: u32,
+    msdu_bytes: u32,
+    format: Format,
+}
+
+/// The A-MSDU subframe of a frame that would be an MPDU of `bytes` by itself, without padding.
+fn subframe(bytes: u32) -> u32 {
+    bytes.saturating_sub(QOS_MAC_BYTES) + SUBFRAME_BYTES
+}
+
+impl<P> Contender<P> {
+    /// Decides what the next PPDU holds, at least the first frame, within `longest` if that is
+    /// set.
+    pub(super) fn form(
+        &mut self,
+        phy: Phy,
+        longest: Option<Duration>,
+        limits: Option<Aggregation>,
+    ) {
+        let limits = limits.filter(|_| self.batch.to.is_some());
+        let room = Room::new(phy, self.batch.mode, longest, limits);
+        self.batch.ends.clear();
+        // MPDUs from the front of the window on, given to the receiver or not.
+        let (mut span, mut total, mut index) = (0, 0u32, 0);
+        while index < self.batch.frames.len() {
+            let (end, bytes) = self.batch.mpdu_at(index, room);
+            if !self.batch.frames[index].settled {
+                let with = total.next_multiple_of(4) + DELIMITER_BYTES + bytes;
+                let is_first = self.batch.ends.is_empty();
+                if !is_first && (span >= room.mpdus || with > room.bytes) {
+                    break;
+                }
+                self.number_mpdu(index, end);
+                self.batch.ends.push((end, with));
+                total = with;
+            }
+            (span, index) = (span + 1, end);
+        }
+        // Only VHT and HE put a single MPDU behind a delimiter.
+        let is_bare = self.batch.ends.len() == 1 && room.format < Format::Vht;
+        self.batch.psdu_bytes = if is_bare { total - DELIMITER_BYTES } else { total };
+        self.batch.sending = index;
+    }
+
+    /// Gives the frames `from..to` the number of their MPDU, if they have none.
+    fn number_mpdu(&mut self, from: usize, to: usize) {
+        if self.batch.frames[from].sequence.is_some() {
+            return;
+        }
+        let number = self.number();
+        for (i, frame) in self.batch.frames.range_mut(from..to).enumerate() {
+            frame.sequence = Some(number);
+            frame.joined = i > 0;
+        }
+    }
+}
+
+impl<P> Batch<P> {
+    /// The MPDU that begins with frame `index`: the frame after it, and its length. Frames that
+    /// were sent before stay joined as they were.
+    fn mpdu_at(&self, index: usize, room: Room) -> (usize, u32) {
+        let first = &self.frames[index];
+        let was_sent = first.sequence.is_some();
+        let (mut end, mut bytes) = (index + 1, subframe(first.bytes));
+        while let Some(frame) = self.frames.get(end) {
+            let with = bytes.next_multiple_of(4) + subframe(frame.bytes);
+            let joins = if was_sent { frame.joined } else { with <= room.msdu_bytes };
+            if !joins {
+                break;
+            }
+            (end, bytes) = (end + 1, with);
+        }
+        if end == index + 1 { (end, first.bytes) } else { (end, QOS_MAC_BYTES + bytes) }
+    }
+}
+
+impl Room {
+    fn new(phy: Phy, mode: Mode, longest: Option<Duration>, limits: Option<Aggregation>) -> Self {
+        let format = mode.format();
+        let Some(limits) = limits.filter(|_| format >= Format::Ht) else {
+            return Self { mpdus: 1, bytes: u32::MAX, msdu_bytes: 0, format };
+        };
+        let longest = longest.map_or(limits.time, |longest| longest.min(limits.time));
+        let bytes = limits.bytes.min(phy.psdu_within(mode, longest));
+        Self { mpdus: limits.mpdus, bytes, msdu_bytes: limits.msdu_bytes, format }
+    }
+}
+
+impl<P: Copy> Channel<P> {
+    /// `to` decoded the whole PPDU of `contender`.
+    pub(super) fn take_all(&mut self, contender: u32, to: u32) {
+        self.contenders[contender as usize].batch.on_air().for_each(|frame| frame.received = true);
+        self.hand_up(contender, to);
+    }
+
+    /// Of the A-MPDU of `contender`, its receiver decoded each MPDU with its own chance. Whether
+    /// any.
+    pub(super) fn take_some(&mut self, contender: u32, tx: &Transmission) -> bool {
+        let batch = &mut self.contenders[contender as usize].batch;
+        self.air.shares(tx, &batch.ends, &mut self.shares);
+        let errors = &mut self.macs[tx.to as usize].errors;
+        let (mut from, mut any) = (0, false);
+        for (&(end, _), &success) in batch.ends.iter().zip(&self.shares) {
+            if success >= 1.0 || !errors.chance(1.0 - success) {
+                any = true;
+                let frames = batch.frames.range_mut(from..end);
+                frames.filter(|frame| !frame.settled).for_each(|frame| frame.received = true);
+            }
+            from = end;
+        }
+        if any {
+            self.hand_up(contender, tx.to);
+        }
+        any
+    }
+
+    /// Hands up what is in order.
+    fn hand_up(&mut self, contender: u32, to: u32) {
+        let from = RadioId(self.radio_of(contender));
+        for frame in &mut self.contenders[contender as usize].batch.frames {
+            if frame.received && !frame.delivered {
+                frame.delivered = true;
+                let (to, payload) = (RadioId(to), frame.payload);
+                self.outputs.push_back(Output::Deliver { to, from, payload });
+            }
+            // One that was given up holds nothing back.
+            if !frame.received && !frame.settled {
+                break;
+            }
+        }
+    }
+
+    /// The sender learns which frames arrived.
+    pub(super) fn settle_received(&mut self, contender: u32) {
+        let radio = RadioId(self.radio_of(contender));
+        for frame in self.contenders[contender as usize].batch.on_air() {
+            if frame.received {
+                frame.settled = true;
+                let (payload, fate) = (frame.payload, Fate::Sent);
+                self.outputs.push_back(Output::Done { radio, payload, fate });
+            }
+        }
+    }
+
+    /// Counts a failure for every frame on the air that has not arrived, and gives up those at
+    /// their limit.
+    pub(super) fn count_failures(&mut self, contender: u32, is_long: bool) {
+        let radio = self.radio_of(contender);
+        let config = &self.config;
+        let limit = if is_long { config.long_retry_limit } else { config.short_retry_limit };
+        let mut given_up = 0;
+        for frame in self.contenders[contender as usize].batch.on_air() {
+            let count = if is_long { &mut frame.long_failures } else { &mut frame.short_failures };
+            *count += 1;
+            if *count >= limit {
+                frame.settled = true;
+                given_up += 1;
+                let (radio, payload) = (RadioId(radio), frame.payload);
+                self.outputs.push_back(Output::Done { radio, payload, fate: Fate::RetryLimit });
+            }
+        }
+        self.macs[radio as usize].stats.retry_drops += given_up;
+    }
+
+    /// Forgets settled frames at the front of the window. Those behind a missing one stay, for
+    /// the receiver holds them back; once it is gone they are handed up.
+    pub(super) fn slide(&mut self, contender: u32) {
+        let to = self.contenders[contender as usize].batch.to;
+        if let Some(to) = to {
+            self.hand_up(contender, to.0);
+        }
+        let batch = &mut self.contenders[contender as usize].batch;
+        batch.sending = 0;
+        while let Some(frame) = batch.frames.front().filter(|frame| frame.settled) {
+            batch.bytes -= frame.bytes;
+            batch.frames.pop_front();
+        }
+    }
+}
+
+/// The frame as the host gave it, for reports.
+pub(super) fn reported<P: Copy>(frame: &Frame<P>) -> (u16, bool, P) {
+    let retry = frame.short_failures + frame.long_failures > 0;
+    (frame.sequence.unwrap_or(0), retry, frame.payload)
+}

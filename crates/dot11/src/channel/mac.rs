@@ -1,0 +1,217 @@
+//! What a radio and its contenders remember of their frames.
+
+use super::rates::Rates;
+use super::{Mpdu, RadioConfig, RadioId};
+use crate::{Edca, Mode, Phy};
+use fairwave_trace::StationSample;
+use fairwave_units::{Instant, Seed, Stream};
+use std::collections::VecDeque;
+
+/// Where a radio stands with its current exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing to send, or counting its backoff down.
+    Waiting,
+    /// Sending a data frame, an RTS, a CTS to itself or a beacon, or about to follow by SIFS.
+    Sending,
+    /// Waiting for the CTS.
+    AwaitingCts,
+    /// Waiting for the ACK or BlockAck.
+    AwaitingAck,
+}
+
+/// The MAC state of one radio.
+#[derive(Debug)]
+pub(super) struct Mac {
+    pub(super) phase: Phase,
+    /// The contender whose exchange is under way.
+    pub(super) turn: u32,
+    pub(super) beacon_due: bool,
+    pub(super) stats: StationSample,
+    /// Level over noise of the last frame received, and of the last one sent, at its receiver;
+    /// zero before the first.
+    pub(super) snr: f64,
+    pub(super) peer_snr: f64,
+    pub(super) errors: Stream,
+    /// Number of the current attempt, so that a stale timeout is recognised.
+    pub(super) attempt: u64,
+    /// Whether the RTS or data frame of this attempt met another transmission.
+    pub(super) collided: bool,
+    /// End of the TXOP under way, and of its last exchange.
+    pub(super) txop_end: Instant,
+    pub(super) exchange_end: Instant,
+    /// Chooses modes of data frames; `None` takes those that the host sets.
+    pub(super) rates: Option<Rates>,
+}
+
+impl Mac {
+    pub(super) fn new(seed: Seed, channel: &str, radio: &RadioConfig, phy: Phy) -> Self {
+        let name = format!("{channel}/{}", radio.name);
+        let rates = radio.rates.clone();
+        Self {
+            phase: Phase::Waiting,
+            turn: 0,
+            beacon_due: false,
+            stats: StationSample::default(),
+            snr: 0.0,
+            peer_snr: 0.0,
+            errors: seed.stream(&format!("errors/{name}")),
+            attempt: 0,
+            collided: false,
+            txop_end: Instant::ZERO,
+            exchange_end: Instant::ZERO,
+            rates: rates.map(|choice| Rates::new(choice, phy, seed, name)),
+        }
+    }
+
+    /// Whether `contender` has just ended an exchange and may go on within its TXOP.
+    pub(super) fn has_txop(&self, contender: u32, now: Instant) -> bool {
+        let is_over = self.phase == Phase::Waiting && self.exchange_end == now;
+        is_over && self.turn == contender && now < self.txop_end
+    }
+
+    /// Whether a CTS, ACK or BlockAck is expected.
+    pub(super) fn awaits_response(&self) -> bool {
+        matches!(self.phase, Phase::AwaitingCts | Phase::AwaitingAck)
+    }
+}
+
+/// What a contender is about to send or sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Serving {
+    Nothing,
+    Beacon,
+    Batch,
+}
+
+/// A frame of the host: an MPDU, or a part of one that is an A-MSDU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<P> {
+    pub(super) payload: P,
+    pub(super) bytes: u32,
+    /// Set when it is first sent.
+    pub(super) sequence: Option<u16>,
+    /// Whether it shares an MPDU with the frame before.
+    pub(super) joined: bool,
+    /// Failed attempts without RTS, and failed RTS (short retry count).
+    pub(super) short_failures: u32,
+    /// Failed attempts at the data after a CTS (long retry count).
+    pub(super) long_failures: u32,
+    /// Whether the receiver has decoded it: the receiver's scoreboard.
+    pub(super) received: bool,
+    /// Whether it was handed up there, in order.
+    pub(super) delivered: bool,
+    /// Whether its sender is done with it: acknowledged, or given up.
+    pub(super) settled: bool,
+}
+
+/// Frames for one receiver that are sent together where aggregation is on, and otherwise one
+/// frame. Those at the front are the oldest.
+#[derive(Debug)]
+pub(super) struct Batch<P> {
+    pub(super) to: Option<RadioId>,
+    pub(super) mode: Mode,
+    pub(super) frames: VecDeque<Frame<P>>,
+    /// How many frames from the front the PPDU under way covers, settled ones included.
+    pub(super) sending: usize,
+    /// For each MPDU of that PPDU: the frame after it, and where it ends in bytes.
+    pub(super) ends: Vec<(usize, u32)>,
+    /// The PSDU's length in bytes.
+    pub(super) psdu_bytes: u32,
+    /// Bytes of all frames.
+    pub(super) bytes: u32,
+}
+
+impl<P> Batch<P> {
+    /// Frames of the PPDU under way that are not settled yet.
+    pub(super) fn on_air(&mut self) -> impl Iterator<Item = &mut Frame<P>> {
+        self.frames.iter_mut().take(self.sending).filter(|frame| !frame.settled)
+    }
+
+    /// The first frame of the PPDU under way.
+    pub(super) fn first(&self) -> Option<&Frame<P>> {
+        self.frames.iter().find(|frame| !frame.settled)
+    }
+
+    /// Whether nothing of it was sent yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.frames.front().is_none_or(|frame| frame.sequence.is_none())
+    }
+}
+
+/// One that contends for a radio's access: the whole radio under DCF, an access category under
+/// EDCA (clause 10.23.2).
+#[derive(Debug)]
+pub(super) struct Contender<P> {
+    pub(super) serving: Serving,
+    pub(super) cw: u32,
+    pub(super) batch: Batch<P>,
+    /// The sequence number of the next new MPDU or beacon.
+    pub(super) sequence: u16,
+    backoff: Stream,
+}
+
+impl<P> Contender<P> {
+    /// `stream` names its backoff.
+    pub(super) fn new(seed: Seed, stream: &str, mode: Mode, edca: Edca) -> Self {
+        let batch = Batch {
+            to: None,
+            mode,
+            frames: VecDeque::new(),
+            sending: 0,
+            ends: Vec::new(),
+            psdu_bytes: 0,
+            bytes: 0,
+        };
+        Self {
+            serving: Serving::Nothing,
+            cw: edca.cw_min,
+            batch,
+            sequence: 0,
+            backoff: seed.stream(stream),
+        }
+    }
+
+    /// Slots of a new backoff.
+    pub(super) fn draw(&mut self) -> u32 {
+        self.backoff.below(u64::from(self.cw) + 1) as u32
+    }
+
+    /// Gives up what it serves; frames that nobody has got are added to `payloads`.
+    pub(super) fn leave(&mut self, cw_min: u32, payloads: &mut Vec<P>) {
+        self.serving = Serving::Nothing;
+        self.cw = cw_min;
+        let left = self.batch.frames.drain(..).filter(|f| !f.settled && !f.delivered);
+        payloads.extend(left.map(|frame| frame.payload));
+        self.batch.sending = 0;
+    }
+
+    /// The number of the next new MPDU or beacon.
+    pub(super) fn number(&mut self) -> u16 {
+        let number = self.sequence;
+        self.sequence = (self.sequence + 1) % 4096;
+        number
+    }
+
+    /// Takes a frame over; the first of a batch decides where it goes and how.
+    pub(super) fn push(&mut self, mpdu: Mpdu<P>) {
+        let batch = &mut self.batch;
+        if batch.frames.is_empty() {
+            batch.to = mpdu.to;
+            batch.mode = mpdu.mode;
+            batch.bytes = 0;
+        }
+        batch.bytes += mpdu.bytes;
+        batch.frames.push_back(Frame {
+            payload: mpdu.payload,
+            bytes: mpdu.bytes,
+            sequence: None,
+            joined: false,
+            short_failures: 0,
+            long_failures: 0,
+            received: false,
+            delivered: false,
+            settled: false,
+        });
+    }
+}
