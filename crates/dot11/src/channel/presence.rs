@@ -6,7 +6,8 @@ use fairwave_units::{Dbm, Instant};
 
 impl<P: Copy> Channel<P> {
     /// Takes a radio that roams off the channel and gives back the payloads of its frames, by
-    /// category and the first to be sent first. `None` while it is in the middle of a frame exchange; that takes
+    /// category and the first to be sent first. `None` while it is in the middle of a frame
+    /// exchange; that takes
     /// some milliseconds at most, so ask again.
     ///
     /// An absent radio neither sends nor hears. What was on the air when it left passes it by.
