@@ -44,20 +44,9 @@ impl<P: Payload> Sender<P> {
             self.silent_expiries = 0;
         }
         self.check_app_limited();
-        let mut arrivals = self.arrivals(now, ack);
-        let mut event = self.ack_event(now);
-        // RFC 3168 section 6.1.2: an ACK with the echo does not widen the window.
-        event.cwnd_limited &= !ack.ece;
         let flight = self.flight_size().saturating_sub(self.limited_transmit);
-        if advanced {
-            self.advance(now, ack, &mut event, &mut arrivals);
-        }
-        if self.sack && !ack.blocks.is_empty() {
-            event.sacked = self.board.sack(ack.blocks, &mut arrivals);
-            if self.rack.is_none() {
-                self.board.mark_lost(self.threshold, self.smss);
-            }
-        }
+        let mut arrivals = self.arrivals(now, ack);
+        let mut event = self.gather(now, ack, &mut arrivals);
         self.answer_probe(now, ack, flight);
         self.rack_on_ack(now, arrivals.order, ack.dsack.is_some());
         if ack.ece {
@@ -67,10 +56,39 @@ impl<P: Payload> Sender<P> {
         if event.acked > 0 || event.sacked > 0 {
             self.tell_law(event);
         }
+        let mut observed = self.judge_progress(now, ack, &event);
+        let duplicate = self.is_duplicate(ack, &event, advanced) && was_outstanding;
+        observed.recovery_began = self.judge_loss(now, duplicate);
+        if self.rack.is_some() {
+            self.reschedule_probe(now, advanced);
+        }
+        self.reduce(arrivals.bytes);
+        observed
+    }
+
+    /// Moves SND.UNA and the scoreboard by an ACK.
+    fn gather(&mut self, now: Instant, ack: &Ack<'_>, arrivals: &mut Arrivals) -> AckEvent {
+        let mut event = self.ack_event(now);
+        // RFC 3168 section 6.1.2: an ACK with the echo does not widen the window.
+        event.cwnd_limited &= !ack.ece;
+        if ack.advances {
+            self.advance(now, ack, &mut event, arrivals);
+        }
+        if self.sack && !ack.blocks.is_empty() {
+            event.sacked = self.board.sack(ack.blocks, arrivals);
+            if self.rack.is_none() {
+                self.board.mark_lost(self.threshold, self.smss);
+            }
+        }
+        event
+    }
+
+    /// What an ACK means for a recovery under way, spurious or not.
+    fn judge_progress(&mut self, now: Instant, ack: &Ack<'_>, event: &AckEvent) -> Observed {
         let mut observed = Observed::default();
-        let duplicate = !advanced && (ack.may_be_duplicate || event.sacked > 0);
-        let confirmed = self.frto_confirms(advanced, duplicate);
-        if advanced {
+        let duplicate = !ack.advances && (ack.may_be_duplicate || event.sacked > 0);
+        let confirmed = self.frto_confirms(ack.advances, duplicate);
+        if ack.advances {
             let echoed = self.is_spurious(ack.echo.map(|(value, _)| value));
             observed.recovery_ended = match confirmed || echoed {
                 true => self.undo(now),
@@ -79,19 +97,19 @@ impl<P: Payload> Sender<P> {
             self.expand_buffer();
             observed.space = self.space_opened();
         }
-        if self.is_duplicate(ack, &event, advanced) && was_outstanding {
+        observed
+    }
+
+    /// Counts a duplicate; whether fast recovery begins. RACK counts none: what it has marked is
+    /// lost.
+    fn judge_loss(&mut self, now: Instant, duplicate: bool) -> bool {
+        if duplicate {
             self.dup_acks = self.dup_acks.saturating_add(1);
             if self.fast.is_some() && !self.sack {
                 self.inflation += i64::from(self.smss);
             }
-            observed.recovery_began = self.rack.is_none() && self.detect_loss(now);
         }
-        if self.rack.is_some() {
-            observed.recovery_began = self.detect_loss(now);
-            self.reschedule_probe(now, advanced);
-        }
-        self.reduce(arrivals.bytes);
-        observed
+        (duplicate || self.rack.is_some()) && self.detect_loss(now)
     }
 
     /// Where what an ACK reports is gathered.
