@@ -10,7 +10,7 @@ use fairwave_queue::Limit;
 use fairwave_sim::world::{Flow, Source, Traffic, World};
 use fairwave_sim::{Error, Outcome, run};
 use fairwave_trace::{Discard, DropCause, Kind, NodeId, Sample, Sink};
-use fairwave_units::{Duration, Instant, Seed};
+use fairwave_units::{BitRate, Duration, Instant, Seed};
 use proptest::prelude::*;
 
 fn simulate(world: &World) -> Outcome {
@@ -170,4 +170,29 @@ fn a_running_simulation_does_not_allocate() {
     let (more, frames) = (long.0 - short.0, long.1 - short.1);
     assert!(frames > 50_000, "{frames} frames");
     assert!(more < 100, "{more} allocations for {frames} frames");
+}
+
+/// Two hundred stations that upload, nothing recorded: all that is held at once.
+#[test]
+fn two_hundred_stations_fit_into_64_megabytes() {
+    let mut base = world(Standard::A, 54, 200, Duration::from_millis(20));
+    (base.duration, base.warm_up) = (Duration::from_secs(3), Duration::from_secs(1));
+    let world = uploads(base, &tcp("newreno", 2));
+    let mut frames = 0;
+    let counted = allocation_counter::measure(|| frames = simulate(&world).frames);
+    assert!(frames > 5_000, "{frames} frames");
+    assert!(counted.bytes_max < 64_000_000, "{} bytes", counted.bytes_max);
+}
+
+#[test]
+fn a_slow_line_with_a_full_queue_ends_a_day_at_once() {
+    let mut slow = world(Standard::A, 54, 1, Duration::from_millis(1));
+    (slow.duration, slow.links[0].rate) = (Duration::from_secs(86_400), BitRate(1_000));
+    slow.seed = Seed(u64::MAX);
+    slow.cells[0].beacon_interval = None;
+    let outcome = simulate(&uploads(slow, &tcp("newreno", 1)));
+    // 86 400 s at 1 kbps are 10.8 MB.
+    let delivered = outcome.flows[0].at_end.delivered_bytes;
+    assert!((8_000_000..10_800_000).contains(&delivered), "{delivered} bytes");
+    assert!(outcome.events < 1_000_000, "{} events", outcome.events);
 }

@@ -119,9 +119,11 @@ const BYTES: &[Unit] = &[
     Unit { name: "KB", factor: 1_000 },
     Unit { name: "MB", factor: 1_000_000 },
     Unit { name: "GB", factor: 1_000_000_000 },
+    Unit { name: "TB", factor: 1_000_000_000_000 },
     Unit { name: "KiB", factor: 1 << 10 },
     Unit { name: "MiB", factor: 1 << 20 },
     Unit { name: "GiB", factor: 1 << 30 },
+    Unit { name: "TiB", factor: 1 << 40 },
 ];
 const RATES: &[Unit] = &[
     Unit { name: "bps", factor: 1 },
@@ -191,6 +193,7 @@ mod tests {
     fn prefixes_are_decimal_unless_spelt_binary() {
         assert_eq!("64 KB".parse::<Bytes>().unwrap(), Bytes(64_000));
         assert_eq!("64 KiB".parse::<Bytes>().unwrap(), Bytes(65_536));
+        assert_eq!("1 TB".parse::<Bytes>().unwrap(), Bytes(1_000_000_000_000));
         assert_eq!("5.5 Mbps".parse::<BitRate>().unwrap(), BitRate(5_500_000));
     }
 

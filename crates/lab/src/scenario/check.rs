@@ -113,7 +113,7 @@ impl Check<'_> {
     }
 
     fn node_count(&mut self, nodes: &[Expanded]) -> bool {
-        let most = words::MOST_NODES as usize;
+        let most = words::MOST_NODES;
         if nodes.len() > most {
             let message = format!("{} nodes; at most {most} are possible", nodes.len());
             let last = self.scenario.node.len() - 1;

@@ -247,7 +247,7 @@ fn station(r: &Reader<'_>, names: &Names) -> Option<Station> {
     let aps: Vec<_> = names.aps.iter().map(|(name, _)| name.as_str()).collect();
     let ap = reference(r, "ap", "access point", &aps);
     let phy = ap.as_ref().and_then(|ap| names.phy_of_ap(ap));
-    let count = r.or("count", 1, reader::count(1, words::MOST_NODES));
+    let count = r.or("count", 1, reader::count(1, words::MOST_STATIONS));
     let position = r.optional("position", reader::position);
     if position.is_some() {
         r.meaningless(&["distance"], "the station has a position");

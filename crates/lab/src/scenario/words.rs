@@ -48,8 +48,10 @@ pub(super) const TRAFFIC: &[(&str, TrafficWord)] = &[
     ("saturate", TrafficWord::Saturate),
 ];
 
-/// Stations of a group, and nodes of a scenario.
-pub(super) const MOST_NODES: u32 = 1000;
+/// Stations of a group.
+pub(super) const MOST_STATIONS: u32 = 1000;
+/// Nodes of a scenario: a full group, and what it talks to.
+pub(super) const MOST_NODES: usize = 1100;
 /// Flows of a scenario, each pattern's counted.
 pub(super) const MOST_FLOWS: usize = 5000;
 /// Cells, links, and tables of any other kind.
