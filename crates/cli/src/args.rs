@@ -198,6 +198,8 @@ pub(crate) enum Listing {
     Queues,
     /// Sources of traffic, with their keys
     Sources,
+    /// TCP stacks: whose choices a flow's keys default to
+    Stacks,
     /// 802.11 standards of a cell
     Standards,
     /// The JSON schema of scenario files

@@ -98,6 +98,8 @@ fn lists_are_views_of_what_there_is() {
         list.map(|item| item["name"].as_str().expect("a name").to_owned()).collect()
     };
     assert_eq!(names("congestion-controls"), fairwave_cc::names());
+    let stacks: Vec<_> = fairwave_tcp::Profile::ALL.iter().map(|stack| stack.name).collect();
+    assert_eq!(names("stacks"), stacks);
     assert!(names("standards").contains(&"802.11a".to_owned()));
     assert!(names("studies").contains(&"ack-loss".to_owned()));
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

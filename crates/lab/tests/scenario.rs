@@ -3,6 +3,7 @@
 use fairwave_lab::plan::{Job, Plan};
 use fairwave_lab::scenario::{Scenario, schema};
 use fairwave_sim::world::{Role, Source, Traffic};
+use fairwave_tcp::{Config, Profile};
 use fairwave_units::{BitRate, Duration, Instant, Metres};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -79,6 +80,44 @@ fn every_default_is_written_out() {
     {
         assert!(text.contains(line), "no {line} in\n{text}");
     }
+}
+
+/// What flow `up` of three stations runs with, at both ends.
+fn ends_with(tcp: &str, flow: &str) -> (Config, Config, String) {
+    let text = format!("[tcp]\n{tcp}\n{SMALL}{flow}\n");
+    let scenario = Scenario::parse("stack.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    assert_round_trip(&scenario);
+    match &scenario.to_world(1).flows[0].traffic {
+        Traffic::Tcp(tcp) => (tcp.sender, tcp.receiver, tcp.congestion_control.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The flow's own keys, then the table `[tcp]`, then the flow's stack, or else the table's.
+#[test]
+fn explicit_keys_override_the_stack_whichever_table_names_it() {
+    let profile = |name: &str| (Profile::find(name).expect(name).config)();
+    let (linux, bsd) = (profile("linux-6"), profile("bsd-reno"));
+    assert_eq!(ends_with("", ""), (Config::default(), Config::default(), "reno".to_owned()));
+    let (sender, receiver, law) = ends_with("stack = \"linux-6\"", "");
+    assert_eq!((sender, receiver, law.as_str()), (linux, linux, "cubic"));
+    let (sender, _, law) =
+        ends_with("stack = \"linux-6\"\nmin_rto = \"2 s\"", "stack = \"bsd-reno\"");
+    let min_rto = Duration::from_secs(2);
+    assert_eq!((sender, law.as_str()), (Config { min_rto, ..bsd }, "reno"));
+    let own = "min_rto = \"3 s\"\ncongestion_control = \"compound\"\nnagle = false";
+    let (sender, _, law) = ends_with("stack = \"linux-6\"\nmin_rto = \"2 s\"", own);
+    let min_rto = Duration::from_secs(3);
+    assert_eq!((sender, law.as_str()), (Config { min_rto, nagle: false, ..linux }, "compound"));
+}
+
+/// The receiving end may be another stack: the keys are then the sender's.
+#[test]
+fn a_receiver_may_have_a_stack_of_its_own() {
+    let (sender, receiver, _) =
+        ends_with("quick_acks = 3", "stack = \"linux-6\"\nreceiver_stack = \"windows-xp\"");
+    assert_eq!((sender.quick_acks, receiver.quick_acks), (3, 0));
+    assert_eq!(receiver, (Profile::find("windows-xp").unwrap().config)());
 }
 
 #[test]

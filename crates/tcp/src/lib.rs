@@ -8,9 +8,11 @@
 mod config;
 mod connection;
 mod payload;
+mod profile;
 mod receiver;
 mod sender;
 
 pub use config::{Config, DelayedAck, ReductionBound};
 pub use connection::{BuildController, Connection, Event, Input, Segment, State, Stats};
 pub use payload::{ByteStore, Payload, Store, Virtual, VirtualStore};
+pub use profile::Profile;

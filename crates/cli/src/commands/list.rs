@@ -30,6 +30,7 @@ pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
         Listing::CongestionControls => congestion_controls(),
         Listing::Queues => queues(),
         Listing::Sources => sources(),
+        Listing::Stacks => stacks(),
         Listing::Standards => standards(),
     };
     if common.json { print_json(&items) } else { print(&items) }
@@ -86,6 +87,15 @@ fn sources() -> Vec<Item> {
         source: entry.source.to_owned(),
     };
     fairwave_traffic::ALL.iter().map(item).collect()
+}
+
+fn stacks() -> Vec<Item> {
+    let item = |stack: &fairwave_tcp::Profile| Item {
+        name: stack.name.to_owned(),
+        summary: stack.summary.to_owned(),
+        source: stack.source.to_owned(),
+    };
+    fairwave_tcp::Profile::ALL.iter().map(item).collect()
 }
 
 fn studies() -> Vec<Item> {

@@ -2,22 +2,20 @@
 
 use super::diagnostic::{Problem, Refusal};
 use super::model::{
-    AccessPoint, Cell, DelayedAck, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario,
-    Station, Tcp, Transport,
+    AccessPoint, Cell, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario, Station, Transport,
 };
 use super::queue::{Place, Queue, queue};
 use super::reader::{self, Problems, Read, Reader};
+use super::tcp::{self, Defaults};
 use super::traffic;
 use super::value::{Data, Table, Value};
 use super::words::{self, KindWord};
 use fairwave_dot11::{Phy, Preamble, Standard};
-use fairwave_tcp::Config;
-use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
+use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Metres};
 use std::path::Path;
 
 const DAY: Duration = Duration::from_secs(86_400);
-const NANOSECOND: Duration = Duration::from_nanos(1);
-const GIB: u32 = 1 << 30;
+pub(super) const NANOSECOND: Duration = Duration::from_nanos(1);
 
 /// Reads the tables of a scenario without its sweep; files that it names are sought from `base`.
 pub(super) fn scenario(root: &Table, base: &Path) -> Result<Scenario, Vec<Problem>> {
@@ -26,9 +24,7 @@ pub(super) fn scenario(root: &Table, base: &Path) -> Result<Scenario, Vec<Proble
     let top = Reader::new("", root, 0..0, &problems);
     let (cell, phys) = cells(&top);
     let names = Names::new(root, phys);
-    let tcp = top.table("tcp", &empty);
-    let defaults = tcp_keys(&tcp, &default_tcp());
-    tcp.finish(&[]);
+    let defaults = Defaults::new(&top, root, &empty);
     let scenario = Scenario {
         title: top.or("title", String::new(), reader::text),
         duration: top.or("duration", Duration::from_secs(60), span(Duration::from_millis(1), DAY)),
@@ -300,149 +296,29 @@ fn link(r: &Reader<'_>) -> Option<Link> {
     ends.map(|_| link)
 }
 
-fn flow(r: &Reader<'_>, defaults: &Tcp, base: &Path) -> Option<Flow> {
+fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
     let name = r.required("name", "name = \"up\"", reader::name);
     let from = r.required("from", "from = \"sta*\"", reader::text);
     let to = r.required("to", "to = \"server\"", reader::text);
     let start = r.or("start", Duration::ZERO, span(Duration::ZERO, DAY));
     let start_spread = r.or("start_spread", Duration::ZERO, span(Duration::ZERO, DAY));
     let stop = r.or("stop", None, reader::or_word("never", span(NANOSECOND, DAY)));
-    let tcp = r.optional("transport", reader::choice(words::TRANSPORTS));
-    let transport = match tcp {
+    let is_tcp = r.optional("transport", reader::choice(words::TRANSPORTS));
+    let transport = match is_tcp {
         None if r.has("transport") => None,
         None | Some(true) => {
             r.meaningless(traffic::TRAFFIC_KEYS, "the flow is TCP");
-            let tcp = tcp_flow(r, defaults);
+            let tcp = defaults.flow(r);
             r.finish(traffic::TRAFFIC_KEYS);
             Some(Transport::Tcp(tcp))
         }
         Some(false) => {
-            r.meaningless(TCP, "the flow is UDP");
+            r.meaningless(tcp::KEYS, "the flow is UDP");
             let udp = traffic::udp(r, base).map(Transport::Udp);
-            r.finish(&[TCP, traffic::TRAFFIC_KEYS].concat());
+            r.finish(&[tcp::KEYS, traffic::TRAFFIC_KEYS].concat());
             udp
         }
     };
     let transport = transport?;
     Some(Flow { name: name?, from: from?, to: to?, start, start_spread, stop, transport })
-}
-
-const TCP: &[&str] = &[
-    "size",
-    "web",
-    "congestion_control",
-    "mss",
-    "send_buffer",
-    "receive_buffer",
-    "window_scaling",
-    "timestamps",
-    "timestamp_tick",
-    "sack",
-    "delayed_ack",
-    "initial_window",
-    "initial_ssthresh",
-    "byte_counting",
-    "duplicate_ack_threshold",
-    "initial_rto",
-    "min_rto",
-    "max_rto",
-    "max_retries",
-    "time_wait",
-];
-
-fn tcp_flow(r: &Reader<'_>, defaults: &Tcp) -> Tcp {
-    let size = reader::or_word("unlimited", reader::within(Bytes(1), Bytes(1 << 50)));
-    let size = r.or("size", None, size);
-    let web = r.optional("web", traffic::web).map(Box::new);
-    if web.is_some() && size.is_some() {
-        r.meaningless(&["size"], "the sizes of pages are drawn");
-    }
-    Tcp { size, web, ..tcp_keys(r, defaults) }
-}
-
-/// The keys that a flow shares with the table `[tcp]`.
-fn tcp_keys(r: &Reader<'_>, d: &Tcp) -> Tcp {
-    let segments = reader::counted("segments", 1, 1000);
-    let ssthresh = reader::or_word("unlimited", reader::size(1, GIB));
-    let buffer = || reader::size(2304, GIB);
-    let timer = || span(Duration::from_millis(1), Duration::from_secs(3600));
-    let tick = span(Duration::from_micros(1), Duration::from_secs(1));
-    Tcp {
-        size: None,
-        web: None,
-        congestion_control: r.or("congestion_control", d.congestion_control.clone(), law),
-        mss: r.or("mss", d.mss, reader::size(64, 2256)),
-        send_buffer: r.or("send_buffer", d.send_buffer, buffer()),
-        receive_buffer: r.or("receive_buffer", d.receive_buffer, buffer()),
-        window_scaling: r.or("window_scaling", d.window_scaling, reader::boolean),
-        timestamps: r.or("timestamps", d.timestamps, reader::boolean),
-        timestamp_tick: r.or("timestamp_tick", d.timestamp_tick, tick),
-        sack: r.or("sack", d.sack, reader::boolean),
-        delayed_ack: r.or("delayed_ack", d.delayed_ack.clone(), delayed_ack),
-        initial_window: r.or("initial_window", d.initial_window, segments),
-        initial_ssthresh: r.or("initial_ssthresh", d.initial_ssthresh, ssthresh),
-        byte_counting: r.or("byte_counting", d.byte_counting, reader::boolean),
-        duplicate_ack_threshold: r.or(
-            "duplicate_ack_threshold",
-            d.duplicate_ack_threshold,
-            reader::count(1, 255),
-        ),
-        initial_rto: r.or("initial_rto", d.initial_rto, timer()),
-        min_rto: r.or("min_rto", d.min_rto, timer()),
-        max_rto: r.or("max_rto", d.max_rto, timer()),
-        max_retries: r.or("max_retries", d.max_retries, reader::count(1, 255)),
-        time_wait: r.or("time_wait", d.time_wait, span(Duration::ZERO, Duration::from_secs(3600))),
-    }
-}
-
-/// The defaults of [`Config`], which says where they come from.
-fn default_tcp() -> Tcp {
-    let c = Config::default();
-    Tcp {
-        size: None,
-        web: None,
-        congestion_control: "reno".to_owned(),
-        mss: u32::from(c.mss),
-        send_buffer: c.send_buffer,
-        receive_buffer: c.receive_buffer,
-        window_scaling: c.window_scaling,
-        timestamps: c.timestamps,
-        timestamp_tick: c.timestamp_tick,
-        sack: c.sack,
-        delayed_ack: DELAYED,
-        initial_window: c.initial_window_segments,
-        initial_ssthresh: c.initial_ssthresh,
-        byte_counting: c.byte_counting,
-        duplicate_ack_threshold: c.duplicate_ack_threshold,
-        initial_rto: c.initial_rto,
-        min_rto: c.min_rto,
-        max_rto: c.max_rto,
-        max_retries: c.max_retries,
-        time_wait: c.time_wait,
-    }
-}
-
-const DELAYED: DelayedAck = DelayedAck::Delayed { every: 2, timeout: Duration::from_millis(200) };
-
-fn delayed_ack(value: &Value) -> Read<DelayedAck> {
-    let longest = Duration::from_millis(500);
-    match &value.data {
-        Data::Table(table) => reader::nested(table, value, |r| DelayedAck::Delayed {
-            every: r.or("every", 2, reader::count(2, 64)),
-            timeout: r.or("timeout", Duration::from_millis(200), span(NANOSECOND, longest)),
-        }),
-        Data::Text(text) if text == "on" => Ok(DELAYED),
-        Data::Text(text) if text == "off" => Ok(DelayedAck::Off),
-        _ => Err(Refusal::new("this must be \"on\", \"off\" or a table")
-            .help("write delayed_ack = { every = 2, timeout = \"200 ms\" }")),
-    }
-}
-
-fn law(value: &Value) -> Read<String> {
-    let name = reader::text(value)?;
-    if super::laws::exists(&name) {
-        return Ok(name);
-    }
-    let message = format!("there is no congestion control called {name:?}");
-    Err(Refusal::new(message).among(&name, &super::laws::names()))
 }

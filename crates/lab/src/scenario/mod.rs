@@ -48,6 +48,7 @@ pub(crate) mod path;
 mod queue;
 mod reader;
 mod schema;
+mod tcp;
 mod traffic;
 pub(crate) mod value;
 mod words;

@@ -253,7 +253,15 @@ pub struct Tcp {
     /// Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<Box<Web>>,
-    /// The law, possibly with the remedy around it: "ack-loss+reno". Default: "reno".
+    /// Whose choices the keys below default to, for both ends. Default: "default".
+    pub stack: String,
+    /// The receiving end's stack, if it is another: then the keys beside it are the sender's
+    /// alone. Default: "same".
+    #[serde(serialize_with = "or_same")]
+    #[schemars(with = "String")]
+    pub receiver_stack: Option<String>,
+    /// The law, possibly with the remedy around it: "ack-loss+reno". Default: the stack's usual
+    /// one; "reno".
     pub congestion_control: String,
     /// Largest segment payload, 64 B to 2256 B. Default: "1460 B".
     #[serde(serialize_with = "bytes")]
@@ -263,10 +271,20 @@ pub struct Tcp {
     #[serde(serialize_with = "bytes")]
     #[schemars(with = "String")]
     pub send_buffer: u32,
+    /// Lets the send buffer grow to twice the congestion window, at most to this, or "off".
+    /// Default: "off".
+    #[serde(serialize_with = "bytes_or_off")]
+    #[schemars(with = "String")]
+    pub send_buffer_most: Option<u32>,
     /// Receive buffer, up to 1 GiB; bounds the advertised window. Default: "4 MiB".
     #[serde(serialize_with = "bytes")]
     #[schemars(with = "String")]
     pub receive_buffer: u32,
+    /// Lets the receive buffer grow with what is read in a round trip, at most to this, or
+    /// "off". Default: "off".
+    #[serde(serialize_with = "bytes_or_off")]
+    #[schemars(with = "String")]
+    pub receive_buffer_most: Option<u32>,
     /// Offer window scaling (RFC 7323). Default: true.
     pub window_scaling: bool,
     /// Offer timestamps (RFC 7323). Default: false.
@@ -276,8 +294,25 @@ pub struct Tcp {
     pub timestamp_tick: Duration,
     /// Offer selective acknowledgements (RFC 2018). Default: true.
     pub sack: bool,
+    /// Report data that arrived twice (RFC 2883), with `sack`. Default: false.
+    pub dsack: bool,
+    /// Offer explicit congestion notification (RFC 3168). Default: false.
+    pub ecn: bool,
+    /// With SACK, spread the reduction of a recovery over its ACKs (RFC 6937). Default: false.
+    pub prr: bool,
+    /// With SACK, find losses by time, and probe for lost tails (RFC 8985). Default: false.
+    pub rack: bool,
+    /// With timestamps, undo timeouts and recoveries that were needless (RFC 3522, RFC 4015).
+    /// Default: false.
+    pub eifel: bool,
     /// Delayed acknowledgements: "on", "off" or a table. Default: "on".
     pub delayed_ack: DelayedAck,
+    /// Segments acknowledged at once before ACKs are delayed, at the start, after idleness and
+    /// around gaps, up to 64. Default: 0.
+    pub quick_acks: u32,
+    /// Hold back small segments while anything is outstanding (RFC 9293 section 3.7.4). Default:
+    /// false.
+    pub nagle: bool,
     /// Initial window, 1 to 1000. Default: "3 segments".
     #[serde(serialize_with = "segments")]
     #[schemars(with = "String")]
@@ -352,6 +387,10 @@ fn or_off<T: ToString + Copy, S: Serializer>(v: &Option<T>, s: S) -> Result<S::O
 
 pub(super) fn or_never<S: Serializer>(v: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
     or(*v, "never", s)
+}
+
+fn or_same<S: Serializer>(v: &Option<String>, s: S) -> Result<S::Ok, S::Error> {
+    or(v.as_ref(), "same", s)
 }
 
 fn or_unlimited<S: Serializer>(v: &Option<Bytes>, s: S) -> Result<S::Ok, S::Error> {

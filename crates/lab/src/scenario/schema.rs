@@ -1,7 +1,7 @@
 //! The JSON schema of scenario files, for editors.
 
-use super::laws;
 use super::model::{Scenario, Tcp};
+use super::{laws, tcp};
 use serde_json::{Map, Value, json};
 
 /// Keys without a default.
@@ -60,7 +60,7 @@ fn extend(to: &mut Value, from: Value) {
     }
 }
 
-/// Makes keys with a default optional, and names the laws.
+/// Makes keys with a default optional, and names the laws and stacks.
 fn relax(value: &mut Value) {
     match value {
         Value::Object(object) => {
@@ -81,6 +81,12 @@ fn relax_table(object: &mut Map<String, Value>) {
     }
     if let Some(law) = object.get_mut("congestion_control").filter(|l| l.is_object()) {
         law["enum"] = json!(laws::names());
+    }
+    if let Some(stack) = object.get_mut("stack").filter(|s| s.is_object()) {
+        stack["enum"] = json!(tcp::stacks());
+    }
+    if let Some(receiver) = object.get_mut("receiver_stack").filter(|s| s.is_object()) {
+        receiver["enum"] = json!([vec!["same"], tcp::stacks()].concat());
     }
     if let Some(interval) = object.get("interval").cloned() {
         object.entry("rate").or_insert(interval);

@@ -160,7 +160,7 @@ impl Transport {
             Self::Tcp(tcp) => {
                 let flow = world::TcpFlow {
                     sender: tcp.config(),
-                    receiver: tcp.config(),
+                    receiver: tcp.receiver_config(),
                     congestion_control: tcp.congestion_control.clone(),
                     size: tcp.size,
                 };
@@ -177,18 +177,38 @@ impl Transport {
     }
 }
 
+/// The choices of a stack that was found to exist.
+fn stack(name: &str) -> tcp::Config {
+    tcp::Profile::find(name).map_or_else(tcp::Config::default, |stack| (stack.config)())
+}
+
 impl Tcp {
-    /// Either end's configuration, without ports.
+    /// The configuration of the receiving end, without ports.
+    fn receiver_config(&self) -> tcp::Config {
+        self.receiver_stack.as_ref().map_or_else(|| self.config(), |name| stack(name))
+    }
+
+    /// The configuration of the sending end, and of the receiving one unless that has a stack of
+    /// its own; without ports.
     pub fn config(&self) -> tcp::Config {
-        let base = tcp::Config::default();
+        let base = stack(&self.stack);
         tcp::Config {
             mss: u16::try_from(self.mss).unwrap_or(base.mss),
             send_buffer: self.send_buffer,
+            send_buffer_most: self.send_buffer_most,
             receive_buffer: self.receive_buffer,
+            receive_buffer_most: self.receive_buffer_most,
             window_scaling: self.window_scaling,
             timestamps: self.timestamps,
             timestamp_tick: self.timestamp_tick,
             sack: self.sack,
+            dsack: self.dsack,
+            ecn: self.ecn,
+            prr: self.prr,
+            rack: self.rack,
+            eifel: self.eifel,
+            quick_acks: self.quick_acks,
+            nagle: self.nagle,
             delayed_ack: match self.delayed_ack {
                 DelayedAck::Off => tcp::DelayedAck { every: 1, ..base.delayed_ack },
                 DelayedAck::Delayed { every, timeout } => tcp::DelayedAck { every, timeout },

@@ -209,6 +209,7 @@ impl<P: Payload> Sender<P> {
         }
         self.silent_expiries = 0;
         self.timer = None;
+        self.expand_buffer();
     }
 
     /// The handshake failed and begins anew: only what the application has written stays (RFC

@@ -1,0 +1,177 @@
+//! TCP as certain systems shipped it: a name for each set of choices.
+
+use crate::{Config, DelayedAck};
+use fairwave_units::Duration;
+
+/// A stack as users choose it.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// Its spelling in scenarios and on the command line.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Where its numbers come from.
+    pub source: &'static str,
+    /// Its usual law, in [`fairwave_cc::ALL`]'s spelling.
+    pub congestion_control: &'static str,
+    /// Its choices; ports are for the host to set.
+    pub config: fn() -> Config,
+}
+
+impl Profile {
+    /// Every profile, in the order in which it is listed.
+    pub const ALL: &'static [Profile] = &[
+        Profile {
+            name: "default",
+            summary: "the standards as they are, large buffers, nothing of one system's own",
+            source: "RFC 9293, 5681, 6298, 3390",
+            congestion_control: "reno",
+            config: Config::default,
+        },
+        Profile {
+            name: "bsd-reno",
+            summary: "4.3BSD-Reno: no SACK, coarse timers, an initial window of one segment",
+            source: "Wright, Stevens, TCP/IP Illustrated vol. 2, 1995; Fall, Floyd 1996",
+            congestion_control: "reno",
+            config: bsd_reno,
+        },
+        Profile {
+            name: "linux-2.4",
+            summary: "SACK and D-SACK, timestamps, quick ACKs, a least RTO of 200 ms",
+            source: "Sarolahti, Kuznetsov, Congestion Control in Linux TCP, USENIX 2002",
+            congestion_control: "newreno",
+            config: linux_2_4,
+        },
+        Profile {
+            name: "windows-xp",
+            summary: "SACK, a window of 17,520 bytes, retransmits at the second duplicate ACK",
+            source: "Microsoft, TCP/IP and NBT configuration for Windows XP, KB 314053",
+            congestion_control: "reno",
+            config: windows_xp,
+        },
+        Profile {
+            name: "linux-6",
+            summary: "initial window of ten, RACK-TLP, PRR, quick ACKs, buffers that grow",
+            source: "Linux 6: net/ipv4, Documentation/networking/ip-sysctl.rst; RFC 6928, 9438",
+            congestion_control: "cubic",
+            config: linux_6,
+        },
+    ];
+
+    /// The profile called `name`.
+    pub fn find(name: &str) -> Option<&'static Profile> {
+        Self::ALL.iter().find(|profile| profile.name == name)
+    }
+}
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+/// TCP of Net/3, without what came after 4.3BSD-Reno: timers count ticks of 500 ms, here by the
+/// granularity of the RTO, with a minimum of two and a maximum of 128; the first RTO is 6 s,
+/// twelve retransmissions, MSL 30 s; sockets have 8 KiB each way.
+fn bsd_reno() -> Config {
+    Config {
+        send_buffer: 8 << 10,
+        receive_buffer: 8 << 10,
+        window_scaling: false,
+        sack: false,
+        timestamp_tick: MS(500),
+        delayed_ack: DelayedAck { every: 2, timeout: MS(200) },
+        nagle: true,
+        initial_window_segments: 1,
+        byte_counting: false,
+        initial_rto: MS(6_000),
+        min_rto: MS(1_000),
+        max_rto: MS(64_000),
+        max_retries: 12,
+        time_wait: MS(60_000),
+        ..Config::default()
+    }
+}
+
+/// `tcp_wmem` 16 KiB to 128 KiB, and the window that `tcp_rmem` of 87,380 bytes gives; a clock
+/// of 100 Hz; ACKs wait for 40 ms (`TCP_DELACK_MIN`) to 200 ms, here for the least.
+fn linux_2_4() -> Config {
+    Config {
+        send_buffer: 16 << 10,
+        send_buffer_most: Some(128 << 10),
+        receive_buffer: 65_535,
+        timestamps: true,
+        timestamp_tick: MS(10),
+        dsack: true,
+        delayed_ack: DelayedAck { every: 2, timeout: MS(40) },
+        quick_acks: 16,
+        nagle: true,
+        initial_window_segments: 2,
+        byte_counting: false,
+        initial_rto: MS(3_000),
+        min_rto: MS(200),
+        max_rto: MS(120_000),
+        max_retries: 15,
+        ..Config::default()
+    }
+}
+
+/// `TcpWindowSize` on Ethernet is twelve segments; `Tcp1323Opts` offers neither scale nor
+/// timestamps by default; `TcpMaxDupAcks` is 2, `TcpInitialRtt` 3 s, `TcpMaxDataRetransmissions`
+/// 5, `TcpTimedWaitDelay` 240 s. The send buffer is the application's, here 64 KiB.
+fn windows_xp() -> Config {
+    Config {
+        send_buffer: 64 << 10,
+        receive_buffer: 17_520,
+        window_scaling: false,
+        delayed_ack: DelayedAck { every: 2, timeout: MS(200) },
+        nagle: true,
+        initial_window_segments: 2,
+        byte_counting: false,
+        duplicate_ack_threshold: 2,
+        initial_rto: MS(3_000),
+        min_rto: MS(300),
+        max_rto: MS(120_000),
+        max_retries: 5,
+        time_wait: MS(240_000),
+        ..Config::default()
+    }
+}
+
+/// `tcp_wmem` 16 KiB to 4 MiB; half of `tcp_rmem`, 128 KiB to 6 MiB, is window. `tcp_ecn` is 2:
+/// marks are answered where the other end asks for it, so that two such ends have none.
+fn linux_6() -> Config {
+    Config {
+        send_buffer: 16 << 10,
+        send_buffer_most: Some(4 << 20),
+        receive_buffer: 64 << 10,
+        receive_buffer_most: Some(3 << 20),
+        timestamps: true,
+        dsack: true,
+        prr: true,
+        rack: true,
+        eifel: true,
+        delayed_ack: DelayedAck { every: 2, timeout: MS(40) },
+        quick_acks: 16,
+        nagle: true,
+        initial_window_segments: 10,
+        initial_rto: MS(1_000),
+        min_rto: MS(200),
+        max_rto: MS(120_000),
+        max_retries: 15,
+        ..Config::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_finds_its_profile_and_a_law_that_exists() {
+        for profile in Profile::ALL {
+            assert_eq!(Profile::find(profile.name).map(|p| p.summary), Some(profile.summary));
+            let law = profile.congestion_control;
+            assert!(fairwave_cc::names().iter().any(|name| name == law), "{law}");
+            let config = (profile.config)();
+            assert!(config.min_rto <= config.max_rto && config.mss == 1460, "{}", profile.name);
+        }
+        assert!(Profile::find("linux").is_none());
+    }
+}
