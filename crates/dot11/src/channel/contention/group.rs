@@ -292,7 +292,14 @@ impl Group {
 
     /// Makes one of states that have become the same, and brings home those back in the first.
     fn merge(&mut self, all: &mut Contenders) {
-        if self.states.len() == 1 {
+        let (first, others) = self.states.split_first().expect("there is always a first state");
+        if others.iter().all(|state| state.away == 0 || state.is_like(first)) {
+            for radio in self.away.drain(..) {
+                all.state[radio as usize] = 0;
+            }
+            return self.states.truncate(1);
+        }
+        if others.len() == 1 {
             return;
         }
         let mut kept = 1;
