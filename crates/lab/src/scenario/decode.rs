@@ -1,5 +1,6 @@
 //! From tables to a scenario: every key with its type, bounds and default.
 
+use super::air::{self, WayPoint};
 use super::diagnostic::{Problem, Refusal};
 use super::model::{
     AccessPoint, Cell, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario, Station, Transport,
@@ -12,7 +13,7 @@ use super::value::{Data, Table, Value};
 use super::words::{self, KindWord};
 use fairwave_dot11::{Phy, Preamble, Standard};
 use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Metres};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const DAY: Duration = Duration::from_secs(86_400);
 pub(super) const NANOSECOND: Duration = Duration::from_nanos(1);
@@ -23,7 +24,7 @@ pub(super) fn scenario(root: &Table, base: &Path) -> Result<Scenario, Vec<Proble
     let empty = Table::default();
     let top = Reader::new("", root, 0..0, &problems);
     let (cell, phys) = cells(&top);
-    let names = Names::new(root, phys);
+    let names = Names::new(root, phys, base);
     let defaults = Defaults::new(&top, root, &empty);
     let scenario = Scenario {
         title: top.or("title", String::new(), reader::text),
@@ -120,6 +121,8 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
         ),
         capture: r.or("capture", Some(Db(10.0)), reader::or_word("off", ratio(100.0))),
         errors: r.or("errors", Errors::Snr, errors),
+        fading: r.or("fading", None, reader::or_word("off", air::fading)),
+        shadowing: r.or("shadowing", None, reader::or_word("off", air::shadowing)),
         rts_threshold: r.or("rts_threshold", None, reader::or_word("off", reader::size(0, 65_536))),
         short_retry_limit: r.or("short_retry_limit", 7, reader::count(1, 255)),
         long_retry_limit: r.or("long_retry_limit", 4, reader::count(1, 255)),
@@ -139,6 +142,9 @@ fn level(value: &Value) -> Read<Dbm> {
 
 fn errors(value: &Value) -> Read<Errors> {
     match &value.data {
+        Data::Table(table) if table.get("p").is_some() || table.get("r").is_some() => {
+            reader::nested(table, value, air::bursts)
+        }
         Data::Table(table) => reader::nested(table, value, |r| Errors::Rate {
             data: r.or("data", 0.0, reader::probability),
             control: r.or("control", 0.0, reader::probability),
@@ -154,10 +160,12 @@ struct Names {
     cells: Vec<(String, Option<Phy>)>,
     /// Access points with the cell each names.
     aps: Vec<(String, Option<String>)>,
+    /// Where files that nodes name are sought.
+    base: PathBuf,
 }
 
 impl Names {
-    fn new(root: &Table, cells: Vec<(String, Option<Phy>)>) -> Self {
+    fn new(root: &Table, cells: Vec<(String, Option<Phy>)>, base: &Path) -> Self {
         let nodes = match root.get("node").map(|v| &v.data) {
             Some(Data::List(nodes)) => nodes.as_slice(),
             _ => &[],
@@ -168,7 +176,7 @@ impl Names {
             }
             _ => None,
         };
-        Self { cells, aps: nodes.iter().filter_map(ap).collect() }
+        Self { cells, aps: nodes.iter().filter_map(ap).collect(), base: base.to_owned() }
     }
 
     fn phy(&self, cell: &str) -> Option<Phy> {
@@ -201,8 +209,8 @@ fn reference(r: &Reader<'_>, key: &'static str, what: &str, names: &[&str]) -> O
     })
 }
 
-const RADIO: &[&str] = &["power", "data_rate", "queue"];
-const GROUP: &[&str] = &["count", "ap", "distance"];
+const RADIO: &[&str] = &["power", "data_rate", "rate_control", "queue"];
+const GROUP: &[&str] = &["count", "ap", "distance", "path", "snr_trace", "roaming"];
 
 fn node(r: &Reader<'_>, names: &Names) -> Option<Node> {
     let name = r.required("name", "name = \"sta\"", reader::name);
@@ -253,9 +261,19 @@ fn station(r: &Reader<'_>, names: &Names) -> Option<Station> {
     }
     let metres = reader::within(Metres(0.0), Metres(100_000.0));
     let distance = r.or("distance", Metres(4.0), metres);
-    let distance = position.is_none().then_some(distance);
+    let path: Vec<WayPoint> = r.optional("path", air::path).unwrap_or_default();
+    if r.has("path") {
+        r.meaningless(&["distance", "position"], "the station has a path");
+    }
+    if r.has("path") && count > 1 {
+        r.meaningless(&["path"], "several stations do not walk in one place");
+    }
+    let roaming = |value: &Value| air::roaming(value, ap.as_deref().unwrap_or_default(), &aps);
+    let roaming = r.optional("roaming", roaming);
+    let snr_trace = r.optional("snr_trace", |value| air::snr_trace(value, &names.base));
+    let distance = (position.is_none() && path.is_empty()).then_some(distance);
     let radio = radio(r, phy);
-    Some(Station { count, ap: ap?, distance, position, radio })
+    Some(Station { count, ap: ap?, distance, position, path, snr_trace, roaming, radio })
 }
 
 /// Reads a radio's keys; `phy` is unknown where its cell could not be read.
@@ -274,6 +292,7 @@ fn radio(r: &Reader<'_>, phy: Option<Phy>) -> Radio {
     Radio {
         power: r.or("power", Dbm(16.0), level),
         data_rate: r.or("data_rate", highest, rate),
+        rate_control: r.or("rate_control", "constant".to_owned(), air::rate_control),
         queue: r.or("queue", Queue(Place::Radio.usual().into()), queue(Place::Radio)),
     }
 }

@@ -71,9 +71,15 @@ pub(super) fn pairs(nodes: &[Expanded], flow: &Flow) -> Vec<(String, usize, usiz
 pub(super) fn islands(scenario: &Scenario, nodes: &[Expanded]) -> Vec<usize> {
     let index = |name: &str| nodes.iter().position(|n| n.name == name);
     let wires = scenario.link.iter().map(|l| (index(&l.ends[0]), index(&l.ends[1])));
-    let radio = nodes.iter().enumerate().filter_map(|(i, n)| match &scenario.node[n.group].kind {
-        Kind::Station(station) => Some((Some(i), index(&station.ap))),
-        _ => None,
+    let radio = nodes.iter().enumerate().flat_map(|(i, n)| {
+        let aps: Vec<&String> = match &scenario.node[n.group].kind {
+            Kind::Station(s) => {
+                s.roaming.iter().flat_map(|roaming| &roaming.aps).chain([&s.ap]).collect()
+            }
+            _ => Vec::new(),
+        };
+        let joined = aps.into_iter().map(|ap| (Some(i), index(ap)));
+        joined.collect::<Vec<_>>()
     });
     let mut root: Vec<usize> = (0..nodes.len()).collect();
     for (a, b) in wires.chain(radio) {
@@ -96,7 +102,7 @@ pub(super) fn position(
         return station.position.unwrap_or(centre);
     };
     let around = |n: &Node| match &n.kind {
-        Kind::Station(s) if s.ap == station.ap && s.position.is_none() => s.count,
+        Kind::Station(s) if s.ap == station.ap && s.distance.is_some() => s.count,
         _ => 0,
     };
     let before: u32 = scenario.node[..node.group].iter().map(around).sum();

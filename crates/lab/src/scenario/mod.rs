@@ -38,6 +38,7 @@
 //! Beside the fields of [`Scenario`] a file may have a table `[tcp]` of defaults for every TCP
 //! flow, and a table `[sweep]`, which [`crate::plan::Plan`] reads.
 
+mod air;
 mod check;
 mod decode;
 mod diagnostic;
@@ -54,6 +55,7 @@ pub(crate) mod value;
 mod words;
 mod world;
 
+pub use air::{BySignal, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub(crate) use diagnostic::{Problem, Refusal, Sources};
 pub use model::{

@@ -3,6 +3,7 @@
 //! One field is one key of the same name; the doc comment of a field is its documentation in
 //! the JSON schema, and names its default.
 
+use super::air::{Fading, Roaming, Shadowing, SnrTrace, WayPoint};
 use super::queue::Queue;
 use super::reader::word;
 use super::traffic::{Udp, Web};
@@ -83,6 +84,14 @@ pub struct Cell {
     pub capture: Option<Db>,
     /// Frame errors besides collisions. Default: "snr".
     pub errors: Errors,
+    /// How levels vary from frame to frame, or "off". Default: "off".
+    #[serde(serialize_with = "table_or_off")]
+    #[schemars(with = "Choice<Fading>")]
+    pub fading: Option<Fading>,
+    /// How path losses of pairs differ, or "off". Default: "off".
+    #[serde(serialize_with = "table_or_off")]
+    #[schemars(with = "Choice<Shadowing>")]
+    pub shadowing: Option<Shadowing>,
     /// Data frames of this MPDU size and above use RTS/CTS, or "off". Default: "off".
     #[serde(serialize_with = "bytes_or_off")]
     #[schemars(with = "String")]
@@ -110,6 +119,19 @@ pub enum Errors {
         data: f64,
         /// The same for ACK, RTS and CTS. Default: 0.
         control: f64,
+    },
+    /// Data frames in bursts, by the chain of Gilbert and Elliott, one for each transmitter and
+    /// receiver. It moves with each frame.
+    #[serde(untagged)]
+    Bursts {
+        /// Probability of going from the good to the bad state. Required.
+        p: f64,
+        /// Probability of going back. Required.
+        r: f64,
+        /// Probability that a data frame is lost in the good state. Default: 0.
+        good: f64,
+        /// The same in the bad state. Default: 1.
+        bad: f64,
     },
 }
 
@@ -160,6 +182,16 @@ pub struct Station {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub distance: Option<Metres>,
+    /// Where a single station goes, on straight lines between way-points, instead of `distance`.
+    /// Before the first and after the last it stands still.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<WayPoint>,
+    /// SNR between it and access points, instead of what follows from places, power and shadowing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snr_trace: Option<SnrTrace>,
+    /// How it changes its access point. Without this table it keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roaming: Option<Roaming>,
     /// Where a single station stands, instead of `distance`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<[String; 2]>")]
@@ -178,6 +210,8 @@ pub struct Radio {
     /// Rate of its data frames. Default: the PHY's highest.
     #[schemars(with = "String")]
     pub data_rate: BitRate,
+    /// How it chooses rates, beginning with `data_rate`. Default: "constant".
+    pub rate_control: String,
     /// Its transmit queue. Default: "100 packets".
     pub queue: Queue,
 }
@@ -379,6 +413,36 @@ fn segments<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
 
 fn or<T: ToString, S: Serializer>(value: Option<T>, none: &str, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(&value.map_or(none.to_owned(), |v| v.to_string()))
+}
+
+/// A table, or the word "off", for the schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(super) enum Choice<T> {
+    /// Not at all.
+    Off,
+    /// As the table says.
+    #[serde(untagged)]
+    Table(T),
+}
+
+/// A table, or "off".
+pub(super) fn table_or_off<T: Serialize, S: Serializer>(
+    value: &Option<T>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(table) => table.serialize(s),
+        None => s.serialize_str("off"),
+    }
+}
+
+pub(super) fn or_word_none<T: ToString + Copy, S: Serializer>(
+    v: &Option<T>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    or(*v, "none", s)
 }
 
 fn or_off<T: ToString + Copy, S: Serializer>(v: &Option<T>, s: S) -> Result<S::Ok, S::Error> {

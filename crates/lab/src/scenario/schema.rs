@@ -5,8 +5,21 @@ use super::{laws, tcp};
 use serde_json::{Map, Value, json};
 
 /// Keys without a default.
-const REQUIRED: [&str; 8] =
-    ["name", "kind", "standard", "ends", "from", "to", "traffic", "transport"];
+const REQUIRED: [&str; 13] = [
+    "name",
+    "kind",
+    "standard",
+    "ends",
+    "from",
+    "to",
+    "traffic",
+    "transport",
+    "at",
+    "doppler_hz",
+    "sigma",
+    "p",
+    "r",
+];
 
 /// The JSON schema (draft 2020-12) of a scenario file. It knows every key, which are required,
 /// and the words of each choice; units and relations between keys are checked by the reader.
@@ -78,6 +91,14 @@ fn relax_table(object: &mut Map<String, Value>) {
     if let Some(Value::Array(required)) = object.get_mut("required") {
         required.retain(|k| k.as_str().is_some_and(|k| REQUIRED.contains(&k)));
         required.retain(|k| !(tcp && k == "transport"));
+    }
+    if object.contains_key("points") {
+        let description = "A CSV file with lines of seconds and dB, in place of `points`.";
+        object.insert("file".to_owned(), json!({ "description": description, "type": "string" }));
+    }
+    if let Some(control) = object.get_mut("rate_control").filter(|c| c.is_object()) {
+        let names = fairwave_dot11::rate_control::ALL.iter().map(|algorithm| algorithm.name);
+        control["enum"] = json!(names.collect::<Vec<_>>());
     }
     if let Some(law) = object.get_mut("congestion_control").filter(|l| l.is_object()) {
         law["enum"] = json!(laws::names());

@@ -1,5 +1,6 @@
 //! From a scenario to what the simulator runs.
 
+use super::air::{self, Fading, Shadowing, SnrTrace, WayPoint};
 use super::expand::{self, Expanded};
 use super::model::{Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Transport};
 use fairwave_dot11::{AccessCategory, Mode, Phy, Preamble};
@@ -27,13 +28,12 @@ impl Scenario {
 
     fn world_node(&self, nodes: &[Expanded], node: &Expanded) -> world::Node {
         let cell_of = |name: &str| self.cell.iter().position(|c| c.name == name).unwrap_or(0);
-        let mode = |cell: usize, radio: &Radio| radio.mode(self.cell[cell].phy());
         let radio = match &self.node[node.group].kind {
             Kind::Host {} => None,
             Kind::AccessPoint(ap) => {
                 let role = world::Role::AccessPoint;
                 let cell = cell_of(&ap.cell);
-                Some(ap.radio.to_world(cell, mode(cell, &ap.radio), role, ap.position))
+                Some(ap.radio.to_world(cell, self.cell[cell].phy(), role, ap.position))
             }
             Kind::Station(station) => {
                 let (centre, cell) = expand::access_points(self)
@@ -42,7 +42,14 @@ impl Scenario {
                 let role = world::Role::Station { ap: id(nodes, &station.ap) };
                 let position = expand::position(self, node, station, centre);
                 let (cell, radio) = (cell_of(cell), &station.radio);
-                Some(radio.to_world(cell, mode(cell, radio), role, position))
+                let radio = radio.to_world(cell, self.cell[cell].phy(), role, position);
+                let id = |name: &str| id(nodes, name);
+                Some(world::Radio {
+                    path: WayPoint::path(&station.path),
+                    snr_trace: station.snr_trace.as_ref().and_then(SnrTrace::to_world),
+                    roaming: station.roaming.as_ref().map(|roaming| roaming.to_world(id)),
+                    ..radio
+                })
             }
         };
         world::Node { name: node.name.clone(), radio }
@@ -104,9 +111,12 @@ impl Cell {
             errors: match self.errors {
                 Errors::Snr => world::ErrorModel::Snr,
                 Errors::Rate { data, control } => world::ErrorModel::Rate { data, control },
+                Errors::Bursts { p, r, good, bad } => {
+                    world::ErrorModel::Bursts(world::GilbertElliott { p, r, good, bad })
+                }
             },
-            fading: None,
-            shadowing: None,
+            fading: self.fading.as_ref().map(Fading::to_world),
+            shadowing: self.shadowing.as_ref().map(Shadowing::to_world),
             rts_threshold: self.rts_threshold,
             short_retry_limit: self.short_retry_limit,
             long_retry_limit: self.long_retry_limit,
@@ -125,10 +135,11 @@ impl Radio {
     fn to_world(
         &self,
         cell: usize,
-        mode: Mode,
+        phy: Phy,
         role: world::Role,
         [x, y]: [Metres; 2],
     ) -> world::Radio {
+        let mode = self.mode(phy);
         let (power, queue) = (self.power, self.queue.0);
         world::Radio {
             cell,
@@ -136,7 +147,7 @@ impl Radio {
             position: (x, y),
             path: None,
             snr_trace: None,
-            rates: None,
+            rates: air::rates(&self.rate_control, phy, mode),
             roaming: None,
             power,
             mode,
