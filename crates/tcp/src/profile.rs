@@ -147,6 +147,7 @@ fn linux_6() -> Config {
         prr: true,
         rack: true,
         eifel: true,
+        frto: true,
         delayed_ack: DelayedAck { every: 2, timeout: MS(40) },
         quick_acks: 16,
         nagle: true,

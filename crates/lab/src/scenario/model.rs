@@ -339,6 +339,9 @@ pub struct Tcp {
     /// With timestamps, undo timeouts and recoveries that were needless (RFC 3522, RFC 4015).
     /// Default: false.
     pub eifel: bool,
+    /// See by what arrives after a timeout whether it was needless, and undo it (F-RTO, RFC
+    /// 5682). Default: false.
+    pub frto: bool,
     /// Delayed acknowledgements: "on", "off" or a table. Default: "on".
     pub delayed_ack: DelayedAck,
     /// Segments acknowledged at once before ACKs are delayed, at the start, after idleness and

@@ -32,6 +32,7 @@ pub(super) const KEYS: &[&str] = &[
     "prr",
     "rack",
     "eifel",
+    "frto",
     "delayed_ack",
     "quick_acks",
     "nagle",
@@ -120,6 +121,7 @@ fn keys(r: &Reader<'_>, d: &Tcp) -> Tcp {
         prr: flag("prr", d.prr),
         rack: flag("rack", d.rack),
         eifel: flag("eifel", d.eifel),
+        frto: flag("frto", d.frto),
         delayed_ack: r.or("delayed_ack", d.delayed_ack.clone(), delayed_ack),
         quick_acks: r.or("quick_acks", d.quick_acks, reader::count(0, 64)),
         nagle: flag("nagle", d.nagle),
@@ -163,6 +165,7 @@ fn of_stack(stack: &Profile) -> Tcp {
         prr: c.prr,
         rack: c.rack,
         eifel: c.eifel,
+        frto: c.frto,
         delayed_ack: if every > 1 {
             DelayedAck::Delayed { every, timeout }
         } else {

@@ -218,6 +218,7 @@ impl Tcp {
             prr: self.prr,
             rack: self.rack,
             eifel: self.eifel,
+            frto: self.frto,
             quick_acks: self.quick_acks,
             nagle: self.nagle,
             delayed_ack: match self.delayed_ack {
