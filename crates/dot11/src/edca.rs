@@ -1,8 +1,8 @@
 //! Access categories and their parameters (802.11-2020 clause 10.23.2), and what may be
 //! aggregated.
 
-use crate::Phy;
 use crate::phy::Format;
+use crate::{Mode, Phy};
 use fairwave_units::Duration;
 
 /// How urgent a frame is, as EDCA distinguishes it.
@@ -83,6 +83,12 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
+    /// Bytes of the longest PPDU in `mode`. A TXOP limit of zero is none.
+    pub(crate) fn room(self, phy: Phy, mode: Mode, txop: Duration) -> u32 {
+        let longest = if txop.is_zero() { self.time } else { self.time.min(txop) };
+        self.bytes.min(phy.psdu_within(mode, longest))
+    }
+
     /// The most that the PHY's generation allows without A-MSDU (tables 9-184, 9-271 and, of
     /// 802.11ax-2021, 9-322e; aPPDUMaxTime); `None` before HT.
     pub fn most(phy: Phy) -> Option<Self> {

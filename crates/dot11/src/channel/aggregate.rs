@@ -6,14 +6,12 @@
 //! up by its sender, as a BlockAckReq would tell it.
 
 use super::air::Transmission;
-use super::mac::{Batch, Contender, Frame};
+use super::mac::{Batch, Contender, DELIMITER_BYTES, Frame, in_ampdu};
 use super::{Channel, Fate, Output, RadioId};
 use crate::phy::{DATA_OVERHEAD_BYTES, Format, QOS_BYTES};
 use crate::{Aggregation, Mode, Phy};
 use fairwave_units::Duration;
 
-/// Delimiter before each MPDU of an A-MPDU (clause 9.7.1).
-const DELIMITER_BYTES: u32 = 4;
 /// MAC header with QoS Control and FCS: what a QoS MPDU has around its MSDU or A-MSDU.
 const QOS_MAC_BYTES: u32 = 30;
 /// Destination, source and length of an A-MSDU subframe (clause 9.3.2.2.2).
@@ -199,9 +197,10 @@ impl<P: Copy> Channel<P> {
         let batch = &mut self.contenders[contender as usize].batch;
         batch.sending = 0;
         while let Some(frame) = batch.frames.front().filter(|frame| frame.settled) {
-            batch.bytes -= frame.bytes;
+            batch.filled -= in_ampdu(frame.bytes);
             batch.frames.pop_front();
         }
+        batch.is_rest = true;
     }
 }
 
@@ -210,3 +209,6 @@ pub(super) fn reported<P: Copy>(frame: &Frame<P>) -> (u16, bool, P) {
     let retry = frame.short_failures + frame.long_failures > 0;
     (frame.sequence.unwrap_or(0), retry, frame.payload)
 }
+
+#[cfg(test)]
+mod tests;

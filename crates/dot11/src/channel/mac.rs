@@ -105,6 +105,14 @@ pub(super) struct Frame<P> {
     pub(super) settled: bool,
 }
 
+/// Delimiter before each MPDU of an A-MPDU (clause 9.7.1).
+pub(super) const DELIMITER_BYTES: u32 = 4;
+
+/// What an MPDU takes of an A-MPDU, padding for the next one included.
+pub(super) const fn in_ampdu(bytes: u32) -> u32 {
+    (DELIMITER_BYTES + bytes).next_multiple_of(4)
+}
+
 /// Frames for one receiver that are sent together where aggregation is on, and otherwise one
 /// frame. Those at the front are the oldest.
 #[derive(Debug)]
@@ -118,8 +126,12 @@ pub(super) struct Batch<P> {
     pub(super) ends: Vec<(usize, u32)>,
     /// The PSDU's length in bytes.
     pub(super) psdu_bytes: u32,
-    /// Bytes of all frames.
-    pub(super) bytes: u32,
+    /// Bytes of all frames in an A-MPDU, each an MPDU with delimiter and padding.
+    pub(super) filled: u32,
+    /// Bytes that the longest PPDU has room for.
+    pub(super) room: u32,
+    /// Whether the last PPDU had no place for these.
+    pub(super) is_rest: bool,
 }
 
 impl<P> Batch<P> {
@@ -133,9 +145,15 @@ impl<P> Batch<P> {
         self.frames.iter().find(|frame| !frame.settled)
     }
 
-    /// Whether nothing of it was sent yet.
+    /// Whether nothing of what was taken together with it was sent yet.
     pub(super) fn is_fresh(&self) -> bool {
-        self.frames.front().is_none_or(|frame| frame.sequence.is_none())
+        !self.is_rest && self.frames.front().is_none_or(|frame| frame.sequence.is_none())
+    }
+
+    /// Whether the longest PPDU has room for one more frame, taken to be as long as the last.
+    pub(super) fn fits_one_more(&self) -> bool {
+        let next = self.frames.back().map_or(0, |frame| DELIMITER_BYTES + frame.bytes);
+        self.filled + next <= self.room
     }
 }
 
@@ -161,7 +179,9 @@ impl<P> Contender<P> {
             sending: 0,
             ends: Vec::new(),
             psdu_bytes: 0,
-            bytes: 0,
+            filled: 0,
+            room: 0,
+            is_rest: false,
         };
         Self {
             serving: Serving::Nothing,
@@ -193,15 +213,18 @@ impl<P> Contender<P> {
         number
     }
 
-    /// Takes a frame over; the first of a batch decides where it goes and how.
-    pub(super) fn push(&mut self, mpdu: Mpdu<P>) {
+    /// Takes a frame over; the first of a batch decides where it goes and how. `room` tells the
+    /// most bytes of a PPDU in a mode.
+    pub(super) fn push(&mut self, mpdu: Mpdu<P>, room: impl FnOnce(Mode) -> u32) {
         let batch = &mut self.batch;
         if batch.frames.is_empty() {
             batch.to = mpdu.to;
             batch.mode = mpdu.mode;
-            batch.bytes = 0;
+            batch.room = room(mpdu.mode);
+            batch.filled = 0;
+            batch.is_rest = false;
         }
-        batch.bytes += mpdu.bytes;
+        batch.filled += in_ampdu(mpdu.bytes);
         batch.frames.push_back(Frame {
             payload: mpdu.payload,
             bytes: mpdu.bytes,

@@ -171,7 +171,7 @@ impl<P: Copy> Channel<P> {
         batch.to == Some(to)
             && !is_under_way
             && (retrying || batch.is_fresh())
-            && batch.bytes < limits.bytes
+            && batch.fits_one_more()
             && (batch.frames.len() as u32) < limits.mpdus
             && batch.mode.format() >= Format::Ht
     }
@@ -281,7 +281,10 @@ impl<P: Copy> Machine for Channel<P> {
         let Input::Send(radio, mpdu) = input;
         let contender = self.contender(radio.0, mpdu.category);
         debug_assert!(self.config.phy.supports(mpdu.mode), "{:?}", mpdu.mode);
-        self.contenders[contender as usize].push(mpdu);
+        let (phy, limits, txop) =
+            (self.config.phy, self.config.aggregation, self.edca(contender).txop);
+        let room = |mode| limits.map_or(0, |limits| limits.room(phy, mode, txop));
+        self.contenders[contender as usize].push(mpdu, room);
         self.load_next(contender, now);
         let access = self.contention.access_of(contender);
         self.next_access = self.next_access.into_iter().chain(access).min();

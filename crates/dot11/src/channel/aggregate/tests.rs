@@ -1,0 +1,81 @@
+//! How much of a receiver's frames a radio takes before it turns to the next.
+
+use crate::channel::tests::{Rig, at, config, mpdu, radio};
+use crate::channel::{Mpdu, Output, RadioId};
+use crate::{AccessCategory, Format, GuardInterval, Mode, Phy, Standard, Width};
+use fairwave_units::Duration;
+
+/// The mode's streams, width and guard interval; how many MPDUs of 1538 bytes a PPDU holds.
+const CASES: [(u8, Width, GuardInterval, u32); 2] = [
+    // 42 are 64846 bytes, a 43rd would exceed the 65535 of an HT A-MPDU.
+    (2, Width::Mhz40, GuardInterval::Ns400, 42),
+    // 28 take 36 us and 1331 symbols of 4 us, a 29th would end after 5.484 ms.
+    (1, Width::Mhz20, GuardInterval::Ns800, 28),
+];
+
+fn frame(mode: Mode, payload: u32) -> Mpdu<u32> {
+    Mpdu { bytes: 1538, mode, ..mpdu(1, payload) }
+}
+
+/// Hands frames to the first radio until it takes no more; how many those were.
+fn fill(rig: &mut Rig, mode: Mode) -> u32 {
+    let more = |rig: &Rig| {
+        let (own, to, category) = (RadioId(0), RadioId(1), AccessCategory::BestEffort);
+        rig.channel.is_ready(own, category) || rig.channel.has_room(own, category, to, false)
+    };
+    let mut taken = 0;
+    while more(rig) {
+        rig.send(at(0), 0, frame(mode, taken));
+        taken += 1;
+    }
+    taken
+}
+
+fn cell(width: Width) -> Rig {
+    let mut config = config(Standard::N);
+    config.phy = Phy { width, ..config.phy };
+    Rig::new(config, &[radio("ap", 0.0), radio("sta", 4.0)])
+}
+
+fn delivered(rig: &Rig) -> usize {
+    rig.outputs.iter().filter(|(_, output)| matches!(output, Output::Deliver { .. })).count()
+}
+
+#[test]
+fn a_radio_takes_as_many_frames_as_a_ppdu_holds() {
+    for (streams, width, guard, most) in CASES {
+        let mode = Mode::new(Format::Ht, 7, streams, width, guard).unwrap();
+        let mut rig = cell(width);
+        assert_eq!(fill(&mut rig, mode), most);
+        rig.run_until(at(6_500));
+        assert_eq!(delivered(&rig), most as usize, "in one PPDU");
+        assert_eq!(rig.channel.stats(RadioId(0)).attempts, 1);
+    }
+}
+
+/// Otherwise a receiver that always has frames waiting would keep the radio for itself.
+#[test]
+fn what_found_no_place_is_not_filled_up_at_an_access_point() {
+    let (streams, width, guard, most) = CASES[0];
+    let mode = Mode::new(Format::Ht, 7, streams, width, guard).unwrap();
+    let mut rig = cell(width);
+    for payload in 1..most {
+        rig.send(at(0), 0, frame(mode, payload));
+    }
+    rig.send(at(0), 0, Mpdu { bytes: 100, ..frame(mode, most) });
+    let has_room = |rig: &Rig, retrying| {
+        rig.channel.has_room(RadioId(0), AccessCategory::BestEffort, RadioId(1), retrying)
+    };
+    assert!(has_room(&rig, false), "for one more of 100 bytes");
+    rig.send(at(0), 0, Mpdu { bytes: 2200, ..frame(mode, most + 1) });
+    let end = (0..).map(at).find(|now| {
+        rig.run_until(*now);
+        delivered(&rig) > 0
+    });
+    assert_eq!(delivered(&rig), most as usize, "the long one did not fit");
+    // SIFS and BlockAck take 48 us, the next access begins 43 us later at the earliest.
+    rig.run_until(end.unwrap() + Duration::from_micros(50));
+    assert!(!has_room(&rig, false) && has_room(&rig, true));
+    rig.run_until(at(4_000));
+    assert!(rig.channel.is_ready(RadioId(0), AccessCategory::BestEffort));
+}
