@@ -5,13 +5,14 @@ use super::diagnostic::{Problem, Refusal};
 use super::model::{
     AccessPoint, Cell, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario, Station, Transport,
 };
+use super::phy::{self, Generation, Rate};
 use super::queue::{Place, Queue, queue};
 use super::reader::{self, Problems, Read, Reader};
 use super::tcp::{self, Defaults};
 use super::traffic;
 use super::value::{Data, Table, Value};
 use super::words::{self, KindWord};
-use fairwave_dot11::{Phy, Preamble, Standard};
+use fairwave_dot11::{AccessCategory, Band, Phy, Standard};
 use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Metres};
 use std::path::{Path, PathBuf};
 
@@ -89,23 +90,17 @@ fn cells(top: &Reader<'_>) -> (Vec<Cell>, Vec<(String, Option<Phy>)>) {
 fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
     let written = "standard = \"802.11a\"";
     let standard = r.required("standard", written, reader::choice(words::STANDARDS));
-    let preamble = match standard {
-        Some(Standard::B) => {
-            Some(r.or("preamble", Preamble::Long, reader::choice(words::PREAMBLES)))
-        }
-        Some(_) => {
-            r.meaningless(&["preamble"], "only 802.11b has a choice of preambles");
-            None
-        }
-        None => None,
-    };
-    let five_ghz = standard == Some(Standard::A);
-    let channel = Hertz(if five_ghz { 5_180_000_000 } else { 2_412_000_000 });
+    let generation = Generation::read(r, standard);
+    let phy = generation.phy(standard.unwrap_or(Standard::A));
+    let channel = Hertz(match phy.band {
+        Band::Ghz5 => 5_180_000_000,
+        Band::Ghz2_4 => 2_412_000_000,
+    });
     let ratio = |max| reader::within(Db(0.0), Db(max));
     let cell = Cell {
         name,
         standard: standard.unwrap_or(Standard::A),
-        preamble,
+        generation,
         frequency: r.or(
             "frequency",
             channel,
@@ -132,7 +127,7 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
             reader::or_word("off", span(Duration::from_millis(1), Duration::from_secs(60))),
         ),
     };
-    r.finish(&["preamble"]);
+    r.finish(Generation::KEYS);
     standard.map(|_| cell)
 }
 
@@ -209,7 +204,8 @@ fn reference(r: &Reader<'_>, key: &'static str, what: &str, names: &[&str]) -> O
     })
 }
 
-const RADIO: &[&str] = &["power", "data_rate", "rate_control", "queue"];
+const RADIO: &[&str] =
+    &["power", "data_rate", "mcs", "streams", "guard_interval", "rate_control", "queue"];
 const GROUP: &[&str] = &["count", "ap", "distance", "path", "snr_trace", "roaming"];
 
 fn node(r: &Reader<'_>, names: &Names) -> Option<Node> {
@@ -219,13 +215,13 @@ fn node(r: &Reader<'_>, names: &Names) -> Option<Node> {
         KindWord::AccessPoint => {
             r.meaningless(GROUP, "it belongs to stations");
             let kind = access_point(r, names).map(Kind::AccessPoint);
-            r.finish(GROUP);
+            r.finish(&[GROUP, phy::RATE].concat());
             kind
         }
         KindWord::Station => {
             r.meaningless(&["cell"], "a station is in its access point's cell");
             let kind = station(r, names).map(Kind::Station);
-            r.finish(&["cell"]);
+            r.finish(&[&["cell"], phy::RATE].concat());
             kind
         }
         KindWord::Host => {
@@ -278,20 +274,9 @@ fn station(r: &Reader<'_>, names: &Names) -> Option<Station> {
 
 /// Reads a radio's keys; `phy` is unknown where its cell could not be read.
 fn radio(r: &Reader<'_>, phy: Option<Phy>) -> Radio {
-    let rates = phy.map(words::rates).unwrap_or_default();
-    let highest = rates.last().copied().unwrap_or_default();
-    let rate = |value: &Value| {
-        let rate = reader::quantity::<BitRate>(value)?;
-        if phy.is_none() || rates.contains(&rate) {
-            return Ok(rate);
-        }
-        let listed: Vec<_> = rates.iter().map(ToString::to_string).collect();
-        let message = format!("{rate} is not a rate of the cell's PHY");
-        Err(Refusal::new(message).among("", &listed))
-    };
     Radio {
         power: r.or("power", Dbm(16.0), level),
-        data_rate: r.or("data_rate", highest, rate),
+        rate: Rate::read(r, phy),
         rate_control: r.or("rate_control", "constant".to_owned(), air::rate_control),
         queue: r.or("queue", Queue(Place::Radio.usual().into()), queue(Place::Radio)),
     }
@@ -322,6 +307,7 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
     let start = r.or("start", Duration::ZERO, span(Duration::ZERO, DAY));
     let start_spread = r.or("start_spread", Duration::ZERO, span(Duration::ZERO, DAY));
     let stop = r.or("stop", None, reader::or_word("never", span(NANOSECOND, DAY)));
+    let category = r.or("category", AccessCategory::BestEffort, reader::choice(words::CATEGORIES));
     let is_tcp = r.optional("transport", reader::choice(words::TRANSPORTS));
     let transport = match is_tcp {
         None if r.has("transport") => None,
@@ -339,5 +325,5 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
         }
     };
     let transport = transport?;
-    Some(Flow { name: name?, from: from?, to: to?, start, start_spread, stop, transport })
+    Some(Flow { name: name?, from: from?, to: to?, start, start_spread, stop, category, transport })
 }

@@ -46,6 +46,7 @@ mod expand;
 mod laws;
 mod model;
 pub(crate) mod path;
+mod phy;
 mod queue;
 mod reader;
 mod schema;

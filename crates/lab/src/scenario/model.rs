@@ -4,11 +4,12 @@
 //! the JSON schema, and names its default.
 
 use super::air::{Fading, Roaming, Shadowing, SnrTrace, WayPoint};
+use super::phy::{Generation, Rate};
 use super::queue::Queue;
 use super::reader::word;
 use super::traffic::{Udp, Web};
 use super::words;
-use fairwave_dot11::{Preamble, Standard};
+use fairwave_dot11::{AccessCategory, Standard};
 use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -57,13 +58,14 @@ pub struct Cell {
     pub name: String,
     /// The PHY. Required.
     #[serde(serialize_with = "standard")]
-    #[schemars(with = "String", extend("enum" = ["802.11a", "802.11b", "802.11g"]))]
+    #[schemars(with = "String", extend(
+        "enum" = ["802.11a", "802.11b", "802.11g", "802.11n", "802.11ac", "802.11ax"]
+    ))]
     pub standard: Standard,
-    /// DSSS preamble; only for 802.11b. Default: "long".
-    #[serde(serialize_with = "preamble", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>", extend("enum" = ["long", "short"]))]
-    pub preamble: Option<Preamble>,
-    /// Centre frequency. Default: "5180 MHz" for 802.11a, otherwise "2412 MHz".
+    /// What it uses of the standard.
+    #[serde(flatten)]
+    pub generation: Generation,
+    /// Centre frequency. Default: "5180 MHz" or "2412 MHz", by the band.
     #[schemars(with = "String")]
     pub frequency: Hertz,
     /// Exponent of the log-distance path loss beyond one metre, 1 to 10. Default: 3.
@@ -207,10 +209,10 @@ pub struct Radio {
     /// Transmit power. Default: "16 dBm".
     #[schemars(with = "String")]
     pub power: Dbm,
-    /// Rate of its data frames. Default: the PHY's highest.
-    #[schemars(with = "String")]
-    pub data_rate: BitRate,
-    /// How it chooses rates, beginning with `data_rate`. Default: "constant".
+    /// How it sends data frames.
+    #[serde(flatten)]
+    pub rate: Rate,
+    /// How it chooses its rates or MCS, beginning with the one set. Default: "constant".
     pub rate_control: String,
     /// Its transmit queue. Default: "100 packets".
     pub queue: Queue,
@@ -260,6 +262,13 @@ pub struct Flow {
     #[serde(serialize_with = "or_never")]
     #[schemars(with = "String")]
     pub stop: Option<Duration>,
+    /// Access category of its packets in both directions, where a cell has EDCA. Default:
+    /// "best-effort".
+    #[serde(serialize_with = "category")]
+    #[schemars(with = "String", extend(
+        "enum" = ["background", "best-effort", "video", "voice"]
+    ))]
+    pub category: AccessCategory,
     /// How it sends. Default: "tcp".
     #[serde(flatten)]
     pub transport: Transport,
@@ -400,8 +409,8 @@ fn standard<S: Serializer>(value: &Standard, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(word(words::STANDARDS, value))
 }
 
-fn preamble<S: Serializer>(value: &Option<Preamble>, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(value.map_or("", |p| word(words::PREAMBLES, &p)))
+fn category<S: Serializer>(value: &AccessCategory, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(word(words::CATEGORIES, value))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]

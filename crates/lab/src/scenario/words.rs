@@ -1,10 +1,39 @@
 //! The words a scenario may use for a choice, and the limits that bound its memory.
 
-use fairwave_dot11::{Mode, Phy, Preamble, Standard};
+use fairwave_dot11::{AccessCategory, Band, GuardInterval, Mode, Phy, Preamble, Standard, Width};
 use fairwave_units::BitRate;
 
-pub(super) const STANDARDS: &[(&str, Standard)] =
-    &[("802.11a", Standard::A), ("802.11b", Standard::B), ("802.11g", Standard::G)];
+pub(super) const STANDARDS: &[(&str, Standard)] = &[
+    ("802.11a", Standard::A),
+    ("802.11b", Standard::B),
+    ("802.11g", Standard::G),
+    ("802.11n", Standard::N),
+    ("802.11ac", Standard::Ac),
+    ("802.11ax", Standard::Ax),
+];
+
+pub(super) const BANDS: &[(&str, Band)] = &[("2.4 GHz", Band::Ghz2_4), ("5 GHz", Band::Ghz5)];
+
+pub(super) const WIDTHS: &[(&str, Width)] = &[
+    ("20 MHz", Width::Mhz20),
+    ("40 MHz", Width::Mhz40),
+    ("80 MHz", Width::Mhz80),
+    ("160 MHz", Width::Mhz160),
+];
+
+pub(super) const GUARDS: &[(&str, GuardInterval)] = &[
+    ("0.4 us", GuardInterval::Ns400),
+    ("0.8 us", GuardInterval::Ns800),
+    ("1.6 us", GuardInterval::Ns1600),
+    ("3.2 us", GuardInterval::Ns3200),
+];
+
+pub(super) const CATEGORIES: &[(&str, AccessCategory)] = &[
+    ("background", AccessCategory::Background),
+    ("best-effort", AccessCategory::BestEffort),
+    ("video", AccessCategory::Video),
+    ("voice", AccessCategory::Voice),
+];
 
 pub(super) const PREAMBLES: &[(&str, Preamble)] =
     &[("long", Preamble::Long), ("short", Preamble::Short)];

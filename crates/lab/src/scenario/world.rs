@@ -3,7 +3,7 @@
 use super::air::{self, Fading, Shadowing, SnrTrace, WayPoint};
 use super::expand::{self, Expanded};
 use super::model::{Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Transport};
-use fairwave_dot11::{AccessCategory, Mode, Phy, Preamble};
+use fairwave_dot11::Phy;
 use fairwave_sim::world;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
@@ -78,7 +78,7 @@ impl Scenario {
                     sink: NodeId(sink as u32),
                     start,
                     stop: flow.stop.map(|stop| Instant::ZERO + stop),
-                    category: AccessCategory::BestEffort,
+                    category: flow.category,
                     traffic: flow.transport.to_world(),
                 });
             }
@@ -95,12 +95,11 @@ fn id(nodes: &[Expanded], name: &str) -> NodeId {
 impl Cell {
     /// Its PHY.
     pub fn phy(&self) -> Phy {
-        let preamble = self.preamble.unwrap_or(Preamble::Long);
-        Phy { preamble, ..Phy::new(self.standard) }
+        self.generation.phy(self.standard)
     }
 
     fn to_world(&self) -> world::Cell {
-        world::Cell {
+        let mut cell = world::Cell {
             phy: self.phy(),
             frequency: self.frequency,
             path_loss_exponent: self.path_loss_exponent,
@@ -122,16 +121,13 @@ impl Cell {
             long_retry_limit: self.long_retry_limit,
             beacon_interval: self.beacon_interval,
             ..world::Cell::new(self.phy())
-        }
+        };
+        self.generation.apply(&mut cell);
+        cell
     }
 }
 
 impl Radio {
-    /// How it sends data; its rate was found to be one of `phy`.
-    fn mode(&self, phy: Phy) -> Mode {
-        phy.mode(self.data_rate).unwrap_or_else(|| phy.lowest_mode())
-    }
-
     fn to_world(
         &self,
         cell: usize,
@@ -139,7 +135,7 @@ impl Radio {
         role: world::Role,
         [x, y]: [Metres; 2],
     ) -> world::Radio {
-        let mode = self.mode(phy);
+        let mode = self.rate.mode(phy);
         let (power, queue) = (self.power, self.queue.0);
         world::Radio {
             cell,
