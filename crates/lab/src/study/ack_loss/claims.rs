@@ -1,4 +1,4 @@
-//! The paper's four claims, and the mechanisms behind how they come out.
+//! The paper's four claims and ours, and the mechanisms behind how they come out.
 
 use super::measure::{self, over, paired, put, show};
 use super::{COUNT, DELAYED, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
@@ -14,7 +14,8 @@ const UNREPAIRED_HIGH: &str = "0.03";
 const REMEDY: &str = "ack-loss-literal+";
 
 pub(super) fn all(results: &Results) -> Vec<Claim> {
-    vec![ack_1(results), ack_2(results), ack_3(results), ack_4(results)]
+    let papers = [ack_1(results), ack_2(results), ack_3(results), ack_4(results)];
+    papers.into_iter().chain(super::remedies::claims(results)).collect()
 }
 
 fn uploads<'a>(results: &'a Results, law: &str) -> Vec<&'a Run> {

@@ -1,6 +1,6 @@
 //! What is measured of the runs of one point.
 
-use crate::results::{Direction, FlowSummary, Stretch};
+use crate::results::{Direction, FlowSummary, QueueSummary, Stretch};
 use crate::run::Run;
 use crate::stats::{self, Estimate};
 use fairwave_units::math;
@@ -65,6 +65,19 @@ pub(super) fn mean_ap_queue(run: &Run) -> f64 {
 pub(super) fn ack_drop_share(run: &Run) -> f64 {
     let sum = |field: fn(&FlowSummary) -> u64| run.summary.flows.iter().map(field).sum::<u64>();
     ratio(sum(|f| f.acks_dropped), sum(|f| f.acks_sent))
+}
+
+/// ACKs that gave way to later ones in a queue, as a share of those sent.
+pub(super) fn ack_filtered_share(run: &Run) -> f64 {
+    let sum = |field: fn(&FlowSummary) -> u64| run.summary.flows.iter().map(field).sum::<u64>();
+    ratio(sum(|f| f.acks_filtered), sum(|f| f.acks_sent))
+}
+
+/// Packets dropped by the access point's queue because they had waited too long, as a share of
+/// those that entered it.
+pub(super) fn aqm_share(run: &Run) -> f64 {
+    let sum = |field: fn(&QueueSummary) -> u64| run.summary.ap_queues().map(field).sum::<u64>();
+    ratio(sum(|q| q.drops_aqm), sum(|q| q.enqueued))
 }
 
 /// Timeouts of a flow, on average.
