@@ -29,8 +29,8 @@ const HIGH: &str = "0.3";
 
 const QUICK_REMEDIES: &[&str] = &[
     "sweep.seeds=3",
-    "sweep.node.ap.queue.discipline=[\"drop-tail\", \"fq-codel\", \"airtime-drr\"]",
-    "sweep.node.ap.queue.limit=[\"100 packets\"]",
+    "sweep.node.ap.queue.discipline=['drop-tail', 'fq-codel', 'airtime-drr']",
+    "sweep.node.ap.queue.limit=['100 packets']",
 ];
 
 const EXPERIMENTS: &[Experiment] = &[
