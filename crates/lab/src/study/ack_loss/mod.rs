@@ -129,9 +129,9 @@ impl Study for AckLoss {
              attempt, where errors and collisions reach TCP.",
             "The paper does not say what a low and a high packet error rate are. Here they are \
              0.001 and 0.3; the tables show others.",
-            "Remedies other than the paper's are not from the paper: their comparison is ours. Split \
-             queues have the stated room for ACKs and for data each, the others for both. The \
-             stations' queues are drop-tail.",
+            "Remedies other than the paper's are not from the paper: their comparison is ours. \
+             Split queues have the stated room for ACKs and for data each, the others for both. \
+             The stations' queues are drop-tail.",
             "No rate adaptation, no fading, no hidden stations: all stations hear one another.",
         ]
     }
