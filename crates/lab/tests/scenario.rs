@@ -173,6 +173,22 @@ fn a_constant_rate_becomes_an_interval() {
     assert_eq!((payload_bytes, interval), (160, Duration::from_millis(20)));
 }
 
+/// On one channel two cells share what they had alone; on two they have twice as much.
+#[test]
+fn cells_on_one_channel_share_its_medium() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/overlapping-cells.toml");
+    let plan = Plan::load(&file, &["duration=3 s".to_owned()]).unwrap_or_else(|e| panic!("{e}"));
+    let media = |point: usize| plan.points[point].scenario.to_world(1).cells.len();
+    assert_eq!((media(0), media(1)), (1, 2));
+    let goodput = |point: usize| {
+        let world = plan.points[point].scenario.to_world(1);
+        let run = fairwave_sim::run(&world, &mut fairwave_trace::Discard, &mut |_| {});
+        run.expect("the world is right").flows.iter().map(|f| f.goodput.0).sum::<u64>() as f64
+    };
+    let gain = goodput(1) / goodput(0);
+    assert!((1.85..2.25).contains(&gain), "{gain}");
+}
+
 const SOURCES: [&str; 12] = [
     "transport = \"udp\"\ntraffic = \"poisson\"\nrate = \"1 Mbps\"",
     "transport = \"udp\"\ntraffic = \"on-off\"\ninterval = \"2 ms\"\non = \"300 ms\"",

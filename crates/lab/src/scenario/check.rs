@@ -2,6 +2,7 @@
 
 use super::diagnostic::{Problem, Refusal};
 use super::expand::{self, Expanded};
+use super::medium;
 use super::model::{Scenario, Transport};
 use super::reader::element_path;
 use super::value::{Data, Span, Table, Value};
@@ -84,6 +85,11 @@ impl Check<'_> {
     }
 
     fn radios(&mut self) {
+        for (i, other) in medium::at_odds(self.scenario) {
+            let message = format!("cell {other:?} is on this frequency, with other settings");
+            let help = "cells on one frequency share its medium: only their names may differ";
+            self.report(("cell", i), "name", Refusal::new(message).help(help));
+        }
         for (i, cell) in self.scenario.cell.iter().enumerate() {
             if expand::access_points(self.scenario).all(|(_, ap)| ap.cell != cell.name) {
                 let refusal = Refusal::new("no access point is in this cell")

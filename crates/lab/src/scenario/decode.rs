@@ -2,6 +2,7 @@
 
 use super::air::{self, WayPoint};
 use super::diagnostic::{Problem, Refusal};
+use super::medium;
 use super::model::{
     AccessPoint, Cell, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario, Station, Transport,
 };
@@ -101,11 +102,7 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
         name,
         standard: standard.unwrap_or(Standard::A),
         generation,
-        frequency: r.or(
-            "frequency",
-            channel,
-            reader::within(Hertz(100_000_000), Hertz(100_000_000_000)),
-        ),
+        frequency: medium::frequency(r, channel),
         path_loss_exponent: r.or("path_loss_exponent", 3.0, reader::real(1.0, 10.0)),
         noise_figure: r.or("noise_figure", Db(7.0), ratio(50.0)),
         carrier_sense: r.or("carrier_sense", Dbm(-82.0), level),

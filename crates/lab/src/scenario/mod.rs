@@ -44,6 +44,7 @@ mod decode;
 mod diagnostic;
 mod expand;
 mod laws;
+mod medium;
 mod model;
 pub(crate) mod path;
 mod phy;

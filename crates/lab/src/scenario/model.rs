@@ -65,7 +65,8 @@ pub struct Cell {
     /// What it uses of the standard.
     #[serde(flatten)]
     pub generation: Generation,
-    /// Centre frequency. Default: "5180 MHz" or "2412 MHz", by the band.
+    /// Centre frequency; the number of a 20 MHz channel may be written as `channel` instead. Cells
+    /// on one frequency share its medium. Default: "5180 MHz" or "2412 MHz", by the band.
     #[schemars(with = "String")]
     pub frequency: Hertz,
     /// Exponent of the log-distance path loss beyond one metre, 1 to 10. Default: 3.

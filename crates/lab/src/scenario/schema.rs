@@ -112,6 +112,11 @@ fn relax_table(object: &mut Map<String, Value>) {
     if let Some(interval) = object.get("interval").cloned() {
         object.entry("rate").or_insert(interval);
     }
+    if object.contains_key("frequency") {
+        let description = "Number of a 20 MHz channel, in place of `frequency`.";
+        let channel = json!({ "description": description, "type": "integer" });
+        object.insert("channel".to_owned(), channel);
+    }
     if object.contains_key("emissions") {
         let description = "A CSV file with lines of seconds and bytes, in place of `emissions`.";
         object.insert("file".to_owned(), json!({ "description": description, "type": "string" }));

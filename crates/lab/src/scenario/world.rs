@@ -2,6 +2,7 @@
 
 use super::air::{self, Fading, Shadowing, SnrTrace, WayPoint};
 use super::expand::{self, Expanded};
+use super::medium;
 use super::model::{Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Transport};
 use fairwave_dot11::Phy;
 use fairwave_sim::world;
@@ -14,7 +15,7 @@ impl Scenario {
     /// written out, and start times drawn.
     pub fn to_world(&self, seed: u64) -> world::World {
         let nodes = expand::nodes(self);
-        world::World {
+        let mut world = world::World {
             seed: Seed(seed),
             duration: self.duration,
             warm_up: self.warm_up,
@@ -23,7 +24,9 @@ impl Scenario {
             links: self.links(&nodes),
             flows: self.flows(&nodes, Seed(seed)),
             nodes: nodes.iter().map(|node| self.world_node(&nodes, node)).collect(),
-        }
+        };
+        medium::share(self, &mut world);
+        world
     }
 
     fn world_node(&self, nodes: &[Expanded], node: &Expanded) -> world::Node {
