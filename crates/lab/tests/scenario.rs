@@ -173,7 +173,8 @@ fn a_constant_rate_becomes_an_interval() {
     assert_eq!((payload_bytes, interval), (160, Duration::from_millis(20)));
 }
 
-/// On one channel two cells share what they had alone; on two they have twice as much.
+/// On one channel two cells share what each has alone on two. It is not quite half: where a station
+/// of each sends at once, both access points decode their own, 4 m away, over the other at 30 m.
 #[test]
 fn cells_on_one_channel_share_its_medium() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/overlapping-cells.toml");
@@ -186,7 +187,7 @@ fn cells_on_one_channel_share_its_medium() {
         run.expect("the world is right").flows.iter().map(|f| f.goodput.0).sum::<u64>() as f64
     };
     let gain = goodput(1) / goodput(0);
-    assert!((1.85..2.25).contains(&gain), "{gain}");
+    assert!((1.5..2.0).contains(&gain), "{gain}");
 }
 
 const SOURCES: [&str; 12] = [
