@@ -11,6 +11,11 @@ fuzz_target!(|bytes: &[u8]| {
     if matches!(frame, dot11::Frame::Data(_)) {
         let _ = datagram::parse(payload);
     }
+    if matches!(frame, dot11::Frame::Amsdu(_)) {
+        for (_, payload) in dot11::subframes(payload).flatten() {
+            let _ = datagram::parse(payload);
+        }
+    }
     let mut out = Vec::new();
     dot11::on_air(&frame, &mut out);
     let stripped = dot11::strip_fcs(&out).expect("our own check sequence");

@@ -1,7 +1,7 @@
 //! Access categories and their parameters (802.11-2020 clause 10.23.2), and what may be
 //! aggregated.
 
-use crate::phy::Format;
+use crate::phy::{BLOCK_ACK_256_BYTES, BLOCK_ACK_BYTES, Format};
 use crate::{Mode, Phy};
 use fairwave_units::Duration;
 
@@ -99,6 +99,16 @@ impl Aggregation {
             Format::He => (256, 6_500_631),
         };
         Some(Self { mpdus, bytes, time: Duration::from_micros(5_484), msdu_bytes: 0 })
+    }
+
+    /// Whether a BlockAck needs a bitmap of 256 for the window (802.11ax-2021 clause 26.4.3).
+    pub const fn has_long_bitmap(self) -> bool {
+        self.mpdus > 64
+    }
+
+    /// Length of a BlockAck in bytes.
+    pub const fn block_ack_bytes(self) -> u32 {
+        if self.has_long_bitmap() { BLOCK_ACK_256_BYTES } else { BLOCK_ACK_BYTES }
     }
 }
 

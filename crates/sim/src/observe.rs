@@ -3,10 +3,11 @@
 use crate::simulator::{Actor, Simulator};
 use crate::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
 use fairwave_dot11::channel::{FrameKind, FrameReport};
+use fairwave_dot11::{AccessCategory, Format, Mode};
 use fairwave_machine::Machine;
 use fairwave_trace::{
-    FlowId, FlowSample, FrameBody, FrameSample, Kind, NodeId, QueueId, QueueSample, Sample, Sink,
-    StationSample,
+    FlowId, FlowSample, FrameBody, FrameSample, Kind, NodeId, Ppdu, PpduFormat, QueueId,
+    QueueSample, Sample, Sink, StationSample,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -177,7 +178,7 @@ fn frame_sample(nodes: &[NodeId], report: &FrameReport<Packet>) -> FrameSample {
         (FrameKind::Data, Some(packet)) => FrameBody::Data(packet.datagram),
         (FrameKind::Beacon | FrameKind::Data, _) => FrameBody::Beacon,
         (FrameKind::Ack, _) => FrameBody::Ack,
-        (FrameKind::BlockAck, _) => FrameBody::BlockAck,
+        (FrameKind::BlockAck, _) => FrameBody::BlockAck(report.scoreboard.unwrap_or_default()),
         (FrameKind::Rts, _) => FrameBody::Rts,
         (FrameKind::Cts, _) => FrameBody::Cts,
     };
@@ -186,6 +187,9 @@ fn frame_sample(nodes: &[NodeId], report: &FrameReport<Packet>) -> FrameSample {
         receiver: report.to.map(node),
         ends: report.payload.map(|packet| (packet.source, packet.destination)),
         rate: report.mode.rate(),
+        ppdu: ppdu(report.mode),
+        tid: report.category.map(user_priority),
+        place: report.place,
         signal: report.signal,
         airtime: report.airtime,
         duration_us: u16::try_from(report.reserved.as_micros()).unwrap_or(u16::MAX),
@@ -193,5 +197,32 @@ fn frame_sample(nodes: &[NodeId], report: &FrameReport<Packet>) -> FrameSample {
         retry: report.retry,
         body,
         received: report.received,
+    }
+}
+
+fn ppdu(mode: Mode) -> Ppdu {
+    Ppdu {
+        format: match mode.format() {
+            Format::Dsss => PpduFormat::Dsss,
+            Format::Ofdm => PpduFormat::Ofdm,
+            Format::Ht => PpduFormat::Ht,
+            Format::Vht => PpduFormat::Vht,
+            Format::He => PpduFormat::He,
+        },
+        mcs: mode.mcs(),
+        streams: mode.streams(),
+        width_mhz: mode.width().mhz() as u16,
+        guard_ns: mode.guard().nanos() as u16,
+        is_ldpc: mode.is_ldpc(),
+    }
+}
+
+/// The user priority that stands for a category (802.11-2020 table 10-1): each has two.
+const fn user_priority(category: AccessCategory) -> u8 {
+    match category {
+        AccessCategory::Background => 1,
+        AccessCategory::BestEffort => 0,
+        AccessCategory::Video => 5,
+        AccessCategory::Voice => 6,
     }
 }

@@ -174,7 +174,7 @@ pub enum FrameBody {
     /// An acknowledgement.
     Ack,
     /// An acknowledgement of the MPDUs of an A-MPDU.
-    BlockAck,
+    BlockAck(Scoreboard),
     /// Request to send.
     Rts,
     /// Clear to send.
@@ -183,7 +183,68 @@ pub enum FrameBody {
     Beacon,
 }
 
-/// A frame put on the air.
+/// What a BlockAck says of its receiver's MPDUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scoreboard {
+    /// Sequence number that the first bit stands for: of the oldest MPDU that its sender is not
+    /// done with.
+    pub start: u16,
+    /// A bit for each MPDU from there on that arrived, the first in the lowest bit.
+    pub arrived: [u64; 4],
+    /// Whether it tells of 256 MPDUs, and not of 64.
+    pub is_long: bool,
+}
+
+/// Where a data frame belongs within its PPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the PPDU among those of its channel.
+    pub ppdu: u64,
+    /// Whether the PPDU is an A-MPDU.
+    pub is_ampdu: bool,
+    /// Whether the MPDU is alone in it.
+    pub is_alone: bool,
+    /// Whether the MPDU is its last.
+    pub is_last: bool,
+    /// Whether the payload is one of an A-MSDU.
+    pub is_amsdu: bool,
+    /// Whether the next of its kind is the next payload of the same A-MSDU.
+    pub goes_on: bool,
+}
+
+/// Generation of a PPDU's format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PpduFormat {
+    /// DSSS and HR-DSSS.
+    Dsss,
+    /// OFDM, non-HT.
+    Ofdm,
+    /// HT-mixed (802.11n).
+    Ht,
+    /// VHT (802.11ac).
+    Vht,
+    /// HE single user (802.11ax).
+    He,
+}
+
+/// How a frame was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ppdu {
+    /// Format.
+    pub format: PpduFormat,
+    /// MCS; of HT that of one stream, and before HT the position in the list of rates.
+    pub mcs: u8,
+    /// Spatial streams.
+    pub streams: u8,
+    /// Width in MHz.
+    pub width_mhz: u16,
+    /// Guard interval in nanoseconds.
+    pub guard_ns: u16,
+    /// Whether the code is LDPC, not convolutional.
+    pub is_ldpc: bool,
+}
+
+/// A frame put on the air; of an A-MSDU each payload is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameSample {
     /// The transmitter.
@@ -194,6 +255,12 @@ pub struct FrameSample {
     pub ends: Option<(NodeId, NodeId)>,
     /// Its rate.
     pub rate: BitRate,
+    /// How it was sent.
+    pub ppdu: Ppdu,
+    /// Traffic identifier of a QoS data frame and of its BlockAck, 0..8.
+    pub tid: Option<u8>,
+    /// Place of a data frame.
+    pub place: Option<Place>,
     /// Level at the receiver (at the strongest hearer for broadcast).
     pub signal: Dbm,
     /// Time on the air.

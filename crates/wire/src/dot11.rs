@@ -1,16 +1,22 @@
 //! IEEE 802.11 frames (IEEE 802.11-2020 clause 9): the ones a basic service set needs.
 //!
-//! Data frames with LLC/SNAP, ACK, RTS, CTS, beacon, and association request and response.
-//! Fragments, encrypted frames, QoS data and everything else are refused by name. [`on_air`] and
-//! [`data_frame`] make the bytes of a capture: frame check sequence included.
+//! Data and QoS data frames with LLC/SNAP, A-MSDUs, ACK, compressed BlockAck, RTS, CTS, beacon,
+//! and association request and response. Fragments, encrypted frames and everything else are
+//! refused by name. [`on_air`], [`data_frame`] and [`amsdu_frame`] make the bytes of a capture:
+//! frame check sequence included.
 
 mod codec;
 mod elements;
 mod fcs;
+mod qos;
 
-pub use codec::{data_frame, on_air, parse};
+pub use codec::{amsdu_frame, data_frame, on_air, parse};
 pub use elements::{Elements, Rate, Rates, Ssid};
 pub use fcs::{FCS_LEN, fcs, strip_fcs};
+pub use qos::{
+    AMSDU_MAX, AckPolicy, Amsdu, AmsduError, Bitmap, BlockAck, Qos, Subframe, Subframes, Tid,
+    subframes,
+};
 
 use crate::ethernet::{EtherType, Mac};
 use crate::reader::Truncated;
@@ -67,7 +73,7 @@ pub enum Direction {
     FromAp,
 }
 
-/// The header of a data frame (clause 9.3.2.1) with its LLC/SNAP type.
+/// The header of a data frame of one MSDU (clause 9.3.2.1) with its LLC/SNAP type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Which way it goes.
@@ -84,6 +90,8 @@ pub struct Data {
     pub destination: Mac,
     /// Sequence number.
     pub sequence: Sequence,
+    /// QoS Control; `None` without.
+    pub qos: Option<Qos>,
     /// What the payload is.
     pub ether_type: EtherType,
 }
@@ -153,6 +161,10 @@ pub struct AssociationResponse {
 pub enum Frame {
     /// A data frame.
     Data(Data),
+    /// A data frame whose body is an A-MSDU: see [`subframes`].
+    Amsdu(Amsdu),
+    /// A compressed block acknowledgement.
+    BlockAck(BlockAck),
     /// An acknowledgement (clause 9.3.1.4).
     Ack {
         /// Whom it answers.
@@ -218,7 +230,8 @@ pub enum Error {
         /// Subtype.
         subtype: u8,
     },
-    /// Flags that Fairwave does not speak: both or neither of To DS and From DS, or encryption.
+    /// Flags that Fairwave does not speak: both or neither of To DS and From DS, encryption, or
+    /// HT Control.
     #[error("frame flags {flags:#04x} at offset 1 are not supported")]
     Flags {
         /// The second byte of frame control.
@@ -239,16 +252,38 @@ pub enum Error {
         value: u16,
     },
     /// The payload is not LLC/SNAP with an ether type.
-    #[error("llc header at offset 24 is not snap: {found:02x?}")]
+    #[error("llc header at offset {offset} is not snap: {found:02x?}")]
     Llc {
+        /// Where it begins, in bytes.
+        offset: usize,
         /// The bytes found.
         found: [u8; 6],
     },
     /// A length where the SNAP header should hold a type.
-    #[error("ether type at offset 30 is {number:#06x}: below 0x0600 it is a length")]
+    #[error("ether type at offset {offset} is {number:#06x}: below 0x0600 it is a length")]
     EtherType {
+        /// Where it is, in bytes.
+        offset: usize,
         /// The number found.
         number: u16,
+    },
+    /// The third address of an A-MSDU is not the access point's.
+    #[error("address at offset 16 of an A-MSDU is {found:02x?}, not that of the access point")]
+    AmsduAddress {
+        /// The bytes found.
+        found: [u8; 6],
+    },
+    /// A block acknowledgement other than the compressed.
+    #[error("block ack control at offset 16 has type {number}, not 2")]
+    BlockAckType {
+        /// The type found.
+        number: u16,
+    },
+    /// A bitmap of a length other than 64 and 256.
+    #[error("starting sequence control at offset 18 has bitmap code {code}, neither 0 nor 4")]
+    BlockAckBitmap {
+        /// The code found, in place of a fragment number.
+        code: u16,
     },
     /// An association identifier above 2007.
     #[error("association id at offset 28 is {number}, above 2007")]

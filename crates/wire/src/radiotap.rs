@@ -2,11 +2,14 @@
 //!
 //! A header begins with a chain of presence words, each bit announcing a field; fields follow in
 //! the order of bits, each aligned to its own size from the start of the header. Fairwave writes
-//! and keeps five fields and steps over the others. A field whose size is not known ends the
+//! and keeps nine fields and steps over the others. A field whose size is not known ends the
 //! walk, since nothing behind it can be located; the stated length still leads to the frame.
+
+mod modulation;
 
 use crate::reader::{Reader, Truncated};
 use fairwave_units::BitRate;
+pub use modulation::{AmpduStatus, He, Mcs, Vht};
 use thiserror::Error;
 
 /// Properties of the frame (radiotap.org, "Flags").
@@ -65,6 +68,14 @@ pub struct Header {
     pub channel: Option<Channel>,
     /// Level at the antenna in dBm.
     pub signal_dbm: Option<i8>,
+    /// How an HT frame is modulated; there is no rate then, nor for VHT and HE.
+    pub mcs: Option<Mcs>,
+    /// To which A-MPDU the frame belongs.
+    pub ampdu: Option<AmpduStatus>,
+    /// How a VHT frame is modulated.
+    pub vht: Option<Vht>,
+    /// How an HE frame is modulated.
+    pub he: Option<He>,
 }
 
 /// Why bytes have no radiotap header.
@@ -101,6 +112,10 @@ const FLAGS: u32 = 1;
 const RATE: u32 = 2;
 const CHANNEL: u32 = 3;
 const SIGNAL: u32 = 5;
+const MCS: u32 = 19;
+const AMPDU: u32 = 20;
+const VHT: u32 = 21;
+const HE: u32 = 23;
 /// The next presence word counts from the first radiotap field again.
 const RADIOTAP_NAMESPACE: u32 = 29;
 /// The next presence word is a vendor's.
@@ -247,6 +262,10 @@ impl Header {
                 set_first(&mut self.channel, Channel { frequency_mhz, flags });
             }
             SIGNAL => set_first(&mut self.signal_dbm, field.u8("antenna signal")? as i8),
+            MCS => set_first(&mut self.mcs, Mcs::parse(field)?),
+            AMPDU => set_first(&mut self.ampdu, AmpduStatus::parse(field)?),
+            VHT => set_first(&mut self.vht, Vht::parse(field)?),
+            HE => set_first(&mut self.he, He::parse(field)?),
             _ => {}
         }
         Ok(())
@@ -262,11 +281,26 @@ impl Header {
         out.extend(self.flags.map(|flags| flags.0));
         out.extend(self.rate_500kbps);
         if let Some(Channel { frequency_mhz, flags }) = self.channel {
-            out.resize(start + (out.len() - start).next_multiple_of(2), 0);
+            align(out, start, 2);
             out.extend(frequency_mhz.to_le_bytes());
             out.extend(flags.to_le_bytes());
         }
         out.extend(self.signal_dbm.map(i8::cast_unsigned));
+        if let Some(mcs) = self.mcs {
+            mcs.write(out);
+        }
+        if let Some(ampdu) = self.ampdu {
+            align(out, start, 4);
+            ampdu.write(out);
+        }
+        if let Some(vht) = self.vht {
+            align(out, start, 2);
+            vht.write(out);
+        }
+        if let Some(he) = self.he {
+            align(out, start, 2);
+            he.write(out);
+        }
         let len = (out.len() - start) as u16;
         out[start + 2..start + 4].copy_from_slice(&len.to_le_bytes());
         out[start + 4..start + 8].copy_from_slice(&self.presence().to_le_bytes());
@@ -278,7 +312,16 @@ impl Header {
             | u32::from(self.rate_500kbps.is_some()) << RATE
             | u32::from(self.channel.is_some()) << CHANNEL
             | u32::from(self.signal_dbm.is_some()) << SIGNAL
+            | u32::from(self.mcs.is_some()) << MCS
+            | u32::from(self.ampdu.is_some()) << AMPDU
+            | u32::from(self.vht.is_some()) << VHT
+            | u32::from(self.he.is_some()) << HE
     }
+}
+
+/// Pads the header that begins at `start` to a multiple of `to` bytes.
+fn align(out: &mut Vec<u8>, start: usize, to: usize) {
+    out.resize(start + (out.len() - start).next_multiple_of(to), 0);
 }
 
 fn set_first<T>(slot: &mut Option<T>, value: T) {

@@ -3,12 +3,13 @@
 use fairwave_units::{BitRate, Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::dot11::{
-    self, AssociationId, AssociationRequest, AssociationResponse, Beacon, Data, Direction,
-    Elements, Frame, Management, Rate, Sequence, Ssid,
+    self, AckPolicy, Amsdu, AssociationId, AssociationRequest, AssociationResponse, Beacon, Bitmap,
+    BlockAck, Data, Direction, Elements, Frame, Management, Qos, Rate, Sequence, Ssid, Subframe,
+    Tid,
 };
-use fairwave_wire::ethernet::{EtherType, Header, Mac};
+use fairwave_wire::ethernet::{self, EtherType, Mac};
 use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
-use fairwave_wire::radiotap::{self, Channel, Flags};
+use fairwave_wire::radiotap::{self, AmpduStatus, Channel, Flags, He, Header, Mcs, Vht};
 use fairwave_wire::tcp::{self, Options, SackBlocks, Timestamps};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -43,9 +44,13 @@ fn tshark_finds_every_checksum_good() {
     let rows =
         dissected(&path, &[&fields[..], &["udp.checksum.status", "_ws.col.protocol"]].concat());
     for (row, name) in rows.iter().zip(CAPTURED) {
+        // An A-MSDU has two datagrams, so two verdicts on IPv4.
+        let row = row.iter().map(|cell| cell.replace("1,1", "1")).collect::<Vec<_>>();
         let radio = !name.starts_with("ethernet") && !name.starts_with("raw");
         assert_eq!(row[0] == GOOD, radio, "check sequence of {name}: {row:?}");
-        let (is_tcp, is_udp) = (name.contains("tcp"), name.contains("udp"));
+        let is_amsdu = name == "amsdu";
+        let is_tcp = name.contains("tcp") || is_amsdu;
+        let is_udp = name.contains("udp") || name.contains("qos") || is_amsdu;
         assert_eq!(row[1] == GOOD, is_tcp || is_udp, "IPv4 checksum of {name}: {row:?}");
         assert_eq!(row[2] == GOOD, is_tcp, "TCP checksum of {name}: {row:?}");
         assert_eq!(row[3] == GOOD, is_udp, "UDP checksum of {name}: {row:?}");
@@ -83,7 +88,40 @@ fn tshark_reads_the_fields_as_written() {
 }
 
 /// Name in [`CAPTURED`], field, and value as tshark prints it.
-const FIELDS: [(&str, &str, &str); 53] = [
+const FIELDS: [(&str, &str, &str); 86] = [
+    ("ht qos", "wlan.fc.type_subtype", "0x0028"),
+    ("ht qos", "wlan.qos.tid", "6"),
+    ("ht qos", "wlan.qos.ack", "0x0000"),
+    ("ht qos", "wlan.qos.amsdupresent", "0"),
+    ("ht qos", "radiotap.mcs.index", "15"),
+    ("ht qos", "radiotap.mcs.bw", "1"),
+    ("ht qos", "radiotap.mcs.gi", "1"),
+    ("ht qos", "wlan_radio.data_rate", "300"),
+    ("ht qos", "radiotap.ampdu.reference", "7"),
+    ("ht qos", "radiotap.ampdu.flags.last", "0"),
+    ("ht qos last", "radiotap.ampdu.flags.last", "1"),
+    ("ht qos last", "udp.length", "508"),
+    ("vht qos", "radiotap.vht.mcs.0", "9"),
+    ("vht qos", "radiotap.vht.nss.0", "2"),
+    ("vht qos", "wlan_radio.data_rate", "780"),
+    ("he qos", "radiotap.he.data_3.data_mcs", "0x000b"),
+    ("he qos", "radiotap.he.data_5.data_bw_ru_allocation", "0x0002"),
+    ("he qos", "radiotap.he.data_6.nsts", "0x0002"),
+    ("he qos", "wlan.qos.ack", "0x0001"),
+    ("amsdu", "wlan.qos.amsdupresent", "1"),
+    ("amsdu", "wlan_aggregate.a_mdsu.length", "1508,536"),
+    ("amsdu", "udp.length", "508"),
+    ("amsdu", "tcp.len", "1448"),
+    ("block ack", "wlan.fc.type_subtype", "0x0019"),
+    ("block ack", "wlan.ba.control.ackpolicy", "0"),
+    ("block ack", "wlan.ba.control.ba_type", "0x0002"),
+    ("block ack", "wlan.fixed.ssc.sequence", "4095"),
+    ("block ack", "wlan.ba.basic.tidinfo", "0x0005"),
+    ("block ack", "wlan.ba.bm", "0500000000000080"),
+    ("long block ack", "wlan.fc.type_subtype", "0x0019"),
+    ("long block ack", "wlan.fixed.ssc.sequence", "4095"),
+    ("long block ack", "wlan.fixed.ssc.fragment", "4"),
+    ("long block ack", "wlan.ba.control.ba_type", "0x0002"),
     ("beacon", "wlan.fc.type_subtype", "0x0008"),
     ("beacon", "wlan.da", "ff:ff:ff:ff:ff:ff"),
     ("beacon", "wlan.bssid", "02:00:00:00:00:a0"),
@@ -140,7 +178,7 @@ const FIELDS: [(&str, &str, &str); 53] = [
 ];
 
 /// The packets of [`whole_capture`], in order.
-const CAPTURED: [&str; 14] = [
+const CAPTURED: [&str; 21] = [
     "beacon",
     "association request",
     "association response",
@@ -151,6 +189,13 @@ const CAPTURED: [&str; 14] = [
     "down tcp sack",
     "up tcp data",
     "up udp",
+    "ht qos",
+    "ht qos last",
+    "vht qos",
+    "he qos",
+    "amsdu",
+    "block ack",
+    "long block ack",
     "ethernet tcp syn",
     "ethernet tcp sack",
     "ethernet tcp data",
@@ -166,6 +211,8 @@ fn whole_capture() -> Vec<u8> {
     capture.radio_data(Direction::FromAp, &sack());
     capture.radio_data(Direction::ToAp, &segment());
     capture.radio_data(Direction::ToAp, &udp());
+    capture.newer_data();
+    capture.block_acks();
     for datagram in [syn(), sack(), segment()] {
         capture.ethernet(&datagram);
     }
@@ -215,8 +262,70 @@ impl Capture {
         self.radio_bytes(&bytes);
     }
 
+    /// QoS data of HT, VHT and HE, and an A-MSDU.
+    fn newer_data(&mut self) {
+        let qos = |ack_policy| Qos { tid: Tid::new(6).unwrap(), ack_policy };
+        let frame = |ack_policy| {
+            let header = Data { qos: Some(qos(ack_policy)), ..data(Direction::ToAp) };
+            let mut bytes = Vec::new();
+            dot11::data_frame(&header, &udp(), &mut bytes).unwrap();
+            bytes
+        };
+        let normal = frame(AckPolicy::Normal);
+        let known = AmpduStatus::LAST_KNOWN;
+        for flags in [known, known | AmpduStatus::LAST] {
+            let ampdu = Some(AmpduStatus { reference: 7, flags });
+            self.radio_as(
+                Header { mcs: Some(Mcs::mixed(15, true, true)), ampdu, ..at_5_ghz() },
+                &normal,
+            );
+        }
+        let flags = known | AmpduStatus::LAST | AmpduStatus::EOF_KNOWN | AmpduStatus::EOF;
+        let alone = Header { ampdu: Some(AmpduStatus { reference: 8, flags }), ..at_5_ghz() };
+        self.radio_as(Header { vht: Vht::single(80, false, 9, 2), ..alone }, &normal);
+        let he = He::single(80, 800, 11, 2, true);
+        self.radio_as(Header { he, ..alone }, &frame(AckPolicy::None));
+        let header = Amsdu {
+            direction: Direction::FromAp,
+            retry: false,
+            duration_us: 48,
+            bssid: AP,
+            station: STATION,
+            sequence: Sequence::new(2),
+            qos: qos(AckPolicy::Normal),
+        };
+        let ether_type = EtherType::IPV4;
+        let subframe = Subframe { destination: STATION, source: SERVER, ether_type };
+        let mut bytes = Vec::new();
+        let parts = [(subframe, segment()), (subframe, udp())];
+        dot11::amsdu_frame(&header, parts.into_iter(), &mut bytes).unwrap();
+        self.radio_as(Header { vht: Vht::single(80, false, 9, 2), ..alone }, &bytes);
+    }
+
+    fn block_acks(&mut self) {
+        let bits = 0x8000_0000_0000_0005;
+        for bitmap in [Bitmap::Of64(bits), Bitmap::Of256([bits, 0, 0, 1])] {
+            self.radio(&Frame::BlockAck(BlockAck {
+                receiver: STATION,
+                transmitter: AP,
+                duration_us: 0,
+                tid: Tid::new(5).unwrap(),
+                start: Sequence::new(4095),
+                bitmap,
+            }));
+        }
+    }
+
+    fn radio_as(&mut self, header: Header, frame: &[u8]) {
+        let mut bytes = Vec::new();
+        header.write(&mut bytes);
+        bytes.extend(frame);
+        let now = self.now();
+        self.writer.write_packet(self.radio, now, &bytes, None).unwrap();
+    }
+
     fn radio_bytes(&mut self, frame: &[u8]) {
-        let header = radiotap::Header {
+        let header = Header {
             tsft_us: Some(1_000),
             flags: Some(Flags::FCS_PRESENT.with(Flags::SHORT_PREAMBLE)),
             rate_500kbps: radiotap::rate_500kbps(BitRate(5_500_000)),
@@ -225,16 +334,14 @@ impl Capture {
                 flags: Channel::CCK | Channel::BAND_2_GHZ,
             }),
             signal_dbm: Some(-48),
+            ..Header::default()
         };
-        let mut bytes = Vec::new();
-        header.write(&mut bytes);
-        bytes.extend(frame);
-        let now = self.now();
-        self.writer.write_packet(self.radio, now, &bytes, None).unwrap();
+        self.radio_as(header, frame);
     }
 
     fn ethernet(&mut self, datagram: &Datagram) {
-        let header = Header { destination: SERVER, source: STATION, ether_type: EtherType::IPV4 };
+        let header =
+            ethernet::Header { destination: SERVER, source: STATION, ether_type: EtherType::IPV4 };
         let mut bytes = Vec::new();
         header.write(&mut bytes);
         datagram.write(&mut bytes).unwrap();
@@ -287,6 +394,16 @@ fn management_and_control() -> [Frame; 6] {
     ]
 }
 
+/// A radiotap header without rate.
+fn at_5_ghz() -> Header {
+    Header {
+        tsft_us: Some(1_000),
+        flags: Some(Flags::FCS_PRESENT),
+        channel: Some(Channel { frequency_mhz: 5180, flags: Channel::OFDM | Channel::BAND_5_GHZ }),
+        ..Header::default()
+    }
+}
+
 /// The twelve rates of 802.11g, those of 802.11b being basic.
 fn elements() -> Elements {
     let mut elements =
@@ -312,6 +429,7 @@ fn data(direction: Direction) -> Data {
         source,
         destination,
         sequence: Sequence::new(1),
+        qos: None,
         ether_type: EtherType::IPV4,
     }
 }

@@ -6,7 +6,7 @@
 //! up by its sender, as a BlockAckReq would tell it.
 
 use super::air::Transmission;
-use super::mac::{Batch, Contender, DELIMITER_BYTES, Frame, in_ampdu};
+use super::mac::{Batch, Contender, DELIMITER_BYTES, in_ampdu};
 use super::{Channel, Fate, Output, RadioId};
 use crate::phy::{DATA_OVERHEAD_BYTES, Format, QOS_BYTES};
 use crate::{Aggregation, Mode, Phy};
@@ -126,7 +126,11 @@ impl<P: Copy> Channel<P> {
         let errors = &mut self.macs[tx.to as usize].errors;
         let (mut from, mut any) = (0, false);
         for (&(end, _), &success) in batch.ends.iter().zip(&self.shares) {
-            if success >= 1.0 || !errors.chance(1.0 - success) {
+            let arrives = success >= 1.0 || !errors.chance(1.0 - success);
+            if self.reports_frames {
+                self.arrivals.push(arrives);
+            }
+            if arrives {
                 any = true;
                 let frames = batch.frames.range_mut(from..end);
                 frames.filter(|frame| !frame.settled).for_each(|frame| frame.received = true);
@@ -202,12 +206,6 @@ impl<P: Copy> Channel<P> {
         }
         batch.is_rest = true;
     }
-}
-
-/// The frame as the host gave it, for reports.
-pub(super) fn reported<P: Copy>(frame: &Frame<P>) -> (u16, bool, P) {
-    let retry = frame.short_failures + frame.long_failures > 0;
-    (frame.sequence.unwrap_or(0), retry, frame.payload)
 }
 
 #[cfg(test)]

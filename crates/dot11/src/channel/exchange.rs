@@ -6,7 +6,7 @@ use super::mac::{Frame, Phase, Serving};
 use super::{Channel, Due, Fate, FrameKind, Output, RadioId};
 use super::{Response, ResponseKind};
 use crate::phy::{ACK_BYTES, BLOCK_ACK_BYTES, Format, RTS_BYTES};
-use crate::{AccessCategory, Edca, Mode};
+use crate::{AccessCategory, Aggregation, Edca, Mode};
 use fairwave_units::{Duration, Instant};
 
 impl<P: Copy> Channel<P> {
@@ -207,15 +207,22 @@ impl<P: Copy> Channel<P> {
 
     fn response_time(&self, mode: Mode, mpdus: u32) -> Duration {
         let phy = self.config.phy;
-        let bytes = if mpdus > 1 { BLOCK_ACK_BYTES } else { ACK_BYTES };
+        let bytes = if mpdus > 1 { self.block_ack_bytes() } else { ACK_BYTES };
         phy.sifs() + phy.tx_time(phy.response_mode(mode), bytes)
+    }
+
+    fn block_ack_bytes(&self) -> u32 {
+        self.config.aggregation.map_or(BLOCK_ACK_BYTES, Aggregation::block_ack_bytes)
     }
 
     /// Sends an ACK, a BlockAck, a CTS, or data that follows by SIFS.
     pub(super) fn respond(&mut self, response: Response, now: Instant) {
         let (kind, bytes) = match response.kind {
             ResponseKind::Ack => (FrameKind::Ack, ACK_BYTES),
-            ResponseKind::BlockAck => (FrameKind::BlockAck, BLOCK_ACK_BYTES),
+            ResponseKind::BlockAck => {
+                self.note_scoreboard(response.from, response.to);
+                (FrameKind::BlockAck, self.block_ack_bytes())
+            }
             ResponseKind::Cts => (FrameKind::Cts, ACK_BYTES),
             ResponseKind::Data => {
                 self.macs[response.from as usize].phase = Phase::Sending;

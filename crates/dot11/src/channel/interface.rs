@@ -4,6 +4,7 @@ use crate::{
     AccessCategory, Aggregation, Edca, Fading, GilbertElliott, Mode, Path, Phy, Shadowing,
     SnrTrace, rate_control,
 };
+use fairwave_trace::{Place, Scoreboard};
 use fairwave_units::{Db, Dbm, Duration, Hertz, Instant, Metres};
 
 /// Index of a radio on its channel.
@@ -205,18 +206,19 @@ pub enum FrameKind {
     Beacon,
 }
 
-/// A frame that went over the air.
+/// A frame that went over the air: an MPDU, or one payload of an MPDU that is an A-MSDU. Those
+/// of a PPDU follow each other and have its start and airtime.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameReport<P> {
-    /// When it began.
+    /// When its PPDU began.
     pub start: Instant,
-    /// Time on the air.
+    /// Its PPDU's time on the air.
     pub airtime: Duration,
     /// Its kind.
     pub kind: FrameKind,
     /// Transmitter.
     pub from: RadioId,
-    /// Receiver; `None` for broadcast.
+    /// Receiver; `None` for broadcast. A CTS may be to its own transmitter.
     pub to: Option<RadioId>,
     /// How it was sent.
     pub mode: Mode,
@@ -226,10 +228,16 @@ pub struct FrameReport<P> {
     pub reserved: Duration,
     /// Sequence number of a data or beacon frame.
     pub sequence: u16,
-    /// Retry bit.
+    /// Retry bit: whether it was on the air before.
     pub retry: bool,
-    /// Whether the receiver decoded it (for broadcast: whether anybody did).
+    /// Whether the receiver decoded it (for broadcast, and a CTS to itself: whether anybody did).
     pub received: bool,
     /// Payload of a data frame.
     pub payload: Option<P>,
+    /// Category of a QoS data frame and of its BlockAck.
+    pub category: Option<AccessCategory>,
+    /// Place of a data frame.
+    pub place: Option<Place>,
+    /// What a BlockAck says.
+    pub scoreboard: Option<Scoreboard>,
 }

@@ -103,6 +103,8 @@ pub(super) struct Frame<P> {
     pub(super) delivered: bool,
     /// Whether its sender is done with it: acknowledged, or given up.
     pub(super) settled: bool,
+    /// Whether a report of it was made: it was on the air.
+    pub(super) reported: bool,
 }
 
 /// Delimiter before each MPDU of an A-MPDU (clause 9.7.1).
@@ -235,6 +237,7 @@ impl<P> Contender<P> {
             received: false,
             delivered: false,
             settled: false,
+            reported: false,
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::air::{BROADCAST, Reception, Transmission};
 use super::contention::Heard;
-use super::{Channel, Due, FrameKind, FrameReport, RadioId, aggregate};
+use super::{Channel, Due, FrameKind};
 use fairwave_units::{Dbm, Instant};
 
 impl<P: Copy> Channel<P> {
@@ -36,12 +36,14 @@ impl<P: Copy> Channel<P> {
         } else {
             self.receive_each(&tx, &hearers, now)
         };
-        let signal = self.signal(&tx, &hearers);
-        if received && tx.to != BROADCAST {
+        let signal = if self.reports_frames { self.signal(&tx, &hearers) } else { Dbm(0.0) };
+        if received && tx.to != BROADCAST && tx.to != tx.from {
             self.note_snr(&tx);
         }
         self.air.return_hearers(tx.from, hearers);
-        self.report(&tx, signal, received);
+        if self.reports_frames {
+            self.report(&tx, signal, received);
+        }
         self.sent(&tx, received, now);
         self.air.prune();
         self.give_up_overdue(now);
@@ -62,7 +64,8 @@ impl<P: Copy> Channel<P> {
         }
         let except = addressed.then_some((tx.to, Heard::Addressed));
         self.contention.end(tx.from, tx.decoded(), except.into_iter(), now);
-        addressed || (tx.to == BROADCAST && !hearers.is_empty())
+        let for_all = tx.to == BROADCAST || tx.to == tx.from;
+        addressed || (for_all && !hearers.is_empty())
     }
 
     /// Decides for each hearer what `tx` was to it; whether the addressed one decoded it, or
@@ -89,6 +92,8 @@ impl<P: Copy> Channel<P> {
                 received = true;
             } else if decoded && tx.to == *radio {
                 self.accept(tx, now);
+                received = true;
+            } else if decoded && tx.to == tx.from {
                 received = true;
             }
         }
@@ -129,42 +134,5 @@ impl<P: Copy> Channel<P> {
         let snr = self.air.snr(tx.from, tx.to, tx.start);
         self.macs[tx.to as usize].snr = snr;
         self.macs[tx.from as usize].peer_snr = snr;
-    }
-
-    fn signal(&mut self, tx: &Transmission, hearers: &[u32]) -> Dbm {
-        if !self.reports_frames {
-            return Dbm(0.0);
-        }
-        let to = hearers.binary_search(&tx.to).map(|index| &hearers[index..=index]);
-        let receivers = if tx.to == BROADCAST { hearers } else { to.unwrap_or_default() };
-        let levels = receivers.iter().map(|&r| self.air.level_dbm(tx.from, r, tx.start).0);
-        Dbm(levels.fold(f64::NEG_INFINITY, f64::max).max(-200.0))
-    }
-
-    fn report(&mut self, tx: &Transmission, signal: Dbm, received: bool) {
-        if !self.reports_frames {
-            return;
-        }
-        let own = &self.contenders[self.macs[tx.from as usize].turn as usize];
-        let data = own.batch.first().filter(|_| tx.kind == FrameKind::Data);
-        let (sequence, retry, payload) = match data.map(aggregate::reported) {
-            Some((sequence, retry, payload)) => (sequence, retry, Some(payload)),
-            None if tx.kind == FrameKind::Beacon => ((own.sequence + 4095) % 4096, false, None),
-            None => (0, false, None),
-        };
-        self.reports.push_back(FrameReport {
-            start: tx.start,
-            airtime: tx.end.since(tx.start),
-            kind: tx.kind,
-            from: RadioId(tx.from),
-            to: (tx.to != BROADCAST).then_some(RadioId(tx.to)),
-            mode: tx.mode,
-            signal,
-            reserved: tx.reserved_until.since(tx.end),
-            sequence,
-            retry,
-            received,
-            payload,
-        });
     }
 }

@@ -20,6 +20,7 @@ mod mac;
 mod medium;
 mod presence;
 mod rates;
+mod report;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +30,7 @@ use air::{Air, BROADCAST, Reception, Transmission};
 use contention::{Access, Contention};
 use core::cmp::Reverse;
 use fairwave_machine::Machine;
-use fairwave_trace::StationSample;
+use fairwave_trace::{Scoreboard, StationSample};
 use fairwave_units::{Db, Instant, Seed, math};
 pub use interface::{
     Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
@@ -105,6 +106,10 @@ pub struct Channel<P> {
     outputs: VecDeque<Output<P>>,
     reports_frames: bool,
     reports: VecDeque<FrameReport<P>>,
+    /// For reports: what each radio's last BlockAck said.
+    scoreboards: Vec<Scoreboard>,
+    /// For reports: which MPDUs of the A-MPDU that has just ended arrived; none if all did.
+    arrivals: Vec<bool>,
 }
 
 impl<P: Copy> Channel<P> {
@@ -139,6 +144,8 @@ impl<P: Copy> Channel<P> {
             outputs: VecDeque::new(),
             reports_frames: false,
             reports: VecDeque::new(),
+            scoreboards: Vec::new(),
+            arrivals: Vec::new(),
         };
         if let Some(interval) = channel.config.beacon_interval {
             let beaconing = radios.iter().enumerate().filter(|(_, r)| r.is_access_point);
@@ -174,11 +181,6 @@ impl<P: Copy> Channel<P> {
             && batch.fits_one_more()
             && (batch.frames.len() as u32) < limits.mpdus
             && batch.mode.format() >= Format::Ht
-    }
-
-    /// Whether every frame is to be reported as an event; off until said.
-    pub fn report_frames(&mut self, on: bool) {
-        self.reports_frames = on;
     }
 
     /// The radio's counters and contention window.

@@ -250,11 +250,15 @@ impl Mode {
         self.bits_per_symbol().div_ceil(most)
     }
 
-    /// Tail bits. HE uses LDPC, which has none, except for the modes that every station can
-    /// decode with a convolutional code: 20 MHz up to MCS 9 (802.11ax-2021 clause 27.3.12.5).
+    /// Whether its code is LDPC: of HE, except for the modes that every station can decode with a
+    /// convolutional code, 20 MHz up to MCS 9 (802.11ax-2021 clause 27.3.12.5).
+    pub fn is_ldpc(self) -> bool {
+        self.format == Format::He && (self.width > Width::Mhz20 || self.mcs > 9)
+    }
+
+    /// Tail bits; LDPC has none.
     fn tail_bits(self) -> u64 {
-        let is_ldpc = self.format == Format::He && (self.width > Width::Mhz20 || self.mcs > 9);
-        if is_ldpc { 0 } else { 6 * u64::from(self.encoders()) }
+        if self.is_ldpc() { 0 } else { 6 * u64::from(self.encoders()) }
     }
 
     /// Times 20 MHz that it occupies, and by which it lets in more noise.

@@ -1,18 +1,22 @@
 //! Frames on the air as a capture file: what a monitor that hears everything would have seen.
 
+mod radio;
+
 use super::Error;
 use super::file::Pending;
-use fairwave_dot11::{Band, Mode, Modulation, Phy, Preamble, Standard};
+use fairwave_dot11::{Phy, Preamble, Standard};
 use fairwave_sim::world::{Cell, Role, World};
 use fairwave_trace::{FrameBody, FrameSample, NodeId};
-use fairwave_units::{BitRate, Duration, Hertz, Instant};
+use fairwave_units::{Duration, Hertz, Instant};
 use fairwave_wire::dot11::{
-    Beacon, CAPABILITY_ESS, CAPABILITY_SHORT_PREAMBLE, CAPABILITY_SHORT_SLOT, Data, Direction,
-    Elements, Frame, Management, Rate, Rates, Sequence, Ssid, data_frame, on_air,
+    AckPolicy, Amsdu, AmsduError, Beacon, Bitmap, BlockAck, CAPABILITY_ESS,
+    CAPABILITY_SHORT_PREAMBLE, CAPABILITY_SHORT_SLOT, Data, Direction, Elements, Frame, Management,
+    Qos, Rate, Rates, Sequence, Ssid, Subframe, Tid, amsdu_frame, data_frame, on_air,
 };
 use fairwave_wire::ethernet::{EtherType, Mac};
 use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
 use fairwave_wire::{datagram, pcapng, radiotap};
+use radio::radiotap_header;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -36,6 +40,9 @@ pub enum CaptureError {
     /// Its datagram has no form on the wire.
     #[error(transparent)]
     Datagram(#[from] datagram::Error),
+    /// Its datagrams have no form as an A-MSDU.
+    #[error(transparent)]
+    Amsdu(#[from] AmsduError),
 }
 
 /// Writes frames in the order of their starts.
@@ -111,6 +118,8 @@ struct Out {
     interface: InterfaceId,
     radios: BTreeMap<NodeId, Radio>,
     bytes: Vec<u8>,
+    /// The payloads of an A-MSDU of which more are to come.
+    parts: Vec<FrameSample>,
 }
 
 impl Out {
@@ -121,19 +130,31 @@ impl Out {
         let interface = writer.add_interface(&Interface { link_type: LinkType::Radiotap, name })?;
         let ids = (0u32..).map(NodeId).zip(&world.nodes);
         let radios = ids.filter_map(|(id, _)| Some((id, radio(world, id)?))).collect();
-        Ok(Self { writer, interface, radios, bytes: Vec::new() })
+        Ok(Self { writer, interface, radios, bytes: Vec::new(), parts: Vec::new() })
     }
 
     fn write(&mut self, start: Instant, frame: &FrameSample) -> Result<(), CaptureError> {
+        let is_amsdu = frame.place.is_some_and(|place| place.is_amsdu);
+        if is_amsdu {
+            self.parts.push(*frame);
+            if frame.place.is_some_and(|place| place.goes_on) {
+                return Ok(());
+            }
+        }
         let radio = &self.radios[&frame.transmitter];
         self.bytes.clear();
         radiotap_header(&radio.cell, start, frame).write(&mut self.bytes);
         match frame.body {
+            FrameBody::Data(_) if is_amsdu => {
+                let parts = self.parts.iter().filter_map(|part| subframe(radio, part));
+                amsdu_frame(&amsdu(radio, frame), parts, &mut self.bytes)?;
+                self.parts.clear();
+            }
             FrameBody::Data(datagram) => {
                 data_frame(&data(radio, frame), &datagram, &mut self.bytes)?;
             }
             FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
-            FrameBody::Ack | FrameBody::BlockAck | FrameBody::Rts | FrameBody::Cts => {
+            FrameBody::Ack | FrameBody::BlockAck(_) | FrameBody::Rts | FrameBody::Cts => {
                 on_air(&control(frame), &mut self.bytes);
             }
         }
@@ -178,8 +199,35 @@ fn data(radio: &Radio, frame: &FrameSample) -> Data {
         source,
         destination,
         sequence: Sequence::new(frame.sequence),
+        qos: frame.tid.map(|_| qos(radio, frame)),
         ether_type: EtherType::IPV4,
     }
+}
+
+/// Traffic identifier, and whether anybody answers.
+fn qos(radio: &Radio, frame: &FrameSample) -> Qos {
+    let is_answered = frame.receiver.is_some() && radio.cell.acknowledges;
+    let ack_policy = if is_answered { AckPolicy::Normal } else { AckPolicy::None };
+    Qos { tid: tid(frame), ack_policy }
+}
+
+fn tid(frame: &FrameSample) -> Tid {
+    frame.tid.and_then(Tid::new).unwrap_or_default()
+}
+
+fn amsdu(radio: &Radio, frame: &FrameSample) -> Amsdu {
+    let Data { direction, retry, duration_us, bssid, sequence, .. } = data(radio, frame);
+    let station = match direction {
+        Direction::ToAp => mac(frame.transmitter),
+        Direction::FromAp => receiver(frame),
+    };
+    Amsdu { direction, retry, duration_us, bssid, station, sequence, qos: qos(radio, frame) }
+}
+
+fn subframe(radio: &Radio, frame: &FrameSample) -> Option<(Subframe, datagram::Datagram)> {
+    let FrameBody::Data(datagram) = frame.body else { return None };
+    let Data { source, destination, ether_type, .. } = data(radio, frame);
+    Some((Subframe { destination, source, ether_type }, datagram))
 }
 
 fn control(frame: &FrameSample) -> Frame {
@@ -187,7 +235,18 @@ fn control(frame: &FrameSample) -> Frame {
     match frame.body {
         FrameBody::Rts => Frame::Rts { receiver, transmitter: mac(frame.transmitter), duration_us },
         FrameBody::Cts => Frame::Cts { receiver, duration_us },
-        FrameBody::Ack | FrameBody::BlockAck | FrameBody::Data(_) | FrameBody::Beacon => {
+        FrameBody::BlockAck(board) => Frame::BlockAck(BlockAck {
+            receiver,
+            transmitter: mac(frame.transmitter),
+            duration_us,
+            tid: tid(frame),
+            start: Sequence::new(board.start),
+            bitmap: match board.is_long {
+                true => Bitmap::Of256(board.arrived),
+                false => Bitmap::Of64(board.arrived[0]),
+            },
+        }),
+        FrameBody::Ack | FrameBody::Data(_) | FrameBody::Beacon => {
             Frame::Ack { receiver, duration_us }
         }
     }
@@ -249,36 +308,6 @@ fn channel_number(centre: Hertz) -> Option<u8> {
 
 fn short_preamble(phy: Phy) -> bool {
     phy.standard == Standard::B && phy.preamble == Preamble::Short
-}
-
-fn radiotap_header(cell: &Cell, start: Instant, frame: &FrameSample) -> radiotap::Header {
-    let mut flags = radiotap::Flags::FCS_PRESENT;
-    if short_preamble(cell.phy) && frame.rate > BitRate(1_000_000) {
-        flags = flags.with(radiotap::Flags::SHORT_PREAMBLE);
-    }
-    let level = frame.signal.0.round();
-    let heard = level >= f64::from(i8::MIN);
-    radiotap::Header {
-        tsft_us: Some(start.as_nanos() / 1000),
-        flags: Some(flags),
-        rate_500kbps: radiotap::rate_500kbps(frame.rate),
-        channel: Some(channel(cell, frame.rate)),
-        signal_dbm: heard.then_some(level as i8),
-    }
-}
-
-fn channel(cell: &Cell, rate: BitRate) -> radiotap::Channel {
-    use radiotap::Channel;
-    let band = match cell.phy.band {
-        Band::Ghz5 => Channel::BAND_5_GHZ,
-        Band::Ghz2_4 => Channel::BAND_2_GHZ,
-    };
-    let modulation = match cell.phy.mode(rate).map(Mode::modulation) {
-        Some(Modulation::Ofdm { .. }) => Channel::OFDM,
-        _ => Channel::CCK,
-    };
-    let frequency_mhz = u16::try_from(cell.frequency.0 / 1_000_000).unwrap_or(u16::MAX);
-    Channel { frequency_mhz, flags: band | modulation }
 }
 
 #[cfg(test)]

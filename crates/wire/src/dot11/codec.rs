@@ -1,11 +1,12 @@
 //! 802.11 frames as bytes.
 
 use super::{
-    AssociationId, AssociationRequest, AssociationResponse, Beacon, DURATION_MAX_US, Data,
-    Direction, Elements, Error, Frame, Management, Sequence, fcs,
+    AMSDU_MAX, Amsdu, AmsduError, AssociationId, AssociationRequest, AssociationResponse, Beacon,
+    BlockAck, DURATION_MAX_US, Data, Direction, Elements, Error, Frame, Management, Qos, Sequence,
+    Subframe, fcs, qos,
 };
 use crate::datagram::{self, Datagram};
-use crate::ethernet::{EtherType, Mac};
+use crate::ethernet::Mac;
 use crate::reader::Reader;
 
 /// First byte of frame control: version in bits 0-1, type in 2-3, subtype in 4-7.
@@ -16,7 +17,9 @@ mod control {
     pub(super) const RTS: u8 = 0xb4;
     pub(super) const CTS: u8 = 0xc4;
     pub(super) const ACK: u8 = 0xd4;
+    pub(super) const BLOCK_ACK: u8 = 0x94;
     pub(super) const DATA: u8 = 0x08;
+    pub(super) const QOS_DATA: u8 = 0x88;
 }
 
 /// Second byte of frame control.
@@ -26,16 +29,15 @@ mod flag {
     pub(super) const MORE_FRAGMENTS: u8 = 0x04;
     pub(super) const RETRY: u8 = 0x08;
     pub(super) const PROTECTED: u8 = 0x40;
+    /// In QoS data: HT Control is there.
+    pub(super) const HT_CONTROL: u8 = 0x80;
 }
-
-/// LLC with SNAP, encapsulated Ethernet (IEEE 802-2014 clause 9.2; RFC 1042).
-const LLC_SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
 /// Set in the two upper bits of an association identifier (clause 9.4.1.8).
 const ASSOCIATION_ID_MARK: u16 = 0xc000;
 
 /// Reads a frame without its check sequence ([`super::strip_fcs`] takes it off); returns the
-/// payload of a data frame, and for the others what follows their fields.
+/// payload of a data frame, the body of an A-MSDU, and for the others what follows their fields.
 pub fn parse(bytes: &[u8]) -> Result<(Frame, &[u8]), Error> {
     let mut reader = Reader::new(bytes);
     let [kind, flags] = reader.array("frame control")?;
@@ -48,7 +50,11 @@ pub fn parse(bytes: &[u8]) -> Result<(Frame, &[u8]), Error> {
     let duration_us = duration(reader.u16_le("duration")?)?;
     let head = Head { flags, duration_us };
     let frame = match kind {
-        control::DATA => head.data(&mut reader)?,
+        control::DATA | control::QOS_DATA => head.data(kind, &mut reader)?,
+        control::BLOCK_ACK => {
+            let addresses = [mac(&mut reader)?, mac(&mut reader)?];
+            Frame::BlockAck(BlockAck::parse(addresses, duration_us, &mut reader)?)
+        }
         control::ACK => Frame::Ack { receiver: mac(&mut reader)?, duration_us },
         control::CTS => Frame::Cts { receiver: mac(&mut reader)?, duration_us },
         control::RTS => {
@@ -83,25 +89,33 @@ impl Head {
         self.flags & flag::RETRY != 0
     }
 
-    fn data(self, reader: &mut Reader<'_>) -> Result<Frame, Error> {
+    fn data(self, kind: u8, reader: &mut Reader<'_>) -> Result<Frame, Error> {
         let direction = match self.flags & (flag::TO_DS | flag::FROM_DS) {
             flag::TO_DS => Direction::ToAp,
             flag::FROM_DS => Direction::FromAp,
             _ => return Err(Error::Flags { flags: self.flags }),
         };
-        let (first, second, third) = (mac(reader)?, mac(reader)?, mac(reader)?);
+        let addresses = [mac(reader)?, mac(reader)?, mac(reader)?];
+        let sequence = self.sequence(reader)?;
+        let (retry, duration_us) = (self.retry(), self.duration_us);
+        let mut control = None;
+        if kind == control::QOS_DATA {
+            if self.flags & flag::HT_CONTROL != 0 {
+                return Err(Error::Flags { flags: self.flags });
+            }
+            let (qos, is_amsdu) = Qos::parse(reader)?;
+            if is_amsdu {
+                let (bssid, station) = amsdu_addresses(direction, addresses)?;
+                let amsdu = Amsdu { direction, retry, duration_us, bssid, station, sequence, qos };
+                return Ok(Frame::Amsdu(amsdu));
+            }
+            control = Some(qos);
+        }
+        let [first, second, third] = addresses;
         let (bssid, source, destination) = match direction {
             Direction::ToAp => (first, second, third),
             Direction::FromAp => (second, third, first),
         };
-        let sequence = self.sequence(reader)?;
-        let found = reader.array("llc header")?;
-        if found != LLC_SNAP {
-            return Err(Error::Llc { found });
-        }
-        let number = reader.u16_be("ether type")?;
-        let ether_type = EtherType::new(number).ok_or(Error::EtherType { number })?;
-        let (retry, duration_us) = (self.retry(), self.duration_us);
         Ok(Frame::Data(Data {
             direction,
             retry,
@@ -110,7 +124,8 @@ impl Head {
             source,
             destination,
             sequence,
-            ether_type,
+            qos: control,
+            ether_type: qos::parse_llc(reader)?,
         }))
     }
 
@@ -163,6 +178,16 @@ impl Head {
     }
 }
 
+/// The access point's and the station's address of an A-MSDU.
+fn amsdu_addresses(direction: Direction, addresses: [Mac; 3]) -> Result<(Mac, Mac), Error> {
+    let [first, second, third] = addresses;
+    let (bssid, station) = match direction {
+        Direction::ToAp => (first, second),
+        Direction::FromAp => (second, first),
+    };
+    if third == bssid { Ok((bssid, station)) } else { Err(Error::AmsduAddress { found: third.0 }) }
+}
+
 fn association_id(word: u16) -> Result<Option<AssociationId>, Error> {
     match word & !ASSOCIATION_ID_MARK {
         0 => Ok(None),
@@ -196,11 +221,53 @@ pub fn data_frame(
     Ok(())
 }
 
+/// Appends an A-MSDU with its datagrams as it is on the air, check sequence included.
+///
+/// # Errors
+/// [`AmsduError`]; then nothing is appended.
+pub fn amsdu_frame(
+    header: &Amsdu,
+    parts: impl Iterator<Item = (Subframe, Datagram)>,
+    out: &mut Vec<u8>,
+) -> Result<(), AmsduError> {
+    let start = out.len();
+    Frame::Amsdu(*header).write(out);
+    let written = amsdu_body(parts, out);
+    if written.is_err() {
+        out.truncate(start);
+    } else {
+        fcs::append(out, start);
+    }
+    written
+}
+
+fn amsdu_body(
+    parts: impl Iterator<Item = (Subframe, Datagram)>,
+    out: &mut Vec<u8>,
+) -> Result<(), AmsduError> {
+    let body = out.len();
+    for (subframe, datagram) in parts {
+        out.resize(body + (out.len() - body).next_multiple_of(4), 0);
+        subframe.write(&datagram, out)?;
+        let len = out.len() - body;
+        if len > AMSDU_MAX {
+            return Err(AmsduError::Length { len });
+        }
+    }
+    Ok(())
+}
+
 impl Frame {
     /// Appends the frame without check sequence; the payload of a data frame comes after it.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Data(data) => data.write(out),
+            Self::Amsdu(amsdu) => amsdu.write(out),
+            Self::BlockAck(block_ack) => {
+                let BlockAck { receiver, transmitter, duration_us, .. } = *block_ack;
+                short(out, control::BLOCK_ACK, duration_us, &[receiver, transmitter]);
+                block_ack.write(out);
+            }
             Self::Ack { receiver, duration_us } => {
                 short(out, control::ACK, *duration_us, &[*receiver]);
             }
@@ -246,11 +313,26 @@ impl Data {
             Direction::ToAp => (flag::TO_DS, [self.bssid, self.source, self.destination]),
             Direction::FromAp => (flag::FROM_DS, [self.destination, self.bssid, self.source]),
         };
-        let control = [control::DATA, direction | retry_flag(self.retry)];
+        let kind = if self.qos.is_some() { control::QOS_DATA } else { control::DATA };
+        head(out, [kind, direction | retry_flag(self.retry)], self.duration_us, &addresses);
+        self.sequence.write(out);
+        if let Some(qos) = self.qos {
+            qos.write(false, out);
+        }
+        qos::write_llc(self.ether_type, out);
+    }
+}
+
+impl Amsdu {
+    fn write(&self, out: &mut Vec<u8>) {
+        let (direction, addresses) = match self.direction {
+            Direction::ToAp => (flag::TO_DS, [self.bssid, self.station, self.bssid]),
+            Direction::FromAp => (flag::FROM_DS, [self.station, self.bssid, self.bssid]),
+        };
+        let control = [control::QOS_DATA, direction | retry_flag(self.retry)];
         head(out, control, self.duration_us, &addresses);
         self.sequence.write(out);
-        out.extend(LLC_SNAP);
-        out.extend(self.ether_type.number().to_be_bytes());
+        self.qos.write(true, out);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Frames against bytes laid out by hand, and round trips of any frame.
 
 use super::*;
-use crate::datagram::{Datagram, Transport};
+use crate::datagram::{self, Datagram, Transport};
 use crate::testing::{hex, unhex};
 use proptest::prelude::*;
 
@@ -18,6 +18,7 @@ fn data(direction: Direction) -> Data {
         source: STATION,
         destination: SERVER,
         sequence: Sequence::new(0x123),
+        qos: None,
         ether_type: EtherType::IPV4,
     }
 }
@@ -124,7 +125,7 @@ fn refusal(text: &str) -> String {
 #[test]
 fn what_is_not_for_us_is_refused_by_name() {
     assert_eq!(refusal("d500 0000"), "protocol version at offset 0 is 1, not 0");
-    assert_eq!(refusal("8801 0000"), "frame type 2 subtype 8 at offset 0 is not supported");
+    assert_eq!(refusal("4801 0000"), "frame type 2 subtype 4 at offset 0 is not supported");
     assert_eq!(refusal("0841 0000"), "frame flags 0x41 at offset 1 are not supported");
     assert_eq!(refusal("0803 0000"), "frame flags 0x03 at offset 1 are not supported");
     assert_eq!(refusal("d400 0080"), "duration at offset 2 is 0x8000, above 32767 us");
@@ -163,12 +164,118 @@ fn a_data_frame_carries_its_datagram() {
     data_frame(&header, &datagram, &mut out).unwrap();
     let (frame, payload) = parse(strip_fcs(&out[1..]).unwrap()).unwrap();
     assert_eq!(frame, Frame::Data(header));
-    assert_eq!(crate::datagram::parse(payload).unwrap().0, datagram);
+    assert_eq!(datagram::parse(payload).unwrap().0, datagram);
 
     let too_long = Datagram { payload_len: 70_000, ..datagram };
     let mut out = vec![0xee];
     assert!(data_frame(&header, &too_long, &mut out).is_err());
     assert_eq!(out, [0xee]);
+}
+
+fn voice() -> Qos {
+    Qos { tid: Tid::new(6).unwrap(), ack_policy: AckPolicy::Normal }
+}
+
+#[test]
+fn qos_data_in_hex() {
+    let frame = Frame::Data(Data { qos: Some(voice()), ..data(Direction::ToAp) });
+    let addresses = "020000000001 020000000002 020000000003";
+    let expected = format!("8809 2c00 {addresses} 3012 0600 aaaa03000000 0800");
+    assert_eq!(written(&frame), expected.replace(' ', ""));
+}
+
+#[test]
+fn block_acks_in_hex() {
+    let mut frame = BlockAck {
+        receiver: STATION,
+        transmitter: AP,
+        duration_us: 0,
+        tid: Tid::new(5).unwrap(),
+        start: Sequence::new(0xabc),
+        bitmap: Bitmap::Of64(0x8000_0000_0000_0005),
+    };
+    let head = "9400 0000 020000000002 020000000001 0450";
+    let expected = format!("{head} c0ab 0500000000000080").replace(' ', "");
+    assert_eq!(written(&Frame::BlockAck(frame)), expected);
+    frame.bitmap = Bitmap::Of256([1, 2, 3, 4]);
+    let words = ["01", "02", "03", "04"].map(|word| format!("{word}00000000000000")).concat();
+    let expected = format!("{head} c4ab {words}").replace(' ', "");
+    assert_eq!(written(&Frame::BlockAck(frame)), expected);
+    // With its check sequence the long one has the 56 bytes that a response takes.
+    assert_eq!(expected.len() / 2 + FCS_LEN, 56);
+}
+
+#[test]
+fn other_qos_frames_are_refused_by_name() {
+    let zeros = "00".repeat(18);
+    let order = refusal(&format!("8881 0000{zeros}0000 0000"));
+    assert_eq!(order, "frame flags 0x81 at offset 1 are not supported");
+    let head = "9400 0000 020000000002 020000000001";
+    assert!(refusal(&format!("{head} 0050")).ends_with("has type 0, not 2"));
+    assert!(refusal(&format!("{head} 0450 0200")).ends_with("bitmap code 2, neither 0 nor 4"));
+    let elsewhere = "020000000001 020000000002 020000000003";
+    assert!(
+        refusal(&format!("8801 0000 {elsewhere} 0000 8000")).starts_with("address at offset 16")
+    );
+}
+
+fn amsdu() -> Amsdu {
+    Amsdu {
+        direction: Direction::ToAp,
+        retry: false,
+        duration_us: 44,
+        bssid: AP,
+        station: STATION,
+        sequence: Sequence::new(1),
+        qos: voice(),
+    }
+}
+
+fn part(payload_len: u32) -> (Subframe, Datagram) {
+    let subframe = Subframe { destination: SERVER, source: STATION, ether_type: EtherType::IPV4 };
+    let datagram = Datagram {
+        source: [10, 0, 0, 2].into(),
+        destination: [10, 0, 0, 3].into(),
+        id: payload_len as u16,
+        ttl: 64,
+        tos: 0,
+        transport: Transport::Udp { source_port: 1, destination_port: 2 },
+        payload_len,
+    };
+    (subframe, datagram)
+}
+
+/// Subframes of 14 bytes and an MSDU each, all but the last padded to four (clause 9.3.2.2.2).
+#[test]
+fn an_amsdu_carries_its_datagrams() {
+    let parts = [part(100), part(1), part(3)];
+    let mut out = vec![0xee];
+    amsdu_frame(&amsdu(), parts.into_iter(), &mut out).unwrap();
+    let (frame, body) = parse(strip_fcs(&out[1..]).unwrap()).unwrap();
+    assert_eq!(frame, Frame::Amsdu(amsdu()));
+    // MSDU: LLC 8, IPv4 20, UDP 8 and the payload.
+    assert_eq!(body.len(), 152 + 52 + 53);
+    let read: Vec<_> = subframes(body).map(Result::unwrap).collect();
+    for ((subframe, payload), expected) in read.iter().zip(parts) {
+        assert_eq!((*subframe, datagram::parse(payload).unwrap().0), expected);
+    }
+    assert_eq!(read.len(), 3);
+    let padded = subframes(&body[..150]).map(|read| read.map(|_| ()).map_err(|e| e.to_string()));
+    assert_eq!(padded.collect::<Vec<_>>(), [Ok(())], "the last one needs no padding");
+    let cut = subframes(&body[..149]).next().unwrap().unwrap_err().to_string();
+    assert_eq!(cut, "truncated subframe at offset 14: needs 136 bytes, has 135");
+}
+
+#[test]
+fn an_amsdu_has_its_limits() {
+    let mut out = vec![0xee];
+    let parts = [part(1400); 8];
+    let refused = amsdu_frame(&amsdu(), parts.into_iter(), &mut out);
+    // 1450 bytes each, padded to 1452 but for the last.
+    assert_eq!(refused, Err(AmsduError::Length { len: 7 * 1452 + 1450 }));
+    assert_eq!(out, [0xee]);
+    let too_long = amsdu_frame(&amsdu(), [part(70_000)].into_iter(), &mut out);
+    assert!(matches!(too_long, Err(AmsduError::Datagram(_))));
 }
 
 #[test]
@@ -192,12 +299,55 @@ prop_compose! {
 
 prop_compose! {
     fn any_data()(
-        to_ap: bool, header in any_management(), ether_type in 0x0600u16..,
+        to_ap: bool, header in any_management(), qos in prop::option::of(any_qos()),
+        ether_type in 0x0600u16..,
     ) -> Data {
         let Management { retry, duration_us, destination, source, bssid, sequence } = header;
         let direction = if to_ap { Direction::ToAp } else { Direction::FromAp };
         let ether_type = EtherType::new(ether_type).unwrap();
-        Data { direction, retry, duration_us, bssid, source, destination, sequence, ether_type }
+        Data {
+            direction,
+            retry,
+            duration_us,
+            bssid,
+            source,
+            destination,
+            sequence,
+            qos,
+            ether_type,
+        }
+    }
+}
+
+fn any_qos() -> impl Strategy<Value = Qos> {
+    use AckPolicy::{Block, None, Normal, NotExplicit};
+    let policies = prop::sample::select(vec![Normal, None, NotExplicit, Block]);
+    (0u8..16, policies)
+        .prop_map(|(tid, ack_policy)| Qos { tid: Tid::new(tid).unwrap(), ack_policy })
+}
+
+prop_compose! {
+    fn any_amsdu()(to_ap: bool, header in any_management(), qos in any_qos()) -> Amsdu {
+        let Management { retry, duration_us, source: station, bssid, sequence, .. } = header;
+        let direction = if to_ap { Direction::ToAp } else { Direction::FromAp };
+        Amsdu { direction, retry, duration_us, bssid, station, sequence, qos }
+    }
+}
+
+prop_compose! {
+    fn any_block_ack()(
+        header in any_management(), tid in 0u8..16, is_long: bool, words: [u64; 4],
+    ) -> BlockAck {
+        let Management { duration_us, destination, source, sequence, .. } = header;
+        let bitmap = if is_long { Bitmap::Of256(words) } else { Bitmap::Of64(words[0]) };
+        BlockAck {
+            receiver: destination,
+            transmitter: source,
+            duration_us,
+            tid: Tid::new(tid).unwrap(),
+            start: sequence,
+            bitmap,
+        }
     }
 }
 
@@ -221,6 +371,8 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     let words = any::<(u64, u16, u16)>();
     prop_oneof![
         any_data().prop_map(Frame::Data),
+        any_amsdu().prop_map(Frame::Amsdu),
+        any_block_ack().prop_map(Frame::BlockAck),
         (any_mac(), any_mac(), 0..=DURATION_MAX_US, 0..3).prop_map(
             |(receiver, transmitter, duration_us, kind)| match kind {
                 0 => Frame::Ack { receiver, duration_us },
@@ -271,6 +423,17 @@ proptest! {
         out[bit / 8] ^= 1 << (bit % 8);
         let found = matches!(strip_fcs(&out), Err(Error::Fcs { .. }));
         prop_assert!(found);
+    }
+
+    #[test]
+    fn arbitrary_bodies_of_amsdus_do_not_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200), len in 0u8..64,
+    ) {
+        let mut bytes = bytes;
+        if let Some(length) = bytes.get_mut(12..14) {
+            length.copy_from_slice(&[0, len]);
+        }
+        prop_assert!(subframes(&bytes).count() <= bytes.len() / 14 + 1);
     }
 
     #[test]

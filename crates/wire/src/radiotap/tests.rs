@@ -16,6 +16,7 @@ fn a_header_in_hex() {
         rate_500kbps: rate_500kbps(BitRate::mbps(54)),
         channel: Some(Channel { frequency_mhz: 2437, flags: Channel::OFDM | Channel::BAND_2_GHZ }),
         signal_dbm: Some(-40),
+        ..Header::default()
     };
     let mut out = Vec::new();
     header.write(&mut out);
@@ -34,6 +35,28 @@ fn fields_are_aligned_from_the_start_of_the_header() {
     header.write(&mut out);
     assert_eq!(hex(&out[1..]), "00000e000c0000000200 01000200".replace(' ', ""));
     assert_eq!(parse(&out[1..]), Ok((header, &[][..])));
+}
+
+#[test]
+fn modulations_in_hex() {
+    let write = |header: Header| {
+        let mut out = Vec::new();
+        header.write(&mut out);
+        assert_eq!(parse(&out), Ok((header, &[][..])));
+        hex(&out[4..])
+    };
+    let flags = AmpduStatus::LAST_KNOWN | AmpduStatus::LAST;
+    let ampdu = Some(AmpduStatus { reference: 7, flags });
+    // MCS at 8, then padding to 12.
+    let ht = Header { mcs: Some(Mcs::mixed(15, true, true)), ampdu, ..Header::default() };
+    assert_eq!(write(ht), "00001800 7f050f 00 07000000 0c00 0000".replace(' ', ""));
+    let vht = Header { vht: Vht::single(80, false, 9, 2), ..Header::default() };
+    assert_eq!(write(vht), "00002000 4500 00 04 92000000 00 00 0000".replace(' ', ""));
+    let he = He::single(160, 3200, 11, 4, true);
+    let he = Header { flags: Some(Flags(0)), he, ..Header::default() };
+    assert_eq!(write(he), "02008000 00 00 a040 0200 002b 0000 2300 0400".replace(' ', ""));
+    assert_eq!((Vht::single(60, false, 9, 2), Vht::single(20, false, 10, 1)), (None, None));
+    assert_eq!((He::single(20, 400, 0, 1, false), He::single(20, 800, 0, 9, false)), (None, None));
 }
 
 #[test]
@@ -119,7 +142,9 @@ fn impossible_headers_are_refused() {
 prop_compose! {
     fn any_header()(
         tsft_us: Option<u64>, flags: Option<u8>, rate_500kbps: Option<u8>,
-        channel: Option<(u16, u16)>, signal_dbm: Option<i8>,
+        channel: Option<(u16, u16)>, signal_dbm: Option<i8>, mcs: Option<[u8; 3]>,
+        ampdu: Option<(u32, u16)>, vht_words: Option<(u16, [u8; 2], [u8; 4], [u8; 2], u16)>,
+        he: Option<[u16; 6]>,
     ) -> Header {
         Header {
             tsft_us,
@@ -127,6 +152,12 @@ prop_compose! {
             rate_500kbps,
             channel: channel.map(|(frequency_mhz, flags)| Channel { frequency_mhz, flags }),
             signal_dbm,
+            mcs: mcs.map(|[known, flags, index]| Mcs { known, flags, index }),
+            ampdu: ampdu.map(|(reference, flags)| AmpduStatus { reference, flags }),
+            vht: vht_words.map(|(known, [flags, bandwidth], mcs_nss, [coding, group_id], aid)| Vht {
+                known, flags, bandwidth, mcs_nss, coding, group_id, partial_aid: aid,
+            }),
+            he: he.map(He),
         }
     }
 }

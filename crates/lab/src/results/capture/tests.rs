@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::plan::Plan;
-use fairwave_units::Dbm;
+use fairwave_trace::{Place, Ppdu, PpduFormat, Scoreboard};
+use fairwave_units::{BitRate, Dbm};
 use fairwave_wire::pcapng::Reader;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -46,6 +47,16 @@ fn frame(from: NodeId, to: Option<NodeId>, body: FrameBody, airtime_us: u64) -> 
         receiver: to,
         ends: None,
         rate: BitRate(11_000_000),
+        ppdu: Ppdu {
+            format: PpduFormat::Dsss,
+            mcs: 3,
+            streams: 1,
+            width_mhz: 20,
+            guard_ns: 800,
+            is_ldpc: false,
+        },
+        tid: None,
+        place: None,
         signal: Dbm(-61.4),
         airtime: Duration::from_micros(airtime_us),
         duration_us: 258,
@@ -138,6 +149,67 @@ fn control_frames_name_whom_they_concern() {
     let (receiver, transmitter) = (mac(AP), mac(STATION));
     assert_eq!(seen[0].2, Frame::Rts { receiver, transmitter, duration_us: 258 });
     assert_eq!(seen[1].2, Frame::Cts { receiver: mac(STATION), duration_us: 258 });
+}
+
+fn ht(frame: FrameSample, sequence: u16, is_last: bool) -> FrameSample {
+    let ppdu = Ppdu { format: PpduFormat::Ht, mcs: 7, streams: 2, guard_ns: 400, ..frame.ppdu };
+    let place = Place {
+        ppdu: 9,
+        is_ampdu: true,
+        is_alone: false,
+        is_last,
+        is_amsdu: false,
+        goes_on: false,
+    };
+    FrameSample { ppdu, sequence, tid: Some(6), place: Some(place), ..frame }
+}
+
+#[test]
+fn every_mpdu_of_an_ampdu_is_there_and_tells_of_it() {
+    let frame = frame(STATION, Some(AP), datagram(), 100);
+    let seen = captured("ampdu", &[(0, ht(frame, 7, false)), (0, ht(frame, 8, true))]);
+    let sequences = seen.iter().map(|(_, _, frame, _)| match frame {
+        Frame::Data(data) => (data.sequence.number(), data.qos.unwrap().tid.number()),
+        other => panic!("not data: {other:?}"),
+    });
+    assert_eq!(sequences.collect::<Vec<_>>(), [(7, 6), (8, 6)]);
+    let headers = seen.iter().map(|(_, header, ..)| {
+        assert_eq!(
+            (header.rate_500kbps, header.mcs),
+            (None, Some(radiotap::Mcs::mixed(15, false, true)))
+        );
+        let ampdu = header.ampdu.unwrap();
+        (ampdu.reference, ampdu.flags & radiotap::AmpduStatus::LAST > 0)
+    });
+    assert_eq!(headers.collect::<Vec<_>>(), [(9, false), (9, true)]);
+}
+
+#[test]
+fn payloads_of_an_amsdu_are_one_frame() {
+    let part = |goes_on| {
+        let frame = ht(frame(AP, Some(STATION), datagram(), 100), 7, true);
+        let place = frame.place.map(|place| Place { is_amsdu: true, goes_on, ..place });
+        FrameSample { place, ends: Some((SERVER, STATION)), ..frame }
+    };
+    let seen = captured("amsdu", &[(0, part(true)), (0, part(true)), (0, part(false))]);
+    assert_eq!(seen.len(), 1);
+    let Frame::Amsdu(amsdu) = seen[0].2 else { panic!("no A-MSDU: {:?}", seen[0].2) };
+    assert_eq!((amsdu.bssid, amsdu.station), (mac(AP), mac(STATION)));
+}
+
+#[test]
+fn a_block_ack_says_what_arrived() {
+    for is_long in [false, true] {
+        let board = Scoreboard { start: 4000, arrived: [5, 0, 0, 1], is_long };
+        let answer = frame(AP, Some(STATION), FrameBody::BlockAck(board), 32);
+        let answer = FrameSample { tid: Some(5), ..answer };
+        let seen = captured("block-ack", &[(0, answer)]);
+        let Frame::BlockAck(answer) = seen[0].2 else { panic!("{:?}", seen[0].2) };
+        let words = [5, 0, 0, 1];
+        let bitmap = if is_long { Bitmap::Of256(words) } else { Bitmap::Of64(5) };
+        assert_eq!((answer.start.number(), answer.tid.number()), (4000, 5));
+        assert_eq!((answer.transmitter, answer.bitmap), (mac(AP), bitmap));
+    }
 }
 
 #[test]

@@ -1,0 +1,118 @@
+//! Reports of frames, for those who want to see each of them.
+
+use super::air::{BROADCAST, Transmission};
+use super::{Channel, FrameKind, FrameReport, RadioId};
+use crate::phy::Format;
+use crate::{AccessCategory, Aggregation};
+use fairwave_trace::{Place, Scoreboard};
+use fairwave_units::Dbm;
+
+impl<P: Copy> Channel<P> {
+    /// Whether every frame is to be reported as an event; off until said.
+    pub fn report_frames(&mut self, on: bool) {
+        self.reports_frames = on;
+        let radios = if on { self.macs.len() } else { 0 };
+        self.scoreboards.resize(radios, Scoreboard::default());
+    }
+
+    /// The level to report for `tx`.
+    pub(super) fn signal(&mut self, tx: &Transmission, hearers: &[u32]) -> Dbm {
+        let for_all = tx.to == BROADCAST || tx.to == tx.from;
+        let to = hearers.binary_search(&tx.to).map(|index| &hearers[index..=index]);
+        let receivers = if for_all { hearers } else { to.unwrap_or_default() };
+        let levels = receivers.iter().map(|&r| self.air.level_dbm(tx.from, r, tx.start).0);
+        Dbm(levels.fold(f64::NEG_INFINITY, f64::max).max(-200.0))
+    }
+
+    /// Notes what `from` is about to say of the MPDUs of `to` in a BlockAck: when that is
+    /// reported, `to` has learnt it and gone on.
+    pub(super) fn note_scoreboard(&mut self, from: u32, to: u32) {
+        if !self.reports_frames {
+            return;
+        }
+        let own = &self.contenders[self.macs[to as usize].turn as usize];
+        let start = own.batch.frames.front().and_then(|frame| frame.sequence);
+        let start = start.unwrap_or(own.sequence);
+        let mut arrived = [0; 4];
+        for frame in own.batch.frames.iter().filter(|frame| frame.received) {
+            let Some(sequence) = frame.sequence else { continue };
+            let bit = usize::from((sequence + 4096 - start) % 4096);
+            if let Some(word) = arrived.get_mut(bit / 64) {
+                *word |= 1u64 << (bit % 64);
+            }
+        }
+        let is_long = self.config.aggregation.is_some_and(Aggregation::has_long_bitmap);
+        self.scoreboards[from as usize] = Scoreboard { start, arrived, is_long };
+    }
+
+    /// Reports what went over the air in `tx`.
+    pub(super) fn report(&mut self, tx: &Transmission, signal: Dbm, received: bool) {
+        let of_turn = |radio: u32| self.macs[radio as usize].turn;
+        let beacon = self.contenders[of_turn(tx.from) as usize].sequence + 4095;
+        let is_beacon = tx.kind == FrameKind::Beacon;
+        let scoreboard = (tx.kind == FrameKind::BlockAck).then(|| of_turn(tx.to));
+        let mut report = FrameReport {
+            start: tx.start,
+            airtime: tx.end.since(tx.start),
+            kind: tx.kind,
+            from: RadioId(tx.from),
+            to: (tx.to != BROADCAST).then_some(RadioId(tx.to)),
+            mode: tx.mode,
+            signal,
+            reserved: tx.reserved_until.since(tx.end),
+            sequence: if is_beacon { beacon % 4096 } else { 0 },
+            retry: false,
+            received,
+            payload: None,
+            category: scoreboard.and_then(|contender| self.category(contender)),
+            place: None,
+            scoreboard: scoreboard.map(|_| self.scoreboards[tx.from as usize]),
+        };
+        if tx.kind != FrameKind::Data {
+            return self.reports.push_back(report);
+        }
+        let contender = of_turn(tx.from);
+        report.category = self.category(contender);
+        self.report_data(tx, contender, report);
+    }
+
+    fn category(&self, contender: u32) -> Option<AccessCategory> {
+        self.config.edca?;
+        let index = contender % self.contention.categories();
+        AccessCategory::ALL.get(index as usize).copied()
+    }
+
+    /// Reports every payload of a data PPDU; `report` holds what they have in common.
+    fn report_data(&mut self, tx: &Transmission, contender: u32, mut report: FrameReport<P>) {
+        let batch = &mut self.contenders[contender as usize].batch;
+        let mpdus = batch.ends.len();
+        let any = report.received;
+        let mut from = 0;
+        for (i, &(end, _)) in batch.ends.iter().enumerate() {
+            report.received = any && self.arrivals.get(i).copied().unwrap_or(true);
+            let mpdu = batch.frames.iter_mut().take(end).skip(from);
+            let mut frames = mpdu.filter(|frame| !frame.settled).peekable();
+            while let Some(frame) = frames.next() {
+                let goes_on = frames.peek().is_some();
+                report.sequence = frame.sequence.unwrap_or(0);
+                report.retry = frame.reported;
+                report.payload = Some(frame.payload);
+                report.place = Some(Place {
+                    ppdu: tx.id,
+                    is_ampdu: mpdus > 1 || tx.mode.format() >= Format::Vht,
+                    is_alone: mpdus == 1,
+                    is_last: i + 1 == mpdus,
+                    is_amsdu: goes_on || frame.joined,
+                    goes_on,
+                });
+                frame.reported = true;
+                self.reports.push_back(report);
+            }
+            from = end;
+        }
+        self.arrivals.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;
