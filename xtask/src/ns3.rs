@@ -50,7 +50,7 @@ pub(crate) struct Pair {
 }
 
 /// What is compared.
-const PAIRS: [Pair; 2] = [
+const PAIRS: [Pair; 3] = [
     Pair {
         title: "16 TCP uploads, 802.11a, NewReno",
         peer: "s1",
@@ -64,6 +64,13 @@ const PAIRS: [Pair; 2] = [
         arguments: &["--n=50", "--phy=a54"],
         scenario: "benches/ns3/saturation.toml",
         target: 100.0,
+    },
+    Pair {
+        title: "20 TCP downloads, 802.11ax, 80 MHz, MCS 9",
+        peer: "s4",
+        arguments: &["--std=ax", "--width=80", "--mcs=9", "--proto=tcp", "--n=20", "--warm=0"],
+        scenario: "benches/ns3/he-downloads.toml",
+        target: 30.0,
     },
 ];
 
