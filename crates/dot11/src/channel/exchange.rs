@@ -283,7 +283,7 @@ impl<P: Copy> Channel<P> {
         mac.phase = await_response;
         mac.collided |= tx.overlapped && !received;
         let attempt = mac.attempt;
-        let timeout = self.config.phy.response_timeout();
+        let timeout = self.response_timeout;
         self.schedule(now + timeout, Due::Timeout(tx.from, attempt));
     }
 

@@ -31,7 +31,7 @@ use contention::{Access, Contention};
 use core::cmp::Reverse;
 use fairwave_machine::Machine;
 use fairwave_trace::{Scoreboard, StationSample};
-use fairwave_units::{Db, Instant, Seed, math};
+use fairwave_units::{Db, Duration, Instant, Seed, math};
 pub use interface::{
     Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
     RateChoice,
@@ -87,6 +87,8 @@ pub struct Channel<P> {
     config: Config,
     air: Air,
     contention: Contention,
+    /// [`crate::Phy::response_timeout`].
+    response_timeout: Duration,
     /// Per category: parameters of access.
     edca: Box<[Edca]>,
     macs: Vec<Mac>,
@@ -131,6 +133,7 @@ impl<P: Copy> Channel<P> {
             macs: radios.iter().map(|r| Mac::new(seed, name, r, phy)).collect(),
             contenders: contenders(&config, &edca, radios, seed, name),
             edca,
+            response_timeout: phy.response_timeout(),
             config,
             timers: BinaryHeap::new(),
             order: 0,

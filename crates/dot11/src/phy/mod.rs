@@ -249,15 +249,7 @@ impl Phy {
     /// mandatory one not above its (reference) rate (clause 10.6.6.5): 1 and 2 Mbps for DSSS; 6,
     /// 12, 24 Mbps for all others.
     pub fn response_mode(self, mode: Mode) -> Mode {
-        let mbps = match mode.format() {
-            Format::Dsss => mode.rate().0.min(2_000_000) / 1_000_000,
-            _ => match mode.reference_mbps() {
-                24.. => 24,
-                12.. => 12,
-                _ => 6,
-            },
-        };
-        self.mode(BitRate::mbps(mbps)).unwrap_or_else(|| self.lowest_mode())
+        mode.response()
     }
 
     /// PLCP preamble and header.

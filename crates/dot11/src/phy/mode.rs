@@ -47,6 +47,10 @@ pub struct Mode {
     streams: u8,
     width: Width,
     guard: GuardInterval,
+    /// N_DBPS: data bits of a symbol; zero for DSSS, which is not counted in symbols. Kept, like
+    /// the tail, because every frame's time is reckoned with them.
+    bits_per_symbol: u32,
+    tail_bits: u32,
 }
 
 /// Why there is no such mode.
@@ -108,9 +112,15 @@ const OFDM: [(u32, u32, u32); 8] =
     [(2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (16, 1, 2), (16, 3, 4), (64, 2, 3), (64, 3, 4)];
 
 impl Mode {
-    const fn legacy(format: Format, mcs: u8) -> Self {
-        let (width, guard) = (Width::Mhz20, GuardInterval::Ns800);
-        Self { format, mcs, streams: 1, width, guard }
+    fn legacy(format: Format, mcs: u8) -> Self {
+        Self::reckoned(format, mcs, 1, Width::Mhz20, GuardInterval::Ns800)
+    }
+
+    /// The mode with its bits counted.
+    fn reckoned(format: Format, mcs: u8, streams: u8, width: Width, guard: GuardInterval) -> Self {
+        let bare = Self { format, mcs, streams, width, guard, bits_per_symbol: 0, tail_bits: 0 };
+        let counted = Self { bits_per_symbol: bare.count_bits(), ..bare };
+        Self { tail_bits: counted.count_tail(), ..counted }
     }
 
     /// The four DSSS and HR-DSSS modes, slowest first.
@@ -159,7 +169,7 @@ impl Mode {
         if !guards.contains(&guard) {
             return Err(InvalidMode::Guard(guard));
         }
-        let mode = Self { format, mcs, streams, width, guard };
+        let mode = Self::reckoned(format, mcs, streams, width, guard);
         if mode.fills_symbols() { Ok(mode) } else { Err(InvalidMode::Combination) }
     }
 
@@ -227,8 +237,8 @@ impl Mode {
         }
     }
 
-    /// N_DBPS: data bits of a symbol; zero for DSSS, which is not counted in symbols.
-    fn bits_per_symbol(self) -> u32 {
+    /// N_DBPS.
+    fn count_bits(self) -> u32 {
         let Modulation::Ofdm { points, code } = self.modulation() else { return 0 };
         self.data_tones() * u32::from(self.streams) * points.ilog2() * code.0 / code.1
     }
@@ -247,7 +257,7 @@ impl Mode {
             Format::Vht => 2_160,
             Format::Dsss | Format::Ofdm | Format::He => return 1,
         };
-        self.bits_per_symbol().div_ceil(most)
+        self.bits_per_symbol.div_ceil(most)
     }
 
     /// Whether its code is LDPC: of HE, except for the modes that every station can decode with a
@@ -257,8 +267,8 @@ impl Mode {
     }
 
     /// Tail bits; LDPC has none.
-    fn tail_bits(self) -> u64 {
-        if self.is_ldpc() { 0 } else { 6 * u64::from(self.encoders()) }
+    fn count_tail(self) -> u32 {
+        if self.is_ldpc() { 0 } else { 6 * self.encoders() }
     }
 
     /// Times 20 MHz that it occupies, and by which it lets in more noise.
@@ -276,7 +286,7 @@ impl Mode {
     pub fn rate(self) -> BitRate {
         match self.format {
             Format::Dsss => BitRate(DSSS[usize::from(self.mcs)].0),
-            _ => BitRate(u64::from(self.bits_per_symbol()) * 1_000_000_000 / self.symbol_nanos()),
+            _ => BitRate(u64::from(self.bits_per_symbol) * 1_000_000_000 / self.symbol_nanos()),
         }
     }
 
@@ -300,8 +310,8 @@ impl Mode {
         if self.format == Format::Dsss {
             return Duration::from_micros((bits * 1_000_000).div_ceil(self.rate().0));
         }
-        let bits = 16 + self.tail_bits() + bits;
-        let nanos = bits.div_ceil(u64::from(self.bits_per_symbol())) * self.symbol_nanos();
+        let bits = 16 + u64::from(self.tail_bits) + bits;
+        let nanos = bits.div_ceil(u64::from(self.bits_per_symbol)) * self.symbol_nanos();
         let rounded = match self.guard {
             GuardInterval::Ns400 => nanos.next_multiple_of(4_000),
             _ => nanos,
@@ -319,25 +329,26 @@ impl Mode {
                 _ => time.as_nanos(),
             };
             let symbols = whole / self.symbol_nanos();
-            (symbols * u64::from(self.bits_per_symbol())).saturating_sub(16 + self.tail_bits())
+            (symbols * u64::from(self.bits_per_symbol))
+                .saturating_sub(16 + u64::from(self.tail_bits))
         };
         u32::try_from(bits / 8).unwrap_or(u32::MAX)
     }
 
-    /// The rate of clause 17 that stands for this mode where the rate of a response is chosen
-    /// ("non-HT reference rate", table 10-10), in Mbps.
-    pub(super) fn reference_mbps(self) -> u64 {
-        let Modulation::Ofdm { points, code } = self.modulation() else { return 0 };
-        match (points, code) {
-            (2, (1, 2)) => 6,
-            (2, _) => 9,
-            (4, (1, 2)) => 12,
-            (4, _) => 18,
-            (16, (1, 2)) => 24,
-            (16, _) => 36,
-            (64, (2, 3)) => 48,
-            _ => 54,
-        }
+    /// The fastest mandatory rate of clause 17 (6, 12 or 24 Mbps) that is not above the one that
+    /// stands for this mode where a response's rate is chosen ("non-HT reference rate", table
+    /// 10-10), which depends on modulation and code rate alone.
+    pub(super) fn response(self) -> Self {
+        let (qpsk, qam) = match self.format {
+            Format::Dsss => return Self::legacy(Format::Dsss, self.mcs.min(1)),
+            Format::Ofdm => (2, 4),
+            Format::Ht | Format::Vht | Format::He => (1, 3),
+        };
+        let index = 2 * (u8::from(self.mcs >= qpsk) + u8::from(self.mcs >= qam));
+        let bits_per_symbol = [24, 48, 96][usize::from(index / 2)];
+        let (width, guard) = (Width::Mhz20, GuardInterval::Ns800);
+        let (format, streams, tail_bits) = (Format::Ofdm, 1, 6);
+        Self { format, mcs: index, streams, width, guard, bits_per_symbol, tail_bits }
     }
 }
 
@@ -403,6 +414,19 @@ mod tests {
         assert!(refused(Format::He, 1, 5, Width::Mhz20, LONG).contains("5 spatial"));
         assert!(refused(Format::Ht, 1, 1, Width::Mhz80, LONG).contains("40 MHz"));
         assert!(refused(Format::He, 1, 1, Width::Mhz80, SHORT).contains("400 ns"));
+    }
+
+    #[test]
+    fn a_response_is_a_mode_as_any_other() {
+        let answers = |mode: Mode| mode.response();
+        let ofdm: Vec<Mode> = Mode::ofdm().collect();
+        assert_eq!(
+            ofdm.iter().map(|m| answers(*m).mcs()).collect::<Vec<_>>(),
+            [0, 0, 2, 2, 4, 4, 4, 4]
+        );
+        assert!(ofdm.iter().all(|mode| ofdm.contains(&answers(*mode))));
+        let he = |mcs| answers(Mode::new(Format::He, mcs, 2, Width::Mhz80, LONG).unwrap()).rate().0;
+        assert_eq!([0, 1, 2, 3, 11].map(he), [6, 12, 12, 24, 24].map(|mbps| mbps * 1_000_000));
     }
 
     #[test]
