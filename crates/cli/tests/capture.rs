@@ -33,7 +33,8 @@ fn assert_clean(settings: &[&str]) -> (tempfile::TempDir, PathBuf) {
 
     assert!(frames(&capture, "tcp").len() > 100, "hardly a TCP segment on the air");
     // Of what tshark thinks of TCP, retransmissions for instance, frames are not guilty.
-    let bad = "_ws.malformed || (_ws.expert.severity >= 6291456 && !tcp.analysis.flags) || ip.checksum.status == 0 || tcp.checksum.status == 0 \
+    let bad = "_ws.malformed || (_ws.expert.severity >= 6291456 && !tcp.analysis.flags) \
+               || ip.checksum.status == 0 || tcp.checksum.status == 0 \
                || udp.checksum.status == 0 || wlan.fcs.status == 0";
     let wrong = frames(&capture, bad);
     let first = &wrong[..wrong.len().min(5)];
