@@ -66,7 +66,7 @@ impl Simulator<'_> {
             if port.queue.is_empty(category) {
                 return;
             }
-            let receiver = port.serving[category as usize];
+            let receiver = port.serving[port.queue.class(category)];
             let next = if takes_any {
                 port.queue.pop(category, self.now)
             } else if self.takes(node, category, Some(receiver)) {
@@ -98,7 +98,7 @@ impl Simulator<'_> {
         }
         let to = self.ports[receiver as usize].as_ref().map(|next| next.radio);
         let port = self.ports[node.0 as usize].as_mut().expect("only radios transmit");
-        port.serving[category as usize] = receiver;
+        port.serving[port.queue.class(category)] = receiver;
         let mpdu = port.mpdu(to, category, packet);
         self.cells[port.cell].channel.handle(self.now, Input::Send(port.radio, mpdu));
     }
@@ -160,7 +160,7 @@ impl Simulator<'_> {
 
     /// The roamer of a node that is between two access points.
     fn away(&self, node: NodeId) -> Option<usize> {
-        self.roamers.iter().position(|roamer| roamer.node == node && roamer.is_away())
+        self.roams[node.0 as usize].filter(|&i| self.roamers[i].is_away())
     }
 
     /// Tells a queue that shares out airtime what a frame, retries included, took.
@@ -189,22 +189,40 @@ impl Simulator<'_> {
         self.set_deadline(Actor::Cell(cell), deadline);
     }
 
-    /// Brings the queue of a radio with saturating flows to its depth, the flows in turn.
+    /// Brings the queues of a radio with saturating flows to their depth.
     pub(crate) fn refill(&mut self, node: NodeId, sink: &mut dyn Sink) {
+        for class in 0..AccessCategory::ALL.len() {
+            self.refill_class(node, class, sink);
+        }
+    }
+
+    /// Brings one of the queues to its depth, the flows that it is for in turn. A flow whose
+    /// receiver is not with this radio pauses.
+    fn refill_class(&mut self, node: NodeId, class: usize, sink: &mut dyn Sink) {
         let index = node.0 as usize;
-        let flows = self.saturating[index].len() as u32;
+        let flows = self.saturating[index][class].len() as u32;
         if flows == 0 {
             return;
         }
         let depth = self.ports[index].as_ref().map_or(0, |port| port.saturation(flows));
         let mut tries = 2 * depth.max(flows);
-        while tries > 0 && self.ports[index].as_ref().is_some_and(|p| p.queue.len() < depth) {
-            let flow = self.saturating[index].remove(0);
-            self.saturating[index].push(flow);
-            if let Some(packet) = self.flows[flow].next_datagram(self.now) {
+        let is_low = |port: &Port| port.queue.len_of(class) < depth;
+        while tries > 0 && self.ports[index].as_ref().is_some_and(is_low) {
+            tries -= 1;
+            let Some(flow) = self.saturating[index][class].pop_front() else { return };
+            self.saturating[index][class].push_back(flow);
+            if self.reaches_by_radio(node, flow)
+                && let Some(packet) = self.flows[flow].next_datagram(self.now)
+            {
                 self.forward(node, packet, sink);
             }
-            tries -= 1;
         }
+    }
+
+    /// Whether a flow's packets leave `node` by its radio, to one that is there.
+    fn reaches_by_radio(&self, node: NodeId, flow: usize) -> bool {
+        let sink = self.world.flows[flow].sink;
+        let hop = self.routes[node.0 as usize][sink.0 as usize];
+        matches!(hop, Some(Hop::Radio(next)) if self.away(next).is_none())
     }
 }

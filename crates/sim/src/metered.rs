@@ -46,9 +46,14 @@ impl Metered {
         self.last_change = now;
     }
 
+    /// Which of the queues is a category's.
+    pub(crate) fn class(&self, category: AccessCategory) -> usize {
+        if self.queues.len() == 1 { 0 } else { category as usize }
+    }
+
     fn queue(&mut self, category: AccessCategory) -> &mut dyn Discipline<Queued> {
-        let index = if self.queues.len() == 1 { 0 } else { category as usize };
-        &mut *self.queues[index]
+        let class = self.class(category);
+        &mut *self.queues[class]
     }
 
     /// Queues a packet, unless there is no room for it. Then, as after every other call that may
@@ -116,8 +121,12 @@ impl Metered {
     }
 
     pub(crate) fn is_empty(&self, category: AccessCategory) -> bool {
-        let index = if self.queues.len() == 1 { 0 } else { category as usize };
-        self.queues[index].is_empty()
+        self.queues[self.class(category)].is_empty()
+    }
+
+    /// Packets in one of the queues; none where there is no such queue.
+    pub(crate) fn len_of(&self, class: usize) -> u32 {
+        self.queues.get(class).map_or(0, |queue| queue.len())
     }
 
     pub(crate) fn len(&self) -> u32 {

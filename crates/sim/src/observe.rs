@@ -24,9 +24,8 @@ pub(crate) struct Snapshot {
 impl Simulator<'_> {
     fn station_sample(&self, node: usize) -> Option<StationSample> {
         let port = self.ports[node].as_ref()?;
-        let roamer = self.roamers.iter().find(|roamer| roamer.node.0 as usize == node);
-        if let Some(roamer) = roamer {
-            return Some(roamer.stats(&self.cells));
+        if let Some(roamer) = self.roams[node] {
+            return Some(self.roamers[roamer].stats(&self.cells));
         }
         Some(self.cells[port.cell].channel.stats(port.radio))
     }

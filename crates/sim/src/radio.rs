@@ -38,7 +38,7 @@ pub(crate) struct Port {
     aggregated: u32,
     /// Packets that its queue holds, if it counts them.
     limit: Option<u32>,
-    /// Node of the last packet's receiver, for each access category.
+    /// Node of the last packet's receiver, for each of the queues.
     pub(crate) serving: [u32; 4],
 }
 

@@ -88,8 +88,9 @@ impl Roamer {
             State::Leaving(..) => Some(now + EXCHANGE),
             State::Away(_, until) => Some(until),
             State::Associated => {
-                let handover = roaming.handovers.get(self.handovers_done).map(|h| h.at.max(now));
-                handover.into_iter().chain(self.compare_at).min()
+                let handover = roaming.handovers.get(self.handovers_done).map(|h| h.at);
+                // A time to compare that passed while it was away is now.
+                handover.into_iter().chain(self.compare_at).min().map(|at| at.max(now))
             }
         }
     }
@@ -157,7 +158,7 @@ impl Simulator<'_> {
 
     /// The roamer of a node, if it roams.
     pub(crate) fn roamer_of(&mut self, node: NodeId) -> Option<&mut Roamer> {
-        self.roamers.iter_mut().find(|roamer| roamer.node == node)
+        self.roams[node.0 as usize].map(|i| &mut self.roamers[i])
     }
 
     fn after_roamer(&mut self, i: usize) {
@@ -279,6 +280,8 @@ impl Simulator<'_> {
             self.forward(last_ap, packet, sink);
         }
         self.send_next(node, sink);
+        // Saturating flows to the station, which paused, go on.
+        self.send_next(seat.ap, sink);
         self.after_cell(seat.cell);
     }
 }

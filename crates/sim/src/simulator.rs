@@ -9,9 +9,11 @@ use crate::roaming::Roamer;
 use crate::routes::{self, Hop, Table};
 use crate::world::{Flow, Source, Traffic, World};
 use crate::{Error, check};
+use fairwave_dot11::AccessCategory;
 use fairwave_machine::Machine;
 use fairwave_trace::{DropCause, DropSample, FlowId, Kind, NodeId, QueueId, Sample, Sink};
 use fairwave_units::{Duration, Instant};
+use std::collections::VecDeque;
 
 /// What has a deadline.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +45,10 @@ pub(crate) struct Simulator<'w> {
     pub(crate) flows: Vec<FlowState>,
     pub(crate) routes: Table,
     pub(crate) roamers: Vec<Roamer>,
-    /// Saturating flows of each node, in turn.
-    pub(crate) saturating: Vec<Vec<usize>>,
+    /// Each node's place among the roamers, if it roams.
+    pub(crate) roams: Vec<Option<usize>>,
+    /// Saturating flows of each node and of each of its queues, in turn.
+    pub(crate) saturating: Vec<[VecDeque<usize>; AccessCategory::ALL.len()]>,
     records_drops: bool,
     /// Radios of all cells.
     radios: usize,
@@ -77,8 +81,9 @@ impl<'w> Simulator<'w> {
             lines: directions.collect(),
             flows: flows?,
             routes,
+            roams: places(&roamers, world.nodes.len()),
             roamers,
-            saturating: vec![Vec::new(); world.nodes.len()],
+            saturating: vec![Default::default(); world.nodes.len()],
             records_drops: sink.wants(Kind::Drop),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
             events: 0,
@@ -137,6 +142,7 @@ impl<'w> Simulator<'w> {
     /// The next actor whose time comes at or before `end`; moves virtual time there.
     pub(crate) fn advance(&mut self, end: Instant) -> Option<Actor> {
         let (at, number) = self.deadlines.first().filter(|(at, _)| *at <= end)?;
+        debug_assert!(at >= self.now, "{at} is before {}", self.now);
         self.now = at;
         self.events += 1;
         Some(self.actors[number as usize])
@@ -234,7 +240,7 @@ impl<'w> Simulator<'w> {
     fn run_source(&mut self, flow: usize, sink: &mut dyn Sink) {
         let node = self.world.flows[flow].source;
         self.flows[flow].wake_source(self.now);
-        if self.is_saturating(flow) {
+        if self.flows[flow].saturates {
             self.saturate(node, flow, sink);
         } else {
             while let Some(packet) = self.flows[flow].next_datagram(self.now) {
@@ -246,24 +252,16 @@ impl<'w> Simulator<'w> {
         self.set_deadline(Actor::Source(flow), deadline);
     }
 
-    /// Whether a flow keeps a radio's queue from being empty.
-    fn is_saturating(&self, flow: usize) -> bool {
-        let spec = &self.world.flows[flow];
-        let over_radio = || {
-            let hop = self.routes[spec.source.0 as usize][spec.sink.0 as usize];
-            matches!(hop, Some(Hop::Radio(_)))
-        };
-        matches!(spec.traffic, Traffic::Saturate { .. }) && over_radio()
-    }
-
     /// A saturating source over a radio starts or stops. From then on the queue is filled whenever
     /// a frame leaves it.
     fn saturate(&mut self, node: NodeId, flow: usize, sink: &mut dyn Sink) {
-        let saturating = &mut self.saturating[node.0 as usize];
+        let category = self.world.flows[flow].category;
+        let Some(port) = &self.ports[node.0 as usize] else { return };
+        let saturating = &mut self.saturating[node.0 as usize][port.queue.class(category)];
         if self.flows[flow].has_stopped() {
             saturating.retain(|f| *f != flow);
         } else if !saturating.contains(&flow) {
-            saturating.push(flow);
+            saturating.push_back(flow);
             self.refill(node, sink);
         }
     }
@@ -293,6 +291,15 @@ impl<'w> Simulator<'w> {
     fn line_queue(&self, line: usize) -> QueueId {
         QueueId((self.radios + line) as u32)
     }
+}
+
+/// Each node's place among the roamers, if it roams.
+fn places(roamers: &[Roamer], nodes: usize) -> Vec<Option<usize>> {
+    let mut places = vec![None; nodes];
+    for (i, roamer) in roamers.iter().enumerate() {
+        places[roamer.node.0 as usize] = Some(i);
+    }
+    places
 }
 
 /// What a saturating source sends whose first hop is a link: datagrams at the link's rate.

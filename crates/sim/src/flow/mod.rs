@@ -86,6 +86,8 @@ pub(crate) struct FlowState {
     start: Instant,
     stop: Option<Instant>,
     phase: Phase,
+    /// Whether it keeps the queue of its source's radio from being empty.
+    pub(crate) saturates: bool,
     transport: TransportState,
     pub(crate) delivery: Delivery,
     /// Pure ACKs dropped on their way.
@@ -151,6 +153,7 @@ impl FlowState {
             start: flow.start,
             stop: flow.stop,
             phase: Phase::Waiting,
+            saturates: matches!(flow.traffic, Traffic::Saturate { .. }) && paced.is_none(),
             transport: TransportState::new(id, flow, paced, seed)?,
             delivery: Delivery::new(),
             acks_dropped: 0,
