@@ -3,6 +3,8 @@
 //! A receiver that acknowledges every `b` segments advances the cumulative acknowledgement by `b`
 //! with each ACK. A larger advance shows that ACKs before it were lost, and where their number in
 //! one round reaches a threshold the law is told by [`Controller::on_ack_loss`].
+//! [`Response::Share`] is ours: the law then makes that part of its reduction which is the share
+//! of the ACKs that are lost, as DCTCP does with marks.
 //!
 //! The paper leaves delayed ACKs, recovery and the round open. Here a round ends once everything
 //! outstanding at its start is acknowledged, the decision falls at its end, and a round that
@@ -11,11 +13,14 @@
 //! SACKed (the advance then tells when a hole was filled), or is the first after a timeout.
 
 use crate::stride::Learner;
-use crate::{AckEvent, Controller, Initial, LossEvent, Recovery, RtoEvent};
+use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Recovery, RtoEvent};
 use fairwave_units::{BitRate, Duration, Instant};
 
+mod share;
 #[cfg(test)]
 mod tests;
+
+use share::Share;
 
 /// How the number of lost ACKs is inferred from an advance of k segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,18 +35,14 @@ pub enum Stride {
     Timestamps,
 }
 
-impl Stride {
-    /// Every mode, in the order in which names are listed.
-    pub const ALL: [Self; 3] = [Self::Learnt, Self::Literal, Self::Timestamps];
-
-    /// What a law's name is preceded by (and `+`).
-    pub const fn prefix(self) -> &'static str {
-        match self {
-            Self::Literal => "ack-loss-literal",
-            Self::Learnt => "ack-loss",
-            Self::Timestamps => "ack-loss-timestamps",
-        }
-    }
+/// How much of the law's own reduction a round with lost ACKs asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// All of it, as for a lost segment: the paper's.
+    Whole,
+    /// The smoothed share of lost ACKs, so that a law that halves goes to `1 - share / 2` of its
+    /// window (RFC 8257 section 3.3, with lost ACKs in place of marked bytes).
+    Share,
 }
 
 /// The remedy's parameters.
@@ -51,11 +52,37 @@ pub struct AckLossConfig {
     pub stride: Stride,
     /// `thresh_ack_losses` of the paper: lost ACKs in a round that mean congestion. Zero is one.
     pub threshold: u64,
+    /// How much is given way to them.
+    pub response: Response,
+}
+
+impl AckLossConfig {
+    /// Every configuration that has a name, in the order in which names are listed.
+    pub const ALL: [Self; 4] = [
+        Self::named(Stride::Learnt, Response::Whole),
+        Self::named(Stride::Literal, Response::Whole),
+        Self::named(Stride::Timestamps, Response::Whole),
+        Self::named(Stride::Learnt, Response::Share),
+    ];
+
+    const fn named(stride: Stride, response: Response) -> Self {
+        Self { stride, threshold: 1, response }
+    }
+
+    /// What a law's name is preceded by (and `+`).
+    pub const fn prefix(self) -> &'static str {
+        match (self.response, self.stride) {
+            (Response::Share, _) => "ack-loss-gentle",
+            (_, Stride::Literal) => "ack-loss-literal",
+            (_, Stride::Learnt) => "ack-loss",
+            (_, Stride::Timestamps) => "ack-loss-timestamps",
+        }
+    }
 }
 
 impl Default for AckLossConfig {
     fn default() -> Self {
-        Self { stride: Stride::Learnt, threshold: 1 }
+        Self::named(Stride::Learnt, Response::Whole)
     }
 }
 
@@ -71,6 +98,7 @@ pub struct AckLoss<C> {
     /// The next advance belongs to a timeout's retransmission.
     after_rto: bool,
     round: Round,
+    share: Share,
     total: u64,
 }
 
@@ -79,10 +107,18 @@ struct Round {
     /// Stream offset whose acknowledgement ends the round.
     end: Option<u64>,
     lost: u64,
+    /// ACKs that arrived and could tell of lost ones.
+    heard: u64,
     /// The law already answered to a data loss or a mark.
     answered: bool,
     /// The previous round ended in a reaction, whose effect is only now under way.
     hold_off: bool,
+}
+
+impl Round {
+    fn until(end: u64) -> Self {
+        Self { end: Some(end), ..Self::default() }
+    }
 }
 
 impl<C: Controller> AckLoss<C> {
@@ -96,6 +132,7 @@ impl<C: Controller> AckLoss<C> {
             sacked: 0,
             after_rto: false,
             round: Round::default(),
+            share: Share::new(),
             total: 0,
         }
     }
@@ -151,20 +188,24 @@ impl<C: Controller> AckLoss<C> {
         if ack.una < end {
             return;
         }
+        self.share.observe(self.round.lost, self.round.heard);
         let quiet = self.round.answered || self.round.hold_off || ack.in_recovery;
         let react = !quiet && self.round.lost >= self.config.threshold.max(1);
-        self.round =
-            Round { end: Some(ack.next), lost: 0, answered: ack.in_recovery, hold_off: react };
+        self.round = Round { answered: ack.in_recovery, hold_off: react, ..Round::until(ack.next) };
         if react {
             let loss = LossEvent { now: ack.now, flight: ack.flight, next: ack.next };
-            self.inner.on_ack_loss(&loss);
+            let part = match self.config.response {
+                Response::Whole => Fraction::WHOLE,
+                Response::Share => self.share.part(),
+            };
+            self.inner.on_ack_loss(&loss, part);
         }
     }
 }
 
 impl<C: Controller> Controller for AckLoss<C> {
     fn name(&self) -> String {
-        format!("{}+{}", self.config.stride.prefix(), self.inner.name())
+        format!("{}+{}", self.config.prefix(), self.inner.name())
     }
 
     fn recovery(&self) -> Recovery {
@@ -180,6 +221,7 @@ impl<C: Controller> Controller for AckLoss<C> {
         if self.telling(ack) {
             let lost = self.infer(ack);
             self.round.lost = self.round.lost.saturating_add(lost);
+            self.round.heard += 1;
             self.total = self.total.saturating_add(lost);
         }
         self.end_round(ack);
@@ -210,8 +252,8 @@ impl<C: Controller> Controller for AckLoss<C> {
         self.inner.on_spurious(now);
     }
 
-    fn on_ack_loss(&mut self, loss: &LossEvent) {
-        self.inner.on_ack_loss(loss);
+    fn on_ack_loss(&mut self, loss: &LossEvent, part: Fraction) {
+        self.inner.on_ack_loss(loss, part);
     }
 
     fn on_idle_restart(&mut self, idle: Duration) {

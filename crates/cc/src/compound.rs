@@ -155,14 +155,16 @@ impl Compound {
         }
     }
 
-    /// Takes the window to (1 - beta) of itself, the loss part to half of its own.
-    fn reduce(&mut self) {
+    /// Takes the window to (1 - beta) of itself, the loss part to half of its own; `part` of
+    /// both ways.
+    fn reduce(&mut self, part: Fraction) {
         self.tune_gamma();
         let win = self.cwnd();
         let least = self.mss.saturating_mul(2);
-        let target = win.saturating_sub(self.config.beta.of(win)).max(least);
+        let target = win.saturating_sub(self.config.beta.of(win));
+        let target = part.of_way(win, target).max(least);
         let w = &mut self.windows;
-        w.cwnd = (w.cwnd / 2).max(least);
+        w.cwnd = part.of_way(w.cwnd, w.cwnd / 2).max(least);
         w.loss_ssthresh = w.cwnd;
         w.dwnd = target.saturating_sub(w.cwnd);
         w.ssthresh = w.cwnd.saturating_add(w.dwnd);
@@ -227,7 +229,7 @@ impl Controller for Compound {
     /// reduced; it only grows while it is the limit, which keeps the two close.
     fn on_loss(&mut self, loss: &LossEvent) {
         self.undo = Some(self.windows);
-        self.reduce();
+        self.reduce(Fraction::WHOLE);
         self.answered_until = Some(loss.next);
     }
 
@@ -260,9 +262,9 @@ impl Controller for Compound {
 
     /// As for a lost segment: Hashimoto et al. 2008 halve "the current congestion window", and
     /// with beta = 1/2 this rule halves the sum while each part keeps its share.
-    fn on_ack_loss(&mut self, _loss: &LossEvent) {
+    fn on_ack_loss(&mut self, _loss: &LossEvent, part: Fraction) {
         let before = self.windows;
-        self.reduce();
+        self.reduce(part);
         self.undo = None;
         if self.cwnd() > before.cwnd.saturating_add(before.dwnd) {
             self.windows.cwnd = before.cwnd;

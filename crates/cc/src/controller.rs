@@ -1,5 +1,6 @@
 //! The contract between a TCP sender and a congestion control law.
 
+use crate::Fraction;
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -164,9 +165,10 @@ pub trait Controller: Debug + Send {
     }
 
     /// ACKs were lost on the way back, as [`crate::AckLoss`] found. The default does nothing;
-    /// a law that takes part lowers its window as for a lost segment, without recovery.
-    fn on_ack_loss(&mut self, loss: &LossEvent) {
-        let _ = loss;
+    /// a law that takes part lowers its window as for a lost segment, without recovery, and goes
+    /// `part` of that way only (a part above one counts as one).
+    fn on_ack_loss(&mut self, loss: &LossEvent, part: Fraction) {
+        let _ = (loss, part);
     }
 
     /// Sending resumes after `idle` without anything in flight (RFC 5681 section 4.1).

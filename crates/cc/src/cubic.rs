@@ -6,7 +6,7 @@
 
 use crate::growth::Growth;
 use crate::hystart::HyStart;
-use crate::{AckEvent, Controller, Initial, LossEvent, Reno, RtoEvent};
+use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Reno, RtoEvent};
 use fairwave_units::{Duration, Instant};
 
 #[cfg(test)]
@@ -278,9 +278,9 @@ impl Controller for Cubic {
     }
 
     /// As a lost segment (Hashimoto et al. 2008 section 3.1), so with beta in place of a half.
-    fn on_ack_loss(&mut self, _loss: &LossEvent) {
+    fn on_ack_loss(&mut self, _loss: &LossEvent, part: Fraction) {
         let before = self.reno.cwnd();
-        self.reno.ack_loss_to(beta(before));
+        self.reno.ack_loss_to(part.of_way(before, beta(before)));
         self.reduced(before);
         self.undo = None;
     }

@@ -10,6 +10,9 @@ pub struct Fraction {
 }
 
 impl Fraction {
+    /// All of it.
+    pub const WHOLE: Self = Self::new(1, 1);
+
     /// `num / den`.
     pub const fn new(num: u32, den: u32) -> Self {
         Self { num, den }
@@ -18,6 +21,12 @@ impl Fraction {
     /// The fraction of `x`, rounded down, at most `u32::MAX`.
     pub(crate) fn of(self, x: u32) -> u32 {
         u32::try_from(self.of_long(u64::from(x))).unwrap_or(u32::MAX)
+    }
+
+    /// Where this part of the way down from `from` to `to` ends; `from` if `to` is not below.
+    pub(crate) fn of_way(self, from: u32, to: u32) -> u32 {
+        let way = from.saturating_sub(to);
+        from - self.of(way).min(way)
     }
 
     /// The fraction of `x`, rounded down, at most `u64::MAX`.

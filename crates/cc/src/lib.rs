@@ -24,7 +24,7 @@ mod stride;
 mod vegas;
 mod westwood;
 
-pub use ack_loss::{AckLoss, AckLossConfig, Stride};
+pub use ack_loss::{AckLoss, AckLossConfig, Response, Stride};
 pub use bbr::Bbr;
 pub use compound::{Compound, CompoundConfig};
 pub use controller::{AckEvent, Controller, Initial, LossEvent, RateSample, Recovery, RtoEvent};

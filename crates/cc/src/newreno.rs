@@ -1,6 +1,6 @@
 //! NewReno: Reno's windows with the recovery of RFC 6582.
 
-use crate::{AckEvent, Controller, Initial, LossEvent, Recovery, Reno, RtoEvent};
+use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Recovery, Reno, RtoEvent};
 use fairwave_units::{Duration, Instant};
 
 /// [`Reno`], staying in recovery until everything outstanding at its start is acknowledged, so
@@ -48,8 +48,8 @@ impl Controller for NewReno {
         self.0.on_spurious(now);
     }
 
-    fn on_ack_loss(&mut self, loss: &LossEvent) {
-        self.0.on_ack_loss(loss);
+    fn on_ack_loss(&mut self, loss: &LossEvent, part: Fraction) {
+        self.0.on_ack_loss(loss, part);
     }
 
     fn on_idle_restart(&mut self, idle: Duration) {

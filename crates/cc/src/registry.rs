@@ -1,8 +1,8 @@
 //! The one list of laws, and how a name becomes a controller.
 
 use crate::{
-    AckEvent, AckLoss, AckLossConfig, Bbr, Compound, Controller, Cubic, Initial, LossEvent,
-    NewReno, Recovery, Reno, RtoEvent, Stride, Vegas, Westwood,
+    AckEvent, AckLoss, AckLossConfig, Bbr, Compound, Controller, Cubic, Fraction, Initial,
+    LossEvent, NewReno, Recovery, Reno, RtoEvent, Vegas, Westwood,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -93,9 +93,9 @@ pub struct UnknownLaw {
 /// Every accepted spelling: the laws, then each wrapper around each law that it can act on.
 pub fn names() -> Vec<String> {
     let plain = ALL.iter().map(|law| law.name.to_owned());
-    let wrapped = Stride::ALL.iter().flat_map(|stride| {
+    let wrapped = AckLossConfig::ALL.iter().flat_map(|wrapper| {
         let laws = ALL.iter().filter(|law| law.hears_ack_loss);
-        laws.map(move |law| format!("{}+{}", stride.prefix(), law.name))
+        laws.map(move |law| format!("{}+{}", wrapper.prefix(), law.name))
     });
     plain.chain(wrapped).collect()
 }
@@ -111,8 +111,8 @@ pub fn build(name: &str, initial: Initial) -> Result<Box<dyn Controller>, Unknow
         return Ok((find(name)?.build)(initial));
     };
     let law = Some(find(law)?).filter(|law| law.hears_ack_loss).ok_or_else(unknown)?;
-    let stride = Stride::ALL.into_iter().find(|s| s.prefix() == prefix).ok_or_else(unknown)?;
-    let config = AckLossConfig { stride, ..AckLossConfig::default() };
+    let config = AckLossConfig::ALL.into_iter().find(|wrapper| wrapper.prefix() == prefix);
+    let config = config.ok_or_else(unknown)?;
     Ok(Box::new(AckLoss::new((law.build)(initial), initial, config)))
 }
 
@@ -153,8 +153,8 @@ impl Controller for Box<dyn Controller> {
         (**self).on_spurious(now);
     }
 
-    fn on_ack_loss(&mut self, loss: &LossEvent) {
-        (**self).on_ack_loss(loss);
+    fn on_ack_loss(&mut self, loss: &LossEvent, part: Fraction) {
+        (**self).on_ack_loss(loss, part);
     }
 
     fn on_idle_restart(&mut self, idle: Duration) {
@@ -194,7 +194,8 @@ mod tests {
         for name in names() {
             assert_eq!(build(&name, INITIAL).unwrap().name(), name);
         }
-        let wrapped = ALL.iter().filter(|law| law.hears_ack_loss).count() * Stride::ALL.len();
+        let wrapped =
+            ALL.iter().filter(|law| law.hears_ack_loss).count() * AckLossConfig::ALL.len();
         assert_eq!(names().len(), ALL.len() + wrapped);
     }
 
@@ -203,8 +204,24 @@ mod tests {
         for law in ALL {
             let mut controller = (law.build)(INITIAL);
             let loss = LossEvent { now: Instant::ZERO, flight: 4_380, next: 0 };
-            controller.on_ack_loss(&loss);
+            controller.on_ack_loss(&loss, Fraction::WHOLE);
             assert_eq!(controller.cwnd() < 4_380, law.hears_ack_loss, "{}", law.name);
+        }
+    }
+
+    #[test]
+    fn a_part_of_an_answer_goes_that_part_of_the_way() {
+        for law in ALL.iter().filter(|law| law.hears_ack_loss) {
+            let lowered = |part| {
+                let mut controller = (law.build)(Initial { cwnd: 100_000, ..INITIAL });
+                let loss = LossEvent { now: Instant::ZERO, flight: 100_000, next: 0 };
+                controller.on_ack_loss(&loss, part);
+                100_000 - controller.cwnd()
+            };
+            let whole = lowered(Fraction::WHOLE);
+            assert_eq!(lowered(Fraction::new(1, 4)), whole / 4, "{}", law.name);
+            assert_eq!(lowered(Fraction::new(9, 0)), whole, "{}", law.name);
+            assert_eq!(lowered(Fraction::new(0, 1)), 0, "{}", law.name);
         }
     }
 

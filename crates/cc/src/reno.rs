@@ -1,7 +1,7 @@
 //! Reno: slow start, congestion avoidance and the responses of RFC 5681.
 
 use crate::growth::Growth;
-use crate::{AckEvent, Controller, Initial, LossEvent, Recovery, RtoEvent};
+use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Recovery, RtoEvent};
 use core::mem;
 use fairwave_units::{Duration, Instant};
 
@@ -174,8 +174,8 @@ impl Controller for Reno {
     }
 
     /// Halves the *current window*, as Hashimoto et al. 2008 section 3.1 say, not FlightSize.
-    fn on_ack_loss(&mut self, _loss: &LossEvent) {
-        self.ack_loss_to(self.cwnd / 2);
+    fn on_ack_loss(&mut self, _loss: &LossEvent, part: Fraction) {
+        self.ack_loss_to(part.of_way(self.cwnd, self.cwnd / 2));
     }
 
     fn on_idle_restart(&mut self, _idle: Duration) {

@@ -10,7 +10,7 @@
 //! fine-grained timer and gives up a quarter at the first loss; this does not.
 
 use crate::delay::{Delay, Round, backlog};
-use crate::{AckEvent, Controller, Initial, LossEvent, Reno, RtoEvent};
+use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Reno, RtoEvent};
 use fairwave_units::{Duration, Instant};
 
 #[cfg(test)]
@@ -118,8 +118,8 @@ impl Controller for Vegas {
         self.reno.on_spurious(now);
     }
 
-    fn on_ack_loss(&mut self, loss: &LossEvent) {
-        self.reno.on_ack_loss(loss);
+    fn on_ack_loss(&mut self, loss: &LossEvent, part: Fraction) {
+        self.reno.on_ack_loss(loss, part);
     }
 
     fn on_idle_restart(&mut self, idle: Duration) {

@@ -7,7 +7,7 @@
 //!
 //! A sample spans at least 50 ms and the first one starts the filter, as in Linux.
 
-use crate::{AckEvent, Controller, Initial, LossEvent, Reno, RtoEvent};
+use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Reno, RtoEvent};
 use fairwave_units::{BitRate, Duration, Instant};
 
 #[cfg(test)]
@@ -95,8 +95,9 @@ impl Controller for Westwood {
     }
 
     /// As a lost segment.
-    fn on_ack_loss(&mut self, _loss: &LossEvent) {
-        self.reno.ack_loss_to(self.target(self.reno.cwnd() / 2));
+    fn on_ack_loss(&mut self, _loss: &LossEvent, part: Fraction) {
+        let before = self.reno.cwnd();
+        self.reno.ack_loss_to(part.of_way(before, self.target(before / 2)));
     }
 
     /// The idle time must not count as a low bandwidth.

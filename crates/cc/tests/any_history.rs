@@ -1,6 +1,8 @@
 //! Whatever happens to a connection, however absurd the numbers: windows stay windows.
 
-use fairwave_cc::{AckEvent, Controller, Initial, LossEvent, RateSample, RtoEvent, build, names};
+use fairwave_cc::{
+    AckEvent, Controller, Fraction, Initial, LossEvent, RateSample, RtoEvent, build, names,
+};
 use fairwave_units::{BitRate, Duration, Instant};
 use proptest::prelude::*;
 
@@ -43,7 +45,7 @@ fn apply(law: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
         5 => law.on_rto(&RtoEvent { now, flight: a, backoff: b % 4 }),
         6 => law.on_ecn(&loss),
         7 => law.on_spurious(now),
-        8 => law.on_ack_loss(&loss),
+        8 => law.on_ack_loss(&loss, Fraction::new(a, b)),
         9 => law.on_recovery_end(now),
         10 => law.on_path_change(now),
         _ => law.on_idle_restart(Duration::from_nanos(y)),

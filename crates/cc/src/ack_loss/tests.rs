@@ -39,6 +39,32 @@ fn the_round_after_a_reaction_is_held_off() {
     assert_eq!(halvings, 4);
 }
 
+/// alpha is (15/16)^18 + 1/64/16 = 0.3140 after seventeen clean rounds and one with one lost ACK
+/// of 64: the window goes to 1 - alpha/2 = 0.8430 of itself.
+#[test]
+fn the_gentle_window_falls_by_half_the_smoothed_share_of_lost_acks() {
+    let mut link = Link::with(AckLossConfig { response: Response::Share, ..Default::default() });
+    (0..17).for_each(|_| link.round(&[1; 64]));
+    let mut advances = [1; 63];
+    advances[10] = 2;
+    link.round(&advances);
+    let before = link.law.cwnd();
+    link.ack(1, |_| {});
+    assert_eq!(u64::from(link.law.cwnd()) * 10_000 / u64::from(before), 8_430);
+    assert_eq!((link.law.acks_lost(), link.law.ssthresh()), (1, link.law.cwnd()));
+}
+
+#[test]
+fn the_gentle_window_is_halved_while_hardly_an_ack_arrives() {
+    let mut link = Link::with(AckLossConfig { response: Response::Share, ..Default::default() });
+    (0..2).for_each(|_| link.round(&[1; 64]));
+    // A whole round in two ACKs, of which the second ends it.
+    let before = link.law.cwnd();
+    link.round(&[63, 1]);
+    let least = before / 2 + before / 2 / 16;
+    assert!((before / 2..=least + 2 * MSS).contains(&link.law.cwnd()), "{}", link.law.cwnd());
+}
+
 #[test]
 fn the_literal_count_is_the_advance_and_the_learnt_one_the_missing_acks() {
     for (stride, expected) in [(Stride::Literal, 3), (Stride::Learnt, 2)] {
@@ -118,7 +144,7 @@ proptest! {
         let hearing: Vec<_> = crate::ALL.iter().filter(|law| law.hears_ack_loss).collect();
         let name = law.get(&hearing).name;
         let mut bare = build(name, START).expect("listed");
-        let config = AckLossConfig { stride, threshold: 1 };
+        let config = AckLossConfig { stride, ..AckLossConfig::default() };
         let mut wrapped = AckLoss::new(build(name, START).expect("listed"), START, config);
         let mut draw = Seed(seed).stream("events");
         let mut una = 0;
@@ -148,7 +174,7 @@ proptest! {
 
     #[test]
     fn at_most_one_halving_per_round_however_many_acks_are_lost(seed: u64) {
-        let config = AckLossConfig { stride: Stride::Literal, threshold: 1 };
+        let config = AckLossConfig { stride: Stride::Literal, ..AckLossConfig::default() };
         let mut law = AckLoss::new(Compound::new(START), START, config);
         let mut draw = Seed(seed).stream("acks");
         let (mut una, mut end) = (0, 0);
@@ -175,7 +201,10 @@ struct Link {
 
 impl Link {
     fn new(stride: Stride, threshold: u64) -> Self {
-        let config = AckLossConfig { stride, threshold };
+        Self::with(AckLossConfig { stride, threshold, ..AckLossConfig::default() })
+    }
+
+    fn with(config: AckLossConfig) -> Self {
         Self { law: AckLoss::new(Reno::new(START), START, config), una: 0 }
     }
 

@@ -121,7 +121,7 @@ fn a_lost_ack_counts_as_a_lost_segment_and_a_spurious_loss_is_undone() {
     path.lose();
     path.law.on_spurious(Instant::ZERO);
     assert_eq!((path.law.cwnd(), path.law.dwnd()), (win, dwnd));
-    path.law.on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 });
+    path.law.on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 }, Fraction::WHOLE);
     assert_eq!(path.law.cwnd(), win / 2);
 }
 

@@ -169,7 +169,7 @@ fn marks_and_lost_acks_lower_the_window_as_a_loss_does() {
     flow.law.on_ecn(&mark);
     flow.law.on_loss(&mark);
     assert_eq!((flow.law.cwnd(), flow.law.memory.w_max), (70_000, 100_000));
-    flow.law.on_ack_loss(&mark);
+    flow.law.on_ack_loss(&mark, Fraction::WHOLE);
     assert_eq!((flow.law.cwnd(), flow.law.memory.w_max), (49_000, 59_500));
 }
 

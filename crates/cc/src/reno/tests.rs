@@ -173,7 +173,7 @@ fn act(law: &mut dyn Controller, step: Step) {
         Mark { flight } => law.on_ecn(&loss(flight)),
         Rto { flight, backoff } => law.on_rto(&RtoEvent { now, flight, backoff }),
         Spurious => law.on_spurious(now),
-        AckLoss => law.on_ack_loss(&loss(0)),
+        AckLoss => law.on_ack_loss(&loss(0), Fraction::WHOLE),
         Idle => law.on_idle_restart(Duration::from_secs(5)),
     }
 }

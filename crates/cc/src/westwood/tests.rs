@@ -99,7 +99,7 @@ fn an_idle_time_is_no_sample() {
 fn marks_and_lost_acks_lower_the_window_as_a_loss_does() {
     let mark = LossEvent { now: Instant::ZERO, flight: 60_000, next: 1 << 40 };
     let told: [fn(&mut Westwood, &LossEvent); 2] =
-        [|law, mark| law.on_ecn(mark), |law, mark| law.on_ack_loss(mark)];
+        [|law, mark| law.on_ecn(mark), |law, mark| law.on_ack_loss(mark, Fraction::WHOLE)];
     for tell in told {
         let mut path = Path::new(200_000);
         path.ack(100, 125_000);

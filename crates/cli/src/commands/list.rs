@@ -13,6 +13,7 @@ const SCENARIOS: &str = "scenarios";
 
 /// Where the wrappers around laws come from.
 const ACK_LOSS_SOURCE: &str = "Hashimoto, Hasegawa, Murata 2008; docs/models/ack-loss.md";
+const GENTLE_SOURCE: &str = "ours, after RFC 8257; docs/models/ack-loss.md";
 
 /// One thing that is listed: its name, what it is, and where that comes from.
 struct Item {
@@ -63,6 +64,9 @@ fn congestion_controls() -> Vec<Item> {
         let law = fairwave_cc::ALL.iter().find(|known| known.name == law)?;
         let (summary, source) = match wrapper {
             "" => (law.summary.to_owned(), law.source),
+            "ack-loss-gentle" => {
+                (format!("{} that gives way by the share of lost ACKs", law.name), GENTLE_SOURCE)
+            }
             _ => (format!("{} that takes lost ACKs as congestion", law.name), ACK_LOSS_SOURCE),
         };
         Some(Item { name, summary, source: source.to_owned() })
