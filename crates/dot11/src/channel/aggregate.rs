@@ -14,6 +14,8 @@ use fairwave_units::Duration;
 
 /// MAC header with QoS Control and FCS: what a QoS MPDU has around its MSDU or A-MSDU.
 const QOS_MAC_BYTES: u32 = 30;
+/// Longest MPDU in an A-MPDU of HT: what its delimiter can say, in 12 bits, and the delimiter.
+const MOST_HT_MPDU_BYTES: u32 = 4_095 + DELIMITER_BYTES;
 /// Destination, source and length of an A-MSDU subframe (clause 9.3.2.2.2).
 const SUBFRAME_BYTES: u32 = 14;
 /// What the MSDU of an MPDU is shorter by than the MPDU with its own header.
@@ -55,7 +57,6 @@ impl<P> Contender<P> {
                 if !is_first && (span >= room.mpdus || with > room.bytes) {
                     break;
                 }
-                self.number_mpdu(index, end);
                 self.batch.ends.push((end, with));
                 total = with;
             }
@@ -65,6 +66,19 @@ impl<P> Contender<P> {
         let is_bare = self.batch.ends.len() == 1 && room.format < Format::Vht;
         self.batch.psdu_bytes = if is_bare { total - DELIMITER_BYTES } else { total };
         self.batch.sending = index;
+    }
+
+    /// Numbers the MPDUs of the PPDU that is about to be sent.
+    pub(super) fn number_formed(&mut self) {
+        let mut from = 0;
+        for i in 0..self.batch.ends.len() {
+            let (end, _) = self.batch.ends[i];
+            while self.batch.frames[from].settled {
+                from += 1;
+            }
+            self.number_mpdu(from, end);
+            from = end;
+        }
     }
 
     /// Gives the frames `from..to` the number of their MPDU, if they have none.
@@ -107,7 +121,13 @@ impl Room {
         };
         let longest = longest.map_or(limits.time, |longest| longest.min(limits.time));
         let bytes = limits.bytes.min(phy.psdu_within(mode, longest));
-        Self { mpdus: limits.mpdus, bytes, msdu_bytes: limits.msdu_bytes, format }
+        let mpdu = match format {
+            Format::Ht if limits.mpdus > 1 => MOST_HT_MPDU_BYTES.min(bytes),
+            _ => bytes,
+        };
+        let around = QOS_MAC_BYTES + DELIMITER_BYTES;
+        let msdu_bytes = limits.msdu_bytes.min(mpdu.saturating_sub(around));
+        Self { mpdus: limits.mpdus, bytes, msdu_bytes, format }
     }
 }
 
@@ -172,8 +192,8 @@ impl<P: Copy> Channel<P> {
     }
 
     /// Counts a failure for every frame on the air that has not arrived, and gives up those at
-    /// their limit.
-    pub(super) fn count_failures(&mut self, contender: u32, is_long: bool) {
+    /// their limit; how many.
+    pub(super) fn count_failures(&mut self, contender: u32, is_long: bool) -> u64 {
         let radio = self.radio_of(contender);
         let config = &self.config;
         let limit = if is_long { config.long_retry_limit } else { config.short_retry_limit };
@@ -189,6 +209,7 @@ impl<P: Copy> Channel<P> {
             }
         }
         self.macs[radio as usize].stats.retry_drops += given_up;
+        given_up
     }
 
     /// Forgets settled frames at the front of the window. Those behind a missing one stay, for

@@ -382,6 +382,10 @@ impl Air {
 
     /// Probability of decoding a frame that nothing interfered with.
     fn clean_success(&mut self, tx: &Transmission, radio: u32, level: f64) -> f64 {
+        if tx.mpdus > 1 && radio == tx.to {
+            // Each MPDU has a chance of its own: `shares`.
+            return 1.0;
+        }
         if self.config.errors != ErrorModel::Snr {
             return 1.0 - self.set_loss(tx, radio);
         }
@@ -518,6 +522,10 @@ impl Air {
     /// interference it met.
     fn disturbed(&mut self, tx: &Transmission, radio: u32, odds: &Odds) -> f64 {
         let level = self.levels.received(tx.from, radio, tx.start);
+        if tx.mpdus > 1 && radio == tx.to {
+            // Each MPDU has a chance of its own: `shares`.
+            return 1.0;
+        }
         let met = self.stretches.iter().map(|s| (self.interference(tx, radio, s.from), s.bits));
         if self.config.errors != ErrorModel::Snr {
             let worst = met.map(|(interference, _)| interference).fold(0.0, f64::max);

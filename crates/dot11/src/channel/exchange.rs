@@ -2,7 +2,7 @@
 //! 10.23.2).
 
 use super::air::{BROADCAST, Transmission};
-use super::mac::{Frame, Phase, Serving};
+use super::mac::{Phase, Serving};
 use super::{Channel, Due, Fate, FrameKind, Output, RadioId};
 use super::{Response, ResponseKind};
 use crate::phy::{ACK_BYTES, BLOCK_ACK_BYTES, Format, RTS_BYTES};
@@ -66,34 +66,70 @@ impl<P: Copy> Channel<P> {
             return false;
         }
         let left = txop_end.since(begin);
-        self.form(contender, Some(left), now);
-        if self.exchange_time(contender) > left {
+        self.choose_mode(contender, now);
+        self.form(contender, Some(left));
+        let fits = self.exchange_time(contender) <= left;
+        // Until the PPDU begins, more frames may join it.
+        let batch = &mut self.contenders[contender as usize].batch;
+        batch.sending = 0;
+        if !fits {
             return false;
         }
+        let addressed = batch.to.is_some();
         self.contention.withdraw(contender);
         let mac = &mut self.macs[radio as usize];
         mac.phase = Phase::Sending;
         mac.attempt += 1;
         mac.collided = false;
-        mac.stats.attempts += 1;
+        mac.stats.attempts += u64::from(addressed);
         self.follow(radio, now);
         true
     }
 
-    /// Chooses the mode of the next PPDU, if that is for this radio to choose, and what it holds.
-    fn form(&mut self, contender: u32, left: Option<Duration>, now: Instant) {
+    /// Data begins SIFS after a CTS, or after the last exchange of the TXOP: then it is formed
+    /// only now.
+    fn transmit_following(&mut self, radio: u32, now: Instant) {
+        let mac = &mut self.macs[radio as usize];
+        mac.phase = Phase::Sending;
+        let (contender, txop_end) = (mac.turn, mac.txop_end);
+        if self.contenders[contender as usize].batch.sending == 0 {
+            self.form(contender, Some(txop_end.since(now)));
+            self.contenders[contender as usize].number_formed();
+        }
+        self.transmit_data(radio, now);
+    }
+
+    /// The mode of the next PPDU, if that is for this radio to choose.
+    fn choose_mode(&mut self, contender: u32, now: Instant) {
         let radio = self.radio_of(contender);
         let batch = &mut self.contenders[contender as usize].batch;
         if let (Some(rates), Some(to)) = (&mut self.macs[radio as usize].rates, batch.to) {
-            let failures = |frame: &Frame<P>| frame.short_failures + frame.long_failures;
-            let attempt = batch.first().map_or(0, failures);
-            batch.mode = rates.choose(to.0, attempt, now);
+            batch.mode = rates.choose(to.0, batch.failures, now);
         }
+    }
+
+    /// Decides what the next PPDU holds, so that it and its response end within `left`.
+    fn form(&mut self, contender: u32, left: Option<Duration>) {
         let (phy, limits) = (self.config.phy, self.config.aggregation);
         let mode = self.contenders[contender as usize].batch.mode;
         let response = self.response_time(mode, limits.map_or(1, |limits| limits.mpdus));
         let longest = left.map(|left| left.saturating_sub(response));
         self.contenders[contender as usize].form(phy, longest, limits);
+    }
+
+    /// Time from the start of an RTS or CTS to itself to that of the data, where such may come
+    /// first.
+    fn time_before_data(&self, mode: Mode) -> Duration {
+        let phy = self.config.phy;
+        let control = phy.response_mode(mode);
+        match (self.config.rts_threshold, self.config.protection) {
+            (Some(_), _) => {
+                let (rts, cts) = (phy.tx_time(control, RTS_BYTES), phy.tx_time(control, ACK_BYTES));
+                rts + cts + phy.sifs() * 2
+            }
+            (None, Some(mode)) => phy.tx_time(mode, ACK_BYTES) + phy.sifs(),
+            (None, None) => Duration::ZERO,
+        }
     }
 
     /// Time of the formed data frame and its response.
@@ -145,7 +181,11 @@ impl<P: Copy> Channel<P> {
         if self.contenders[contender as usize].serving == Serving::Beacon {
             return self.transmit(self.beacon(radio, now), now);
         }
-        self.form(contender, (!txop.is_zero()).then_some(txop), now);
+        self.choose_mode(contender, now);
+        let before = self.time_before_data(self.contenders[contender as usize].batch.mode);
+        let left = txop.saturating_sub(before);
+        self.form(contender, (!txop.is_zero()).then_some(left));
+        self.contenders[contender as usize].number_formed();
         let batch = &self.contenders[contender as usize].batch;
         let addressed = batch.to.is_some() && self.config.acknowledges;
         self.macs[radio as usize].stats.attempts += u64::from(batch.to.is_some());
@@ -224,10 +264,7 @@ impl<P: Copy> Channel<P> {
                 (FrameKind::BlockAck, self.block_ack_bytes())
             }
             ResponseKind::Cts => (FrameKind::Cts, ACK_BYTES),
-            ResponseKind::Data => {
-                self.macs[response.from as usize].phase = Phase::Sending;
-                return self.transmit_data(response.from, now);
-            }
+            ResponseKind::Data => return self.transmit_following(response.from, now),
         };
         let mode = self.config.phy.response_mode(response.mode);
         let mut tx = self.frame(kind, response.from, response.to, mode, bytes, now);
@@ -376,15 +413,19 @@ impl<P: Copy> Channel<P> {
             self.tell_rates(contender, false, now);
         }
         let is_long = was_long && self.uses_rts(contender);
+        self.contenders[contender as usize].batch.failures += 1;
         self.retry(contender, is_long, now);
     }
 
     /// Doubles CW and tries again, or gives up what is at either retry limit (clause 10.3.4.4).
+    /// What is left of a batch then begins as after a success (clause 10.23.2.2).
     fn retry(&mut self, contender: u32, is_long: bool, now: Instant) {
-        if self.contenders[contender as usize].serving == Serving::Batch {
-            self.count_failures(contender, is_long);
+        // Without a frame sent, an internal collision, nothing of the batch has failed.
+        let own = &self.contenders[contender as usize];
+        if own.serving == Serving::Batch && own.batch.sending > 0 {
+            let given_up = self.count_failures(contender, is_long);
             self.slide(contender);
-            if self.contenders[contender as usize].batch.frames.is_empty() {
+            if given_up > 0 {
                 return self.release(contender, now);
             }
         }
@@ -412,6 +453,7 @@ impl<P: Copy> Channel<P> {
         let own = &mut self.contenders[contender as usize];
         own.serving = Serving::Nothing;
         own.cw = cw_min;
+        own.batch.failures = 0;
         let slots = own.draw();
         self.contention.back_off(contender, slots, now);
         self.load_next(contender, now);

@@ -134,6 +134,8 @@ pub(super) struct Batch<P> {
     pub(super) room: u32,
     /// Whether the last PPDU had no place for these.
     pub(super) is_rest: bool,
+    /// Failed attempts since the last that was answered, or since frames were given up.
+    pub(super) failures: u32,
 }
 
 impl<P> Batch<P> {
@@ -184,6 +186,7 @@ impl<P> Contender<P> {
             filled: 0,
             room: 0,
             is_rest: false,
+            failures: 0,
         };
         Self {
             serving: Serving::Nothing,
@@ -206,6 +209,7 @@ impl<P> Contender<P> {
         let left = self.batch.frames.drain(..).filter(|f| !f.settled && !f.delivered);
         payloads.extend(left.map(|frame| frame.payload));
         self.batch.sending = 0;
+        self.batch.failures = 0;
     }
 
     /// The number of the next new MPDU or beacon.
