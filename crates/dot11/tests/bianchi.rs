@@ -7,7 +7,7 @@
 use fairwave_dot11::channel::{
     Channel, Config, ErrorModel, Input, Mpdu, Output, RadioConfig, RadioId,
 };
-use fairwave_dot11::{ACK_BYTES, AccessCategory, DATA_OVERHEAD_BYTES, Mode, Phy, Standard};
+use fairwave_dot11::{ACK_BYTES, AccessCategory, DATA_OVERHEAD_BYTES, Edca, Mode, Phy, Standard};
 use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Db, Dbm, Duration, Instant, Metres, Seed, math};
 
@@ -38,7 +38,7 @@ fn fixed_point(n: u32, w: f64, m: i32) -> (f64, f64) {
 }
 
 /// Saturation throughput in Mbps of `PAYLOAD_BYTES` in `mode`.
-fn model_mbps(phy: Phy, mode: Mode, n: u32, after: After) -> f64 {
+fn model_mbps(phy: Phy, mode: Mode, n: u32, after: After, edca: Edca) -> f64 {
     let us = |d: Duration| d.as_nanos() as f64 / 1e3;
     let w = f64::from(phy.cw_min() + 1);
     let doublings = ((phy.cw_max() + 1) / (phy.cw_min() + 1)).ilog2() as i32;
@@ -51,8 +51,8 @@ fn model_mbps(phy: Phy, mode: Mode, n: u32, after: After) -> f64 {
     let slot = us(phy.slot());
     // After a success the same station goes again with probability 1/w, without a slot between.
     let repeats = 1.0 / (1.0 - 1.0 / w);
-    let t_success = (data + us(phy.sifs()) + ack + us(phy.difs())) * repeats + slot;
-    let ifs = if after == After::Difs { phy.difs() } else { phy.eifs() };
+    let t_success = (data + us(phy.sifs()) + ack + us(edca.aifs(phy))) * repeats + slot;
+    let ifs = if after == After::Difs { edca.aifs(phy) } else { phy.eifs() };
     let t_collision = data + us(ifs) + slot;
     let bits = f64::from(8 * PAYLOAD_BYTES) * repeats;
     success * bits / (idle * slot + success * t_success + collision * t_collision)
@@ -85,8 +85,8 @@ fn radios(n: u32) -> Vec<RadioConfig> {
 }
 
 /// Simulated saturation throughput in Mbps of `n` stations sending to radio 0.
-fn simulated_mbps(phy: Phy, mode: Mode, n: u32, after: After, seconds: u64) -> f64 {
-    let mut channel: Channel<()> = Channel::new(config(phy, after), &radios(n), Seed(1), "cell");
+fn simulated_mbps(config: Config, mode: Mode, n: u32, seconds: u64) -> f64 {
+    let mut channel: Channel<()> = Channel::new(config, &radios(n), Seed(1), "cell");
     let bytes = PAYLOAD_BYTES + DATA_OVERHEAD_BYTES;
     let mpdu = Mpdu {
         to: Some(RadioId(0)),
@@ -118,8 +118,8 @@ fn check(standard: Standard, rate: BitRate, after: After, tolerance: f64) {
     let phy = Phy::new(standard);
     let mode = phy.mode(rate).unwrap();
     for n in [5, 10, 20, 50] {
-        let model = model_mbps(phy, mode, n, after);
-        let simulated = simulated_mbps(phy, mode, n, after, 60);
+        let model = model_mbps(phy, mode, n, after, Edca::dcf(phy));
+        let simulated = simulated_mbps(config(phy, after), mode, n, 60);
         let error = simulated / model - 1.0;
         assert!(error.abs() < tolerance, "n = {n}: {simulated} against {model} Mbps");
     }
@@ -149,6 +149,21 @@ fn ofdm_54_mbps_with_eifs() {
     check(Standard::A, BitRate::mbps(54), After::Eifs, 0.06);
 }
 
+/// Best effort alone: AIFS has a slot more than DIFS, and all else is as under DCF.
+#[test]
+fn best_effort_54_mbps() {
+    let phy = Phy::new(Standard::A);
+    let mode = phy.mode(BitRate::mbps(54)).unwrap();
+    let edca = Edca::defaults(phy);
+    for n in [5, 10, 20, 50] {
+        let model = model_mbps(phy, mode, n, After::Difs, edca[1]);
+        let config = Config { edca: Some(edca), ..config(phy, After::Difs) };
+        let simulated = simulated_mbps(config, mode, n, 60);
+        let error = simulated / model - 1.0;
+        assert!(error.abs() < 0.02, "n = {n}: {simulated} against {model} Mbps");
+    }
+}
+
 /// The published tables (Mbps) that ns-3's `wifi-bianchi` example is checked against. They
 /// leave out the rounding of OFDM frames to whole symbols.
 #[test]
@@ -160,8 +175,8 @@ fn published_reference_values() {
     for (standard, mbps, expected) in tables {
         for (n, expected) in [5, 10, 20, 50].into_iter().zip(expected) {
             let phy = Phy::new(standard);
-            let got =
-                simulated_mbps(phy, phy.mode(BitRate::mbps(mbps)).unwrap(), n, After::Difs, 60);
+            let mode = phy.mode(BitRate::mbps(mbps)).unwrap();
+            let got = simulated_mbps(config(phy, After::Difs), mode, n, 60);
             assert!((got / expected - 1.0).abs() < 0.02, "{standard:?} n = {n}: {got}, {expected}");
         }
     }

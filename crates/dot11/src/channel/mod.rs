@@ -11,6 +11,8 @@
 mod aggregate;
 mod air;
 #[cfg(test)]
+mod any_aggregates;
+#[cfg(test)]
 mod any_world;
 mod contention;
 mod exchange;

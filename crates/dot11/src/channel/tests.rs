@@ -1,5 +1,8 @@
 //! Frame exchanges told step by step, and the contract.
 
+mod aggregates;
+mod categories;
+
 use super::*;
 use crate::{DATA_OVERHEAD_BYTES, Phy, Standard};
 use fairwave_machine::contract;
@@ -81,8 +84,21 @@ impl Rig {
         }
     }
 
+    /// The first report of each PPDU: an A-MPDU has one for each frame of the host.
+    pub(super) fn ppdus(&self) -> Vec<FrameReport<u32>> {
+        let mut ppdus: Vec<FrameReport<u32>> = Vec::new();
+        for frame in &self.frames {
+            let number = |frame: &FrameReport<u32>| frame.place.map(|place| place.ppdu);
+            let same = |last: &FrameReport<u32>| number(last) == number(frame);
+            if frame.place.is_none() || !ppdus.last().is_some_and(same) {
+                ppdus.push(*frame);
+            }
+        }
+        ppdus
+    }
+
     fn kinds(&self) -> Vec<FrameKind> {
-        self.frames.iter().map(|frame| frame.kind).collect()
+        self.ppdus().iter().map(|frame| frame.kind).collect()
     }
 
     fn delivered(&self) -> Vec<u32> {

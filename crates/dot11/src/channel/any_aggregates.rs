@@ -1,0 +1,175 @@
+//! Property tests over random worlds of HT, VHT and HE: some radios that hear one another or not,
+//! with frames of all categories, aggregated as far as the world allows, and lost in all ways.
+
+use super::tests::{Rig, at, config, radio};
+use super::*;
+use crate::{Aggregation, DATA_OVERHEAD_BYTES, QOS_BYTES, Standard};
+use fairwave_units::{Db, Duration, Stream};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// A frame: who sends it, to whom, how urgent.
+type Way = (u32, Option<u32>, AccessCategory);
+
+struct World {
+    rig: Rig,
+    random: Stream,
+    radios: u32,
+    ways: Vec<Way>,
+    mode: Mode,
+}
+
+impl World {
+    fn new(seed: u64, span: f64) -> Self {
+        let mut random = Seed(seed).stream("world");
+        let mut flip = || random.below(2) == 0;
+        let standard = if flip() { Standard::N } else { Standard::Ax };
+        let mut config = config(standard);
+        config.rts_threshold = flip().then_some(2000);
+        config.capture = flip().then_some(Db(10.0));
+        config.preamble_detection = flip().then_some(Db(4.0));
+        if flip() {
+            config.edca = None;
+        }
+        if flip() {
+            config.errors = ErrorModel::Rate { data: 0.3, control: 0.2 };
+        }
+        let msdu_bytes = if flip() { 3839 } else { 0 };
+        if flip() {
+            (config.short_retry_limit, config.long_retry_limit) = (3, 2);
+        }
+        let mpdus = 1 + random.below(20) as u32;
+        config.aggregation = config.aggregation.map(|a| Aggregation { mpdus, msdu_bytes, ..a });
+        config.acknowledges = random.below(8) > 0;
+        let radios = 2 + random.below(5) as u32;
+        let mode = config.phy.modes(1)[random.below(8) as usize];
+        let places: Vec<RadioConfig> =
+            (0..radios).map(|i| radio(&format!("r{i}"), span * random.unit())).collect();
+        Self { rig: Rig::with_seed(config, &places, seed), random, radios, ways: Vec::new(), mode }
+    }
+
+    fn send(&mut self, now: Instant, way: Way) {
+        let (from, to, category) = way;
+        let bytes = DATA_OVERHEAD_BYTES + QOS_BYTES + 1 + self.random.below(1500) as u32;
+        let payload = self.ways.len() as u32;
+        let mpdu = Mpdu { to: to.map(RadioId), bytes, mode: self.mode, category, payload };
+        self.ways.push(way);
+        self.rig.send(now, from, mpdu);
+    }
+
+    /// Hands the radio frames of a random category, a new batch or more for the one it has.
+    fn feed(&mut self, now: Instant, from: u32) {
+        let category = AccessCategory::ALL[self.random.below(4) as usize];
+        let to = (from + 1 + self.random.below(u64::from(self.radios) - 1) as u32) % self.radios;
+        if self.rig.channel.is_ready(RadioId(from), category) {
+            let to = (self.random.below(10) > 0).then_some(to);
+            self.send(now, (from, to, category));
+        }
+        let retrying = self.random.below(2) == 0;
+        let more = 1 + self.random.below(30);
+        for to in 0..self.radios {
+            for _ in 0..more {
+                if self.rig.channel.has_room(RadioId(from), category, RadioId(to), retrying) {
+                    self.send(now, (from, Some(to), category));
+                }
+            }
+        }
+    }
+
+    /// Feeds until `end` and then lets all come to rest.
+    fn run(&mut self, end: Instant) {
+        (0..self.radios).for_each(|radio| self.feed(at(1), radio));
+        let mut seen = 0;
+        while let Some(due) = self.rig.channel.deadline() {
+            self.rig.channel.wake(due);
+            self.rig.drain(due);
+            while due <= end && seen < self.rig.outputs.len() {
+                if let (_, Output::Done { radio, .. }) = self.rig.outputs[seen] {
+                    self.feed(due, radio.0);
+                }
+                seen += 1;
+            }
+        }
+    }
+}
+
+/// When each payload was done, and at whom it came when.
+#[derive(Default)]
+struct Told {
+    done: BTreeMap<u32, (Instant, Fate)>,
+    delivered: BTreeMap<u32, Vec<(Instant, RadioId)>>,
+}
+
+impl Told {
+    fn of(rig: &Rig, seed: u64) -> Self {
+        let mut told = Self::default();
+        for (now, output) in &rig.outputs {
+            match *output {
+                Output::Deliver { to, payload, .. } => {
+                    told.delivered.entry(payload).or_default().push((*now, to));
+                }
+                Output::Done { payload, fate, .. } => {
+                    let before = told.done.insert(payload, (*now, fate));
+                    assert_eq!(before, None, "seed {seed}: {payload} done twice");
+                }
+            }
+        }
+        told
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_frame_has_one_end_and_comes_once_in_order(seed: u64, span in 1.0..120.0) {
+        let mut world = World::new(seed, span);
+        world.run(at(40_000));
+        let told = Told::of(&world.rig, seed);
+        let acknowledges = world.rig.channel.config.acknowledges;
+        for (payload, way) in (0..).zip(&world.ways) {
+            let done = told.done.get(&payload);
+            prop_assert!(done.is_some(), "seed {seed}: {way:?} never ends");
+            let (_, fate) = *done.unwrap();
+            let came = told.delivered.get(&payload).map_or(&[][..], |came| came);
+            if let Some(to) = way.1 {
+                prop_assert!(came.len() <= 1, "seed {seed}: {payload} came twice");
+                prop_assert!(came.iter().all(|(_, at)| *at == RadioId(to)), "seed {seed}");
+                let must = acknowledges && fate == Fate::Sent && came.is_empty();
+                prop_assert!(!must, "seed {seed}: {payload} was acknowledged and did not come");
+            }
+        }
+        let mut last: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
+        for (_, output) in &world.rig.outputs {
+            let Output::Deliver { to, payload, .. } = *output else { continue };
+            let (from, addressed, category) = world.ways[payload as usize];
+            if addressed.is_none() {
+                continue;
+            }
+            let category = world.rig.channel.contender(from, category);
+            let before = last.insert((from, to.0, category), payload);
+            prop_assert!(before < Some(payload), "seed {seed}: {payload} after {before:?}");
+        }
+    }
+
+    #[test]
+    fn ppdus_are_within_bounds_and_one_at_a_time(seed: u64, span in 1.0..120.0) {
+        let mut world = World::new(seed, span);
+        world.run(at(40_000));
+        let mut until: BTreeMap<RadioId, Instant> = BTreeMap::new();
+        let mut ppdus = world.rig.ppdus();
+        ppdus.sort_by_key(|ppdu| ppdu.start);
+        for ppdu in ppdus {
+            let end = ppdu.start + ppdu.airtime;
+            let busy = until.insert(ppdu.from, end);
+            prop_assert!(busy.is_none_or(|end| end <= ppdu.start), "seed {seed}: {ppdu:?}");
+            prop_assert!(ppdu.airtime <= Duration::from_micros(5_484), "seed {seed}: {ppdu:?}");
+        }
+        for radio in 0..world.radios {
+            let stats = world.rig.channel.stats(RadioId(radio));
+            let ended = stats.failures + stats.successes;
+            let acknowledges = world.rig.channel.config.acknowledges;
+            prop_assert!(!acknowledges || stats.attempts == ended, "seed {seed}: {stats:?}");
+        }
+    }
+}
