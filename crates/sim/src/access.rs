@@ -23,8 +23,10 @@ impl Simulator<'_> {
             return self.hold(i, packet, sink);
         }
         let category = self.world.flows[packet.flow.0 as usize].category;
-        let queued = Queued { packet, receiver: next.0, category };
-        let takes = self.takes(node, category, Some(next.0));
+        // What waits at a station that roams is for whatever access point it has then.
+        let receiver = self.roams[node.0 as usize].map_or(next, |_| node).0;
+        let queued = Queued { packet, receiver, category };
+        let takes = self.takes(node, category, Some(receiver));
         let port = self.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
         if !takes || !port.queue.is_empty(category) {
             port.queue.push(queued, self.now);
@@ -47,7 +49,8 @@ impl Simulator<'_> {
         if channel.is_ready(port.radio, category) {
             return true;
         }
-        let radio = receiver.and_then(|receiver| self.ports[receiver as usize].as_ref());
+        let peer = receiver.map(|receiver| self.peer(node, receiver));
+        let radio = peer.and_then(|peer| self.ports[peer as usize].as_ref());
         // An access point fills up only frames that are still to be sent for the first time: one
         // with a bad link to one station would otherwise never come to the others.
         let retrying = port.is_station;
@@ -92,11 +95,9 @@ impl Simulator<'_> {
     }
 
     fn transmit(&mut self, node: NodeId, queued: Queued) {
-        let Queued { packet, mut receiver, category } = queued;
-        if let Some(roamer) = self.roamer_of(node) {
-            receiver = roamer.seats[roamer.seat].ap.0;
-        }
-        let to = self.ports[receiver as usize].as_ref().map(|next| next.radio);
+        let Queued { packet, receiver, category } = queued;
+        let peer = self.peer(node, receiver);
+        let to = self.ports[peer as usize].as_ref().map(|next| next.radio);
         let port = self.ports[node.0 as usize].as_mut().expect("only radios transmit");
         port.serving[port.queue.class(category)] = receiver;
         let mpdu = port.mpdu(to, category, packet);
@@ -156,6 +157,13 @@ impl Simulator<'_> {
             self.feed(node, category);
         }
         self.report_dropped(node, sink);
+    }
+
+    /// The node that gets what waits at `node` for `receiver`: of a station that roams, its
+    /// access point.
+    fn peer(&self, node: NodeId, receiver: u32) -> u32 {
+        let seat = |i: usize| self.roamers[i].seats[self.roamers[i].seat].ap.0;
+        self.roams[node.0 as usize].map_or(receiver, seat)
     }
 
     /// The roamer of a node that is between two access points.

@@ -219,7 +219,7 @@ impl Simulator<'_> {
             roamer.state = State::Leaving(to, away);
             return;
         };
-        let receiver = seat.ap.0;
+        let receiver = node.0;
         let flows = &self.world.flows;
         roamer.own.extend(frames.into_iter().map(|packet| {
             let category = flows[packet.flow.0 as usize].category;

@@ -109,3 +109,25 @@ fn a_saturating_access_point_sends_on_when_its_station_comes() {
     let always = saturating_from(AP, 0.0, vec![]);
     assert!((came / always - 5.7 / 6.0).abs() < 0.05, "{came} of {always}");
 }
+
+/// What waited at a station when it went over goes first, and aggregated as all else: nothing of
+/// it waits for what came later.
+#[test]
+fn what_waited_before_a_handover_goes_first() {
+    let handover = Handover { at: secs(2.0), to: SECOND_AP, disconnection: Duration::ZERO };
+    let most_delay = |handovers| {
+        let mut world = two_cells(Roaming { handovers, ..Roaming::default() });
+        world.cells.fill(common::cell(Standard::N));
+        let mode = Phy::new(Standard::N).modes(1)[7];
+        for radio in world.nodes.iter_mut().filter_map(|node| node.radio.as_mut()) {
+            radio.mode = mode;
+            radio.position = (Metres(radio.position.0.0 / 10.0), radio.position.1);
+        }
+        world.flows = vec![flow("up", STATION, SERVER, Traffic::Saturate { payload_bytes: 1000 })];
+        let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
+        let seen = outcome.expect("the world is right").flows[0].datagrams.expect("datagrams");
+        seen.delay.expect("some arrived").most.as_secs_f64()
+    };
+    let (stays, goes) = (most_delay(vec![]), most_delay(vec![handover]));
+    assert!(goes < 1.5 * stays, "{goes} s instead of {stays} s");
+}

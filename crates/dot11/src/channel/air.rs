@@ -201,6 +201,10 @@ impl Air {
         Dbm::from_milliwatts(self.levels.received(from, to, start))
     }
 
+    pub(super) fn name_of(&self, radio: u32) -> &str {
+        &self.names[radio as usize]
+    }
+
     /// For each radio, who senses it.
     pub(super) fn hearers(&self) -> &[Box<[u32]>] {
         &self.hearers

@@ -37,13 +37,13 @@ impl Rates {
         Self { choice, airtimes, seed, name, links: BTreeMap::new() }
     }
 
-    /// The mode for an attempt at a frame for `to`; `attempt` counts from 0.
-    pub(super) fn choose(&mut self, to: u32, attempt: u32, now: Instant) -> Mode {
+    /// The mode for an attempt at a frame for `to`, called `name`; `attempt` counts from 0.
+    pub(super) fn choose(&mut self, to: u32, name: &str, attempt: u32, now: Instant) -> Mode {
         let link = self.links.entry(to).or_insert_with(|| {
             let setup = Setup {
                 airtimes: self.airtimes.clone(),
                 initial: self.choice.initial,
-                stream: self.seed.stream(&format!("rates/{}/{to}", self.name)),
+                stream: self.seed.stream(&format!("rates/{}/{name}", self.name)),
             };
             Link { control: (self.choice.algorithm.build)(setup), chosen: self.choice.initial }
         });

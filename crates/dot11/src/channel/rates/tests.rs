@@ -41,3 +41,19 @@ fn arf_climbs_by_the_frame_and_falls_by_the_attempt() {
 fn a_constant_rate_is_the_first_one() {
     assert_eq!(rates_of(&mut rig("constant"), 0, 1, 12), [6; 12]);
 }
+
+/// Another station on the channel leaves the rates for the others as they were.
+#[test]
+fn a_link_draws_by_the_name_of_its_receiver() {
+    let algorithm = *rate_control::find("minstrel").expect("it is in the list");
+    let rates_to_last = |stations: &[&str]| {
+        let modes = Phy::new(Standard::A).modes(1);
+        let rates = Some(RateChoice { algorithm, modes, initial: 0 });
+        let ap = RadioConfig { rates, ..radio("ap", 0.0) };
+        let stations = stations.iter().map(|name| radio(name, 4.0));
+        let radios: Vec<RadioConfig> = [ap].into_iter().chain(stations).collect();
+        let mut rig = Rig::new(config(Standard::A), &radios);
+        rates_of(&mut rig, 0, radios.len() as u32 - 1, 200)
+    };
+    assert_eq!(rates_to_last(&["sta"]), rates_to_last(&["new", "sta"]));
+}
