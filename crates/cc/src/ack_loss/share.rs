@@ -24,12 +24,11 @@ impl Share {
     /// A round in which `heard` ACKs came and `lost` did not. One without any tells nothing.
     pub(super) fn observe(&mut self, lost: u64, heard: u64) {
         let expected = u128::from(lost) + u128::from(heard);
-        if expected > 0 {
-            let share = u128::from(lost) * u128::from(ONE) / expected;
-            // At most ONE, by the line above.
-            let share = u32::try_from(share).unwrap_or(ONE);
-            self.0 = self.0 - (self.0 >> G_SHIFT) + (share >> G_SHIFT);
-        }
+        let scaled = u128::from(lost) * u128::from(ONE);
+        let Some(share) = scaled.checked_div(expected) else { return };
+        // At most ONE: no more were lost than were expected.
+        let share = u32::try_from(share).unwrap_or(ONE);
+        self.0 = self.0 - (self.0 >> G_SHIFT) + (share >> G_SHIFT);
     }
 
     /// The part of a whole reaction that alpha stands for.
