@@ -26,8 +26,8 @@ to = "ap1"
 fn world(cell: &str, station: &str) -> World {
     let text = format!(
         "[[cell]]\nname = \"left\"\nstandard = \"802.11a\"\n{cell}\n[[cell]]\nname = \"right\"\n\
-         standard = \"802.11a\"\n[[node]]\nname = \"sta\"\nkind = \"station\"\nap = \"ap1\"\n\
-         {station}\n{NETWORK}"
+         standard = \"802.11a\"\nchannel = 149\n[[node]]\nname = \"sta\"\n\
+         kind = \"station\"\nap = \"ap1\"\n{station}\n{NETWORK}"
     );
     let scenario = Scenario::parse("air.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let resolved = scenario.to_toml();
