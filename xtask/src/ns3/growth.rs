@@ -137,8 +137,11 @@ fn scenario(load: Load, seed: u32) -> String {
     let mut text = format!("title = \"Load\"\nduration = \"{simulated_s} s\"\nseed = {seed}\n");
     let traffic = if tcp { "" } else { "transport = \"udp\"\ntraffic = \"saturate\"\n" };
     for cell in 1..=cells {
+        // Cells on one frequency would share its medium.
+        let mhz = 5_000 + 20 * cell;
         text += &format!(
             "[[cell]]\nname = \"c{cell}\"\nstandard = \"802.11a\"\n\
+             frequency = \"{mhz} MHz\"\n\
              [[node]]\nname = \"ap{cell}-\"\nkind = \"access-point\"\ncell = \"c{cell}\"\n\
              [[node]]\nname = \"sta{cell}-\"\nkind = \"station\"\nap = \"ap{cell}-\"\n\
              count = {stations}\n\
@@ -266,6 +269,7 @@ mod tests {
     fn a_load_becomes_as_many_cells_with_a_flow_each() {
         let text = scenario(LOADS[4], 9);
         assert_eq!(text.matches("[[cell]]").count(), 4);
+        assert!(text.contains("5020 MHz") && text.contains("5080 MHz"));
         assert_eq!(text.matches("traffic = \"saturate\"").count(), 4);
         assert!(text.contains("seed = 9\n") && text.contains("from = \"sta4-*\"\nto = \"ap4-\""));
         assert!(!scenario(LOADS[CROWD], 1).contains("udp"));
