@@ -2,7 +2,7 @@
 //! the Anomaly, USENIX ATC 2017, algorithm 3).
 
 use crate::fair::{FairConfig, FairQueues};
-use crate::slab::NONE;
+use crate::slab::{Ends, NONE};
 use crate::{Discipline, Item};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
@@ -39,15 +39,7 @@ struct Station {
     after: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    first: u32,
-    last: u32,
-}
-
 impl Ends {
-    const EMPTY: Self = Self { first: NONE, last: NONE };
-
     fn append(&mut self, stations: &mut [Station], number: u32) {
         match self.last {
             NONE => self.first = number,

@@ -5,7 +5,7 @@
 
 use crate::Item;
 use crate::codel::{Backlog, Codel, CodelConfig};
-use crate::slab::{NONE, Slab};
+use crate::slab::{Ends, NONE, Slab};
 use crate::spec::Limit;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
@@ -74,16 +74,6 @@ impl Flow {
         before_to: NONE,
         after_to: NONE,
     };
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    first: u32,
-    last: u32,
-}
-
-impl Ends {
-    const EMPTY: Self = Self { first: NONE, last: NONE };
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Items in the order of their arrival, and at the same time in that of each receiver.
 
 use crate::Item;
-use crate::slab::{NONE, Slab};
+use crate::slab::{Ends, NONE, Slab};
 use fairwave_units::Bytes;
 
 #[derive(Clone, Debug)]
@@ -14,17 +14,6 @@ struct Node<T> {
     after: u32,
     /// The next for the same receiver.
     after_to: u32,
-}
-
-/// The ends of a list; what links its nodes is theirs.
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    first: u32,
-    last: u32,
-}
-
-impl Ends {
-    const EMPTY: Self = Self { first: NONE, last: NONE };
 }
 
 /// Where an item waits: known as itself by its serial number once its place is taken by another.

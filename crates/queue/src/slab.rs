@@ -3,6 +3,17 @@
 /// The number that no node has: the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// The ends of a list; what links its nodes is theirs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+}
+
+impl Ends {
+    pub(crate) const EMPTY: Self = Self { first: NONE, last: NONE };
+}
+
 #[derive(Clone, Debug)]
 enum Slot<N> {
     Used(N),

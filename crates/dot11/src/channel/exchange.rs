@@ -120,16 +120,23 @@ impl<P: Copy> Channel<P> {
     /// Time from the start of an RTS or CTS to itself to that of the data, where such may come
     /// first.
     fn time_before_data(&self, mode: Mode) -> Duration {
-        let phy = self.config.phy;
-        let control = phy.response_mode(mode);
         match (self.config.rts_threshold, self.config.protection) {
-            (Some(_), _) => {
-                let (rts, cts) = (phy.tx_time(control, RTS_BYTES), phy.tx_time(control, ACK_BYTES));
-                rts + cts + phy.sifs() * 2
-            }
-            (None, Some(mode)) => phy.tx_time(mode, ACK_BYTES) + phy.sifs(),
+            (Some(_), _) => self.rts_time(mode),
+            (None, Some(mode)) => self.cts_time(mode),
             (None, None) => Duration::ZERO,
         }
+    }
+
+    /// Time from the start of the RTS for data in `mode` to that of the data.
+    fn rts_time(&self, mode: Mode) -> Duration {
+        let phy = self.config.phy;
+        let mode = phy.response_mode(mode);
+        phy.tx_time(mode, RTS_BYTES) + phy.sifs() + self.cts_time(mode)
+    }
+
+    /// Time from the start of a CTS in `mode` to that of the data.
+    fn cts_time(&self, mode: Mode) -> Duration {
+        self.config.phy.tx_time(mode, ACK_BYTES) + self.config.phy.sifs()
     }
 
     /// Time of the formed data frame and its response.
@@ -206,23 +213,19 @@ impl<P: Copy> Channel<P> {
     }
 
     fn transmit_rts(&mut self, radio: u32, now: Instant) {
-        let phy = self.config.phy;
         let contender = self.macs[radio as usize].turn;
         let batch = &self.contenders[contender as usize].batch;
-        let mode = phy.response_mode(batch.mode);
+        let mode = self.config.phy.response_mode(batch.mode);
         let to = batch.to.map_or(BROADCAST, |to| to.0);
         let mut tx = self.frame(FrameKind::Rts, radio, to, mode, RTS_BYTES, now);
-        let cts = phy.sifs() + phy.tx_time(mode, ACK_BYTES);
-        let rest = cts + phy.sifs() + self.exchange_time(contender);
-        tx.reserved_until = now + phy.tx_time(mode, RTS_BYTES) + rest;
+        tx.reserved_until = now + self.rts_time(batch.mode) + self.exchange_time(contender);
         self.transmit(tx, now);
     }
 
     fn transmit_cts_to_self(&mut self, radio: u32, mode: Mode, now: Instant) {
         let contender = self.macs[radio as usize].turn;
         let mut tx = self.frame(FrameKind::Cts, radio, radio, mode, ACK_BYTES, now);
-        let rest = self.config.phy.sifs() + self.exchange_time(contender);
-        tx.reserved_until = now + self.config.phy.tx_time(mode, ACK_BYTES) + rest;
+        tx.reserved_until = now + self.cts_time(mode) + self.exchange_time(contender);
         self.transmit(tx, now);
     }
 
