@@ -1,6 +1,6 @@
 //! The contract between a TCP sender and a congestion control law.
 
-use crate::Fraction;
+use crate::{Fraction, TcpAvConfig};
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -16,6 +16,8 @@ pub struct Initial {
     /// Whether congestion avoidance counts the bytes that ACKs acknowledge (RFC 3465), or the
     /// ACKs (RFC 5681 equation 3). It matters where ACKs are delayed or lost.
     pub byte_counting: bool,
+    /// What `tcp-av` aims at; other laws do not look at it.
+    pub av: TcpAvConfig,
 }
 
 /// How fast recovery ends when the connection has no SACK. With SACK, RFC 6675 rules for all.

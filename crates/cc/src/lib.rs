@@ -21,6 +21,7 @@ mod newreno;
 mod registry;
 mod reno;
 mod stride;
+mod tcp_av;
 mod vegas;
 mod westwood;
 
@@ -33,5 +34,6 @@ pub use fraction::Fraction;
 pub use newreno::NewReno;
 pub use registry::{ALL, Law, UnknownLaw, build, names};
 pub use reno::Reno;
+pub use tcp_av::{TcpAv, TcpAvConfig};
 pub use vegas::Vegas;
 pub use westwood::Westwood;

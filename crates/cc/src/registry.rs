@@ -2,7 +2,7 @@
 
 use crate::{
     AckEvent, AckLoss, AckLossConfig, Bbr, Compound, Controller, Cubic, Fraction, Initial,
-    LossEvent, NewReno, Recovery, Reno, RtoEvent, Vegas, Westwood,
+    LossEvent, NewReno, Recovery, Reno, RtoEvent, TcpAv, Vegas, Westwood,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -72,6 +72,13 @@ pub const ALL: &[Law] = &[
         source: "Grieco, Mascolo 2004",
         hears_ack_loss: true,
         build: |initial| Box::new(Westwood::new(initial)),
+    },
+    Law {
+        name: "tcp-av",
+        summary: "a window that aims at a target rate; without one, NewReno",
+        source: "Shimonishi et al. 2006; US 2009/0147676",
+        hears_ack_loss: true,
+        build: |initial| Box::new(TcpAv::new(initial)),
     },
     Law {
         name: "bbr",
@@ -186,8 +193,13 @@ impl Controller for Box<dyn Controller> {
 mod tests {
     use super::*;
 
-    const INITIAL: Initial =
-        Initial { mss: 1460, cwnd: 4380, ssthresh: u32::MAX, byte_counting: true };
+    const INITIAL: Initial = Initial {
+        mss: 1460,
+        cwnd: 4380,
+        ssthresh: u32::MAX,
+        byte_counting: true,
+        av: crate::TcpAvConfig::DEFAULT,
+    };
 
     #[test]
     fn every_name_builds_the_controller_that_calls_itself_so() {

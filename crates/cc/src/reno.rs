@@ -83,6 +83,11 @@ impl Reno {
         self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
+    /// Sets ssthresh to no more than `most`, which counts as at least 2 SMSS.
+    pub(crate) fn limit_ssthresh(&mut self, most: u32) {
+        self.ssthresh = self.ssthresh.min(most.max(self.mss.saturating_mul(2)));
+    }
+
     /// Sets cwnd, at least one SMSS: a law that grows by its own rule has decided.
     pub(crate) fn set_cwnd(&mut self, cwnd: u32) {
         self.cwnd = cwnd.max(self.mss);

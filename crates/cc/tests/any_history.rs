@@ -1,7 +1,8 @@
 //! Whatever happens to a connection, however absurd the numbers: windows stay windows.
 
 use fairwave_cc::{
-    AckEvent, Controller, Fraction, Initial, LossEvent, RateSample, RtoEvent, build, names,
+    AckEvent, Controller, Fraction, Initial, LossEvent, RateSample, RtoEvent, TcpAvConfig, build,
+    names,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 use proptest::prelude::*;
@@ -59,10 +60,12 @@ proptest! {
         mss in prop_oneof![1u32..=9_000, Just(u32::MAX)],
         cwnd: u32,
         ssthresh: u32,
+        target in prop::option::of(prop_oneof![any::<u64>(), 0u64..100_000_000]),
         history in prop::collection::vec(happening(), 1..200),
     ) {
+        let av = TcpAvConfig { target: target.map(BitRate), ..TcpAvConfig::DEFAULT };
         for name in names() {
-            let initial = Initial { mss, cwnd, ssthresh, byte_counting: mss % 2 == 0 };
+            let initial = Initial { mss, cwnd, ssthresh, byte_counting: mss % 2 == 0, av };
             let mut law = build(&name, initial).expect("listed");
             for event in &history {
                 apply(law.as_mut(), *event);
@@ -136,9 +139,11 @@ proptest! {
         mss in 500u32..=9_000,
     ) {
         let kbps = (digit * 10_u64.pow(decade)).min(100_000_000);
+        let target = Some(BitRate(kbps * 500));
+        let av = TcpAvConfig { target, ..TcpAvConfig::DEFAULT };
         for name in names() {
             let cwnd = mss.saturating_mul(10);
-            let initial = Initial { mss, cwnd, ssthresh: u32::MAX, byte_counting: true };
+            let initial = Initial { mss, cwnd, ssthresh: u32::MAX, byte_counting: true, av };
             let mut law = build(&name, initial).expect("listed");
             let driven = drive(law.as_mut(), mss, (kbps, micros));
             prop_assert_eq!(driven, Ok(()), "{} at {} kbps, {} us", name, kbps, micros);

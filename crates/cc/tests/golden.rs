@@ -1,8 +1,10 @@
 //! The golden table: what each law does with its window in each scripted scenario, round by
 //! round. A change of behaviour shows as a diff of `golden/windows.txt`.
 
-use fairwave_cc::{AckEvent, Controller, Initial, LossEvent, RateSample, RtoEvent, build, names};
-use fairwave_units::{Duration, Instant};
+use fairwave_cc::{
+    AckEvent, Controller, Initial, LossEvent, RateSample, RtoEvent, TcpAvConfig, build, names,
+};
+use fairwave_units::{BitRate, Duration, Instant};
 use std::fmt::Write as _;
 use std::fs;
 
@@ -11,6 +13,9 @@ const MSS: u32 = 1_000;
 const ROUNDS: u32 = 24;
 /// The receiver's window in segments.
 const RECEIVER: u32 = 256;
+
+/// Rates that `tcp-av` aims at: 16, 32 and 64 segments in 100 ms.
+const TARGETS_KBPS: [u64; 3] = [1_280, 2_560, 5_120];
 
 /// What a round of the scripted path does besides acknowledging one window.
 #[derive(Clone, Copy)]
@@ -81,20 +86,25 @@ fn table() -> String {
     for (scenario, ssthresh, script) in SCENARIOS {
         let _ = writeln!(text, "\n{scenario}");
         for name in names() {
-            let windows = row(&name, *ssthresh, *script);
+            let windows = row(&name, *ssthresh, *script, None);
             let plain = name.rsplit('+').next().filter(|plain| *plain != name);
-            if plain.is_none_or(|plain| row(plain, *ssthresh, *script) != windows) {
+            if plain.is_none_or(|plain| row(plain, *ssthresh, *script, None) != windows) {
                 let _ = writeln!(text, "  {name:<36}{windows}");
             }
+        }
+        for kbps in TARGETS_KBPS {
+            let windows = row("tcp-av", *ssthresh, *script, Some(BitRate(kbps * 1_000)));
+            let _ = writeln!(text, "  {:<36}{windows}", format!("tcp-av towards {kbps} kbps"));
         }
     }
     text
 }
 
 /// The law's windows through a scenario.
-fn row(name: &str, ssthresh: u32, script: Script) -> String {
+fn row(name: &str, ssthresh: u32, script: Script, target: Option<BitRate>) -> String {
     let ssthresh = ssthresh.saturating_mul(MSS);
-    let initial = Initial { mss: MSS, cwnd: 4 * MSS, ssthresh, byte_counting: true };
+    let av = TcpAvConfig { target, ..TcpAvConfig::DEFAULT };
+    let initial = Initial { mss: MSS, cwnd: 4 * MSS, ssthresh, byte_counting: true, av };
     let law = build(name, initial).expect("listed");
     let mut path = Path { law, una: 0, now: Instant::ZERO, rtt: Duration::from_millis(100) };
     let mut windows = String::new();

@@ -1,5 +1,6 @@
 //! What a connection is configured with.
 
+use fairwave_cc::TcpAvConfig;
 use fairwave_units::Duration;
 
 /// When the receiver acknowledges (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2).
@@ -82,6 +83,8 @@ pub struct Config {
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC
     /// 5681 equation 3).
     pub byte_counting: bool,
+    /// What the law `tcp-av` aims at; other laws do not look at it.
+    pub av: TcpAvConfig,
     /// Where the law sets a rate, what may leave at once: what the rate gives in this time, at
     /// least a segment. Zero spaces every segment.
     pub pacing_quantum: Duration,
@@ -129,6 +132,7 @@ impl Default for Config {
             initial_window_segments: 3,
             initial_ssthresh: None,
             byte_counting: true,
+            av: TcpAvConfig::DEFAULT,
             pacing_quantum: Duration::ZERO,
             duplicate_ack_threshold: 3,
             initial_rto: Duration::from_secs(1),

@@ -6,7 +6,13 @@ use fairwave_units::Seed;
 use proptest::prelude::*;
 
 const MSS: u32 = 1_000;
-const START: Initial = Initial { mss: MSS, cwnd: 64_000, ssthresh: 64_000, byte_counting: true };
+const START: Initial = Initial {
+    mss: MSS,
+    cwnd: 64_000,
+    ssthresh: 64_000,
+    byte_counting: true,
+    av: crate::TcpAvConfig::DEFAULT,
+};
 /// Segments per round of the scripted connection.
 const WINDOW: u64 = 64;
 

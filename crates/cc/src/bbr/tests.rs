@@ -5,8 +5,13 @@ use crate::RateSample;
 use std::collections::VecDeque;
 
 const MSS: u32 = 1_000;
-const INITIAL: Initial =
-    Initial { mss: MSS, cwnd: 10 * MSS, ssthresh: u32::MAX, byte_counting: true };
+const INITIAL: Initial = Initial {
+    mss: MSS,
+    cwnd: 10 * MSS,
+    ssthresh: u32::MAX,
+    byte_counting: true,
+    av: crate::TcpAvConfig::DEFAULT,
+};
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)

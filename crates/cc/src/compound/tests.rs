@@ -135,7 +135,13 @@ impl Path {
     fn new(segments: u32, gate: u32) -> Self {
         let cwnd = segments * 1_000;
         let config = CompoundConfig { low_window_segments: gate, ..CompoundConfig::default() };
-        let initial = Initial { mss: 1_000, cwnd, ssthresh: cwnd, byte_counting: true };
+        let initial = Initial {
+            mss: 1_000,
+            cwnd,
+            ssthresh: cwnd,
+            byte_counting: true,
+            av: crate::TcpAvConfig::DEFAULT,
+        };
         Self { law: Compound::with_config(initial, config), una: 0 }
     }
 

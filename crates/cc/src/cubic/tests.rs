@@ -3,8 +3,13 @@
 use super::*;
 
 const MSS: u32 = 1_000;
-const INITIAL: Initial =
-    Initial { mss: MSS, cwnd: 10 * MSS, ssthresh: u32::MAX, byte_counting: true };
+const INITIAL: Initial = Initial {
+    mss: MSS,
+    cwnd: 10 * MSS,
+    ssthresh: u32::MAX,
+    byte_counting: true,
+    av: crate::TcpAvConfig::DEFAULT,
+};
 
 #[test]
 fn cube_roots_are_rounded_down() {

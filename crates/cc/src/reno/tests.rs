@@ -149,7 +149,7 @@ fn a_lost_ack_halves_the_window_but_never_raises_it() {
 }
 
 fn initial(cwnd: u32, ssthresh: u32) -> Initial {
-    Initial { mss: MSS, cwnd, ssthresh, byte_counting: true }
+    Initial { mss: MSS, cwnd, ssthresh, byte_counting: true, av: crate::TcpAvConfig::DEFAULT }
 }
 
 fn play(law: &mut dyn Controller, story: &[(Step, u32, u32)]) {

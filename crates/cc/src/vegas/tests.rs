@@ -13,7 +13,13 @@ impl Path {
     /// Windows in segments.
     fn new(cwnd: u32, ssthresh: u32) -> Self {
         let (cwnd, ssthresh) = (cwnd * MSS, ssthresh.saturating_mul(MSS));
-        let initial = Initial { mss: MSS, cwnd, ssthresh, byte_counting: true };
+        let initial = Initial {
+            mss: MSS,
+            cwnd,
+            ssthresh,
+            byte_counting: true,
+            av: crate::TcpAvConfig::DEFAULT,
+        };
         Self { law: Vegas::new(initial), una: 0 }
     }
 

@@ -13,7 +13,13 @@ struct Path {
 impl Path {
     /// In congestion avoidance with `cwnd` bytes.
     fn new(cwnd: u32) -> Self {
-        let initial = Initial { mss: MSS, cwnd, ssthresh: cwnd, byte_counting: true };
+        let initial = Initial {
+            mss: MSS,
+            cwnd,
+            ssthresh: cwnd,
+            byte_counting: true,
+            av: crate::TcpAvConfig::DEFAULT,
+        };
         let mut path = Self { law: Westwood::new(initial), now: Instant::ZERO, delivered: 0 };
         path.ack(0, 0);
         path

@@ -23,7 +23,13 @@ pub(crate) struct Tcp {
 
 /// Refuses a law that there is not.
 pub(super) fn check_law(flow: &str, law: &str) -> Result<(), Error> {
-    let initial = cc::Initial { mss: 1, cwnd: 1, ssthresh: 1, byte_counting: true };
+    let initial = cc::Initial {
+        mss: 1,
+        cwnd: 1,
+        ssthresh: 1,
+        byte_counting: true,
+        av: cc::TcpAvConfig::DEFAULT,
+    };
     let built = cc::build(law, initial).map(drop);
     built.map_err(|unknown| Error::Invalid(format!("flow {flow}: {unknown}")))
 }
