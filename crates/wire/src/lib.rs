@@ -17,6 +17,7 @@ pub mod ethernet;
 pub mod ipv4;
 pub mod pcapng;
 pub mod radiotap;
+pub mod seal;
 pub mod tcp;
 pub mod udp;
 
