@@ -12,15 +12,15 @@ use thiserror::Error;
 /// Length of a seal in bytes.
 pub const TAG_LEN: usize = 16;
 
-/// Fewest bytes of a secret: with fewer, the key is easier to guess than the seal (RFC 2104 section 3).
+/// Fewest bytes of a secret: with fewer, it is easier to guess than the seal (RFC 2104 section 3).
 pub const LEAST_SECRET: usize = 16;
 
 /// The first byte of what is hashed: no tag that is sent is the secret of a derived key.
 const FOR_A_TAG: u8 = 0;
 const FOR_A_KEY: u8 = 1;
 
-/// What proves that a message was written by somebody who has the key. The comparison of two tags by
-/// `==` takes a time that depends on them; [`Key::verify`] does not.
+/// What proves that a message was written by somebody who has the key. The time that `==` takes
+/// depends on the two tags; that of [`Key::verify`] does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag(pub [u8; TAG_LEN]);
 
@@ -134,11 +134,10 @@ mod tests {
     #[test]
     fn a_tag_covers_label_and_parts_behind_their_lengths() {
         let key = Key::new(&[0x0b; 20]).unwrap();
-        let message = unhex(
-            "00 0000000000000004 66756c6c 0000000000000002 4869 0000000000000000 0000000000000001 21",
-        );
+        let message = "00 0000000000000004 66756c6c 0000000000000002 4869 0000000000000000 \
+                       0000000000000001 21";
         let tag = key.tag("full", &[b"Hi", b"", b"!"]);
-        assert_eq!(hex(&tag.0), plain(&[0x0b; 20], &message)[..32]);
+        assert_eq!(hex(&tag.0), plain(&[0x0b; 20], &unhex(message))[..32]);
     }
 
     #[test]
