@@ -8,9 +8,9 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// From a station towards its access point.
+    /// From a station, or a host behind one, towards its access point.
     Up,
-    /// From beyond the access point to a station.
+    /// From beyond the access point to a station, or to a host behind one.
     Down,
     /// Between stations, or over wires only.
     Other,
@@ -49,9 +49,10 @@ impl Names {
             queues.extend([format!("{a}>{b}").into(), format!("{b}>{a}").into()]);
             ap_queues.extend([false, false]);
         }
+        let sides = Sides::of(world);
         let flows = world.flows.iter().map(|flow| Flow {
             name: flow.name.as_str().into(),
-            direction: direction(world, flow.source, flow.sink),
+            direction: sides.direction(flow.source, flow.sink),
             mss: match &flow.traffic {
                 Traffic::Tcp(tcp) => u32::from(tcp.sender.mss),
                 Traffic::Web(web) => u32::from(web.tcp.sender.mss),
@@ -110,11 +111,32 @@ fn role(world: &World, node: usize) -> Option<Role> {
     world.nodes[node].radio.as_ref().map(|radio| radio.role)
 }
 
-fn direction(world: &World, source: NodeId, sink: NodeId) -> Direction {
-    let station = |id: NodeId| matches!(role(world, id.0 as usize), Some(Role::Station { .. }));
-    match (station(source), station(sink)) {
-        (true, false) => Direction::Up,
-        (false, true) => Direction::Down,
-        _ => Direction::Other,
+/// On which side of the radio nodes are.
+struct Sides {
+    /// For each node, whether it is a station or joined to one by wire.
+    behind: Vec<bool>,
+}
+
+impl Sides {
+    fn of(world: &World) -> Self {
+        let mut islands: Vec<usize> = (0..world.nodes.len()).collect();
+        for link in &world.links {
+            let [a, b] = [link.ends.0, link.ends.1].map(|end| islands[end.0 as usize]);
+            islands.iter_mut().filter(|i| **i == a.max(b)).for_each(|i| *i = a.min(b));
+        }
+        let mut stations = vec![false; islands.len()];
+        for (node, island) in islands.iter().enumerate() {
+            stations[*island] |= matches!(role(world, node), Some(Role::Station { .. }));
+        }
+        Self { behind: islands.iter().map(|island| stations[*island]).collect() }
+    }
+
+    fn direction(&self, source: NodeId, sink: NodeId) -> Direction {
+        let [from, to] = [source, sink].map(|end| end.0 as usize);
+        match (self.behind[from], self.behind[to]) {
+            (true, false) => Direction::Up,
+            (false, true) => Direction::Down,
+            _ => Direction::Other,
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What only the whole scenario can tell: names, references, routes, bounds.
 
+mod wiring;
+
 use super::diagnostic::{Problem, Refusal};
 use super::expand::{self, Expanded};
 use super::medium;
@@ -19,6 +21,9 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
     let nodes = expand::nodes(scenario);
     if check.problems.is_empty() && check.node_count(&nodes) {
         check.links(&nodes);
+    }
+    if check.problems.is_empty() {
+        check.converters(&nodes);
     }
     if check.problems.is_empty() {
         check.flows(&nodes);
@@ -136,27 +141,6 @@ impl Check<'_> {
         self.problems.is_empty()
     }
 
-    fn links(&mut self, nodes: &[Expanded]) {
-        let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
-        let mut seen = BTreeSet::new();
-        for (i, link) in self.scenario.link.iter().enumerate() {
-            let [a, b] = &link.ends;
-            for end in &link.ends {
-                if !names.contains(&end.as_str()) {
-                    let refusal = Refusal::new(format!("there is no node called {end:?}"));
-                    self.report(("link", i), "ends", refusal.among(end, &shown(&names)));
-                }
-            }
-            if a == b {
-                let refusal = Refusal::new("the link's ends are the same node");
-                self.report(("link", i), "ends", refusal);
-            } else if !seen.insert((a.min(b), a.max(b))) {
-                let refusal = Refusal::new("another link joins the same two nodes");
-                self.report(("link", i), "ends", refusal);
-            }
-        }
-    }
-
     fn flows(&mut self, nodes: &[Expanded]) {
         let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
         let islands = expand::islands(self.scenario, nodes);
@@ -187,6 +171,12 @@ impl Check<'_> {
             let pairs = expand::pairs(nodes, flow);
             total += pairs.len();
             for (name, from, to) in &pairs {
+                if let Some((key, bridge)) = self.bridge_among(nodes, *from, *to) {
+                    let message = format!("{bridge:?} is a converter, and sends nothing itself");
+                    let help = "a flow begins and ends at hosts: name one behind the converter";
+                    self.report(at, key, Refusal::new(message).help(help));
+                    break;
+                }
                 if from == to {
                     let message = format!("the flow goes from {:?} to itself", names[*from]);
                     self.report(at, "to", Refusal::new(message));
@@ -215,11 +205,18 @@ fn shown<'n>(names: &[&'n str]) -> Vec<&'n str> {
     names.iter().copied().take(24).collect()
 }
 
-fn no_match(pattern: &str, names: &[&str]) -> Refusal {
+/// Why `pattern`, which is the name of a group, matches no node: for a `what` is one needed.
+fn names_group(pattern: &str, names: &[&str], what: &str) -> Option<Refusal> {
     let group = format!("{pattern}1");
-    if names.contains(&group.as_str()) {
-        return Refusal::new(format!("{pattern:?} is a group of nodes, not a node"))
-            .help(format!("write \"{pattern}*\" for one flow per node, or {group:?} for one"));
+    names.contains(&group.as_str()).then(|| {
+        Refusal::new(format!("{pattern:?} is a group of nodes, not a node"))
+            .help(format!("write \"{pattern}*\" for one {what} per node, or {group:?} for one"))
+    })
+}
+
+fn no_match(pattern: &str, names: &[&str]) -> Refusal {
+    if let Some(refusal) = names_group(pattern, names, "flow") {
+        return refusal;
     }
     Refusal::new(format!("no node is called {pattern:?}")).among(pattern, &shown(names))
 }

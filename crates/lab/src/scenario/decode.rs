@@ -1,21 +1,20 @@
 //! From tables to a scenario: every key with its type, bounds and default.
 
-use super::air::{self, WayPoint};
+use super::air;
 use super::diagnostic::{Problem, Refusal};
+use super::link::link;
 use super::medium;
-use super::model::{
-    AccessPoint, Cell, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario, Station, Transport,
-};
-use super::phy::{self, Generation, Rate};
-use super::queue::{Place, Queue, queue};
+use super::model::{Cell, Errors, Flow, Record, Scenario, Transport};
+use super::node::{Names, node};
+use super::phy::Generation;
 use super::reader::{self, Problems, Read, Reader};
 use super::tcp::{self, Defaults};
 use super::traffic;
 use super::value::{Data, Table, Value};
-use super::words::{self, KindWord};
+use super::words;
 use fairwave_dot11::{AccessCategory, Band, Phy, Standard};
-use fairwave_units::{BitRate, Db, Dbm, Duration, Hertz, Metres};
-use std::path::{Path, PathBuf};
+use fairwave_units::{Db, Dbm, Duration, Hertz};
+use std::path::Path;
 
 const DAY: Duration = Duration::from_secs(86_400);
 pub(super) const NANOSECOND: Duration = Duration::from_nanos(1);
@@ -105,7 +104,7 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
         frequency: medium::frequency(r, channel),
         path_loss_exponent: r.or("path_loss_exponent", 3.0, reader::real(1.0, 10.0)),
         noise_figure: r.or("noise_figure", Db(7.0), ratio(50.0)),
-        carrier_sense: r.or("carrier_sense", Dbm(-82.0), level),
+        carrier_sense: r.or("carrier_sense", Dbm(-82.0), reader::level),
         preamble_detection: r.or(
             "preamble_detection",
             Some(Db(4.0)),
@@ -128,10 +127,6 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
     standard.map(|_| cell)
 }
 
-fn level(value: &Value) -> Read<Dbm> {
-    reader::within(Dbm(-150.0), Dbm(60.0))(value)
-}
-
 fn errors(value: &Value) -> Read<Errors> {
     match &value.data {
         Data::Table(table) if table.get("p").is_some() || table.get("r").is_some() => {
@@ -145,156 +140,6 @@ fn errors(value: &Value) -> Read<Errors> {
         _ => Err(Refusal::new("this must be \"snr\" or a table")
             .help("write errors = \"snr\", or errors = { data = 0.1, control = 0.0 }")),
     }
-}
-
-/// What tables are called, for references between them.
-struct Names {
-    cells: Vec<(String, Option<Phy>)>,
-    /// Access points with the cell each names.
-    aps: Vec<(String, Option<String>)>,
-    /// Where files that nodes name are sought.
-    base: PathBuf,
-}
-
-impl Names {
-    fn new(root: &Table, cells: Vec<(String, Option<Phy>)>, base: &Path) -> Self {
-        let nodes = match root.get("node").map(|v| &v.data) {
-            Some(Data::List(nodes)) => nodes.as_slice(),
-            _ => &[],
-        };
-        let ap = |v: &Value| match &v.data {
-            Data::Table(t) if t.text("kind") == Some("access-point") => {
-                Some((t.text("name")?.to_owned(), t.text("cell").map(str::to_owned)))
-            }
-            _ => None,
-        };
-        Self { cells, aps: nodes.iter().filter_map(ap).collect(), base: base.to_owned() }
-    }
-
-    fn phy(&self, cell: &str) -> Option<Phy> {
-        self.cells.iter().find(|(name, _)| name == cell).and_then(|(_, phy)| *phy)
-    }
-
-    /// The PHY of the cell of the access point called `ap`.
-    fn phy_of_ap(&self, ap: &str) -> Option<Phy> {
-        let (_, cell) = self.aps.iter().find(|(name, _)| name == ap)?;
-        self.phy(cell.as_ref().or(self.cells.first().map(|(name, _)| name))?)
-    }
-}
-
-/// A reference to one of `names`; without the key, to the only one there is.
-fn reference(r: &Reader<'_>, key: &'static str, what: &str, names: &[&str]) -> Option<String> {
-    if let (false, [only]) = (r.has(key), names) {
-        r.optional(key, reader::name);
-        return Some((*only).to_owned());
-    }
-    let example = match names.first() {
-        Some(first) => format!("{key} = {first:?}, or another {what}"),
-        None => format!("a table for the {what} first: there is none"),
-    };
-    r.required(key, &example, |value| {
-        let name = reader::text(value)?;
-        if names.contains(&name.as_str()) {
-            return Ok(name);
-        }
-        Err(Refusal::new(format!("there is no {what} called {name:?}")).among(&name, names))
-    })
-}
-
-const RADIO: &[&str] =
-    &["power", "data_rate", "mcs", "streams", "guard_interval", "rate_control", "queue"];
-const GROUP: &[&str] = &["count", "ap", "distance", "path", "snr_trace", "roaming"];
-
-fn node(r: &Reader<'_>, names: &Names) -> Option<Node> {
-    let name = r.required("name", "name = \"sta\"", reader::name);
-    let example = "kind = \"station\"";
-    let kind = match r.required("kind", example, reader::choice(words::KINDS))? {
-        KindWord::AccessPoint => {
-            r.meaningless(GROUP, "it belongs to stations");
-            let kind = access_point(r, names).map(Kind::AccessPoint);
-            r.finish(&[GROUP, phy::RATE].concat());
-            kind
-        }
-        KindWord::Station => {
-            r.meaningless(&["cell"], "a station is in its access point's cell");
-            let kind = station(r, names).map(Kind::Station);
-            r.finish(&[&["cell"], phy::RATE].concat());
-            kind
-        }
-        KindWord::Host => {
-            let others = [RADIO, GROUP, &["cell", "position"]].concat();
-            r.meaningless(&others, "a host has no radio");
-            r.finish(&others);
-            Some(Kind::Host {})
-        }
-    };
-    Some(Node { name: name?, kind: kind? })
-}
-
-fn access_point(r: &Reader<'_>, names: &Names) -> Option<AccessPoint> {
-    let cells: Vec<_> = names.cells.iter().map(|(name, _)| name.as_str()).collect();
-    let cell = reference(r, "cell", "cell", &cells);
-    let phy = cell.as_ref().and_then(|cell| names.phy(cell));
-    let position = r.or("position", [Metres(0.0); 2], reader::position);
-    let radio = radio(r, phy);
-    Some(AccessPoint { cell: cell?, position, radio })
-}
-
-fn station(r: &Reader<'_>, names: &Names) -> Option<Station> {
-    let aps: Vec<_> = names.aps.iter().map(|(name, _)| name.as_str()).collect();
-    let ap = reference(r, "ap", "access point", &aps);
-    let phy = ap.as_ref().and_then(|ap| names.phy_of_ap(ap));
-    let count = r.or("count", 1, reader::count(1, words::MOST_STATIONS));
-    let position = r.optional("position", reader::position);
-    if position.is_some() {
-        r.meaningless(&["distance"], "the station has a position");
-    }
-    if position.is_some() && count > 1 {
-        r.meaningless(&["position"], "several stations do not stand in one place; use distance");
-    }
-    let metres = reader::within(Metres(0.0), Metres(100_000.0));
-    let distance = r.or("distance", Metres(4.0), metres);
-    let path: Vec<WayPoint> = r.optional("path", air::path).unwrap_or_default();
-    if r.has("path") {
-        r.meaningless(&["distance", "position"], "the station has a path");
-    }
-    if r.has("path") && count > 1 {
-        r.meaningless(&["path"], "several stations do not walk in one place");
-    }
-    let roaming = |value: &Value| air::roaming(value, ap.as_deref().unwrap_or_default(), &aps);
-    let roaming = r.optional("roaming", roaming);
-    let snr_trace = r.optional("snr_trace", |value| air::snr_trace(value, &names.base));
-    let distance = (position.is_none() && path.is_empty()).then_some(distance);
-    let radio = radio(r, phy);
-    Some(Station { count, ap: ap?, distance, position, path, snr_trace, roaming, radio })
-}
-
-/// Reads a radio's keys; `phy` is unknown where its cell could not be read.
-fn radio(r: &Reader<'_>, phy: Option<Phy>) -> Radio {
-    Radio {
-        power: r.or("power", Dbm(16.0), level),
-        rate: Rate::read(r, phy),
-        rate_control: r.or("rate_control", "constant".to_owned(), air::rate_control),
-        queue: r.or("queue", Queue(Place::Radio.usual().into()), queue(Place::Radio)),
-    }
-}
-
-fn link(r: &Reader<'_>) -> Option<Link> {
-    let ends = r.required("ends", "ends = [\"ap\", \"server\"]", reader::ends);
-    let joined = ends.as_ref().map(|[a, b]| format!("{a}-{b}")).unwrap_or_default();
-    let hour = Duration::from_secs(3600);
-    let fastest = BitRate::mbps(1_000_000);
-    let link = Link {
-        name: r.or("name", joined, reader::name_up_to(89)),
-        ends: ends.clone().unwrap_or_default(),
-        rate: r.or("rate", BitRate::mbps(100), reader::within(BitRate(1_000), fastest)),
-        delay: r.or("delay", Duration::ZERO, span(Duration::ZERO, hour)),
-        jitter: r.or("jitter", Duration::ZERO, span(Duration::ZERO, hour)),
-        loss: r.or("loss", 0.0, reader::probability),
-        queue: r.or("queue", Queue(Place::Link.usual().into()), queue(Place::Link)),
-    };
-    r.finish(&[]);
-    ends.map(|_| link)
 }
 
 fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {

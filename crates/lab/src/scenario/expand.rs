@@ -1,6 +1,8 @@
-//! Groups of stations and flow patterns, written out one by one.
+//! Groups of nodes, and patterns of flows and links, written out one by one.
 
-use super::model::{AccessPoint, Flow, Kind, Node, Scenario, Station};
+use super::link::Link;
+use super::model::{Flow, Scenario};
+use super::node::{AccessPoint, Kind, Node, Station};
 use fairwave_units::{Metres, math};
 
 /// One node of a group.
@@ -17,10 +19,7 @@ pub(super) struct Expanded {
 pub(super) fn nodes(scenario: &Scenario) -> Vec<Expanded> {
     let mut nodes = Vec::new();
     for (group, node) in scenario.node.iter().enumerate() {
-        let count = match &node.kind {
-            Kind::Station(station) => station.count,
-            _ => 1,
-        };
+        let count = node.kind.count();
         for member in 0..count {
             let number = if count == 1 { String::new() } else { (member + 1).to_string() };
             nodes.push(Expanded { name: format!("{}{number}", node.name), group, member });
@@ -67,23 +66,54 @@ pub(super) fn pairs(nodes: &[Expanded], flow: &Flow) -> Vec<(String, usize, usiz
     pairs
 }
 
+/// The pairs of nodes that `link` joins: two patterns one by one, else each node at one end with
+/// each at the other. A node at the fixed end of a pattern has no link to itself.
+pub(super) fn wires(nodes: &[Expanded], link: &Link) -> Vec<(usize, usize)> {
+    let [a, b] = &link.ends;
+    let [is_many, are_many] = [a, b].map(|end| end.ends_with('*'));
+    let (near, far) = (matching(nodes, a), matching(nodes, b));
+    if is_many && are_many {
+        return near.into_iter().zip(far).collect();
+    }
+    let pairs = near.iter().flat_map(|&a| far.iter().map(move |&b| (a, b)));
+    pairs.filter(|(a, b)| a != b || !(is_many || are_many)).collect()
+}
+
+/// The links of the whole scenario, one by one: which of the file each is, and its ends.
+pub(super) fn links(scenario: &Scenario, nodes: &[Expanded]) -> Vec<(usize, (usize, usize))> {
+    let links = scenario.link.iter().enumerate();
+    links.flat_map(|(i, link)| wires(nodes, link).into_iter().map(move |ends| (i, ends))).collect()
+}
+
 /// For each node, the least node that it can reach: equal for nodes with a route.
 pub(super) fn islands(scenario: &Scenario, nodes: &[Expanded]) -> Vec<usize> {
-    let index = |name: &str| nodes.iter().position(|n| n.name == name);
-    let wires = scenario.link.iter().map(|l| (index(&l.ends[0]), index(&l.ends[1])));
-    let radio = nodes.iter().enumerate().flat_map(|(i, n)| {
-        let aps: Vec<&String> = match &scenario.node[n.group].kind {
-            Kind::Station(s) => {
-                s.roaming.iter().flat_map(|roaming| &roaming.aps).chain([&s.ap]).collect()
-            }
-            _ => Vec::new(),
-        };
-        let joined = aps.into_iter().map(|ap| (Some(i), index(ap)));
-        joined.collect::<Vec<_>>()
+    let wires = links(scenario, nodes).into_iter().map(|(_, ends)| ends);
+    let radio = nodes.iter().enumerate().flat_map(|(i, node)| {
+        access_points_of(scenario, nodes, node).into_iter().map(move |ap| (i, ap))
     });
-    let mut root: Vec<usize> = (0..nodes.len()).collect();
-    for (a, b) in wires.chain(radio) {
-        let (Some(a), Some(b)) = (a, b) else { continue };
+    joined(nodes.len(), wires.chain(radio))
+}
+
+/// For each node, the least node that it can reach by wire.
+pub(super) fn wired_islands(scenario: &Scenario, nodes: &[Expanded]) -> Vec<usize> {
+    joined(nodes.len(), links(scenario, nodes).into_iter().map(|(_, ends)| ends))
+}
+
+/// The access points that a node may be associated with.
+pub(super) fn access_points_of(
+    scenario: &Scenario,
+    nodes: &[Expanded],
+    node: &Expanded,
+) -> Vec<usize> {
+    let Some(station) = scenario.node[node.group].kind.station() else { return Vec::new() };
+    let names = station.roaming.iter().flat_map(|roaming| &roaming.aps).chain([&station.ap]);
+    names.filter_map(|name| nodes.iter().position(|n| n.name == *name)).collect()
+}
+
+/// For each of so many nodes, the least that `edges` lead to.
+fn joined(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
+    let mut root: Vec<usize> = (0..nodes).collect();
+    for (a, b) in edges {
         let (low, high) = (root[a].min(root[b]), root[a].max(root[b]));
         root.iter_mut().filter(|r| **r == high).for_each(|r| *r = low);
     }
@@ -101,8 +131,8 @@ pub(super) fn position(
     let (Some(distance), None) = (station.distance, station.position) else {
         return station.position.unwrap_or(centre);
     };
-    let around = |n: &Node| match &n.kind {
-        Kind::Station(s) if s.ap == station.ap && s.distance.is_some() => s.count,
+    let around = |n: &Node| match n.kind.station() {
+        Some(s) if s.ap == station.ap && s.distance.is_some() => s.count,
         _ => 0,
     };
     let before: u32 = scenario.node[..node.group].iter().map(around).sum();

@@ -44,8 +44,10 @@ mod decode;
 mod diagnostic;
 mod expand;
 mod laws;
+mod link;
 mod medium;
 mod model;
+mod node;
 pub(crate) mod path;
 mod phy;
 mod queue;
@@ -60,10 +62,9 @@ mod world;
 pub use air::{BySignal, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub(crate) use diagnostic::{Problem, Refusal, Sources};
-pub use model::{
-    AccessPoint, Cell, DelayedAck, Errors, Flow, Kind, Link, Node, Radio, Record, Scenario,
-    Station, Tcp, Transport,
-};
+pub use link::Link;
+pub use model::{Cell, DelayedAck, Errors, Flow, Record, Scenario, Tcp, Transport};
+pub use node::{AccessPoint, Host, Kind, Node, Radio, Station};
 pub use queue::Queue;
 pub use schema::schema;
 pub use traffic::{Objects, Size, Traffic, Udp, Web};

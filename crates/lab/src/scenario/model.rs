@@ -3,14 +3,15 @@
 //! One field is one key of the same name; the doc comment of a field is its documentation in
 //! the JSON schema, and names its default.
 
-use super::air::{Fading, Roaming, Shadowing, SnrTrace, WayPoint};
-use super::phy::{Generation, Rate};
-use super::queue::Queue;
+use super::air::{Fading, Shadowing};
+use super::link::Link;
+use super::node::Node;
+use super::phy::Generation;
 use super::reader::word;
 use super::traffic::{Udp, Web};
 use super::words;
 use fairwave_dot11::{AccessCategory, Standard};
-use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Hertz, Metres};
+use fairwave_units::{Bytes, Db, Dbm, Duration, Hertz};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -31,9 +32,9 @@ pub struct Scenario {
     pub record: Record,
     /// Radio cells: a table `[cell]`, or several `[[cell]]` with names.
     pub cell: Vec<Cell>,
-    /// Nodes and groups of stations.
+    /// Nodes and groups of them.
     pub node: Vec<Node>,
-    /// Wired links.
+    /// Wired links, and groups of them.
     pub link: Vec<Link>,
     /// Flows, and groups of flows.
     pub flow: Vec<Flow>,
@@ -136,110 +137,6 @@ pub enum Errors {
         /// The same in the bad state. Default: 1.
         bad: f64,
     },
-}
-
-/// A node, or a group of stations.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Node {
-    /// Its name, unique among nodes. Required.
-    pub name: String,
-    /// What it is. Required.
-    #[serde(flatten)]
-    pub kind: Kind,
-}
-
-/// What a node is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Kind {
-    /// An access point.
-    AccessPoint(AccessPoint),
-    /// A station, or a group of them.
-    Station(Station),
-    /// A node without a radio.
-    Host {},
-}
-
-/// An access point.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct AccessPoint {
-    /// Its cell. Default: the only one.
-    pub cell: String,
-    /// Where it stands. Default: ["0 m", "0 m"].
-    #[schemars(with = "[String; 2]")]
-    pub position: [Metres; 2],
-    /// Its radio.
-    #[serde(flatten)]
-    pub radio: Radio,
-}
-
-/// A station, or a group of `count` stations named with the group's name and 1, 2, ...
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Station {
-    /// How many, 1 to 1000. A single one has the name without a number. Default: 1.
-    pub count: u32,
-    /// Its access point. Default: the only one.
-    pub ap: String,
-    /// Distance from the access point. Stations placed by distance around one access point
-    /// stand at equal angles, in the order of the file. Default: "4 m".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub distance: Option<Metres>,
-    /// Where a single station goes, on straight lines between way-points, instead of `distance`.
-    /// Before the first and after the last it stands still.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub path: Vec<WayPoint>,
-    /// SNR between it and access points, instead of what follows from places, power and shadowing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub snr_trace: Option<SnrTrace>,
-    /// How it changes its access point. Without this table it keeps it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub roaming: Option<Roaming>,
-    /// Where a single station stands, instead of `distance`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<[String; 2]>")]
-    pub position: Option<[Metres; 2]>,
-    /// Its radio.
-    #[serde(flatten)]
-    pub radio: Radio,
-}
-
-/// What access points and stations have in common.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Radio {
-    /// Transmit power. Default: "16 dBm".
-    #[schemars(with = "String")]
-    pub power: Dbm,
-    /// How it sends data frames.
-    #[serde(flatten)]
-    pub rate: Rate,
-    /// How it chooses its rates or MCS, beginning with the one set. Default: "constant".
-    pub rate_control: String,
-    /// Its transmit queue. Default: "100 packets".
-    pub queue: Queue,
-}
-
-/// A wired, full-duplex link.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Link {
-    /// Its name, unique among links. Default: its ends, joined with "-".
-    pub name: String,
-    /// The nodes at its ends. Required.
-    pub ends: [String; 2],
-    /// Rate in each direction. Default: "100 Mbps".
-    #[schemars(with = "String")]
-    pub rate: BitRate,
-    /// Propagation delay in each direction. Default: "0 s".
-    #[schemars(with = "String")]
-    pub delay: Duration,
-    /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
-    /// Default: "0 s".
-    #[schemars(with = "String")]
-    pub jitter: Duration,
-    /// Probability that a packet is lost. Default: 0.
-    pub loss: f64,
-    /// The queue at each end. Default: "1000 packets".
-    pub queue: Queue,
 }
 
 /// A flow, or one flow for each node that a pattern matches.

@@ -6,7 +6,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use core::str::FromStr;
 use fairwave_queue::Limit;
-use fairwave_units::{Bytes, Metres};
+use fairwave_units::{Bytes, Dbm, Metres};
 
 /// The outcome of reading one value.
 pub(super) type Read<T> = Result<T, Refusal>;
@@ -197,10 +197,16 @@ pub(super) fn element_name(key: &str, index: usize, table: &Table) -> String {
     }
     match table.get("ends").map(|v| &v.data) {
         Some(Data::List(ends)) if key == "link" && ends.len() == 2 => {
-            format!("{}-{}", ends[0], ends[1])
+            joined(&ends[0].to_string(), &ends[1].to_string())
         }
         _ => index.to_string(),
     }
+}
+
+/// What a link without a name is called: by its ends, of a pattern without the star.
+pub(super) fn joined(a: &str, b: &str) -> String {
+    let [a, b] = [a, b].map(|end| end.strip_suffix('*').unwrap_or(end));
+    format!("{a}-{b}")
 }
 
 pub(super) fn wrong_type(value: &Value, wanted: &str) -> Refusal {
@@ -401,7 +407,12 @@ pub(super) fn position(value: &Value) -> Read<[Metres; 2]> {
     Ok([coordinate(x)?, coordinate(y)?])
 }
 
-/// Two names.
+/// A power level.
+pub(super) fn level(value: &Value) -> Read<Dbm> {
+    within(Dbm(-150.0), Dbm(60.0))(value)
+}
+
+/// Two names, or patterns of names.
 pub(super) fn ends(value: &Value) -> Read<[String; 2]> {
     let Data::List(list) = &value.data else {
         return Err(wrong_type(value, "a list of two node names"));
@@ -409,7 +420,15 @@ pub(super) fn ends(value: &Value) -> Read<[String; 2]> {
     let [a, b] = list.as_slice() else {
         return Err(Refusal::new(format!("a link has two ends, not {}", list.len())));
     };
-    // A member of a group has a number after its name.
-    let end = name_up_to(44);
     Ok([end(a)?, end(b)?])
+}
+
+/// The name of a node, which a member's of a group has a number after; or a name's beginning
+/// with a star.
+fn end(value: &Value) -> Read<String> {
+    let name = name_up_to(44);
+    let Data::Text(text) = &value.data else { return name(value) };
+    let Some(prefix) = text.strip_suffix('*') else { return name(value) };
+    let (span, data) = (value.span.clone(), Data::Text(prefix.to_owned()));
+    name(&Value { span, data }).map(|prefix| format!("{prefix}*"))
 }

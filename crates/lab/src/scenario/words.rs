@@ -42,12 +42,14 @@ pub(super) const PREAMBLES: &[(&str, Preamble)] =
 pub(super) enum KindWord {
     AccessPoint,
     Station,
+    Converter,
     Host,
 }
 
 pub(super) const KINDS: &[(&str, KindWord)] = &[
     ("access-point", KindWord::AccessPoint),
     ("station", KindWord::Station),
+    ("converter", KindWord::Converter),
     ("host", KindWord::Host),
 ];
 
@@ -77,12 +79,14 @@ pub(super) const TRAFFIC: &[(&str, TrafficWord)] = &[
     ("saturate", TrafficWord::Saturate),
 ];
 
-/// Stations of a group.
+/// Stations or hosts of a group.
 pub(super) const MOST_STATIONS: u32 = 1000;
 /// Nodes of a scenario: a full group, and what it talks to.
 pub(super) const MOST_NODES: usize = 1100;
 /// Flows of a scenario, each pattern's counted.
 pub(super) const MOST_FLOWS: usize = 5000;
+/// Links of a scenario, each pattern's counted.
+pub(super) const MOST_LINKS: usize = 5000;
 /// Cells, links, and tables of any other kind.
 pub(super) const MOST_TABLES: usize = 1000;
 /// Samples in the time series of one flow.

@@ -3,7 +3,8 @@
 use super::air::{self, Fading, Shadowing, SnrTrace, WayPoint};
 use super::expand::{self, Expanded};
 use super::medium;
-use super::model::{Cell, DelayedAck, Errors, Flow, Kind, Radio, Scenario, Tcp, Transport};
+use super::model::{Cell, DelayedAck, Errors, Flow, Scenario, Tcp, Transport};
+use super::node::{Kind, Radio};
 use fairwave_dot11::Phy;
 use fairwave_sim::world;
 use fairwave_tcp as tcp;
@@ -32,13 +33,13 @@ impl Scenario {
     fn world_node(&self, nodes: &[Expanded], node: &Expanded) -> world::Node {
         let cell_of = |name: &str| self.cell.iter().position(|c| c.name == name).unwrap_or(0);
         let radio = match &self.node[node.group].kind {
-            Kind::Host {} => None,
+            Kind::Host(_) => None,
             Kind::AccessPoint(ap) => {
                 let role = world::Role::AccessPoint;
                 let cell = cell_of(&ap.cell);
                 Some(ap.radio.to_world(cell, self.cell[cell].phy(), role, ap.position))
             }
-            Kind::Station(station) => {
+            Kind::Station(station) | Kind::Converter(station) => {
                 let (centre, cell) = expand::access_points(self)
                     .find(|(node, _)| node.name == station.ap)
                     .map_or(([Metres(0.0); 2], ""), |(_, ap)| (ap.position, &ap.cell));
@@ -59,15 +60,18 @@ impl Scenario {
     }
 
     fn links(&self, nodes: &[Expanded]) -> Vec<world::Link> {
-        let link = |l: &super::model::Link| world::Link {
-            ends: (id(nodes, &l.ends[0]), id(nodes, &l.ends[1])),
-            rate: l.rate,
-            delay: l.delay,
-            jitter: l.jitter,
-            loss: l.loss,
-            queue: l.queue.0,
+        let link = |(i, (a, b)): (usize, (usize, usize))| {
+            let link = &self.link[i];
+            world::Link {
+                ends: (NodeId(a as u32), NodeId(b as u32)),
+                rate: link.rate,
+                delay: link.delay,
+                jitter: link.jitter,
+                loss: link.loss,
+                queue: link.queue.0,
+            }
         };
-        self.link.iter().map(link).collect()
+        expand::links(self, nodes).into_iter().map(link).collect()
     }
 
     fn flows(&self, nodes: &[Expanded], seed: Seed) -> Vec<world::Flow> {

@@ -1,0 +1,135 @@
+//! Groups of hosts, links between groups, and converters with hosts behind them.
+
+use fairwave_lab::plan::Plan;
+use fairwave_lab::results::{Direction, Names};
+use fairwave_lab::run::{self, Output};
+use fairwave_lab::scenario::Scenario;
+use fairwave_sim::queue_names;
+use fairwave_sim::world::World;
+
+/// The test bed of five terminals, each behind a converter of its own.
+const TEST_BED: &str = r#"
+duration = "2 s"
+cell.standard = "802.11g"
+[[node]]
+name = "ap"
+kind = "access-point"
+[[node]]
+name = "conv"
+kind = "converter"
+count = 5
+[[node]]
+name = "pc"
+kind = "host"
+count = 5
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+ends = ["pc*", "conv*"]
+[[link]]
+ends = ["ap", "server"]
+delay = "2.5 ms"
+[[flow]]
+name = "up"
+from = "pc*"
+to = "server"
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    let scenario = Scenario::parse("bed.toml", text).unwrap_or_else(|e| panic!("{e}"));
+    let written = scenario.to_toml();
+    let again = Scenario::parse("again.toml", &written).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scenario, again, "{written}");
+    scenario
+}
+
+fn wires(world: &World) -> Vec<String> {
+    let name = |id: fairwave_trace::NodeId| world.nodes[id.0 as usize].name.clone();
+    world.links.iter().map(|l| format!("{}-{}", name(l.ends.0), name(l.ends.1))).collect()
+}
+
+#[test]
+fn two_patterns_are_joined_one_by_one_in_order() {
+    let scenario = scenario(TEST_BED);
+    assert_eq!(scenario.link[0].name, "pc-conv");
+    let world = scenario.to_world(1);
+    let expected = ["pc1-conv1", "pc2-conv2", "pc3-conv3", "pc4-conv4", "pc5-conv5", "ap-server"];
+    assert_eq!(wires(&world), expected);
+    assert_eq!(world.nodes.iter().filter(|node| node.radio.is_some()).count(), 6);
+    assert!(queue_names(&world).contains(&"conv3>pc3".to_owned()));
+}
+
+/// Three hosts on a switch behind one converter, and the switch as a name at the other end.
+#[test]
+fn one_pattern_joins_each_to_the_same_node() {
+    let shared = TEST_BED
+        .replace("kind = \"converter\"\ncount = 5", "kind = \"converter\"")
+        .replace("\"conv*\"", "\"conv\"");
+    assert_eq!(wires(&scenario(&shared).to_world(1))[4], "pc5-conv");
+    let other_way = shared.replace("[\"pc*\", \"conv\"]", "[\"conv\", \"pc*\"]");
+    assert_eq!(wires(&scenario(&other_way).to_world(1))[4], "conv-pc5");
+    // A prefix that matches the node at the other end as well: it has no link to itself.
+    let switch = shared.replace("[\"pc*\", \"conv\"]", "[\"pc*\", \"pc1\"]")
+        + "[[link]]\nends = [\"pc1\", \"conv\"]\n";
+    let wires = wires(&scenario(&switch).to_world(1));
+    assert_eq!(wires[..4], ["pc2-pc1", "pc3-pc1", "pc4-pc1", "pc5-pc1"]);
+}
+
+/// A sweep over the number of terminals sets both groups, whose pairs follow.
+#[test]
+fn sweeps_reach_groups_of_hosts_and_their_links() {
+    let sets = ["node.pc.count=3", "node.conv.count=3", "link.pc-conv.delay=1 ms"];
+    let sets: Vec<String> = sets.map(str::to_owned).to_vec();
+    let plan = Plan::parse("bed.toml", TEST_BED, &sets).unwrap_or_else(|e| panic!("{e}"));
+    let world = plan.points[0].scenario.to_world(1);
+    assert_eq!(wires(&world), ["pc1-conv1", "pc2-conv2", "pc3-conv3", "ap-server"]);
+    assert_eq!(world.links[2].delay, fairwave_units::Duration::from_millis(1));
+    let one: Vec<String> = ["node.pc.count=1", "node.conv.count=1"].map(str::to_owned).to_vec();
+    let plan = Plan::parse("bed.toml", TEST_BED, &one).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(wires(&plan.points[0].scenario.to_world(1)), ["pc-conv", "ap-server"]);
+}
+
+/// Seen from the radio, a host behind a converter sends up, as a station does.
+#[test]
+fn directions_are_those_of_the_converter() {
+    let down = "[[flow]]\nname = \"down\"\nfrom = \"server\"\nto = \"pc1\"\n\
+                [[flow]]\nname = \"across\"\nfrom = \"pc1\"\nto = \"pc2\"\n";
+    let text = format!("{TEST_BED}{down}");
+    let plan = Plan::parse("bed.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let world = plan.points[0].scenario.to_world(1);
+    let job = plan.jobs()[0];
+    let run = run::execute(&plan, job, Output::Nothing, &mut |_| {}).unwrap();
+    let directions: Vec<_> = run.summary.flows.iter().map(|f| f.direction).collect();
+    let expected = [vec![Direction::Up; 5], vec![Direction::Down, Direction::Other]].concat();
+    assert_eq!(directions, expected);
+    assert!(run.summary.flows.iter().all(|flow| flow.goodput_bps > 0), "{:?}", run.summary);
+    assert!(Names::of(&world).radios().eq(["ap", "conv1", "conv2", "conv3", "conv4", "conv5"]));
+}
+
+/// It may roam, as a station does.
+#[test]
+fn a_converter_may_roam() {
+    let second = r#"
+[[cell]]
+name = "other"
+standard = "802.11g"
+channel = 6
+[[node]]
+name = "ap2"
+kind = "access-point"
+cell = "other"
+[[link]]
+ends = ["ap2", "server"]
+"#;
+    let roams = "count = 5\nap = \"ap\"\n\
+                 roaming = { aps = [\"ap2\"], handovers = [{ at = \"1 s\", to = \"ap2\" }] }\n";
+    let cell = "[[cell]]\nname = \"one\"\nstandard = \"802.11g\"";
+    let first = TEST_BED
+        .replace("cell.standard = \"802.11g\"", cell)
+        .replace("kind = \"access-point\"", "kind = \"access-point\"\ncell = \"one\"")
+        .replacen("count = 5\n", roams, 1);
+    let scenario = scenario(&format!("{first}{second}"));
+    let world = scenario.to_world(1);
+    assert!(world.nodes[1].radio.as_ref().is_some_and(|radio| radio.roaming.is_some()));
+}
