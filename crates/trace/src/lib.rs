@@ -4,6 +4,8 @@
 //! are cumulative from the start of the run, so that any interval can be formed afterwards. A
 //! sink says beforehand which [`Kind`]s it wants, and what nobody wants is never made.
 
+pub mod analysis;
+
 use fairwave_units::{BitRate, Db, Dbm, Duration, Instant};
 use fairwave_wire::datagram::Datagram;
 

@@ -4,7 +4,7 @@ use fairwave_units::Seq32;
 
 mod codec;
 
-pub use codec::{Error, parse};
+pub use codec::{Error, parse, parse_captured};
 
 /// Largest window scale shift (RFC 7323 section 2.3).
 pub const WINDOW_SCALE_MAX: u8 = 14;

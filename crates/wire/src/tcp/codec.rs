@@ -69,6 +69,39 @@ pub enum Error {
 /// Unknown options are skipped, of a repeated one the last counts, and a window scale above 14
 /// counts as 14 (RFC 7323 section 2.3).
 pub fn parse(bytes: &[u8], pseudo: Pseudo) -> Result<(Header, &[u8]), Error> {
+    let fixed = fixed(bytes)?;
+    let mut reader = fixed.reader;
+    let options = reader.take(fixed.options_len, "options")?;
+    check_sum(bytes, pseudo, fixed.checksum)?;
+    let mut header = fixed.header;
+    header.options.parse(options)?;
+    Ok((header, reader.rest()))
+}
+
+/// Reads the header of a captured segment, perhaps cut, and gives its length in bytes with it.
+/// No sum is checked, and of the options those before the first broken or missing one are read.
+///
+/// # Errors
+/// [`Error::Truncated`] within the first 20 bytes, and [`Error::DataOffset`].
+pub fn parse_captured(bytes: &[u8]) -> Result<(Header, usize), Error> {
+    let Fixed { mut header, options_len, reader, .. } = fixed(bytes)?;
+    let rest = reader.rest();
+    // What is behind the first bad option may be anything; what is before it is as it was sent.
+    let _ = header.options.parse(&rest[..options_len.min(rest.len())]);
+    Ok((header, FIXED_LEN + options_len))
+}
+
+/// The first 20 bytes of a header.
+struct Fixed<'a> {
+    /// Without options.
+    header: Header,
+    options_len: usize,
+    checksum: u16,
+    /// Stands behind them.
+    reader: Reader<'a>,
+}
+
+fn fixed(bytes: &[u8]) -> Result<Fixed<'_>, Error> {
     let mut reader = Reader::new(bytes);
     let source_port = reader.u16_be("source port")?;
     let destination_port = reader.u16_be("destination port")?;
@@ -77,15 +110,13 @@ pub fn parse(bytes: &[u8], pseudo: Pseudo) -> Result<(Header, &[u8]), Error> {
     let words = reader.u8("data offset")? >> 4;
     let flags = Flags::from_byte(reader.u8("flags")?);
     let window = reader.u16_be("window")?;
-    let found = reader.u16_be("checksum")?;
+    let checksum = reader.u16_be("checksum")?;
     let urgent = reader.u16_be("urgent pointer")?;
     let options_len =
         (usize::from(words) * 4).checked_sub(FIXED_LEN).ok_or(Error::DataOffset { words })?;
-    let options = reader.take(options_len, "options")?;
-    check_sum(bytes, pseudo, found)?;
-    let options = parse_options(options)?;
+    let options = Options::default();
     let header = Header { source_port, destination_port, seq, ack, flags, window, urgent, options };
-    Ok((header, reader.rest()))
+    Ok(Fixed { header, options_len, checksum, reader })
 }
 
 fn check_sum(bytes: &[u8], pseudo: Pseudo, found: u16) -> Result<(), Error> {
@@ -104,29 +135,29 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-fn parse_options(bytes: &[u8]) -> Result<Options, Error> {
-    let mut options = Options::default();
-    let mut reader = Reader::new(bytes);
-    while let Ok(kind) = reader.u8("option kind") {
-        let offset = FIXED_LEN + reader.offset() - 1;
-        match kind {
-            END => break,
-            NOP => {}
-            _ => {
-                let Ok(len) = reader.u8("option length") else {
-                    return Err(Error::OptionCut { kind, offset });
-                };
-                let wrong = Error::OptionLength { kind, offset, len };
-                let data_len = usize::from(len).checked_sub(2).ok_or(wrong)?;
-                let data = reader.take(data_len, "option").map_err(|_| wrong)?;
-                options.set(kind, data).ok_or(wrong)?;
+impl Options {
+    /// Takes the options in `bytes`, up to the first that is broken.
+    fn parse(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let mut reader = Reader::new(bytes);
+        while let Ok(kind) = reader.u8("option kind") {
+            let offset = FIXED_LEN + reader.offset() - 1;
+            match kind {
+                END => break,
+                NOP => {}
+                _ => {
+                    let Ok(len) = reader.u8("option length") else {
+                        return Err(Error::OptionCut { kind, offset });
+                    };
+                    let wrong = Error::OptionLength { kind, offset, len };
+                    let data_len = usize::from(len).checked_sub(2).ok_or(wrong)?;
+                    let data = reader.take(data_len, "option").map_err(|_| wrong)?;
+                    self.set(kind, data).ok_or(wrong)?;
+                }
             }
         }
+        Ok(())
     }
-    Ok(options)
-}
 
-impl Options {
     /// Takes an option; `None` if its length is not that of its kind.
     fn set(&mut self, kind: u8, data: &[u8]) -> Option<()> {
         match kind {

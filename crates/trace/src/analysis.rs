@@ -1,0 +1,240 @@
+//! Analysis of captures: what happened on TCP connections and UDP streams, packet by packet.
+//!
+//! An [`Analyzer`] is fed frames in the order of a capture and keeps a bounded state for each
+//! live stream. What can be drawn goes at once to [`Points`], what a stream came to follows when
+//! it is over; the analyser itself keeps neither. `docs/models/trace.md` defines every figure,
+//! and says where and why they differ from tshark's.
+
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::ip;
+use fairwave_wire::link::{self, Closed};
+use fairwave_wire::pcapng::LinkType;
+
+mod kind;
+mod live;
+mod points;
+mod sketch;
+mod stream;
+mod table;
+
+pub use kind::Kind;
+use live::Streams;
+pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};
+pub use sketch::Quantiles;
+pub use stream::{End, Numbering, Numbers, Side, Spells, Stream, StreamId, TcpWay, Volume, Way};
+
+/// How to analyse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Length of the intervals in which packets are counted; zero counts none.
+    pub interval: Duration,
+    /// Most streams watched at once. Where more are open, the closed one that was quiet for
+    /// longest is told of and forgotten, and if none is closed, the open one.
+    pub streams_max: usize,
+    /// Most outstanding segments remembered of one end of a connection.
+    pub segments_max: usize,
+    /// Whether transport checksums are verified (and counted, no more).
+    pub checksums: bool,
+    /// A time without an ACK, while data is outstanding, from which on it is a gap.
+    pub ack_gap: Duration,
+    /// A time without progress, while data is outstanding, from which on it is starvation...
+    pub starvation: Duration,
+    /// ...if it is also this many mean round-trip times.
+    pub starvation_rtts: u32,
+    /// A time without packets, nothing being outstanding, from which on a stream was idle.
+    pub idle: Duration,
+    /// Least retransmission timeout to expect: Linux has 200 ms, RFC 6298 a second.
+    pub rto_min: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(1),
+            streams_max: 16_384,
+            segments_max: 4_096,
+            checksums: false,
+            ack_gap: Duration::from_millis(500),
+            starvation: Duration::from_secs(1),
+            starvation_rtts: 4,
+            idle: Duration::from_secs(1),
+            rto_min: Duration::from_millis(200),
+        }
+    }
+}
+
+/// A frame as a capture holds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured<'a> {
+    /// When, from the epoch of the capture.
+    pub at: Instant,
+    /// What it begins with.
+    pub link: LinkType,
+    /// Its bytes, perhaps cut.
+    pub bytes: &'a [u8],
+    /// How many there were on the wire.
+    pub original_len: u32,
+}
+
+/// What became of the frames and packets of a capture; every one is in exactly one count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Frames, by what was in them.
+    pub frames: Frames,
+    /// IP packets in them.
+    pub packets: Packets,
+    /// Streams of TCP.
+    pub tcp_streams: u64,
+    /// Streams of UDP.
+    pub udp_streams: u64,
+    /// Streams told of while they were open, for lack of room ([`Config::streams_max`]).
+    pub evicted: u64,
+    /// Earliest and latest time of a frame.
+    pub span: Option<(Instant, Instant)>,
+    /// Frames with a time before that of the frame in front of them.
+    pub backward: u64,
+}
+
+/// Frames of a capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// All: the sum of the following.
+    pub seen: u64,
+    /// Opened; an A-MSDU may have several IP packets, or none.
+    pub opened: u64,
+    /// Retransmitted MPDUs of the air that were seen before.
+    pub repeated: u64,
+    /// Frames of the air with a wrong check sequence.
+    pub bad_fcs: u64,
+    /// ARP and whatever else is not IP.
+    pub not_ip: u64,
+    /// 802.11 control and management.
+    pub control: u64,
+    /// Encrypted 802.11 data.
+    pub encrypted: u64,
+    /// Later fragments of an MSDU.
+    pub fragments: u64,
+    /// Cut before the IP header.
+    pub truncated: u64,
+    /// A link header that breaks its format.
+    pub broken: u64,
+    /// Of a link type that cannot be opened.
+    pub unsupported: u64,
+}
+
+/// IP packets of a capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packets {
+    /// All: the sum of the following.
+    pub seen: u64,
+    /// TCP segments.
+    pub tcp: u64,
+    /// UDP datagrams.
+    pub udp: u64,
+    /// Other protocols.
+    pub other: u64,
+    /// Later fragments of any protocol.
+    pub fragments: u64,
+    /// TCP or UDP with a header that is cut or broken.
+    pub unreadable: u64,
+    /// No IP packet after all, or one cut within its header.
+    pub broken: u64,
+    /// Bytes of IP, of all but the broken.
+    pub ip_bytes: u64,
+}
+
+/// Analyses a capture, frame by frame.
+#[derive(Debug)]
+pub struct Analyzer {
+    checksums: bool,
+    totals: Totals,
+    last: Instant,
+    streams: Streams,
+}
+
+impl Analyzer {
+    /// An analyser that has seen nothing.
+    pub fn new(config: Config) -> Self {
+        Self {
+            checksums: config.checksums,
+            totals: Totals::default(),
+            last: Instant::ZERO,
+            streams: Streams::new(config),
+        }
+    }
+
+    /// Takes the next frame of the capture.
+    pub fn push(&mut self, frame: Captured<'_>, to: &mut impl Points) {
+        self.clock(frame.at);
+        let frames = &mut self.totals.frames;
+        frames.seen += 1;
+        match link::open(frame.link, frame.bytes, frame.original_len) {
+            Ok(opened) => {
+                if opened.mpdu.is_some_and(|mpdu| mpdu.bad_fcs) {
+                    frames.bad_fcs += 1;
+                    return;
+                }
+                frames.opened += 1;
+                for packet in opened.packets() {
+                    self.push_ip(frame.at, packet, to);
+                }
+            }
+            Err(closed) => frames.closed(closed),
+        }
+    }
+
+    /// What became of everything so far.
+    pub const fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Tells of all streams that are left, in the order of their numbers, and of the whole.
+    pub fn finish(mut self, to: &mut impl Points) -> Totals {
+        self.streams.finish(to);
+        self.totals.evicted = self.streams.evicted();
+        self.totals
+    }
+
+    fn clock(&mut self, at: Instant) {
+        let totals = &mut self.totals;
+        totals.backward += u64::from(totals.frames.seen > 0 && at < self.last);
+        self.last = at;
+        let (first, last) = totals.span.unwrap_or((at, at));
+        totals.span = Some((first.min(at), last.max(at)));
+    }
+
+    fn push_ip(&mut self, at: Instant, bytes: link::Captured<'_>, to: &mut impl Points) {
+        self.totals.packets.seen += 1;
+        let Ok(packet) = ip::parse(bytes.bytes, bytes.wire_len) else {
+            self.totals.packets.broken += 1;
+            return;
+        };
+        let packets = &mut self.totals.packets;
+        packets.ip_bytes += u64::from(packet.len);
+        match packet.transport {
+            ip::Transport::Tcp(_) => packets.tcp += 1,
+            ip::Transport::Udp(_) => packets.udp += 1,
+            ip::Transport::Other(_) if packet.part == ip::Part::Later => packets.fragments += 1,
+            ip::Transport::Other(_) => packets.other += 1,
+            ip::Transport::Unreadable(_) => packets.unreadable += 1,
+        }
+        let wrong = self.checksums && packet.checksum() == ip::Checksum::Wrong;
+        self.streams.packet(at, &packet, wrong, to);
+        (self.totals.tcp_streams, self.totals.udp_streams) = self.streams.counts();
+    }
+}
+
+impl Frames {
+    fn closed(&mut self, why: Closed) {
+        let count = match why {
+            Closed::Truncated(_) => &mut self.truncated,
+            Closed::NotIp(_) => &mut self.not_ip,
+            Closed::Control => &mut self.control,
+            Closed::Encrypted => &mut self.encrypted,
+            Closed::Fragment => &mut self.fragments,
+            Closed::Broken => &mut self.broken,
+            Closed::Unsupported(_) => &mut self.unsupported,
+        };
+        *count += 1;
+    }
+}

@@ -1,0 +1,249 @@
+//! What is known of a stream in the end.
+
+use super::{Kind, Quantiles};
+use core::net::SocketAddr;
+use fairwave_units::{Duration, Instant};
+
+/// A stream of a capture: numbered from 0 in the order of first packets, TCP and UDP apart, as
+/// tshark's `tcp.stream` and `udp.stream` are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StreamId {
+    /// A TCP connection.
+    Tcp(u32),
+    /// Two UDP ports that exchange datagrams.
+    Udp(u32),
+}
+
+/// One end of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The end that began: the sender of the first SYN, or of the first packet seen.
+    A,
+    /// The other.
+    B,
+}
+
+impl Side {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::A, Self::B];
+
+    /// The other end.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    /// Index of what belongs to it.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Why a stream is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Both FINs were acknowledged.
+    Closed,
+    /// A RST.
+    Reset,
+    /// The same addresses and ports began anew.
+    Reused,
+    /// It was open still, and gave way to a newer one ([`super::Config::streams_max`]).
+    Evicted,
+    /// The capture ended.
+    Capture,
+}
+
+/// All that is known of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// Its number.
+    pub id: StreamId,
+    /// Addresses and ports of [`Side::A`] and [`Side::B`].
+    pub ends: [SocketAddr; 2],
+    /// Its first packet.
+    pub first: Instant,
+    /// Its last packet.
+    pub last: Instant,
+    /// Why it is told of.
+    pub end: End,
+    /// Times without any packet and with nothing outstanding, above the threshold.
+    pub idle: Spells,
+    /// What each end sent.
+    pub ways: [Way; 2],
+}
+
+/// What one end sent. Of UDP only [`Self::volume`] and [`Self::numbers`] say something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// How much.
+    pub volume: Volume,
+    /// First and last packet of this way.
+    pub span: Option<(Instant, Instant)>,
+    /// Longest time between two packets of this way, and when it began.
+    pub gap_max: Option<(Instant, Duration)>,
+    /// What TCP says of it; all zero for UDP.
+    pub tcp: TcpWay,
+    /// What numbers in datagrams tell, where they were found.
+    pub numbers: Option<Numbers>,
+}
+
+/// How much was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire from the IP header on.
+    pub ip_bytes: u64,
+    /// Bytes of TCP or UDP payload, retransmissions included.
+    pub payload_bytes: u64,
+    /// Packets with a wrong transport checksum ([`super::Config::checksums`]).
+    pub wrong_checksums: u64,
+}
+
+/// What one end of a TCP connection did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TcpWay {
+    /// Packets of each kind, in the order of [`Kind::ALL`]; their sum is all packets.
+    pub kinds: [u64; Kind::ALL.len()],
+    /// Bytes of the stream that were seen, each counted once.
+    pub unique_bytes: u64,
+    /// Bytes of the stream that the other end acknowledged.
+    pub acked_bytes: u64,
+    /// Payload bytes in retransmissions ([`Kind::is_retransmission`]).
+    pub retransmitted_bytes: u64,
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Packets with SYN, with FIN, with RST.
+    pub syn: u64,
+    /// Packets with FIN.
+    pub fin: u64,
+    /// Packets with RST.
+    pub rst: u64,
+    /// MSS that it announced: what it can take.
+    pub mss: Option<u16>,
+    /// Window scale that it announced.
+    pub window_scale: Option<u8>,
+    /// Whether it permits SACK.
+    pub sack_permitted: bool,
+    /// Whether its packets carry timestamps.
+    pub timestamps: bool,
+    /// Largest payload of a packet: above the MSS where the card cuts or joins segments.
+    pub payload_max: u32,
+    /// Packets that came behind a hole: segments before them are missing here, lost before the
+    /// capture or about to come out of order (tshark's `lost_segment`).
+    pub holes: u64,
+    /// Bytes in those holes that never came.
+    pub missing_bytes: u64,
+    /// ACKs of this end for data that was never seen (tshark's `ack_lost_segment`).
+    pub unseen_acked: u64,
+    /// Packets that say a window of zero.
+    pub zero_windows: u64,
+    /// Data packets that fill the other end's window to its edge.
+    pub window_full: u64,
+    /// Smallest and largest window that it offered, scaled, in bytes.
+    pub window: Option<(u32, u32)>,
+    /// SACK blocks that it sent.
+    pub sack_blocks: u64,
+    /// D-SACK blocks among them (RFC 2883): it had those bytes already.
+    pub dsack_blocks: u64,
+    /// Packets with ECE and with CWR, and with CE in the IP header.
+    pub ece: u64,
+    /// Packets with CWR.
+    pub cwr: u64,
+    /// Packets that were marked: CE in the IP header.
+    pub ce: u64,
+    /// Most bytes outstanding: sent and not acknowledged here.
+    pub flight_max: u64,
+    /// Round-trip times of data that this end sent, as seen from the capture.
+    pub rtt: Quantiles,
+    /// ACKs **for** this end's data that must have been lost before the capture, by the other
+    /// end's stride.
+    pub acks_lost_inferred: u64,
+    /// The stride in bytes that was learnt, where there is one.
+    pub ack_stride: Option<u32>,
+    /// Times without an ACK while data of this end was outstanding, above the threshold.
+    pub ack_gaps: Spells,
+    /// Times without progress while data of this end was outstanding.
+    pub starvation: Spells,
+    /// Times in which the other end's window was zero.
+    pub zero_window_spells: Spells,
+    /// Longest row of timeouts without progress between them.
+    pub timeouts_in_row_max: u32,
+    /// Segments that found no room in the list of outstanding ones
+    /// ([`super::Config::segments_max`]): classes and round-trip times of those are less sure.
+    pub untracked: u64,
+}
+
+impl TcpWay {
+    /// Packets of a kind.
+    pub const fn count(&self, kind: Kind) -> u64 {
+        self.kinds[kind.index()]
+    }
+
+    /// Retransmissions in tshark's sense ([`Kind::is_retransmission`]).
+    pub fn retransmissions(&self) -> u64 {
+        Kind::ALL.iter().filter(|kind| kind.is_retransmission()).map(|&kind| self.count(kind)).sum()
+    }
+}
+
+impl Way {
+    /// Bits per second of stream bytes, each counted once, over the time of the stream.
+    pub fn goodput_bps(&self, over: Duration) -> f64 {
+        let bytes = match self.tcp.kinds.iter().any(|&count| count > 0) {
+            true => self.tcp.unique_bytes,
+            false => self.volume.payload_bytes,
+        };
+        if over.is_zero() { 0.0 } else { bytes as f64 * 8.0 / over.as_secs_f64() }
+    }
+}
+
+/// Spells of one kind ([`super::SpellKind`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spells {
+    /// How many.
+    pub count: u64,
+    /// Their lengths together.
+    pub total: Duration,
+    /// The longest, and when it began.
+    pub longest: Option<(Instant, Duration)>,
+}
+
+impl Spells {
+    /// Takes a spell.
+    pub fn add(&mut self, from: Instant, length: Duration) {
+        self.count += 1;
+        self.total += length;
+        if self.longest.is_none_or(|(_, longest)| length > longest) {
+            self.longest = Some((from, length));
+        }
+    }
+}
+
+/// Where datagrams carry numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbering {
+    /// iperf 2's, and Fairwave's: 32 bits at the start.
+    Leading,
+    /// iperf 3's: 32 bits behind a time of eight bytes.
+    Iperf3,
+    /// RTP's 16 bits (RFC 3550 section 5.1).
+    Rtp,
+}
+
+/// What the numbers of a way's datagrams tell, at the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    /// Where they were found.
+    pub numbering: Numbering,
+    /// Numbers that never came.
+    pub lost: u64,
+    /// Datagrams behind one of a higher number.
+    pub reordered: u64,
+    /// Datagrams whose number had come before.
+    pub duplicates: u64,
+    /// Lowest and highest number.
+    pub range: (u64, u64),
+}

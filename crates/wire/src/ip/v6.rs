@@ -1,0 +1,81 @@
+//! IPv6 with its extension headers (RFC 8200 sections 3 and 4).
+
+use super::{Error, IpAddr, Ipv6Addr, Packet, Part, Transport, transport, up_to};
+use crate::reader::{Reader, Truncated};
+
+const HEADER_LEN: u32 = 40;
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION: u8 = 60;
+const MOBILITY: u8 = 135;
+
+pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
+    let mut reader = Reader::new(bytes);
+    let word = reader.u32_be("version and traffic class")?;
+    let stated = u32::from(reader.u16_be("payload length")?);
+    let mut next = reader.u8("next header")?;
+    let hops = reader.u8("hop limit")?;
+    let source = IpAddr::V6(Ipv6Addr::from(reader.array::<16>("source address")?));
+    let destination = IpAddr::V6(Ipv6Addr::from(reader.array::<16>("destination address")?));
+    // Zero: a jumbogram (RFC 2675), or a packet that the card would have cut.
+    let len = if stated == 0 { wire_len } else { HEADER_LEN + stated };
+    let mut walk = Walk { part: Part::Whole, id: 0 };
+    let mut rest = Reader::new(up_to(reader.rest(), len - HEADER_LEN));
+    let headers = loop {
+        match walk.step(next, &mut rest) {
+            Ok(Some(following)) => next = following,
+            Ok(None) => break Ok(()),
+            Err(cut) => break Err(cut),
+        }
+    };
+    let body = rest.rest();
+    let body_len = len - HEADER_LEN - rest.offset() as u32;
+    let transport = match headers {
+        Ok(()) => transport(next, walk.part, body, body_len),
+        Err(_) => Transport::Unreadable(next),
+    };
+    let (Walk { part, id }, traffic_class) = (walk, (word >> 20) as u8);
+    Ok(Packet { source, destination, id, traffic_class, hops, len, part, transport, body })
+}
+
+/// What the extension headers said.
+struct Walk {
+    part: Part,
+    id: u32,
+}
+
+impl Walk {
+    /// Steps over an extension header and names the one behind it; `None` if `kind` is none.
+    fn step(&mut self, kind: u8, rest: &mut Reader<'_>) -> Result<Option<u8>, Truncated> {
+        if self.part == Part::Later {
+            return Ok(None);
+        }
+        let unit = match kind {
+            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY | FRAGMENT => 8,
+            AUTHENTICATION => 4,
+            _ => return Ok(None),
+        };
+        let mut header = *rest;
+        let next = header.u8("next header")?;
+        let len = usize::from(header.u8("extension length")?);
+        match kind {
+            FRAGMENT => {
+                let word = header.u16_be("fragment offset")?;
+                self.id = header.u32_be("fragment identification")?;
+                self.part = match (word >> 3, word & 1) {
+                    (0, 0) => Part::Whole,
+                    (0, _) => Part::First,
+                    _ => Part::Later,
+                };
+                rest.take(8, "fragment header")?;
+            }
+            // RFC 4302 section 2.2: in units of four bytes, less two.
+            AUTHENTICATION => rest.take((len + 2) * unit, "authentication header").map(|_| ())?,
+            _ => rest.take((len + 1) * unit, "extension header").map(|_| ())?,
+        }
+        Ok(Some(next))
+    }
+}

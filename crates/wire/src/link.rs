@@ -1,0 +1,242 @@
+//! From a captured frame of any link to the IP packets within it.
+//!
+//! [`open`] takes what a capture file says (link type, bytes, original length) and gives the IP
+//! packets of the frame: one, or those of an A-MSDU. Nothing is copied or allocated, and nothing
+//! is refused that a capture may well hold: VLAN tags, cut frames, wrong check sequences of
+//! frames on the air are told, not judged.
+
+use crate::ethernet::{EtherType, Mac};
+use crate::pcapng::LinkType;
+use crate::reader::{Reader, Truncated};
+use thiserror::Error;
+
+mod air;
+
+/// A frame that was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Its 802.11 header, if it is a frame of the air.
+    pub mpdu: Option<Mpdu>,
+    /// The addresses of Ethernet or of the radio hop: destination and source.
+    pub addresses: Option<[Mac; 2]>,
+    packets: Packets<'a>,
+}
+
+/// What tells an MPDU from others and from its own retransmissions (802.11-2020 clause 9.2.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mpdu {
+    /// Address 1: who is to take it.
+    pub receiver: Mac,
+    /// Address 2: who sent it.
+    pub transmitter: Mac,
+    /// Traffic identifier of QoS data; sequence numbers are counted for each.
+    pub tid: Option<u8>,
+    /// Sequence number, 0..4096.
+    pub sequence: u16,
+    /// Fragment number, 0..16.
+    pub fragment: u8,
+    /// Retry bit: it was sent before.
+    pub retry: bool,
+    /// Whether the capturing radio says that the check sequence is wrong.
+    pub bad_fcs: bool,
+}
+
+/// The IP packets of a frame, as an iterator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packets<'a>(Inner<'a>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inner<'a> {
+    None,
+    One(Captured<'a>),
+    Amsdu(Captured<'a>),
+}
+
+/// Bytes of an IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Captured<'a> {
+    /// What was captured, link padding included.
+    pub bytes: &'a [u8],
+    /// How much was on the wire.
+    pub wire_len: u32,
+}
+
+/// Why a frame has no IP packet to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Closed {
+    /// Cut before the IP header, or too short for its link.
+    #[error(transparent)]
+    Truncated(#[from] Truncated),
+    /// It carries something else; zero for frames without a type.
+    #[error("carries no IP packet but type {0:#06x}")]
+    NotIp(u16),
+    /// An 802.11 frame that is no data frame: control, management, or data without payload.
+    #[error("802.11 control or management")]
+    Control,
+    /// An encrypted 802.11 frame.
+    #[error("encrypted")]
+    Encrypted,
+    /// A fragment of an MSDU other than the first.
+    #[error("later fragment of an MSDU")]
+    Fragment,
+    /// A link header that breaks its own format.
+    #[error("broken link header")]
+    Broken,
+    /// A link type that Fairwave does not open, by its number.
+    #[error("link type {0} is not supported")]
+    Unsupported(u16),
+}
+
+/// Link types by number (the registry at tcpdump.org/linktypes.html).
+mod number {
+    pub(super) const NULL: u16 = 0;
+    pub(super) const ETHERNET: u16 = 1;
+    /// What some systems write for raw IP instead of 101.
+    pub(super) const RAW_BSD: u16 = 12;
+    pub(super) const RAW_OPENBSD: u16 = 14;
+    pub(super) const RAW: u16 = 101;
+    pub(super) const IEEE802_11: u16 = 105;
+    pub(super) const LOOP: u16 = 108;
+    pub(super) const LINUX_SLL: u16 = 113;
+    pub(super) const RADIOTAP: u16 = 127;
+    pub(super) const IPV4: u16 = 228;
+    pub(super) const IPV6: u16 = 229;
+    pub(super) const LINUX_SLL2: u16 = 276;
+}
+
+/// Opens a frame of which `bytes` were captured and `original_len` were on the wire.
+pub fn open(link: LinkType, bytes: &[u8], original_len: u32) -> Result<Frame<'_>, Closed> {
+    let whole = Captured::new(bytes, original_len);
+    match link.number() {
+        number::ETHERNET => ethernet(whole),
+        number::RAW | number::RAW_BSD | number::RAW_OPENBSD | number::IPV4 | number::IPV6 => {
+            Ok(Frame::of(whole))
+        }
+        number::NULL => null(whole, u32::from_ne_bytes),
+        number::LOOP => null(whole, u32::from_be_bytes),
+        number::LINUX_SLL => cooked(whole, 14, 16),
+        number::LINUX_SLL2 => cooked(whole, 0, 20),
+        number::IEEE802_11 => air::open(whole, false),
+        number::RADIOTAP => air::radiotap(whole),
+        other => Err(Closed::Unsupported(other)),
+    }
+}
+
+impl<'a> Frame<'a> {
+    fn of(packet: Captured<'a>) -> Self {
+        Self { mpdu: None, addresses: None, packets: Packets(Inner::One(packet)) }
+    }
+
+    /// The IP packets within, in their order.
+    pub const fn packets(&self) -> Packets<'a> {
+        self.packets
+    }
+}
+
+impl<'a> Captured<'a> {
+    fn new(bytes: &'a [u8], original_len: u32) -> Self {
+        let wire_len = original_len.max(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        Self { bytes, wire_len }
+    }
+
+    /// Without its first bytes.
+    fn skip(self, len: usize) -> Result<Self, Truncated> {
+        let mut reader = Reader::new(self.bytes);
+        reader.take(len, "link header")?;
+        Ok(Self { bytes: reader.rest(), wire_len: self.wire_len - len as u32 })
+    }
+}
+
+/// VLAN tags: 802.1Q, 802.1ad, and the number that cards used before it.
+const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+/// LLC/SNAP with no organisation: an ether type follows (RFC 1042).
+const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
+const PPPOE_SESSION: u16 = 0x8864;
+
+fn ethernet(whole: Captured<'_>) -> Result<Frame<'_>, Closed> {
+    let mut reader = Reader::new(whole.bytes);
+    let destination = Mac(reader.array("destination address")?);
+    let source = Mac(reader.array("source address")?);
+    let packet = typed(whole.skip(12)?)?;
+    Ok(Frame { addresses: Some([destination, source]), ..Frame::of(packet) })
+}
+
+/// What follows an ether type, tags, and 802.3's LLC/SNAP.
+fn typed(from: Captured<'_>) -> Result<Captured<'_>, Closed> {
+    let mut reader = Reader::new(from.bytes);
+    let mut kind = reader.u16_be("ether type")?;
+    while TAGS.contains(&kind) {
+        reader.u16_be("VLAN tag")?;
+        kind = reader.u16_be("ether type")?;
+    }
+    if EtherType::new(kind).is_none() {
+        if reader.array("LLC")? != SNAP {
+            return Err(Closed::NotIp(0));
+        }
+        kind = reader.u16_be("ether type")?;
+    }
+    if kind == PPPOE_SESSION {
+        kind = pppoe(&mut reader)?;
+    }
+    ip_of(kind)?;
+    Ok(from.skip(reader.offset())?)
+}
+
+/// Steps over PPPoE (RFC 2516 section 4) and names the ether type of what PPP carries.
+fn pppoe(reader: &mut Reader<'_>) -> Result<u16, Closed> {
+    reader.take(6, "PPPoE header")?;
+    match reader.u16_be("PPP protocol")? {
+        0x0021 => Ok(EtherType::IPV4.number()),
+        0x0057 => Ok(EtherType::IPV6.number()),
+        _ => Err(Closed::NotIp(PPPOE_SESSION)),
+    }
+}
+
+fn ip_of(kind: u16) -> Result<(), Closed> {
+    let ip = [EtherType::IPV4.number(), EtherType::IPV6.number()];
+    if ip.contains(&kind) { Ok(()) } else { Err(Closed::NotIp(kind)) }
+}
+
+/// BSD loopback: an address family in the byte order of the machine, which a swapped number
+/// shows to be another one.
+fn null(whole: Captured<'_>, read: fn([u8; 4]) -> u32) -> Result<Frame<'_>, Closed> {
+    let family = read(Reader::new(whole.bytes).array("address family")?);
+    let family = if family > 0xffff { family.swap_bytes() } else { family };
+    match family {
+        2 | 10 | 24 | 28 | 30 => Ok(Frame::of(whole.skip(4)?)),
+        other => Err(Closed::NotIp(other as u16)),
+    }
+}
+
+/// Linux cooked captures, version 1 and 2: a protocol at an offset, then the payload; tags may
+/// stand in front of it.
+fn cooked(whole: Captured<'_>, protocol: usize, header: usize) -> Result<Frame<'_>, Closed> {
+    let kind = Reader::new(whole.skip(protocol)?.bytes).u16_be("protocol")?;
+    let packet = whole.skip(header)?;
+    if TAGS.contains(&kind) {
+        // A tag's value comes first here, and then a type: two bytes on.
+        return Ok(Frame::of(typed(packet.skip(2)?)?));
+    }
+    ip_of(kind)?;
+    Ok(Frame::of(packet))
+}
+
+impl<'a> Iterator for Packets<'a> {
+    type Item = Captured<'a>;
+
+    fn next(&mut self) -> Option<Captured<'a>> {
+        loop {
+            match core::mem::replace(&mut self.0, Inner::None) {
+                Inner::None => return None,
+                Inner::One(packet) => return Some(packet),
+                Inner::Amsdu(body) => {
+                    let (packet, rest) = air::subframe(body)?;
+                    self.0 = Inner::Amsdu(rest);
+                    if packet.is_some() {
+                        return packet;
+                    }
+                }
+            }
+        }
+    }
+}
