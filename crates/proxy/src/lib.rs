@@ -1,0 +1,271 @@
+//! A split TCP connection: a relay between a client and a server that ends the TCP of both.
+//!
+//! [`Proxy`] is one [`Machine`] made of two [`Connection`]s back to back: the *near* one answers
+//! the client that opens, the *far* one opens towards the server, and what one has received in
+//! order the other sends. Client and server keep their TCP as it is; each side of the proxy has
+//! its own configuration and its own congestion control (performance enhancing proxies of RFC
+//! 3135, section 2.4 of which describes the split).
+//!
+//! Data waits in the receive buffer of the side it came by and in the send buffer of the side it
+//! leaves by, and nowhere else. The free space of the former is the window that its sender
+//! sees, so a slow far side slows the near one down, and the other way round.
+
+use core::fmt;
+use fairwave_machine::Machine;
+use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Payload, Segment, State};
+use fairwave_units::{Instant, Seq32};
+use std::collections::VecDeque;
+
+/// A side of the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Towards the client, which opens the connection.
+    Near,
+    /// Towards the server.
+    Far,
+}
+
+impl Side {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Near, Self::Far];
+
+    /// The opposite side.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Near => Self::Far,
+            Self::Far => Self::Near,
+        }
+    }
+}
+
+/// When the client is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Opening {
+    /// Once the server has accepted: a refusal reaches the client as one, for a round trip more.
+    #[default]
+    AfterFar,
+    /// At once: the client may send before it is known whether the server accepts.
+    AtOnce,
+}
+
+/// What a proxy is configured with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProxyConfig {
+    /// The connection with the client. Its ports are the server's and the client's.
+    pub near: Config,
+    /// The connection with the server. Its ports are the client's and the server's.
+    pub far: Config,
+    /// When the client is answered.
+    pub opening: Opening,
+}
+
+/// One connection that passes a proxy.
+pub struct Proxy<P: Payload> {
+    near: Leg<P>,
+    far: Leg<P>,
+    opening: Opening,
+    /// The client's SYN, while it waits for the server.
+    syn: Option<Segment<P>>,
+    /// The client's SYN has come, and the far side opens.
+    opened: bool,
+    /// The near side has got the SYN.
+    admitted: bool,
+    events: VecDeque<(Side, Event)>,
+}
+
+/// One side's connection, and what its peer has done.
+struct Leg<P: Payload> {
+    connection: Connection<P>,
+    established: bool,
+    /// The peer will send no more.
+    finished: bool,
+    /// This side was told to close.
+    closed: bool,
+}
+
+impl<P: Payload> Leg<P> {
+    fn new(config: Config, iss: Seq32, law: BuildController) -> Self {
+        let connection = Connection::new(config, iss, law);
+        Self { connection, established: false, finished: false, closed: false }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.connection.state(), State::Closed | State::TimeWait)
+    }
+}
+
+impl<P: Payload> Proxy<P> {
+    /// A proxy that waits for a client. `iss` are the initial sequence numbers of the near and
+    /// the far connection, `laws` make their congestion control.
+    pub fn new(
+        config: ProxyConfig,
+        iss: (Seq32, Seq32),
+        laws: (BuildController, BuildController),
+    ) -> Self {
+        let mut near = Leg::new(config.near, iss.0, laws.0);
+        near.connection.handle(Instant::ZERO, Input::Listen);
+        Self {
+            near,
+            far: Leg::new(config.far, iss.1, laws.1),
+            opening: config.opening,
+            syn: None,
+            opened: false,
+            admitted: false,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The connection of a side: its statistics and its state.
+    pub fn side(&self, side: Side) -> &Connection<P> {
+        match side {
+            Side::Near => &self.near.connection,
+            Side::Far => &self.far.connection,
+        }
+    }
+
+    /// Bytes that have come in order by `from` and that the peer of the other side has not
+    /// acknowledged: at most the receive buffer of the one and the send buffer of the other.
+    pub fn held(&self, from: Side) -> u64 {
+        let (here, there) = (self.side(from).stats(), self.side(from.other()).stats());
+        (here.bytes_read + here.bytes_ready).saturating_sub(there.bytes_acked)
+    }
+
+    /// Whether both connections have ended.
+    pub fn is_over(&self) -> bool {
+        self.opened && self.near.is_over() && self.far.is_over()
+    }
+
+    fn leg(&mut self, side: Side) -> &mut Leg<P> {
+        match side {
+            Side::Near => &mut self.near,
+            Side::Far => &mut self.far,
+        }
+    }
+
+    /// A segment from the client, which is not let in before its SYN.
+    fn on_near(&mut self, now: Instant, segment: Segment<P>) {
+        let flags = segment.header.flags;
+        let opens = flags.syn && !flags.ack && !flags.rst && !self.admitted;
+        if opens && !self.opened {
+            self.opened = true;
+            self.far.connection.handle(now, Input::Open);
+        }
+        if opens && self.opening == Opening::AfterFar && !self.far.established {
+            self.syn = Some(segment);
+        } else if flags.rst && !self.admitted {
+            self.give_up(now);
+        } else {
+            self.admitted |= opens;
+            self.near.connection.handle(now, Input::Segment(segment));
+        }
+    }
+
+    /// The server has accepted: the client's SYN is answered.
+    fn admit(&mut self, now: Instant) {
+        if let Some(syn) = self.syn.take_if(|_| self.far.established) {
+            self.admitted = true;
+            self.near.connection.handle(now, Input::Segment(syn));
+        }
+    }
+
+    /// Ends what has not begun: the client took its SYN back.
+    fn give_up(&mut self, now: Instant) {
+        self.syn = None;
+        for side in Side::ALL {
+            self.leg(side).connection.handle(now, Input::Abort);
+        }
+    }
+
+    /// Takes the events of one side, and tells the other what concerns it.
+    fn hear(&mut self, now: Instant, side: Side) {
+        while let Some(event) = self.leg(side).connection.event() {
+            match event {
+                Event::Established => self.leg(side).established = true,
+                Event::RemoteClosed => self.leg(side).finished = true,
+                Event::Reset | Event::TimedOut => self.break_off(now, side.other()),
+                _ => {}
+            }
+            self.events.push_back((side, event));
+        }
+        // A refused passive open listens again: what the far side opened for it is gone.
+        if self.admitted && self.near.connection.state() == State::Listen {
+            self.give_up(now);
+        }
+    }
+
+    /// The peer of one side is gone: resets that of `other`.
+    fn break_off(&mut self, now: Instant, other: Side) {
+        self.leg(other).connection.handle(now, Input::Abort);
+        // One that still waited for its SYN-ACK is refused by the connection that ended.
+        if let Some(syn) = self.syn.take() {
+            self.near.connection.handle(now, Input::Segment(syn));
+        }
+    }
+
+    /// Moves what came in order by `from` to the other side, and its end after it.
+    fn pump(&mut self, now: Instant, from: Side) {
+        loop {
+            let space = self.leg(from.other()).connection.send_space();
+            let data = self.leg(from).connection.read(space).filter(|_| space > 0);
+            let Some(data) = data else { break };
+            self.leg(from.other()).connection.handle(now, Input::Write(data));
+        }
+        let drained = self.leg(from).connection.stats().bytes_ready == 0;
+        let ended = self.leg(from).finished && drained;
+        let to = self.leg(from.other());
+        // A connection that is told to close before it is synchronised ends at once.
+        if ended && to.established && !to.closed {
+            to.closed = true;
+            to.connection.handle(now, Input::Close);
+        }
+    }
+
+    fn relay(&mut self, now: Instant) {
+        Side::ALL.into_iter().for_each(|side| self.hear(now, side));
+        self.admit(now);
+        Side::ALL.into_iter().for_each(|side| self.pump(now, side));
+        Side::ALL.into_iter().for_each(|side| self.hear(now, side));
+    }
+}
+
+impl<P: Payload> Machine for Proxy<P> {
+    type Input = (Side, Segment<P>);
+    type Output = (Side, Segment<P>);
+    /// What the connection of a side tells.
+    type Event = (Side, Event);
+
+    fn handle(&mut self, now: Instant, (side, segment): (Side, Segment<P>)) {
+        match side {
+            Side::Near => self.on_near(now, segment),
+            Side::Far => self.far.connection.handle(now, Input::Segment(segment)),
+        }
+        self.relay(now);
+    }
+
+    fn wake(&mut self, now: Instant) {
+        Side::ALL.into_iter().for_each(|side| self.leg(side).connection.wake(now));
+        self.relay(now);
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<(Side, Segment<P>)> {
+        let poll = |side: Side| Some((side, self.leg(side).connection.poll(now)?));
+        Side::ALL.into_iter().find_map(poll)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        Side::ALL.into_iter().filter_map(|side| self.side(side).deadline()).min()
+    }
+
+    fn event(&mut self) -> Option<(Side, Event)> {
+        self.events.pop_front()
+    }
+}
+
+impl<P: Payload> fmt::Debug for Proxy<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proxy")
+            .field("near", &self.near.connection)
+            .field("far", &self.far.connection)
+            .finish_non_exhaustive()
+    }
+}
