@@ -46,6 +46,9 @@ impl EtherType {
     pub const ARP: Self = Self(0x0806);
     /// IPv6.
     pub const IPV6: Self = Self(0x86dd);
+    /// Local Experimental EtherType 1 (IEEE 802-2014 clause 9.2.4): for experiments, within one
+    /// network; frames of this type never leave it.
+    pub const LOCAL_EXPERIMENT_1: Self = Self(0x88b5);
 
     /// The type of this number; `None` below 0x0600.
     pub const fn new(number: u16) -> Option<Self> {

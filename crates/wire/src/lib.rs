@@ -20,6 +20,7 @@ pub mod link;
 pub mod pcapng;
 pub mod radiotap;
 pub mod seal;
+pub mod soc;
 pub mod tcp;
 pub mod udp;
 

@@ -1,0 +1,256 @@
+//! Reports of the Strength of Connection (SoC): what a station tells its access point about the
+//! channel, in a frame of its own or in front of the data of a frame that leaves anyway.
+//!
+//! The idea is of Aida, Tobe and Tokuda (2003), section 4.4. Their frame holds an IPv4 address
+//! and the SoC, and anybody may send it; [`Plain`] reads and writes it. [`Report`] is Fairwave's:
+//! it names its station, says when the next one is due, and is sealed with a key that the station
+//! and its access point share, so that it can neither be forged nor sent a second time. Its
+//! layout is in `docs/models/soc.md`, byte by byte.
+//!
+//! Either follows an Ethernet II or SNAP header of type [`ETHER_TYPE`]. A report whose
+//! [`Report::next`] is not `None` is in front of the payload that the frame would have carried
+//! without it, and `next` is the type of that payload: it is put in and taken out like a VLAN
+//! tag (IEEE 802.1Q-2018 clause 9), without looking at what it precedes.
+
+use crate::ethernet::{EtherType, Mac};
+use crate::reader::{Reader, Truncated};
+use crate::seal::{Forged, Key, TAG_LEN, Tag};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU16;
+use thiserror::Error;
+
+/// Local Experimental EtherType 1 (IEEE 802-2014 clause 9.2.4), since none is assigned.
+pub const ETHER_TYPE: EtherType = EtherType::LOCAL_EXPERIMENT_1;
+/// What tells a report from other experiments under the same type, as that clause asks: "SC".
+pub const SUBTYPE: u16 = 0x5343;
+/// Version of the format.
+pub const VERSION: u8 = 1;
+/// Length of a report in bytes, its tag included.
+pub const LEN: usize = 64;
+/// How many of them the tag covers: all before it.
+const COVERED: usize = LEN - TAG_LEN;
+/// What the tag is made for, so that it does not pass in another of Fairwave's formats.
+const LABEL: &str = "soc report";
+
+/// A level in hundredths of a decibel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CentiDb(pub i16);
+
+impl CentiDb {
+    /// The nearest one to `db`; beyond the range its end, and zero for NaN.
+    pub fn from_db(db: f64) -> Self {
+        Self((db * 100.0).round() as i16)
+    }
+
+    /// In decibels.
+    pub fn db(self) -> f64 {
+        f64::from(self.0) / 100.0
+    }
+}
+
+/// A station's report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Type of the payload that follows in the same frame; `None` for a frame of its own.
+    pub next: Option<EtherType>,
+    /// The station's link address. It is never that of a group.
+    pub station: Mac,
+    /// Its IPv4 address; unspecified if it has none.
+    pub ipv4: Ipv4Addr,
+    /// Its IPv6 address; unspecified if it has none.
+    pub ipv6: Ipv6Addr,
+    /// Grows with every report sealed with the same key, over restarts too.
+    pub sequence: u64,
+    /// When it was made, by the station's clock in milliseconds, modulo 2^32. The clock's zero
+    /// means nothing; differences do.
+    pub made_ms: u32,
+    /// When the next report is to be expected, in milliseconds after this one.
+    pub interval_ms: NonZeroU16,
+    /// The SoC.
+    pub soc: CentiDb,
+}
+
+/// Why bytes are no report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Error {
+    /// The bytes ended early.
+    #[error(transparent)]
+    Truncated(#[from] Truncated),
+    /// Another experiment under the same EtherType.
+    #[error("subtype at offset 0 is {found:#06x}, not {SUBTYPE:#06x}")]
+    Subtype {
+        /// The subtype found.
+        found: u16,
+    },
+    /// A version that this code does not know.
+    #[error("version at offset 2 is {found}, not {VERSION}")]
+    Version {
+        /// The version found.
+        found: u8,
+    },
+    /// Bits that version 1 leaves unused are set.
+    #[error("reserved byte at offset 3 is {found:#04x}, not 0")]
+    Reserved {
+        /// The byte found.
+        found: u8,
+    },
+    /// A payload type that is none.
+    #[error("next type at offset 4 is {found:#06x}: below 0x0600 it is a length")]
+    Next {
+        /// The number found.
+        found: u16,
+    },
+    /// A station cannot have the address of a group.
+    #[error("station address at offset 6 is {found}, that of a group")]
+    Group {
+        /// The address found.
+        found: Mac,
+    },
+    /// The next report would follow at once.
+    #[error("interval at offset 44 is 0 ms")]
+    Interval,
+}
+
+/// A report whose tag has not been checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    report: Report,
+    covered: &'a [u8],
+    tag: Tag,
+}
+
+impl Claim<'_> {
+    /// Whose report it claims to be: what finds the key.
+    pub const fn station(&self) -> Mac {
+        self.report.station
+    }
+
+    /// What it claims, for a reader without the key, such as one of a capture.
+    pub const fn unchecked(&self) -> Report {
+        self.report
+    }
+
+    /// The report, if its tag was made with this key.
+    ///
+    /// # Errors
+    /// [`Forged`] if it was not.
+    pub fn open(&self, key: &Key) -> Result<Report, Forged> {
+        key.verify(LABEL, &[self.covered], &self.tag).map(|()| self.report)
+    }
+}
+
+/// Reads a report; returns what follows it, which is the frame's payload if it says that there
+/// is one, and padding otherwise.
+pub fn parse(bytes: &[u8]) -> Result<(Claim<'_>, &[u8]), Error> {
+    let mut reader = Reader::new(bytes);
+    read_version(&mut reader)?;
+    let next = read_next(reader.u16_be("next type")?)?;
+    let station = Mac(reader.array("station address")?);
+    let ipv4 = Ipv4Addr::from(reader.array::<4>("ipv4 address")?);
+    let ipv6 = Ipv6Addr::from(reader.array::<16>("ipv6 address")?);
+    let sequence = u64::from_be_bytes(reader.array("sequence")?);
+    let made_ms = reader.u32_be("time of making")?;
+    let interval = reader.u16_be("interval")?;
+    let soc = CentiDb(i16::from_be_bytes(reader.array("soc")?));
+    let tag = Tag(reader.array("tag")?);
+    if station.is_group() {
+        return Err(Error::Group { found: station });
+    }
+    let interval_ms = NonZeroU16::new(interval).ok_or(Error::Interval)?;
+    let report = Report { next, station, ipv4, ipv6, sequence, made_ms, interval_ms, soc };
+    Ok((Claim { report, covered: &bytes[..COVERED], tag }, reader.rest()))
+}
+
+fn read_version(reader: &mut Reader<'_>) -> Result<(), Error> {
+    match reader.u16_be("subtype")? {
+        SUBTYPE => {}
+        found => return Err(Error::Subtype { found }),
+    }
+    match reader.u8("version")? {
+        VERSION => {}
+        found => return Err(Error::Version { found }),
+    }
+    match reader.u8("reserved byte")? {
+        0 => Ok(()),
+        found => Err(Error::Reserved { found }),
+    }
+}
+
+fn read_next(number: u16) -> Result<Option<EtherType>, Error> {
+    match number {
+        0 => Ok(None),
+        found => EtherType::new(found).map(Some).ok_or(Error::Next { found }),
+    }
+}
+
+impl Report {
+    /// Its bytes, with the tag that this key makes.
+    pub fn seal(&self, key: &Key) -> [u8; LEN] {
+        let mut bytes = [0; LEN];
+        let (covered, tag) = bytes.split_at_mut(COVERED);
+        self.put(covered);
+        tag.copy_from_slice(&key.tag(LABEL, &[covered]).0);
+        bytes
+    }
+
+    fn put(&self, out: &mut [u8]) {
+        let mut rest = out;
+        let mut field = |bytes: &[u8]| {
+            let (place, after) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+            place.copy_from_slice(bytes);
+            rest = after;
+        };
+        field(&SUBTYPE.to_be_bytes());
+        field(&[VERSION, 0]);
+        field(&self.next.map_or(0, EtherType::number).to_be_bytes());
+        field(&self.station.0);
+        field(&self.ipv4.octets());
+        field(&self.ipv6.octets());
+        field(&self.sequence.to_be_bytes());
+        field(&self.made_ms.to_be_bytes());
+        field(&self.interval_ms.get().to_be_bytes());
+        field(&self.soc.0.to_be_bytes());
+    }
+}
+
+/// The frame of the paper (section 4.4.1, Fig. 8): unsealed, IPv4 only.
+///
+/// The paper names the fields' C types. That they are in network order and that the SoC is in
+/// whole decibels is Fairwave's reading; so is the type [`ETHER_TYPE`], whose number for
+/// `ETHERTYPE_SOC` it does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plain {
+    /// "Sender protocol address".
+    pub ipv4: Ipv4Addr,
+    /// The SoC in decibels; unsigned, so levels below the noise cannot be told.
+    pub soc_db: u32,
+}
+
+impl Plain {
+    /// Length in bytes.
+    pub const LEN: usize = 8;
+
+    /// Reads one; what follows is padding.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Truncated> {
+        let mut reader = Reader::new(bytes);
+        let ipv4 = Ipv4Addr::from(reader.array::<4>("sender protocol address")?);
+        Ok(Self { ipv4, soc_db: reader.u32_be("soc")? })
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[..4].copy_from_slice(&self.ipv4.octets());
+        bytes[4..].copy_from_slice(&self.soc_db.to_be_bytes());
+        bytes
+    }
+
+    /// Whether the payload of a frame of type [`ETHER_TYPE`] is to be read as this format: it is
+    /// shorter than a report even with Ethernet's padding, and does not begin as one.
+    pub fn is_meant(bytes: &[u8]) -> bool {
+        bytes.len() < LEN && !bytes.starts_with(&SUBTYPE.to_be_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests;
