@@ -1,5 +1,6 @@
 //! The laboratory: scenario files, plans and their jobs.
 
+pub mod capture;
 pub mod plan;
 pub mod plot;
 pub mod report;

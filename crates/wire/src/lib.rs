@@ -11,6 +11,7 @@
 mod checksum;
 mod reader;
 
+pub mod capture;
 pub mod datagram;
 pub mod dot11;
 pub mod ethernet;

@@ -1,0 +1,250 @@
+//! Reading captures: from files and pipes, compressed or not, packet by packet.
+//!
+//! One buffer holds the record that is being looked at and what was read behind it; it grows to
+//! the longest record there may be and no further, whatever the file says. A capture that is
+//! damaged gives the packets before the damage, and says where it is.
+
+mod source;
+
+use fairwave_units::Instant;
+use fairwave_wire::capture::{self as wire, Decoder, Format, Record, Step};
+use fairwave_wire::pcapng::LinkType;
+use source::Source;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+pub use source::Compression;
+
+/// How much is read at a time at most, in bytes.
+const CHUNK: usize = 256 * 1024;
+
+/// Why a capture cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be opened, or its beginning cannot be read.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is none.
+    #[error("{path}: {reason}")]
+    NoCapture {
+        /// The file.
+        path: PathBuf,
+        /// What it begins with.
+        reason: String,
+    },
+}
+
+/// Where a capture ceases to make sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The first byte, counted in the uncompressed capture, of the record that is damaged.
+    pub offset: u64,
+    /// How many packets were read before it.
+    pub packets: u64,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Its number in the capture, the first being 1.
+    pub number: u64,
+    /// When it was captured, from the epoch of the file.
+    pub at: Option<Instant>,
+    /// What it begins with.
+    pub link_type: LinkType,
+    /// On which interface of its section it was seen.
+    pub interface: u32,
+    /// How many bytes it had on the wire.
+    pub original_len: u32,
+    /// Its bytes, perhaps cut by whoever captured it.
+    pub data: &'a [u8],
+}
+
+/// What is known of a capture, at the end of it everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its format; `None` before the first packet was asked for.
+    pub format: Option<Format>,
+    /// What it is compressed by.
+    pub compression: Option<Compression>,
+    /// Packets that were read.
+    pub packets: u64,
+    /// Bytes that were read, uncompressed.
+    pub bytes: u64,
+    /// Where it is damaged.
+    pub broken: Option<Broken>,
+}
+
+/// A capture that is being read.
+pub struct Capture {
+    path: PathBuf,
+    source: Source,
+    decoder: Decoder,
+    buffer: Vec<u8>,
+    /// Where in the buffer the bytes begin that were not decoded.
+    start: usize,
+    /// Where in the buffer they end.
+    end: usize,
+    /// Bytes that were read, uncompressed.
+    bytes: u64,
+    broken: Option<Broken>,
+    is_over: bool,
+}
+
+impl Capture {
+    /// Opens a file; `-` is standard input.
+    ///
+    /// # Errors
+    /// When it cannot be opened or its first bytes cannot be read.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::Io { path: path.to_owned(), source };
+        let source = Source::open(path).map_err(failed)?;
+        Ok(Self::over(path, source))
+    }
+
+    /// Reads from anywhere, under a name for messages.
+    ///
+    /// # Errors
+    /// When the first bytes cannot be read.
+    pub fn from_reader(name: &Path, input: impl Read + 'static) -> Result<Self, Error> {
+        let failed = |source| Error::Io { path: name.to_owned(), source };
+        let source = Source::new(Box::new(input), None).map_err(failed)?;
+        Ok(Self::over(name, source))
+    }
+
+    fn over(path: &Path, source: Source) -> Self {
+        Self {
+            path: path.to_owned(),
+            source,
+            decoder: Decoder::new(),
+            buffer: vec![0; CHUNK],
+            start: 0,
+            end: 0,
+            bytes: 0,
+            broken: None,
+            is_over: false,
+        }
+    }
+
+    /// The next packet; `None` at the end, be it the end of the file or of what can be read.
+    ///
+    /// # Errors
+    /// When it is no capture at all.
+    pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, Error> {
+        while !self.is_over {
+            match self.decoder.step(&self.buffer[self.start..self.end]) {
+                Ok(Step::More(needed)) => self.fill(needed)?,
+                Ok(Step::Skip(len)) => self.skip(len)?,
+                Ok(Step::Packet(record)) => return Ok(Some(self.packet(&record))),
+                Err(error) => self.stop(error)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is known so far.
+    pub fn facts(&self) -> Facts {
+        Facts {
+            format: self.decoder.format(),
+            compression: self.source.compression(),
+            packets: self.decoder.packets(),
+            bytes: self.bytes,
+            broken: self.broken.clone(),
+        }
+    }
+
+    /// How much of the file was read, from 0 to 1; `None` of a pipe, which has no length.
+    pub fn progress(&self) -> Option<f64> {
+        self.source.progress()
+    }
+
+    fn packet(&mut self, record: &Record) -> Packet<'_> {
+        let bytes = &self.buffer[self.start..self.end];
+        self.start += record.len;
+        Packet {
+            number: self.decoder.packets(),
+            at: record.at,
+            link_type: record.link_type,
+            interface: record.interface,
+            original_len: record.original_len,
+            data: &bytes[record.data.clone()],
+        }
+    }
+
+    /// Reads until there are more bytes than before, or the capture is over. The decoder bounds
+    /// what it asks for.
+    fn fill(&mut self, needed: usize) -> Result<(), Error> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
+        }
+        match self.source.read(&mut self.buffer[self.end..]) {
+            Ok(0) => self.ends(),
+            Ok(len) => {
+                self.end += len;
+                self.bytes += len as u64;
+                Ok(())
+            }
+            Err(error) => self.cannot_go_on(error),
+        }
+    }
+
+    fn skip(&mut self, len: u64) -> Result<(), Error> {
+        let mut left = len;
+        loop {
+            let here = left.min((self.end - self.start) as u64);
+            self.start += here as usize;
+            left -= here;
+            if left == 0 || self.is_over {
+                return Ok(());
+            }
+            self.fill(0)?;
+        }
+    }
+
+    fn ends(&mut self) -> Result<(), Error> {
+        match self.decoder.end(self.bytes) {
+            Ok(()) => {
+                self.is_over = true;
+                Ok(())
+            }
+            Err(error) => self.stop(error),
+        }
+    }
+
+    fn stop(&mut self, error: wire::Error) -> Result<(), Error> {
+        self.is_over = true;
+        let wire::Error::Broken { offset, packets, fault } = error else {
+            return Err(Error::NoCapture { path: self.path.clone(), reason: error.to_string() });
+        };
+        self.broken = Some(Broken { offset, packets, reason: fault.to_string() });
+        Ok(())
+    }
+
+    /// The compressed stream or the medium is damaged.
+    fn cannot_go_on(&mut self, error: io::Error) -> Result<(), Error> {
+        self.is_over = true;
+        if self.decoder.format().is_none() {
+            return Err(Error::Io { path: self.path.clone(), source: error });
+        }
+        let reason = match self.source.compression() {
+            Some(by) => format!("the {} stream is damaged: {error}", by.name()),
+            None => format!("it cannot be read: {error}"),
+        };
+        let (offset, packets) = (self.decoder.offset(), self.decoder.packets());
+        self.broken = Some(Broken { offset, packets, reason });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

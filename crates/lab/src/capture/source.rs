@@ -1,0 +1,184 @@
+//! Where the bytes come from. Compression shows in the first bytes, whatever the file is called.
+
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+/// What a file is compressed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// RFC 1952.
+    Gzip,
+    /// RFC 8878.
+    Zstd,
+}
+
+impl Compression {
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// Beginnings of what other programs have to decompress first.
+const FOREIGN: [(&[u8], &str); 4] = [
+    (b"\xfd7zXZ\0", "xz -dc"),
+    (b"BZh", "bzip2 -dc"),
+    (b"\x04\x22\x4d\x18", "lz4 -dc"),
+    (b"PK\x03\x04", "unzip -p"),
+];
+
+/// How many bytes of the file are asked for at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// Uncompressed bytes.
+pub(super) struct Source {
+    input: Box<dyn Read>,
+    compression: Option<Compression>,
+    taken: Rc<Cell<u64>>,
+    size: Option<u64>,
+}
+
+impl Source {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") {
+            return Self::new(Box::new(io::stdin().lock()), None);
+        }
+        let file = File::open(path)?;
+        let facts = file.metadata()?;
+        if facts.is_dir() {
+            return Err(io::Error::other("it is a directory"));
+        }
+        let size = facts.is_file().then_some(facts.len());
+        Self::new(Box::new(file), size)
+    }
+
+    /// Over a file of `size` bytes, if that is known.
+    pub(super) fn new(input: Box<dyn Read>, size: Option<u64>) -> io::Result<Self> {
+        let taken = Rc::new(Cell::new(0));
+        let counted = Counted { input, taken: Rc::clone(&taken) };
+        let mut input = BufReader::with_capacity(CHUNK, counted);
+        let beginning = input.fill_buf()?;
+        if let Some((_, program)) = FOREIGN.iter().find(|(magic, _)| beginning.starts_with(magic)) {
+            let what =
+                format!("compressed; decompress it first: {program} FILE | fairwave trace -");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+        let (input, compression): (Box<dyn Read>, _) = match beginning {
+            [0x1f, 0x8b, ..] => (Box::new(MultiGzDecoder::new(input)), Some(Compression::Gzip)),
+            _ if is_zstd(beginning) => (Box::new(Frames::new(input)), Some(Compression::Zstd)),
+            _ => (Box::new(input), None),
+        };
+        Ok(Self { input, compression, taken, size })
+    }
+
+    pub(super) const fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// How much of the file was taken, from 0 to 1.
+    pub(super) fn progress(&self) -> Option<f64> {
+        let size = self.size.filter(|size| *size > 0)?;
+        Some((self.taken.get() as f64 / size as f64).min(1.0))
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.input.read(into) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+/// A frame (0xfd2fb528), or one of those that decoders step over (RFC 8878 section 3.1.2).
+fn is_zstd(beginning: &[u8]) -> bool {
+    matches!(beginning, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// Counts what is read.
+struct Counted {
+    input: Box<dyn Read>,
+    taken: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let len = self.input.read(into)?;
+        self.taken.set(self.taken.get() + len as u64);
+        Ok(len)
+    }
+}
+
+/// The frames of a zstd file one after the other.
+struct Frames<R: BufRead> {
+    input: R,
+    decoder: FrameDecoder,
+    is_within: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    fn new(input: R) -> Self {
+        Self { input, decoder: FrameDecoder::new(), is_within: false }
+    }
+
+    /// Begins the next frame; false at the end of the file.
+    fn begin(&mut self) -> io::Result<bool> {
+        while !self.input.fill_buf()?.is_empty() {
+            match self.decoder.init(&mut self.input) {
+                Ok(()) => {
+                    self.is_within = true;
+                    return Ok(true);
+                }
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let mut skipped = (&mut self.input).take(u64::from(length));
+                    io::copy(&mut skipped, &mut io::sink())?;
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Compares the frame's checksum, if it has one, with that of what came out of it.
+    fn end(&mut self) -> io::Result<()> {
+        self.is_within = false;
+        let stated = self.decoder.get_checksum_from_data();
+        if stated.is_some() && stated != self.decoder.get_calculated_checksum() {
+            return Err(io::Error::other("the checksum of a frame is wrong"));
+        }
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.is_within || self.begin()? {
+            let len = self.decoder.read(into)?;
+            if len > 0 || into.is_empty() {
+                return Ok(len);
+            }
+            if self.decoder.is_finished() {
+                self.end()?;
+            } else {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                self.decoder.decode_blocks(&mut self.input, one).map_err(io::Error::other)?;
+            }
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,105 @@
+//! The classic format: a header, then packets with nothing between them.
+
+use super::clock::Clock;
+use super::fields::{Fields, Order};
+use super::{Fault, PACKET_LEN_MAX, Record, Step};
+use crate::pcapng::LinkType;
+
+/// Length of the file's header in bytes.
+pub(super) const HEADER_LEN: usize = 24;
+/// Length of a packet's header in bytes.
+const RECORD_LEN: usize = 16;
+/// What Kuznetzov's patch puts behind it: interface, protocol, kind of packet.
+const PATCHED_LEN: usize = 8;
+
+const MICROSECONDS: u32 = 0xa1b2_c3d4;
+const NANOSECONDS: u32 = 0xa1b2_3c4d;
+const PATCHED: u32 = 0xa1b2_cd34;
+
+/// What the header says of all packets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    order: Order,
+    link_type: LinkType,
+    /// Length of a packet's header in bytes.
+    record_len: usize,
+    /// Parts of a second, in the order of the file.
+    unit: Unit,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    name: &'static str,
+    per_s: u32,
+    clock: Clock,
+}
+
+/// Whether a capture of this format may begin so.
+pub(super) fn is_magic(magic: [u8; 4]) -> bool {
+    order(magic).is_some()
+}
+
+fn order(magic: [u8; 4]) -> Option<(Order, u32)> {
+    let known = |number| matches!(number, MICROSECONDS | NANOSECONDS | PATCHED);
+    let orders = [Order::Big, Order::Little].map(|order| (order, order.u32(magic)));
+    orders.into_iter().find(|(_, number)| known(*number))
+}
+
+impl Header {
+    /// Parses the header of a file.
+    pub(super) fn parse(bytes: &[u8; HEADER_LEN]) -> Result<Self, Fault> {
+        let [a, b, c, d, major, major2, minor, minor2, ..] = *bytes;
+        let (order, magic) = order([a, b, c, d]).unwrap_or((Order::Big, MICROSECONDS));
+        let (major, minor) = (order.u16([major, major2]), order.u16([minor, minor2]));
+        if major != 2 {
+            return Err(Fault::Version { major, minor });
+        }
+        let [.., e, f, g, h] = *bytes;
+        // The upper half says whether frames carry their check sequence.
+        let link_type = LinkType::from_number(order.u32([e, f, g, h]) as u16);
+        let record_len = if magic == PATCHED { RECORD_LEN + PATCHED_LEN } else { RECORD_LEN };
+        Ok(Self { order, link_type, record_len, unit: Unit::of(magic)? })
+    }
+
+    /// The next packet.
+    pub(super) fn step(&self, bytes: &[u8]) -> Result<Step, Fault> {
+        let mut fields = Fields { order: self.order, rest: bytes };
+        let mut field = || fields.u32();
+        let (Some(seconds), Some(fraction), Some(len), Some(original_len)) =
+            (field(), field(), field(), field())
+        else {
+            return Ok(Step::More(self.record_len));
+        };
+        if len > PACKET_LEN_MAX {
+            return Err(Fault::PacketLength { len });
+        }
+        if fraction >= self.unit.per_s {
+            return Err(Fault::Fraction { fraction, unit: self.unit.name });
+        }
+        let end = self.record_len + len as usize;
+        if bytes.len() < end {
+            return Ok(Step::More(end));
+        }
+        let ticks = u64::from(seconds) * u64::from(self.unit.per_s) + u64::from(fraction);
+        Ok(Step::Packet(Record {
+            len: end,
+            data: self.record_len..end,
+            original_len: original_len.max(len),
+            link_type: self.link_type,
+            interface: 0,
+            at: self.unit.clock.at(ticks),
+        }))
+    }
+}
+
+impl Unit {
+    fn of(magic: u32) -> Result<Self, Fault> {
+        let clock = Clock::MICROSECONDS;
+        Ok(match magic {
+            NANOSECONDS => {
+                Self { name: "nanoseconds", per_s: 1_000_000_000, clock: clock.with_resolution(9)? }
+            }
+            _ => Self { name: "microseconds", per_s: 1_000_000, clock },
+        })
+    }
+}

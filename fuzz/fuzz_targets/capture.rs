@@ -1,0 +1,37 @@
+//! Captures of any kind, compressed or not: the reader ends, with little memory, and what it says
+//! of a damaged capture is true.
+
+#![no_main]
+
+use fairwave_lab::capture::Capture;
+use libfuzzer_sys::fuzz_target;
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+/// Uncompressed bytes that are enough of a bomb.
+const ENOUGH: u64 = 8 << 20;
+
+fuzz_target!(|bytes: Vec<u8>| {
+    let input = Cursor::new(bytes).take(1 << 16);
+    let Ok(mut capture) = Capture::from_reader(Path::new("fuzz"), input) else { return };
+    let mut packets = 0;
+    loop {
+        match capture.next_packet() {
+            Ok(Some(packet)) => {
+                packets += 1;
+                assert_eq!(packet.number, packets);
+                assert!(packet.original_len as usize >= packet.data.len());
+            }
+            Ok(None) => break,
+            Err(_) => return,
+        }
+        if capture.facts().bytes > ENOUGH {
+            return;
+        }
+    }
+    let facts = capture.facts();
+    assert_eq!(facts.packets, packets);
+    if let Some(broken) = facts.broken {
+        assert!(broken.packets == packets && broken.offset <= facts.bytes);
+    }
+});
