@@ -83,6 +83,7 @@ impl Plan {
     /// Each of `overrides` is `key=value` with a dotted key, as in `node.sta.count=8`. The value
     /// is TOML, or else taken as text. On an axis of the sweep it leaves the one value;
     /// `sweep.node.sta.count=[2, 4]` makes or replaces an axis, and `sweep.seeds=3` counts runs.
+    /// An axis of several keys, `"a, b" = [[1, 2], [3, 4]]`, changes them together.
     ///
     /// # Errors
     /// Everything that was found wrong; of the points of a sweep, the first that is wrong.
@@ -110,11 +111,42 @@ impl Job {
     }
 }
 
-/// One key of the sweep with its values.
+/// One key of the sweep with its values; or several keys that change together.
 struct Axis {
-    key: String,
+    keys: Vec<String>,
     span: Span,
-    values: Vec<Value>,
+    /// A value for each key, at each step.
+    steps: Vec<Vec<Value>>,
+}
+
+impl Axis {
+    fn shares_a_key(&self, keys: &[String]) -> bool {
+        self.keys.iter().any(|key| keys.contains(key))
+    }
+
+    /// Why a part of it cannot be set.
+    fn is_joint(&self) -> Refusal {
+        let help = format!("name all of its keys: \"{}\"", self.keys.join(", "));
+        Refusal::new("the sweep changes this key together with others").help(help)
+    }
+}
+
+/// The keys that the name of an axis lists.
+fn keys_of(name: &str) -> Vec<String> {
+    name.split(',').map(|key| key.trim().to_owned()).collect()
+}
+
+/// The values of one step: the value itself, or a list of one for each of several keys.
+fn step(keys: &[String], value: Value) -> Result<Vec<Value>, (Span, Refusal)> {
+    match value.data {
+        _ if keys.len() == 1 => Ok(vec![value]),
+        Data::List(values) if values.len() == keys.len() => Ok(values),
+        _ => {
+            let why = format!("each value must be a list of {}, one for each key", keys.len());
+            let help = format!("write [[{}], ...]", vec!["..."; keys.len()].join(", "));
+            Err((value.span, Refusal::new(why).help(help)))
+        }
+    }
 }
 
 #[derive(Default)]
@@ -149,18 +181,20 @@ fn plan(text: &str, sets: &[String], sources: &mut Sources) -> Result<Plan, Vec<
 }
 
 fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Problem>> {
-    let count: usize = axes.iter().map(|a| a.values.len()).product();
+    let count: usize = axes.iter().map(|a| a.steps.len()).product();
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
         let mut table = root.clone();
         let mut labels = Vec::with_capacity(axes.len());
         let mut stride = count;
         for axis in axes {
-            stride /= axis.values.len();
-            let value = &axis.values[index / stride % axis.values.len()];
-            labels.push((axis.key.clone(), value.to_string()));
-            path::set(&mut table, &axis.key, axis.span.clone(), value.clone())
-                .map_err(|p| vec![p])?;
+            stride /= axis.steps.len();
+            let step = &axis.steps[index / stride % axis.steps.len()];
+            for (key, value) in axis.keys.iter().zip(step) {
+                labels.push((key.clone(), value.to_string()));
+                path::set(&mut table, key, axis.span.clone(), value.clone())
+                    .map_err(|p| vec![p])?;
+            }
         }
         let scenario = Scenario::from_table(&table, base)?;
         points.push(Point { index, axes: labels, scenario });
@@ -187,8 +221,14 @@ fn apply(
     if let Some(axis) = key.strip_prefix("sweep.") {
         return sweep.insert(axis, span, value);
     }
-    match sweep.axes.iter_mut().find(|a| a.key == key) {
-        Some(axis) => *axis = Axis { key: key.to_owned(), span, values: vec![value] },
+    let keys = keys_of(key);
+    let fail = |span, refusal| Problem { span, key: key.to_owned(), refusal };
+    match sweep.axes.iter_mut().find(|a| a.shares_a_key(&keys)) {
+        Some(axis) if axis.keys == keys => {
+            let step = step(&keys, value).map_err(|(span, refusal)| fail(span, refusal))?;
+            *axis = Axis { keys, span, steps: vec![step] };
+        }
+        Some(axis) => return Err(fail(span, axis.is_joint())),
         None => path::set(root, key, span, value)?,
     }
     Ok(())
@@ -219,7 +259,7 @@ impl Sweep {
                     self.flatten(&format!("{key}."), inner, problems);
                     Ok(())
                 }
-                _ if self.axes.iter().any(|a| a.key == key) => {
+                _ if self.axes.iter().any(|a| a.shares_a_key(&keys_of(&key))) => {
                     let refusal = Refusal::new("this axis is there twice");
                     Err(Problem { span: key_span, key: format!("sweep.{key}"), refusal })
                 }
@@ -249,10 +289,20 @@ impl Sweep {
                 return fail(value.span, refusal.help("write it as [2, 4, 8]"));
             }
         };
-        let axis = Axis { key: key.to_owned(), span, values };
-        match self.axes.iter_mut().find(|a| a.key == key) {
-            Some(old) => *old = axis,
-            None => self.axes.push(axis),
+        let keys = keys_of(key);
+        let steps: Result<Vec<_>, _> = values.into_iter().map(|v| step(&keys, v)).collect();
+        let steps = match steps {
+            Ok(steps) => steps,
+            Err((span, refusal)) => return fail(span, refusal),
+        };
+        if keys.iter().enumerate().any(|(i, key)| keys[..i].contains(key)) {
+            return fail(span, Refusal::new("this names a key twice"));
+        }
+        let other = self.axes.iter_mut().find(|a| a.shares_a_key(&keys));
+        match other {
+            Some(old) if old.keys != keys => return fail(span, old.is_joint()),
+            Some(old) => *old = Axis { keys, span, steps },
+            None => self.axes.push(Axis { keys, span, steps }),
         }
         Ok(())
     }
@@ -260,7 +310,7 @@ impl Sweep {
     /// Refuses what would be too much to run or to hold; returns the runs of each point.
     fn check_size(&self, text_bytes: usize) -> Result<u64, Problem> {
         let seeds = self.seeds.as_ref().map_or(1, |(n, _)| *n);
-        let multiply = |n: usize, a: &Axis| n.checked_mul(a.values.len());
+        let multiply = |n: usize, a: &Axis| n.checked_mul(a.steps.len());
         let points = self.axes.iter().try_fold(1, multiply).unwrap_or(usize::MAX);
         let jobs = points.saturating_mul(usize::try_from(seeds).unwrap_or(usize::MAX));
         let message = if jobs > MOST_JOBS {

@@ -3,6 +3,12 @@
 //! Nothing here panics on few values: a mean of nothing is `None`, and a confidence interval of
 //! fewer than two values has no width that could be stated.
 
+mod groups;
+mod proportion;
+
+pub use groups::{APART, NEAR_ZERO, Split, TWO_MODES, bimodality, unfair};
+pub use proportion::Proportion;
+
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

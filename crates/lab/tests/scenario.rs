@@ -229,6 +229,29 @@ fn a_sweep_is_every_combination_and_every_seed() {
 }
 
 #[test]
+fn keys_of_one_axis_change_together() {
+    let sweep = "[sweep]\n\"node.sta.count, cell.standard\" = [[2, \"802.11b\"], [3, \"802.11a\"]]\n\
+        \"flow.up.congestion_control\" = [\"reno\", \"compound\"]\n";
+    let both = plan(sweep, &[]).unwrap();
+    let axes = |i: usize| both.points[i].axes.iter().map(|(_, v)| v.as_str()).collect::<Vec<_>>();
+    assert_eq!(both.points.len(), 4);
+    assert_eq!(axes(1), ["2", "802.11b", "compound"]);
+    assert_eq!(axes(2), ["3", "802.11a", "reno"]);
+    let one = plan(sweep, &["node.sta.count, cell.standard=[5, '802.11g']"]).unwrap();
+    assert_eq!(one.points.len(), 2);
+    assert_eq!(one.points[0].scenario.to_world(1).nodes.len(), 7);
+    for (argument, expected) in [
+        ("node.sta.count=4", "together with others"),
+        ("sweep.node.sta.count=[4]", "together with others"),
+        ("node.sta.count, cell.standard=[5]", "a list of 2"),
+        ("sweep.seed, seed=[[1, 2]]", "a key twice"),
+    ] {
+        let error = plan(sweep, &[argument]).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn an_override_sets_a_value_and_replaces_an_axis() {
     let sweep = "[sweep]\n\"node.sta.count\" = [2, 4]\n";
     let one = plan(sweep, &["node.sta.count=5", "cell.standard=802.11b", "seed = 9"]).unwrap();

@@ -7,6 +7,7 @@
 mod bars;
 mod curves;
 mod frame;
+mod heat;
 mod png;
 
 pub use png::to_png;
@@ -84,6 +85,20 @@ pub struct BarSeries {
     pub values: Vec<Option<Interval>>,
 }
 
+/// A value for each pair of a column and a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    /// Names of the columns, from the left.
+    pub columns: Vec<String>,
+    /// Names of the rows, from the top.
+    pub rows: Vec<String>,
+    /// A row's values, by column; `None` leaves a gap.
+    pub cells: Vec<Vec<Option<f64>>>,
+    /// A line across the map: for each row where it passes, in columns; 0 is the middle of the
+    /// first. Empty for no line.
+    pub line: Vec<Option<f64>>,
+}
+
 /// What a figure shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
@@ -96,6 +111,8 @@ pub enum Content {
         /// The series.
         series: Vec<BarSeries>,
     },
+    /// A map in colours, with their scale; the figure's `y_range` is of the values.
+    Map(Map),
 }
 
 /// A figure.
@@ -107,7 +124,7 @@ pub struct Figure {
     pub x_label: String,
     /// What the y axis shows, with the unit.
     pub y_label: String,
-    /// Bounds of the y axis; `None` begins at zero and fits the data.
+    /// Bounds of the y axis, or of a map's colours; `None` begins at zero and fits the data.
     pub y_range: Option<(f64, f64)>,
     /// What it shows.
     pub content: Content,
@@ -119,6 +136,7 @@ impl Figure {
         match &self.content {
             Content::Curves(curves) => curves::draw(self, curves),
             Content::Bars { groups, series } => bars::draw(self, groups, series),
+            Content::Map(map) => heat::draw(self, map),
         }
     }
 }

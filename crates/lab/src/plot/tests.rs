@@ -41,9 +41,40 @@ fn bars() -> Figure {
     }
 }
 
+fn map() -> Figure {
+    Figure {
+        title: "Unfairness by buffer and terminals".to_owned(),
+        x_label: "Terminals".to_owned(),
+        y_label: "Access point".to_owned(),
+        y_range: Some((0.0, 1.0)),
+        content: Content::Map(Map {
+            columns: (2..=5).map(|n| n.to_string()).collect(),
+            rows: vec!["255 packets".into(), "31 packets".into()],
+            cells: vec![
+                vec![Some(0.0), Some(0.25), Some(0.5), Some(1.0)],
+                vec![Some(0.125), None, Some(0.75), Some(1.0)],
+            ],
+            line: vec![Some(2.5), Some(-4.0)],
+        }),
+    }
+}
+
+#[test]
+fn a_map_has_a_cell_for_each_value_a_scale_and_a_line() {
+    let svg = map().to_svg().unwrap();
+    // Ends of the scale: the darkest and the lightest colour, of the cells 0 and 1.
+    assert_eq!(svg.matches("#00224E").count(), 1, "0 of the first row");
+    assert_eq!(svg.matches("#FEE838").count(), 2, "1 of both rows");
+    assert!(svg.contains("0.13") && svg.contains("255 packets") && svg.contains("<polyline"));
+    let mut figure = map();
+    let Content::Map(map) = &mut figure.content else { panic!("a map is a map") };
+    map.cells[0][0] = Some(f64::INFINITY);
+    assert!(figure.to_svg().unwrap_err().to_string().contains("not finite"));
+}
+
 #[test]
 fn a_figure_carries_its_title_axes_and_legend() {
-    for figure in [curves(), bars()] {
+    for figure in [curves(), bars(), map()] {
         let svg = figure.to_svg().unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         for text in [&figure.x_label, &figure.y_label] {
@@ -88,5 +119,7 @@ fn nothing_to_show_is_an_empty_frame() {
     figure.content = Content::Curves(Vec::new());
     figure.to_svg().unwrap();
     figure.content = Content::Bars { groups: Vec::new(), series: Vec::new() };
+    figure.to_svg().unwrap();
+    figure.content = Content::Map(Map::default());
     figure.to_svg().unwrap();
 }

@@ -55,7 +55,8 @@ pub fn schema() -> Value {
 
 fn sweep() -> Value {
     json!({
-        "description": "Every combination of the listed values is a point.",
+        "description": "Every combination of the listed values is a point. Keys that a \
+                        comma joins change together: each of their values is a list.",
         "type": "object",
         "properties": {
             "seeds": {
