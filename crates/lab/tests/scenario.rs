@@ -230,7 +230,8 @@ fn a_sweep_is_every_combination_and_every_seed() {
 
 #[test]
 fn keys_of_one_axis_change_together() {
-    let sweep = "[sweep]\n\"node.sta.count, cell.standard\" = [[2, \"802.11b\"], [3, \"802.11a\"]]\n\
+    let sweep = "[sweep]\n\
+        \"node.sta.count, cell.standard\" = [[2, \"802.11b\"], [3, \"802.11a\"]]\n\
         \"flow.up.congestion_control\" = [\"reno\", \"compound\"]\n";
     let both = plan(sweep, &[]).unwrap();
     let axes = |i: usize| both.points[i].axes.iter().map(|(_, v)| v.as_str()).collect::<Vec<_>>();
