@@ -1,0 +1,38 @@
+//! The Strength of Connection (SoC) of Aida, Tobe and Tokuda (2003): how good a station's channel
+//! has been over some hundred milliseconds, told to its access point, and turned into the weight
+//! with which the access point serves it.
+//!
+//! ```text
+//! SNR samples -> filter -> Reporter  ~~ frame or piggyback ~~>  Table -> policy -> weight -> queue
+//!                 (station)                                  (access point)
+//! ```
+//!
+//! [`Reporter`] and [`Table`] are sans-IO machines: the one is told samples and that a data frame
+//! is about to leave, and gives reports; the other is told what arrived from whom, and gives a
+//! [`Weight`] whenever one changes. Who schedules by these weights is not known here.
+//!
+//! Reports are sealed ([`fairwave_wire::soc`]), since the weights of others are at stake: what the
+//! table refuses it counts by [`Refusal`], and nothing that a stranger sends changes the weight of
+//! a registered station. What the paper leaves open, and how it is read here, is in
+//! `docs/models/soc.md`.
+
+mod evaluate;
+mod filter;
+mod policy;
+mod reporter;
+mod table;
+
+pub use evaluate::{Evaluation, Point, evaluate};
+pub use filter::{ALL as FILTERS, Filter, FilterKind, FilterSpec};
+pub use policy::{
+    ALL as POLICIES, AllZero, Class, Curve, CurveError, Knot, Policies, PolicyKind, Rule, Weight,
+    shares,
+};
+pub use reporter::{
+    INTERVAL_DESIGN, INTERVAL_LEAST, Made, Reporter, ReporterConfig, ReporterConfigError,
+    ReporterInput, Sent,
+};
+pub use table::{
+    Counters, Decay, Heard, Observation, Refusal, Station, Table, TableConfig, TableInput,
+    WeightChange,
+};

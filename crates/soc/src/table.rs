@@ -1,0 +1,336 @@
+//! The access point's side ("SoC Frame Receiver" and "SoC Table", paper sections 4.2 and 4.4.2).
+
+mod entry;
+mod facts;
+mod guard;
+
+pub use facts::{Counters, Heard, Observation, Refusal, Station, TableInput, WeightChange};
+
+use crate::policy::{Class, Policies, Weight};
+use crate::reporter::{INTERVAL_DESIGN, INTERVAL_LEAST};
+use entry::Entry;
+use fairwave_machine::Machine;
+use fairwave_units::{Db, Duration, Instant};
+use fairwave_wire::ethernet::Mac;
+use fairwave_wire::soc::{self, CentiDb, Plain};
+use guard::Guard;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What a missing report lowers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decay {
+    /// The SoC: its distance from the floor times beta.
+    #[default]
+    Soc,
+    /// The weight: the SoC stays, the weight is multiplied by beta.
+    Weight,
+}
+
+/// What a table is to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableConfig {
+    /// From SoC to weight.
+    pub policies: Policies,
+    /// Share of the newest SoC in what is weighed, beside the one before: the `a` of Fig. 7, of
+    /// which the paper gives no value. 1 is the newest alone.
+    pub smoothing: f64,
+    /// What remains after a missing report; 0.7 in the paper.
+    pub beta: f64,
+    /// What a missing report lowers. Fairwave's reading of the lost Fig. 4 is the SoC.
+    pub decay: Decay,
+    /// What a SoC decays to, and the least that it is taken for. Fairwave's choice: a negative
+    /// number of decibels would rise when it is damped.
+    pub floor: Db,
+    /// Silence after which a SoC is not known any more. Fairwave's choice.
+    pub forget_after: Duration,
+    /// Weight of a station whose SoC is not known. Fairwave's choice is 1.
+    pub first_weight: Weight,
+    /// Whether the paper's unsealed format is believed, of stations without a key. Whoever can
+    /// send with another's link address can then set that one's weight.
+    pub compat: bool,
+    /// From one report to the next in that format, which does not say.
+    pub compat_interval: Duration,
+    /// Stations that there is room for.
+    pub stations_most: usize,
+    /// Mean time between a station's reports below which they are a flood.
+    pub pace: Duration,
+    /// How many may arrive together nevertheless.
+    pub burst: u32,
+    /// By how much a report may be later than the fastest one of its station.
+    pub late_most: Duration,
+}
+
+impl TableConfig {
+    /// The paper's values, and Fairwave's where it has none.
+    pub fn new(policies: Policies) -> Self {
+        Self {
+            policies,
+            smoothing: 1.0,
+            beta: 0.7,
+            decay: Decay::Soc,
+            floor: Db(0.0),
+            forget_after: Duration::from_secs(60),
+            first_weight: Weight::ONE,
+            compat: false,
+            compat_interval: Duration::from_millis(200),
+            stations_most: 1024,
+            pace: Duration::from_millis(15),
+            burst: 8,
+            late_most: Duration::from_secs(2),
+        }
+    }
+}
+
+/// The SoC of each registered station, and the weights that follow.
+///
+/// A report is missed when it has not come one and a half intervals after the last, and another
+/// one each interval from then on: half an interval is for waiting for data and for the channel.
+#[derive(Debug)]
+pub struct Table {
+    config: TableConfig,
+    entries: BTreeMap<Mac, Entry>,
+    /// What [`Entry::alarm`] says of each.
+    alarms: BTreeSet<(Instant, Mac)>,
+    changes: VecDeque<WeightChange>,
+    events: VecDeque<Observation>,
+    counters: Counters,
+}
+
+impl Table {
+    /// A table without stations.
+    pub fn new(config: TableConfig) -> Self {
+        Self {
+            config,
+            entries: BTreeMap::new(),
+            alarms: BTreeSet::new(),
+            changes: VecDeque::new(),
+            events: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// How often what happened.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How many stations are registered.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// What a station's SoC is taken for; `None` if it is not known.
+    pub fn soc(&self, station: Mac) -> Option<Db> {
+        self.entries.get(&station)?.level.map(|level| level.soc)
+    }
+
+    /// The weight in force, that of the first class if there is no such class.
+    pub fn weight(&self, station: Mac, class: Class) -> Weight {
+        let told = self.entries.get(&station).map(|entry| entry.told.as_slice());
+        let told = told.unwrap_or_default();
+        let own = told.get(usize::from(class.0)).or(told.first());
+        own.copied().unwrap_or(self.config.first_weight)
+    }
+
+    fn register(&mut self, now: Instant, station: Station) {
+        let link = station.link;
+        if let Some(entry) = self.entries.get_mut(&link) {
+            if !is_same_key(&entry.station, &station) {
+                entry.guard = Guard::new(&self.config, now);
+            }
+            entry.station = station;
+            return;
+        }
+        if !self.make_room(now, station.key.is_some()) {
+            return self.refuse(link, Refusal::Full);
+        }
+        let guard = Guard::new(&self.config, now);
+        let entry = Entry { station, guard, level: None, heard: now, told: Vec::new() };
+        self.entries.insert(link, entry);
+        self.tell(link);
+    }
+
+    /// Whether there is room for one more. A station with a key never makes room; one without
+    /// does so for one with, and for its like if it has been silent for as long as ages it out.
+    fn make_room(&mut self, now: Instant, has_key: bool) -> bool {
+        if self.entries.len() < self.config.stations_most {
+            return true;
+        }
+        let strangers = self.entries.iter().filter(|(_, entry)| entry.station.key.is_none());
+        let quietest = strangers.map(|(&link, entry)| (entry.heard, link)).min();
+        let enough = self.config.forget_after;
+        match quietest {
+            Some((heard, link)) if has_key || now.since(heard) >= enough => {
+                self.remove(link);
+                self.counters.evicted += 1;
+                self.events.push_back(Observation::Evicted { station: link });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Forgets a station; the scheduler is told what unknown ones get.
+    fn remove(&mut self, link: Mac) {
+        self.disarm(link);
+        let Some(entry) = self.entries.remove(&link) else { return };
+        let first = self.config.first_weight;
+        for (class, told) in self.config.policies.classes().zip(entry.told) {
+            if told != first {
+                self.changes.push_back(WeightChange { station: link, class, weight: first });
+            }
+        }
+    }
+
+    fn report(&mut self, now: Instant, heard: &Heard) {
+        let link = heard.from();
+        let believed = self.believe(now, heard);
+        let (reported, interval, compat) = match believed {
+            Ok(believed) => believed,
+            Err(why) => return self.refuse(link, why),
+        };
+        self.disarm(link);
+        let Some(entry) = self.entries.get_mut(&link) else { return };
+        let soc = entry.hear(now, reported, interval, self.config.floor);
+        self.counters.accepted += 1;
+        self.counters.compat += u64::from(compat);
+        self.events.push_back(Observation::Heard { station: link, reported, soc });
+        self.settle(link);
+    }
+
+    /// The SoC, the time to the next one, and whether the format was the paper's.
+    fn believe(
+        &mut self,
+        now: Instant,
+        heard: &Heard,
+    ) -> Result<(CentiDb, Duration, bool), Refusal> {
+        let payload = heard.payload();
+        if self.config.compat && Plain::is_meant(payload) {
+            let plain = Plain::parse(payload).map_err(|_| Refusal::Truncated)?;
+            let entry = self.entries.get_mut(&heard.from()).ok_or(Refusal::Unknown)?;
+            let soc = entry.admit_plain(now, plain, &self.config)?;
+            return Ok((soc, self.config.compat_interval, true));
+        }
+        let (claim, _) = soc::parse(payload).map_err(|error| refusal(error, payload))?;
+        let entry = self.entries.get_mut(&heard.from()).ok_or(Refusal::Unknown)?;
+        if claim.station() != heard.from() {
+            return Err(Refusal::WrongSender);
+        }
+        let report = entry.admit(now, &claim, &self.config)?;
+        let interval = Duration::from_millis(u64::from(report.interval_ms.get()));
+        let interval = interval.clamp(INTERVAL_LEAST, *INTERVAL_DESIGN.end());
+        Ok((report.soc, interval, false))
+    }
+
+    fn refuse(&mut self, from: Mac, why: Refusal) {
+        self.counters.refuse(why);
+        self.events.push_back(Observation::Refused { from, why });
+    }
+
+    /// A station's time has come: it missed a report, or has been silent for too long.
+    fn alarm(&mut self, link: Mac, at: Instant) {
+        let Some(entry) = self.entries.get_mut(&link) else { return };
+        let Some(level) = entry.level.as_mut() else { return };
+        if at >= entry.heard + self.config.forget_after {
+            entry.level = None;
+            self.counters.aged_out += 1;
+            self.events.push_back(Observation::AgedOut { station: link });
+        } else {
+            level.miss(&self.config);
+            self.counters.missed += 1;
+            let (soc, misses) = (level.soc, level.misses);
+            self.events.push_back(Observation::Missed { station: link, soc, misses });
+        }
+        self.settle(link);
+    }
+
+    /// After a change of what is known of a station: its alarm and its weights.
+    fn settle(&mut self, link: Mac) {
+        let Some(entry) = self.entries.get(&link) else { return };
+        if let Some(at) = entry.alarm(self.config.forget_after) {
+            self.alarms.insert((at, link));
+        }
+        self.tell(link);
+    }
+
+    fn disarm(&mut self, link: Mac) {
+        let entry = self.entries.get(&link);
+        if let Some(at) = entry.and_then(|entry| entry.alarm(self.config.forget_after)) {
+            self.alarms.remove(&(at, link));
+        }
+    }
+
+    /// Tells the weights that are new.
+    fn tell(&mut self, link: Mac) {
+        let Some(Entry { level, told, .. }) = self.entries.get_mut(&link) else { return };
+        let TableConfig { policies, smoothing, first_weight, .. } = &self.config;
+        let mut weights = level.as_mut().map(|level| level.weigh(policies, *smoothing));
+        for (index, class) in policies.classes().enumerate() {
+            let weight = weights.as_mut().and_then(Iterator::next).unwrap_or(*first_weight);
+            let change = WeightChange { station: link, class, weight };
+            match told.get_mut(index) {
+                None => told.push(weight),
+                Some(told) if *told != weight => *told = weight,
+                Some(_) => continue,
+            }
+            self.changes.push_back(change);
+        }
+    }
+}
+
+/// Whether both stations have the same key, or none: keys are compared by what they make.
+fn is_same_key(a: &Station, b: &Station) -> bool {
+    let made = |station: &Station| station.key.as_ref().map(|key| key.tag("soc same key", &[]));
+    made(a) == made(b)
+}
+
+/// Which reason a parser's error is.
+fn refusal(error: soc::Error, payload: &[u8]) -> Refusal {
+    match error {
+        _ if Plain::is_meant(payload) && payload.len() >= Plain::LEN => Refusal::Unsealed,
+        soc::Error::Truncated(_) => Refusal::Truncated,
+        soc::Error::Version { .. } => Refusal::UnknownVersion,
+        _ => Refusal::Malformed,
+    }
+}
+
+impl Machine for Table {
+    type Input = TableInput;
+    type Output = WeightChange;
+    type Event = Observation;
+
+    fn handle(&mut self, now: Instant, input: TableInput) {
+        match input {
+            TableInput::Register(station) => self.register(now, station),
+            TableInput::Forget(link) => self.remove(link),
+            TableInput::Report(heard) => self.report(now, &heard),
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        while let Some(&(at, link)) = self.alarms.first().filter(|(at, _)| *at <= now) {
+            self.alarms.pop_first();
+            self.alarm(link, at);
+        }
+    }
+
+    fn poll(&mut self, _: Instant) -> Option<WeightChange> {
+        self.changes.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.alarms.first().map(|(at, _)| *at)
+    }
+
+    fn event(&mut self) -> Option<Observation> {
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests;

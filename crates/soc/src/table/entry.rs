@@ -1,0 +1,131 @@
+//! One station as the table has it: who may speak for it, and what its SoC is taken for.
+
+use super::guard::Guard;
+use super::{Decay, Refusal, Station, TableConfig};
+use crate::policy::{Policies, Weight};
+use fairwave_units::{Db, Duration, Instant};
+use fairwave_wire::soc::{self, CentiDb, Plain, Report};
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) station: Station,
+    pub(super) guard: Guard,
+    /// Unknown until the first report, and after long silence.
+    pub(super) level: Option<Level>,
+    /// When it was registered or last heard.
+    pub(super) heard: Instant,
+    /// What the scheduler was told, by class.
+    pub(super) told: Vec<Weight>,
+}
+
+/// What a station's SoC is taken for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    /// Now, and one report or one miss before, in dB.
+    pub(super) soc: Db,
+    before: Db,
+    /// After hysteresis.
+    counted: Option<Db>,
+    /// What the weight is multiplied by, if weights decay.
+    factor: f64,
+    pub(super) misses: u32,
+    interval: Duration,
+    /// When the next report will have been missed.
+    pub(super) due: Instant,
+}
+
+impl Entry {
+    /// Reads a report and checks everything about it.
+    pub(super) fn admit(
+        &mut self,
+        now: Instant,
+        claim: &soc::Claim<'_>,
+        config: &TableConfig,
+    ) -> Result<Report, Refusal> {
+        let key = self.station.key.as_ref().ok_or(Refusal::Unknown)?;
+        let report = claim.open(key).map_err(|_| Refusal::Forged)?;
+        let wrong_ipv4 = self.station.ipv4.is_some_and(|own| own != report.ipv4);
+        let wrong_ipv6 = self.station.ipv6.is_some_and(|own| own != report.ipv6);
+        if wrong_ipv4 || wrong_ipv6 {
+            return Err(Refusal::WrongAddress);
+        }
+        self.guard.admit(now, &report, config)?;
+        Ok(report)
+    }
+
+    /// The same for the format of the paper, of which only address and pace can be checked.
+    pub(super) fn admit_plain(
+        &mut self,
+        now: Instant,
+        plain: Plain,
+        config: &TableConfig,
+    ) -> Result<CentiDb, Refusal> {
+        if self.station.key.is_some() {
+            return Err(Refusal::Unsealed);
+        }
+        if self.station.ipv4.is_some_and(|own| own != plain.ipv4) {
+            return Err(Refusal::WrongAddress);
+        }
+        self.guard.at_pace(now, config)?;
+        Ok(CentiDb::from_db(f64::from(plain.soc_db)))
+    }
+
+    /// Takes a believed SoC; the next one is expected after `interval`.
+    pub(super) fn hear(
+        &mut self,
+        now: Instant,
+        reported: CentiDb,
+        interval: Duration,
+        floor: Db,
+    ) -> Db {
+        let soc = Db(reported.db().max(floor.0));
+        let before = self.level;
+        self.level = Some(Level {
+            soc,
+            before: before.map_or(soc, |level| level.soc),
+            counted: before.and_then(|level| level.counted),
+            factor: 1.0,
+            misses: 0,
+            interval,
+            due: now + interval + interval / 2,
+        });
+        self.heard = now;
+        soc
+    }
+
+    /// When something is to be done about it: a report is missed, or it ages out.
+    pub(super) fn alarm(&self, forget_after: Duration) -> Option<Instant> {
+        self.level.map(|level| level.due.min(self.heard + forget_after))
+    }
+}
+
+impl Level {
+    /// A report did not come (paper, section 4.2; its Fig. 4 is lost, see `docs/models/soc.md`).
+    pub(super) fn miss(&mut self, config: &TableConfig) {
+        self.misses += 1;
+        self.due += self.interval;
+        self.before = self.soc;
+        match config.decay {
+            Decay::Soc => {
+                let above = self.soc.0 - config.floor.0;
+                self.soc = Db(config.floor.0 + config.beta * above);
+            }
+            Decay::Weight => self.factor *= config.beta,
+        }
+    }
+
+    /// Settles what counts, and gives the weight of each class for it.
+    pub(super) fn weigh(
+        &mut self,
+        policies: &Policies,
+        smoothing: f64,
+    ) -> impl Iterator<Item = Weight> {
+        let smoothed = Db(smoothing * self.soc.0 + (1.0 - smoothing) * self.before.0);
+        let counted = policies.play(self.counted, smoothed);
+        self.counted = Some(counted);
+        let factor = self.factor;
+        policies
+            .classes()
+            .map(move |class| Weight::from_fraction(factor * policies.weight(class, counted)))
+    }
+}

@@ -1,0 +1,207 @@
+//! What a table is told, what it tells, and what it counts.
+
+use crate::policy::{Class, Weight};
+use fairwave_units::Db;
+use fairwave_wire::ethernet::Mac;
+use fairwave_wire::seal::Key;
+use fairwave_wire::soc::{self, CentiDb};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// A station that may report: one that is associated.
+#[derive(Clone, Debug)]
+pub struct Station {
+    /// Its link address, by which it is known.
+    pub link: Mac,
+    /// The key that it shares with this access point. Without one it can only be believed in the
+    /// format of the paper, if that is on.
+    pub key: Option<Key>,
+    /// Its IPv4 address, if the access point knows it: a report that claims another is refused.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its IPv6 address, likewise.
+    pub ipv6: Option<Ipv6Addr>,
+}
+
+/// A frame of type [`soc::ETHER_TYPE`] as it was received: its first bytes, and from whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    from: Mac,
+    len: u8,
+    bytes: [u8; soc::LEN],
+}
+
+impl Heard {
+    /// A frame from this link address with this payload. No more of it is kept than a report is
+    /// long: what follows a report is not for the table.
+    pub fn new(from: Mac, payload: &[u8]) -> Self {
+        let len = payload.len().min(soc::LEN);
+        let mut bytes = [0; soc::LEN];
+        bytes[..len].copy_from_slice(&payload[..len]);
+        Self { from, len: len as u8, bytes }
+    }
+
+    /// Whose link address the frame had.
+    pub const fn from(&self) -> Mac {
+        self.from
+    }
+
+    pub(super) fn payload(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// A fact for a [`super::Table`].
+#[derive(Clone, Debug)]
+pub enum TableInput {
+    /// A station associated, or its key or addresses changed. Its sequence goes on if the key is
+    /// the one it had.
+    Register(Station),
+    /// A station left for good: all about it is forgotten, and its old reports could be replayed
+    /// if it came back with the same key.
+    Forget(Mac),
+    /// A report arrived.
+    Report(Heard),
+}
+
+/// A weight that changed; a scheduler's to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeightChange {
+    /// The host.
+    pub station: Mac,
+    /// Which of its traffic.
+    pub class: Class,
+    /// From now on.
+    pub weight: Weight,
+}
+
+/// What a table saw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Observation {
+    /// A report was believed.
+    Heard {
+        /// Whose.
+        station: Mac,
+        /// What it said.
+        reported: CentiDb,
+        /// What it is taken for: no less than the floor.
+        soc: Db,
+    },
+    /// A report did not come.
+    Missed {
+        /// Whose.
+        station: Mac,
+        /// What its SoC is taken for now.
+        soc: Db,
+        /// How many have not come since the last that did.
+        misses: u32,
+    },
+    /// A station has been silent for so long that its SoC is not known any more.
+    AgedOut {
+        /// Who.
+        station: Mac,
+    },
+    /// A station without a key made room for another.
+    Evicted {
+        /// Who.
+        station: Mac,
+    },
+    /// Something was not believed; no weight has changed by it.
+    Refused {
+        /// The link address it came from.
+        from: Mac,
+        /// Why.
+        why: Refusal,
+    },
+}
+
+/// Why a report, or a registration, is refused. In this order the reasons are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refusal {
+    /// Too short for any format.
+    Truncated,
+    /// A version that this table does not know.
+    UnknownVersion,
+    /// Another experiment's frame, or a field with a value that it cannot have.
+    Malformed,
+    /// The paper's unsealed format, where it is off or the station has a key.
+    Unsealed,
+    /// The station is not registered, or its report is sealed and it has no key.
+    Unknown,
+    /// It claims to be of another station than the frame's sender.
+    WrongSender,
+    /// The tag is not one of the station's key.
+    Forged,
+    /// It claims an IP address that the station does not have.
+    WrongAddress,
+    /// Its sequence number was there before, or is too old to tell.
+    Replayed,
+    /// A later one overtook it, or it was under way for too long.
+    Stale,
+    /// The station reports more often than it may.
+    Flooding,
+    /// There is no room for another station.
+    Full,
+}
+
+impl Refusal {
+    /// Every reason, in the order of counters and tables.
+    pub const ALL: [Self; 12] = [
+        Self::Truncated,
+        Self::UnknownVersion,
+        Self::Malformed,
+        Self::Unsealed,
+        Self::Unknown,
+        Self::WrongSender,
+        Self::Forged,
+        Self::WrongAddress,
+        Self::Replayed,
+        Self::Stale,
+        Self::Flooding,
+        Self::Full,
+    ];
+
+    /// Its name in columns and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Truncated => "truncated",
+            Self::UnknownVersion => "unknown_version",
+            Self::Malformed => "malformed",
+            Self::Unsealed => "unsealed",
+            Self::Unknown => "unknown",
+            Self::WrongSender => "wrong_sender",
+            Self::Forged => "forged",
+            Self::WrongAddress => "wrong_address",
+            Self::Replayed => "replayed",
+            Self::Stale => "stale",
+            Self::Flooding => "flooding",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// How often what happened, from the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Reports believed.
+    pub accepted: u64,
+    /// Those of them in the paper's unsealed format.
+    pub compat: u64,
+    /// Reports that did not come.
+    pub missed: u64,
+    /// Stations whose SoC was forgotten after long silence.
+    pub aged_out: u64,
+    /// Stations without a key that made room.
+    pub evicted: u64,
+    /// What was refused, by [`Refusal::ALL`]'s order.
+    pub refused: [u64; Refusal::ALL.len()],
+}
+
+impl Counters {
+    /// How much was refused for this reason.
+    pub const fn refused_for(&self, why: Refusal) -> u64 {
+        self.refused[why as usize]
+    }
+
+    pub(super) const fn refuse(&mut self, why: Refusal) {
+        self.refused[why as usize] += 1;
+    }
+}
