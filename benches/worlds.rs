@@ -53,8 +53,9 @@ fn cell_of(stations: u32, duration: Duration) -> World {
     let server = Node { name: "server".into(), radio: None };
     let link = Link {
         ends: (AP, NodeId(stations + 1)),
-        rate: BitRate::mbps(100),
+        rate: Some(BitRate::mbps(100)),
         delay: Duration::from_millis(100),
+        tick: None,
         jitter: Duration::ZERO,
         loss: 0.0,
         queue: Limit::Packets(10_000).into(),

@@ -6,6 +6,7 @@ use fairwave_lab::run::{self, Output};
 use fairwave_lab::scenario::Scenario;
 use fairwave_sim::queue_names;
 use fairwave_sim::world::World;
+use fairwave_units::Duration;
 
 /// The test bed of five terminals, each behind a converter of its own.
 const TEST_BED: &str = r#"
@@ -84,10 +85,21 @@ fn sweeps_reach_groups_of_hosts_and_their_links() {
     let plan = Plan::parse("bed.toml", TEST_BED, &sets).unwrap_or_else(|e| panic!("{e}"));
     let world = plan.points[0].scenario.to_world(1);
     assert_eq!(wires(&world), ["pc1-conv1", "pc2-conv2", "pc3-conv3", "ap-server"]);
-    assert_eq!(world.links[2].delay, fairwave_units::Duration::from_millis(1));
+    assert_eq!(world.links[2].delay, Duration::from_millis(1));
     let one: Vec<String> = ["node.pc.count=1", "node.conv.count=1"].map(str::to_owned).to_vec();
     let plan = Plan::parse("bed.toml", TEST_BED, &one).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(wires(&plan.points[0].scenario.to_world(1)), ["pc-conv", "ap-server"]);
+}
+
+/// The paper's pipe: 2.5 ms one way on a clock of 1 ms, no limit of bandwidth.
+#[test]
+fn a_link_may_be_a_dummynet_pipe() {
+    let delay = "delay = \"2.5 ms\"\n";
+    let pipe = format!("{delay}rate = \"unlimited\"\ntick = \"1 ms\"\nqueue = \"50 packets\"\n");
+    let world = scenario(&TEST_BED.replace(delay, &pipe)).to_world(1);
+    let (wire, pipe) = (&world.links[0], &world.links[5]);
+    assert_eq!((wire.tick, pipe.tick), (None, Some(Duration::from_millis(1))));
+    assert_eq!((pipe.rate, pipe.delay), (None, Duration::from_micros(2_500)));
 }
 
 /// Seen from the radio, a host behind a converter sends up, as a station does.

@@ -1,8 +1,8 @@
 //! What a world must satisfy to be simulated.
 
 use crate::Error;
-use crate::routes;
-use crate::world::{Flow, Radio, Role, Traffic, World};
+use crate::routes::{self, Hop};
+use crate::world::{Flow, Link, Radio, Role, Traffic, World};
 use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub(crate) fn world(world: &World) -> Result<(), Error> {
     for link in &world.links {
         let known = |node: NodeId| (node.0 as usize) < world.nodes.len();
         ensure(known(link.ends.0) && known(link.ends.1), || "a link ends at no node".to_owned())?;
-        ensure(link.rate.0 > 0, || "a link has no rate".to_owned())?;
+        check_link(link)?;
     }
     let routes = routes::table(world);
     world.flows.iter().try_for_each(|flow| check_flow(world, &routes, flow))
@@ -44,6 +44,14 @@ fn distinct<'w>(what: &str, names: impl Iterator<Item = &'w str>) -> Result<(), 
         ensure(seen.insert(name), || format!("there are two {what}s called {name}"))?;
     }
     Ok(())
+}
+
+fn check_link(link: &Link) -> Result<(), Error> {
+    ensure(link.rate.is_none_or(|rate| rate.0 > 0), || "a link has no rate".to_owned())?;
+    let ticks = link.tick.is_none_or(|tick| !tick.is_zero());
+    ensure(ticks, || "a link's tick is zero".to_owned())?;
+    let even = link.tick.is_none() || link.jitter.is_zero();
+    ensure(even, || "a link with a tick has no jitter".to_owned())
 }
 
 fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {
@@ -99,6 +107,9 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
     ensure(routes[source][sink].is_some() && routes[sink][source].is_some(), || {
         format!("flow {}: there is no way between its ends", flow.name)
     })?;
+    let endless = matches!(flow.traffic, Traffic::Saturate { .. })
+        && matches!(routes[source][sink], Some(Hop::Line(i)) if world.links[i / 2].rate.is_none());
+    ensure(!endless, || format!("flow {}: its link is never saturated", flow.name))?;
     let (payload_bytes, unsound) = match &flow.traffic {
         Traffic::Datagrams(source) => (source.largest_payload_bytes(), source.unsound()),
         Traffic::Saturate { payload_bytes } => (*payload_bytes, None),

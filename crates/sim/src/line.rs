@@ -1,4 +1,9 @@
 //! One direction of a wired link: queue, transmission, propagation.
+//!
+//! With a tick it is a dummynet pipe (L. Rizzo, "Dummynet: a simple approach to the evaluation of
+//! network protocols", ACM CCR 27(1), 1997), whose clock is that of the kernel: a packet counts as
+//! arrived at the tick before, its transmission ends at a tick, and the delay is a number of
+//! ticks. Packets of one tick come out together.
 
 use crate::metered::Metered;
 use crate::packet::{LINK, Packet, Queued};
@@ -11,13 +16,17 @@ use std::collections::VecDeque;
 /// One direction of a link. Packets that arrive come out of `poll`, lost ones out of `event`.
 #[derive(Debug)]
 pub(crate) struct Line {
-    rate: BitRate,
+    rate: Option<BitRate>,
+    /// In whole ticks, if there are any.
     delay: Duration,
+    tick: Option<Duration>,
     jitter: Duration,
     loss: f64,
     random: Stream,
     pub(crate) queue: Metered,
     busy_until: Instant,
+    /// When the last transmission would have ended without a clock: the next begins there.
+    finish: Instant,
     /// Packets on their way, by time of arrival.
     flight: VecDeque<(Instant, Packet)>,
     lost: VecDeque<(Packet, DropCause)>,
@@ -27,20 +36,27 @@ impl Line {
     pub(crate) fn new(link: &Link, random: Stream) -> Self {
         Self {
             rate: link.rate,
-            delay: link.delay,
+            delay: link.tick.map_or(link.delay, |tick| ceil(link.delay, tick)),
+            tick: link.tick,
             jitter: link.jitter,
             loss: link.loss,
             random,
             queue: Metered::new(&link.queue),
             busy_until: Instant::ZERO,
+            finish: Instant::ZERO,
             flight: VecDeque::new(),
             lost: VecDeque::new(),
         }
     }
 
-    /// Starts sending `packet` at `at`.
-    fn launch(&mut self, packet: Packet, at: Instant) {
-        self.busy_until = at + self.rate.time_for(u64::from(packet.datagram.wire_len()));
+    /// Starts sending `packet` at `start`, which a clock may not tell from `now`.
+    fn launch(&mut self, packet: Packet, start: Instant, now: Instant) {
+        let bytes = u64::from(packet.datagram.wire_len());
+        self.finish = start + self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
+        self.busy_until = match self.tick {
+            None => self.finish,
+            Some(tick) => Instant::ZERO + ceil(self.finish.since(Instant::ZERO), tick),
+        };
         if self.random.chance(self.loss) {
             self.queue.count_drop(DropCause::LinkLoss);
             self.lost.push_back((packet, DropCause::LinkLoss));
@@ -51,9 +67,21 @@ impl Line {
             most => self.random.below(most.as_nanos().saturating_add(1)),
         };
         let arrival = self.busy_until + self.delay + Duration::from_nanos(jitter);
+        let arrival = arrival.max(now);
         let later = self.flight.iter().rev().take_while(|(at, _)| *at > arrival).count();
         self.flight.insert(self.flight.len() - later, (arrival, packet));
     }
+}
+
+/// The first tick that is not before the end of `span`.
+fn ceil(span: Duration, tick: Duration) -> Duration {
+    Duration::from_nanos(span.as_nanos().next_multiple_of(tick.as_nanos()))
+}
+
+/// The last tick that is not after `at`.
+fn floor(at: Instant, tick: Duration) -> Instant {
+    let nanos = at.as_nanos();
+    Instant::from_nanos(nanos - nanos % tick.as_nanos())
 }
 
 impl Line {
@@ -72,7 +100,8 @@ impl Machine for Line {
         if self.busy_until > now || !self.queue.is_empty(LINK) {
             self.queue.push(queued, now);
         } else if let Some(queued) = self.queue.pass(queued, now) {
-            self.launch(queued.packet, now);
+            let start = self.tick.map_or(now, |tick| floor(now, tick));
+            self.launch(queued.packet, start, now);
         }
         self.collect_dropped();
     }
@@ -80,7 +109,7 @@ impl Machine for Line {
     fn wake(&mut self, now: Instant) {
         while self.busy_until <= now {
             let Some(queued) = self.queue.pop(LINK, now) else { break };
-            self.launch(queued.packet, self.busy_until);
+            self.launch(queued.packet, self.finish, now);
         }
         self.collect_dropped();
     }
@@ -103,80 +132,4 @@ impl Machine for Line {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::address;
-    use fairwave_machine::contract;
-    use fairwave_queue::Limit;
-    use fairwave_trace::{FlowId, NodeId};
-    use fairwave_units::Seed;
-    use fairwave_wire::datagram::{Datagram, Transport};
-
-    fn packet(id: u16) -> Packet {
-        let (source, destination) = (NodeId(0), NodeId(1));
-        let transport = Transport::Udp { source_port: 1, destination_port: 2 };
-        let datagram = Datagram {
-            source: address(source),
-            destination: address(destination),
-            id,
-            ttl: 64,
-            tos: 0,
-            transport,
-            payload_len: 1472,
-        };
-        let (number, sent) = (u32::from(id), Instant::ZERO);
-        Packet { flow: FlowId(0), source, destination, number, sent, datagram }
-    }
-
-    fn line(jitter: Duration, loss: f64, queue: u32) -> Line {
-        let link = Link {
-            ends: (NodeId(0), NodeId(1)),
-            rate: BitRate::mbps(100),
-            delay: Duration::from_millis(100),
-            jitter,
-            loss,
-            queue: Limit::Packets(queue).into(),
-        };
-        Line::new(&link, Seed(1).stream("link"))
-    }
-
-    /// Ten packets at once; the arrivals in microseconds and order.
-    fn arrivals(line: &mut Line) -> Vec<(u64, u16)> {
-        let inputs = (0..10).map(|id| (Instant::ZERO, packet(id)));
-        let out = contract::check(line, inputs, Instant::from_nanos(1_000_000_000));
-        out.iter().map(|(at, p)| (at.as_nanos() / 1000, p.datagram.id)).collect()
-    }
-
-    #[test]
-    fn packets_are_sent_one_after_another() {
-        let got = arrivals(&mut line(Duration::ZERO, 0.0, 100));
-        let expected: Vec<_> = (0..10).map(|i| (100_000 + 120 * (u64::from(i) + 1), i)).collect();
-        assert_eq!(got, expected);
-    }
-
-    #[test]
-    fn a_full_queue_drops_at_the_tail() {
-        let mut line = line(Duration::ZERO, 0.0, 4);
-        let got = arrivals(&mut line);
-        assert_eq!(got.iter().map(|a| a.1).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
-        assert_eq!(line.queue.sample().drops[DropCause::QueueFull as usize], 5);
-    }
-
-    #[test]
-    fn jitter_reorders_and_loses_nothing() {
-        let got = arrivals(&mut line(Duration::from_millis(10), 0.0, 100));
-        let mut order: Vec<u16> = got.iter().map(|a| a.1).collect();
-        assert!(got.is_sorted_by_key(|a| a.0) && !order.is_sorted());
-        order.sort_unstable();
-        assert_eq!(order, (0..10).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn losses_are_counted() {
-        let mut line = line(Duration::ZERO, 0.5, 100);
-        let got = arrivals(&mut line).len() as u64;
-        let lost = line.queue.sample().drops[DropCause::LinkLoss as usize];
-        assert_eq!(got + lost, 10);
-        assert!(lost > 0 && got > 0);
-    }
-}
+mod tests;

@@ -308,7 +308,8 @@ fn paced(world: &World, routes: &Table, flow: &Flow) -> Option<Source> {
     match routes[flow.source.0 as usize][flow.sink.0 as usize] {
         Some(Hop::Line(line)) => {
             let wire_bytes = u64::from(payload_bytes) + IPV4_UDP_BYTES;
-            let interval = world.links[line / 2].rate.time_for(wire_bytes).max(ONE_NANOSECOND);
+            let rate = world.links[line / 2].rate.expect("worlds are checked");
+            let interval = rate.time_for(wire_bytes).max(ONE_NANOSECOND);
             Some(Source::Cbr { payload_bytes, interval })
         }
         _ => None,

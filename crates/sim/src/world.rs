@@ -119,10 +119,12 @@ pub struct BySignal {
 pub struct Link {
     /// Its ends.
     pub ends: (NodeId, NodeId),
-    /// Rate in each direction.
-    pub rate: BitRate,
+    /// Rate in each direction; `None`: packets take no time.
+    pub rate: Option<BitRate>,
     /// Propagation delay in each direction.
     pub delay: Duration,
+    /// The link is a dummynet pipe on a kernel clock of this tick. It has no jitter.
+    pub tick: Option<Duration>,
     /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
     pub jitter: Duration,
     /// Probability that a packet is lost.

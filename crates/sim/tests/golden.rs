@@ -46,10 +46,10 @@ fn wired(law: &str, flows: u32, loss: f64) -> World {
     let mut world = world(Standard::A, 54, 0, Duration::ZERO);
     world.nodes = ["left", "right"].map(|name| Node { name: name.into(), radio: None }).into();
     world.cells = Vec::new();
-    let (rate, delay) = (BitRate::mbps(10), Duration::from_millis(20));
+    let (rate, delay) = (Some(BitRate::mbps(10)), Duration::from_millis(20));
     let queue = Limit::Packets(50).into();
     let ends = (AP, NodeId(1));
-    world.links = vec![Link { ends, rate, delay, jitter: Duration::ZERO, loss, queue }];
+    world.links = vec![Link { ends, rate, delay, tick: None, jitter: Duration::ZERO, loss, queue }];
     let greedy = |i| flow(&format!("flow{i}"), AP, NodeId(1), Traffic::Tcp(tcp(law, 2)));
     world.flows = (0..flows).map(greedy).collect();
     shorten(world)

@@ -15,10 +15,10 @@ fn wired(law: &str, loss: f64) -> Outcome {
     let mut world = world(Standard::A, 54, 0, Duration::ZERO);
     world.nodes = ["left", "right"].map(|name| Node { name: name.into(), radio: None }).into();
     world.cells = Vec::new();
-    let (rate, delay) = (BitRate::mbps(10), Duration::from_millis(20));
+    let (rate, delay) = (Some(BitRate::mbps(10)), Duration::from_millis(20));
     let ends = (AP, NodeId(1));
     let queue = Limit::Packets(50).into();
-    world.links = vec![Link { ends, rate, delay, jitter: Duration::ZERO, loss, queue }];
+    world.links = vec![Link { ends, rate, delay, tick: None, jitter: Duration::ZERO, loss, queue }];
     world.flows = vec![flow("greedy", AP, NodeId(1), Traffic::Tcp(tcp(law, 2)))];
     world.duration = Duration::from_secs(30);
     simulate(&world)

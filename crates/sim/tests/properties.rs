@@ -187,7 +187,7 @@ fn two_hundred_stations_fit_into_64_megabytes() {
 #[test]
 fn a_slow_line_with_a_full_queue_ends_a_day_at_once() {
     let mut slow = world(Standard::A, 54, 1, Duration::from_millis(1));
-    (slow.duration, slow.links[0].rate) = (Duration::from_secs(86_400), BitRate(1_000));
+    (slow.duration, slow.links[0].rate) = (Duration::from_secs(86_400), Some(BitRate(1_000)));
     slow.seed = Seed(u64::MAX);
     slow.cells[0].beacon_interval = None;
     let outcome = simulate(&uploads(slow, &tcp("newreno", 1)));

@@ -19,7 +19,7 @@ fn simulate(world: &World) -> Outcome {
 /// An idle link of 1 Mbps and 10 ms.
 fn wired() -> World {
     let mut world = world(Standard::A, 54, 1, Duration::from_millis(10));
-    world.links[0].rate = BitRate::mbps(1);
+    world.links[0].rate = Some(BitRate::mbps(1));
     world.warm_up = Duration::ZERO;
     world
 }

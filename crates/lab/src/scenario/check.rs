@@ -177,6 +177,11 @@ impl Check<'_> {
                     self.report(at, key, Refusal::new(message).help(help));
                     break;
                 }
+                if self.is_endless(nodes, flow, *from) {
+                    let refusal = Refusal::new("nothing saturates a link of unlimited rate");
+                    self.report(at, "traffic", refusal.help("give the link a rate"));
+                    break;
+                }
                 if from == to {
                     let message = format!("the flow goes from {:?} to itself", names[*from]);
                     self.report(at, "to", Refusal::new(message));

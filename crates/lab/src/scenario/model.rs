@@ -355,7 +355,10 @@ pub(super) fn or_word_none<T: ToString + Copy, S: Serializer>(
     or(*v, "none", s)
 }
 
-fn or_off<T: ToString + Copy, S: Serializer>(v: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn or_off<T: ToString + Copy, S: Serializer>(
+    v: &Option<T>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
     or(*v, "off", s)
 }
 
@@ -367,7 +370,10 @@ fn or_same<S: Serializer>(v: &Option<String>, s: S) -> Result<S::Ok, S::Error> {
     or(v.as_ref(), "same", s)
 }
 
-fn or_unlimited<S: Serializer>(v: &Option<Bytes>, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn or_unlimited<T: ToString + Copy, S: Serializer>(
+    v: &Option<T>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
     or(*v, "unlimited", s)
 }
 

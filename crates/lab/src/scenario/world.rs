@@ -66,6 +66,7 @@ impl Scenario {
                 ends: (NodeId(a as u32), NodeId(b as u32)),
                 rate: link.rate,
                 delay: link.delay,
+                tick: link.tick,
                 jitter: link.jitter,
                 loss: link.loss,
                 queue: link.queue.0,

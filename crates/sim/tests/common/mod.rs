@@ -42,8 +42,9 @@ pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duratio
     let server = Node { name: "server".into(), radio: None };
     let link = Link {
         ends: (AP, NodeId(stations + 1)),
-        rate: BitRate::mbps(100),
+        rate: Some(BitRate::mbps(100)),
         delay,
+        tick: None,
         jitter: Duration::ZERO,
         loss: 0.0,
         queue: Limit::Packets(10_000).into(),

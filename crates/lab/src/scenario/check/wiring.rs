@@ -4,7 +4,9 @@ use super::{Check, names_group, shown};
 use crate::scenario::diagnostic::Refusal;
 use crate::scenario::expand::{self, Expanded};
 use crate::scenario::link::Link;
+use crate::scenario::model::{Flow, Transport};
 use crate::scenario::node::Kind;
+use crate::scenario::traffic::Traffic;
 use crate::scenario::words;
 use std::collections::BTreeSet;
 
@@ -65,6 +67,18 @@ impl Check<'_> {
         let mut ends = [("from", from), ("to", to)].into_iter();
         let (key, end) = ends.find(|&(_, end)| self.is_converter(&nodes[end]))?;
         Some((key, &nodes[end].name))
+    }
+
+    /// Whether a flow from a host would have to fill a link that is never full.
+    pub(super) fn is_endless(&self, nodes: &[Expanded], flow: &Flow, from: usize) -> bool {
+        let Transport::Udp(udp) = &flow.transport else { return false };
+        let is_host = matches!(self.scenario.node[nodes[from].group].kind, Kind::Host(_));
+        let unlimited = |link: &&Link| link.rate.is_none();
+        is_host
+            && udp.traffic == Traffic::Saturate {}
+            && self.scenario.link.iter().filter(unlimited).any(|link| {
+                expand::wires(nodes, link).iter().any(|(a, b)| *a == from || *b == from)
+            })
     }
 
     fn is_converter(&self, node: &Expanded) -> bool {
