@@ -19,6 +19,7 @@ pub mod ip;
 pub mod ipv4;
 pub mod link;
 pub mod pcapng;
+pub mod probe;
 pub mod radiotap;
 pub mod seal;
 pub mod soc;

@@ -58,6 +58,10 @@ impl<'a> Reader<'a> {
         self.array(field).map(u32::from_be_bytes)
     }
 
+    pub(crate) fn u64_be(&mut self, field: &'static str) -> Result<u64, Truncated> {
+        self.array(field).map(u64::from_be_bytes)
+    }
+
     pub(crate) fn u16_le(&mut self, field: &'static str) -> Result<u16, Truncated> {
         self.array(field).map(u16::from_le_bytes)
     }
