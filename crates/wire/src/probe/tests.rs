@@ -1,3 +1,5 @@
+//! Messages in hex, what is refused, and what every message keeps.
+
 use super::*;
 use crate::testing::hex;
 use proptest::prelude::*;
