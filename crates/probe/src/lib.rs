@@ -1,0 +1,41 @@
+//! The buffer probe: how many packets an access point holds, measured from outside.
+//!
+//! A [`Sender`] greets a [`Receiver`], shows that it gets what is sent to its address, asks for
+//! limits, and sends [`Trial`]s: a few packets far apart, then a train faster than the radio. The
+//! receiver notes arrivals and accounts for them when asked.
+//!
+//! Who may make whom send: the sender sends nothing but greetings to somebody who has not agreed,
+//! with the session's key, within this session; and never more than the stricter of its own
+//! limits and the receiver's, whatever the receiver says. The receiver answers only messages with
+//! a seal, keeps nothing before a cookie came back, and no answer is longer than what it answers.
+
+mod plan;
+mod receiver;
+mod sender;
+
+pub use plan::{Account, Plan, Trial};
+pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
+pub use sender::{Failure, Sender, SenderConfig, SenderEvent, SenderInput};
+
+use std::net::SocketAddr;
+
+/// Bytes of IPv4 and UDP headers, which count against a rate.
+pub const HEADER_BYTES: u64 = 28;
+
+/// A datagram to transmit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where to.
+    pub to: SocketAddr,
+    /// Its payload.
+    pub bytes: Vec<u8>,
+}
+
+/// A datagram that arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Where from.
+    pub from: SocketAddr,
+    /// Its payload.
+    pub bytes: Vec<u8>,
+}

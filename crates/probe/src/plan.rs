@@ -1,0 +1,52 @@
+//! What is to be sent, and what became of it.
+
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::probe::Record;
+
+/// Packets far apart, which find the path empty, then as many as fast as the limits allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Length of each packet, counted as UDP payload.
+    pub payload_bytes: u32,
+    /// How many packets are sent apart.
+    pub spaced: u32,
+    /// The time between them, and before the train.
+    pub interval: Duration,
+    /// How many packets the train has.
+    pub train: u32,
+}
+
+impl Trial {
+    /// Packets in all.
+    pub const fn packets(&self) -> u32 {
+        self.spaced.saturating_add(self.train)
+    }
+}
+
+/// The trials of a session, one after the other; at most 65536.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// In the order in which they are sent.
+    pub trials: Vec<Trial>,
+    /// Silence after a trial is accounted for.
+    pub rest: Duration,
+}
+
+impl Plan {
+    /// Packets of data in all.
+    pub fn packets(&self) -> u64 {
+        self.trials.iter().map(|trial| u64::from(trial.packets())).sum()
+    }
+}
+
+/// What was sent in a trial, and what arrived of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// What was planned. Fewer packets may have been sent.
+    pub trial: Trial,
+    /// When each packet was sent, by the sender's clock; the spaced ones come first.
+    pub sent: Vec<Instant>,
+    /// What arrived, in order of arrival, by the receiver's clock; no number twice, none that was
+    /// not sent.
+    pub arrived: Vec<Record>,
+}

@@ -1,0 +1,195 @@
+//! The receiving end: any number of senders, few at a time.
+
+mod session;
+#[cfg(test)]
+mod tests;
+
+use crate::{Received, Transmit};
+use fairwave_machine::Machine;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::probe::{self, Cookie, Head, Limits, Message, Refusal};
+use fairwave_wire::seal::{Key, Tag};
+use session::Session;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+/// For how long a cookie is good, at least; at most for twice as long.
+const COOKIE_LIFE: Duration = Duration::from_secs(10);
+
+/// What a receiver allows.
+#[derive(Clone, Debug)]
+pub struct ReceiverConfig {
+    /// The secret that both ends share.
+    pub key: Key,
+    /// A secret of this receiver alone, drawn anew when it starts.
+    pub cookie_key: Key,
+    /// What it grants at most.
+    pub limits: Limits,
+    /// How many sessions it serves at once.
+    pub sessions: usize,
+    /// After how long a silence it forgets a session.
+    pub idle: Duration,
+}
+
+/// What a receiver has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiverEvent {
+    /// It agreed to a session.
+    Agreed(SocketAddr, Limits),
+    /// A session is over: its sender said so, or fell silent, or its time ran out.
+    Ended(SocketAddr),
+}
+
+/// The receiving end. It speaks only when spoken to, with a seal.
+#[derive(Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    sessions: BTreeMap<(SocketAddr, u64), Session>,
+    answers: VecDeque<Transmit>,
+    events: VecDeque<ReceiverEvent>,
+}
+
+impl Receiver {
+    /// A receiver without sessions.
+    pub fn new(config: ReceiverConfig) -> Self {
+        let (answers, events) = (VecDeque::new(), VecDeque::new());
+        Self { config, sessions: BTreeMap::new(), answers, events }
+    }
+
+    /// How many sessions it serves now.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// What says that `from` asked in this `epoch`, to whoever has the cookie key.
+    fn cookie(&self, from: SocketAddr, session: u64, nonce: u64, epoch: u64) -> Cookie {
+        let address = match from.ip() {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
+            IpAddr::V6(ip) => ip.octets(),
+        };
+        let port = from.port().to_be_bytes();
+        let numbers = [session, nonce, epoch].map(u64::to_be_bytes);
+        let parts: [&[u8]; 5] = [&address, &port, &numbers[0], &numbers[1], &numbers[2]];
+        let Tag(cookie) = self.config.cookie_key.tag("fairwave probe cookie", &parts);
+        cookie
+    }
+
+    fn epoch(now: Instant) -> u64 {
+        now.as_nanos() / COOKIE_LIFE.as_nanos()
+    }
+
+    /// A message sealed with the shared key. Only the answer to a cookie that is good makes state.
+    fn greet(&mut self, now: Instant, received: &Received) {
+        let Received { from, bytes } = received;
+        let Ok((session, message)) = probe::open(bytes, &self.config.key) else { return };
+        let epoch = Self::epoch(now);
+        let answer = match message {
+            Message::Hello { nonce } => {
+                Message::Challenge { cookie: self.cookie(*from, session, nonce, epoch) }
+            }
+            Message::Start { nonce, cookie, wanted } => {
+                let known = |epoch| self.cookie(*from, session, nonce, epoch) == cookie;
+                if known(epoch) || epoch.checked_sub(1).is_some_and(known) {
+                    let key = probe::session_key(&self.config.key, session, nonce, &cookie);
+                    return self.start(now, received, (session, key), wanted);
+                }
+                Message::Refuse { reason: Refusal::Cookie }
+            }
+            _ => return,
+        };
+        let key = self.config.key.clone();
+        self.answer(received, session, &key, &answer);
+    }
+
+    fn start(&mut self, now: Instant, start: &Received, (id, key): (u64, Key), wanted: Limits) {
+        let place = (start.from, id);
+        if !self.sessions.contains_key(&place) {
+            if self.sessions.len() >= self.config.sessions {
+                let (key, reason) = (self.config.key.clone(), Refusal::Busy);
+                return self.answer(start, id, &key, &Message::Refuse { reason });
+            }
+            let granted = wanted.least(self.config.limits);
+            self.sessions.insert(place, Session::new(key.clone(), granted, now));
+            self.events.push_back(ReceiverEvent::Agreed(start.from, granted));
+        }
+        // A repeated Start has the same key, unless somebody starts anew under an old number; to
+        // that one this answer means nothing.
+        let granted = self.sessions[&place].granted;
+        self.answer(start, id, &key, &Message::Accept { granted });
+    }
+
+    /// A message sealed with a session's key.
+    fn serve(&mut self, now: Instant, id: u64, received: &Received) {
+        let place = (received.from, id);
+        let Some(session) = self.sessions.get_mut(&place) else { return };
+        let Ok((_, message)) = probe::open(&received.bytes, &session.key) else { return };
+        session.heard = now;
+        match message {
+            Message::Data { train, number, .. } => session.note(train, number, now),
+            Message::End { train, chunk, .. } => {
+                if let Some(report) = session.report(train, chunk) {
+                    let key = session.key.clone();
+                    self.answer(received, id, &key, &Message::Report(report));
+                }
+            }
+            Message::Done => self.forget(place),
+            _ => {}
+        }
+    }
+
+    fn forget(&mut self, place: (SocketAddr, u64)) {
+        self.sessions.remove(&place);
+        self.events.push_back(ReceiverEvent::Ended(place.0));
+    }
+
+    /// Answers, but never with more bytes than were received.
+    fn answer(&mut self, received: &Received, session: u64, key: &Key, message: &Message) {
+        let mut bytes = Vec::new();
+        let written = message.write(session, key, 0, &mut bytes);
+        if written.is_ok() && bytes.len() <= received.bytes.len() {
+            self.answers.push_back(Transmit { to: received.from, bytes });
+        }
+    }
+
+    /// Forgets the sessions whose time is over.
+    fn age(&mut self, now: Instant) {
+        let idle = self.config.idle;
+        let over = |session: &Session| session.ends(idle) <= now;
+        let old: Vec<_> =
+            self.sessions.iter().filter(|(_, s)| over(s)).map(|(place, _)| *place).collect();
+        for place in old {
+            self.forget(place);
+        }
+    }
+}
+
+impl Machine for Receiver {
+    type Input = Received;
+    type Output = Transmit;
+    type Event = ReceiverEvent;
+
+    fn handle(&mut self, now: Instant, received: Received) {
+        self.age(now);
+        match Head::read(&received.bytes) {
+            Ok(head) if head.is_within_session() => self.serve(now, head.session, &received),
+            Ok(_) => self.greet(now, &received),
+            Err(_) => {}
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        self.age(now);
+    }
+
+    fn poll(&mut self, _: Instant) -> Option<Transmit> {
+        self.answers.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.sessions.values().map(|session| session.ends(self.config.idle)).min()
+    }
+
+    fn event(&mut self) -> Option<ReceiverEvent> {
+        self.events.pop_front()
+    }
+}

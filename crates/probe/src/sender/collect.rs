@@ -1,0 +1,75 @@
+//! Puts together the account of a train, from a receiver that may tell anything.
+
+use fairwave_units::Instant;
+use fairwave_wire::probe::{Chunk, Record};
+
+/// Something that cannot be so.
+#[derive(Debug)]
+pub(super) struct Absurd;
+
+/// What a chunk meant.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It was not the one asked for.
+    Other,
+    /// The next is to be asked for.
+    More,
+    /// It was the last.
+    Complete,
+}
+
+/// The chunks of one train so far. It holds at most one record for each packet sent.
+#[derive(Debug)]
+pub(super) struct Collector {
+    sent: Vec<Instant>,
+    seen: Vec<bool>,
+    arrived: Vec<Record>,
+    chunk: u16,
+    chunks: Option<u16>,
+}
+
+impl Collector {
+    pub(super) fn new(sent: Vec<Instant>) -> Self {
+        let seen = vec![false; sent.len()];
+        Self { sent, seen, arrived: Vec::new(), chunk: 0, chunks: None }
+    }
+
+    /// Packets sent, and the chunk that is wanted.
+    pub(super) const fn asks(&self) -> (u32, u16) {
+        (self.sent.len() as u32, self.chunk)
+    }
+
+    pub(super) fn take(&mut self, chunk: Chunk) -> Result<Progress, Absurd> {
+        if chunk.chunk != self.chunk {
+            return Ok(Progress::Other);
+        }
+        let chunks = *self.chunks.get_or_insert(chunk.chunks);
+        let says_nothing = chunk.records.is_empty() && chunks != 1;
+        if chunk.chunks != chunks || chunk.chunk >= chunks || says_nothing {
+            return Err(Absurd);
+        }
+        for record in chunk.records {
+            self.note(record)?;
+        }
+        if self.chunk + 1 == chunks {
+            return Ok(Progress::Complete);
+        }
+        self.chunk += 1;
+        Ok(Progress::More)
+    }
+
+    fn note(&mut self, record: Record) -> Result<(), Absurd> {
+        let seen = self.seen.get_mut(record.number as usize).ok_or(Absurd)?;
+        let goes_back = self.arrived.last().is_some_and(|last| record.arrived < last.arrived);
+        if std::mem::replace(seen, true) || goes_back {
+            return Err(Absurd);
+        }
+        self.arrived.push(record);
+        Ok(())
+    }
+
+    /// When packets were sent, and what arrived.
+    pub(super) fn into_parts(self) -> (Vec<Instant>, Vec<Record>) {
+        (self.sent, self.arrived)
+    }
+}

@@ -1,0 +1,77 @@
+//! When a sender may send, and how often it asks again.
+
+use crate::HEADER_BYTES;
+use fairwave_units::{BitRate, Duration, Instant};
+
+/// Time before a request is repeated for the first time; it doubles from try to try.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// Longest time before a request is repeated.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// Tries before a receiver counts as silent.
+const TRIES: u32 = 8;
+
+/// A rate that is never exceeded, over any stretch of time: whoever is late does not catch up.
+#[derive(Debug)]
+pub(super) struct Pace {
+    rate: BitRate,
+    free_at: Instant,
+}
+
+impl Pace {
+    pub(super) const fn new(rate: BitRate) -> Self {
+        Self { rate, free_at: Instant::ZERO }
+    }
+
+    /// From now on at most this rate.
+    pub(super) fn restrict(&mut self, rate: BitRate) {
+        self.rate = self.rate.min(rate);
+    }
+
+    pub(super) fn allows(&self, now: Instant) -> bool {
+        now >= self.free_at && self.rate > BitRate(0)
+    }
+
+    /// A datagram with this payload was sent.
+    pub(super) fn note(&mut self, now: Instant, payload_bytes: usize) {
+        self.free_at = now + self.rate.time_for(payload_bytes as u64 + HEADER_BYTES);
+    }
+
+    /// When something that is due `at` can be sent.
+    pub(super) fn at_earliest(&self, at: Instant) -> Instant {
+        if self.rate == BitRate(0) { Instant::MAX } else { self.free_at.max(at) }
+    }
+}
+
+/// A request that is repeated until it is answered.
+#[derive(Debug)]
+pub(super) struct Retries {
+    tries: u32,
+    at: Instant,
+}
+
+impl Retries {
+    /// The first try is due `now`.
+    pub(super) const fn from(now: Instant) -> Self {
+        Self { tries: 0, at: now }
+    }
+
+    /// When the next try is due, or the last has been in vain.
+    pub(super) const fn next(&self) -> Instant {
+        self.at
+    }
+
+    pub(super) fn exhausted(&self, now: Instant) -> bool {
+        self.tries == TRIES && now >= self.at
+    }
+
+    /// Counts a try, if one is due.
+    pub(super) fn attempt(&mut self, now: Instant) -> Option<()> {
+        if now < self.at || self.tries == TRIES {
+            return None;
+        }
+        let wait = Duration::from_nanos(FIRST_WAIT.as_nanos() << self.tries);
+        self.at = now + wait.min(LONGEST_WAIT);
+        self.tries += 1;
+        Some(())
+    }
+}
