@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Cases for each property test in a slow run; proptest's own default is 256.
-const SLOW_PROPERTY_CASES: &str = "4096";
+const SLOW_PROPERTY_CASES: &str = "10000";
 /// Seconds for each fuzz target in a slow run.
 const SLOW_FUZZ_S: u32 = 60;
 /// A sweep of a few short runs, for the comparison of run directories.

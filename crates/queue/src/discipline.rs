@@ -1,5 +1,6 @@
 //! What every queue can do for its host.
 
+use crate::Weight;
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
@@ -58,8 +59,20 @@ pub trait Discipline<T>: Debug + Send {
         let _ = (receiver, airtime);
     }
 
+    /// What `receiver` weighs from now on; [`Weight::ONE`] until told. For schedulers of hosts.
+    /// A weight above zero may make [`Discipline::pop`] give something where it gave nothing.
+    fn set_weight(&mut self, now: Instant, receiver: u32, weight: Weight) {
+        let _ = (now, receiver, weight);
+    }
+
+    /// Whether the link to `receiver` is good, as it is until told. For schedulers that pass over
+    /// hosts in a fade. A good link may make [`Discipline::pop`] give something.
+    fn set_link(&mut self, now: Instant, receiver: u32, is_good: bool) {
+        let _ = (now, receiver, is_good);
+    }
+
     /// When [`Discipline::pop`] may give something though it gave nothing now; `None` where a
-    /// queue that holds something always gives something.
+    /// queue gives something whenever it holds something for a host that may be served.
     fn deadline(&self) -> Option<Instant> {
         None
     }

@@ -11,17 +11,24 @@ mod airtime_drr;
 mod codel;
 mod discipline;
 mod drop_tail;
+mod drr;
 mod fair;
 mod fifo;
 mod flows;
 mod fq_codel;
+mod heap;
+mod hosts;
 mod item;
+mod scheduled;
 mod slab;
 mod spec;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
+mod weight;
+mod wf2q;
+mod wfq;
 mod window_clamp;
 
 pub use ack_filter::AckFilter;
@@ -30,8 +37,12 @@ pub use airtime_drr::{AirtimeConfig, AirtimeDrr};
 pub use codel::CodelConfig;
 pub use discipline::Discipline;
 pub use drop_tail::DropTail;
+pub use drr::DrrConfig;
 pub use fair::FairConfig;
 pub use fq_codel::FqCodel;
+pub use hosts::HostConfig;
 pub use item::{FlowKey, Item, Segment};
 pub use spec::{ALL, Kind, Limit, Spec};
+pub use weight::Weight;
+pub use wfq::WfqConfig;
 pub use window_clamp::WindowClamp;

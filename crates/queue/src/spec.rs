@@ -1,8 +1,12 @@
 //! The one list of disciplines, and how parameters become a queue.
 
+use crate::drr::Drr;
+use crate::scheduled::{Order, Scheduled};
+use crate::wf2q::Wf2q;
+use crate::wfq::Wfq;
 use crate::{
-    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CodelConfig, Discipline, DropTail, FairConfig,
-    FqCodel, Item, WindowClamp,
+    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CodelConfig, Discipline, DropTail, DrrConfig,
+    FairConfig, FqCodel, HostConfig, Item, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
 use fairwave_units::{Bytes, Duration};
@@ -65,6 +69,12 @@ pub enum Spec {
     FqCodel(FairConfig),
     /// [`AirtimeDrr`].
     AirtimeDrr(AirtimeConfig),
+    /// Deficit round robin among hosts.
+    Drr(DrrConfig),
+    /// Weighted fair queueing among hosts.
+    Wfq(WfqConfig),
+    /// Worst-case fair weighted fair queueing among hosts.
+    Wf2qPlus(HostConfig),
 }
 
 impl From<Limit> for Spec {
@@ -132,7 +142,38 @@ pub const ALL: &[Kind] = &[
         limit: Some(Limit::Packets(8_192)),
         spec: |limit| Spec::AirtimeDrr(AirtimeConfig::mac80211(limit)),
     },
+    Kind {
+        name: "drr",
+        summary: "a queue for each host, deficit round robin by weight",
+        source: "Shreedhar, Varghese 1995",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::Drr(DrrConfig { hosts: HostConfig::of(limit), quantum: 1514 }),
+    },
+    Kind {
+        name: "wfq",
+        summary: "a queue for each host, served as a fluid would be shared by weight",
+        source: "Demers, Keshav, Shenker 1989; Parekh, Gallager 1993",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::Wfq(WfqConfig { hosts: HostConfig::of(limit), rate: None }),
+    },
+    Kind {
+        name: "wf2q+",
+        summary: "as wfq, but nobody is served before the fluid would begin",
+        source: "Bennett, Zhang 1997",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::Wf2qPlus(HostConfig::of(limit)),
+    },
 ];
+
+/// The bound of a scheduler of hosts: ten full ones.
+const HOSTS_LIMIT: Option<Limit> = Some(Limit::Packets(1000));
+
+impl HostConfig {
+    /// 100 packets for each host, in the given bound of all together; strict about weight zero.
+    pub const fn of(limit: Limit) -> Self {
+        Self { limit, host_limit: Limit::Packets(100), idle_serve: false }
+    }
+}
 
 impl FairConfig {
     /// The defaults of RFC 8290 section 5.2: 1024 queues, a quantum of 1514 bytes, CoDel with 5 ms
@@ -164,6 +205,19 @@ impl Spec {
             Self::WindowClamp { .. } => "window-clamp",
             Self::FqCodel(_) => "fq-codel",
             Self::AirtimeDrr(_) => "airtime-drr",
+            Self::Drr(_) => "drr",
+            Self::Wfq(_) => "wfq",
+            Self::Wf2qPlus(_) => "wf2q+",
+        }
+    }
+
+    /// The same with other settings for hosts; `None` for what knows no hosts.
+    pub const fn with_hosts(self, hosts: HostConfig) -> Option<Self> {
+        match self {
+            Self::Drr(config) => Some(Self::Drr(DrrConfig { hosts, ..config })),
+            Self::Wfq(config) => Some(Self::Wfq(WfqConfig { hosts, ..config })),
+            Self::Wf2qPlus(_) => Some(Self::Wf2qPlus(hosts)),
+            _ => None,
         }
     }
 
@@ -186,6 +240,17 @@ impl Spec {
             Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
+            Self::Drr(DrrConfig { hosts, quantum }) => scheduled(hosts, Drr::new(quantum)),
+            Self::Wfq(WfqConfig { hosts, rate }) => scheduled(hosts, Wfq::new(rate)),
+            Self::Wf2qPlus(hosts) => scheduled(hosts, Wf2q::new()),
         }
     }
+}
+
+fn scheduled<T, O>(hosts: HostConfig, order: O) -> Box<dyn Discipline<T>>
+where
+    T: Item + Debug + Send + 'static,
+    O: Order + 'static,
+{
+    Box::new(Scheduled::new(hosts, order))
 }

@@ -4,8 +4,11 @@ use super::decode::span;
 use super::diagnostic::Refusal;
 use super::reader::{self, Read, Reader, show_limit};
 use super::value::{Data, Value};
-use fairwave_queue::{ALL, AirtimeConfig, CodelConfig, FairConfig, Kind, Limit, Spec};
-use fairwave_units::Duration;
+use fairwave_queue::{
+    ALL, AirtimeConfig, CodelConfig, DrrConfig, FairConfig, HostConfig, Kind, Limit, Spec,
+    WfqConfig,
+};
+use fairwave_units::{BitRate, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -32,8 +35,19 @@ impl Place {
 }
 
 /// Keys that some disciplines have beside `discipline` and `limit`.
-const OWN_KEYS: &[&str] =
-    &["ack_limit", "idle", "buckets", "quantum", "target", "interval", "ecn", "airtime_quantum"];
+const OWN_KEYS: &[&str] = &[
+    "ack_limit",
+    "idle",
+    "buckets",
+    "quantum",
+    "target",
+    "interval",
+    "ecn",
+    "airtime_quantum",
+    "host_limit",
+    "idle_serve",
+    "rate",
+];
 
 /// Reads a queue at `place`.
 pub(super) fn queue(place: Place) -> impl Fn(&Value) -> Read<Queue> {
@@ -73,6 +87,14 @@ fn spec(r: &Reader<'_>, kind: &Kind, place: Place) -> Spec {
             quantum: r.or("airtime_quantum", quantum, time()),
             flows: fair(r, flows),
         }),
+        Spec::Drr(DrrConfig { hosts, quantum }) => Spec::Drr(DrrConfig {
+            hosts: by_host(r, hosts),
+            quantum: r.or("quantum", quantum, reader::size(64, 1 << 20)),
+        }),
+        Spec::Wfq(WfqConfig { hosts, .. }) => {
+            Spec::Wfq(WfqConfig { hosts: by_host(r, hosts), rate: r.optional("rate", rate()) })
+        }
+        Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(by_host(r, hosts)),
         plain @ (Spec::DropTail { .. } | Spec::AckFilter { .. }) => plain,
     };
     let known = r.known();
@@ -93,6 +115,18 @@ fn fair(r: &Reader<'_>, config: FairConfig) -> FairConfig {
             ecn: r.or("ecn", ecn, reader::boolean),
         },
     }
+}
+
+fn by_host(r: &Reader<'_>, HostConfig { limit, host_limit, idle_serve }: HostConfig) -> HostConfig {
+    HostConfig {
+        limit,
+        host_limit: r.or("host_limit", host_limit, reader::limit),
+        idle_serve: r.or("idle_serve", idle_serve, reader::boolean),
+    }
+}
+
+fn rate() -> impl Fn(&Value) -> Read<BitRate> {
+    reader::within(BitRate(1_000), BitRate::mbps(1_000_000))
 }
 
 fn time() -> impl Fn(&Value) -> Read<Duration> {
@@ -123,9 +157,30 @@ impl Serialize for Queue {
                 write_fair::<S>(&mut map, &flows)?;
                 map.serialize_entry("airtime_quantum", &quantum.to_string())?;
             }
+            Spec::Drr(DrrConfig { hosts, quantum }) => {
+                write_hosts::<S>(&mut map, &hosts)?;
+                map.serialize_entry("quantum", &format!("{quantum} B"))?;
+            }
+            Spec::Wfq(WfqConfig { hosts, rate }) => {
+                write_hosts::<S>(&mut map, &hosts)?;
+                if let Some(rate) = rate {
+                    map.serialize_entry("rate", &rate.to_string())?;
+                }
+            }
+            Spec::Wf2qPlus(hosts) => write_hosts::<S>(&mut map, &hosts)?,
         }
         map.end()
     }
+}
+
+fn write_hosts<S: Serializer>(
+    map: &mut S::SerializeMap,
+    hosts: &HostConfig,
+) -> Result<(), S::Error> {
+    let HostConfig { limit, host_limit, idle_serve } = hosts;
+    map.serialize_entry("limit", &show_limit(limit))?;
+    map.serialize_entry("host_limit", &show_limit(host_limit))?;
+    map.serialize_entry("idle_serve", idle_serve)
 }
 
 fn write_fair<S: Serializer>(
@@ -169,7 +224,7 @@ impl JsonSchema for Queue {
                         },
                         "limit": text("Bound, in packets or bytes. Default: the bound that the \
                             queue has without a discipline; 10240 packets for fq-codel, 8192 \
-                            packets for airtime-drr."),
+                            packets for airtime-drr, 1000 packets for schedulers of hosts."),
                         "ack_limit": text("ack-split: bound of the ACKs. Default: limit."),
                         "idle": text("window-clamp: silence after which a connection does not \
                             count. Default: \"10 s\"."),
@@ -178,8 +233,8 @@ impl JsonSchema for Queue {
                                 over. Default: 1024.",
                             "type": "integer", "minimum": 1, "maximum": 65_536,
                         },
-                        "quantum": text("fq-codel, airtime-drr: bytes of a flow's turn. Default: \
-                            \"1514 B\"."),
+                        "quantum": text("fq-codel, airtime-drr: bytes of a flow's turn; drr: of a \
+                            host's. Default: \"1514 B\"."),
                         "target": text("fq-codel, airtime-drr: CoDel's tolerated standing delay. \
                             Default: \"5 ms\" for fq-codel, \"20 ms\" for airtime-drr."),
                         "interval": text("fq-codel, airtime-drr: CoDel's interval. Default: \
@@ -191,6 +246,15 @@ impl JsonSchema for Queue {
                         },
                         "airtime_quantum": text("airtime-drr: airtime of a station's turn. \
                             Default: \"300 us\"."),
+                        "host_limit": text("drr, wfq, wf2q+: bound of each host's queue. Default: \
+                            \"100 packets\"."),
+                        "idle_serve": {
+                            "description": "drr, wfq, wf2q+: serve hosts of weight zero while no \
+                                other has anything to send. Default: false.",
+                            "type": "boolean",
+                        },
+                        "rate": text("wfq: the link's rate, by which its fluid system works. \
+                            Default: it works as packets are taken."),
                     },
                     "additionalProperties": false,
                 },
@@ -239,6 +303,11 @@ mod tests {
             ("fq-codel", "ecn", "false"),
             ("airtime-drr", "target", "\"3 ms\""),
             ("airtime-drr", "airtime_quantum", "\"3 ms\""),
+            ("drr", "quantum", "\"3000 B\""),
+            ("drr", "host_limit", "\"3 packets\""),
+            ("wfq", "idle_serve", "true"),
+            ("wfq", "rate", "\"3 Mbps\""),
+            ("wf2q+", "host_limit", "\"3 packets\""),
         ] {
             let plain = with(&format!("{{ discipline = {discipline:?} }}"));
             let set = with(&format!("{{ discipline = {discipline:?}, {key} = {value} }}"));

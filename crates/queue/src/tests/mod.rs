@@ -3,4 +3,6 @@
 mod acks;
 mod codel;
 mod fairness;
+mod fluid;
 mod properties;
+mod weights;

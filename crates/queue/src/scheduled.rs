@@ -1,0 +1,134 @@
+//! Hosts' queues and the order in which they are served.
+
+use crate::hosts::{HostConfig, Hosts, Shed};
+use crate::weight::Weight;
+use crate::{Discipline, Item};
+use core::fmt::Debug;
+use fairwave_trace::DropCause;
+use fairwave_units::{Bytes, Instant};
+
+/// Who is next: a scheduling algorithm, told of packets that come and go.
+///
+/// It hears nothing of hosts without weight, but of their gaining and losing it.
+pub(crate) trait Order: Debug + Send {
+    /// A packet of `bytes` joined the end of a host's queue.
+    fn joined<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, bytes: u32);
+
+    /// The host whose oldest packet is to be sent next.
+    fn next<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>) -> Option<u32>;
+
+    /// The oldest packet of a host, of `bytes`, was sent, in its turn or out of it.
+    fn taken<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, bytes: u32);
+
+    /// The newest packet of a host was dropped.
+    fn shed<T: Item>(&mut self, hosts: &mut Hosts<T>, shed: Shed);
+
+    /// A host weighed `old` until now; of `old` and its new weight at most one is zero.
+    fn weighed<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight);
+
+    /// The link is free, and nothing waits that may be sent.
+    fn idle(&mut self) {}
+
+    /// The link to a host became good or bad.
+    fn link<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, is_good: bool) {
+        let _ = (now, hosts, host, is_good);
+    }
+}
+
+/// A queue for each host, served in an order.
+#[derive(Clone, Debug)]
+pub(crate) struct Scheduled<T, O> {
+    hosts: Hosts<T>,
+    order: O,
+}
+
+impl<T: Item, O: Order> Scheduled<T, O> {
+    pub(crate) const fn new(config: HostConfig, order: O) -> Self {
+        Self { hosts: Hosts::new(config), order }
+    }
+
+    fn join(&mut self, now: Instant, item: T) {
+        let bytes = item.bytes();
+        let host = self.hosts.push(item);
+        if !self.hosts.weight(host).is_zero() {
+            self.order.joined(now, &mut self.hosts, host, bytes);
+        }
+    }
+
+    fn shed(&mut self) {
+        while let Some(shed) = self.hosts.shed() {
+            if !self.hosts.weight(shed.host).is_zero() {
+                self.order.shed(&mut self.hosts, shed);
+            }
+        }
+    }
+
+    fn take(&mut self, now: Instant, host: u32) -> Option<T> {
+        let item = self.hosts.take(host)?;
+        if !self.hosts.weight(host).is_zero() {
+            self.order.taken(now, &mut self.hosts, host, item.bytes());
+        }
+        Some(item)
+    }
+}
+
+impl<T: Item + Debug + Send, O: Order> Discipline<T> for Scheduled<T, O> {
+    fn push(&mut self, now: Instant, item: T) {
+        if let Some(item) = self.hosts.admit(item) {
+            self.join(now, item);
+            self.shed();
+        }
+    }
+
+    fn pop(&mut self, now: Instant) -> Option<T> {
+        match self.order.next(now, &mut self.hosts) {
+            Some(host) => self.take(now, host),
+            None => {
+                self.order.idle();
+                self.hosts.take_parked()
+            }
+        }
+    }
+
+    fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
+        self.hosts.peek_to(receiver)?;
+        self.take(now, receiver)
+    }
+
+    fn peek_to(&self, receiver: u32) -> Option<u32> {
+        self.hosts.peek_to(receiver)
+    }
+
+    fn pass(&mut self, now: Instant, item: T) -> Option<T> {
+        self.order.idle();
+        self.join(now, item);
+        let item = self.pop(now);
+        self.shed();
+        item
+    }
+
+    fn dropped(&mut self) -> Option<(T, DropCause)> {
+        self.hosts.dropped()
+    }
+
+    fn len(&self) -> u32 {
+        self.hosts.len()
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.hosts.bytes()
+    }
+
+    fn set_weight(&mut self, now: Instant, receiver: u32, weight: Weight) {
+        let old = self.hosts.weight(receiver);
+        if old != weight {
+            self.hosts.set_weight(receiver, weight);
+            self.order.weighed(now, &mut self.hosts, receiver, old);
+        }
+    }
+
+    fn set_link(&mut self, now: Instant, receiver: u32, is_good: bool) {
+        self.hosts.know(receiver);
+        self.order.link(now, &mut self.hosts, receiver, is_good);
+    }
+}

@@ -1,0 +1,39 @@
+//! Shares of hosts, and virtual times that are divided by them.
+
+/// What a host weighs against others: a fixed-point number with 16 bits behind the point.
+///
+/// Schedulers serve backlogged hosts in proportion to their weights. A host of weight zero is not
+/// served while it weighs nothing; its packets wait within its own limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Weight(pub u32);
+
+impl Weight {
+    /// Nothing: the host is not served.
+    pub const ZERO: Self = Self(0);
+    /// One, what a host weighs unless told otherwise.
+    pub const ONE: Self = Self(1 << 16);
+
+    /// Whether the host is not to be served.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Virtual time that `bytes` of a host with this weight take: 2^-32 bytes per unit of weight, so
+/// that 40 bytes of weight one are two million.
+pub(crate) const fn stretch(bytes: u32, weight: Weight) -> u64 {
+    ((bytes as u64) << 32) / weight.0 as u64
+}
+
+/// Where a tag moves when its host's weight changes: what lies ahead of `now` is so much work,
+/// which now takes `old / new` of the virtual time. What is past stays.
+pub(crate) fn restamp(tag: u64, now: u64, old: Weight, new: Weight) -> u64 {
+    if tag <= now {
+        return tag;
+    }
+    let ahead = u128::from(tag - now) * u128::from(old.0) / u128::from(new.0);
+    now.saturating_add(u64::try_from(ahead).unwrap_or(u64::MAX))
+}
+
+/// Virtual times above this are moved back by what is common to all.
+pub(crate) const REBASE_AT: u64 = 1 << 62;

@@ -1,0 +1,197 @@
+//! WF2Q+ (Bennett, Zhang: Hierarchical Packet Fair Queueing Algorithms, SIGCOMM 1996, 1997).
+//!
+//! Of the hosts whose oldest packet the fluid system would have begun, that whose packet it would
+//! finish first is served. Virtual time needs no fluid system: V(t + tau) = max(V(t) + W / (sum of
+//! all weights), least start among the backlogged), W being the work done in between.
+
+use crate::Item;
+use crate::heap::Heap;
+use crate::hosts::{Hosts, Shed};
+use crate::scheduled::Order;
+use crate::weight::{REBASE_AT, Weight, restamp, stretch};
+use fairwave_units::Instant;
+
+#[derive(Clone, Copy, Debug)]
+struct Session {
+    /// Tags of its oldest packet, or of the last it had.
+    start: u64,
+    finish: u64,
+    /// Whether its weight is part of the sum: from its first packet on.
+    is_known: bool,
+}
+
+const NEW: Session = Session { start: 0, finish: 0, is_known: false };
+
+#[derive(Clone, Debug)]
+pub(crate) struct Wf2q {
+    sessions: Vec<Session>,
+    virtual_now: u64,
+    /// The latest finish of all.
+    latest: u64,
+    /// Work, in 2^-32 bytes, that V does not show yet.
+    work: u64,
+    weights: u64,
+    /// Hosts with packets whose start is past, by finish.
+    eligible: Heap,
+    /// The others with packets, by start.
+    early: Heap,
+}
+
+impl Wf2q {
+    pub(crate) const fn new() -> Self {
+        Self {
+            sessions: Vec::new(),
+            virtual_now: 0,
+            latest: 0,
+            work: 0,
+            weights: 0,
+            eligible: Heap::new(),
+            early: Heap::new(),
+        }
+    }
+
+    fn session(&mut self, host: u32) -> &mut Session {
+        if host as usize >= self.sessions.len() {
+            self.sessions.resize(host as usize + 1, NEW);
+        }
+        &mut self.sessions[host as usize]
+    }
+
+    fn know(&mut self, host: u32, weight: Weight) {
+        if !core::mem::replace(&mut self.session(host).is_known, true) {
+            self.weights += u64::from(weight.0);
+        }
+    }
+
+    /// Brings V up to the work done, and to the least start if nobody would be eligible.
+    fn advance(&mut self) {
+        if let Some(passed) = self.work.checked_div(self.weights) {
+            self.virtual_now += passed;
+            self.work %= self.weights;
+        }
+        if self.eligible.is_empty()
+            && let Some((start, _)) = self.early.first()
+        {
+            self.virtual_now = self.virtual_now.max(start);
+        }
+        while let Some((start, host)) = self.early.first()
+            && start <= self.virtual_now
+        {
+            self.early.remove(host);
+            self.eligible.set(host, self.sessions[host as usize].finish);
+        }
+    }
+
+    fn withdraw(&mut self, host: u32) {
+        self.eligible.remove(host);
+        self.early.remove(host);
+    }
+
+    /// Lists a backlogged host by its tags.
+    fn list(&mut self, host: u32) {
+        self.withdraw(host);
+        let Session { start, finish, .. } = self.sessions[host as usize];
+        if start <= self.virtual_now {
+            self.eligible.set(host, finish);
+        } else {
+            self.early.set(host, start);
+        }
+    }
+
+    /// Tags a host's oldest packet, which starts at `start`.
+    fn stamp<T: Item>(&mut self, hosts: &Hosts<T>, host: u32, start: u64) {
+        let Some((bytes, _)) = hosts.head(host) else { return };
+        let finish = start.saturating_add(stretch(bytes, hosts.weight(host)));
+        let session = self.session(host);
+        (session.start, session.finish) = (start, finish);
+        self.latest = self.latest.max(finish);
+        self.list(host);
+    }
+
+    fn rebase(&mut self) {
+        let least = self.eligible_start().min(self.virtual_now);
+        self.virtual_now -= least;
+        self.latest -= least;
+        self.early.lower_all(least);
+        self.eligible.lower_all(least);
+        for session in &mut self.sessions {
+            session.start = session.start.saturating_sub(least);
+            session.finish = session.finish.saturating_sub(least);
+        }
+    }
+
+    fn eligible_start(&self) -> u64 {
+        let sessions = self.sessions.iter().zip(0..);
+        let eligible = sessions.filter(|&(_, host)| self.eligible.contains(host));
+        eligible.map(|(session, _)| session.start).min().unwrap_or(u64::MAX)
+    }
+}
+
+impl Order for Wf2q {
+    fn joined<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, _: u32) {
+        self.know(host, hosts.weight(host));
+        if hosts.packets_of(host) > 1 {
+            return;
+        }
+        if self.virtual_now > REBASE_AT {
+            self.rebase();
+        }
+        // V as it was when the link took its last packet: before that packet's work.
+        let work = core::mem::take(&mut self.work);
+        self.advance();
+        self.work = work;
+        let start = self.virtual_now.max(self.session(host).finish);
+        self.stamp(hosts, host, start);
+    }
+
+    fn next<T: Item>(&mut self, _: Instant, _: &mut Hosts<T>) -> Option<u32> {
+        self.advance();
+        self.eligible.first().map(|(_, host)| host)
+    }
+
+    fn taken<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, bytes: u32) {
+        self.work = self.work.saturating_add(u64::from(bytes) << 32);
+        if hosts.packets_of(host) == 0 {
+            self.withdraw(host);
+        } else {
+            self.stamp(hosts, host, self.sessions[host as usize].finish);
+        }
+    }
+
+    fn shed<T: Item>(&mut self, hosts: &mut Hosts<T>, shed: Shed) {
+        if hosts.packets_of(shed.host) == 0 {
+            self.withdraw(shed.host);
+            // It was not served: nothing is owed for it.
+            let session = self.session(shed.host);
+            session.finish = session.start;
+        }
+    }
+
+    fn idle(&mut self) {
+        // A new busy period owes nothing to the one before.
+        self.virtual_now = self.virtual_now.max(self.latest);
+        self.work = 0;
+    }
+
+    fn weighed<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight) {
+        let (new, now) = (hosts.weight(host), self.virtual_now);
+        if self.session(host).is_known {
+            self.weights = self.weights + u64::from(new.0) - u64::from(old.0);
+        } else if !new.is_zero() && hosts.packets_of(host) > 0 {
+            self.know(host, new);
+        }
+        if new.is_zero() {
+            self.withdraw(host);
+        } else if old.is_zero() {
+            self.session(host).finish = now;
+            self.stamp(hosts, host, now);
+        } else {
+            let session = self.session(host);
+            session.start = restamp(session.start, now, old, new);
+            session.finish = restamp(session.finish, now, old, new);
+            if hosts.packets_of(host) > 0 {
+                self.list(host);
+            }
+        }
+    }
+}
