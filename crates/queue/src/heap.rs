@@ -117,7 +117,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_gives_what_a_sorted_map_gives(calls in prop::collection::vec((0..40u32, 0..200u64), 1..300)) {
+        fn it_gives_what_a_sorted_map_gives(
+            calls in prop::collection::vec((0..40u32, 0..200u64), 1..300),
+        ) {
             let (mut heap, mut model) = (Heap::new(), BTreeMap::new());
             for (id, key) in calls {
                 // A key that divides by five takes out instead.

@@ -1,8 +1,8 @@
 //! A queue for each host, with limits of its own beside that of all together.
 //!
 //! A full host's queue drops what arrives for it. Where the hosts together hold too much, the
-//! longest of their queues (in packets) loses its newest: who fills the buffer pays for it, and a host that
-//! keeps its queue short loses nothing to others.
+//! longest of their queues (in packets) loses its newest: who fills the buffer pays for it, and a
+//! host that keeps its queue short loses nothing to others.
 
 use crate::slab::{Ends, NONE, Slab};
 use crate::weight::Weight;

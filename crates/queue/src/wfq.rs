@@ -2,8 +2,9 @@
 //! deletion of the pseudo-code in Aida, Tobe, Tokuda 2003, figure 7.
 //!
 //! A fluid system serves every backlogged host at once, in proportion to the weights; its virtual
-//! time V grows by dV/dt = r / (sum of their weights). A packet's tag is the virtual time at which the
-//! fluid system has served it, and of the hosts' oldest packets that with the least tag is sent.
+//! time V grows by dV/dt = r / (sum of their weights). A packet's tag is the virtual time at which
+//! the fluid system has served it, and of the hosts' oldest packets that with the least tag is
+//! sent.
 
 use crate::Item;
 use crate::heap::Heap;

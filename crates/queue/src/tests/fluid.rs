@@ -42,7 +42,7 @@ fn weight(tenths: u32) -> Weight {
     Weight((u64::from(tenths) * u64::from(Weight::ONE.0) / 10) as u32)
 }
 
-/// Weights in tenths and packets in the order of arrival: at most twice as many as the link carries.
+/// Weights in tenths, and packets in the order of arrival: about twice what the link carries.
 fn trace() -> impl Strategy<Value = (Vec<u32>, Vec<Arrival>)> {
     let weights = prop::collection::vec(prop::sample::select(vec![1, 2, 5, 8, 10]), 2..6);
     weights.prop_flat_map(|weights| {
@@ -154,7 +154,10 @@ proptest! {
     /// Each host has its share of the rate for sure (Bennett, Zhang 1997, theorem 4).
     #[test]
     fn everybody_has_its_rate((weights, arrivals) in trace()) {
-        let behind = |spec| behind(&serve(&mut *queue(spec, &weights), &arrivals), &weights, &arrivals);
+        let behind = |spec| {
+            let left = serve(&mut *queue(spec, &weights), &arrivals);
+            behind(&left, &weights, &arrivals)
+        };
         prop_assert!(behind(Spec::Wf2qPlus(roomy())) <= LONGEST as i64 + 1);
         prop_assert!(behind(wfq(Some(RATE))) <= LONGEST as i64 + 1);
         // By the work done, an arrival finds the packet on the link as sent: a packet's time more.
@@ -179,7 +182,8 @@ fn behind(left: &[u64], weights: &[u32], arrivals: &[Arrival]) -> i64 {
 /// What two hosts have got in the same time may differ by so many bytes per weight, in tenths.
 type Fairness = fn(u32, u32) -> u64;
 
-/// Bytes per tenth of weight that `hosts` hosts got, after each packet of a time in which all are backlogged.
+/// Bytes per tenth of weight that hosts got, after each packet of a time in which all are
+/// backlogged.
 fn service(spec: Spec, weights: &[u32], lens: &[u32]) -> Vec<Vec<u64>> {
     let mut queue = queue(spec, weights);
     let mut id = 0;
@@ -236,7 +240,8 @@ proptest! {
         prop_assert_eq!(fair(wfq(None), packets), Ok(()));
         prop_assert_eq!(fair(Spec::Wf2qPlus(roomy()), packets), Ok(()));
         let drr = Spec::Drr(DrrConfig { hosts: roomy(), quantum: 1500 });
-        let with_quantum: Fairness = |i, j| 150 + 2 * (LONGEST / u64::from(i) + LONGEST / u64::from(j));
+        let with_quantum: Fairness =
+            |i, j| 150 + 2 * (LONGEST / u64::from(i) + LONGEST / u64::from(j));
         prop_assert_eq!(fair(drr, with_quantum), Ok(()));
     }
 }

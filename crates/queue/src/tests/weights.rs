@@ -218,7 +218,8 @@ proptest! {
     ) {
         let (limit, host_limit) = (Limit::Packets(20), Limit::Packets(8));
         for (name, spec) in schedulers(HostConfig { limit, host_limit, idle_serve }) {
-            obey(spec, &calls, idle_serve).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
+            let named = |error| TestCaseError::fail(format!("{name}: {error}"));
+            obey(spec, &calls, idle_serve).map_err(named)?;
         }
     }
 
