@@ -20,7 +20,7 @@ struct Need {
 }
 
 /// What the tests call.
-const TESTS: [Need; 2] = [
+const TESTS: [Need; 7] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -31,6 +31,19 @@ const TESTS: [Need; 2] = [
         package: "chromium",
         why: "draws the reports that studies write",
     },
+    Need {
+        sign: Sign::Program("tcpdump"),
+        package: "tcpdump",
+        why: "captures the real traffic that trace analysis is tested with",
+    },
+    Need {
+        sign: Sign::File("/usr/sbin/ip"),
+        package: "iproute2",
+        why: "makes that traffic's network",
+    },
+    Need { sign: Sign::Program("nft"), package: "nftables", why: "loses packets in it" },
+    Need { sign: Sign::Program("python3"), package: "python3", why: "sends and receives in it" },
+    Need { sign: Sign::Program("zstd"), package: "zstd", why: "packs captures" },
 ];
 
 /// What the comparison with ns-3 builds with.

@@ -2,7 +2,9 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fairwave_lab::trace::StreamName;
 use fairwave_units::{Duration, Seed};
+use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -13,7 +15,7 @@ macro_rules! exit_codes {
 Exit codes:
   0  everything ran
   1  a run failed, or a file could not be read or written
-  2  bad usage, or a scenario that is not valid
+  2  bad usage, a scenario that is not valid, or a file that is no capture
   3  with --strict: a claim does not hold"
     };
 }
@@ -28,6 +30,7 @@ Examples:
   fairwave run scenarios/single-tcp.toml --set flow.up.delayed_ack=off --seed 7 --json
   fairwave sweep scenarios/ack-loss.toml --jobs 2
   fairwave check scenarios/ack-loss.toml studies/ack-loss/uploads.toml
+  fairwave trace capture.pcapng
   fairwave list congestion-controls
   fairwave completions bash
 ",
@@ -60,6 +63,16 @@ Examples:
   fairwave check scenarios/ack-loss.toml --json
 
 Exit code 2: at least one file is not valid.";
+
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  fairwave trace capture.pcapng
+  fairwave trace capture.pcap.gz --host 192.168.1.20 --port 443
+  fairwave trace capture.pcapng --connection 3
+  tcpdump -i wlan0 -s 128 -w - | fairwave trace - --json
+
+A capture that is cut or damaged gives what comes before the damage and a warning that says where
+it is; the exit code is 0. Exit code 2: the file is no capture at all.";
 
 /// A laboratory for transport protocols over wireless LANs.
 ///
@@ -116,7 +129,7 @@ impl Cli {
             Command::Run { .. } | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
             Command::Reproduce { .. } => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
-            Command::List { .. } => &["--json"],
+            Command::List { .. } | Command::Trace { .. } => &["--json"],
             Command::Completions { .. } => &[],
             Command::Man => &["--out"],
         };
@@ -171,6 +184,9 @@ pub(crate) enum Command {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Analyse a capture of tcpdump, Wireshark or Fairwave: who was slow, and what held it back
+    #[command(after_help = TRACE_EXAMPLES)]
+    Trace(Trace),
     /// List what there is
     List {
         /// What to list
@@ -183,6 +199,23 @@ pub(crate) enum Command {
     },
     /// Write the manual: to standard output, or one page for each command into --out
     Man,
+}
+
+/// What to analyse, and what to show of it.
+#[derive(Args, Debug)]
+pub(crate) struct Trace {
+    /// The capture: pcap or pcapng, perhaps in gzip or zstd; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Look closely at this connection: its number in the table, or udp:N; may be repeated
+    #[arg(long, short, value_name = "N")]
+    pub(crate) connection: Vec<StreamName>,
+    /// Only streams of this address; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) host: Vec<IpAddr>,
+    /// Only streams of this port; may be repeated
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Vec<u16>,
 }
 
 /// What `list` can list.

@@ -10,6 +10,7 @@ mod place;
 mod progress;
 mod show;
 mod table;
+mod traced;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -37,6 +38,7 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
             commands::reproduce::run(common, &study, quick, strict)
         }
         Command::Check { files } => commands::check::run(common, &files),
+        Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::List { what } => commands::list::run(common, what),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(common),

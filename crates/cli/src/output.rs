@@ -7,6 +7,8 @@ use std::io::{self, Write};
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// For what is not.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// For what may not be.
+pub(crate) const WORTH_A_LOOK: Style = AnsiColor::Yellow.on_default().bold();
 /// For headings.
 pub(crate) const HEADING: Style = Style::new().bold();
 
@@ -34,6 +36,11 @@ pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
 /// Says on standard error what is wrong. There is nobody to tell if even that fails.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{BAD}error{BAD:#}: {text}");
+}
+
+/// Says on standard error what the user should know about a result that stands.
+pub(crate) fn warn(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{WORTH_A_LOOK}warning{WORTH_A_LOOK:#}: {text}");
 }
 
 /// The text in a style.

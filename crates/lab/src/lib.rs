@@ -9,3 +9,4 @@ pub mod run;
 pub mod scenario;
 pub mod stats;
 pub mod study;
+pub mod trace;

@@ -6,6 +6,7 @@ pub(crate) mod manual;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod sweep;
+pub(crate) mod trace;
 
 use crate::args::Common;
 use crate::outcome::Failure;

@@ -1,0 +1,82 @@
+//! `fairwave trace` on the command line: what it says of captures, good and bad.
+
+mod common;
+
+use common::{ends_with, fairwave, json, scratch, tiny_run};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A run of the tiny scenario with a capture, in `one/capture.pcapng`.
+fn simulated(place: &Path) {
+    let args = tiny_run("one");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    ends_with(0, place, &[&args[..], &["--pcap"]].concat());
+}
+
+#[test]
+fn what_is_no_capture_ends_with_2_and_what_cannot_be_read_with_1() {
+    let place = scratch();
+    fs::write(place.path().join("text"), "hello, world").unwrap();
+    let (out, err) = ends_with(2, place.path(), &["trace", "text"]);
+    assert_eq!(out, "");
+    assert!(err.contains("text: not a capture"), "{err}");
+    let (_, err) = ends_with(1, place.path(), &["trace", "missing.pcap"]);
+    assert!(err.contains("missing.pcap"), "{err}");
+    ends_with(2, place.path(), &["trace", "text", "--connection", "sctp:1"]);
+    ends_with(2, place.path(), &["trace", "text", "--seed", "1"]);
+}
+
+#[test]
+fn a_cut_capture_gives_what_is_there_and_a_warning() {
+    let place = scratch();
+    simulated(place.path());
+    let whole = json(place.path(), &["trace", "one/capture.pcapng"]);
+    assert_eq!(whole["capture"]["broken"], serde_json::Value::Null);
+    let bytes = fs::read(place.path().join("one/capture.pcapng")).unwrap();
+    fs::write(place.path().join("cut.pcapng"), &bytes[..bytes.len() - 10]).unwrap();
+    let (out, err) = ends_with(0, place.path(), &["trace", "cut.pcapng"]);
+    assert!(out.contains("Connections"), "{out}");
+    assert!(err.contains("warning: cut.pcapng is damaged at byte "), "{err}");
+    let (out, _) = ends_with(0, place.path(), &["trace", "cut.pcapng", "--json"]);
+    let cut: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let packets = whole["capture"]["packets"].as_u64().unwrap();
+    assert_eq!(cut["capture"]["packets"], packets - 1);
+    assert_eq!(cut["capture"]["broken"]["packets"], packets - 1);
+}
+
+#[test]
+fn standard_input_and_compressed_files_say_the_same() {
+    let place = scratch();
+    simulated(place.path());
+    let file = json(place.path(), &["trace", "one/capture.pcapng"]);
+    let bytes = fs::read(place.path().join("one/capture.pcapng")).unwrap();
+    for program in ["cat", "gzip", "zstd"] {
+        let mut packer =
+            Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = fairwave(place.path(), &["trace", "-", "--json"])
+            .stdin(packer.stdout.take().unwrap())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        packer.stdin.take().unwrap().write_all(&bytes).unwrap();
+        let output = child.stdout.take().map(std::io::read_to_string).unwrap().unwrap();
+        assert!(packer.wait().unwrap().success() && child.wait().unwrap().success());
+        let piped: serde_json::Value = serde_json::from_str(&output).unwrap();
+        assert_eq!(piped["connections"], file["connections"], "{program}");
+        assert_eq!(piped["capture"]["bytes"], file["capture"]["bytes"], "{program}");
+    }
+}
+
+#[test]
+fn a_connection_is_told_in_words_and_a_missing_one_is_named() {
+    let place = scratch();
+    simulated(place.path());
+    let args = ["trace", "one/capture.pcapng", "--connection", "0"];
+    let (out, _) = ends_with(0, place.path(), &args);
+    assert!(out.contains("Connection 0: ") && out.contains("Starved"), "{out}");
+    let args = ["trace", "one/capture.pcapng", "--connection", "99"];
+    let (_, err) = ends_with(2, place.path(), &args);
+    assert!(err.contains("no connection 99"), "{err}");
+}

@@ -1,0 +1,73 @@
+//! What happened on a connection, and when.
+
+use fairwave_trace::analysis::{Kind, Mark, Point, Side, SpellKind};
+use fairwave_units::Instant;
+use serde::Serialize;
+
+/// Most events that are kept of one connection.
+pub const EVENTS_MAX: usize = 1000;
+
+/// Something worth a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// When, from the first packet of the capture.
+    pub at_ns: u64,
+    /// Whose data it is about: `a` or `b`.
+    pub side: char,
+    /// What: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
+    pub what: &'static str,
+    /// How long it was; null of a timeout.
+    pub length_ns: Option<u64>,
+}
+
+/// The events of a connection, in the order of their beginnings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Events {
+    /// The first of them.
+    pub first: Vec<Event>,
+    /// How many more there were.
+    pub more: u64,
+}
+
+impl Events {
+    /// Takes a point, if it is an event.
+    pub(super) fn add(&mut self, point: &Point) {
+        let (what, length_ns) = match point.mark {
+            Mark::Segment { kind: Kind::Timeout, .. } => ("timeout", None),
+            Mark::Spell { kind, length } => (word(kind), Some(length.as_nanos())),
+            _ => return,
+        };
+        if self.first.len() == EVENTS_MAX {
+            self.more += 1;
+            return;
+        }
+        let side = letter(point.side);
+        self.first.push(Event { at_ns: point.at.as_nanos(), side, what, length_ns });
+    }
+
+    /// Counts times from `origin`, and puts spells, which are told when they are over, where they
+    /// began.
+    pub(super) fn settle(&mut self, origin: Instant) {
+        for event in &mut self.first {
+            event.at_ns = event.at_ns.saturating_sub(origin.as_nanos());
+        }
+        self.first.sort_by_key(|event| event.at_ns);
+    }
+}
+
+/// The side as results name it.
+pub(super) const fn letter(side: Side) -> char {
+    match side {
+        Side::A => 'a',
+        Side::B => 'b',
+    }
+}
+
+const fn word(kind: SpellKind) -> &'static str {
+    match kind {
+        SpellKind::AckGap => "ack_gap",
+        SpellKind::Starvation => "starvation",
+        SpellKind::Idle => "idle",
+        SpellKind::ZeroWindow => "zero_window",
+    }
+}

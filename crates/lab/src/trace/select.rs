@@ -1,0 +1,76 @@
+//! Which connections one wants to see.
+
+use fairwave_trace::analysis::{Stream, StreamId};
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// A stream as people name it: `3` or `tcp:3` for a TCP connection, `udp:3` for UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StreamName(pub StreamId);
+
+impl FromStr for StreamName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (protocol, number) = text.split_once(':').unwrap_or(("tcp", text));
+        match (protocol, number.parse()) {
+            ("tcp", Ok(number)) => Ok(Self(StreamId::Tcp(number))),
+            ("udp", Ok(number)) => Ok(Self(StreamId::Udp(number))),
+            _ => Err("expected a number as in the table, such as 3, or udp:3".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for StreamName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            StreamId::Tcp(number) => write!(f, "{number}"),
+            StreamId::Udp(number) => write!(f, "udp:{number}"),
+        }
+    }
+}
+
+/// Streams that are wanted: one of these names, hosts and ports each, where any are given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Names.
+    pub streams: Vec<StreamName>,
+    /// Addresses of either end.
+    pub hosts: Vec<IpAddr>,
+    /// Ports of either end.
+    pub ports: Vec<u16>,
+}
+
+impl Selection {
+    /// Whether the stream is wanted.
+    pub fn takes(&self, stream: &Stream) -> bool {
+        let host = |end: &std::net::SocketAddr| self.hosts.contains(&end.ip());
+        let port = |end: &std::net::SocketAddr| self.ports.contains(&end.port());
+        (self.streams.is_empty() || self.names(stream.id))
+            && (self.hosts.is_empty() || stream.ends.iter().any(host))
+            && (self.ports.is_empty() || stream.ends.iter().any(port))
+    }
+
+    /// Whether the stream was asked for by its name, to be looked at closely.
+    pub fn names(&self, id: StreamId) -> bool {
+        self.streams.contains(&StreamName(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written() {
+        for (text, id) in [("3", StreamId::Tcp(3)), ("udp:0", StreamId::Udp(0))] {
+            let name: StreamName = text.parse().unwrap();
+            assert_eq!((name.0, name.to_string()), (id, text.to_owned()));
+        }
+        assert_eq!("tcp:7".parse(), Ok(StreamName(StreamId::Tcp(7))));
+        for wrong in ["", "udp", "udp:", "sctp:1", "-1", "4294967296"] {
+            assert!(wrong.parse::<StreamName>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! From the bytes of a capture to its summary.
+
+use super::*;
+use fairwave_units::Instant;
+use fairwave_wire::datagram::{Datagram, Transport};
+use fairwave_wire::pcapng::{Interface, LinkType, Section, Writer};
+use std::io::Cursor;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+
+/// A datagram of 100 bytes from port `port` of 10.0.0.1 to port 9 of 10.0.0.2.
+fn datagram(port: u16) -> Vec<u8> {
+    let transport = Transport::Udp { source_port: port, destination_port: 9 };
+    let [source, destination] = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
+    let datagram =
+        Datagram { source, destination, id: 0, ttl: 64, tos: 0, transport, payload_len: 100 };
+    let mut bytes = Vec::new();
+    datagram.write(&mut bytes).unwrap();
+    bytes
+}
+
+/// A capture of datagrams, each with its time in seconds and its source port.
+fn capture(datagrams: &[(u64, u16)]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
+    let id = writer.add_interface(&Interface { link_type: LinkType::RawIp, name: None }).unwrap();
+    for (at_s, port) in datagrams {
+        let at = Instant::from_nanos(at_s * 1_000_000_000);
+        writer.write_packet(id, at, &datagram(*port), None).unwrap();
+    }
+    writer.into_inner()
+}
+
+fn analysed(bytes: Vec<u8>, selection: &Selection) -> TraceSummary {
+    let mut capture = Capture::from_reader(Path::new("test"), Cursor::new(bytes)).unwrap();
+    let mut collector = Collector::new(selection.clone());
+    let report = &mut |_| ();
+    let counts = analyse(&mut capture, Config::default(), &mut collector, report).unwrap();
+    TraceSummary::new("test", &capture.facts(), &counts, collector)
+}
+
+#[test]
+fn streams_are_told_with_times_from_the_first_packet() {
+    let bytes = capture(&[(1_700_000_000, 1), (1_700_000_001, 2), (1_700_000_004, 1)]);
+    let summary = analysed(bytes, &Selection::default());
+    assert_eq!(summary.capture.start_unix_ns, Some(1_700_000_000_000_000_000));
+    assert_eq!((summary.capture.packets, summary.capture.duration_ns), (3, 4_000_000_000));
+    assert_eq!((summary.capture.ip.udp, summary.capture.udp_streams), (3, 2));
+    let [first, second] = &summary.udp[..] else { panic!("{:?}", summary.udp) };
+    assert_eq!((first.number, &*first.ends.a, &*first.ends.b), (0, "10.0.0.1:1", "10.0.0.2:9"));
+    assert_eq!((first.start_ns, first.duration_ns), (0, 4_000_000_000));
+    assert_eq!((second.number, second.start_ns), (1, 1_000_000_000));
+}
+
+#[test]
+fn a_selection_is_kept_to_and_what_is_missing_is_named() {
+    let bytes = capture(&[(1, 1), (2, 2), (3, 3)]);
+    let numbers = |selection: &Selection| {
+        let summary = analysed(bytes.clone(), selection);
+        summary.udp.iter().map(|stream| stream.number).collect::<Vec<_>>()
+    };
+    let ports = Selection { ports: vec![2, 3], ..Selection::default() };
+    assert_eq!(numbers(&ports), [1, 2]);
+    let host = |last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
+    assert_eq!(numbers(&Selection { hosts: vec![host(2)], ..Selection::default() }), [0, 1, 2]);
+    assert!(numbers(&Selection { hosts: vec![host(3)], ..Selection::default() }).is_empty());
+    let streams = vec!["udp:1".parse().unwrap(), "udp:7".parse().unwrap()];
+    let named = Selection { streams, ..Selection::default() };
+    assert_eq!(numbers(&named), [1]);
+    let missing = analysed(bytes.clone(), &named).missing(&named.streams).copied();
+    assert_eq!(missing, Some(named.streams[1]));
+}
+
+#[test]
+fn damage_is_part_of_the_summary() {
+    let mut bytes = capture(&[(1, 1), (2, 2)]);
+    bytes.truncate(bytes.len() - 5);
+    let broken = analysed(bytes, &Selection::default()).capture.broken.unwrap();
+    assert_eq!(broken.packets, 1);
+    assert_eq!(broken.reason, "the file ends 5 bytes before the record does");
+}
