@@ -16,9 +16,11 @@ mod points;
 mod sketch;
 mod stream;
 mod table;
+mod tcp;
+mod udp;
 
 pub use kind::Kind;
-use live::Streams;
+use live::{Arrival, Streams};
 pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};
 pub use sketch::Quantiles;
 pub use stream::{End, Numbering, Numbers, Side, Spells, Stream, StreamId, TcpWay, Volume, Way};
@@ -190,7 +192,8 @@ impl Analyzer {
 
     /// Tells of all streams that are left, in the order of their numbers, and of the whole.
     pub fn finish(mut self, to: &mut impl Points) -> Totals {
-        self.streams.finish(to);
+        let end = self.totals.span.map_or(Instant::ZERO, |(_, last)| last);
+        self.streams.finish(end, to);
         self.totals.evicted = self.streams.evicted();
         self.totals
     }
@@ -219,7 +222,7 @@ impl Analyzer {
             ip::Transport::Unreadable(_) => packets.unreadable += 1,
         }
         let wrong = self.checksums && packet.checksum() == ip::Checksum::Wrong;
-        self.streams.packet(at, &packet, wrong, to);
+        self.streams.packet(Arrival { at, packet: &packet, wrong }, to);
         (self.totals.tcp_streams, self.totals.udp_streams) = self.streams.counts();
     }
 }

@@ -98,4 +98,16 @@ impl Kind {
                 | Self::Spurious
         )
     }
+
+    /// Whether it is an ACK and nothing else.
+    pub const fn is_acknowledgement(self) -> bool {
+        matches!(
+            self,
+            Self::Ack
+                | Self::DuplicateAck
+                | Self::WindowUpdate
+                | Self::KeepAliveAck
+                | Self::WindowProbeAck
+        )
+    }
 }

@@ -1,17 +1,22 @@
 //! The streams that are being watched.
 
 use super::table::{Index, Key, Links, List};
-use super::{Config, End, Points, Side, Spells, Stream, StreamId, Way};
+use super::tcp::Connection;
+use super::udp::Finder;
+use super::{
+    Config, End, Interval, Kind, Mark, Point, Points, Side, SpellKind, Spells, Stream, StreamId,
+    Way,
+};
 use core::net::{IpAddr, SocketAddr};
-use fairwave_units::Instant;
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::ip;
-use fairwave_wire::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
+use fairwave_wire::ipv4::{Ecn, PROTOCOL_TCP, PROTOCOL_UDP};
 
 /// All live streams: found by addresses and ports, forgotten in the order of their last packet.
 #[derive(Debug)]
 pub(super) struct Streams {
     config: Config,
-    slots: Vec<Slot>,
+    slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     index: Index,
     links: Links,
@@ -20,12 +25,14 @@ pub(super) struct Streams {
     tcp: u32,
     udp: u32,
     evicted: u64,
+    /// When the first packet was captured: intervals are counted from there.
+    origin: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct Slot {
     key: Key,
-    live: Live,
+    live: Box<Live>,
 }
 
 /// A stream under way.
@@ -33,6 +40,23 @@ struct Slot {
 struct Live {
     stream: Stream,
     closed: Option<End>,
+    intervals: [(Instant, Interval); 2],
+    transport: Transport,
+}
+
+#[derive(Debug)]
+enum Transport {
+    Tcp(Box<Connection>),
+    Udp(Box<[Finder; 2]>),
+}
+
+/// A packet of a stream.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival<'a> {
+    pub(super) at: Instant,
+    pub(super) packet: &'a ip::Packet<'a>,
+    /// Whether its transport checksum is known to be wrong.
+    pub(super) wrong: bool,
 }
 
 impl Streams {
@@ -48,6 +72,7 @@ impl Streams {
             tcp: 0,
             udp: 0,
             evicted: 0,
+            origin: None,
         }
     }
 
@@ -60,66 +85,65 @@ impl Streams {
         self.evicted
     }
 
-    pub(super) fn packet(
-        &mut self,
-        at: Instant,
-        packet: &ip::Packet<'_>,
-        wrong: bool,
-        to: &mut impl Points,
-    ) {
-        let (ports, protocol) = match packet.transport {
+    /// Takes a packet; those without ports belong to no stream.
+    pub(super) fn packet(&mut self, arrival: Arrival<'_>, to: &mut impl Points) {
+        let (ports, protocol) = match &arrival.packet.transport {
             ip::Transport::Tcp(tcp) => {
                 ([tcp.header.source_port, tcp.header.destination_port], PROTOCOL_TCP)
             }
             ip::Transport::Udp(udp) => ([udp.source_port, udp.destination_port], PROTOCOL_UDP),
             ip::Transport::Other(_) | ip::Transport::Unreadable(_) => return,
         };
-        let key = key(packet, ports, protocol);
+        let origin = *self.origin.get_or_insert(arrival.at);
+        let key = key(arrival.packet, ports, protocol);
+        let number = self.find(key, ports, arrival, to);
+        let Some(slot) = &mut self.slots[number as usize] else { return };
+        let was_closed = slot.live.closed.is_some();
+        slot.live.packet(&self.config, origin, ports[0], arrival, to);
+        match (was_closed, slot.live.closed.is_some()) {
+            (false, false) => self.links.touch(&mut self.open, number),
+            (false, true) => {
+                self.links.unlink(&mut self.open, number);
+                self.links.push(&mut self.closed, number);
+            }
+            (true, _) => self.links.touch(&mut self.closed, number),
+        }
+    }
+
+    /// The stream of a packet, perhaps a new one.
+    fn find(
+        &mut self,
+        key: Key,
+        ports: [u16; 2],
+        arrival: Arrival<'_>,
+        to: &mut impl Points,
+    ) -> u32 {
         let hash = key.hash();
         let slots = &self.slots;
-        let found = self.index.find(hash, |number| slots[number as usize].key == key);
-        let number = match found {
-            Some(number) => number,
-            None => self.begin(at, key, hash, packet, ports, to),
-        };
-        let _ = (wrong, &self.config);
-        let live = &mut self.slots[number as usize].live;
-        let list = if live.closed.is_some() { &mut self.closed } else { &mut self.open };
-        self.links.touch(list, number);
-        let source = SocketAddr::new(packet.source, ports[0]);
-        let side = if live.stream.ends[0] == source { Side::A } else { Side::B };
-        live.stream.last = live.stream.last.max(at);
-        live.stream.ways[side.index()].volume.packets += 1;
-        live.stream.ways[side.index()].volume.ip_bytes += u64::from(packet.len);
+        let is = |number: u32| slots[number as usize].as_ref().is_some_and(|slot| slot.key == key);
+        if let Some(number) = self.index.find(hash, is) {
+            let live = slots[number as usize].as_ref().map(|slot| &slot.live);
+            if !live.is_some_and(|live| live.is_another(arrival.packet, ports[0])) {
+                return number;
+            }
+            self.end(number, Some(End::Reused), None, to);
+        }
+        self.begin(key, hash, ports, arrival, to)
     }
 
     fn begin(
         &mut self,
-        at: Instant,
         key: Key,
         hash: u64,
-        packet: &ip::Packet<'_>,
         ports: [u16; 2],
+        arrival: Arrival<'_>,
         to: &mut impl Points,
     ) -> u32 {
         if self.slots.len() - self.free.len() >= self.config.streams_max.max(1) {
             self.make_room(to);
         }
-        let source = SocketAddr::new(packet.source, ports[0]);
-        let destination = SocketAddr::new(packet.destination, ports[1]);
-        let answers = matches!(packet.transport, ip::Transport::Tcp(tcp)
-            if tcp.header.flags.syn && tcp.header.flags.ack);
-        let ends = if answers { [destination, source] } else { [source, destination] };
-        let stream = Stream {
-            id: self.next_id(packet),
-            ends,
-            first: at,
-            last: at,
-            end: End::Capture,
-            idle: Spells::default(),
-            ways: [Way::default(), Way::default()],
-        };
-        let slot = Slot { key, live: Live { stream, closed: None } };
+        let live = Box::new(Live::new(self.next_id(arrival.packet), ports, arrival));
+        let slot = Some(Slot { key, live });
         let number = match self.free.pop() {
             Some(number) => {
                 self.slots[number as usize] = slot;
@@ -136,50 +160,222 @@ impl Streams {
     }
 
     fn next_id(&mut self, packet: &ip::Packet<'_>) -> StreamId {
-        match packet.transport {
-            ip::Transport::Tcp(_) => {
-                self.tcp += 1;
-                StreamId::Tcp(self.tcp - 1)
-            }
-            _ => {
-                self.udp += 1;
-                StreamId::Udp(self.udp - 1)
-            }
-        }
+        let (count, id): (_, fn(u32) -> StreamId) = match packet.transport {
+            ip::Transport::Tcp(_) => (&mut self.tcp, StreamId::Tcp),
+            _ => (&mut self.udp, StreamId::Udp),
+        };
+        *count += 1;
+        id(*count - 1)
     }
 
     /// Tells of the stream that was quiet for longest, a closed one if there is any.
     fn make_room(&mut self, to: &mut impl Points) {
         if let Some(number) = self.closed.oldest() {
-            self.end(number, None, to);
+            self.end(number, None, None, to);
         } else if let Some(number) = self.open.oldest() {
             self.evicted += 1;
-            self.end(number, Some(End::Evicted), to);
+            self.end(number, Some(End::Evicted), None, to);
         }
     }
 
-    fn end(&mut self, number: u32, why: Option<End>, to: &mut impl Points) {
-        let slot = &mut self.slots[number as usize];
+    /// Tells of a stream and forgets it. `now` is how long it was watched, where that is longer
+    /// than to its last packet.
+    fn end(&mut self, number: u32, why: Option<End>, now: Option<Instant>, to: &mut impl Points) {
+        let Some(slot) = self.slots[number as usize].take() else { return };
         self.index.remove(slot.key.hash(), number);
         let list = if slot.live.closed.is_some() { &mut self.closed } else { &mut self.open };
         self.links.unlink(list, number);
         self.free.push(number);
-        let mut stream = slot.live.stream.clone();
-        stream.end = slot.live.closed.or(why).unwrap_or(End::Capture);
-        to.stream(stream);
+        slot.live.end(&self.config, why, now, to);
     }
 
-    /// Tells of all that are left, in the order of their numbers.
-    pub(super) fn finish(&mut self, to: &mut impl Points) {
-        let mut left: Vec<(StreamId, u32)> = Vec::new();
-        for list in [self.open, self.closed] {
-            left.extend(self.links.iter(list).map(|n| (self.slots[n as usize].live.stream.id, n)));
-        }
+    /// Tells of all that are left, in the order of their numbers; the capture ended at `now`.
+    pub(super) fn finish(&mut self, now: Instant, to: &mut impl Points) {
+        let slots = self.slots.iter().enumerate();
+        let mut left: Vec<(StreamId, u32)> = slots
+            .filter_map(|(number, slot)| Some((slot.as_ref()?.live.stream.id, number as u32)))
+            .collect();
         left.sort_unstable();
-        left.into_iter().for_each(|(_, number)| self.end(number, None, to));
+        left.into_iter().for_each(|(_, number)| self.end(number, None, Some(now), to));
     }
 }
 
+impl Live {
+    fn new(id: StreamId, ports: [u16; 2], arrival: Arrival<'_>) -> Self {
+        let Arrival { at, packet, .. } = arrival;
+        let source = SocketAddr::new(packet.source, ports[0]);
+        let destination = SocketAddr::new(packet.destination, ports[1]);
+        let (answers, transport) = match &packet.transport {
+            ip::Transport::Tcp(tcp) => {
+                let flags = tcp.header.flags;
+                (flags.syn && flags.ack, Transport::Tcp(Box::default()))
+            }
+            _ => (false, Transport::Udp(Box::default())),
+        };
+        let stream = Stream {
+            id,
+            ends: if answers { [destination, source] } else { [source, destination] },
+            first: at,
+            last: at,
+            end: End::Capture,
+            idle: Spells::default(),
+            ways: Default::default(),
+        };
+        Self { stream, closed: None, intervals: [(at, Interval::default()); 2], transport }
+    }
+
+    fn side(&self, packet: &ip::Packet<'_>, port: u16) -> Side {
+        let [a, _] = self.stream.ends;
+        if a.port() == port && a.ip() == packet.source { Side::A } else { Side::B }
+    }
+
+    /// Whether a packet begins another connection between the same ports.
+    fn is_another(&self, packet: &ip::Packet<'_>, port: u16) -> bool {
+        match (&self.transport, &packet.transport) {
+            (Transport::Tcp(connection), ip::Transport::Tcp(segment)) => {
+                connection.is_another(self.side(packet, port), segment)
+            }
+            _ => false,
+        }
+    }
+
+    fn packet<P: Points>(
+        &mut self,
+        config: &Config,
+        origin: Instant,
+        port: u16,
+        arrival: Arrival<'_>,
+        to: &mut P,
+    ) {
+        let Arrival { at, packet, .. } = arrival;
+        let side = self.side(packet, port);
+        self.pause(config, at, side, to);
+        let id = self.stream.id;
+        let ways = &mut self.stream.ways;
+        let mut kind = None;
+        match (&mut self.transport, &packet.transport) {
+            (Transport::Tcp(connection), ip::Transport::Tcp(segment)) => {
+                let (found, end) = connection.packet(config, side, (at, segment), ways, (id, to));
+                kind = Some(found);
+                self.closed = self.closed.or(end);
+            }
+            (Transport::Udp(finders), ip::Transport::Udp(datagram)) => {
+                finders[side.index()].datagram(datagram.payload);
+            }
+            _ => {}
+        }
+        let payload = payload_len(packet);
+        ways[side.index()].count(arrival, payload);
+        self.stream.last = self.stream.last.max(at);
+        if !config.interval.is_zero() {
+            self.interval(config, origin, (side, at), to);
+            self.intervals[side.index()].1.count(packet, payload, kind);
+        }
+    }
+
+    /// Ends a time in which neither side sent.
+    fn pause(&mut self, config: &Config, at: Instant, side: Side, to: &mut impl Points) {
+        let (from, length) = (self.stream.last, at.since(self.stream.last));
+        if length < config.idle {
+            return;
+        }
+        if matches!(&self.transport, Transport::Tcp(connection) if connection.is_busy()) {
+            return;
+        }
+        self.stream.idle.add(from, length);
+        let mark = Mark::Spell { kind: SpellKind::Idle, length };
+        to.point(&Point { at: from, stream: self.stream.id, side, mark });
+    }
+
+    /// Ends the interval under way if `at` is in another one.
+    fn interval(
+        &mut self,
+        config: &Config,
+        origin: Instant,
+        (side, at): (Side, Instant),
+        to: &mut impl Points,
+    ) {
+        let (start, _) = self.intervals[side.index()];
+        if at >= start && at.since(start) < config.interval {
+            return;
+        }
+        self.tell_interval(side, to);
+        let index = at.since(origin) / config.interval;
+        self.intervals[side.index()] = (origin + config.interval * index, Interval::default());
+    }
+
+    fn tell_interval(&self, side: Side, to: &mut impl Points) {
+        let (at, interval) = self.intervals[side.index()];
+        if interval.packets > 0 {
+            let mark = Mark::Interval(interval);
+            to.point(&Point { at, stream: self.stream.id, side, mark });
+        }
+    }
+
+    fn end<P: Points>(
+        mut self,
+        config: &Config,
+        why: Option<End>,
+        now: Option<Instant>,
+        to: &mut P,
+    ) {
+        Side::ALL.into_iter().for_each(|side| self.tell_interval(side, to));
+        let mut stream = self.stream;
+        stream.end = self.closed.or(why).unwrap_or(End::Capture);
+        let now = match self.closed {
+            Some(_) => stream.last,
+            None => now.unwrap_or(stream.last).max(stream.last),
+        };
+        match &mut self.transport {
+            Transport::Tcp(connection) => {
+                connection.finish(config, now, &mut stream.ways, (stream.id, to));
+            }
+            Transport::Udp(finders) => {
+                for (way, finder) in stream.ways.iter_mut().zip(finders.iter()) {
+                    way.numbers = finder.numbers();
+                }
+            }
+        }
+        to.stream(stream);
+    }
+}
+
+fn payload_len(packet: &ip::Packet<'_>) -> u32 {
+    match &packet.transport {
+        ip::Transport::Tcp(segment) => segment.payload_len,
+        ip::Transport::Udp(datagram) => datagram.payload_len,
+        ip::Transport::Other(_) | ip::Transport::Unreadable(_) => 0,
+    }
+}
+
+impl Way {
+    fn count(&mut self, arrival: Arrival<'_>, payload: u32) {
+        let Arrival { at, packet, wrong } = arrival;
+        self.volume.packets += 1;
+        self.volume.ip_bytes += u64::from(packet.len);
+        self.volume.payload_bytes += u64::from(payload);
+        self.volume.wrong_checksums += u64::from(wrong);
+        self.volume.ce += u64::from(Ecn::of(packet.traffic_class) == Ecn::Ce);
+        let (first, last) = self.span.unwrap_or((at, at));
+        let gap = at.since(last);
+        if self.gap_max.map_or(Duration::ZERO, |(_, longest)| longest) < gap {
+            self.gap_max = Some((last, gap));
+        }
+        self.span = Some((first.min(at), last.max(at)));
+    }
+}
+
+impl Interval {
+    fn count(&mut self, packet: &ip::Packet<'_>, payload: u32, kind: Option<Kind>) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.len);
+        self.payload_bytes += u64::from(payload);
+        self.retransmissions += u32::from(kind.is_some_and(Kind::is_retransmission));
+        self.pure_acks += u32::from(kind.is_some_and(Kind::is_acknowledgement));
+    }
+}
+
+/// The key of a packet, the same for both ways.
 fn key(packet: &ip::Packet<'_>, ports: [u16; 2], protocol: u8) -> Key {
     let bits = |address: IpAddr| match address {
         IpAddr::V4(address) => u128::from(address.to_bits()),

@@ -101,6 +101,8 @@ pub struct Volume {
     pub payload_bytes: u64,
     /// Packets with a wrong transport checksum ([`super::Config::checksums`]).
     pub wrong_checksums: u64,
+    /// Packets that a router marked: CE in the IP header.
+    pub ce: u64,
 }
 
 /// What one end of a TCP connection did.
@@ -116,7 +118,7 @@ pub struct TcpWay {
     pub retransmitted_bytes: u64,
     /// Packets with payload.
     pub data_packets: u64,
-    /// Packets with SYN, with FIN, with RST.
+    /// Packets with SYN.
     pub syn: u64,
     /// Packets with FIN.
     pub fin: u64,
@@ -149,12 +151,10 @@ pub struct TcpWay {
     pub sack_blocks: u64,
     /// D-SACK blocks among them (RFC 2883): it had those bytes already.
     pub dsack_blocks: u64,
-    /// Packets with ECE and with CWR, and with CE in the IP header.
+    /// Packets with ECE.
     pub ece: u64,
     /// Packets with CWR.
     pub cwr: u64,
-    /// Packets that were marked: CE in the IP header.
-    pub ce: u64,
     /// Most bytes outstanding: sent and not acknowledged here.
     pub flight_max: u64,
     /// Round-trip times of data that this end sent, as seen from the capture.

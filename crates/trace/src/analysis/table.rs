@@ -164,14 +164,6 @@ impl Links {
         }
     }
 
-    /// The numbers of a list from the oldest on.
-    pub(super) fn iter(&self, list: List) -> impl Iterator<Item = u32> {
-        let first = list.oldest();
-        core::iter::successors(first, |&number| {
-            Some(self.links[number as usize].1).filter(|&newer| newer != NONE)
-        })
-    }
-
     /// Moves a number of the list to its newest end.
     pub(super) fn touch(&mut self, list: &mut List, number: u32) {
         if list.newest != number {

@@ -1,0 +1,211 @@
+//! One TCP connection, packet by packet.
+//!
+//! Each end is a [`Half`]: what it sent, and what it said of the other end's data. A packet is
+//! first set against what both halves know ([`classify`]), and then taken in.
+
+use super::{Config, End, Kind, Mark, Point, Points, Side, StreamId, TcpWay, Way};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::ip;
+use half::Half;
+
+mod classify;
+mod half;
+mod outstanding;
+mod stride;
+
+/// Both halves of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    halves: [Half; 2],
+    /// The last SYN, until the handshake is over.
+    syn_at: Option<Instant>,
+    /// From there to the ACK that ended the handshake.
+    handshake: Option<Duration>,
+}
+
+/// What a packet says, its numbers being relative to the start of each half.
+#[derive(Clone, Copy, Debug)]
+struct Packet<'a> {
+    at: Instant,
+    segment: &'a ip::Segment<'a>,
+    /// First sequence number, and the one behind the payload and behind all.
+    start: i64,
+    data_end: i64,
+    end: i64,
+    /// Acknowledgement number, if it has one.
+    ack: Option<i64>,
+}
+
+impl Packet<'_> {
+    fn len(&self) -> i64 {
+        self.data_end - self.start
+    }
+
+    /// Whether it has a SYN, a FIN or a RST.
+    fn is_control(&self) -> bool {
+        let flags = self.segment.header.flags;
+        flags.syn || flags.fin || flags.rst
+    }
+
+    /// Whether it is an ACK and nothing else.
+    fn is_pure_ack(&self) -> bool {
+        self.ack.is_some() && self.len() == 0 && !self.is_control()
+    }
+}
+
+impl Connection {
+    /// Whether a packet of `side` begins another connection between the same ports: a SYN without
+    /// ACK with another number than this one's.
+    pub(super) fn is_another(&self, side: Side, segment: &ip::Segment<'_>) -> bool {
+        let flags = segment.header.flags;
+        let base = self.halves[side.index()].base;
+        flags.syn && !flags.ack && base.is_some_and(|base| base != segment.header.seq)
+    }
+
+    /// Whether data is outstanding at either end.
+    pub(super) fn is_busy(&self) -> bool {
+        self.halves.iter().any(Half::is_busy)
+    }
+
+    /// Takes in a packet of `side`; says what it was and how it ended the connection, if it did.
+    pub(super) fn packet<P: Points>(
+        &mut self,
+        config: &Config,
+        side: Side,
+        (at, segment): (Instant, &ip::Segment<'_>),
+        ways: &mut [Way; 2],
+        (id, to): (StreamId, &mut P),
+    ) -> (Kind, Option<End>) {
+        let packet = self.view(at, side, segment);
+        handshake(&mut self.syn_at, &mut self.handshake, &packet);
+        let [mine, theirs] = pair(&mut self.halves, side);
+        let [my_way, their_way] = pair(ways, side);
+        let (my_tcp, their_tcp) = (&mut my_way.tcp, &mut their_way.tcp);
+        let before = mine.before(&packet);
+        let context = classify::Context { config, handshake: self.handshake, before };
+        let kind = classify::kind(&packet, &context, mine, theirs);
+        count(my_tcp, &packet, kind, mine, theirs);
+        let mut to = Teller { id, side, to };
+        if packet.end > packet.start || kind == Kind::Reset {
+            let (start, end, fin) = (packet.start, packet.end, segment.header.flags.fin);
+            to.tell(at, Mark::Segment { start, end, kind, fin });
+        }
+        mine.send(config, &packet, kind, before, my_tcp);
+        if segment.header.flags.syn {
+            theirs.mss = segment.header.options.mss;
+        }
+        let complaining = mine.said.is_complaining();
+        theirs.hear(config, &packet, complaining, their_tcp, &mut to.other());
+        mine.say(&packet, kind, my_tcp);
+        mine.tell(&packet, kind, theirs, my_tcp, &mut to);
+        mine.note_window(&packet, their_tcp, &mut to.other());
+        (kind, self.ended(segment))
+    }
+
+    /// Gives a packet numbers that do not wrap.
+    fn view<'a>(&mut self, at: Instant, side: Side, segment: &'a ip::Segment<'a>) -> Packet<'a> {
+        let [mine, theirs] = pair(&mut self.halves, side);
+        let header = &segment.header;
+        let flags = header.flags;
+        if mine.base.is_none() {
+            mine.base = Some(if flags.syn { header.seq } else { header.seq + u32::MAX });
+        }
+        if theirs.base.is_none() && flags.ack {
+            theirs.base = Some(header.ack + u32::MAX);
+        }
+        let start = mine.unwrap(header.seq);
+        // A SYN's payload (RFC 7413) stands behind it.
+        let data_end = start + i64::from(segment.payload_len);
+        let end = data_end + i64::from(flags.syn) + i64::from(flags.fin);
+        let ack = flags.ack.then(|| theirs.unwrap(header.ack));
+        Packet { at, segment, start, data_end, end, ack }
+    }
+
+    fn ended(&self, segment: &ip::Segment<'_>) -> Option<End> {
+        if segment.header.flags.rst {
+            return Some(End::Reset);
+        }
+        self.halves.iter().all(Half::is_finished).then_some(End::Closed)
+    }
+
+    /// Ends what is under way when nothing more will come: `now` is the last time known.
+    pub(super) fn finish<P: Points>(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        ways: &mut [Way; 2],
+        (id, to): (StreamId, &mut P),
+    ) {
+        for side in Side::ALL {
+            let [mine, theirs] = pair(ways, side).map(|way| &mut way.tcp);
+            let half = &mut self.halves[side.index()];
+            half.finish(config, now, [mine, theirs], Teller { id, side, to });
+        }
+    }
+}
+
+/// The part of `side`, and that of the other.
+fn pair<T>(both: &mut [T; 2], side: Side) -> [&mut T; 2] {
+    let [a, b] = both;
+    match side {
+        Side::A => [a, b],
+        Side::B => [b, a],
+    }
+}
+
+/// Time from the last SYN to the first ACK without one: a round trip, wherever the capture was.
+fn handshake(syn_at: &mut Option<Instant>, took: &mut Option<Duration>, packet: &Packet<'_>) {
+    let flags = packet.segment.header.flags;
+    match (flags.syn, flags.ack) {
+        (true, false) => *syn_at = Some(packet.at),
+        (false, true) if took.is_none() => *took = syn_at.map(|from| packet.at.since(from)),
+        _ => {}
+    }
+}
+
+/// Counts a packet; what its halves know is as before it.
+fn count(tcp: &mut TcpWay, packet: &Packet<'_>, kind: Kind, mine: &Half, theirs: &Half) {
+    let header = &packet.segment.header;
+    let flags = header.flags;
+    tcp.kinds[kind.index()] += 1;
+    tcp.syn += u64::from(flags.syn);
+    tcp.fin += u64::from(flags.fin);
+    tcp.rst += u64::from(flags.rst);
+    tcp.ece += u64::from(flags.ece);
+    tcp.cwr += u64::from(flags.cwr);
+    let len = packet.segment.payload_len;
+    tcp.data_packets += u64::from(len > 0);
+    tcp.payload_max = tcp.payload_max.max(len);
+    tcp.timestamps |= header.options.timestamps.is_some();
+    if kind.is_retransmission() {
+        tcp.retransmitted_bytes += u64::from(len);
+    }
+    if flags.syn {
+        tcp.mss = header.options.mss.or(tcp.mss);
+        tcp.window_scale = header.options.window_scale.or(tcp.window_scale);
+        tcp.sack_permitted |= header.options.sack_permitted;
+    }
+    let control = packet.is_control();
+    tcp.zero_windows += u64::from(header.window == 0 && !control);
+    tcp.window_full += u64::from(len > 0 && !control && theirs.said.is_filled_by(packet.data_end));
+    tcp.holes += u64::from(mine.leaves_hole(packet));
+    tcp.unseen_acked += u64::from(theirs.has_not_sent(packet.ack));
+}
+
+/// Tells points of one side of a stream.
+struct Teller<'a, P> {
+    id: StreamId,
+    side: Side,
+    to: &'a mut P,
+}
+
+impl<P: Points> Teller<'_, P> {
+    fn tell(&mut self, at: Instant, mark: Mark) {
+        self.to.point(&Point { at, stream: self.id, side: self.side, mark });
+    }
+
+    /// The same for the other side.
+    fn other(&mut self) -> Teller<'_, P> {
+        Teller { id: self.id, side: self.side.other(), to: self.to }
+    }
+}

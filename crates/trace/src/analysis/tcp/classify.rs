@@ -1,0 +1,105 @@
+//! What a packet is. The order of the tests is that of `docs/models/trace.md`.
+
+use super::half::Half;
+use super::outstanding::Before;
+use super::{Config, Kind, Packet};
+use fairwave_units::Duration;
+
+/// A retransmission this soon after a duplicate ACK answers it (tshark's bound).
+const AT_ONCE: Duration = Duration::from_millis(20);
+/// Packets this soon behind one of a higher number may be late, while the round-trip time of the
+/// handshake is not known (tshark's bound).
+const REORDERED: Duration = Duration::from_millis(3);
+
+/// What a packet is judged by, beside both halves.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) config: &'a Config,
+    /// Round-trip time of the handshake.
+    pub(super) handshake: Option<Duration>,
+    /// What is known of its range.
+    pub(super) before: Before,
+}
+
+/// What the packet of `mine` is; both halves are as before it.
+pub(super) fn kind(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, theirs: &Half) -> Kind {
+    let flags = packet.segment.header.flags;
+    if flags.rst {
+        return Kind::Reset;
+    }
+    if flags.syn {
+        // Nothing but its timer repeats a SYN.
+        return if mine.seen && packet.start < mine.next { Kind::Timeout } else { Kind::Syn };
+    }
+    if packet.len() == 1 && mine.seen && packet.start == mine.next && theirs.said.window == Some(0)
+    {
+        return Kind::WindowProbe;
+    }
+    if packet.len() <= 1 && mine.seen && packet.start == mine.next - 1 && !flags.fin {
+        return Kind::KeepAlive;
+    }
+    match packet.end > packet.start {
+        true => data(packet, context, mine, theirs),
+        false => acknowledgement(packet, mine, theirs),
+    }
+}
+
+fn acknowledgement(packet: &Packet<'_>, mine: &Half, theirs: &Half) -> Kind {
+    let repeats = mine.seen && packet.start == mine.next && packet.ack == mine.said.ack;
+    let window = packet.segment.header.window;
+    let same_window = mine.said.window == Some(window);
+    match (repeats, same_window, theirs.said.last) {
+        (false, _, _) => Kind::Ack,
+        (true, false, _) if window > 0 => Kind::WindowUpdate,
+        (true, true, Some(Kind::KeepAlive)) if window > 0 => Kind::KeepAliveAck,
+        (true, true, Some(Kind::WindowProbe)) if window == 0 => Kind::WindowProbeAck,
+        (true, true, _) if window > 0 => Kind::DuplicateAck,
+        _ => Kind::Ack,
+    }
+}
+
+fn data(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, theirs: &Half) -> Kind {
+    let advances = !mine.seen || packet.start >= mine.next;
+    if packet.len() > 0 && mine.was_acknowledged(packet.data_end) {
+        return Kind::Spurious;
+    }
+    // A probe's byte may go again at the head of a segment that brings more.
+    let after_probe = packet.len() > 1 && packet.start == mine.next - 1;
+    if advances || after_probe {
+        return Kind::Data;
+    }
+    let timed_out = has_timed_out(packet, context, mine);
+    // Of a retransmission that was lost, duplicate ACKs do not tell: they go on until the timer.
+    if timed_out && context.before.again {
+        return Kind::Timeout;
+    }
+    let since_ack = packet.at.since(theirs.said.at);
+    if theirs.said.duplicates >= 2 && theirs.said.ack == Some(packet.start) && since_ack < AT_ONCE {
+        return Kind::FastRetransmission;
+    }
+    let late = packet.at.since(mine.next_at) < context.handshake.unwrap_or(REORDERED);
+    if late && packet.data_end != mine.next && context.before.fresh > 0 {
+        return Kind::OutOfOrder;
+    }
+    let complains = theirs.said.sacks || theirs.said.duplicates >= 2;
+    if complains && since_ack < AT_ONCE {
+        return Kind::Retransmission;
+    }
+    if timed_out {
+        return Kind::Timeout;
+    }
+    let probes = mine.srtt.is_some_and(|srtt| since_ack.min(quiet(packet, context, mine)) >= srtt);
+    if probes && packet.end >= mine.next { Kind::TailProbe } else { Kind::Retransmission }
+}
+
+/// Whether a packet begins at the first unacknowledged byte after a silence that the
+/// retransmission timer may have waited for.
+fn has_timed_out(packet: &Packet<'_>, context: &Context<'_>, mine: &Half) -> bool {
+    mine.una.is_none_or(|una| packet.start <= una)
+        && quiet(packet, context, mine) >= mine.timeout_least(context.config.rto_min)
+}
+
+/// Time since the packet's range was sent last, or something else was acknowledged.
+fn quiet(packet: &Packet<'_>, context: &Context<'_>, mine: &Half) -> Duration {
+    packet.at.since(context.before.sent.unwrap_or(mine.next_at).max(mine.progress_at))
+}

@@ -1,0 +1,349 @@
+//! One end of a connection: what it sent, and what it said.
+
+use super::outstanding::{Before, Outstanding};
+use super::stride::Stride;
+use super::{Config, Kind, Mark, Packet, Points, TcpWay, Teller};
+use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::tcp::Header;
+
+mod spells;
+
+/// Bytes of a timestamps option with its padding, which the MSS does not know of.
+const TIMESTAMPS_LEN: u16 = 12;
+
+/// One end of a connection. All sequence numbers are relative to [`Self::base`].
+#[derive(Debug, Default)]
+pub(super) struct Half {
+    /// Its initial sequence number, or the one before the first that was seen.
+    pub(super) base: Option<Seq32>,
+    /// Whether it sent anything.
+    pub(super) seen: bool,
+    /// Behind the highest number that it sent.
+    pub(super) next: i64,
+    /// When that was sent.
+    pub(super) next_at: Instant,
+    /// Highest number of its own that was acknowledged; its first one before that.
+    pub(super) una: Option<i64>,
+    /// When that moved last.
+    pub(super) progress_at: Instant,
+    /// Up to where acknowledgements are expected: what was seen without a hole.
+    whole: i64,
+    /// When the data that is outstanding began to be so.
+    busy_since: Instant,
+    /// When an ACK for it came last; none came while `None`.
+    heard_at: Option<Instant>,
+    pub(super) srtt: Option<Duration>,
+    rttvar: Duration,
+    outstanding: Outstanding,
+    /// Largest payload that the other half takes.
+    pub(super) mss: Option<u16>,
+    stride: Stride,
+    /// Up to where the other half has SACKed.
+    sacked: i64,
+    timeouts_in_row: u32,
+    fin_end: Option<i64>,
+    /// What it said of the other half.
+    pub(super) said: Said,
+}
+
+/// What an end said last.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// What it acknowledged, in the numbers of the other half.
+    pub(super) ack: Option<i64>,
+    /// When it last sent a packet with an ACK.
+    pub(super) at: Instant,
+    /// Its window as it stood there.
+    pub(super) window: Option<u16>,
+    /// In bytes.
+    offered: u32,
+    /// The shift of its windows, once its SYN was seen.
+    scale: Option<u8>,
+    /// Duplicate ACKs in a row.
+    pub(super) duplicates: u32,
+    /// Whether there were SACK blocks.
+    pub(super) sacks: bool,
+    /// Kind of the packet.
+    pub(super) last: Option<Kind>,
+    /// Since when the window is zero.
+    zero_since: Option<Instant>,
+}
+
+impl Said {
+    /// Whether it misses segments.
+    pub(super) const fn is_complaining(&self) -> bool {
+        self.duplicates > 0 || self.sacks
+    }
+
+    /// Whether data up to `end` reaches the edge of its window.
+    pub(super) fn is_filled_by(&self, end: i64) -> bool {
+        self.scale.is_some() && self.ack.is_some_and(|ack| ack + i64::from(self.offered) == end)
+    }
+
+    /// The window of a packet in bytes: that of a SYN is never scaled (RFC 7323 section 2.2).
+    fn scaled(&self, header: &Header) -> u32 {
+        let shift = if header.flags.syn { 0 } else { self.scale.unwrap_or(0) };
+        u32::from(header.window) << shift
+    }
+}
+
+impl Half {
+    /// Whether something is outstanding.
+    pub(super) fn is_busy(&self) -> bool {
+        self.una.is_some_and(|una| una < self.next)
+    }
+
+    /// Whether the other half acknowledged its numbers up to `end`.
+    pub(super) fn was_acknowledged(&self, end: i64) -> bool {
+        self.heard_at.is_some() && self.una.is_some_and(|una| end <= una)
+    }
+
+    /// Whether its FIN was acknowledged.
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin_end.is_some_and(|end| self.was_acknowledged(end))
+    }
+
+    /// Whether a packet of it leaves a hole behind what it sent before.
+    pub(super) fn leaves_hole(&self, packet: &Packet<'_>) -> bool {
+        self.seen && packet.start > self.next && !packet.segment.header.flags.rst
+    }
+
+    /// Whether `ack` is for numbers of it that were never seen.
+    pub(super) fn has_not_sent(&self, ack: Option<i64>) -> bool {
+        self.seen && ack.is_some_and(|ack| ack > self.whole)
+    }
+
+    /// The shortest silence that a retransmission timer may have waited for: SRTT and two
+    /// deviations, where RFC 6298 has four, for ours are seen from elsewhere.
+    pub(super) fn timeout_least(&self, rto_min: Duration) -> Duration {
+        let estimate = self.srtt.map_or(Duration::ZERO, |srtt| srtt + self.rttvar * 2);
+        estimate.max(rto_min)
+    }
+
+    /// What is known of the range of a packet of its own.
+    pub(super) fn before(&self, packet: &Packet<'_>) -> Before {
+        // What was acknowledged was sent, even if nobody saw it.
+        let from = self.una.map_or(packet.start, |una| una.max(packet.start));
+        match from < packet.end {
+            true => self.outstanding.before(from, packet.end),
+            false => Before::default(),
+        }
+    }
+
+    /// Takes in the numbers of a packet of its own.
+    pub(super) fn send(
+        &mut self,
+        config: &Config,
+        packet: &Packet<'_>,
+        kind: Kind,
+        before: Before,
+        tcp: &mut TcpWay,
+    ) {
+        if matches!(kind, Kind::Reset | Kind::WindowProbe) {
+            return;
+        }
+        if packet.end > packet.start {
+            self.send_range(config, packet, tcp);
+            self.cover(packet, before, tcp);
+        }
+        if kind == Kind::Timeout {
+            self.timeouts_in_row += 1;
+            tcp.timeouts_in_row_max = tcp.timeouts_in_row_max.max(self.timeouts_in_row);
+        }
+        let in_order = !self.seen || packet.start <= self.whole;
+        if !self.seen || packet.end > self.next {
+            self.next = packet.end;
+            self.next_at = packet.at;
+        }
+        if in_order {
+            self.whole = self.whole.max(self.next);
+        }
+        self.seen = true;
+        if packet.segment.header.flags.fin {
+            self.fin_end = Some(packet.end);
+        }
+        let flight = self.una.map_or(0, |una| (self.next - una).max(0) as u64);
+        tcp.flight_max = tcp.flight_max.max(flight);
+    }
+
+    fn send_range(&mut self, config: &Config, packet: &Packet<'_>, tcp: &mut TcpWay) {
+        if !self.is_busy() {
+            self.busy_since = packet.at;
+        }
+        let una = *self.una.get_or_insert(packet.start);
+        let stamp = packet.segment.header.options.timestamps.map(|stamps| stamps.value);
+        let from = packet.start.max(una);
+        if from < packet.end {
+            let range = (from, packet.end);
+            let room = self.outstanding.send(range, packet.at, stamp, config.segments_max);
+            tcp.untracked += u64::from(!room);
+        }
+    }
+
+    /// Counts the bytes that are seen for the first time, ahead or in a hole.
+    fn cover(&self, packet: &Packet<'_>, before: Before, tcp: &mut TcpWay) {
+        let next = if self.seen { self.next } else { packet.start };
+        let ahead = (packet.data_end - next.max(packet.start)).max(0) as u64;
+        let beyond = (packet.end - next.max(packet.start)).max(0) as u64;
+        let filled = before.fresh.saturating_sub(beyond);
+        let hole = (packet.start - next).max(0) as u64;
+        tcp.unique_bytes += ahead + filled;
+        tcp.missing_bytes = (tcp.missing_bytes + hole).saturating_sub(filled);
+    }
+
+    /// Takes in what a packet of the other half, which was `complaining` before, says of this
+    /// one's data.
+    pub(super) fn hear<P: Points>(
+        &mut self,
+        config: &Config,
+        packet: &Packet<'_>,
+        complaining: bool,
+        tcp: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        let Some(ack) = packet.ack else { return };
+        let mut una = *self.una.get_or_insert(ack);
+        if self.heard_at.is_none() {
+            // The capture began in the middle: older data than what it saw first is outstanding.
+            una = una.min(ack);
+            self.una = Some(una);
+        }
+        self.end_gap(config, packet.at, tcp, to);
+        self.heard_at = Some(packet.at);
+        if ack > una {
+            self.end_starvation(config, packet.at, tcp, to);
+            self.progress(packet, (una, ack), complaining, tcp, to);
+        }
+        let header = &packet.segment.header;
+        let blocks = header.options.sack.as_slice().iter();
+        let right = blocks.map(|&(_, right)| self.unwrap(right)).max();
+        self.sacked = right.map_or(self.sacked, |right| self.sacked.max(right));
+    }
+
+    fn progress<P: Points>(
+        &mut self,
+        packet: &Packet<'_>,
+        (una, ack): (i64, i64),
+        complaining: bool,
+        tcp: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        let echo = packet.segment.header.options.timestamps.map(|stamps| stamps.echo);
+        let acked = self.outstanding.ack(ack, packet.at, echo);
+        if let Some(rtt) = acked.rtt {
+            self.estimate(rtt);
+            tcp.rtt.add(rtt);
+            to.tell(packet.at, Mark::Rtt(rtt));
+        }
+        let filled_holes = acked.again || complaining || self.sacked > una;
+        if packet.is_pure_ack() && !filled_holes {
+            let judged = self.stride.observe(self.segments((ack - una) as u64, tcp));
+            judged.into_iter().for_each(|judged| tcp.judge(judged));
+        }
+        tcp.acked_bytes += self.bytes_between(una, ack);
+        // A byte that probed a zero window was taken after all.
+        if self.said.last == Some(Kind::WindowProbe) && ack == self.next + 1 {
+            self.next = ack;
+            tcp.unique_bytes += 1;
+        }
+        self.una = Some(ack);
+        self.whole = self.whole.max(ack);
+        self.progress_at = packet.at;
+        self.timeouts_in_row = 0;
+    }
+
+    /// Bytes among acknowledged numbers: SYN and FIN are none.
+    fn bytes_between(&self, una: i64, ack: i64) -> u64 {
+        let syn = i64::from(una <= 0 && ack > 0);
+        let fin = i64::from(self.fin_end == Some(ack));
+        (ack - una - syn - fin).max(0) as u64
+    }
+
+    /// How many segments an advance spans, rounded.
+    fn segments(&self, advance: u64, tcp: &TcpWay) -> u64 {
+        let options = if tcp.timestamps { TIMESTAMPS_LEN } else { 0 };
+        let announced = self.mss.map_or(u32::MAX, |mss| u32::from(mss.saturating_sub(options)));
+        let segment = u64::from(tcp.payload_max.min(announced).max(1));
+        (advance + segment / 2) / segment
+    }
+
+    /// RFC 6298 section 2.
+    fn estimate(&mut self, rtt: Duration) {
+        let Some(srtt) = self.srtt else {
+            (self.srtt, self.rttvar) = (Some(rtt), rtt / 2);
+            return;
+        };
+        self.rttvar = self.rttvar / 4 * 3 + srtt.abs_diff(rtt) / 4;
+        self.srtt = Some(srtt / 8 * 7 + rtt / 8);
+    }
+
+    /// Takes in what a packet of its own says of the other half's data.
+    pub(super) fn say(&mut self, packet: &Packet<'_>, kind: Kind, tcp: &mut TcpWay) {
+        let header = &packet.segment.header;
+        let said = &mut self.said;
+        if header.flags.syn {
+            said.scale = Some(header.options.window_scale.unwrap_or(0));
+        }
+        if kind == Kind::Reset {
+            return;
+        }
+        said.offered = said.scaled(header);
+        said.window = Some(header.window);
+        said.last = Some(kind);
+        let (least, most) = tcp.window.unwrap_or((said.offered, said.offered));
+        tcp.window = Some((least.min(said.offered), most.max(said.offered)));
+        if packet.ack.is_some() {
+            said.duplicates = match kind {
+                Kind::DuplicateAck => said.duplicates + 1,
+                _ if packet.ack == said.ack => said.duplicates,
+                _ => 0,
+            };
+            said.ack = packet.ack;
+            said.at = packet.at;
+            said.sacks = !header.options.sack.is_empty();
+        }
+    }
+
+    /// Tells what a packet of its own, taken in, said.
+    pub(super) fn tell<P: Points>(
+        &self,
+        packet: &Packet<'_>,
+        kind: Kind,
+        theirs: &Self,
+        tcp: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        let Some(ack) = packet.ack else { return };
+        let edge = ack + i64::from(self.said.offered);
+        let duplicate = kind == Kind::DuplicateAck;
+        to.tell(packet.at, Mark::Ack { ack, edge, duplicate });
+        let blocks = packet.segment.header.options.sack.as_slice();
+        for (index, &(left, right)) in blocks.iter().enumerate() {
+            let (left, right) = (theirs.unwrap(left), theirs.unwrap(right));
+            let is_duplicate = index == 0 && is_duplicate(ack, (left, right), blocks, theirs);
+            tcp.sack_blocks += 1;
+            tcp.dsack_blocks += u64::from(is_duplicate);
+            to.tell(packet.at, Mark::Sack { left, right, is_duplicate });
+        }
+    }
+
+    /// A sequence number of its own, relative and without wrapping: the one nearest to the next.
+    pub(super) fn unwrap(&self, number: Seq32) -> i64 {
+        let reference = self.base.unwrap_or_default() + self.next as u32;
+        self.next + i64::from(number.distance(reference).cast_signed())
+    }
+}
+
+/// Whether the first SACK block tells of a duplicate: it lies below the ACK or within the second
+/// (RFC 2883 section 4).
+fn is_duplicate(
+    ack: i64,
+    (left, right): (i64, i64),
+    blocks: &[(Seq32, Seq32)],
+    theirs: &Half,
+) -> bool {
+    let within = blocks.get(1).is_some_and(|&(outer_left, outer_right)| {
+        theirs.unwrap(outer_left) <= left && right <= theirs.unwrap(outer_right)
+    });
+    right <= ack || within
+}

@@ -1,0 +1,107 @@
+//! Times in which nothing happened that should have.
+
+use super::{Config, Half, Packet, Points, TcpWay, Teller};
+use crate::analysis::tcp::stride::Judged;
+use crate::analysis::{Mark, SpellKind};
+use fairwave_units::{Duration, Instant};
+
+/// Timeouts without progress between them that are starvation, however short.
+const TIMEOUTS: u32 = 2;
+
+impl Half {
+    /// An ACK comes: it was awaited since the last one, or since something is outstanding.
+    pub(super) fn end_gap<P: Points>(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        tcp: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        let from = self.heard_at.map_or(self.busy_since, |heard| heard.max(self.busy_since));
+        let length = now.since(from);
+        if self.is_busy() && length >= config.ack_gap {
+            tcp.ack_gaps.add(from, length);
+            to.spell(SpellKind::AckGap, from, length);
+        }
+    }
+
+    /// Something is acknowledged anew.
+    pub(super) fn end_starvation<P: Points>(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        tcp: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        let from = self.progress_at.max(self.busy_since);
+        let length = now.since(from);
+        if self.is_busy() && self.is_starvation(config, length, tcp) {
+            tcp.starvation.add(from, length);
+            to.spell(SpellKind::Starvation, from, length);
+        }
+    }
+
+    fn is_starvation(&self, config: &Config, length: Duration, tcp: &TcpWay) -> bool {
+        if self.timeouts_in_row >= TIMEOUTS {
+            return true;
+        }
+        let rtt = tcp.rtt.mean().unwrap_or_default();
+        length > config.starvation.max(rtt * u64::from(config.starvation_rtts))
+    }
+
+    /// Notes whether its own window, as a packet says it, is zero; a spell is one of the other
+    /// end, whose data must wait, and goes to `theirs`.
+    pub(in crate::analysis::tcp) fn note_window<P: Points>(
+        &mut self,
+        packet: &Packet<'_>,
+        theirs: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        let zero = packet.segment.header.window == 0;
+        match (zero, self.said.zero_since) {
+            (true, None) if !packet.is_control() => self.said.zero_since = Some(packet.at),
+            (false, Some(_)) => self.end_zero_window(packet.at, theirs, to),
+            _ => {}
+        }
+    }
+
+    fn end_zero_window<P: Points>(
+        &mut self,
+        now: Instant,
+        theirs: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        if let Some(from) = self.said.zero_since.take() {
+            theirs.zero_window_spells.add(from, now.since(from));
+            to.spell(SpellKind::ZeroWindow, from, now.since(from));
+        }
+    }
+
+    /// Ends what is under way when nothing more will come.
+    pub(in crate::analysis::tcp) fn finish<P: Points>(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        [mine, theirs]: [&mut TcpWay; 2],
+        mut to: Teller<'_, P>,
+    ) {
+        self.end_gap(config, now, mine, &mut to);
+        self.end_starvation(config, now, mine, &mut to);
+        self.end_zero_window(now, theirs, &mut to.other());
+        mine.judge(self.stride.judge());
+    }
+}
+
+impl TcpWay {
+    /// Takes in what advances of the acknowledgement came to.
+    pub(in crate::analysis::tcp) fn judge(&mut self, judged: Judged) {
+        self.acks_lost_inferred += judged.lost;
+        self.ack_stride = judged.stride.or(self.ack_stride);
+    }
+}
+
+impl<P: Points> Teller<'_, P> {
+    fn spell(&mut self, kind: SpellKind, from: Instant, length: Duration) {
+        self.tell(from, Mark::Spell { kind, length });
+    }
+}
