@@ -131,7 +131,7 @@ impl TcpWaySummary {
             dsack_blocks: tcp.dsack_blocks,
             ece: tcp.ece,
             cwr: tcp.cwr,
-            ce: tcp.ce,
+            ce: volume.ce,
             flight_max: tcp.flight_max,
             rtt: times(&tcp.rtt),
             acks_lost_inferred: tcp.acks_lost_inferred,
