@@ -5,9 +5,12 @@
 
 mod ack_loss;
 mod claim;
+mod fairness;
+mod measure;
 
 pub use ack_loss::AckLoss;
 pub use claim::{Bound, Claim, Test};
+pub use fairness::Fairness;
 
 use crate::plan::Plan;
 use crate::plot::Figure;
@@ -21,7 +24,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Every study.
-pub const ALL: &[&dyn Study] = &[&AckLoss];
+pub const ALL: &[&dyn Study] = &[&AckLoss, &Fairness];
 
 /// The study called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Study> {
@@ -249,5 +252,21 @@ pub(crate) mod testing {
     /// Results by which every claim of the study on ACK losses holds.
     pub(crate) fn as_in_the_paper() -> super::Results {
         super::ack_loss::made_as_in_the_paper()
+    }
+
+    /// A run of uploads with these goodputs, and this share of their ACKs dropped.
+    pub(crate) fn run(
+        axes: &[(&str, &str)],
+        seed: u64,
+        rates_mbps: &[f64],
+        acks_dropped: f64,
+    ) -> crate::run::Run {
+        let mut run = super::ack_loss::made_run(axes, seed, rates_mbps.len());
+        for (flow, rate) in run.summary.flows.iter_mut().zip(rates_mbps) {
+            flow.goodput_bps = (rate * 1e6) as u64;
+            flow.acks_dropped = (flow.acks_sent as f64 * acks_dropped) as u64;
+        }
+        run.summary.totals.jain = crate::stats::jain(rates_mbps);
+        run
     }
 }

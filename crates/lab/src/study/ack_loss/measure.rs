@@ -2,36 +2,19 @@
 
 use crate::results::{Direction, FlowSummary, QueueSummary, Stretch};
 use crate::run::Run;
-use crate::stats::{self, Estimate};
+use crate::stats;
 use fairwave_units::math;
-use serde_json::{Map, Value, json};
+
+pub(super) use crate::study::measure::{
+    ack_drop_share, jain, mean_ap_queue, over, paired, put, ratio, round, show, timeouts_per_flow,
+    total_mbps,
+};
 
 /// A starved flow's window must have been at its floor for this long.
 pub(super) const STARVED_S: f64 = 10.0;
 
 /// A ratio of shares is of shares plus this, so that a share of nothing has a ratio too.
 const FLOOR_BPS: f64 = 1000.0;
-
-/// The estimate over the runs of some number of each.
-pub(super) fn over(runs: &[&Run], value: impl Fn(&Run) -> f64) -> Option<Estimate> {
-    let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
-    Estimate::of(&values)
-}
-
-/// The estimate of the difference a - b of runs with the same seed.
-pub(super) fn paired(a: &[&Run], b: &[&Run], value: impl Fn(&Run) -> f64) -> Option<Estimate> {
-    let other = |run: &Run| b.iter().find(|other| other.seed == run.seed);
-    let pairs = a.iter().filter_map(|run| Some(value(run) - value(other(run)?)));
-    Estimate::of(&pairs.collect::<Vec<f64>>())
-}
-
-pub(super) fn jain(run: &Run) -> f64 {
-    run.summary.totals.jain.unwrap_or(0.0)
-}
-
-pub(super) fn total_mbps(run: &Run) -> f64 {
-    run.summary.totals.goodput_bps as f64 / 1e6
-}
 
 /// Natural logarithm of uploads over downloads: zero is equal, and ln 2 as far as -ln 2.
 pub(super) fn log_ratio(run: &Run) -> f64 {
@@ -57,16 +40,6 @@ pub(super) fn unrepaired_share(run: &Run) -> f64 {
     ratio(lost, queues.iter().map(|queue| queue.enqueued).sum())
 }
 
-pub(super) fn mean_ap_queue(run: &Run) -> f64 {
-    run.summary.ap_queues().map(|queue| queue.mean_packets).sum()
-}
-
-/// ACKs dropped on their way, as a share of those sent.
-pub(super) fn ack_drop_share(run: &Run) -> f64 {
-    let sum = |field: fn(&FlowSummary) -> u64| run.summary.flows.iter().map(field).sum::<u64>();
-    ratio(sum(|f| f.acks_dropped), sum(|f| f.acks_sent))
-}
-
 /// ACKs that gave way to later ones in a queue, as a share of those sent.
 pub(super) fn ack_filtered_share(run: &Run) -> f64 {
     let sum = |field: fn(&FlowSummary) -> u64| run.summary.flows.iter().map(field).sum::<u64>();
@@ -78,12 +51,6 @@ pub(super) fn ack_filtered_share(run: &Run) -> f64 {
 pub(super) fn aqm_share(run: &Run) -> f64 {
     let sum = |field: fn(&QueueSummary) -> u64| run.summary.ap_queues().map(field).sum::<u64>();
     ratio(sum(|q| q.drops_aqm), sum(|q| q.enqueued))
-}
-
-/// Timeouts of a flow, on average.
-pub(super) fn timeouts_per_flow(run: &Run) -> f64 {
-    let timeouts: u64 = run.summary.flows.iter().map(|f| f.timeouts).sum();
-    ratio(timeouts, run.summary.flows.len() as u64)
 }
 
 /// ACKs dropped of a flow, on average.
@@ -128,35 +95,4 @@ pub(super) fn start_correlation(run: &Run) -> f64 {
     let cross: f64 = starts.iter().zip(&rates).map(|(a, b)| (a - x) * (b - y)).sum();
     let spread = stats::std_dev(&starts) * stats::std_dev(&rates);
     if spread == 0.0 { 0.0 } else { cross / (spread * (starts.len() - 1) as f64) }
-}
-
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// Writes an estimate into `map` as `key`, `key_low` and `key_high`; nothing for no runs, and no
-/// interval for one, so that a test of an interval's end cannot pass without one.
-pub(super) fn put(map: &mut Map<String, Value>, key: &str, estimate: Option<Estimate>) {
-    let Some(estimate) = estimate else { return };
-    map.insert(key.to_owned(), json!(round(estimate.mean)));
-    if estimate.half_width.is_some() {
-        map.insert(format!("{key}_low"), json!(round(estimate.low())));
-        map.insert(format!("{key}_high"), json!(round(estimate.high())));
-    }
-}
-
-/// To six decimals: more would suggest a precision that a handful of seeds does not have.
-pub(super) fn round(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
-}
-
-/// An estimate as text: mean and half width.
-pub(super) fn show(estimate: Option<Estimate>, digits: usize) -> String {
-    match estimate {
-        None => "no runs".to_owned(),
-        Some(Estimate { mean, half_width: None, .. }) => format!("{mean:.digits$}"),
-        Some(Estimate { mean, half_width: Some(half), .. }) => {
-            format!("{mean:.digits$} ± {half:.digits$}")
-        }
-    }
 }

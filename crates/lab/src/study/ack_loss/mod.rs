@@ -152,4 +152,9 @@ pub(super) fn made_as_in_the_paper() -> Results {
 }
 
 #[cfg(test)]
+pub(super) fn made_run(axes: &[(&str, &str)], seed: u64, flows: usize) -> crate::run::Run {
+    tests::made_run(axes, seed, flows)
+}
+
+#[cfg(test)]
 mod tests;

@@ -120,6 +120,11 @@ fn run(axes: &[(&str, &str)], seed: u64, flows: usize, shape: Shape) -> Run {
     Run { axes, seed, summary, directory: None }
 }
 
+/// A run of equal uploads.
+pub(super) fn made_run(axes: &[(&str, &str)], seed: u64, flows: usize) -> Run {
+    run(axes, seed, flows, FAIR)
+}
+
 /// Ten seeds of each point; `shape` says what each law does at each packet error rate.
 pub(super) fn results(shape: impl Fn(&str, &str) -> Shapes) -> Results {
     let mut results = Results { quick: true, ..Results::default() };
