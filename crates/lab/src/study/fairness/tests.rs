@@ -17,7 +17,7 @@ fn equal(n: usize) -> Vec<f64> {
 
 /// Two groups, apart by a factor of two.
 fn two_groups(n: usize) -> Vec<f64> {
-    let low = |i: usize| if i % 2 == 0 { 2.0 } else { 5.0 };
+    let low = |i: usize| if i.is_multiple_of(2) { 2.0 } else { 5.0 };
     (0..n).map(|i| low(i) + 0.01 * i as f64).collect()
 }
 
@@ -29,7 +29,7 @@ fn as_in_the_paper(queue: &str, n: usize, seed: u64) -> Vec<f64> {
         (LARGE, 5..) => starving(n),
         (LARGE, _) | (_, 2) => equal(n),
         (_, 6) if seed > 2 => two_groups(n),
-        _ if seed % 3 == 0 => starving(n),
+        _ if seed.is_multiple_of(3) => starving(n),
         _ => equal(n),
     }
 }
