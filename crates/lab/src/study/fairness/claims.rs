@@ -83,10 +83,10 @@ fn buf_3(results: &Results) -> Claim {
         "BUF-3",
         "Access point with 30.9 packets: 2 terminals are fair; 3 and 4 mostly fair, with unfair \
          cases; 5 to 7 are mixed; 6 tend to split into two groups",
-        "Shares of unfair runs over the mixes of each number, as in BUF-2; mostly fair: below half, \
-         but not none; mixed: from a tenth to nine tenths. split_6 is the share of runs with 6 \
-         terminals that fall into two groups of at least two, the upper mean 1.5 times the lower, \
-         more sharply than 19 of 20 normal samples (Engelman and Hartigan, 1969)",
+        "Shares of unfair runs over the mixes of each number, as in BUF-2; mostly fair: below \
+         half, but not none; mixed: from a tenth to nine tenths. split_6 is the share of runs \
+         with 6 terminals that fall into two groups of at least two, the upper mean 1.5 times \
+         the lower, more sharply than 19 of 20 normal samples (Engelman and Hartigan, 1969)",
         &[
             Test("unfair_2", Bound::Below(0.05)),
             Test("unfair_3_4", Bound::Above(0.0)),
