@@ -2,16 +2,22 @@
 //!
 //! A [`Sender`] greets a [`Receiver`], shows that it gets what is sent to its address, asks for
 //! limits, and sends [`Trial`]s: a few packets far apart, then a train faster than the radio. The
-//! receiver notes arrivals and accounts for them when asked.
+//! receiver notes arrivals and accounts for them when asked. [`estimate`] and [`diagnosis`] read
+//! the accounts.
 //!
 //! Who may make whom send: the sender sends nothing but greetings to somebody who has not agreed,
 //! with the session's key, within this session; and never more than the stricter of its own
 //! limits and the receiver's, whatever the receiver says. The receiver answers only messages with
 //! a seal, keeps nothing before a cookie came back, and no answer is longer than what it answers.
 
+pub mod diagnosis;
+pub mod estimate;
 mod plan;
 mod receiver;
 mod sender;
+#[cfg(test)]
+mod testing;
+mod timeline;
 
 pub use plan::{Account, Plan, Trial};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};

@@ -1,0 +1,311 @@
+//! What kind of buffer it is, as far as the trains tell: each finding with the numbers it rests
+//! on, and none where they are too few. The criteria are Fairwave's.
+
+#[cfg(test)]
+mod tests;
+
+use crate::Account;
+use crate::estimate::{self, SizeEstimate};
+use crate::timeline::{self, NEARLY_FULL, Timeline};
+
+/// What was found, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding<T> {
+    /// The answer; `None` if it cannot be told.
+    pub verdict: Option<T>,
+    /// The numbers behind it, or those that are missing.
+    pub evidence: String,
+}
+
+/// What the buffer's limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Packets of any size.
+    Packets,
+    /// Bytes.
+    Bytes,
+}
+
+/// When the buffer drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// When it is full.
+    DropTail,
+    /// Before.
+    Aqm,
+}
+
+/// Whether the radio loses packets for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Radio {
+    /// All losses are the buffer's.
+    Clean,
+    /// Packets are lost that never waited.
+    Lossy,
+}
+
+/// Whether stations share the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// What is for one station waits behind what is for another.
+    Shared,
+    /// It does not: a queue for each station, or for each flow.
+    Separate,
+}
+
+/// Whether the radio served this train alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// It did.
+    Alone,
+    /// Part of its time went to others or to repetitions.
+    Beside,
+}
+
+/// What one session tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnosis {
+    /// What the limit counts.
+    pub limit: Finding<Limit>,
+    /// When packets are dropped.
+    pub policy: Finding<Policy>,
+    /// Whether the radio loses packets.
+    pub radio: Finding<Radio>,
+    /// Whether the radio had others to serve.
+    pub company: Finding<Company>,
+}
+
+/// Waits below this are no standing queue: CoDel's target (RFC 8289 section 4.3) in nanoseconds.
+const SHORT_WAIT: i64 = 5_000_000;
+/// Packets without a loss that bound its rate below 1 % (three divided by their number).
+const ENOUGH: u64 = 300;
+/// Standard errors that two rates must lie apart.
+const APART: f64 = 3.0;
+/// Largest part of the radio's time that a train alone misses.
+const ALONE: f64 = 0.003;
+/// Least part that says that others had it.
+const BESIDE: f64 = 0.01;
+
+/// Packets lost out of so many.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    lost: u64,
+    of: u64,
+}
+
+impl Share {
+    fn note(&mut self, lost: bool) {
+        self.lost += u64::from(lost);
+        self.of += 1;
+    }
+
+    fn rate(self) -> f64 {
+        self.lost as f64 / self.of.max(1) as f64
+    }
+
+    /// How many standard errors this rate is above another, pooled.
+    fn above(self, other: Self) -> f64 {
+        let [a, b] = [self.of.max(1) as f64, other.of.max(1) as f64];
+        let pooled = (self.lost + other.lost) as f64 / (a + b);
+        let error = (pooled * (1.0 - pooled) * (1.0 / a + 1.0 / b)).sqrt();
+        if error == 0.0 { 0.0 } else { (self.rate() - other.rate()) / error }
+    }
+}
+
+/// Losses by the wait of the packet before: short, up to half of the longest, up to nearly the
+/// longest, and there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    short: Share,
+    low: Share,
+    middle: Share,
+    full: Share,
+}
+
+impl Losses {
+    fn of(lines: &[Timeline]) -> Self {
+        let mut losses = Self::default();
+        for line in lines {
+            let longest = line.longest_wait as f64;
+            let mut wait = 0;
+            for number in 0..line.sent.len() {
+                let lost = line.wait(number).is_none();
+                let share = wait as f64 / longest;
+                if wait < SHORT_WAIT && share < NEARLY_FULL {
+                    losses.short.note(lost);
+                }
+                match share {
+                    share if share < 0.35 => losses.low.note(lost),
+                    share if share < NEARLY_FULL => losses.middle.note(lost),
+                    _ => losses.full.note(lost),
+                }
+                wait = line.wait(number).unwrap_or(wait);
+            }
+        }
+        losses
+    }
+}
+
+fn timelines(accounts: &[Account]) -> Vec<Timeline> {
+    let drift = timeline::drift(accounts);
+    accounts.iter().filter_map(|account| Timeline::new(account, drift)).collect()
+}
+
+/// What the trials of a session tell.
+pub fn diagnose(accounts: &[Account]) -> Diagnosis {
+    let lines = timelines(accounts);
+    let losses = Losses::of(&lines);
+    let radio = radio(losses);
+    Diagnosis {
+        limit: limit(&estimate::by_size(accounts)),
+        policy: policy(&lines, losses),
+        company: company(&lines, radio.verdict),
+        radio,
+    }
+}
+
+fn finding<T>(verdict: Option<T>, evidence: String) -> Finding<T> {
+    Finding { verdict, evidence }
+}
+
+/// Compares the smallest packets with the largest: as many, or as many bytes?
+fn limit(sizes: &[SizeEstimate]) -> Finding<Limit> {
+    let filled = sizes.iter().filter_map(|s| Some((s.payload_bytes, s.waiting?.mean)));
+    let mut filled: Vec<(u32, f64)> = filled.collect();
+    filled.sort_by_key(|(size, _)| *size);
+    let (Some(small), Some(large)) = (filled.first(), filled.last()) else {
+        return finding(None, "no train filled the buffer".into());
+    };
+    let header = crate::HEADER_BYTES as f64;
+    let lengths = (f64::from(large.0) + header) / (f64::from(small.0) + header);
+    let counts = small.1 / large.1;
+    let evidence = format!(
+        "{:.1} packets of {} B, {:.1} of {} B: {counts:.2} times as many, by bytes {lengths:.2}",
+        small.1, small.0, large.1, large.0
+    );
+    // A difference of a few packets says nothing unless the lengths are well apart.
+    let slack = 0.1 + 2.0 / large.1;
+    let verdict = match () {
+        () if lengths < 1.4 => None,
+        () if (counts - 1.0).abs() < slack => Some(Limit::Packets),
+        () if (counts / lengths - 1.0).abs() < slack => Some(Limit::Bytes),
+        () => None,
+    };
+    finding(verdict, evidence)
+}
+
+/// A full buffer drops at its longest wait; who drops on the way there has another reason.
+fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
+    let Losses { low, middle, full, short } = losses;
+    let filled = lines.iter().filter(|line| !line.overflow().is_empty()).count();
+    let evidence = format!(
+        "{filled} of {} trains filled it; lost {:.2} % at waits below 35 % of the longest, {:.2} % \
+         up to 70 %, {:.2} % beyond",
+        lines.len(),
+        100.0 * low.rate(),
+        100.0 * middle.rate(),
+        100.0 * full.rate()
+    );
+    let rises = middle.above(short).max(full.above(short));
+    let early = middle.above(short).max(low.above(short));
+    let verdict = match () {
+        () if middle.of < 30 || full.of < 30 => None,
+        // On the way up a drop-tail queue loses what the radio loses, and no more.
+        () if early > APART && middle.lost > 3 => Some(Policy::Aqm),
+        () if 2 * filled > lines.len() => Some(Policy::DropTail),
+        () if rises > APART => Some(Policy::Aqm),
+        () => None,
+    };
+    finding(verdict, evidence)
+}
+
+/// What was lost although nothing waited was lost by the radio.
+fn radio(Losses { short, .. }: Losses) -> Finding<Radio> {
+    let evidence = format!("lost {} of {} that met no queue", short.lost, short.of);
+    let verdict = match () {
+        () if short.lost >= 3 => Some(Radio::Lossy),
+        () if short.lost == 0 && short.of >= ENOUGH => Some(Radio::Clean),
+        () => None,
+    };
+    finding(verdict, evidence)
+}
+
+/// Time between arrivals of the train that is longer than one and a half times the usual.
+fn company(lines: &[Timeline], radio: Option<Radio>) -> Finding<Company> {
+    let (mut missed, mut whole, mut packets) = (0.0, 0.0, 0);
+    for line in lines {
+        let gaps = line.gaps();
+        let mut sorted = gaps.clone();
+        sorted.sort_unstable();
+        let Some(usual) = sorted.get(sorted.len() / 2).map(|gap| *gap as f64) else { continue };
+        let over = gaps.iter().map(|gap| *gap as f64).filter(|gap| *gap > 1.5 * usual);
+        missed += over.map(|gap| gap - usual).sum::<f64>();
+        whole += gaps.iter().map(|gap| *gap as f64).sum::<f64>();
+        packets += gaps.len();
+    }
+    let share = if whole > 0.0 { missed / whole } else { 0.0 };
+    let evidence = format!("{:.1} % of the train's time was not its own", 100.0 * share);
+    let verdict = match share {
+        _ if packets < 100 => None,
+        share if share < ALONE => Some(Company::Alone),
+        // A radio that repeats frames looks the same.
+        share if share > BESIDE && radio != Some(Radio::Lossy) => Some(Company::Beside),
+        _ => None,
+    };
+    finding(verdict, evidence)
+}
+
+/// Whether what is for one receiver waits behind trains for another. `loading` are the accounts of
+/// the trains, `watching` those of a session of the same sender, by the same clock, with packets
+/// apart to another station at the same time.
+pub fn sharing(loading: &[Account], watching: &[Account]) -> Finding<Sharing> {
+    let (loads, watches) = (timelines(loading), timelines(watching));
+    // When the buffer was full, by the sender's clock, and for how long packets then waited.
+    let full: Vec<(u64, u64, i64)> = loading.iter().filter_map(full_since).collect();
+    let (mut during, mut waits) = (Share::default(), Vec::new());
+    let mut quiet = Share::default();
+    for (account, line) in watching.iter().zip(&watches) {
+        for (number, sent) in account.sent.iter().enumerate() {
+            let sent = sent.as_nanos();
+            let wait = line.wait(number);
+            match full.iter().find(|(since, until, _)| (*since..*until).contains(&sent)) {
+                Some((.., longest)) => {
+                    during.note(wait.is_none());
+                    waits.extend(wait.map(|wait| wait as f64 / *longest as f64));
+                }
+                None => quiet.note(wait.is_none()),
+            }
+        }
+    }
+    waits.sort_by(f64::total_cmp);
+    let median = waits.get(waits.len() / 2).copied();
+    let evidence = format!(
+        "{} of {} lost while the other's trains waited, {} of {} at other times; the others' wait \
+         was {} of the trains'",
+        during.lost,
+        during.of,
+        quiet.lost,
+        quiet.of,
+        median.map_or("nothing".into(), |share| format!("{:.0} %", 100.0 * share))
+    );
+    let enough = during.of >= 10 && !loads.is_empty();
+    let verdict = match median {
+        _ if !enough => None,
+        Some(share) if share > 0.5 => Some(Sharing::Shared),
+        Some(share) if share < 0.2 && during.above(quiet) < APART => Some(Sharing::Separate),
+        None if during.above(quiet) > APART => Some(Sharing::Shared),
+        _ => None,
+    };
+    finding(verdict, evidence)
+}
+
+/// From when to when a train kept its buffer nearly full, and the wait of its packets then.
+fn full_since(account: &Account) -> Option<(u64, u64, i64)> {
+    let line = Timeline::new(account, 0.0)?;
+    let nearly = line.longest_wait as f64 * NEARLY_FULL;
+    let first = (line.spaced..line.sent.len())
+        .find(|number| line.wait(*number).is_some_and(|wait| wait as f64 >= nearly))?;
+    let since = account.sent[first].as_nanos();
+    let until = account.sent.last()?.as_nanos();
+    (line.longest_wait > SHORT_WAIT).then_some((since, until, line.longest_wait))
+}

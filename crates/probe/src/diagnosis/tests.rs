@@ -1,0 +1,103 @@
+//! Known buffers of each kind.
+
+use super::*;
+use crate::Trial;
+use crate::testing::{Path, ten, through};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::probe::Record;
+use std::fmt::Debug;
+
+fn told<T: Copy + Debug + PartialEq>(finding: &Finding<T>, verdict: Option<T>) {
+    assert_eq!(finding.verdict, verdict, "{}", finding.evidence);
+}
+
+fn of(path: Path) -> Diagnosis {
+    diagnose(&ten(&path, 1_472, 4_000))
+}
+
+#[test]
+fn a_plain_queue_is_one() {
+    for packets in [31, 149, 255] {
+        let found = of(Path { packets, ..Path::default() });
+        told(&found.policy, Some(Policy::DropTail));
+        told(&found.radio, Some(Radio::Clean));
+        told(&found.company, Some(Company::Alone));
+        told(&found.limit, None);
+    }
+}
+
+#[test]
+fn sizes_tell_packets_from_bytes() {
+    for (packets, bytes, verdict) in
+        [(60, u64::MAX, Limit::Packets), (10_000, 64 * 1024, Limit::Bytes)]
+    {
+        let path = Path { packets, bytes, ..Path::default() };
+        let sizes = [ten(&path, 1_472, 1_500), ten(&path, 372, 2_500)].concat();
+        told(&diagnose(&sizes).limit, Some(verdict));
+    }
+}
+
+#[test]
+fn drops_before_the_buffer_is_full_are_an_aqm() {
+    let path = Path { packets: 10_000, aqm: Some(5_000_000), ..Path::default() };
+    let found = of(path);
+    told(&found.policy, Some(Policy::Aqm));
+    told(&found.radio, Some(Radio::Clean));
+}
+
+#[test]
+fn a_lossy_radio_is_no_aqm() {
+    for (packets, policy) in [(149, Some(Policy::DropTail)), (10_000, None)] {
+        let found = of(Path { packets, loss: 0.03, ..Path::default() });
+        told(&found.radio, Some(Radio::Lossy));
+        told(&found.policy, policy);
+    }
+}
+
+#[test]
+fn others_in_the_buffer_take_time() {
+    let found = of(Path { packets: 149, others: Some(3_000_000), ..Path::default() });
+    told(&found.company, Some(Company::Beside));
+}
+
+#[test]
+fn little_evidence_is_no_verdict() {
+    let trial =
+        Trial { payload_bytes: 1_472, spaced: 5, interval: Duration::from_millis(5), train: 20 };
+    let account = through(&Path::default(), trial, 1_000_000_000, 123_000, 1);
+    let found = diagnose(&[account]);
+    told(&found.radio, None);
+    told(&found.policy, None);
+    told(&found.company, None);
+    told(&diagnose(&[]).limit, None);
+    told(&sharing(&[], &[]), None);
+}
+
+/// A session that watches while trains load: one packet every 10 ms, whose wait is `held` while
+/// the trains' packets wait, unless it is lost.
+fn watching(loading: &[Account], held: u64, lost: bool) -> Vec<Account> {
+    let waits: Vec<(u64, u64)> =
+        loading.iter().filter_map(full_since).map(|(since, until, _)| (since, until)).collect();
+    let trial =
+        Trial { payload_bytes: 100, spaced: 2_200, interval: Duration::from_millis(10), train: 0 };
+    let mut account = Account { trial, sent: Vec::new(), arrived: Vec::new() };
+    for number in 0..trial.spaced {
+        let at = 1_000_000_000 + u64::from(number) * 10_000_000;
+        account.sent.push(Instant::from_nanos(at));
+        let full = waits.iter().any(|(since, until)| (*since..*until).contains(&at));
+        if !(full && lost) {
+            let arrived = Instant::from_nanos(at + 1_000_000 + if full { held } else { 0 });
+            account.arrived.push(Record { number, arrived });
+        }
+    }
+    vec![account]
+}
+
+#[test]
+fn a_watcher_tells_whose_queue_it_is() {
+    let loading = ten(&Path { packets: 149, ..Path::default() }, 1_472, 3_000);
+    told(&sharing(&loading, &watching(&loading, 50_000_000, false)), Some(Sharing::Shared));
+    told(&sharing(&loading, &watching(&loading, 0, true)), Some(Sharing::Shared));
+    told(&sharing(&loading, &watching(&loading, 800_000, false)), Some(Sharing::Separate));
+    told(&sharing(&loading, &watching(&loading, 18_000_000, false)), None);
+}

@@ -1,0 +1,180 @@
+//! How many packets a buffer holds: the paper's count, and ours that takes off what drained.
+//!
+//! The paper (Ando, Murase, Oguchi, section 3) takes the number just before the first gap, `N1`.
+//! While the train filled the buffer the radio drained it, so `N1` is too many: at a rate `lambda`
+//! of the train and `mu` of the radio the buffer is about `N1 (1 - mu / lambda)`. Here, instead of
+//! using rates, the packets are counted that the receiver had when the first one was dropped.
+
+#[cfg(test)]
+mod tests;
+
+use crate::Account;
+use crate::timeline::{self, Timeline};
+
+/// Mean and 95 % confidence interval over trains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// How many trains.
+    pub n: usize,
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of Student's t interval; `None` for one train.
+    pub half_width: Option<f64>,
+}
+
+/// Two-sided quantiles of Student's t at 95 % for 1 to 30 degrees of freedom (printed tables).
+const T95: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042,
+];
+
+impl Interval {
+    /// The interval of `values`; `None` of nothing. Beyond 31 values the quantile is that of 30
+    /// degrees of freedom: at most 4 % too wide.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let half_width = (n > 1).then(|| {
+            let deviation = (squares / (n - 1) as f64).sqrt();
+            T95[(n - 2).min(T95.len() - 1)] * deviation / (n as f64).sqrt()
+        });
+        Some(Self { n, mean, half_width })
+    }
+
+    /// Lower end; the mean where there is no interval.
+    pub fn low(&self) -> f64 {
+        self.mean - self.half_width.unwrap_or(0.0)
+    }
+
+    /// Upper end; the mean where there is no interval.
+    pub fn high(&self) -> f64 {
+        self.mean + self.half_width.unwrap_or(0.0)
+    }
+}
+
+/// What one train says of the buffer, in packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fill {
+    /// Packets of the train that waited when the first was dropped: sent before it, less those
+    /// drained until then, less the one that the radio was sending.
+    pub waiting: f64,
+    /// The same as the mean over later drops, once all that waited at the first had left.
+    pub later: Option<f64>,
+}
+
+/// What the trains of one packet size say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizeEstimate {
+    /// Length of the packets, as UDP payload.
+    pub payload_bytes: u32,
+    /// Trains of this size.
+    pub trains: usize,
+    /// The paper's count, over the trains with a gap.
+    pub naive: Option<Interval>,
+    /// [`Fill::waiting`] over the trains that filled the buffer: the estimate.
+    pub waiting: Option<Interval>,
+    /// Its extremes.
+    pub extremes: Option<(f64, f64)>,
+    /// [`Fill::later`] over the trains.
+    pub later: Option<Interval>,
+    /// Packets per second that were sent.
+    pub sent_rate: Option<f64>,
+    /// Packets per second that arrived.
+    pub drain_rate: Option<Interval>,
+    /// What the rates make of the paper's count: `N1 (1 - mu / lambda)`.
+    pub by_rates: Option<f64>,
+}
+
+/// The paper's count: packets of the train before the first that is missing.
+pub fn naive(account: &Account) -> Option<u32> {
+    let line = Timeline::new(account, 0.0)?;
+    let first = line.losses().first()?.0;
+    Some((first - line.spaced) as u32)
+}
+
+/// What a train says, if it filled the buffer. `drift` is how much faster the receiver's clock
+/// goes, as a share.
+pub fn fill(account: &Account, drift: f64) -> Option<Fill> {
+    let line = Timeline::new(account, drift)?;
+    let overflow = line.overflow();
+    let first = *overflow.first()?;
+    let came = line.came(first);
+    // A packet that the radio lost left the buffer too: the last that arrived tells.
+    let before = line.arrivals.iter().filter(|(number, at)| *at <= came && *number < first);
+    let left = before.map(|(number, _)| number + 1).max().unwrap_or(0);
+    let waiting = (first - left) as f64 - 1.0;
+    Some(Fill { waiting, later: later(&line, &overflow, came) })
+}
+
+/// Mean over the drops after a full buffer's wait of what had been accepted and not drained.
+fn later(line: &Timeline, overflow: &[usize], came: i64) -> Option<f64> {
+    let from = came.saturating_add(line.longest_wait);
+    let accepted: Vec<usize> = line
+        .arrived
+        .iter()
+        .scan(0, |count, arrived| {
+            let before = *count;
+            *count += usize::from(arrived.is_some());
+            Some(before)
+        })
+        .collect();
+    let (mut sum, mut count, mut drained) = (0.0, 0, 0);
+    for number in overflow.iter().filter(|number| line.came(**number) >= from) {
+        let came = line.came(*number);
+        while line.arrivals.get(drained).is_some_and(|(_, at)| *at <= came) {
+            drained += 1;
+        }
+        sum += accepted[*number] as f64 - drained as f64 - 1.0;
+        count += 1;
+    }
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// The estimates, for each packet size in the order in which it was first sent.
+pub fn by_size(accounts: &[Account]) -> Vec<SizeEstimate> {
+    let mut sizes: Vec<u32> = Vec::new();
+    for account in accounts {
+        if !sizes.contains(&account.trial.payload_bytes) {
+            sizes.push(account.trial.payload_bytes);
+        }
+    }
+    let drift = timeline::drift(accounts);
+    sizes.into_iter().map(|size| of_size(accounts, size, drift)).collect()
+}
+
+fn of_size(accounts: &[Account], payload_bytes: u32, drift: f64) -> SizeEstimate {
+    let own: Vec<&Account> =
+        accounts.iter().filter(|a| a.trial.payload_bytes == payload_bytes).collect();
+    let counts: Vec<f64> = own.iter().filter_map(|a| naive(a)).map(f64::from).collect();
+    let fills: Vec<Fill> = own.iter().filter_map(|a| fill(a, drift)).collect();
+    let waiting: Vec<f64> = fills.iter().map(|fill| fill.waiting).collect();
+    let later: Vec<f64> = fills.iter().filter_map(|fill| fill.later).collect();
+    let rates: Vec<(f64, f64)> =
+        own.iter().filter_map(|a| Timeline::new(a, drift)?.rates()).collect();
+    let drained: Vec<f64> = rates.iter().map(|(_, drained)| *drained).collect();
+    let sent: Vec<f64> = rates.iter().map(|(sent, _)| *sent).collect();
+    let naive = Interval::of(&counts);
+    let sent_rate = Interval::of(&sent).map(|rate| rate.mean);
+    let drain_rate = Interval::of(&drained);
+    let by_rates = naive.zip(sent_rate).zip(drain_rate);
+    let extremes = |values: &[f64]| {
+        let least = values.iter().copied().reduce(f64::min)?;
+        Some((least, values.iter().copied().reduce(f64::max)?))
+    };
+    SizeEstimate {
+        payload_bytes,
+        trains: own.len(),
+        naive,
+        waiting: Interval::of(&waiting),
+        extremes: extremes(&waiting),
+        later: Interval::of(&later),
+        sent_rate,
+        drain_rate,
+        by_rates: by_rates.map(|((naive, sent), drain)| naive.mean * (1.0 - drain.mean / sent)),
+    }
+}

@@ -1,0 +1,64 @@
+//! Known buffers.
+
+use super::*;
+use crate::testing::{Path, ten};
+
+fn waiting(path: &Path) -> Interval {
+    by_size(&ten(path, 1_472, 3_000))[0].waiting.unwrap()
+}
+
+#[test]
+fn a_known_buffer_is_counted_whatever_the_clocks() {
+    for packets in [5, 31, 49, 135, 149, 172, 255] {
+        for (offset, ppm) in [(0, 0), (-900_000_000, 0), (7_000_000_000_000, 0), (0, 50), (0, -80)]
+        {
+            let path = Path { packets, offset, ppm, ..Path::default() };
+            let found = waiting(&path);
+            let error = found.mean - packets as f64;
+            assert!(error.abs() < 0.5, "{packets}: {found:?}, {offset} ns, {ppm} ppm");
+        }
+    }
+}
+
+/// mu is 1 / 357.5 us, lambda 1 / 123 us: the count is 100 / (1 - 0.344) = 152, and one more that
+/// the radio takes at once.
+#[test]
+fn the_naive_count_has_the_bias_of_the_drain() {
+    let found = by_size(&ten(&Path::default(), 1_472, 3_000))[0];
+    assert!((found.naive.unwrap().mean - 153.5).abs() < 2.0, "{found:?}");
+    assert!((found.by_rates.unwrap() - 101.0).abs() < 2.0, "{found:?}");
+    assert!((found.drain_rate.unwrap().mean - 1e9 / 357_500.0).abs() < 20.0, "{found:?}");
+}
+
+#[test]
+fn later_drops_say_the_same_when_nobody_else_waits() {
+    let found = by_size(&ten(&Path { packets: 31, ..Path::default() }, 1_472, 3_000))[0];
+    assert!((found.later.unwrap().mean - 31.0).abs() < 0.5, "{found:?}");
+}
+
+#[test]
+fn frames_that_the_radio_loses_are_no_drops() {
+    for loss in [0.01, 0.05] {
+        let found = waiting(&Path { packets: 149, loss, ..Path::default() });
+        assert!((found.mean - 149.0).abs() < 3.0, "{loss}: {found:?}");
+    }
+}
+
+#[test]
+fn a_buffer_that_was_not_filled_has_no_size() {
+    let path = Path { packets: 5_000, loss: 0.02, ..Path::default() };
+    let found = by_size(&ten(&path, 1_472, 3_000))[0];
+    assert!(found.waiting.is_none() && found.naive.is_some(), "{found:?}");
+    let nothing = Account { arrived: Vec::new(), ..ten(&path, 100, 10)[0].clone() };
+    assert_eq!((naive(&nothing), fill(&nothing, 0.0)), (None, None));
+}
+
+#[test]
+fn intervals_are_those_of_printed_tables() {
+    assert_eq!(Interval::of(&[]), None);
+    let one = Interval::of(&[3.0]).unwrap();
+    assert_eq!((one.mean, one.half_width, one.low()), (3.0, None, 3.0));
+    let values: Vec<f64> = (1..=10).map(f64::from).collect();
+    // 2.262 * 3.02765 / sqrt(10)
+    assert!((Interval::of(&values).unwrap().half_width.unwrap() - 2.1657).abs() < 1e-3);
+}

@@ -1,0 +1,161 @@
+//! One account on one time axis: when each packet reached the buffer, by the receiver's clock.
+//!
+//! The sender's clock is turned into the receiver's by the least one-way delay `m` of the trial:
+//! the packet that had it found the buffer empty. A packet sent at `s` is therefore at the
+//! receiver, were the buffer empty, at `s + m`. The radio is done with a frame, its ACK included,
+//! when it takes the next; between two frames of a train that is at least the least gap `g`. So
+//! all frames that the receiver had by `s + m - g` had left when the packet came to the buffer,
+//! and no others: both `m` and `g` hold one frame's time on the air.
+
+use crate::Account;
+
+/// Largest share of a clock's rate that counts as drift; beyond it a clock was set.
+const MOST_DRIFT: f64 = 2e-4;
+/// A loss this close to the longest wait happened at a full buffer.
+pub(crate) const NEARLY_FULL: f64 = 0.7;
+
+/// A trial in order. Times are nanoseconds, as signed numbers: clocks may differ by any amount.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    /// When each packet was sent, by the receiver's clock less the least delay.
+    pub(crate) sent: Vec<i64>,
+    /// When each packet arrived; `None` was lost.
+    pub(crate) arrived: Vec<Option<i64>>,
+    /// Number and time of arrivals, in order of time.
+    pub(crate) arrivals: Vec<(usize, i64)>,
+    /// How many packets come before the train.
+    pub(crate) spaced: usize,
+    /// Least time between two arrivals of the train.
+    pub(crate) least_gap: i64,
+    /// Longest wait of the train's packets but for one in ten.
+    pub(crate) longest_wait: i64,
+}
+
+/// The least delay of an account, and when it was measured, by the sender's clock.
+fn least_delay(account: &Account) -> Option<(i64, i64)> {
+    let delay = |record: &fairwave_wire::probe::Record| {
+        let sent = account.sent.get(record.number as usize)?.as_nanos() as i64;
+        Some(((record.arrived.as_nanos() as i64).wrapping_sub(sent), sent))
+    };
+    account.arrived.iter().filter_map(delay).min()
+}
+
+/// How much faster the receiver's clock goes, as a share: from the least delays of the first
+/// account and the last. Zero where that cannot be told, or where a clock was set in between.
+pub(crate) fn drift(accounts: &[Account]) -> f64 {
+    let mut least = accounts.iter().filter_map(least_delay);
+    let Some((first, since)) = least.next() else { return 0.0 };
+    let Some((last, until)) = least.next_back() else { return 0.0 };
+    let drift = last.wrapping_sub(first) as f64 / until.wrapping_sub(since) as f64;
+    if drift.abs() <= MOST_DRIFT { drift } else { 0.0 }
+}
+
+impl Timeline {
+    /// The time axis of an account of which at least one packet arrived.
+    pub(crate) fn new(account: &Account, drift: f64) -> Option<Self> {
+        let (least, measured) = least_delay(account)?;
+        let here = |sent: &fairwave_units::Instant| {
+            let sent = sent.as_nanos() as i64;
+            let drifted = drift * sent.wrapping_sub(measured) as f64;
+            sent.wrapping_add(least).wrapping_add(drifted as i64)
+        };
+        let sent: Vec<i64> = account.sent.iter().map(here).collect();
+        let mut arrived = vec![None; sent.len()];
+        let mut arrivals = Vec::with_capacity(account.arrived.len());
+        for record in &account.arrived {
+            let (number, at) = (record.number as usize, record.arrived.as_nanos() as i64);
+            if let Some(place) = arrived.get_mut(number) {
+                *place = Some(at);
+                arrivals.push((number, at));
+            }
+        }
+        let spaced = (account.trial.spaced as usize).min(sent.len());
+        let mut line = Self { sent, arrived, arrivals, spaced, least_gap: 0, longest_wait: 0 };
+        line.least_gap = line.gaps().into_iter().min().unwrap_or(0);
+        line.longest_wait = line.nine_tenths_of_waits();
+        Some(line)
+    }
+
+    /// Times between arrivals of the train, one behind the other.
+    pub(crate) fn gaps(&self) -> Vec<i64> {
+        let train: Vec<i64> =
+            self.arrivals.iter().filter(|(n, _)| *n >= self.spaced).map(|(_, at)| *at).collect();
+        train.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect()
+    }
+
+    fn nine_tenths_of_waits(&self) -> i64 {
+        let train = self.arrivals.iter().filter(|(n, _)| *n >= self.spaced);
+        let mut waits: Vec<i64> = train.filter_map(|(n, _)| self.wait(*n)).collect();
+        waits.sort_unstable();
+        waits.get(waits.len() * 9 / 10).copied().unwrap_or(0)
+    }
+
+    /// How much longer than the empty path a packet took.
+    pub(crate) fn wait(&self, number: usize) -> Option<i64> {
+        let arrived = *self.arrived.get(number)?;
+        Some(arrived?.saturating_sub(self.sent[number]))
+    }
+
+    /// Frames that the receiver had by then had left when packet `number` came to the buffer.
+    pub(crate) fn came(&self, number: usize) -> i64 {
+        self.sent[number].saturating_sub(self.least_gap)
+    }
+
+    /// Lost packets of the train, each with the wait of the packet before it that arrived.
+    pub(crate) fn losses(&self) -> Vec<(usize, i64)> {
+        let mut losses = Vec::new();
+        let mut wait = 0;
+        for number in self.spaced..self.sent.len() {
+            match self.wait(number) {
+                Some(found) => wait = found,
+                None => losses.push((number, wait)),
+            }
+        }
+        losses
+    }
+
+    /// Rate at which the train was sent and at which it arrived, in packets per second.
+    pub(crate) fn rates(&self) -> Option<(f64, f64)> {
+        let train = &self.sent[self.spaced..];
+        let sent = train.last()?.saturating_sub(*train.first()?);
+        let mut arrivals = self.arrivals.iter().filter(|(n, _)| *n >= self.spaced);
+        let first = arrivals.next()?.1;
+        let mut count = 0;
+        let last = arrivals.inspect(|_| count += 1).last()?.1;
+        let arrived = last.saturating_sub(first);
+        if sent <= 0 || arrived <= 0 {
+            return None;
+        }
+        Some((
+            (train.len() - 1) as f64 * 1e9 / sent as f64,
+            f64::from(count) * 1e9 / arrived as f64,
+        ))
+    }
+
+    /// The losses at a full buffer, from the first on. Before that one the wait is nearly the
+    /// longest; behind it, and from there on, as much is lost as the radio does not carry, or at
+    /// least half of it. Empty if the buffer never filled.
+    pub(crate) fn overflow(&self) -> Vec<usize> {
+        let full = self.longest_wait as f64 * NEARLY_FULL;
+        let mut losses = self.losses();
+        losses.retain(|(_, wait)| *wait as f64 >= full);
+        let Some((sent, drained)) = self.rates() else { return Vec::new() };
+        let surplus = 1.0 - drained / sent;
+        if self.longest_wait <= 0 || surplus <= 0.0 {
+            return Vec::new();
+        }
+        // So many packets that four of them are too many for the radio.
+        let window = (4.0 / surplus) as usize + 1;
+        let lost = |from: usize, to: usize| {
+            let lost = self.arrived[from..to].iter().filter(|arrived| arrived.is_none()).count();
+            lost as f64 >= 0.5 * surplus * (to - from) as f64
+        };
+        let end = self.sent.len();
+        let is_first = |(number, _): &(usize, i64)| {
+            let behind = (number + 1).min(end)..(number + 1 + window).min(end);
+            lost(behind.start, behind.end) && lost(*number, end)
+        };
+        let Some(first) = losses.iter().position(is_first) else { return Vec::new() };
+        losses[first..].iter().map(|(number, _)| *number).collect()
+    }
+}
