@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let packets: Vec<Packet<'_>> = reader.map_while(Result::ok).collect();
     let mut writer = Writer::new(Vec::new(), &Section::default()).expect("a vector takes all");
     for packet in &packets {
-        let interface = Interface { link_type: packet.link_type, name: None };
+        let interface = Interface { link_type: packet.link_type, name: None, snap_len: None };
         let id = writer.add_interface(&interface).expect("a link type from a file");
         let comment = packet.comment.as_deref();
         writer.write_packet(id, packet.at, &packet.data, comment).expect("a packet from a file");

@@ -155,6 +155,10 @@ pub(crate) enum Command {
         /// Also write every frame on the air, for Wireshark
         #[arg(long)]
         pcap: bool,
+        /// Also write every packet at this node, as tcpdump there would; may be repeated, and
+        /// be a pattern such as "pc*" [default: the scenario's record.taps]
+        #[arg(long, value_name = "NODE")]
+        tap: Vec<String>,
         /// Interval of the recorded series, such as "10 ms" [default: the scenario's]
         #[arg(long, value_name = "DURATION")]
         sample_every: Option<Duration>,

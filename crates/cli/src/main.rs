@@ -30,8 +30,8 @@ fn main() -> ExitCode {
 
 fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Run { scenario, pcap, sample_every } => {
-            commands::run::run(common, &scenario, pcap, sample_every)
+        Command::Run { scenario, pcap, tap, sample_every } => {
+            commands::run::run(common, &scenario, pcap, &tap, sample_every)
         }
         Command::Sweep { scenario } => commands::sweep::run(common, &scenario),
         Command::Reproduce { study, quick, strict } => {

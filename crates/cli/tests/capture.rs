@@ -21,25 +21,57 @@ fn frames(capture: &Path, filter: &str) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-/// Simulates the tiny scenario with these settings, and finds nothing wrong in its capture.
-fn assert_clean(settings: &[&str]) -> (tempfile::TempDir, PathBuf) {
-    let place = scratch();
-    let mut args = tiny_run("one");
-    args.push("--pcap".to_owned());
-    args.extend(settings.iter().flat_map(|set| ["--set".to_owned(), (*set).to_owned()]));
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    ends_with(0, place.path(), &args);
-    let capture = place.path().join("one/capture.pcapng");
-
-    assert!(frames(&capture, "tcp").len() > 100, "hardly a TCP segment on the air");
-    // Of what tshark thinks of TCP, retransmissions for instance, frames are not guilty.
+/// What tshark finds wrong in a capture. Of what it thinks of TCP, retransmissions for instance,
+/// frames are not guilty.
+fn wrong(capture: &Path) -> Vec<String> {
     let bad = "_ws.malformed || (_ws.expert.severity >= 6291456 && !tcp.analysis.flags) \
                || ip.checksum.status == 0 || tcp.checksum.status == 0 \
                || udp.checksum.status == 0 || wlan.fcs.status == 0";
-    let wrong = frames(&capture, bad);
+    frames(capture, bad)
+}
+
+/// Simulates the tiny scenario with these further arguments.
+fn simulate(further: &[&str]) -> tempfile::TempDir {
+    let place = scratch();
+    let args = tiny_run("one");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    ends_with(0, place.path(), &[&args, further].concat());
+    place
+}
+
+/// Simulates the tiny scenario with these settings, and finds nothing wrong in its capture.
+fn assert_clean(settings: &[&str]) -> (tempfile::TempDir, PathBuf) {
+    let sets = settings.iter().flat_map(|set| ["--set", set]);
+    let place = simulate(&["--pcap"].into_iter().chain(sets).collect::<Vec<_>>());
+    let capture = place.path().join("one/capture.pcapng");
+
+    assert!(frames(&capture, "tcp").len() > 100, "hardly a TCP segment on the air");
+    let wrong = wrong(&capture);
     let first = &wrong[..wrong.len().min(5)];
     assert!(wrong.is_empty(), "{} wrong frames, such as {first:#?}", wrong.len());
     (place, capture)
+}
+
+/// At its two ends, a connection's capture looks as one of tcpdump's: handshake first, data one
+/// way, nothing malformed, and to its sender nothing missing.
+#[test]
+fn nor_in_captures_of_taps() {
+    let place = simulate(&["--tap", "sta1", "--tap", "serv*"]);
+    let at = |node: &str| place.path().join(format!("one/capture-{node}.pcapng"));
+    let (station, server) = (at("sta1"), at("server"));
+    for capture in [&station, &server] {
+        assert_eq!(wrong(capture), Vec::<String>::new());
+        assert!(frames(capture, "eth && ip && tcp").len() > 100);
+        let all = frames(capture, "tcp").len();
+        assert_eq!(frames(capture, "tcp.checksum.status == 1").len(), all);
+    }
+    let handshake = frames(&station, "frame.number == 1 && tcp.flags.syn == 1");
+    assert_eq!(handshake.len(), 1, "the upload begins with its SYN");
+    let missing = "tcp.analysis.ack_lost_segment";
+    assert_eq!(frames(&station, missing), Vec::<String>::new());
+    // The upload alone at the station; beside it the download at the server.
+    let streams = |capture: &Path| frames(capture, "tcp.flags == 0x002").len();
+    assert!(streams(&station) == 1 && streams(&server) == 2);
 }
 
 #[test]

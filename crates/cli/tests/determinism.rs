@@ -30,11 +30,15 @@ fn one_worker_and_two_write_the_same_bytes() {
     let place = scratch();
     let scenario = tiny().display().to_string();
     for jobs in ["1", "2"] {
-        ends_with(0, place.path(), &["sweep", &scenario, "--jobs", jobs, "--out", jobs]);
+        let tap = ["--set", "record.taps=[\"server\"]"];
+        let args = ["sweep", &scenario, "--jobs", jobs, "--out", jobs];
+        ends_with(0, place.path(), &[&args[..], &tap].concat());
     }
     let (one, two) = (contents(&place.path().join("1")), contents(&place.path().join("2")));
     let runs = one.keys().filter(|name| name.ends_with("summary.json")).count();
     assert_eq!(runs, 4, "{:?}", one.keys());
+    let taps = one.keys().filter(|name| name.ends_with("capture-server.pcapng")).count();
+    assert_eq!(taps, 4, "{:?}", one.keys());
     assert!(one.keys().eq(two.keys()), "{:?}\n{:?}", one.keys(), two.keys());
     for (name, bytes) in &one {
         assert!(bytes == &two[name], "{name} differs");

@@ -6,7 +6,7 @@
 use crate::plan::{Job, Plan};
 use crate::results::{self, Meta, Names, Recorder, RunDirectory, Stretches, Summary, Wanted};
 use crate::scenario::Record;
-use fairwave_trace::{Kind, Sample, Sink};
+use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::{Duration, Instant, Seed};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -59,6 +59,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// The capture of a tapped node, if a run directory was written.
+    pub fn tap(&self, node: &str) -> Option<PathBuf> {
+        self.directory.as_ref().map(|directory| directory.join(results::tap_file(node)))
+    }
+
     /// The value of a sweep axis as text, without the quotes of TOML; empty where there is none.
     pub fn axis(&self, key: &str) -> &str {
         self.axes.get(key).map_or("", |value| value.trim_matches('"'))
@@ -85,6 +90,10 @@ struct Tee<'a> {
 impl Sink for Tee<'_> {
     fn wants(&self, kind: Kind) -> bool {
         self.stretches.wants(kind) || self.recorder.as_ref().is_some_and(|r| r.wants(kind))
+    }
+
+    fn taps(&self, node: NodeId) -> bool {
+        self.recorder.as_ref().is_some_and(|r| r.taps(node))
     }
 
     fn record(&mut self, at: Instant, sample: &Sample) {
@@ -139,10 +148,16 @@ impl<'a> Output<'a> {
         }
     }
 
-    fn wanted(self, record: &Record) -> Wanted {
+    fn wanted(self, record: &Record, taps: Vec<NodeId>) -> Wanted {
         match self {
             Self::Nothing | Self::Summary(_) => Wanted::default(),
-            Self::Full(_) => Wanted { series: true, drops: record.drops, capture: record.pcap },
+            Self::Full(_) => Wanted {
+                series: true,
+                drops: record.drops,
+                capture: record.pcap,
+                taps,
+                snap_len: record.snap_length,
+            },
         }
     }
 }
@@ -175,10 +190,12 @@ fn simulate(
     let world = scenario.to_world(job.seed);
     let names = Names::of(&world);
     let axes: BTreeMap<String, String> = plan.points[job.point].axes.iter().cloned().collect();
-    let meta = Meta::here(Seed(job.seed), axes.clone());
+    let wanted = output.wanted(&scenario.record, scenario.tapped());
+    let tapped = wanted.taps.iter().map(|id| &world.nodes[id.0 as usize].name);
+    let taps = tapped.map(|name| (name.clone(), results::tap_file(name))).collect();
+    let meta = Meta { taps, ..Meta::here(Seed(job.seed), axes.clone()) };
     let open = |path| RunDirectory::create(path, &meta, &scenario.to_toml());
     let opened = output.path().map(open).transpose()?;
-    let wanted = output.wanted(&scenario.record);
     let mut recorder = opened.as_ref().map(|d| d.recorder(&world, wanted)).transpose()?;
     let mut stretches = Stretches::new(&names);
     let mut tee = Tee { stretches: &mut stretches, recorder: recorder.as_mut() };

@@ -119,6 +119,9 @@ impl Simulator<'_> {
                 Output::Deliver { to, from, payload } => {
                     let node = self.cells[cell].nodes[to.0 as usize];
                     self.charge_received(cell, from, node, &payload);
+                    if node == payload.destination {
+                        self.tap(node, &payload, sink);
+                    }
                     self.forward(node, payload, sink);
                 }
                 Output::Done { radio, payload, fate } => {

@@ -11,7 +11,9 @@ use crate::world::{Flow, Source, Traffic, World};
 use crate::{Error, check};
 use fairwave_dot11::AccessCategory;
 use fairwave_machine::Machine;
-use fairwave_trace::{DropCause, DropSample, FlowId, Kind, NodeId, QueueId, Sample, Sink};
+use fairwave_trace::{
+    DropCause, DropSample, FlowId, Kind, NodeId, PacketSample, QueueId, Sample, Sink,
+};
 use fairwave_units::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -50,6 +52,8 @@ pub(crate) struct Simulator<'w> {
     /// Saturating flows of each node and of each of its queues, in turn.
     pub(crate) saturating: Vec<[VecDeque<usize>; AccessCategory::ALL.len()]>,
     records_drops: bool,
+    /// For each node, whether it is tapped; empty where none is.
+    tapped: Vec<bool>,
     /// Radios of all cells.
     radios: usize,
     pub(crate) events: u64,
@@ -85,6 +89,7 @@ impl<'w> Simulator<'w> {
             roamers,
             saturating: vec![Default::default(); world.nodes.len()],
             records_drops: sink.wants(Kind::Drop),
+            tapped: tapped(world, sink),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
             events: 0,
         };
@@ -197,11 +202,25 @@ impl<'w> Simulator<'w> {
                 if let Some(port) = &mut self.ports[node.0 as usize] {
                     port.queue.beside(&mut packet, self.now);
                 }
+                self.tap(node, &packet, sink);
                 self.lines[line].handle(self.now, packet);
                 self.after_line(line, sink);
             }
-            Some(Hop::Radio(next)) => self.send_by_radio(node, next, packet, sink),
+            Some(Hop::Radio(next)) => {
+                if node == packet.source {
+                    self.tap(node, &packet, sink);
+                }
+                self.send_by_radio(node, next, packet, sink);
+            }
             None => self.lost(node, &packet, sink),
+        }
+    }
+
+    /// Shows a packet that leaves or reaches `node` to who taps it.
+    pub(crate) fn tap(&self, node: NodeId, packet: &Packet, sink: &mut dyn Sink) {
+        if self.tapped.get(node.0 as usize) == Some(&true) {
+            let (ends, datagram) = ((packet.source, packet.destination), packet.datagram);
+            sink.record(self.now, &Sample::Packet(PacketSample { node, ends, datagram }));
         }
     }
 
@@ -222,7 +241,9 @@ impl<'w> Simulator<'w> {
         self.lines[line].wake(self.now);
         while let Some(packet) = self.lines[line].poll(self.now) {
             let (a, b) = self.world.links[line / 2].ends;
-            self.forward(if line.is_multiple_of(2) { b } else { a }, packet, sink);
+            let node = if line.is_multiple_of(2) { b } else { a };
+            self.tap(node, &packet, sink);
+            self.forward(node, packet, sink);
         }
         self.after_line(line, sink);
     }
@@ -291,6 +312,13 @@ impl<'w> Simulator<'w> {
     fn line_queue(&self, line: usize) -> QueueId {
         QueueId((self.radios + line) as u32)
     }
+}
+
+/// For each node, whether `sink` taps it; empty where it taps none.
+fn tapped(world: &World, sink: &dyn Sink) -> Vec<bool> {
+    let nodes = (0..world.nodes.len()).map(|node| sink.taps(NodeId(node as u32)));
+    let tapped: Vec<bool> = nodes.collect();
+    if tapped.contains(&true) { tapped } else { Vec::new() }
 }
 
 /// Each node's place among the roamers, if it roams.

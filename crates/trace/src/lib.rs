@@ -294,6 +294,19 @@ pub enum Sample {
     Frame(FrameSample),
     /// A station's association changed: its access point from now on, or none.
     Association(NodeId, Option<NodeId>),
+    /// A packet passed a tapped node.
+    Packet(PacketSample),
+}
+
+/// A packet that a node sent or received: as an end host by whatever interface, else by wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacketSample {
+    /// The node.
+    pub node: NodeId,
+    /// Where the packet comes from and goes to.
+    pub ends: (NodeId, NodeId),
+    /// The packet.
+    pub datagram: Datagram,
 }
 
 /// Takes samples. Implementations may fail later; recording itself cannot.
@@ -302,6 +315,10 @@ pub trait Sink {
     fn wants(&self, kind: Kind) -> bool;
     /// Takes one sample.
     fn record(&mut self, at: Instant, sample: &Sample);
+    /// Whether [`Sample::Packet`]s of this node should be made; asked once, before the run.
+    fn taps(&self, _: NodeId) -> bool {
+        false
+    }
 }
 
 /// A sink that wants nothing.

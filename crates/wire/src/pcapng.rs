@@ -74,6 +74,8 @@ pub struct Interface {
     pub link_type: LinkType,
     /// Its name.
     pub name: Option<String>,
+    /// Most that is kept of a packet in bytes; `None`: all of it.
+    pub snap_len: Option<u32>,
 }
 
 /// An interface of a [`Writer`].
@@ -150,10 +152,14 @@ impl<W: Write> Writer<W> {
     }
 
     /// Describes an interface; its packets have times in nanoseconds.
+    ///
+    /// # Errors
+    /// A name that does not fit, or a failing sink.
     pub fn add_interface(&mut self, interface: &Interface) -> Result<InterfaceId, Error> {
         let id = InterfaceId(self.inner.interfaces().len() as u32);
         let link_type = DataLink::from(u32::from(interface.link_type.number()));
-        let mut block = InterfaceDescriptionBlock::new(link_type, 0);
+        let most = interface.snap_len.unwrap_or(0);
+        let mut block = InterfaceDescriptionBlock::new(link_type, most);
         if let Some(name) = text("interface name", interface.name.as_deref())? {
             block.options.push(InterfaceDescriptionOption::IfName(name));
         }
@@ -162,7 +168,8 @@ impl<W: Write> Writer<W> {
         Ok(id)
     }
 
-    /// Writes a whole packet, as it was at the time `at`.
+    /// Writes a packet, as it was at the time `at`; of an interface with a snap length, what that
+    /// leaves of it.
     pub fn write_packet(
         &mut self,
         interface: InterfaceId,
@@ -172,13 +179,16 @@ impl<W: Write> Writer<W> {
     ) -> Result<(), Error> {
         let original_len =
             u32::try_from(data.len()).map_err(|_| Error::PacketLength { len: data.len() })?;
+        let described = self.inner.interfaces().get(interface.0 as usize);
+        let most = described.map(|block| block.snaplen as usize).filter(|most| *most > 0);
+        let kept = &data[..most.unwrap_or(data.len()).min(data.len())];
         let comment = text("comment", comment)?;
         let options = comment.map(|text| EnhancedPacketOption::Common(CommonOption::Comment(text)));
         let block = EnhancedPacketBlock {
             interface_id: interface.0,
             timestamp: Duration::from_nanos(at.as_nanos()),
             original_len,
-            data: Cow::Borrowed(data),
+            data: Cow::Borrowed(kept),
             options: options.into_iter().collect(),
         };
         self.write("enhanced packet", block)

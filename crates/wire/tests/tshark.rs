@@ -237,7 +237,9 @@ impl Capture {
         };
         let mut writer = Writer::new(Vec::new(), &section).unwrap();
         let mut add = |link_type, name: &str| {
-            writer.add_interface(&Interface { link_type, name: Some(name.into()) }).unwrap()
+            writer
+                .add_interface(&Interface { link_type, name: Some(name.into()), snap_len: None })
+                .unwrap()
         };
         let radio = add(LinkType::Radiotap, "wlan");
         let ethernet = add(LinkType::Ethernet, "eth");

@@ -16,11 +16,13 @@ pub(crate) fn run(
     common: &Common,
     file: &Path,
     pcap: bool,
+    taps: &[String],
     sample_every: Option<Duration>,
 ) -> Result<(), Failure> {
     let pcap = pcap.then(|| "record.pcap=true".to_owned());
     let interval = sample_every.map(|interval| format!("record.sample_every={interval}"));
-    let settings: Vec<String> = pcap.into_iter().chain(interval).collect();
+    let taps = (!taps.is_empty()).then(|| format!("record.taps={taps:?}"));
+    let settings: Vec<String> = pcap.into_iter().chain(taps).chain(interval).collect();
     let plan = super::load(common, file, &settings)?;
     let job = only_job(&plan, file)?;
     let directory = place::choose(common, &super::stem(file))?;

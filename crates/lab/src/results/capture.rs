@@ -4,6 +4,7 @@ mod radio;
 
 use super::Error;
 use super::file::Pending;
+use super::sides::Sides;
 use fairwave_dot11::{Phy, Preamble, Standard};
 use fairwave_sim::world::{Cell, Role, World};
 use fairwave_trace::{FrameBody, FrameSample, NodeId};
@@ -117,6 +118,7 @@ struct Out {
     writer: Writer<BufWriter<File>>,
     interface: InterfaceId,
     radios: BTreeMap<NodeId, Radio>,
+    sides: Sides,
     bytes: Vec<u8>,
     /// The payloads of an A-MSDU of which more are to come.
     parts: Vec<FrameSample>,
@@ -127,10 +129,12 @@ impl Out {
         let application = Some(format!("fairwave {}", env!("CARGO_PKG_VERSION")));
         let mut writer = Writer::new(file, &Section { application, ..Section::default() })?;
         let name = Some("air".to_owned());
-        let interface = writer.add_interface(&Interface { link_type: LinkType::Radiotap, name })?;
+        let link_type = LinkType::Radiotap;
+        let interface = writer.add_interface(&Interface { link_type, name, snap_len: None })?;
         let ids = (0u32..).map(NodeId).zip(&world.nodes);
         let radios = ids.filter_map(|(id, _)| Some((id, radio(world, id)?))).collect();
-        Ok(Self { writer, interface, radios, bytes: Vec::new(), parts: Vec::new() })
+        let (sides, bytes, parts) = (Sides::of(world), Vec::new(), Vec::new());
+        Ok(Self { writer, interface, radios, sides, bytes, parts })
     }
 
     fn write(&mut self, start: Instant, frame: &FrameSample) -> Result<(), CaptureError> {
@@ -141,17 +145,17 @@ impl Out {
                 return Ok(());
             }
         }
-        let radio = &self.radios[&frame.transmitter];
+        let (radio, sides) = (&self.radios[&frame.transmitter], &self.sides);
         self.bytes.clear();
         radiotap_header(&radio.cell, start, frame).write(&mut self.bytes);
         match frame.body {
             FrameBody::Data(_) if is_amsdu => {
-                let parts = self.parts.iter().filter_map(|part| subframe(radio, part));
-                amsdu_frame(&amsdu(radio, frame), parts, &mut self.bytes)?;
+                let parts = self.parts.iter().filter_map(|part| subframe(radio, part, sides));
+                amsdu_frame(&amsdu(radio, frame, sides), parts, &mut self.bytes)?;
                 self.parts.clear();
             }
             FrameBody::Data(datagram) => {
-                data_frame(&data(radio, frame), &datagram, &mut self.bytes)?;
+                data_frame(&data(radio, frame, sides), &datagram, &mut self.bytes)?;
             }
             FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
             FrameBody::Ack | FrameBody::BlockAck(_) | FrameBody::Rts | FrameBody::Cts => {
@@ -174,7 +178,7 @@ fn radio(world: &World, id: NodeId) -> Option<Radio> {
     Some(Radio { cell: world.cells[radio.cell].clone(), ap, ssid })
 }
 
-fn mac(node: NodeId) -> Mac {
+pub(super) fn mac(node: NodeId) -> Mac {
     Mac::local(node.0)
 }
 
@@ -182,10 +186,13 @@ fn receiver(frame: &FrameSample) -> Mac {
     frame.receiver.map_or(Mac::BROADCAST, mac)
 }
 
-fn data(radio: &Radio, frame: &FrameSample) -> Data {
+fn data(radio: &Radio, frame: &FrameSample, sides: &Sides) -> Data {
     let from_ap = frame.transmitter == radio.ap;
     let (source, destination) = frame.ends.map_or((None, None), |(a, b)| (Some(a), Some(b)));
-    let beyond = |node: Option<NodeId>, hop: Mac| node.map_or(hop, mac);
+    // Beyond another converter are hosts that it stands for.
+    let beyond = |node: Option<NodeId>, hop: Mac| {
+        node.map_or(hop, |node| mac(sides.seen_from(radio.ap, node)))
+    };
     let (direction, source, destination) = if from_ap {
         (Direction::FromAp, beyond(source, mac(frame.transmitter)), receiver(frame))
     } else {
@@ -215,8 +222,8 @@ fn tid(frame: &FrameSample) -> Tid {
     frame.tid.and_then(Tid::new).unwrap_or_default()
 }
 
-fn amsdu(radio: &Radio, frame: &FrameSample) -> Amsdu {
-    let Data { direction, retry, duration_us, bssid, sequence, .. } = data(radio, frame);
+fn amsdu(radio: &Radio, frame: &FrameSample, sides: &Sides) -> Amsdu {
+    let Data { direction, retry, duration_us, bssid, sequence, .. } = data(radio, frame, sides);
     let station = match direction {
         Direction::ToAp => mac(frame.transmitter),
         Direction::FromAp => receiver(frame),
@@ -224,9 +231,13 @@ fn amsdu(radio: &Radio, frame: &FrameSample) -> Amsdu {
     Amsdu { direction, retry, duration_us, bssid, station, sequence, qos: qos(radio, frame) }
 }
 
-fn subframe(radio: &Radio, frame: &FrameSample) -> Option<(Subframe, datagram::Datagram)> {
+fn subframe(
+    radio: &Radio,
+    frame: &FrameSample,
+    sides: &Sides,
+) -> Option<(Subframe, datagram::Datagram)> {
     let FrameBody::Data(datagram) = frame.body else { return None };
-    let Data { source, destination, ether_type, .. } = data(radio, frame);
+    let Data { source, destination, ether_type, .. } = data(radio, frame, sides);
     Some((Subframe { destination, source, ether_type }, datagram))
 }
 

@@ -1,9 +1,10 @@
 //! A run directory as a whole: what it is told, and its small files.
 
 use super::file;
+use super::tap::is_tap_file;
 use super::{Error, Recorder, Summary, capture};
 use fairwave_sim::world::World;
-use fairwave_trace::SCHEMA_VERSION;
+use fairwave_trace::{NodeId, SCHEMA_VERSION};
 use fairwave_units::Seed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,6 +23,9 @@ pub struct Meta {
     pub seed: Seed,
     /// Sweep axes and their values for this run, by key.
     pub axes: BTreeMap<String, String>,
+    /// Files with the packets at tapped nodes, by node.
+    #[serde(default)]
+    pub taps: BTreeMap<String, String>,
     /// Processor architecture.
     pub architecture: String,
     /// Operating system.
@@ -31,7 +35,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// For a run on this machine.
+    /// For a run on this machine that taps no node.
     pub fn here(seed: Seed, axes: BTreeMap<String, String>) -> Self {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
@@ -39,6 +43,7 @@ impl Meta {
             schema_version: SCHEMA_VERSION,
             seed,
             axes,
+            taps: BTreeMap::new(),
             architecture: std::env::consts::ARCH.to_owned(),
             system: std::env::consts::OS.to_owned(),
             kernel: kernel.trim().to_owned(),
@@ -47,7 +52,7 @@ impl Meta {
 }
 
 /// What of a run is recorded besides its summary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Series of flows, queues and stations.
     pub series: bool,
@@ -55,6 +60,10 @@ pub struct Wanted {
     pub drops: bool,
     /// Each frame on the air, as pcapng.
     pub capture: bool,
+    /// Nodes whose packets are written, each into a capture of its own.
+    pub taps: Vec<NodeId>,
+    /// Bytes that are kept of each of their packets; `None`: all.
+    pub snap_len: Option<u32>,
 }
 
 /// A run directory that is being written.
@@ -63,7 +72,7 @@ pub struct RunDirectory {
     path: PathBuf,
 }
 
-/// Every file a run directory may hold.
+/// Every file a run directory may hold, captures of tapped nodes apart.
 const FILES: [&str; 9] = [
     "scenario.toml",
     "meta.json",
@@ -87,6 +96,7 @@ impl RunDirectory {
                 fs::remove_file(&stale).map_err(Error::io(&stale))?;
             }
         }
+        remove_taps(path)?;
         file::write(&path.join("scenario.toml"), scenario.as_bytes())?;
         write_json(&path.join("meta.json"), meta)?;
         Ok(Self { path: path.to_owned() })
@@ -101,6 +111,17 @@ impl RunDirectory {
     pub fn summary(&self, summary: &Summary) -> Result<(), Error> {
         write_json(&self.path.join("summary.json"), summary)
     }
+}
+
+/// Removes the captures of nodes that a former run tapped.
+fn remove_taps(path: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(path).map_err(Error::io(path))? {
+        let stale = entry.map_err(Error::io(path))?.path();
+        if stale.file_name().and_then(|name| name.to_str()).is_some_and(is_tap_file) {
+            fs::remove_file(&stale).map_err(Error::io(&stale))?;
+        }
+    }
+    Ok(())
 }
 
 fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), Error> {

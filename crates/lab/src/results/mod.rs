@@ -10,6 +10,7 @@
 //! associations.parquet each change of a station's access point
 //! drops.parquet    each dropped packet (on request)
 //! capture.pcapng   each frame on the air, with radiotap (on request)
+//! capture-*.pcapng each packet that a tapped node sent or received (on request)
 //! ```
 //! The bytes are a function of scenario, seed, version and machine: no clock, no worker count,
 //! no build profile leaves a trace. Each file is written under a temporary name and renamed when
@@ -22,9 +23,11 @@ mod file;
 mod names;
 mod read;
 mod recorder;
+mod sides;
 mod stretch;
 mod summary;
 mod table;
+mod tap;
 
 pub use capture::CaptureError;
 pub use columns::{
@@ -42,6 +45,7 @@ pub use summary::{
     TimesSummary, Totals, WebSummary,
 };
 pub use table::{Cell, Column, Kind, Table};
+pub use tap::tap_file;
 
 use std::path::{Path, PathBuf};
 

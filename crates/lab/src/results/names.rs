@@ -1,5 +1,6 @@
 //! Names and roles of what a world holds, in the order of its identifiers.
 
+use super::sides::Sides;
 use fairwave_sim::world::{Role, Traffic, World};
 use fairwave_trace::{FlowId, NodeId, QueueId};
 use std::sync::Arc;
@@ -52,7 +53,7 @@ impl Names {
         let sides = Sides::of(world);
         let flows = world.flows.iter().map(|flow| Flow {
             name: flow.name.as_str().into(),
-            direction: sides.direction(flow.source, flow.sink),
+            direction: direction(&sides, flow.source, flow.sink),
             mss: match &flow.traffic {
                 Traffic::Tcp(tcp) => u32::from(tcp.sender.mss),
                 Traffic::Web(web) => u32::from(web.tcp.sender.mss),
@@ -111,32 +112,10 @@ fn role(world: &World, node: usize) -> Option<Role> {
     world.nodes[node].radio.as_ref().map(|radio| radio.role)
 }
 
-/// On which side of the radio nodes are.
-struct Sides {
-    /// For each node, whether it is a station or joined to one by wire.
-    behind: Vec<bool>,
-}
-
-impl Sides {
-    fn of(world: &World) -> Self {
-        let mut islands: Vec<usize> = (0..world.nodes.len()).collect();
-        for link in &world.links {
-            let [a, b] = [link.ends.0, link.ends.1].map(|end| islands[end.0 as usize]);
-            islands.iter_mut().filter(|i| **i == a.max(b)).for_each(|i| *i = a.min(b));
-        }
-        let mut stations = vec![false; islands.len()];
-        for (node, island) in islands.iter().enumerate() {
-            stations[*island] |= matches!(role(world, node), Some(Role::Station { .. }));
-        }
-        Self { behind: islands.iter().map(|island| stations[*island]).collect() }
-    }
-
-    fn direction(&self, source: NodeId, sink: NodeId) -> Direction {
-        let [from, to] = [source, sink].map(|end| end.0 as usize);
-        match (self.behind[from], self.behind[to]) {
-            (true, false) => Direction::Up,
-            (false, true) => Direction::Down,
-            _ => Direction::Other,
-        }
+fn direction(sides: &Sides, source: NodeId, sink: NodeId) -> Direction {
+    match (sides.station(source), sides.station(sink)) {
+        (Some(_), None) => Direction::Up,
+        (None, Some(_)) => Direction::Down,
+        _ => Direction::Other,
     }
 }

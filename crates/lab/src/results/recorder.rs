@@ -7,9 +7,10 @@ use super::columns::{
 };
 use super::directory::Wanted;
 use super::table::Writer;
+use super::tap::Taps;
 use super::{Error, Names};
 use fairwave_sim::world::World;
-use fairwave_trace::{FlowId, FlowSample, Kind, Sample, Sink};
+use fairwave_trace::{FlowId, FlowSample, Kind, NodeId, Sample, Sink};
 use fairwave_units::Instant;
 use std::path::Path;
 
@@ -20,6 +21,7 @@ pub struct Recorder {
     series: Option<SeriesWriters>,
     drops: Option<Writer<DropRow>>,
     capture: Option<Capture>,
+    taps: Option<Taps>,
     /// When each flow was sampled last, and what had been delivered.
     before: Vec<(Instant, u64)>,
     failure: Option<Error>,
@@ -46,7 +48,10 @@ impl SeriesWriters {
 impl Recorder {
     pub(super) fn create(directory: &Path, world: &World, wanted: Wanted) -> Result<Self, Error> {
         let names = Names::of(world);
+        let Wanted { taps, snap_len, .. } = &wanted;
+        let open = || Taps::create(world, directory, taps, *snap_len);
         Ok(Self {
+            taps: (!taps.is_empty()).then(open).transpose()?,
             series: wanted.series.then(|| SeriesWriters::create(directory)).transpose()?,
             drops: wanted.drops.then(|| Writer::create(&DROPS, directory)).transpose()?,
             capture: wanted.capture.then(|| Capture::create(world, directory)).transpose()?,
@@ -68,7 +73,8 @@ impl Recorder {
             series.associations.finish()?;
         }
         self.drops.map_or(Ok(()), Writer::finish)?;
-        self.capture.map_or(Ok(()), Capture::finish)
+        self.capture.map_or(Ok(()), Capture::finish)?;
+        self.taps.map_or(Ok(()), Taps::finish)
     }
 
     fn write(&mut self, at: Instant, sample: &Sample) -> Result<(), Error> {
@@ -96,6 +102,9 @@ impl Recorder {
             (Sample::Frame(frame), ..) => {
                 self.capture.as_mut().map_or(Ok(()), |capture| capture.push(at, frame))
             }
+            (Sample::Packet(packet), ..) => {
+                self.taps.as_mut().map_or(Ok(()), |taps| taps.push(at, packet))
+            }
             _ => Ok(()),
         }
     }
@@ -120,6 +129,10 @@ impl Sink for Recorder {
             Kind::Drop => self.drops.is_some(),
             Kind::Frame => self.capture.is_some(),
         }
+    }
+
+    fn taps(&self, node: NodeId) -> bool {
+        self.taps.as_ref().is_some_and(|taps| taps.holds(node))
     }
 
     fn record(&mut self, at: Instant, sample: &Sample) {

@@ -96,7 +96,8 @@ impl Sink for Stretches {
             Sample::Queue(..)
             | Sample::Station(..)
             | Sample::Frame(_)
-            | Sample::Association(..) => {}
+            | Sample::Association(..)
+            | Sample::Packet(_) => {}
         }
     }
 }

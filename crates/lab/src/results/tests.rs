@@ -84,7 +84,7 @@ fn ack_drop(queue: u32) -> Sample {
 fn record(path: &Path) {
     let meta = Meta::here(Seed(7), BTreeMap::from([("node.sta.count".into(), "2".into())]));
     let directory = RunDirectory::create(path, &meta, "title = \"\"\n").unwrap();
-    let wanted = Wanted { series: true, drops: true, capture: false };
+    let wanted = Wanted { series: true, drops: true, capture: false, ..Wanted::default() };
     let mut recorder = directory.recorder(&world(), wanted).unwrap();
     for t in 1..=3 {
         recorder.record(second(t), &Sample::Flow(FlowId(0), flow(2920, t)));
@@ -139,7 +139,7 @@ fn an_unfinished_recording_leaves_no_file_under_a_final_name() {
     let path = scratch("crash");
     let meta = Meta::here(Seed(1), BTreeMap::new());
     let directory = RunDirectory::create(&path, &meta, "").unwrap();
-    let wanted = Wanted { series: true, drops: true, capture: false };
+    let wanted = Wanted { series: true, drops: true, capture: false, ..Wanted::default() };
     let mut recorder = directory.recorder(&world(), wanted).unwrap();
     recorder.record(second(1), &ack_drop(0));
     drop(recorder);

@@ -23,6 +23,7 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
         check.links(&nodes);
     }
     if check.problems.is_empty() {
+        check.taps(&nodes);
         check.converters(&nodes);
     }
     if check.problems.is_empty() {

@@ -66,7 +66,12 @@ fn record(r: &Reader<'_>) -> Record {
         sample_every: r.or("sample_every", Duration::from_millis(100), span(NANOSECOND, DAY)),
         pcap: r.or("pcap", false, reader::boolean),
         drops: r.or("drops", true, reader::boolean),
+        taps: r.or("taps", Vec::new(), reader::nodes),
+        snap_length: r.or("snap_length", None, reader::or_word("all", reader::size(64, 65_535))),
     };
+    if record.taps.is_empty() && record.snap_length.is_some() {
+        r.meaningless(&["snap_length"], "no node is tapped");
+    }
     r.finish(&[]);
     record
 }

@@ -50,6 +50,13 @@ pub struct Record {
     pub pcap: bool,
     /// Write every dropped packet. Default: true.
     pub drops: bool,
+    /// Nodes whose packets are written as tcpdump there would write them, each into a file
+    /// `capture-NODE.pcapng`; patterns such as `"pc*"` may be among them. Default: [].
+    pub taps: Vec<String>,
+    /// Of each packet at a tap this much is kept, 64 B to 65535 B, or "all". Default: "all".
+    #[serde(serialize_with = "bytes_or_all")]
+    #[schemars(with = "String")]
+    pub snap_length: Option<u32>,
 }
 
 /// One radio channel.
@@ -379,6 +386,10 @@ pub(super) fn or_unlimited<T: ToString + Copy, S: Serializer>(
 
 fn bytes_or_off<S: Serializer>(v: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
     or(v.map(|b| Bytes(u64::from(b))), "off", s)
+}
+
+fn bytes_or_all<S: Serializer>(v: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
+    or(v.map(|b| Bytes(u64::from(b))), "all", s)
 }
 
 fn bytes_or_unlimited<S: Serializer>(v: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {

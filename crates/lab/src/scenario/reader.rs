@@ -412,6 +412,14 @@ pub(super) fn level(value: &Value) -> Read<Dbm> {
     within(Dbm(-150.0), Dbm(60.0))(value)
 }
 
+/// A list of names, or patterns of names.
+pub(super) fn nodes(value: &Value) -> Read<Vec<String>> {
+    match &value.data {
+        Data::List(list) => list.iter().map(end).collect(),
+        _ => Err(wrong_type(value, "a list such as [\"pc1\", \"sta*\"]")),
+    }
+}
+
 /// Two names, or patterns of names.
 pub(super) fn ends(value: &Value) -> Read<[String; 2]> {
     let Data::List(list) = &value.data else {

@@ -10,6 +10,7 @@ use fairwave_sim::world;
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
 use fairwave_units::{Duration, Instant, Metres, Seed};
+use std::collections::BTreeSet;
 
 impl Scenario {
     /// The world of this scenario with `seed` as its master seed. Groups and patterns are
@@ -28,6 +29,14 @@ impl Scenario {
         };
         medium::share(self, &mut world);
         world
+    }
+
+    /// The nodes whose packets are to be captured, each once.
+    pub(crate) fn tapped(&self) -> Vec<NodeId> {
+        let nodes = expand::nodes(self);
+        let taps = self.record.taps.iter();
+        let tapped: BTreeSet<usize> = taps.flat_map(|tap| expand::matching(&nodes, tap)).collect();
+        tapped.into_iter().map(|node| NodeId(node as u32)).collect()
     }
 
     fn world_node(&self, nodes: &[Expanded], node: &Expanded) -> world::Node {

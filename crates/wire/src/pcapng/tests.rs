@@ -10,7 +10,9 @@ fn section() -> Section {
 
 fn begun(link_type: LinkType) -> (Writer<Vec<u8>>, InterfaceId) {
     let mut writer = Writer::new(Vec::new(), &section()).unwrap();
-    let id = writer.add_interface(&Interface { link_type, name: Some("w".into()) }).unwrap();
+    let id = writer
+        .add_interface(&Interface { link_type, name: Some("w".into()), snap_len: None })
+        .unwrap();
     (writer, id)
 }
 

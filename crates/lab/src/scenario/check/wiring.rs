@@ -33,6 +33,14 @@ impl Check<'_> {
         }
     }
 
+    pub(super) fn taps(&mut self, nodes: &[Expanded]) {
+        let unknown = |tap: &&String| expand::matching(nodes, tap).is_empty();
+        if let Some(tap) = self.scenario.record.taps.iter().find(unknown) {
+            let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
+            self.report(("record", 0), "taps", refused_name(tap, &names, "tap"));
+        }
+    }
+
     /// Behind every converter there is something, and no second way to its access point: a
     /// bridge would send frames round such a loop for ever.
     pub(super) fn converters(&mut self, nodes: &[Expanded]) {
@@ -91,12 +99,7 @@ fn refused_ends(nodes: &[Expanded], link: &Link) -> Option<Refusal> {
     let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
     let [a, b] = link.ends.each_ref().map(|end| (end, expand::matching(nodes, end).len()));
     if let Some((end, _)) = [a, b].into_iter().find(|(_, count)| *count == 0) {
-        let unknown = || match end.strip_suffix('*') {
-            None => Refusal::new(format!("there is no node called {end:?}")),
-            Some(prefix) => Refusal::new(format!("no node's name begins with {prefix:?}")),
-        };
-        let refusal = names_group(end, &names, "link");
-        return Some(refusal.unwrap_or_else(|| unknown().among(end, &shown(&names))));
+        return Some(refused_name(end, &names, "link"));
     }
     if link.ends.iter().all(|end| end.ends_with('*')) && a.1 != b.1 {
         let message = format!("{:?} matches {} nodes, but {:?} {}", a.0, a.1, b.0, b.1);
@@ -106,6 +109,15 @@ fn refused_ends(nodes: &[Expanded], link: &Link) -> Option<Refusal> {
     let pairs = expand::wires(nodes, link);
     let same = || Refusal::new("the link's ends are the same node");
     (pairs.is_empty() || pairs.iter().any(|(a, b)| a == b)).then(same)
+}
+
+/// Why a name or pattern that no node has is refused, of which there is a `what` for each node.
+fn refused_name(name: &str, names: &[&str], what: &str) -> Refusal {
+    let unknown = || match name.strip_suffix('*') {
+        None => Refusal::new(format!("there is no node called {name:?}")),
+        Some(prefix) => Refusal::new(format!("no node's name begins with {prefix:?}")),
+    };
+    names_group(name, names, what).unwrap_or_else(|| unknown().among(name, &shown(names)))
 }
 
 fn unwired(name: &str) -> Refusal {
