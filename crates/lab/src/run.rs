@@ -196,7 +196,7 @@ fn simulate(
     let meta = Meta { taps, ..Meta::here(Seed(job.seed), axes.clone()) };
     let open = |path| RunDirectory::create(path, &meta, &scenario.to_toml());
     let opened = output.path().map(open).transpose()?;
-    let mut recorder = opened.as_ref().map(|d| d.recorder(&world, wanted)).transpose()?;
+    let mut recorder = opened.as_ref().map(|d| d.recorder(&world, &wanted)).transpose()?;
     let mut stretches = Stretches::new(&names);
     let mut tee = Tee { stretches: &mut stretches, recorder: recorder.as_mut() };
     let outcome = fairwave_sim::run(&world, &mut tee, progress)?;

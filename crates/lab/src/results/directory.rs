@@ -103,7 +103,7 @@ impl RunDirectory {
     }
 
     /// A sink for the run's samples.
-    pub fn recorder(&self, world: &World, wanted: Wanted) -> Result<Recorder, Error> {
+    pub fn recorder(&self, world: &World, wanted: &Wanted) -> Result<Recorder, Error> {
         Recorder::create(&self.path, world, wanted)
     }
 

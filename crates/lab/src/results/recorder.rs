@@ -46,9 +46,9 @@ impl SeriesWriters {
 }
 
 impl Recorder {
-    pub(super) fn create(directory: &Path, world: &World, wanted: Wanted) -> Result<Self, Error> {
+    pub(super) fn create(directory: &Path, world: &World, wanted: &Wanted) -> Result<Self, Error> {
         let names = Names::of(world);
-        let Wanted { taps, snap_len, .. } = &wanted;
+        let Wanted { taps, snap_len, .. } = wanted;
         let open = || Taps::create(world, directory, taps, *snap_len);
         Ok(Self {
             taps: (!taps.is_empty()).then(open).transpose()?,

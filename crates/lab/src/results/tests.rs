@@ -85,7 +85,7 @@ fn record(path: &Path) {
     let meta = Meta::here(Seed(7), BTreeMap::from([("node.sta.count".into(), "2".into())]));
     let directory = RunDirectory::create(path, &meta, "title = \"\"\n").unwrap();
     let wanted = Wanted { series: true, drops: true, capture: false, ..Wanted::default() };
-    let mut recorder = directory.recorder(&world(), wanted).unwrap();
+    let mut recorder = directory.recorder(&world(), &wanted).unwrap();
     for t in 1..=3 {
         recorder.record(second(t), &Sample::Flow(FlowId(0), flow(2920, t)));
         recorder.record(second(t), &Sample::Flow(FlowId(1), flow(1460, 2 * t)));
@@ -140,7 +140,7 @@ fn an_unfinished_recording_leaves_no_file_under_a_final_name() {
     let meta = Meta::here(Seed(1), BTreeMap::new());
     let directory = RunDirectory::create(&path, &meta, "").unwrap();
     let wanted = Wanted { series: true, drops: true, capture: false, ..Wanted::default() };
-    let mut recorder = directory.recorder(&world(), wanted).unwrap();
+    let mut recorder = directory.recorder(&world(), &wanted).unwrap();
     recorder.record(second(1), &ack_drop(0));
     drop(recorder);
     let mut left: Vec<_> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -22,7 +22,9 @@ fn datagram(port: u16) -> Vec<u8> {
 /// A capture of datagrams, each with its time in seconds and its source port.
 fn capture(datagrams: &[(u64, u16)]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
-    let id = writer.add_interface(&Interface { link_type: LinkType::RawIp, name: None }).unwrap();
+    let id = writer
+        .add_interface(&Interface { link_type: LinkType::RawIp, name: None, snap_len: None })
+        .unwrap();
     for (at_s, port) in datagrams {
         let at = Instant::from_nanos(at_s * 1_000_000_000);
         writer.write_packet(id, at, &datagram(*port), None).unwrap();
