@@ -47,7 +47,7 @@ pub(crate) fn analyse_as(config: analysis::Config, shots: &[Shot]) -> (Vec<Strea
 /// Writes a capture for other tools to read.
 pub(crate) fn pcapng(shots: &[Shot]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
-    let interface = Interface { link_type: LinkType::RawIp, name: None };
+    let interface = Interface { link_type: LinkType::RawIp, name: None, snap_len: None };
     let id = writer.add_interface(&interface).unwrap();
     for shot in shots {
         // The writer knows no snap length: what was cut is filled up with nothing.
