@@ -234,7 +234,8 @@ proptest! {
     ) {
         let link_type = LinkType::from_number(link_type);
         let mut writer = written::Writer::new(Vec::new(), &written::Section::default()).unwrap();
-        let id = writer.add_interface(&written::Interface { link_type, name: None, snap_len: None }).unwrap();
+        let interface = written::Interface { link_type, name: None, snap_len: None };
+        let id = writer.add_interface(&interface).unwrap();
         for (nanos, data, comment) in &packets {
             writer.write_packet(id, Instant::from_nanos(*nanos), data, comment.as_deref()).unwrap();
         }
