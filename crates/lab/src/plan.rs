@@ -1,7 +1,10 @@
 //! Plans: a scenario with its sweep, resolved into points and jobs.
 
+mod axis;
+
 use crate::scenario::value::{self, Data, Entry, Span, Table, Value};
 use crate::scenario::{Diagnostics, Problem, Refusal, Scenario, Sources, path};
+use axis::Axis;
 use std::path::Path;
 
 /// The most jobs of a plan.
@@ -83,7 +86,8 @@ impl Plan {
     /// Each of `overrides` is `key=value` with a dotted key, as in `node.sta.count=8`. The value
     /// is TOML, or else taken as text. On an axis of the sweep it leaves the one value;
     /// `sweep.node.sta.count=[2, 4]` makes or replaces an axis, and `sweep.seeds=3` counts runs.
-    /// An axis of several keys, `"a, b" = [[1, 2], [3, 4]]`, changes them together.
+    /// An axis of several keys, `"a, b" = [[1, 2], [3, 4]]`, changes them together. The values of
+    /// the axis `variant` are tables: each has a name, and sets the keys that it writes.
     ///
     /// # Errors
     /// Everything that was found wrong; of the points of a sweep, the first that is wrong.
@@ -108,44 +112,6 @@ impl Plan {
 impl Job {
     fn new(point: &Point, k: u64) -> Self {
         Self { point: point.index, seed: point.scenario.seed + k }
-    }
-}
-
-/// One key of the sweep with its values; or several keys that change together.
-struct Axis {
-    keys: Vec<String>,
-    span: Span,
-    /// A value for each key, at each step.
-    steps: Vec<Vec<Value>>,
-}
-
-impl Axis {
-    fn shares_a_key(&self, keys: &[String]) -> bool {
-        self.keys.iter().any(|key| keys.contains(key))
-    }
-
-    /// Why a part of it cannot be set.
-    fn is_joint(&self) -> Refusal {
-        let help = format!("name all of its keys: \"{}\"", self.keys.join(", "));
-        Refusal::new("the sweep changes this key together with others").help(help)
-    }
-}
-
-/// The keys that the name of an axis lists.
-fn keys_of(name: &str) -> Vec<String> {
-    name.split(',').map(|key| key.trim().to_owned()).collect()
-}
-
-/// The values of one step: the value itself, or a list of one for each of several keys.
-fn step(keys: &[String], value: Value) -> Result<Vec<Value>, (Span, Refusal)> {
-    match value.data {
-        _ if keys.len() == 1 => Ok(vec![value]),
-        Data::List(values) if values.len() == keys.len() => Ok(values),
-        _ => {
-            let why = format!("each value must be a list of {}, one for each key", keys.len());
-            let help = format!("write [[{}], ...]", vec!["..."; keys.len()].join(", "));
-            Err((value.span, Refusal::new(why).help(help)))
-        }
     }
 }
 
@@ -190,8 +156,8 @@ fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Pr
         for axis in axes {
             stride /= axis.steps.len();
             let step = &axis.steps[index / stride % axis.steps.len()];
-            for (key, value) in axis.keys.iter().zip(step) {
-                labels.push((key.clone(), value.to_string()));
+            labels.extend(step.labels.iter().cloned());
+            for (key, value) in &step.sets {
                 path::set(&mut table, key, axis.span.clone(), value.clone())
                     .map_err(|p| vec![p])?;
             }
@@ -221,14 +187,11 @@ fn apply(
     if let Some(axis) = key.strip_prefix("sweep.") {
         return sweep.insert(axis, span, value);
     }
-    let keys = keys_of(key);
-    let fail = |span, refusal| Problem { span, key: key.to_owned(), refusal };
-    match sweep.axes.iter_mut().find(|a| a.shares_a_key(&keys)) {
-        Some(axis) if axis.keys == keys => {
-            let step = step(&keys, value).map_err(|(span, refusal)| fail(span, refusal))?;
-            *axis = Axis { keys, span, steps: vec![step] };
+    match sweep.axes.iter_mut().find(|a| a.answers_to(key)) {
+        Some(axis) if axis.is_called(key) => axis.fix(span, value)?,
+        Some(axis) => {
+            return Err(Problem { span, key: key.to_owned(), refusal: axis.is_joint() });
         }
-        Some(axis) => return Err(fail(span, axis.is_joint())),
         None => path::set(root, key, span, value)?,
     }
     Ok(())
@@ -259,7 +222,7 @@ impl Sweep {
                     self.flatten(&format!("{key}."), inner, problems);
                     Ok(())
                 }
-                _ if self.axes.iter().any(|a| a.shares_a_key(&keys_of(&key))) => {
+                _ if self.axes.iter().any(|a| a.is_called(&key)) => {
                     let refusal = Refusal::new("this axis is there twice");
                     Err(Problem { span: key_span, key: format!("sweep.{key}"), refusal })
                 }
@@ -289,20 +252,11 @@ impl Sweep {
                 return fail(value.span, refusal.help("write it as [2, 4, 8]"));
             }
         };
-        let keys = keys_of(key);
-        let steps: Result<Vec<_>, _> = values.into_iter().map(|v| step(&keys, v)).collect();
-        let steps = match steps {
-            Ok(steps) => steps,
-            Err((span, refusal)) => return fail(span, refusal),
-        };
-        if keys.iter().enumerate().any(|(i, key)| keys[..i].contains(key)) {
-            return fail(span, Refusal::new("this names a key twice"));
-        }
-        let other = self.axes.iter_mut().find(|a| a.shares_a_key(&keys));
-        match other {
-            Some(old) if old.keys != keys => return fail(span, old.is_joint()),
-            Some(old) => *old = Axis { keys, span, steps },
-            None => self.axes.push(Axis { keys, span, steps }),
+        let axis = Axis::read(key, span.clone(), values)?;
+        match self.axes.iter_mut().find(|a| a.meets(&axis)) {
+            Some(old) if !old.is_called(key) => return fail(span, old.is_joint()),
+            Some(old) => *old = axis,
+            None => self.axes.push(axis),
         }
         Ok(())
     }

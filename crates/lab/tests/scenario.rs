@@ -253,6 +253,30 @@ fn keys_of_one_axis_change_together() {
 }
 
 #[test]
+fn variants_set_the_keys_that_they_write() {
+    let sweep = "[sweep]\n\"node.sta.count\" = [2, 3]\nvariant = [{ name = \"as it is\" }, \
+        { name = \"b\", \"cell.standard\" = \"802.11b\", \"tcp.sack\" = false }]\n";
+    let all = plan(sweep, &[]).unwrap();
+    let axes: Vec<_> = all.points.iter().map(|p| p.axes[1].1.as_str()).collect();
+    assert_eq!(axes, ["as it is", "b", "as it is", "b"]);
+    let standard = |i: usize| all.points[i].scenario.cell[0].standard;
+    assert_ne!(standard(2), standard(3));
+    let one = plan(sweep, &["variant=b"]).unwrap();
+    assert_eq!(one.points.len(), 2);
+    assert_eq!(one.points[0].scenario, all.points[1].scenario);
+    for (argument, expected) in [
+        ("tcp.sack=true", "variants of the sweep change this key"),
+        ("variant=c", "there is no variant called"),
+        ("sweep.variant=[1]", "a variant is a table"),
+        ("sweep.variant=[{}]", "a variant needs a name"),
+        ("sweep.variant=[{ name = 'x', 'tcp.sakc' = true }]", "did you mean"),
+    ] {
+        let error = plan(sweep, &[argument]).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn an_override_sets_a_value_and_replaces_an_axis() {
     let sweep = "[sweep]\n\"node.sta.count\" = [2, 4]\n";
     let one = plan(sweep, &["node.sta.count=5", "cell.standard=802.11b", "seed = 9"]).unwrap();

@@ -62,6 +62,16 @@ fn sweep() -> Value {
             "seeds": {
                 "description": "Runs of each point, with seed, seed + 1, ... Default: 1.",
                 "type": "integer", "minimum": 1, "maximum": crate::plan::MOST_JOBS,
+            },
+            "variant": {
+                "description": "Variants of the scenario: what each is called, and the dotted \
+                                keys that it sets.",
+                "type": "array", "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "properties": { "name": { "type": "string" } },
+                    "required": ["name"],
+                },
             }
         },
         "additionalProperties": { "type": "array", "minItems": 1 },
