@@ -10,6 +10,7 @@ use fairwave_wire::ip;
 use fairwave_wire::link::{self, Closed};
 use fairwave_wire::pcapng::LinkType;
 
+pub mod compare;
 mod kind;
 mod live;
 mod points;

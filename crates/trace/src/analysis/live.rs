@@ -376,7 +376,7 @@ impl Interval {
 }
 
 /// The key of a packet, the same for both ways.
-fn key(packet: &ip::Packet<'_>, ports: [u16; 2], protocol: u8) -> Key {
+pub(super) fn key(packet: &ip::Packet<'_>, ports: [u16; 2], protocol: u8) -> Key {
     let bits = |address: IpAddr| match address {
         IpAddr::V4(address) => u128::from(address.to_bits()),
         IpAddr::V6(address) => address.to_bits(),

@@ -61,7 +61,8 @@ pub(crate) fn pcapng(shots: &[Shot]) -> Vec<u8> {
 /// A transfer from A to B over a line, and its captures at both ends.
 pub(crate) struct Transfer {
     pub(crate) ends: [Connection<Virtual>; 2],
-    line: Line<Segment<Virtual>>,
+    /// Segments with the identification of their IP packet.
+    line: Line<(u16, Segment<Virtual>)>,
     now: Instant,
     /// IPv4 identifications.
     ids: [u16; 2],
@@ -122,7 +123,7 @@ impl Transfer {
             let size = u64::from(segment.wire_len()) + 20;
             self.ids[mine] = self.ids[mine].wrapping_add(1);
             self.capture(end, end, &segment, self.ids[mine]);
-            self.line.send(self.now, end, segment, size);
+            self.line.send(self.now, end, (self.ids[mine], segment), size);
         }
         while let Some(event) = self.ends[mine].event() {
             match (end, event) {
@@ -149,8 +150,8 @@ impl Transfer {
         let deadlines = self.ends.iter().filter_map(Machine::deadline);
         let Some(at) = deadlines.chain(self.line.next_arrival()).min() else { return false };
         self.now = at;
-        while let Some((end, segment)) = self.line.arrive(at) {
-            self.capture(end, end.other(), &segment, 0);
+        while let Some((end, (id, segment))) = self.line.arrive(at) {
+            self.capture(end, end.other(), &segment, id);
             self.ends[end as usize].handle(at, Input::Segment(segment));
             self.drain(end);
         }

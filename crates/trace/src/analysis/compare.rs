@@ -1,0 +1,374 @@
+//! The same traffic captured at two points: what happened to it between them.
+//!
+//! Both captures are read side by side, in bounded memory. A packet is known again by its flow,
+//! its IP identification and what its headers say (of UDP also by how its payload begins), so
+//! nothing on the way may rewrite addresses, ports or sequence numbers, and both captures must
+//! see packets as they were on the wire: segments that a card has yet to cut, or has joined, are
+//! known by nobody else.
+//!
+//! The clocks may differ by any constant. A *shift* is the time at the second point less that at
+//! the first: delay and clock offset together for packets that pass the first point first, and
+//! offset less delay for those that come the other way.
+
+use super::Captured;
+use super::live::key;
+use super::table::{Index, Key, mix};
+use core::net::SocketAddr;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::{ip, ipv4, link};
+use pending::{Entry, Pending};
+
+mod bins;
+mod pending;
+mod report;
+mod spread;
+
+pub use bins::{Bin, Bins};
+pub use report::{Count, Flow, Report, Seen, Way};
+pub use spread::Spread;
+
+/// One of the two captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// The first file.
+    First,
+    /// The second.
+    Second,
+}
+
+impl Place {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::First, Self::Second];
+
+    /// The other one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+
+    const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// How to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The second clock less the first, in nanoseconds, where it is known. Otherwise the captures
+    /// are laid side by side by their clocks if these are within an hour of each other, and from
+    /// their first packets on if not.
+    pub offset_ns: Option<i64>,
+    /// How long a packet of one capture is looked for in the other: longer than any delay. It
+    /// counts once the offset of the clocks is known, if only from the first packet known again.
+    pub patience: Duration,
+    /// Most packets of one capture that are remembered.
+    pub window: usize,
+    /// Most flows told apart; packets of others are counted together.
+    pub flows_max: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            offset_ns: None,
+            patience: Duration::from_secs(30),
+            window: 1 << 18,
+            flows_max: 4_096,
+        }
+    }
+}
+
+/// What is known of one packet in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// Index of its flow in [`Report::flows`].
+    pub flow: usize,
+    /// Which end of the flow sent it: index into [`Flow::ends`].
+    pub from: usize,
+    /// When it passed each point, by the clock of that point, if it did.
+    pub at: [Option<Instant>; 2],
+    /// That since the first frame of the first capture: of a packet that only the second shows,
+    /// as far as the offset of the clocks is known.
+    pub since_start: Duration,
+    /// Bytes from the IP header on.
+    pub len: u32,
+    /// Whether it is an ACK alone.
+    pub is_pure_ack: bool,
+}
+
+/// Takes fates, in the order in which they become known.
+pub trait Fates {
+    /// Takes one.
+    fn fate(&mut self, fate: &Fate);
+}
+
+impl Fates for () {
+    fn fate(&mut self, _: &Fate) {}
+}
+
+/// Clocks further apart than this were set by nobody: [`Config::offset_ns`].
+const CLOCKS_APART_NS: i64 = 3_600_000_000_000;
+
+/// Compares two captures that are read side by side.
+///
+/// Ask [`Self::wants`] which to read next, and [`Self::push`] or [`Self::ended`] what was read.
+#[derive(Debug)]
+pub struct Comparison {
+    config: Config,
+    report: Report,
+    flows: Index,
+    keys: Vec<Key>,
+    pending: [Pending; 2],
+    /// Time of the first and the last frame of each capture.
+    times: [Option<(Instant, Instant)>; 2],
+    ended: [bool; 2],
+    /// Shift of the packet that was known again last.
+    shift_ns: Option<i64>,
+}
+
+impl Comparison {
+    /// A comparison that has seen nothing.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            report: Report::default(),
+            flows: Index::default(),
+            keys: Vec::new(),
+            pending: [Pending::new(config.window), Pending::new(config.window)],
+            times: [None; 2],
+            ended: [false; 2],
+            shift_ns: None,
+        }
+    }
+
+    /// The capture of which the next frame should be read; none if both have ended.
+    pub fn wants(&self) -> Option<Place> {
+        match (self.ended, self.times) {
+            ([true, true], _) => None,
+            ([true, false], _) => Some(Place::Second),
+            ([false, true], _) | (_, [None, _]) => Some(Place::First),
+            (_, [_, None]) => Some(Place::Second),
+            (_, [Some((_, first)), Some((_, second))]) => {
+                let behind = nanos_between(first, second) >= self.offset_ns();
+                Some(if behind { Place::First } else { Place::Second })
+            }
+        }
+    }
+
+    /// Takes the next frame of a capture.
+    pub fn push(&mut self, place: Place, frame: Captured<'_>, to: &mut impl Fates) {
+        self.clock(place, frame.at, to);
+        let seen = &mut self.report.seen[place.index()];
+        seen.frames += 1;
+        let Ok(opened) = link::open(frame.link, frame.bytes, frame.original_len) else { return };
+        if opened.mpdu.is_some_and(|mpdu| mpdu.bad_fcs) {
+            return;
+        }
+        for bytes in opened.packets() {
+            if let Ok(packet) = ip::parse(bytes.bytes, bytes.wire_len) {
+                self.packet(place, frame.at, &packet, to);
+            }
+        }
+    }
+
+    /// A capture has no more frames.
+    pub fn ended(&mut self, place: Place) {
+        self.ended[place.index()] = true;
+    }
+
+    /// What it came to: packets that wait for the other capture did not pass there.
+    pub fn finish(mut self, to: &mut impl Fates) -> Report {
+        for place in Place::ALL {
+            while let Some(entry) = self.pending[place.index()].pop() {
+                self.alone(place, &entry, to);
+            }
+        }
+        self.report
+    }
+
+    /// A packet is forgotten: if it was not known again, it passed one place only.
+    fn alone(&mut self, place: Place, entry: &Entry, to: &mut impl Fates) {
+        if entry.is_known {
+            return;
+        }
+        self.report.alone(place, entry);
+        let mut at = [None; 2];
+        at[place.index()] = Some(entry.at);
+        to.fate(&self.fate(entry, at));
+    }
+
+    fn fate(&self, entry: &Entry, at: [Option<Instant>; 2]) -> Fate {
+        let there = |second: Instant| {
+            Instant::from_nanos(second.as_nanos().saturating_sub_signed(self.offset_ns()))
+        };
+        let start = match self.times {
+            [Some((start, _)), _] => start,
+            [None, start] => start.map_or(Instant::ZERO, |(start, _)| there(start)),
+        };
+        let when = at[0].or(at[1].map(there)).unwrap_or(start);
+        let Entry { flow, from, len, is_pure_ack, .. } = *entry;
+        let since_start = when.since(start);
+        Fate { flow: flow as usize, from: from.into(), at, since_start, len, is_pure_ack }
+    }
+
+    /// The second clock less the first, as far as it is known.
+    fn offset_ns(&self) -> i64 {
+        let guess = || match self.times {
+            [Some((first, _)), Some((second, _))] => {
+                let apart = nanos_between(first, second);
+                if apart.abs() < CLOCKS_APART_NS { 0 } else { apart }
+            }
+            _ => 0,
+        };
+        self.config.offset_ns.or(self.shift_ns).unwrap_or_else(guess)
+    }
+
+    /// Notes the time of a capture, and gives up what the other has waited for long enough.
+    fn clock(&mut self, place: Place, at: Instant, to: &mut impl Fates) {
+        let times = &mut self.times[place.index()];
+        *times = Some(times.map_or((at, at), |(first, last)| (first, last.max(at))));
+        if self.config.offset_ns.or(self.shift_ns).is_none() {
+            return;
+        }
+        let offset = match place {
+            Place::First => self.offset_ns(),
+            Place::Second => self.offset_ns().saturating_neg(),
+        };
+        let there = Instant::from_nanos(at.as_nanos().saturating_add_signed(offset));
+        let other = place.other();
+        while let Some(entry) =
+            self.pending[other.index()].pop_if(|entry| there.since(entry.at) > self.config.patience)
+        {
+            self.alone(other, &entry, to);
+        }
+    }
+
+    fn packet(&mut self, place: Place, at: Instant, packet: &ip::Packet<'_>, to: &mut impl Fates) {
+        let Some((ports, protocol)) = ports(packet) else { return };
+        self.report.seen[place.index()].packets += 1;
+        let key = key(packet, ports, protocol);
+        let Some(flow) = self.flow(key, packet, ports, protocol) else {
+            self.report.seen[place.index()].unwatched += 1;
+            return;
+        };
+        let source = SocketAddr::new(packet.source, ports[0]);
+        let from = usize::from(self.report.flows[flow].ends[0] != source);
+        let way = &mut self.report.flows[flow].ways[from];
+        way.packets[place.index()] += 1;
+        let mark = signature(packet, flow, from);
+        let entry = Entry {
+            mark,
+            at,
+            flow: flow as u32,
+            from: from as u8,
+            is_pure_ack: is_pure_ack(packet),
+            is_known: false,
+            len: packet.len,
+            order: way.packets[place.index()],
+        };
+        if let Some(other) = self.pending[place.other().index()].know(mark) {
+            let both = if place == Place::First { [entry, other] } else { [other, entry] };
+            self.shift_ns = Some(self.report.crossed(both));
+            to.fate(&self.fate(&both[0], both.map(|entry| Some(entry.at))));
+            self.remember(place, Entry { is_known: true, ..entry }, to);
+        } else if packet.id != 0 && self.pending[place.index()].has(mark) {
+            way.duplicates[place.index()] += 1;
+        } else {
+            self.remember(place, entry, to);
+        }
+    }
+
+    fn remember(&mut self, place: Place, entry: Entry, to: &mut impl Fates) {
+        if let Some(oldest) = self.pending[place.index()].push(entry) {
+            self.report.forgotten += u64::from(!oldest.is_known);
+            self.alone(place, &oldest, to);
+        }
+    }
+
+    /// The flow of a packet, perhaps a new one; none if there are too many.
+    fn flow(
+        &mut self,
+        key: Key,
+        packet: &ip::Packet<'_>,
+        ports: [u16; 2],
+        protocol: u8,
+    ) -> Option<usize> {
+        let hash = key.hash();
+        if let Some(number) = self.flows.find(hash, |number| self.keys[number as usize] == key) {
+            return Some(number as usize);
+        }
+        let number = self.keys.len();
+        if number >= self.config.flows_max {
+            return None;
+        }
+        self.flows.insert(hash, number as u32);
+        self.keys.push(key);
+        let source = SocketAddr::new(packet.source, ports[0]);
+        let destination = SocketAddr::new(packet.destination, ports[1]);
+        self.report.flows.push(Flow::new([source, destination], protocol == ipv4::PROTOCOL_TCP));
+        Some(number)
+    }
+}
+
+/// `to - from` in nanoseconds.
+fn nanos_between(from: Instant, to: Instant) -> i64 {
+    let apart = i128::from(to.as_nanos()) - i128::from(from.as_nanos());
+    apart.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
+fn ports(packet: &ip::Packet<'_>) -> Option<([u16; 2], u8)> {
+    match &packet.transport {
+        ip::Transport::Tcp(tcp) => {
+            Some(([tcp.header.source_port, tcp.header.destination_port], ipv4::PROTOCOL_TCP))
+        }
+        ip::Transport::Udp(udp) => {
+            Some(([udp.source_port, udp.destination_port], ipv4::PROTOCOL_UDP))
+        }
+        ip::Transport::Other(_) | ip::Transport::Unreadable(_) => None,
+    }
+}
+
+fn is_pure_ack(packet: &ip::Packet<'_>) -> bool {
+    match &packet.transport {
+        ip::Transport::Tcp(tcp) => {
+            let flags = tcp.header.flags;
+            tcp.payload_len == 0 && flags.ack && !(flags.syn || flags.fin || flags.rst)
+        }
+        _ => false,
+    }
+}
+
+/// Bytes of a payload by which a datagram is known: as many as a short snap length leaves.
+const KNOWN_BY: usize = 32;
+
+/// What a packet is known by.
+fn signature(packet: &ip::Packet<'_>, flow: usize, from: usize) -> u64 {
+    let start = mix((flow as u64) << 1 | from as u64);
+    let start = mix(start ^ u64::from(packet.id) ^ u64::from(packet.len) << 32);
+    match &packet.transport {
+        ip::Transport::Tcp(tcp) => {
+            let header = &tcp.header;
+            let flags = header.flags;
+            let bits = [flags.syn, flags.fin, flags.rst, flags.ack, flags.psh];
+            let bits = bits.into_iter().fold(0, |bits, flag| bits << 1 | u64::from(flag));
+            let stamps = header.options.timestamps.unwrap_or_default();
+            let words = [
+                u64::from(header.seq.0) << 32 | u64::from(header.ack.0),
+                u64::from(stamps.value) << 32 | u64::from(stamps.echo),
+                bits << 16 | u64::from(header.window),
+            ];
+            words.into_iter().fold(start, |hash, word| mix(hash ^ word))
+        }
+        ip::Transport::Udp(udp) => {
+            let begins = &udp.payload[..udp.payload.len().min(KNOWN_BY)];
+            begins.chunks(8).fold(start, |hash, chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                mix(hash ^ u64::from_le_bytes(word))
+            })
+        }
+        ip::Transport::Other(_) | ip::Transport::Unreadable(_) => start,
+    }
+}

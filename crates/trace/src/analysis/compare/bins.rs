@@ -1,0 +1,103 @@
+//! Fates over time.
+
+use super::{Fate, Fates, nanos_between};
+use fairwave_units::Duration;
+
+/// Most bins of a way; where they do not reach, two are joined into one.
+const BINS: usize = 4_096;
+
+/// What happened in one bin of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Packets that crossed.
+    pub crossed: u64,
+    /// Packets seen at one place only: at the first, at the second.
+    pub alone: [u64; 2],
+    /// Sum of the shifts of those that crossed, in nanoseconds.
+    pub shift_total_ns: i128,
+    /// Least and greatest shift in nanoseconds.
+    pub shift_ns: Option<(i64, i64)>,
+}
+
+/// Collects fates in bins of equal length, for each way of each flow, by [`Fate::since_start`].
+#[derive(Clone, Debug)]
+pub struct Bins {
+    length: Duration,
+    /// By flow, and by which end sent.
+    ways: Vec<[Vec<Bin>; 2]>,
+}
+
+impl Bins {
+    /// Bins of this length, at least a microsecond; they double when a capture is longer than
+    /// 4096 of them.
+    pub fn new(length: Duration) -> Self {
+        let length = length.max(Duration::from_micros(1));
+        Self { length, ways: Vec::new() }
+    }
+
+    /// Their length in the end.
+    pub const fn length(&self) -> Duration {
+        self.length
+    }
+
+    /// The bins of one way of a flow, from the first frame of the first capture on.
+    pub fn of(&self, flow: usize, from: usize) -> &[Bin] {
+        self.ways.get(flow).and_then(|ways| ways.get(from)).map_or(&[], Vec::as_slice)
+    }
+
+    fn double(&mut self) {
+        self.length = self.length * 2;
+        for bins in self.ways.iter_mut().flatten() {
+            *bins =
+                bins.chunks(2).map(|pair| pair.iter().fold(Bin::default(), Bin::with)).collect();
+        }
+    }
+}
+
+impl Bin {
+    /// Mean shift in nanoseconds.
+    pub fn mean_shift_ns(&self) -> Option<i64> {
+        (self.crossed > 0).then(|| (self.shift_total_ns / i128::from(self.crossed)) as i64)
+    }
+
+    fn with(self, other: &Self) -> Self {
+        let range = match (self.shift_ns, other.shift_ns) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (one, other) => one.or(other),
+        };
+        Self {
+            crossed: self.crossed + other.crossed,
+            alone: [self.alone[0] + other.alone[0], self.alone[1] + other.alone[1]],
+            shift_total_ns: self.shift_total_ns + other.shift_total_ns,
+            shift_ns: range,
+        }
+    }
+}
+
+impl Fates for Bins {
+    fn fate(&mut self, fate: &Fate) {
+        while fate.since_start / self.length >= BINS as u64 {
+            self.double();
+        }
+        let index = (fate.since_start / self.length) as usize;
+        if self.ways.len() <= fate.flow {
+            self.ways.resize_with(fate.flow + 1, Default::default);
+        }
+        let Some(bins) = self.ways[fate.flow].get_mut(fate.from) else { return };
+        if bins.len() <= index {
+            bins.resize(index + 1, Bin::default());
+        }
+        let bin = match fate.at {
+            [Some(first), Some(second)] => {
+                let shift = nanos_between(first, second);
+                let range = Some((shift, shift));
+                Bin { crossed: 1, shift_total_ns: shift.into(), shift_ns: range, alone: [0; 2] }
+            }
+            [first, second] => {
+                let alone = [u64::from(first.is_some()), u64::from(second.is_some())];
+                Bin { alone, ..Bin::default() }
+            }
+        };
+        bins[index] = bins[index].with(&bin);
+    }
+}

@@ -1,0 +1,91 @@
+//! Packets of one capture that the other may still show.
+
+use super::Index;
+use fairwave_units::Instant;
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+/// A packet that is remembered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// What it is known by.
+    pub(super) mark: u64,
+    pub(super) at: Instant,
+    pub(super) flow: u32,
+    pub(super) from: u8,
+    pub(super) is_pure_ack: bool,
+    /// Whether the other capture has shown it.
+    pub(super) is_known: bool,
+    pub(super) len: u32,
+    /// Its number among the packets of its way, here.
+    pub(super) order: u64,
+}
+
+/// The last packets of a capture, in its order; those that were known again stay for a while, so
+/// that a second copy is told from a new packet.
+#[derive(Debug)]
+pub(super) struct Pending {
+    entries: VecDeque<Entry>,
+    /// How many were taken out: the number of the oldest entry.
+    gone: u32,
+    index: Index,
+    window: usize,
+}
+
+impl Pending {
+    /// Room for `window` packets, at least one.
+    pub(super) fn new(window: usize) -> Self {
+        let window = window.clamp(1, 1 << 30);
+        Self { entries: VecDeque::new(), gone: 0, index: Index::default(), window }
+    }
+
+    fn entry(&self, number: u32) -> &Entry {
+        &self.entries[number.wrapping_sub(self.gone) as usize]
+    }
+
+    /// The packet of this mark that was not known yet, and is from now on: of several the latest,
+    /// since earlier ones were more likely lost.
+    pub(super) fn know(&mut self, mark: u64) -> Option<Entry> {
+        let latest = Cell::new(None);
+        self.index.find(mark, |number| {
+            let entry = self.entry(number);
+            let age = number.wrapping_sub(self.gone);
+            if entry.mark == mark && !entry.is_known && latest.get().is_none_or(|l| l < age) {
+                latest.set(Some(age));
+            }
+            false
+        });
+        let entry = self.entries.get_mut(latest.get()? as usize)?;
+        entry.is_known = true;
+        Some(*entry)
+    }
+
+    /// Whether a packet of this mark is remembered.
+    pub(super) fn has(&self, mark: u64) -> bool {
+        self.index.find(mark, |number| self.entry(number).mark == mark).is_some()
+    }
+
+    /// Adds a packet; gives back the oldest if there was no room.
+    pub(super) fn push(&mut self, entry: Entry) -> Option<Entry> {
+        let oldest = if self.entries.len() >= self.window { self.pop() } else { None };
+        let number = self.gone.wrapping_add(self.entries.len() as u32);
+        self.index.insert(entry.mark, number);
+        self.entries.push_back(entry);
+        oldest
+    }
+
+    /// Takes the oldest out.
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        let entry = *self.entries.front()?;
+        self.index.remove(entry.mark, self.gone);
+        self.entries.pop_front();
+        self.gone = self.gone.wrapping_add(1);
+        Some(entry)
+    }
+
+    /// Takes the oldest out if it satisfies `is`.
+    pub(super) fn pop_if(&mut self, is: impl Fn(&Entry) -> bool) -> Option<Entry> {
+        let is_due = self.entries.front().is_some_and(is);
+        if is_due { self.pop() } else { None }
+    }
+}

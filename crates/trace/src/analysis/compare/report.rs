@@ -1,0 +1,125 @@
+//! What a comparison comes to.
+
+use super::pending::Entry;
+use super::{Place, Spread, nanos_between};
+use core::net::SocketAddr;
+
+/// What two captures of the same traffic say together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Flows in the order of their first packets.
+    pub flows: Vec<Flow>,
+    /// What was read of each capture.
+    pub seen: [Seen; 2],
+    /// Packets that were forgotten for lack of room before the other capture could show them
+    /// ([`super::Config::window`]); they count as not seen there.
+    pub forgotten: u64,
+}
+
+/// What was read of a capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Frames.
+    pub frames: u64,
+    /// TCP and UDP packets in them.
+    pub packets: u64,
+    /// Packets of flows beyond [`super::Config::flows_max`].
+    pub unwatched: u64,
+}
+
+/// Packets between two ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its ends; the first sent the packet that was seen first.
+    pub ends: [SocketAddr; 2],
+    /// Whether it is one of TCP, not UDP.
+    pub is_tcp: bool,
+    /// What each end sent.
+    pub ways: [Way; 2],
+}
+
+/// What became of the packets of one end. A packet that both captures show has *crossed*.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// Packets at each place, duplicates included.
+    pub packets: [u64; 2],
+    /// All packets but duplicates.
+    pub all: Count,
+    /// ACKs without anything else among them.
+    pub pure_acks: Count,
+    /// Copies beyond the first of a packet with an IP identification, at each place.
+    pub duplicates: [u64; 2],
+    /// Packets that overtook another one between the places.
+    pub reordered: u64,
+    /// Shifts of those that crossed: time at the second place less that at the first.
+    pub shift: Spread,
+    /// Highest numbers at both places of those that crossed.
+    highest: [u64; 2],
+}
+
+/// Where packets were seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// At both places.
+    pub crossed: u64,
+    /// Bytes of IP of those.
+    pub crossed_bytes: u64,
+    /// At one place only: at the first, at the second.
+    pub alone: [u64; 2],
+}
+
+impl Flow {
+    pub(super) fn new(ends: [SocketAddr; 2], is_tcp: bool) -> Self {
+        Self { ends, is_tcp, ways: Default::default() }
+    }
+
+    /// At which place the packets of one end are seen first. Of two ways the one with the greater
+    /// mean shift passes the first place first, whatever the clocks say; of one way, that it is
+    /// so is known from the clocks, their offset being given.
+    pub fn begins_at(&self, from: usize, offset_ns: Option<i64>) -> Option<Place> {
+        let mean = |way: &Way| way.shift.mean_ns();
+        let mine = mean(self.ways.get(from)?)?;
+        let other = self.ways.get(1 - from).and_then(mean).or(offset_ns)?;
+        Some(if mine >= other { Place::First } else { Place::Second })
+    }
+}
+
+impl Count {
+    /// Share of packets seen at `place` that the other did not show.
+    pub fn lost_from(&self, place: Place) -> Option<f64> {
+        let alone = self.alone[place.index()];
+        let seen = self.crossed + alone;
+        (seen > 0).then(|| alone as f64 / seen as f64)
+    }
+}
+
+impl Report {
+    /// A packet was seen at both places; returns its shift in nanoseconds.
+    pub(super) fn crossed(&mut self, [first, second]: [Entry; 2]) -> i64 {
+        let way = &mut self.flows[first.flow as usize].ways[usize::from(first.from)];
+        for count in way.counts(&first) {
+            count.crossed += 1;
+            count.crossed_bytes += u64::from(first.len);
+        }
+        let orders = [first.order, second.order];
+        let later = [0, 1].map(|place| orders[place] > way.highest[place]);
+        way.reordered += u64::from(later[0] != later[1]);
+        way.highest = [0, 1].map(|place| way.highest[place].max(orders[place]));
+        let shift = nanos_between(first.at, second.at);
+        way.shift.add(shift);
+        shift
+    }
+
+    /// A packet was seen at one place only.
+    pub(super) fn alone(&mut self, place: Place, entry: &Entry) {
+        let way = &mut self.flows[entry.flow as usize].ways[usize::from(entry.from)];
+        way.counts(entry).for_each(|count| count.alone[place.index()] += 1);
+    }
+}
+
+impl Way {
+    fn counts(&mut self, entry: &Entry) -> impl Iterator<Item = &mut Count> {
+        let pure = entry.is_pure_ack.then_some(&mut self.pure_acks);
+        core::iter::once(&mut self.all).chain(pure)
+    }
+}
