@@ -69,6 +69,7 @@ fn cell_of(stations: u32, duration: Duration) -> World {
         cells: vec![cell()],
         links: vec![link],
         flows: Vec::new(),
+        soc: Vec::new(),
     }
 }
 

@@ -22,20 +22,32 @@ impl Simulator<'_> {
         if let Some(i) = self.away(next) {
             return self.hold(i, packet, sink);
         }
-        let category = self.world.flows[packet.flow.0 as usize].category;
+        let category = self.category(&packet);
         // What waits at a station that roams is for whatever access point it has then.
         let receiver = self.roams[node.0 as usize].map_or(next, |_| node).0;
         let queued = Queued { packet, receiver, category };
         let takes = self.takes(node, category, Some(receiver));
         let port = self.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
         if !takes || !port.queue.is_empty(category) {
+            let cell = port.cell;
             port.queue.push(queued, self.now);
+            // A queue may hold what it will not send yet, while the radio has nothing to do.
+            if takes && self.takes(node, category, None) {
+                self.feed(node, category);
+                self.after_cell(cell);
+            }
         } else if let Some(queued) = port.queue.pass(queued, self.now) {
             let cell = port.cell;
             self.transmit(node, queued);
             self.after_cell(cell);
         }
         self.report_dropped(node, sink);
+    }
+
+    /// How urgent a packet is: as its flow, and a report in a frame of its own as most data.
+    fn category(&self, packet: &Packet) -> AccessCategory {
+        let flow = self.world.flows.get(packet.flow.0 as usize);
+        flow.map_or(AccessCategory::BestEffort, |flow| flow.category)
     }
 
     /// Whether the node's radio takes a packet of `category` to `receiver` now; without receiver,
@@ -95,7 +107,8 @@ impl Simulator<'_> {
     }
 
     fn transmit(&mut self, node: NodeId, queued: Queued) {
-        let Queued { packet, receiver, category } = queued;
+        let Queued { mut packet, receiver, category } = queued;
+        self.let_report_ride(node, &mut packet);
         let peer = self.peer(node, receiver);
         let to = self.ports[peer as usize].as_ref().map(|next| next.radio);
         let port = self.ports[node.0 as usize].as_mut().expect("only radios transmit");
@@ -119,10 +132,12 @@ impl Simulator<'_> {
                 Output::Deliver { to, from, payload } => {
                     let node = self.cells[cell].nodes[to.0 as usize];
                     self.charge_received(cell, from, node, &payload);
-                    if node == payload.destination {
-                        self.tap(node, &payload, sink);
+                    if let Some(packet) = self.take_report(node, payload, sink) {
+                        if node == packet.destination {
+                            self.tap(node, &packet, sink);
+                        }
+                        self.forward(node, packet, sink);
                     }
-                    self.forward(node, payload, sink);
                 }
                 Output::Done { radio, payload, fate } => {
                     self.radio_done(cell, radio, &payload, fate, sink);
@@ -148,7 +163,7 @@ impl Simulator<'_> {
         }
         self.charge_sent(cell, radio, node, packet);
         self.refill(node, sink);
-        let category = self.world.flows[packet.flow.0 as usize].category;
+        let category = self.category(packet);
         self.feed(node, category);
         self.report_dropped(node, sink);
     }

@@ -30,6 +30,7 @@ pub(crate) fn world(world: &World) -> Result<(), Error> {
         ensure(known(link.ends.0) && known(link.ends.1), || "a link ends at no node".to_owned())?;
         check_link(link)?;
     }
+    crate::soc::check(world)?;
     let routes = routes::table(world);
     world.flows.iter().try_for_each(|flow| check_flow(world, &routes, flow))
 }

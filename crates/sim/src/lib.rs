@@ -18,6 +18,7 @@ mod radio;
 mod roaming;
 mod routes;
 mod simulator;
+mod soc;
 mod spread;
 pub mod world;
 
@@ -49,6 +50,7 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let mut simulator = Simulator::new(world, sink)?;
     simulator.begin_roaming(sink);
+    simulator.begin_soc(sink);
     let end = Instant::ZERO + world.duration;
     let mut warm = simulator.snapshot();
     while let Some(actor) = simulator.advance(end) {

@@ -2,7 +2,7 @@
 
 use crate::packet::{LINK, Packet, Queued};
 use fairwave_dot11::AccessCategory;
-use fairwave_queue::{Discipline, Spec};
+use fairwave_queue::{Discipline, Spec, Weight};
 use fairwave_trace::{DropCause, QueueSample};
 use fairwave_units::{Duration, Instant};
 
@@ -99,6 +99,21 @@ impl Metered {
                 queue.beside(now, &mut seen);
                 *packet = seen.packet;
             }
+        }
+    }
+
+    /// What a receiver weighs from now on, in one of the queues or in all.
+    pub(crate) fn set_weight(
+        &mut self,
+        receiver: u32,
+        class: Option<usize>,
+        weight: Weight,
+        now: Instant,
+    ) {
+        for (_, queue) in
+            self.queues.iter_mut().enumerate().filter(|(i, _)| class.is_none_or(|c| c == *i))
+        {
+            queue.set_weight(now, receiver, weight);
         }
     }
 

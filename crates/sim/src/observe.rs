@@ -10,6 +10,7 @@ use fairwave_trace::{
     QueueSample, Sample, Sink, StationSample,
 };
 use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::soc;
 
 use crate::packet::Packet;
 
@@ -62,13 +63,17 @@ impl Simulator<'_> {
                 }
             }
         }
+        if sink.wants(Kind::Soc) {
+            self.sample_soc(sink);
+        }
         self.set_deadline(Actor::Sampler, Some(self.now + self.world.sample_every));
     }
 
     /// Passes on what a channel reported of its frames.
     pub(crate) fn report_frames(&mut self, cell: usize, sink: &mut dyn Sink) {
         while let Some(report) = self.cells[cell].channel.event() {
-            let sample = frame_sample(&self.cells[cell].nodes, &report);
+            let soc = report.payload.and_then(|packet| self.report_of(&packet));
+            let sample = frame_sample(&self.cells[cell].nodes, &report, soc);
             sink.record(report.start, &Sample::Frame(sample));
         }
     }
@@ -171,9 +176,14 @@ pub fn queue_names(world: &crate::world::World) -> Vec<String> {
     radios.map(|node| node.name.clone()).chain(lines).collect()
 }
 
-fn frame_sample(nodes: &[NodeId], report: &FrameReport<Packet>) -> FrameSample {
+fn frame_sample(
+    nodes: &[NodeId],
+    report: &FrameReport<Packet>,
+    soc: Option<[u8; soc::LEN]>,
+) -> FrameSample {
     let node = |radio: fairwave_dot11::channel::RadioId| nodes[radio.0 as usize];
     let body = match (report.kind, report.payload) {
+        (FrameKind::Data, Some(packet)) if packet.is_report() => FrameBody::Report,
         (FrameKind::Data, Some(packet)) => FrameBody::Data(packet.datagram),
         (FrameKind::Beacon | FrameKind::Data, _) => FrameBody::Beacon,
         (FrameKind::Ack, _) => FrameBody::Ack,
@@ -195,6 +205,7 @@ fn frame_sample(nodes: &[NodeId], report: &FrameReport<Packet>) -> FrameSample {
         sequence: report.sequence,
         retry: report.retry,
         body,
+        report: soc,
         received: report.received,
     }
 }

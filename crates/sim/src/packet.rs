@@ -5,6 +5,7 @@ use fairwave_queue::{FlowKey, Item, Segment};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Datagram, Transport};
+use fairwave_wire::soc;
 use std::net::Ipv4Addr;
 
 /// A datagram with what the simulator knows about it.
@@ -18,9 +19,25 @@ pub(crate) struct Packet {
     /// When its sender made it.
     pub(crate) sent: Instant,
     pub(crate) datagram: Datagram,
+    /// Number of the report that it carries from a station to its access point; 0 for none.
+    pub(crate) report: u32,
 }
 
 impl Packet {
+    /// The flow of a report in a frame of its own.
+    pub(crate) const NO_FLOW: FlowId = FlowId(u32::MAX);
+
+    /// Whether it is nothing but a report.
+    pub(crate) fn is_report(&self) -> bool {
+        self.flow == Self::NO_FLOW
+    }
+
+    /// Length of what a frame carries, in bytes.
+    pub(crate) fn wire_len(&self) -> u32 {
+        let datagram = if self.is_report() { 0 } else { self.datagram.wire_len() };
+        datagram + if self.report == 0 { 0 } else { soc::LEN as u32 }
+    }
+
     /// Its TCP segment, if it carries one.
     pub(crate) fn tcp(&self) -> Option<Segment<'_>> {
         match &self.datagram.transport {
@@ -52,7 +69,7 @@ pub(crate) struct Queued {
 
 impl Item for Queued {
     fn bytes(&self) -> u32 {
-        self.packet.datagram.wire_len()
+        self.packet.wire_len()
     }
 
     fn receiver(&self) -> u32 {

@@ -55,7 +55,7 @@ impl Port {
         category: AccessCategory,
         packet: Packet,
     ) -> Mpdu<Packet> {
-        let bytes = packet.datagram.wire_len() + self.overhead;
+        let bytes = packet.wire_len() + self.overhead;
         Mpdu { to, bytes, mode: self.mode, category, payload: packet }
     }
 
@@ -110,7 +110,7 @@ impl Port {
 
     /// The time that a frame with `packet` takes when this radio sends it once.
     pub(crate) fn tx_time(&self, phy: Phy, packet: &Packet) -> Duration {
-        phy.tx_time(self.mode, packet.datagram.wire_len() + self.overhead)
+        phy.tx_time(self.mode, packet.wire_len() + self.overhead)
     }
 }
 

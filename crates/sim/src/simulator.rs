@@ -7,6 +7,7 @@ use crate::packet::Packet;
 use crate::radio::{Cell, Port};
 use crate::roaming::Roamer;
 use crate::routes::{self, Hop, Table};
+use crate::soc::Soc;
 use crate::world::{Flow, Source, Traffic, World};
 use crate::{Error, check};
 use fairwave_dot11::AccessCategory;
@@ -34,6 +35,10 @@ pub(crate) enum Actor {
     WarmUp,
     /// A station that roams.
     Roamer(usize),
+    /// A station that reports its Strength of Connection.
+    Reporter(usize),
+    /// An access point that is told.
+    SocTable(usize),
 }
 
 pub(crate) struct Simulator<'w> {
@@ -51,6 +56,8 @@ pub(crate) struct Simulator<'w> {
     pub(crate) roams: Vec<Option<usize>>,
     /// Saturating flows of each node and of each of its queues, in turn.
     pub(crate) saturating: Vec<[VecDeque<usize>; AccessCategory::ALL.len()]>,
+    /// Stations that report their Strength of Connection, where there are any.
+    pub(crate) soc: Option<Box<Soc>>,
     records_drops: bool,
     /// For each node, whether it is tapped; empty where none is.
     tapped: Vec<bool>,
@@ -88,6 +95,7 @@ impl<'w> Simulator<'w> {
             roams: places(&roamers, world.nodes.len()),
             roamers,
             saturating: vec![Default::default(); world.nodes.len()],
+            soc: Soc::new(world).map(Box::new),
             records_drops: sink.wants(Kind::Drop),
             tapped: tapped(world, sink),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
@@ -108,7 +116,18 @@ impl<'w> Simulator<'w> {
             .flat_map(|f| [Actor::Connection(f, End::Source), Actor::Connection(f, End::Sink)]);
         let rest = [Actor::Sampler, Actor::WarmUp];
         let roamers = (0..self.roamers.len()).map(Actor::Roamer);
-        cells.chain(lines).chain(sources).chain(ends).chain(rest).chain(roamers).collect()
+        let soc = self.soc.as_deref();
+        let reporters = (0..soc.map_or(0, Soc::reporters)).map(Actor::Reporter);
+        let tables = (0..soc.map_or(0, Soc::tables)).map(Actor::SocTable);
+        let soc = reporters.chain(tables);
+        cells
+            .chain(lines)
+            .chain(sources)
+            .chain(ends)
+            .chain(rest)
+            .chain(roamers)
+            .chain(soc)
+            .collect()
     }
 
     /// The actor's number in the engine: the position in `list_actors`.
@@ -122,6 +141,11 @@ impl<'w> Simulator<'w> {
             Actor::Sampler => cells + lines + 3 * flows,
             Actor::WarmUp => cells + lines + 3 * flows + 1,
             Actor::Roamer(i) => cells + lines + 3 * flows + 2 + i,
+            Actor::Reporter(i) => cells + lines + 3 * flows + 2 + self.roamers.len() + i,
+            Actor::SocTable(i) => {
+                let reporters = self.soc.as_deref().map_or(0, Soc::reporters);
+                cells + lines + 3 * flows + 2 + self.roamers.len() + reporters + i
+            }
         };
         number as u32
     }
@@ -137,7 +161,8 @@ impl<'w> Simulator<'w> {
         for i in 0..self.cells.len() {
             self.set_deadline(Actor::Cell(i), self.cells[i].channel.deadline());
         }
-        let sampled = [Kind::Flow, Kind::Queue, Kind::Station].into_iter().any(|k| sink.wants(k));
+        let kinds = [Kind::Flow, Kind::Queue, Kind::Station, Kind::Soc];
+        let sampled = kinds.into_iter().any(|kind| sink.wants(kind));
         if sampled && !self.world.sample_every.is_zero() {
             self.set_deadline(Actor::Sampler, Some(Instant::ZERO + self.world.sample_every));
         }
@@ -164,6 +189,8 @@ impl<'w> Simulator<'w> {
                 self.flush_after(flow, end, sink);
             }
             Actor::Roamer(i) => self.run_roamer(i, sink),
+            Actor::Reporter(i) => self.run_reporter(i, sink),
+            Actor::SocTable(i) => self.run_soc_table(i, sink),
             Actor::Sampler | Actor::WarmUp => {}
         }
     }
@@ -295,7 +322,7 @@ impl<'w> Simulator<'w> {
         cause: DropCause,
         sink: &mut dyn Sink,
     ) {
-        if packet.is_pure_ack() {
+        if !packet.is_report() && packet.is_pure_ack() {
             let flow = &mut self.flows[packet.flow.0 as usize];
             match cause {
                 DropCause::AckFiltered => flow.acks_filtered += 1,
@@ -303,7 +330,8 @@ impl<'w> Simulator<'w> {
             }
         }
         if self.records_drops {
-            let (flow, datagram) = (Some(packet.flow), packet.datagram);
+            let flow = (!packet.is_report()).then_some(packet.flow);
+            let datagram = packet.datagram;
             sink.record(self.now, &Sample::Drop(DropSample { queue, cause, flow, datagram }));
         }
     }

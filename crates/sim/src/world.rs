@@ -5,6 +5,7 @@ pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint};
 use fairwave_queue::Spec;
+pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
 pub use fairwave_traffic::{Page, Source};
@@ -29,6 +30,27 @@ pub struct World {
     pub links: Vec<Link>,
     /// Flows; a [`fairwave_trace::FlowId`] is an index into this.
     pub flows: Vec<Flow>,
+    /// Access points whose stations report their Strength of Connection; none in most worlds.
+    pub soc: Vec<Soc>,
+}
+
+/// An access point that weighs its stations by what they report of their channels (Aida, Tobe
+/// and Tokuda 2003). Stations that roam cannot be among them.
+#[derive(Clone, Debug)]
+pub struct Soc {
+    /// The access point.
+    pub ap: NodeId,
+    /// From one report of a station to the next.
+    pub interval: Duration,
+    /// How long a report waits for a data frame to ride on. Zero: it always goes alone.
+    pub hold: Duration,
+    /// How often a station reads its card, if the access point has been on the air meanwhile.
+    pub read_every: Duration,
+    /// From readings to what is reported.
+    pub filter: FilterSpec,
+    /// What the access point makes of reports. With several curves, each is for the traffic of
+    /// an access category, the least urgent first.
+    pub table: TableConfig,
 }
 
 /// A node of the network.

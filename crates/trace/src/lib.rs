@@ -8,6 +8,7 @@ pub mod analysis;
 
 use fairwave_units::{BitRate, Db, Dbm, Duration, Instant};
 use fairwave_wire::datagram::Datagram;
+use fairwave_wire::soc;
 
 /// Version of the sample vocabulary, recorded in every run directory. It grows when a field
 /// changes its meaning or goes away.
@@ -81,6 +82,8 @@ pub enum Kind {
     Frame,
     /// [`Sample::Association`].
     Association,
+    /// [`Sample::Soc`].
+    Soc,
 }
 
 /// The state of one flow. Window fields are zero for UDP.
@@ -155,6 +158,32 @@ pub struct StationSample {
     pub peer_snr: Option<Db>,
 }
 
+/// What a station's Strength of Connection is, is reported and is taken for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SocSample {
+    /// Mean level over noise of its access point's frames at the station: the truth, without
+    /// fading.
+    pub channel: Db,
+    /// The station's last reading, fading included.
+    pub read: Option<Db>,
+    /// What its last interval came to.
+    pub reported: Option<Db>,
+    /// What the access point takes it for.
+    pub soc: Option<Db>,
+    /// What the station weighs for that, 0 to 1.
+    pub weight: f64,
+    /// Reports sent in frames of their own, cumulative.
+    pub alone: u64,
+    /// Reports sent in front of data, cumulative.
+    pub in_front: u64,
+    /// Reports that the access point believed, cumulative.
+    pub heard: u64,
+    /// Reports that it missed, cumulative.
+    pub missed: u64,
+    /// Reports that it refused, cumulative.
+    pub refused: u64,
+}
+
 /// A packet that was dropped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropSample {
@@ -173,6 +202,8 @@ pub struct DropSample {
 pub enum FrameBody {
     /// A data frame.
     Data(Datagram),
+    /// A data frame that holds nothing but the report of [`FrameSample::report`].
+    Report,
     /// An acknowledgement.
     Ack,
     /// An acknowledgement of the MPDUs of an A-MPDU.
@@ -275,6 +306,8 @@ pub struct FrameSample {
     pub retry: bool,
     /// What it carries.
     pub body: FrameBody,
+    /// A report of a Strength of Connection ([`fairwave_wire::soc`]) in front of that.
+    pub report: Option<[u8; soc::LEN]>,
     /// Whether the intended receiver decoded it (for broadcast: whether anybody did).
     pub received: bool,
 }
@@ -294,6 +327,8 @@ pub enum Sample {
     Frame(FrameSample),
     /// A station's association changed: its access point from now on, or none.
     Association(NodeId, Option<NodeId>),
+    /// State of a station that reports its Strength of Connection.
+    Soc(NodeId, SocSample),
     /// A packet passed a tapped node.
     Packet(PacketSample),
 }

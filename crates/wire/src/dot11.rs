@@ -8,11 +8,13 @@
 mod codec;
 mod elements;
 mod fcs;
+mod payload;
 mod qos;
 
 pub use codec::{amsdu_frame, data_frame, on_air, parse};
 pub use elements::{Elements, Rate, Rates, Ssid};
 pub use fcs::{FCS_LEN, fcs, strip_fcs};
+pub use payload::Payload;
 pub use qos::{
     AMSDU_MAX, AckPolicy, Amsdu, AmsduError, Bitmap, BlockAck, Qos, Subframe, Subframes, Tid,
     subframes,

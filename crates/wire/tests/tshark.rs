@@ -62,7 +62,7 @@ fn tshark_finds_every_checksum_good() {
 fn tshark_finds_a_damaged_checksum_bad() {
     let mut capture = Capture::new();
     let mut frame = Vec::new();
-    dot11::data_frame(&data(Direction::ToAp), &segment(), &mut frame).unwrap();
+    dot11::data_frame(&data(Direction::ToAp), &segment().into(), &mut frame).unwrap();
     let payload = frame.len() - 10;
     frame[payload] ^= 1;
     capture.radio_bytes(&frame);
@@ -260,7 +260,7 @@ impl Capture {
 
     fn radio_data(&mut self, direction: Direction, datagram: &Datagram) {
         let mut bytes = Vec::new();
-        dot11::data_frame(&data(direction), datagram, &mut bytes).unwrap();
+        dot11::data_frame(&data(direction), &(*datagram).into(), &mut bytes).unwrap();
         self.radio_bytes(&bytes);
     }
 
@@ -270,7 +270,7 @@ impl Capture {
         let frame = |ack_policy| {
             let header = Data { qos: Some(qos(ack_policy)), ..data(Direction::ToAp) };
             let mut bytes = Vec::new();
-            dot11::data_frame(&header, &udp(), &mut bytes).unwrap();
+            dot11::data_frame(&header, &udp().into(), &mut bytes).unwrap();
             bytes
         };
         let normal = frame(AckPolicy::Normal);
@@ -299,7 +299,7 @@ impl Capture {
         let ether_type = EtherType::IPV4;
         let subframe = Subframe { destination: STATION, source: SERVER, ether_type };
         let mut bytes = Vec::new();
-        let parts = [(subframe, segment()), (subframe, udp())];
+        let parts = [(subframe, segment().into()), (subframe, udp().into())];
         dot11::amsdu_frame(&header, parts.into_iter(), &mut bytes).unwrap();
         self.radio_as(Header { vht: Vht::single(80, false, 9, 2), ..alone }, &bytes);
     }

@@ -23,6 +23,7 @@ mod medium;
 mod presence;
 mod rates;
 mod report;
+mod sounding;
 #[cfg(test)]
 mod tests;
 

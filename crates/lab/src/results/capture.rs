@@ -12,11 +12,11 @@ use fairwave_units::{Duration, Hertz, Instant};
 use fairwave_wire::dot11::{
     AckPolicy, Amsdu, AmsduError, Beacon, Bitmap, BlockAck, CAPABILITY_ESS,
     CAPABILITY_SHORT_PREAMBLE, CAPABILITY_SHORT_SLOT, Data, Direction, Elements, Frame, Management,
-    Qos, Rate, Rates, Sequence, Ssid, Subframe, Tid, amsdu_frame, data_frame, on_air,
+    Payload, Qos, Rate, Rates, Sequence, Ssid, Subframe, Tid, amsdu_frame, data_frame, on_air,
 };
 use fairwave_wire::ethernet::{EtherType, Mac};
 use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
-use fairwave_wire::{datagram, pcapng, radiotap};
+use fairwave_wire::{datagram, pcapng, radiotap, soc};
 use radio::radiotap_header;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -149,13 +149,13 @@ impl Out {
         self.bytes.clear();
         radiotap_header(&radio.cell, start, frame).write(&mut self.bytes);
         match frame.body {
-            FrameBody::Data(_) if is_amsdu => {
-                let parts = self.parts.iter().filter_map(|part| subframe(radio, part, sides));
+            FrameBody::Data(_) | FrameBody::Report if is_amsdu => {
+                let parts = self.parts.iter().map(|part| subframe(radio, part, sides));
                 amsdu_frame(&amsdu(radio, frame, sides), parts, &mut self.bytes)?;
                 self.parts.clear();
             }
-            FrameBody::Data(datagram) => {
-                data_frame(&data(radio, frame, sides), &datagram, &mut self.bytes)?;
+            FrameBody::Data(_) | FrameBody::Report => {
+                data_frame(&data(radio, frame, sides), &payload(frame), &mut self.bytes)?;
             }
             FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
             FrameBody::Ack | FrameBody::BlockAck(_) | FrameBody::Rts | FrameBody::Cts => {
@@ -207,7 +207,7 @@ fn data(radio: &Radio, frame: &FrameSample, sides: &Sides) -> Data {
         destination,
         sequence: Sequence::new(frame.sequence),
         qos: frame.tid.map(|_| qos(radio, frame)),
-        ether_type: EtherType::IPV4,
+        ether_type: if frame.report.is_some() { soc::ETHER_TYPE } else { EtherType::IPV4 },
     }
 }
 
@@ -231,14 +231,17 @@ fn amsdu(radio: &Radio, frame: &FrameSample, sides: &Sides) -> Amsdu {
     Amsdu { direction, retry, duration_us, bssid, station, sequence, qos: qos(radio, frame) }
 }
 
-fn subframe(
-    radio: &Radio,
-    frame: &FrameSample,
-    sides: &Sides,
-) -> Option<(Subframe, datagram::Datagram)> {
-    let FrameBody::Data(datagram) = frame.body else { return None };
+fn subframe(radio: &Radio, frame: &FrameSample, sides: &Sides) -> (Subframe, Payload) {
     let Data { source, destination, ether_type, .. } = data(radio, frame, sides);
-    Some((Subframe { destination, source, ether_type }, datagram))
+    (Subframe { destination, source, ether_type }, payload(frame))
+}
+
+fn payload(frame: &FrameSample) -> Payload {
+    let datagram = match frame.body {
+        FrameBody::Data(datagram) => Some(datagram),
+        _ => None,
+    };
+    Payload { report: frame.report, datagram }
 }
 
 fn control(frame: &FrameSample) -> Frame {
@@ -257,7 +260,7 @@ fn control(frame: &FrameSample) -> Frame {
                 false => Bitmap::Of64(board.arrived[0]),
             },
         }),
-        FrameBody::Ack | FrameBody::Data(_) | FrameBody::Beacon => {
+        FrameBody::Ack | FrameBody::Data(_) | FrameBody::Report | FrameBody::Beacon => {
             Frame::Ack { receiver, duration_us }
         }
     }

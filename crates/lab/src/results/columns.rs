@@ -1,7 +1,7 @@
 //! The columns of every table: what is written, and what the documentation says of it.
 
 use super::table::{Cell, Column, Kind, Table};
-use fairwave_trace::{DropSample, FlowSample, QueueSample, StationSample};
+use fairwave_trace::{DropSample, FlowSample, QueueSample, SocSample, StationSample};
 use fairwave_units::{BitRate, Db, Duration, Instant};
 use fairwave_wire::datagram::Transport;
 use std::sync::Arc;
@@ -52,6 +52,17 @@ pub struct AssociationRow {
     pub station: Arc<str>,
     /// The access point's name.
     pub ap: Option<Arc<str>>,
+}
+
+/// A row of [`SOC`].
+#[derive(Clone, Debug)]
+pub struct SocRow {
+    /// When.
+    pub at: Instant,
+    /// The station's name.
+    pub station: Arc<str>,
+    /// Its state.
+    pub sample: SocSample,
 }
 
 /// A row of [`DROPS`].
@@ -233,6 +244,42 @@ pub const ASSOCIATIONS: Table<AssociationRow> = Table {
         or_null(&text("ap", "Its access point from now on; null while it has none.", |r| {
             r.ap.clone().map_or(Cell::Null, Cell::Text)
         })),
+    ],
+};
+
+/// Each station that reports its Strength of Connection, every sample interval.
+pub const SOC: Table<SocRow> = Table {
+    file: "soc.parquet",
+    doc: "One row for each reporting station and sample interval. Counters are cumulative.",
+    columns: &[
+        integer("t_ns", "Virtual time in nanoseconds.", |r: &SocRow| time(r.at)),
+        text("station", "Name of the station.", |r| Cell::Text(r.station.clone())),
+        integer("channel_mdb", "Mean SNR of the path, without fading: the truth.", |r| {
+            millis(Some(r.sample.channel))
+        }),
+        or_null(&integer("read_mdb", "The station's last reading, with fading.", |r| {
+            millis(r.sample.read)
+        })),
+        or_null(&integer("reported_mdb", "What its last interval came to.", |r| {
+            millis(r.sample.reported)
+        })),
+        or_null(&integer("soc_mdb", "What the access point takes it for.", |r| {
+            millis(r.sample.soc)
+        })),
+        integer("weight_ppm", "What it weighs for that, in millionths.", |r| {
+            Cell::Integer((r.sample.weight * 1e6).round() as i64)
+        }),
+        integer("alone", "Reports sent in frames of their own.", |r| {
+            Cell::unsigned(r.sample.alone)
+        }),
+        integer("in_front", "Reports sent in front of data.", |r| {
+            Cell::unsigned(r.sample.in_front)
+        }),
+        integer("heard", "Reports that the access point believed.", |r| {
+            Cell::unsigned(r.sample.heard)
+        }),
+        integer("missed", "Reports that it missed.", |r| Cell::unsigned(r.sample.missed)),
+        integer("refused", "Reports that it refused.", |r| Cell::unsigned(r.sample.refused)),
     ],
 };
 

@@ -73,7 +73,7 @@ pub struct RunDirectory {
 }
 
 /// Every file a run directory may hold, captures of tapped nodes apart.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "scenario.toml",
     "meta.json",
     "summary.json",
@@ -81,6 +81,7 @@ const FILES: [&str; 9] = [
     "queues.parquet",
     "stations.parquet",
     "associations.parquet",
+    "soc.parquet",
     "drops.parquet",
     capture::FILE,
 ];

@@ -8,6 +8,7 @@
 //! queues.parquet   state of each queue
 //! stations.parquet state of each radio
 //! associations.parquet each change of a station's access point
+//! soc.parquet          what stations report of their channels (only where `cell.soc` is set)
 //! drops.parquet    each dropped packet (on request)
 //! capture.pcapng   each frame on the air, with radiotap (on request)
 //! capture-*.pcapng each packet that a tapped node sent or received (on request)
@@ -31,8 +32,8 @@ mod tap;
 
 pub use capture::CaptureError;
 pub use columns::{
-    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS,
-    StationRow,
+    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, SOC, STATIONS,
+    SocRow, StationRow,
 };
 pub use directory::{Meta, RunDirectory, Wanted};
 pub(crate) use file::write as write_file;

@@ -2,8 +2,8 @@
 
 use super::capture::Capture;
 use super::columns::{
-    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, STATIONS,
-    StationRow,
+    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, SOC, STATIONS,
+    SocRow, StationRow,
 };
 use super::directory::Wanted;
 use super::table::Writer;
@@ -32,11 +32,15 @@ struct SeriesWriters {
     queues: Writer<QueueRow>,
     stations: Writer<StationRow>,
     associations: Writer<AssociationRow>,
+    /// Where stations report their channels.
+    soc: Option<Writer<SocRow>>,
 }
 
 impl SeriesWriters {
-    fn create(directory: &Path) -> Result<Self, Error> {
+    fn create(directory: &Path, world: &World) -> Result<Self, Error> {
+        let reports = !world.soc.is_empty();
         Ok(Self {
+            soc: reports.then(|| Writer::create(&SOC, directory)).transpose()?,
             flows: Writer::create(&FLOWS, directory)?,
             queues: Writer::create(&QUEUES, directory)?,
             stations: Writer::create(&STATIONS, directory)?,
@@ -52,7 +56,7 @@ impl Recorder {
         let open = || Taps::create(world, directory, taps, *snap_len);
         Ok(Self {
             taps: (!taps.is_empty()).then(open).transpose()?,
-            series: wanted.series.then(|| SeriesWriters::create(directory)).transpose()?,
+            series: wanted.series.then(|| SeriesWriters::create(directory, world)).transpose()?,
             drops: wanted.drops.then(|| Writer::create(&DROPS, directory)).transpose()?,
             capture: wanted.capture.then(|| Capture::create(world, directory)).transpose()?,
             before: vec![(Instant::ZERO, 0); names.flow_count()],
@@ -71,6 +75,7 @@ impl Recorder {
             series.queues.finish()?;
             series.stations.finish()?;
             series.associations.finish()?;
+            series.soc.map_or(Ok(()), Writer::finish)?;
         }
         self.drops.map_or(Ok(()), Writer::finish)?;
         self.capture.map_or(Ok(()), Capture::finish)?;
@@ -93,6 +98,10 @@ impl Recorder {
             (Sample::Association(id, ap), Some(series), _) => {
                 let (station, ap) = (self.names.node(*id), ap.map(|ap| self.names.node(ap)));
                 series.associations.push(&AssociationRow { at, station, ap })
+            }
+            (Sample::Soc(id, sample), Some(SeriesWriters { soc: Some(soc), .. }), _) => {
+                let station = self.names.node(*id);
+                soc.push(&SocRow { at, station, sample: *sample })
             }
             (Sample::Drop(sample), _, Some(drops)) => {
                 let flow = sample.flow.map(|id| self.names.flow(id));
@@ -126,6 +135,7 @@ impl Sink for Recorder {
     fn wants(&self, kind: Kind) -> bool {
         match kind {
             Kind::Flow | Kind::Queue | Kind::Station | Kind::Association => self.series.is_some(),
+            Kind::Soc => self.series.as_ref().is_some_and(|series| series.soc.is_some()),
             Kind::Drop => self.drops.is_some(),
             Kind::Frame => self.capture.is_some(),
         }

@@ -97,6 +97,7 @@ impl Sink for Stretches {
             | Sample::Station(..)
             | Sample::Frame(_)
             | Sample::Association(..)
+            | Sample::Soc(..)
             | Sample::Packet(_) => {}
         }
     }

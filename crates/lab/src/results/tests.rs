@@ -209,6 +209,7 @@ fn columns_are_documented_and_unique() {
         QUEUES.to_markdown(),
         STATIONS.to_markdown(),
         ASSOCIATIONS.to_markdown(),
+        SOC.to_markdown(),
         DROPS.to_markdown(),
     ] {
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();

@@ -25,6 +25,7 @@ impl Scenario {
             cells: self.cell.iter().map(Cell::to_world).collect(),
             links: self.links(&nodes),
             flows: self.flows(&nodes, Seed(seed)),
+            soc: Vec::new(),
             nodes: nodes.iter().map(|node| self.world_node(&nodes, node)).collect(),
         };
         medium::share(self, &mut world);

@@ -179,7 +179,7 @@ impl FlowState {
             transport,
             payload_len: bytes,
         };
-        Packet { flow: self.id, source, destination, number, sent: now, datagram }
+        Packet { flow: self.id, source, destination, number, sent: now, datagram, report: 0 }
     }
 
     /// The next segment that `end` has to send.

@@ -58,6 +58,7 @@ pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duratio
         cells: vec![cell(standard)],
         links: vec![link],
         flows: Vec::new(),
+        soc: Vec::new(),
     }
 }
 

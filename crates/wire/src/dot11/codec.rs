@@ -2,10 +2,10 @@
 
 use super::{
     AMSDU_MAX, Amsdu, AmsduError, AssociationId, AssociationRequest, AssociationResponse, Beacon,
-    BlockAck, DURATION_MAX_US, Data, Direction, Elements, Error, Frame, Management, Qos, Sequence,
-    Subframe, fcs, qos,
+    BlockAck, DURATION_MAX_US, Data, Direction, Elements, Error, Frame, Management, Payload, Qos,
+    Sequence, Subframe, fcs, qos,
 };
-use crate::datagram::{self, Datagram};
+use crate::datagram;
 use crate::ethernet::Mac;
 use crate::reader::Reader;
 
@@ -202,18 +202,18 @@ pub fn on_air(frame: &Frame, out: &mut Vec<u8>) {
     fcs::append(out, start);
 }
 
-/// Appends a data frame with its datagram as it is on the air, check sequence included.
+/// Appends a data frame with its payload as it is on the air, check sequence included.
 ///
 /// # Errors
-/// Those of [`Datagram::write`]; then nothing is appended.
+/// Those of [`datagram::Datagram::write`]; then nothing is appended.
 pub fn data_frame(
     header: &Data,
-    datagram: &Datagram,
+    payload: &Payload,
     out: &mut Vec<u8>,
 ) -> Result<(), datagram::Error> {
     let start = out.len();
     Frame::Data(*header).write(out);
-    if let Err(error) = datagram.write(out) {
+    if let Err(error) = payload.write(out) {
         out.truncate(start);
         return Err(error);
     }
@@ -221,13 +221,13 @@ pub fn data_frame(
     Ok(())
 }
 
-/// Appends an A-MSDU with its datagrams as it is on the air, check sequence included.
+/// Appends an A-MSDU with its payloads as it is on the air, check sequence included.
 ///
 /// # Errors
 /// [`AmsduError`]; then nothing is appended.
 pub fn amsdu_frame(
     header: &Amsdu,
-    parts: impl Iterator<Item = (Subframe, Datagram)>,
+    parts: impl Iterator<Item = (Subframe, Payload)>,
     out: &mut Vec<u8>,
 ) -> Result<(), AmsduError> {
     let start = out.len();
@@ -242,13 +242,13 @@ pub fn amsdu_frame(
 }
 
 fn amsdu_body(
-    parts: impl Iterator<Item = (Subframe, Datagram)>,
+    parts: impl Iterator<Item = (Subframe, Payload)>,
     out: &mut Vec<u8>,
 ) -> Result<(), AmsduError> {
     let body = out.len();
-    for (subframe, datagram) in parts {
+    for (subframe, payload) in parts {
         out.resize(body + (out.len() - body).next_multiple_of(4), 0);
-        subframe.write(&datagram, out)?;
+        subframe.write(&payload, out)?;
         let len = out.len() - body;
         if len > AMSDU_MAX {
             return Err(AmsduError::Length { len });

@@ -1,7 +1,7 @@
 //! QoS data: the QoS Control field, A-MSDUs and the block acknowledgement (IEEE 802.11-2020
 //! clauses 9.2.4.5, 9.3.2.2 and 9.3.1.8).
 
-use super::{Direction, Error, Sequence};
+use super::{Direction, Error, Payload, Sequence};
 use crate::datagram;
 use crate::ethernet::{EtherType, Mac};
 use crate::reader::Reader;
@@ -146,18 +146,14 @@ pub(super) fn parse_llc(reader: &mut Reader<'_>) -> Result<EtherType, Error> {
 }
 
 impl Subframe {
-    /// Appends the subframe with `datagram` as its payload, without padding.
-    pub(super) fn write(
-        self,
-        datagram: &datagram::Datagram,
-        out: &mut Vec<u8>,
-    ) -> Result<(), datagram::Error> {
+    /// Appends the subframe with its payload, without padding.
+    pub(super) fn write(self, payload: &Payload, out: &mut Vec<u8>) -> Result<(), datagram::Error> {
         out.extend(self.destination.0);
         out.extend(self.source.0);
         let length = out.len();
         out.extend([0; 2]);
         write_llc(self.ether_type, out);
-        datagram.write(out)?;
+        payload.write(out)?;
         let msdu = (out.len() - length - 2) as u16;
         out[length..length + 2].copy_from_slice(&msdu.to_be_bytes());
         Ok(())

@@ -161,14 +161,14 @@ fn a_data_frame_carries_its_datagram() {
     };
     let header = data(Direction::ToAp);
     let mut out = vec![0xee];
-    data_frame(&header, &datagram, &mut out).unwrap();
+    data_frame(&header, &datagram.into(), &mut out).unwrap();
     let (frame, payload) = parse(strip_fcs(&out[1..]).unwrap()).unwrap();
     assert_eq!(frame, Frame::Data(header));
     assert_eq!(datagram::parse(payload).unwrap().0, datagram);
 
     let too_long = Datagram { payload_len: 70_000, ..datagram };
     let mut out = vec![0xee];
-    assert!(data_frame(&header, &too_long, &mut out).is_err());
+    assert!(data_frame(&header, &too_long.into(), &mut out).is_err());
     assert_eq!(out, [0xee]);
 }
 
@@ -246,11 +246,31 @@ fn part(payload_len: u32) -> (Subframe, Datagram) {
 }
 
 /// Subframes of 14 bytes and an MSDU each, all but the last padded to four (clause 9.3.2.2.2).
+fn payloads(parts: &[(Subframe, Datagram)]) -> impl Iterator<Item = (Subframe, Payload)> {
+    parts.iter().map(|(subframe, datagram)| (*subframe, (*datagram).into()))
+}
+
+#[test]
+fn a_report_is_in_front_of_its_datagram_or_alone() {
+    let report = [0xab; crate::soc::LEN];
+    let header = Data { ether_type: crate::soc::ETHER_TYPE, ..data(Direction::ToAp) };
+    let (_, datagram) = part(10);
+    for behind in [None, Some(datagram)] {
+        let mut out = Vec::new();
+        data_frame(&header, &Payload { report: Some(report), datagram: behind }, &mut out).unwrap();
+        let (frame, payload) = parse(strip_fcs(&out).unwrap()).unwrap();
+        assert_eq!(frame, Frame::Data(header));
+        let (front, rest) = payload.split_at(report.len());
+        assert_eq!(front, report);
+        assert_eq!(datagram::parse(rest).ok().map(|(datagram, _)| datagram), behind);
+    }
+}
+
 #[test]
 fn an_amsdu_carries_its_datagrams() {
     let parts = [part(100), part(1), part(3)];
     let mut out = vec![0xee];
-    amsdu_frame(&amsdu(), parts.into_iter(), &mut out).unwrap();
+    amsdu_frame(&amsdu(), payloads(&parts), &mut out).unwrap();
     let (frame, body) = parse(strip_fcs(&out[1..]).unwrap()).unwrap();
     assert_eq!(frame, Frame::Amsdu(amsdu()));
     // MSDU: LLC 8, IPv4 20, UDP 8 and the payload.
@@ -270,11 +290,11 @@ fn an_amsdu_carries_its_datagrams() {
 fn an_amsdu_has_its_limits() {
     let mut out = vec![0xee];
     let parts = [part(1400); 8];
-    let refused = amsdu_frame(&amsdu(), parts.into_iter(), &mut out);
+    let refused = amsdu_frame(&amsdu(), payloads(&parts), &mut out);
     // 1450 bytes each, padded to 1452 but for the last.
     assert_eq!(refused, Err(AmsduError::Length { len: 7 * 1452 + 1450 }));
     assert_eq!(out, [0xee]);
-    let too_long = amsdu_frame(&amsdu(), [part(70_000)].into_iter(), &mut out);
+    let too_long = amsdu_frame(&amsdu(), payloads(&[part(70_000)]), &mut out);
     assert!(matches!(too_long, Err(AmsduError::Datagram(_))));
 }
 

@@ -63,6 +63,7 @@ fn frame(from: NodeId, to: Option<NodeId>, body: FrameBody, airtime_us: u64) -> 
         sequence: 7,
         retry: true,
         body,
+        report: None,
         received: true,
     }
 }

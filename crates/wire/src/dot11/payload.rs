@@ -1,0 +1,28 @@
+//! What a data frame of a capture carries.
+
+use crate::datagram::{self, Datagram};
+use crate::soc;
+
+/// The payload of a data frame or of a subframe of an A-MSDU: a datagram, a report of a Strength
+/// of Connection, or the one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Payload {
+    /// A report; the frame's type is then [`soc::ETHER_TYPE`].
+    pub report: Option<[u8; soc::LEN]>,
+    /// A datagram.
+    pub datagram: Option<Datagram>,
+}
+
+impl From<Datagram> for Payload {
+    fn from(datagram: Datagram) -> Self {
+        Self { report: None, datagram: Some(datagram) }
+    }
+}
+
+impl Payload {
+    /// Appends it; after an error there is less of it than all.
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), datagram::Error> {
+        out.extend(self.report.iter().flatten());
+        self.datagram.map_or(Ok(()), |datagram| datagram.write(out))
+    }
+}
