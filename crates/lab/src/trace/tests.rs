@@ -50,6 +50,9 @@ fn streams_are_told_with_times_from_the_first_packet() {
     let [first, second] = &summary.udp[..] else { panic!("{:?}", summary.udp) };
     assert_eq!((first.number, &*first.ends.a, &*first.ends.b), (0, "10.0.0.1:1", "10.0.0.2:9"));
     assert_eq!((first.start_ns, first.duration_ns), (0, 4_000_000_000));
+    // 2 x 100 bytes in 4 s.
+    assert_eq!((first.a_sent.payload_bytes, first.a_sent.rate_bps), (200, 400));
+    assert_eq!(first.a_sent.gap_max_ns, 4_000_000_000);
     assert_eq!((second.number, second.start_ns), (1, 1_000_000_000));
 }
 
