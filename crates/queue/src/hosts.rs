@@ -60,10 +60,29 @@ impl Host {
     };
 }
 
-/// The packets of all hosts, each host's in the order of arrival.
+/// What is queued apart for a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Classes {
+    /// Nothing: a host has one queue, and the host's number.
+    One,
+    /// Datagrams, in the queue of twice the host's number, and TCP, in the one after.
+    DatagramsAndTcp,
+}
+
+impl Classes {
+    const fn count(self) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::DatagramsAndTcp => 2,
+        }
+    }
+}
+
+/// The packets of all hosts, each host's, or each of its classes', in the order of arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts<T> {
     config: HostConfig,
+    classes: Classes,
     packets: Slab<Packet<T>>,
     hosts: Vec<Host>,
     /// The hosts that hold so many packets, for the longest queue.
@@ -77,9 +96,10 @@ pub(crate) struct Hosts<T> {
 }
 
 impl<T: Item> Hosts<T> {
-    pub(crate) const fn new(config: HostConfig) -> Self {
+    pub(crate) const fn new(config: HostConfig, classes: Classes) -> Self {
         Self {
             config,
+            classes,
             packets: Slab::new(),
             hosts: Vec::new(),
             by_length: Vec::new(),
@@ -109,15 +129,35 @@ impl<T: Item> Hosts<T> {
         }
     }
 
+    fn number(&self, item: &T) -> u32 {
+        match self.classes {
+            Classes::One => item.receiver(),
+            Classes::DatagramsAndTcp => 2 * item.receiver() + u32::from(item.tcp().is_some()),
+        }
+    }
+
+    /// The queues of a receiver.
+    const fn numbers(&self, receiver: u32) -> core::ops::Range<u32> {
+        let count = self.classes.count();
+        receiver * count..(receiver + 1) * count
+    }
+
+    /// What a receiver weighs.
+    pub(crate) fn receiver_weight(&self, receiver: u32) -> Weight {
+        self.weight(self.numbers(receiver).start)
+    }
+
     pub(crate) fn weight(&self, host: u32) -> Weight {
         self.hosts.get(host as usize).map_or(Weight::ONE, |host| host.weight)
     }
 
-    pub(crate) fn set_weight(&mut self, host: u32, weight: Weight) {
-        self.know(host);
-        self.hosts[host as usize].weight = weight;
-        if weight.is_zero() && self.packets_of(host) > 0 {
-            self.park(host);
+    pub(crate) fn set_weight(&mut self, receiver: u32, weight: Weight) {
+        for number in self.numbers(receiver) {
+            self.know(number);
+            self.hosts[number as usize].weight = weight;
+            if weight.is_zero() && self.packets_of(number) > 0 {
+                self.park(number);
+            }
         }
     }
 
@@ -127,7 +167,7 @@ impl<T: Item> Hosts<T> {
 
     /// Whether an arriving item finds room in its host's queue. What does not is dropped.
     pub(crate) fn admit(&mut self, item: T) -> Option<T> {
-        let host = self.hosts.get(item.receiver() as usize).unwrap_or(&Host::NEW);
+        let host = self.hosts.get(self.number(&item) as usize).unwrap_or(&Host::NEW);
         if self.config.host_limit.admits(host.packets, Bytes(host.bytes), item.bytes()) {
             return Some(item);
         }
@@ -137,7 +177,7 @@ impl<T: Item> Hosts<T> {
 
     /// Appends an item to its host's queue, whatever the limits; its host.
     pub(crate) fn push(&mut self, item: T) -> u32 {
-        let (number, bytes) = (item.receiver(), item.bytes());
+        let (number, bytes) = (self.number(&item), item.bytes());
         self.know(number);
         let before = self.hosts[number as usize].ends.last;
         let place = self.packets.insert(Packet { item, bytes, tag: 0, before, after: NONE });
@@ -191,12 +231,12 @@ impl<T: Item> Hosts<T> {
         }
     }
 
-    /// Bytes of the packet that a host may be sent next, out of turn.
-    pub(crate) fn peek_to(&self, host: u32) -> Option<u32> {
-        if self.weight(host).is_zero() && !self.config.idle_serve {
+    /// The queue from which a receiver may be sent a packet out of turn, and the packet's bytes.
+    pub(crate) fn first_to(&self, receiver: u32) -> Option<(u32, u32)> {
+        if self.receiver_weight(receiver).is_zero() && !self.config.idle_serve {
             return None;
         }
-        self.head(host).map(|(bytes, _)| bytes)
+        self.numbers(receiver).find_map(|number| Some((number, self.head(number)?.0)))
     }
 
     /// Tags a host's newest packet.

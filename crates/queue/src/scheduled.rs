@@ -1,6 +1,6 @@
 //! Hosts' queues and the order in which they are served.
 
-use crate::hosts::{HostConfig, Hosts, Shed};
+use crate::hosts::{Classes, HostConfig, Hosts, Shed};
 use crate::weight::Weight;
 use crate::{Discipline, Item};
 use core::fmt::Debug;
@@ -23,11 +23,19 @@ pub(crate) trait Order: Debug + Send {
     /// The newest packet of a host was dropped.
     fn shed<T: Item>(&mut self, hosts: &mut Hosts<T>, shed: Shed);
 
-    /// A host weighed `old` until now; of `old` and its new weight at most one is zero.
+    /// A receiver, of one queue or more, weighed `old` until now, which it no longer does.
     fn weighed<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight);
+
+    /// What is queued apart for a host; the numbers of hosts are those of queues then.
+    const CLASSES: Classes = Classes::One;
 
     /// The link is free, and nothing waits that may be sent.
     fn idle(&mut self) {}
+
+    /// When a packet may be sent though none may now.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
 
     /// The link to a host became good or bad.
     fn link<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, is_good: bool) {
@@ -44,7 +52,7 @@ pub(crate) struct Scheduled<T, O> {
 
 impl<T: Item, O: Order> Scheduled<T, O> {
     pub(crate) const fn new(config: HostConfig, order: O) -> Self {
-        Self { hosts: Hosts::new(config), order }
+        Self { hosts: Hosts::new(config, O::CLASSES), order }
     }
 
     fn join(&mut self, now: Instant, item: T) {
@@ -91,12 +99,12 @@ impl<T: Item + Debug + Send, O: Order> Discipline<T> for Scheduled<T, O> {
     }
 
     fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
-        self.hosts.peek_to(receiver)?;
-        self.take(now, receiver)
+        let (host, _) = self.hosts.first_to(receiver)?;
+        self.take(now, host)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {
-        self.hosts.peek_to(receiver)
+        self.hosts.first_to(receiver).map(|(_, bytes)| bytes)
     }
 
     fn pass(&mut self, now: Instant, item: T) -> Option<T> {
@@ -120,11 +128,15 @@ impl<T: Item + Debug + Send, O: Order> Discipline<T> for Scheduled<T, O> {
     }
 
     fn set_weight(&mut self, now: Instant, receiver: u32, weight: Weight) {
-        let old = self.hosts.weight(receiver);
+        let old = self.hosts.receiver_weight(receiver);
         if old != weight {
             self.hosts.set_weight(receiver, weight);
             self.order.weighed(now, &mut self.hosts, receiver, old);
         }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.order.deadline()
     }
 
     fn set_link(&mut self, now: Instant, receiver: u32, is_good: bool) {

@@ -1,15 +1,17 @@
 //! The one list of disciplines, and how parameters become a queue.
 
 use crate::drr::Drr;
+use crate::hfsc::Hfsc;
 use crate::scheduled::{Order, Scheduled};
 use crate::wf2q::Wf2q;
 use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CodelConfig, Discipline, DropTail, DrrConfig,
-    FairConfig, FqCodel, HostConfig, Item, WfqConfig, WindowClamp,
+    FairConfig, FqCodel, HfscConfig, HostConfig, Item, ServiceCurve, SocpsConfig, WfqConfig,
+    WindowClamp,
 };
 use core::fmt::Debug;
-use fairwave_units::{Bytes, Duration};
+use fairwave_units::{BitRate, Bytes, Duration};
 
 /// The bound of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +77,10 @@ pub enum Spec {
     Wfq(WfqConfig),
     /// Worst-case fair weighted fair queueing among hosts.
     Wf2qPlus(HostConfig),
+    /// Hierarchical fair service curves among hosts.
+    Hfsc(HfscConfig),
+    /// Hosts weighed by the strength of their connection.
+    Socps(SocpsConfig),
 }
 
 impl From<Limit> for Spec {
@@ -154,7 +160,7 @@ pub const ALL: &[Kind] = &[
         summary: "a queue for each host, served as a fluid would be shared by weight",
         source: "Demers, Keshav, Shenker 1989; Parekh, Gallager 1993",
         limit: HOSTS_LIMIT,
-        spec: |limit| Spec::Wfq(WfqConfig { hosts: HostConfig::of(limit), rate: None }),
+        spec: |limit| Spec::Wfq(WfqConfig::of(limit)),
     },
     Kind {
         name: "wf2q+",
@@ -162,6 +168,20 @@ pub const ALL: &[Kind] = &[
         source: "Bennett, Zhang 1997",
         limit: HOSTS_LIMIT,
         spec: |limit| Spec::Wf2qPlus(HostConfig::of(limit)),
+    },
+    Kind {
+        name: "h-fsc",
+        summary: "hosts share by weight; their datagrams may be promised a service curve",
+        source: "Stoica, Zhang, Ng 1997",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::Hfsc(HfscConfig::of(limit)),
+    },
+    Kind {
+        name: "socps",
+        summary: "wfq or h-fsc whose weights follow the strength of each station's connection",
+        source: "Aida, Tobe, Tokuda 2003",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::Socps(SocpsConfig::Wfq(WfqConfig::of(limit))),
     },
 ];
 
@@ -195,6 +215,21 @@ impl AirtimeConfig {
     }
 }
 
+impl WfqConfig {
+    /// The fluid system works as packets are taken.
+    pub const fn of(limit: Limit) -> Self {
+        Self { hosts: HostConfig::of(limit), rate: None }
+    }
+}
+
+impl HfscConfig {
+    /// Sharing by weight alone: no real-time curve, no upper limit.
+    pub const fn of(limit: Limit) -> Self {
+        let share = ServiceCurve::linear(BitRate::mbps(100));
+        Self { hosts: HostConfig::of(limit), realtime: None, share, upper: None }
+    }
+}
+
 impl Spec {
     /// The name of its discipline in [`ALL`].
     pub const fn name(&self) -> &'static str {
@@ -208,6 +243,8 @@ impl Spec {
             Self::Drr(_) => "drr",
             Self::Wfq(_) => "wfq",
             Self::Wf2qPlus(_) => "wf2q+",
+            Self::Hfsc(_) => "h-fsc",
+            Self::Socps(_) => "socps",
         }
     }
 
@@ -217,8 +254,18 @@ impl Spec {
             Self::Drr(config) => Some(Self::Drr(DrrConfig { hosts, ..config })),
             Self::Wfq(config) => Some(Self::Wfq(WfqConfig { hosts, ..config })),
             Self::Wf2qPlus(_) => Some(Self::Wf2qPlus(hosts)),
+            Self::Hfsc(config) => Some(Self::Hfsc(HfscConfig { hosts, ..config })),
+            Self::Socps(config) => Some(Self::Socps(config.with_hosts(hosts))),
             _ => None,
         }
+    }
+
+    /// Whether it follows weights that [`Discipline::set_weight`] sets.
+    pub const fn follows_weights(&self) -> bool {
+        matches!(
+            self,
+            Self::Drr(_) | Self::Wfq(_) | Self::Wf2qPlus(_) | Self::Hfsc(_) | Self::Socps(_)
+        )
     }
 
     /// Whether it wants to see by [`Discipline::beside`] what its node sends out elsewhere.
@@ -240,9 +287,12 @@ impl Spec {
             Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
+            Self::Socps(SocpsConfig::Wfq(config)) => Self::Wfq(config).build(),
+            Self::Socps(SocpsConfig::Hfsc(config)) => Self::Hfsc(config).build(),
             Self::Drr(DrrConfig { hosts, quantum }) => scheduled(hosts, Drr::new(quantum)),
             Self::Wfq(WfqConfig { hosts, rate }) => scheduled(hosts, Wfq::new(rate)),
             Self::Wf2qPlus(hosts) => scheduled(hosts, Wf2q::new()),
+            Self::Hfsc(config) => scheduled(config.hosts, Hfsc::new(&config)),
         }
     }
 }

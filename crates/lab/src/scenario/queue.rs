@@ -5,8 +5,8 @@ use super::diagnostic::Refusal;
 use super::reader::{self, Read, Reader, show_limit};
 use super::value::{Data, Value};
 use fairwave_queue::{
-    ALL, AirtimeConfig, CodelConfig, DrrConfig, FairConfig, HostConfig, Kind, Limit, Spec,
-    WfqConfig,
+    ALL, AirtimeConfig, CodelConfig, DrrConfig, FairConfig, HfscConfig, HostConfig, Kind, Limit,
+    ServiceCurve, SocpsConfig, Spec, WfqConfig,
 };
 use fairwave_units::{BitRate, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -47,6 +47,10 @@ const OWN_KEYS: &[&str] = &[
     "host_limit",
     "idle_serve",
     "rate",
+    "over",
+    "realtime_rate",
+    "realtime_first_rate",
+    "realtime_first_for",
 ];
 
 /// Reads a queue at `place`.
@@ -91,10 +95,10 @@ fn spec(r: &Reader<'_>, kind: &Kind, place: Place) -> Spec {
             hosts: by_host(r, hosts),
             quantum: r.or("quantum", quantum, reader::size(64, 1 << 20)),
         }),
-        Spec::Wfq(WfqConfig { hosts, .. }) => {
-            Spec::Wfq(WfqConfig { hosts: by_host(r, hosts), rate: r.optional("rate", rate()) })
-        }
+        Spec::Wfq(config) => Spec::Wfq(wfq(r, config)),
         Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(by_host(r, hosts)),
+        Spec::Hfsc(config) => Spec::Hfsc(hfsc(r, config)),
+        Spec::Socps(config) => Spec::Socps(socps(r, config)),
         plain @ (Spec::DropTail { .. } | Spec::AckFilter { .. }) => plain,
     };
     let known = r.known();
@@ -123,6 +127,46 @@ fn by_host(r: &Reader<'_>, HostConfig { limit, host_limit, idle_serve }: HostCon
         host_limit: r.or("host_limit", host_limit, reader::limit),
         idle_serve: r.or("idle_serve", idle_serve, reader::boolean),
     }
+}
+
+fn wfq(r: &Reader<'_>, config: WfqConfig) -> WfqConfig {
+    WfqConfig { hosts: by_host(r, config.hosts), rate: r.optional("rate", rate()) }
+}
+
+fn hfsc(r: &Reader<'_>, config: HfscConfig) -> HfscConfig {
+    HfscConfig { hosts: by_host(r, config.hosts), realtime: service_curve(r), ..config }
+}
+
+/// What SoCPS is over: whether it is H-FSC.
+const OVER: &[(&str, bool)] = &[("wfq", false), ("h-fsc", true)];
+
+fn socps(r: &Reader<'_>, config: SocpsConfig) -> SocpsConfig {
+    let limit = match config {
+        SocpsConfig::Wfq(config) => config.hosts.limit,
+        SocpsConfig::Hfsc(config) => config.hosts.limit,
+    };
+    if r.or("over", false, reader::choice(OVER)) {
+        SocpsConfig::Hfsc(hfsc(r, HfscConfig::of(limit)))
+    } else {
+        SocpsConfig::Wfq(wfq(r, WfqConfig::of(limit)))
+    }
+}
+
+/// The real-time curve: a rate, and perhaps another one for the beginning.
+fn service_curve(r: &Reader<'_>) -> Option<ServiceCurve> {
+    let then = r.optional("realtime_rate", rate());
+    let first = r.optional("realtime_first_rate", rate());
+    let lasts = r.or("realtime_first_for", Duration::from_millis(10), time());
+    let Some(then) = then else {
+        let beginning = ["realtime_first_rate", "realtime_first_for"];
+        r.meaningless(&beginning, "it begins the curve of \"realtime_rate\", which is not set");
+        return None;
+    };
+    let Some(first) = first else {
+        r.meaningless(&["realtime_first_for"], "there is no \"realtime_first_rate\"");
+        return Some(ServiceCurve::linear(then));
+    };
+    Some(ServiceCurve { first, lasts, then })
 }
 
 fn rate() -> impl Fn(&Value) -> Read<BitRate> {
@@ -161,13 +205,17 @@ impl Serialize for Queue {
                 write_hosts::<S>(&mut map, &hosts)?;
                 map.serialize_entry("quantum", &format!("{quantum} B"))?;
             }
-            Spec::Wfq(WfqConfig { hosts, rate }) => {
-                write_hosts::<S>(&mut map, &hosts)?;
-                if let Some(rate) = rate {
-                    map.serialize_entry("rate", &rate.to_string())?;
-                }
-            }
+            Spec::Wfq(config) => write_wfq::<S>(&mut map, &config)?,
             Spec::Wf2qPlus(hosts) => write_hosts::<S>(&mut map, &hosts)?,
+            Spec::Hfsc(config) => write_hfsc::<S>(&mut map, &config)?,
+            Spec::Socps(SocpsConfig::Wfq(config)) => {
+                map.serialize_entry("over", "wfq")?;
+                write_wfq::<S>(&mut map, &config)?;
+            }
+            Spec::Socps(SocpsConfig::Hfsc(config)) => {
+                map.serialize_entry("over", "h-fsc")?;
+                write_hfsc::<S>(&mut map, &config)?;
+            }
         }
         map.end()
     }
@@ -181,6 +229,25 @@ fn write_hosts<S: Serializer>(
     map.serialize_entry("limit", &show_limit(limit))?;
     map.serialize_entry("host_limit", &show_limit(host_limit))?;
     map.serialize_entry("idle_serve", idle_serve)
+}
+
+fn write_wfq<S: Serializer>(map: &mut S::SerializeMap, config: &WfqConfig) -> Result<(), S::Error> {
+    write_hosts::<S>(map, &config.hosts)?;
+    config.rate.map_or(Ok(()), |rate| map.serialize_entry("rate", &rate.to_string()))
+}
+
+fn write_hfsc<S: Serializer>(
+    map: &mut S::SerializeMap,
+    config: &HfscConfig,
+) -> Result<(), S::Error> {
+    write_hosts::<S>(map, &config.hosts)?;
+    let Some(ServiceCurve { first, lasts, then }) = config.realtime else { return Ok(()) };
+    map.serialize_entry("realtime_rate", &then.to_string())?;
+    if lasts > Duration::ZERO {
+        map.serialize_entry("realtime_first_rate", &first.to_string())?;
+        map.serialize_entry("realtime_first_for", &lasts.to_string())?;
+    }
+    Ok(())
 }
 
 fn write_fair<S: Serializer>(
@@ -246,15 +313,26 @@ impl JsonSchema for Queue {
                         },
                         "airtime_quantum": text("airtime-drr: airtime of a station's turn. \
                             Default: \"300 us\"."),
-                        "host_limit": text("drr, wfq, wf2q+: bound of each host's queue. Default: \
+                        "host_limit": text("Schedulers of hosts: bound of each host's queue. Default: \
                             \"100 packets\"."),
                         "idle_serve": {
-                            "description": "drr, wfq, wf2q+: serve hosts of weight zero while no \
+                            "description": "Schedulers of hosts: serve hosts of weight zero while no \
                                 other has anything to send. Default: false.",
                             "type": "boolean",
                         },
-                        "rate": text("wfq: the link's rate, by which its fluid system works. \
-                            Default: it works as packets are taken."),
+                        "over": {
+                            "description": "socps: the scheduler that shares by the weights. \
+                                Default: \"wfq\".",
+                            "type": "string",
+                            "enum": ["wfq", "h-fsc"],
+                        },
+                        "realtime_rate": text("h-fsc, socps over it: what each station's datagrams are \
+                            promised in the long run. Default: no promise."),
+                        "realtime_first_rate": text("h-fsc: what they are promised at the \
+                            beginning of a backlog. Default: realtime_rate."),
+                        "realtime_first_for": text("h-fsc: for how long. Default: \"10 ms\"."),
+                        "rate": text("wfq, socps over it: the link's rate, by which its fluid system \
+                            works. Default: it works as packets are taken."),
                     },
                     "additionalProperties": false,
                 },
@@ -308,6 +386,9 @@ mod tests {
             ("wfq", "idle_serve", "true"),
             ("wfq", "rate", "\"3 Mbps\""),
             ("wf2q+", "host_limit", "\"3 packets\""),
+            ("h-fsc", "realtime_rate", "\"3 Mbps\""),
+            ("socps", "over", "\"h-fsc\""),
+            ("h-fsc", "realtime_rate = \"3 Mbps\", realtime_first_rate", "\"9 Mbps\""),
         ] {
             let plain = with(&format!("{{ discipline = {discipline:?} }}"));
             let set = with(&format!("{{ discipline = {discipline:?}, {key} = {value} }}"));
@@ -320,6 +401,11 @@ mod tests {
         for (ap, link, said) in [
             ("{ discipline = \"red\" }", "\"9 packets\"", "no queue discipline called \"red\""),
             ("{ target = \"3 ms\" }", "\"9 packets\"", "\"drop-tail\" does not have it"),
+            (
+                "{ discipline = \"h-fsc\", realtime_first_rate = \"3 Mbps\" }",
+                "\"9 packets\"",
+                "begins",
+            ),
             ("{ limits = \"3 ms\" }", "\"9 packets\"", "unknown key"),
             ("\"9 packets\"", "{ discipline = \"airtime-drr\" }", "no airtime"),
         ] {

@@ -4,5 +4,6 @@ mod acks;
 mod codel;
 mod fairness;
 mod fluid;
+mod hfsc;
 mod properties;
 mod weights;

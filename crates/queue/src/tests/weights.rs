@@ -2,7 +2,7 @@
 
 use super::fluid::{cases, roomy};
 use crate::testing::{Thing, drain, dropped};
-use crate::{ALL, Discipline, HostConfig, Limit, Spec, Weight, WfqConfig};
+use crate::{ALL, Discipline, HfscConfig, HostConfig, Limit, SocpsConfig, Spec, Weight, WfqConfig};
 use fairwave_trace::DropCause::QueueFull;
 use fairwave_units::Instant;
 use proptest::prelude::*;
@@ -13,7 +13,10 @@ const NOW: Instant = Instant::ZERO;
 /// The schedulers that know weights, with these hosts' settings.
 fn schedulers(hosts: HostConfig) -> Vec<(&'static str, Spec)> {
     let with = |kind: &crate::Kind| (kind.spec)(hosts.limit).with_hosts(hosts);
-    ALL.iter().filter_map(|kind| Some((kind.name, with(kind)?))).collect()
+    let over_hfsc =
+        Spec::Socps(SocpsConfig::Hfsc(HfscConfig { hosts, ..HfscConfig::of(hosts.limit) }));
+    let listed = ALL.iter().filter_map(|kind| Some((kind.name, with(kind)?)));
+    listed.chain([("socps over h-fsc", over_hfsc)]).collect()
 }
 
 fn to(id: u64, receiver: u32, bytes: u32) -> Thing {

@@ -1,0 +1,28 @@
+//! Channel-state dependent packet scheduling by the strength of connection (SoCPS; Aida, Tobe,
+//! Tokuda 2003): a scheduler by weights that follow the hosts' channels.
+//!
+//! What a weight is made of is not known here: whoever knows says it by
+//! [`Discipline::set_weight`](crate::Discipline::set_weight), and it counts from the next packet
+//! that is taken, as `r(i)` is read at dequeue in figure 7 of the paper. A host that missed
+//! service for its channel's sake has no claim to it later (section 5.4).
+
+use crate::{HfscConfig, HostConfig, WfqConfig};
+
+/// The scheduler that shares by the weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocpsConfig {
+    /// Weighted fair queueing, as in the pseudo-code of the paper.
+    Wfq(WfqConfig),
+    /// Fair service curves, which the paper names.
+    Hfsc(HfscConfig),
+}
+
+impl SocpsConfig {
+    /// The same with other settings for hosts.
+    pub const fn with_hosts(self, hosts: HostConfig) -> Self {
+        match self {
+            Self::Wfq(config) => Self::Wfq(WfqConfig { hosts, ..config }),
+            Self::Hfsc(config) => Self::Hfsc(HfscConfig { hosts, ..config }),
+        }
+    }
+}

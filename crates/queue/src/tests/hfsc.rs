@@ -1,0 +1,160 @@
+//! Fair service curves: promises kept, limits kept, the rest shared.
+
+use super::fluid::{cases, roomy, us};
+use crate::testing::{Thing, ack};
+use crate::{HfscConfig, Limit, ServiceCurve, Spec, Weight};
+use fairwave_units::{BitRate, Bytes, Duration, Instant};
+use proptest::prelude::*;
+
+/// The link sends a byte in a microsecond.
+const LINK_BPS: u64 = 8_000_000;
+const LONGEST_US: f64 = 1500.0;
+
+fn config() -> HfscConfig {
+    HfscConfig { hosts: roomy(), ..HfscConfig::of(Limit::Packets(1)) }
+}
+
+fn datagram(id: u64, receiver: u32, bytes: u32) -> Thing {
+    Thing { id, receiver, bytes, flow: receiver as u16, ..Thing::default() }
+}
+
+fn segment(receiver: u32) -> Thing {
+    Thing { bytes: 1500, ..ack(0, receiver as u16, 1) }
+}
+
+/// When a class that began at `from` with `before` bytes has been promised `bytes`, in
+/// microseconds.
+fn promised(curve: ServiceCurve, from: f64, before: f64, bytes: f64) -> f64 {
+    let per_us = |rate: BitRate| rate.0 as f64 / 8e6;
+    let (lasts, wanted) = (curve.lasts.as_nanos() as f64 / 1e3, bytes - before);
+    let first = lasts * per_us(curve.first);
+    if wanted <= first {
+        from + wanted / per_us(curve.first)
+    } else {
+        from + lasts + (wanted - first) / per_us(curve.then)
+    }
+}
+
+/// One host's datagrams as the promise sees them.
+#[derive(Clone, Default)]
+struct Promise {
+    /// When backlogs began, and the bytes sent before.
+    starts: Vec<(f64, f64)>,
+    sent: f64,
+    waiting: u32,
+}
+
+/// The latest that a datagram leaves after its deadline, in microseconds, beside TCP without end.
+fn lateness(curve: ServiceCurve, hosts: u32, arrivals: &[(u64, u32, u32)]) -> f64 {
+    let mut queue = Spec::Hfsc(HfscConfig { realtime: Some(curve), ..config() }).build::<Thing>();
+    (0..hosts).for_each(|host| queue.push(Instant::ZERO, segment(host)));
+    let mut promises = vec![Promise::default(); hosts as usize];
+    let (mut now, mut next, mut worst) = (0, 0, f64::MIN);
+    while next < arrivals.len() || promises.iter().any(|promise| promise.waiting > 0) {
+        while let Some(&(at, host, bytes)) = arrivals.get(next).filter(|arrival| arrival.0 <= now) {
+            let promise = &mut promises[host as usize];
+            if promise.waiting == 0 {
+                promise.starts.push((at as f64, promise.sent));
+            }
+            promise.waiting += 1;
+            queue.push(us(at), datagram(next as u64, host, bytes));
+            next += 1;
+        }
+        let thing = queue.pop(us(now)).expect("TCP has no end");
+        now += u64::from(thing.bytes);
+        if thing.tcp.is_some() {
+            queue.push(us(now - u64::from(thing.bytes)), segment(thing.receiver));
+            continue;
+        }
+        let promise = &mut promises[thing.receiver as usize];
+        promise.waiting -= 1;
+        promise.sent += f64::from(thing.bytes);
+        let due =
+            promise.starts.iter().map(|&(from, sent)| promised(curve, from, sent, promise.sent));
+        worst = worst.max(now as f64 - due.fold(0.0, f64::max));
+    }
+    worst
+}
+
+/// Curves of which `hosts` together are within the link's rate.
+fn admissible(hosts: u64) -> impl Strategy<Value = ServiceCurve> {
+    let rate = move || (1..=LINK_BPS / hosts / 1000).prop_map(|kbps| BitRate(kbps * 1000));
+    (rate(), 0..50_000u64, rate()).prop_map(|(first, lasts, then)| {
+        let lasts = Duration::from_micros(lasts);
+        ServiceCurve { first, lasts, then }
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
+
+    /// Theorem 2 of the paper: no deadline is missed by more than a packet's time.
+    #[test]
+    fn deadlines_of_admissible_curves_are_met(
+        (hosts, curve) in (1..5u32).prop_flat_map(|hosts| (Just(hosts), admissible(hosts.into()))),
+        gaps in prop::collection::vec((0..6000u64, 0..5u32, 40..1500u32), 1..60),
+    ) {
+        let mut at = 0;
+        let arrive = |(gap, host, bytes): (u64, u32, u32)| {
+            at += if gap < 3000 { 0 } else { gap };
+            (at, host % hosts, bytes)
+        };
+        let arrivals: Vec<_> = gaps.into_iter().map(arrive).collect();
+        let late = lateness(curve, hosts, &arrivals);
+        prop_assert!(late <= LONGEST_US + 1.0, "{late} us late");
+    }
+}
+
+/// Voice of 200 bytes every 20 ms is 80 kbps, which alone promises a packet within 20 ms. A curve
+/// of 200 bytes in 2 ms promises it within 2 ms and the packet on the link.
+#[test]
+fn a_concave_curve_parts_delay_from_rate() {
+    let delay = Duration::from_millis(2);
+    let curve = ServiceCurve::burst(Bytes(200), delay, BitRate(80_000));
+    let voice: Vec<_> = (0..50).map(|i| (i * 20_000, 0, 200)).collect();
+    assert!(lateness(curve, 1, &voice) <= LONGEST_US + 1.0);
+
+    let mut queue = Spec::Hfsc(HfscConfig { realtime: Some(curve), ..config() }).build();
+    (0..20).for_each(|_| queue.push(us(0), segment(0)));
+    queue.push(us(10_000), datagram(1, 0, 200));
+    // Eligible at once: it is chosen for its deadline though link sharing would take turns.
+    assert_eq!(queue.pop(us(10_000)).map(|thing| thing.id), Some(1));
+}
+
+#[test]
+fn an_upper_limit_holds_a_host_back_and_says_for_how_long() {
+    // 1500 bytes a millisecond at 12 Mbps; at most 1.2 Mbps for host 1.
+    let upper = Some(ServiceCurve::linear(BitRate(1_200_000)));
+    let mut queue = Spec::Hfsc(HfscConfig { upper, ..config() }).build();
+    (0..3).for_each(|id| queue.push(us(5000), datagram(id, 1, 1500)));
+    assert_eq!(queue.pop(us(5000)).map(|thing| thing.id), Some(0));
+    // 1500 bytes at 1.2 Mbps take 10 ms.
+    assert_eq!(queue.pop(us(6000)).map(|thing| thing.id), None);
+    let until = queue.deadline().expect("it holds something").as_nanos();
+    assert!(until.abs_diff(15_000_000) < 100, "{until}");
+    assert_eq!(queue.pop(Instant::from_nanos(until)).map(|thing| thing.id), Some(1));
+    // Another host is not held back by it.
+    queue.push(us(16_000), datagram(9, 2, 1500));
+    assert_eq!(queue.pop(us(16_000)).map(|thing| thing.id), Some(9));
+}
+
+#[test]
+fn classes_of_a_host_share_what_the_host_gets() {
+    let mut queue = Spec::Hfsc(config()).build();
+    let mut got = [0; 4];
+    queue.set_weight(us(0), 0, Weight(3 * Weight::ONE.0));
+    for host in 0..2 {
+        (0..2).for_each(|_| queue.push(us(0), segment(host)));
+        (0..2).for_each(|id| queue.push(us(0), datagram(id, host, 500)));
+    }
+    for _ in 0..4000 {
+        let thing = queue.pop(us(0)).expect("all are backlogged");
+        got[(2 * thing.receiver) as usize + usize::from(thing.tcp.is_some())] += thing.bytes;
+        queue.push(us(0), thing);
+    }
+    let total: u32 = got.iter().sum();
+    for (got, eighths) in got.iter().zip([3.0, 3.0, 1.0, 1.0]) {
+        let share = 8.0 * f64::from(*got) / f64::from(total) / eighths;
+        assert!((share - 1.0).abs() < 0.01, "{share} of the share");
+    }
+}
