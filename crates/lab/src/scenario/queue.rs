@@ -313,11 +313,11 @@ impl JsonSchema for Queue {
                         },
                         "airtime_quantum": text("airtime-drr: airtime of a station's turn. \
                             Default: \"300 us\"."),
-                        "host_limit": text("Schedulers of hosts: bound of each host's queue. Default: \
-                            \"100 packets\"."),
+                        "host_limit": text("Schedulers of hosts: bound of each host's queue. \
+                            Default: \"100 packets\"."),
                         "idle_serve": {
-                            "description": "Schedulers of hosts: serve hosts of weight zero while no \
-                                other has anything to send. Default: false.",
+                            "description": "Schedulers of hosts: serve hosts of weight zero \
+                                while no other has anything to send. Default: false.",
                             "type": "boolean",
                         },
                         "over": {
@@ -326,13 +326,13 @@ impl JsonSchema for Queue {
                             "type": "string",
                             "enum": ["wfq", "h-fsc"],
                         },
-                        "realtime_rate": text("h-fsc, socps over it: what each station's datagrams are \
-                            promised in the long run. Default: no promise."),
+                        "realtime_rate": text("h-fsc, socps over it: what each station's datagrams \
+                            are promised in the long run. Default: no promise."),
                         "realtime_first_rate": text("h-fsc: what they are promised at the \
                             beginning of a backlog. Default: realtime_rate."),
                         "realtime_first_for": text("h-fsc: for how long. Default: \"10 ms\"."),
-                        "rate": text("wfq, socps over it: the link's rate, by which its fluid system \
-                            works. Default: it works as packets are taken."),
+                        "rate": text("wfq, socps over it: the link's rate, by which its fluid \
+                            system works. Default: it works as packets are taken."),
                     },
                     "additionalProperties": false,
                 },
