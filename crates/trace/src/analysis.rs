@@ -10,6 +10,7 @@ use fairwave_wire::ip;
 use fairwave_wire::link::{self, Closed};
 use fairwave_wire::pcapng::LinkType;
 
+mod air;
 pub mod compare;
 mod kind;
 mod live;
@@ -20,6 +21,7 @@ mod table;
 mod tcp;
 mod udp;
 
+use air::Air;
 pub use kind::Kind;
 use live::{Arrival, Streams};
 pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};
@@ -152,6 +154,7 @@ pub struct Analyzer {
     checksums: bool,
     totals: Totals,
     last: Instant,
+    air: Air,
     streams: Streams,
 }
 
@@ -162,6 +165,7 @@ impl Analyzer {
             checksums: config.checksums,
             totals: Totals::default(),
             last: Instant::ZERO,
+            air: Air::default(),
             streams: Streams::new(config),
         }
     }
@@ -173,9 +177,15 @@ impl Analyzer {
         frames.seen += 1;
         match link::open(frame.link, frame.bytes, frame.original_len) {
             Ok(opened) => {
-                if opened.mpdu.is_some_and(|mpdu| mpdu.bad_fcs) {
-                    frames.bad_fcs += 1;
-                    return;
+                if let Some(mpdu) = &opened.mpdu {
+                    if mpdu.bad_fcs {
+                        frames.bad_fcs += 1;
+                        return;
+                    }
+                    if self.air.repeats(frame.at, mpdu) {
+                        frames.repeated += 1;
+                        return;
+                    }
                 }
                 frames.opened += 1;
                 for packet in opened.packets() {

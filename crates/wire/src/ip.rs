@@ -242,3 +242,6 @@ fn octets(address: IpAddr) -> [u8; 16] {
         IpAddr::V6(address) => address.octets(),
     }
 }
+
+#[cfg(test)]
+mod tests;

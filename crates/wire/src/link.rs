@@ -240,3 +240,6 @@ impl<'a> Iterator for Packets<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

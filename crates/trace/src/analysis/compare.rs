@@ -11,6 +11,7 @@
 //! offset less delay for those that come the other way.
 
 use super::Captured;
+use super::air::Air;
 use super::live::key;
 use super::table::{Index, Key, mix};
 use core::net::SocketAddr;
@@ -124,6 +125,7 @@ pub struct Comparison {
     /// Time of the first and the last frame of each capture.
     times: [Option<(Instant, Instant)>; 2],
     ended: [bool; 2],
+    air: [Air; 2],
     /// Shift of the packet that was known again last.
     shift_ns: Option<i64>,
 }
@@ -139,6 +141,7 @@ impl Comparison {
             pending: [Pending::new(config.window), Pending::new(config.window)],
             times: [None; 2],
             ended: [false; 2],
+            air: Default::default(),
             shift_ns: None,
         }
     }
@@ -163,7 +166,8 @@ impl Comparison {
         let seen = &mut self.report.seen[place.index()];
         seen.frames += 1;
         let Ok(opened) = link::open(frame.link, frame.bytes, frame.original_len) else { return };
-        if opened.mpdu.is_some_and(|mpdu| mpdu.bad_fcs) {
+        let air = &mut self.air[place.index()];
+        if opened.mpdu.is_some_and(|mpdu| mpdu.bad_fcs || air.repeats(frame.at, &mpdu)) {
             return;
         }
         for bytes in opened.packets() {

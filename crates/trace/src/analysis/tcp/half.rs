@@ -185,7 +185,12 @@ impl Half {
         let next = if self.seen { self.next } else { packet.start };
         let ahead = (packet.data_end - next.max(packet.start)).max(0) as u64;
         let beyond = (packet.end - next.max(packet.start)).max(0) as u64;
-        let filled = before.fresh.saturating_sub(beyond);
+        let room = packet.len() as u64 - ahead;
+        let mut filled = before.fresh.saturating_sub(beyond).min(room);
+        if tcp.untracked > 0 {
+            // What was not followed looks fresh: nothing but a hole can be filled.
+            filled = filled.min(tcp.missing_bytes);
+        }
         let hole = (packet.start - next).max(0) as u64;
         tcp.unique_bytes += ahead + filled;
         tcp.missing_bytes = (tcp.missing_bytes + hole).saturating_sub(filled);

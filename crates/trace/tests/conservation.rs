@@ -1,0 +1,217 @@
+//! Whatever a capture holds: nothing panics, every frame and packet is in exactly one class, and
+//! what is told fits together.
+
+use fairwave_trace::analysis::compare::{self, Comparison, Place};
+use fairwave_trace::analysis::{
+    Analyzer, Captured, Config, Kind, Mark, Point, Points, Stream, Totals,
+};
+use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_wire::datagram::{Datagram, Transport};
+use fairwave_wire::pcapng::LinkType;
+use fairwave_wire::tcp::{Flags, Header, Options, SackBlocks, Timestamps};
+use proptest::prelude::*;
+use std::net::Ipv4Addr;
+
+/// Keeps streams, and counts what points say.
+#[derive(Default)]
+struct Told {
+    streams: Vec<Stream>,
+    interval_packets: u64,
+    interval_payload: u64,
+    spells: u64,
+    round_trips: u64,
+    sacks: u64,
+}
+
+impl Points for Told {
+    fn stream(&mut self, stream: Stream) {
+        self.streams.push(stream);
+    }
+    fn point(&mut self, point: &Point) {
+        let known = self.streams.iter().any(|stream| stream.id == point.stream);
+        assert!(!known, "a point of a stream that is over: {point:?}");
+        match point.mark {
+            Mark::Interval(interval) => {
+                self.interval_packets += u64::from(interval.packets);
+                self.interval_payload += interval.payload_bytes;
+            }
+            Mark::Spell { .. } => self.spells += 1,
+            Mark::Rtt(_) => self.round_trips += 1,
+            Mark::Sack { .. } => self.sacks += 1,
+            Mark::Segment { start, end, .. } => assert!(start <= end, "{point:?}"),
+            Mark::Ack { ack, edge, .. } => assert!(ack <= edge, "{point:?}"),
+        }
+    }
+}
+
+type Frame = (u64, u16, Vec<u8>, u32);
+
+/// A packet of few hosts and ports, its numbers close to each other or not.
+fn packet() -> impl Strategy<Value = Datagram> {
+    let number = prop_oneof![4 => 0u32..8_000, 1 => any::<u32>()];
+    let ends = (0u8..3, 0u8..3, 0u16..2, 0u16..2, any::<u16>());
+    let flags = prop_oneof![
+        6 => Just(0b01_0000u8),
+        1 => Just(0b00_0010),
+        1 => Just(0b01_0010),
+        1 => Just(0b01_0001),
+        1 => any::<u8>()
+    ];
+    let blocks = prop::collection::vec((number.clone(), 0u32..4_000), 0..3);
+    let header = (number.clone(), number, flags, 0u16..3, prop::option::of(0u32..50), blocks);
+    let payload = prop_oneof![3 => Just(0u32), 1 => Just(1), 3 => 1u32..1_500];
+    (ends, header, payload, any::<bool>()).prop_map(
+        |((a, b, from, to, id), (seq, ack, flags, window, stamp, blocks), payload_len, tcp)| {
+            let mut sack = SackBlocks::default();
+            for (left, len) in blocks {
+                sack.push(Seq32(left), Seq32(left.wrapping_add(len)));
+            }
+            let bit = |n: u8| flags >> n & 1 == 1;
+            let options = Options {
+                timestamps: stamp.map(|value| Timestamps { value, echo: value / 2 }),
+                sack,
+                ..Options::default()
+            };
+            let flags = Flags {
+                fin: bit(0),
+                syn: bit(1),
+                rst: bit(2),
+                psh: bit(3),
+                ack: bit(4),
+                urg: bit(5),
+                ece: bit(6),
+                cwr: bit(7),
+            };
+            let header = Header {
+                source_port: from,
+                destination_port: to,
+                seq: Seq32(seq),
+                ack: Seq32(ack),
+                flags,
+                window,
+                options,
+                ..Header::default()
+            };
+            let udp = Transport::Udp { source_port: from, destination_port: to };
+            let [source, destination] = [a, b].map(|host| Ipv4Addr::new(10, 0, 0, host));
+            let transport = if tcp { Transport::Tcp(header) } else { udp };
+            Datagram {
+                source,
+                destination,
+                id,
+                ttl: 1,
+                tos: u8::from(flags.ece) * 3,
+                transport,
+                payload_len,
+            }
+        },
+    )
+}
+
+fn frame() -> impl Strategy<Value = Frame> {
+    let links = vec![0u16, 1, 101, 105, 113, 127, 276];
+    let garbage = (prop::sample::select(links), any::<Vec<u8>>(), any::<u32>());
+    let at = prop_oneof![5 => 0u64..3_000_000, 3 => 0u64..900_000_000, 1 => 0u64..20_000_000_000];
+    let good = (packet(), 20usize..200).prop_map(|(packet, snap)| {
+        let mut bytes = Vec::new();
+        packet.write(&mut bytes).expect("options and payload fit");
+        let len = bytes.len() as u32;
+        bytes.truncate(snap);
+        (101, bytes, len)
+    });
+    (at, prop_oneof![12 => good, 1 => garbage])
+        .prop_map(|(at, (link, bytes, len))| (at, link, bytes, len))
+}
+
+/// Times add up, and now and then go back a little.
+fn capture() -> impl Strategy<Value = Vec<Frame>> {
+    (prop::collection::vec(frame(), 0..150), any::<bool>()).prop_map(|(mut frames, backward)| {
+        let mut now = 0;
+        for (index, (at, ..)) in frames.iter_mut().enumerate() {
+            now += *at;
+            *at = if backward && index % 7 == 3 { now.saturating_sub(*at * 2) } else { now };
+        }
+        frames
+    })
+}
+
+fn captured((at, link, bytes, len): &Frame) -> Captured<'_> {
+    let link = LinkType::from_number(*link);
+    Captured { at: Instant::from_nanos(*at), link, bytes, original_len: *len }
+}
+
+fn analysed(config: Config, frames: &[Frame]) -> (Told, Totals) {
+    let mut analyzer = Analyzer::new(config);
+    let mut told = Told::default();
+    frames.iter().for_each(|frame| analyzer.push(captured(frame), &mut told));
+    let totals = analyzer.finish(&mut told);
+    (told, totals)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn everything_is_counted_once(
+        frames in capture(),
+        streams_max in 1usize..8,
+        segments_max in 0usize..20,
+        interval in prop::sample::select(vec![0u64, 1, 1_000_000, 1_000_000_000]),
+    ) {
+        let interval = Duration::from_nanos(interval);
+        let bounds = Config { streams_max, segments_max, ..Config::default() };
+        let config = Config { interval, checksums: true, ..bounds };
+        let (told, totals) = analysed(config, &frames);
+        let f = totals.frames;
+        prop_assert_eq!(f.seen, frames.len() as u64);
+        let closed = f.not_ip + f.control + f.encrypted + f.fragments + f.truncated + f.broken;
+        prop_assert_eq!(f.seen, f.opened + f.repeated + f.bad_fcs + f.unsupported + closed);
+        let p = totals.packets;
+        prop_assert_eq!(p.seen, p.tcp + p.udp + p.other + p.fragments + p.unreadable + p.broken);
+        prop_assert_eq!(told.streams.len() as u64, totals.tcp_streams + totals.udp_streams);
+
+        let ways = || told.streams.iter().flat_map(|stream| &stream.ways);
+        prop_assert_eq!(ways().map(|way| way.volume.packets).sum::<u64>(), p.tcp + p.udp);
+        let kinds: u64 = ways().flat_map(|way| way.tcp.kinds).sum();
+        prop_assert_eq!(kinds, p.tcp);
+        if !interval.is_zero() {
+            prop_assert_eq!(told.interval_packets, p.tcp + p.udp);
+            let payload: u64 = ways().map(|way| way.volume.payload_bytes).sum();
+            prop_assert_eq!(told.interval_payload, payload);
+        }
+        let spells = |stream: &Stream| {
+            let ways = stream.ways.iter().map(|way| &way.tcp);
+            let counts = ways.map(|tcp| [tcp.ack_gaps, tcp.starvation, tcp.zero_window_spells]);
+            counts.flatten().map(|spells| spells.count).sum::<u64>() + stream.idle.count
+        };
+        prop_assert_eq!(told.spells, told.streams.iter().map(spells).sum::<u64>());
+        prop_assert_eq!(told.round_trips, ways().map(|way| way.tcp.rtt.count()).sum::<u64>());
+        prop_assert_eq!(told.sacks, ways().map(|way| way.tcp.sack_blocks).sum::<u64>());
+        for way in ways() {
+            prop_assert!(way.tcp.unique_bytes <= way.volume.payload_bytes, "{:?}", way);
+            prop_assert!(way.tcp.count(Kind::Reset) == way.tcp.rst, "{:?}", way);
+        }
+    }
+
+    #[test]
+    fn comparing_a_capture_with_itself_finds_nothing_missing(frames in capture()) {
+        let mut comparison = Comparison::new(compare::Config::default());
+        let mut rest = [frames.iter(), frames.iter()];
+        while let Some(place) = comparison.wants() {
+            match rest[place as usize].next() {
+                Some(frame) => comparison.push(place, captured(frame), &mut ()),
+                None => comparison.ended(place),
+            }
+        }
+        let report = comparison.finish(&mut ());
+        for way in report.flows.iter().flat_map(|flow| &flow.ways) {
+            prop_assert_eq!(way.packets[0], way.packets[1]);
+            for place in Place::ALL {
+                let alone = way.all.alone[place as usize];
+                let copies = way.duplicates[place as usize];
+                prop_assert_eq!(way.all.crossed + alone + copies, way.packets[place as usize]);
+                prop_assert_eq!(alone, 0);
+            }
+            prop_assert_eq!(way.reordered, 0);
+        }
+    }
+}

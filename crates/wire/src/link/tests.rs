@@ -1,0 +1,206 @@
+use super::*;
+use crate::dot11::{
+    self, AckPolicy, Amsdu, Data, Direction, Qos, Sequence, Subframe, Tid, amsdu_frame, data_frame,
+};
+use crate::radiotap::{Flags, Header};
+use proptest::prelude::*;
+
+/// What stands for an IP packet: its first byte says version 4.
+const PACKET: [u8; 24] = *b"E_packet_behind_headers_";
+
+fn opened(link: u16, header: &[u8]) -> Result<Captured<'static>, Closed> {
+    let bytes = [header, &PACKET].concat().leak();
+    let len = bytes.len() as u32;
+    let frame = open(LinkType::from_number(link), bytes, len)?;
+    frame.packets().next().ok_or(Closed::NotIp(0))
+}
+
+fn is_packet(found: Result<Captured<'static>, Closed>) -> bool {
+    found == Ok(Captured { bytes: &PACKET, wire_len: PACKET.len() as u32 })
+}
+
+/// Addresses of Ethernet, then what is given.
+fn ethernet(rest: &[u8]) -> Vec<u8> {
+    [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2], rest].concat()
+}
+
+#[test]
+fn every_link_leads_to_its_packet() {
+    let llc = [0x00, 0x40, 0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0];
+    let pppoe = [0x88, 0x64, 0x11, 0, 0, 1, 0, 26, 0, 0x21];
+    let sll2: [u8; 20] = [0x86, 0xdd, 0, 0, 0, 0, 0, 1, 0, 1, 4, 6, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut sll = [0; 16];
+    sll[14..].copy_from_slice(&[0x08, 0x00]);
+    let cases: [(u16, &[u8]); 17] = [
+        (1, &ethernet(&[0x08, 0x00])),
+        (1, &ethernet(&[0x86, 0xdd])),
+        // One tag, two tags, and both kinds of them.
+        (1, &ethernet(&[0x81, 0x00, 0, 5, 0x08, 0x00])),
+        (1, &ethernet(&[0x88, 0xa8, 0, 5, 0x81, 0x00, 0, 6, 0x86, 0xdd])),
+        (1, &ethernet(&llc)),
+        (1, &ethernet(&pppoe)),
+        (101, &[]),
+        (228, &[]),
+        (229, &[]),
+        (12, &[]),
+        (14, &[]),
+        (113, &sll),
+        (276, &sll2),
+        // An address family in either byte order, and in network order.
+        (0, &2u32.to_le_bytes()),
+        (0, &30u32.to_be_bytes()),
+        (108, &2u32.to_be_bytes()),
+        (108, &24u32.to_be_bytes()),
+    ];
+    for (link, header) in cases {
+        let found = opened(link, header);
+        assert!(is_packet(found), "link type {link}, {header:02x?}: {found:?}");
+    }
+}
+
+#[test]
+fn what_has_no_packet_says_why() {
+    assert_eq!(opened(1, &ethernet(&[0x08, 0x06])), Err(Closed::NotIp(0x0806)));
+    assert_eq!(opened(1, &ethernet(&[0, 38, 0x42, 0x42, 3, 0, 0, 0])), Err(Closed::NotIp(0)));
+    assert_eq!(opened(147, &[]), Err(Closed::Unsupported(147)));
+    let ipx = 23u32.to_be_bytes();
+    assert_eq!(opened(108, &ipx), Err(Closed::NotIp(23)));
+    let cut = open(LinkType::Ethernet, &[0; 13], 60);
+    assert!(matches!(cut, Err(Closed::Truncated(_))), "{cut:?}");
+}
+
+#[test]
+fn a_cut_frame_keeps_its_length_on_the_wire() {
+    let bytes = [ethernet(&[0x81, 0x00, 0, 5, 0x08, 0x00]), PACKET.to_vec()].concat();
+    let frame = open(LinkType::Ethernet, &bytes, 1_518).unwrap();
+    let packet = frame.packets().next().unwrap();
+    assert_eq!((packet.bytes, packet.wire_len), (&PACKET[..], 1_500));
+    assert_eq!(frame.addresses, Some([Mac::local(1), Mac::local(2)]));
+}
+
+/// A data frame as our own writer makes it.
+fn data(retry: bool, qos: Option<Qos>) -> Vec<u8> {
+    let header = Data {
+        direction: Direction::ToAp,
+        retry,
+        duration_us: 44,
+        bssid: Mac::local(1),
+        source: Mac::local(2),
+        destination: Mac::local(3),
+        sequence: Sequence::new(77),
+        qos,
+        ether_type: EtherType::IPV4,
+    };
+    let mut bytes = Vec::new();
+    data_frame(&header, &datagram(100), &mut bytes).unwrap();
+    bytes
+}
+
+fn datagram(payload_len: u32) -> crate::datagram::Datagram {
+    let [source, destination] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(core::net::Ipv4Addr::from);
+    let transport = crate::datagram::Transport::Udp { source_port: 1, destination_port: 2 };
+    crate::datagram::Datagram {
+        source,
+        destination,
+        id: 7,
+        ttl: 64,
+        tos: 0,
+        transport,
+        payload_len,
+    }
+}
+
+fn qos(tid: u8) -> Qos {
+    Qos { tid: Tid::new(tid).unwrap(), ack_policy: AckPolicy::Normal }
+}
+
+#[test]
+fn a_data_frame_of_the_air_names_itself() {
+    for (tid, retry) in [(None, false), (Some(5), true)] {
+        let bytes = data(retry, tid.map(qos));
+        let frame = open(LinkType::Other(105), &bytes, bytes.len() as u32).unwrap();
+        let mpdu = frame.mpdu.unwrap();
+        assert_eq!((mpdu.receiver, mpdu.transmitter), (Mac::local(1), Mac::local(2)));
+        assert_eq!((mpdu.sequence, mpdu.tid, mpdu.retry), (77, tid, retry));
+        let packet = frame.packets().next().unwrap();
+        assert_eq!(packet.bytes[0], 0x45);
+    }
+}
+
+#[test]
+fn radiotap_tells_of_a_check_sequence() {
+    let frame = data(false, None);
+    for (flags, bad) in
+        [(Flags::FCS_PRESENT, false), (Flags::FCS_PRESENT.with(Flags::BAD_FCS), true)]
+    {
+        let mut bytes = Vec::new();
+        Header { flags: Some(flags), ..Header::default() }.write(&mut bytes);
+        bytes.extend(&frame);
+        let opened = open(LinkType::Radiotap, &bytes, bytes.len() as u32).unwrap();
+        assert_eq!(opened.mpdu.unwrap().bad_fcs, bad);
+        // IPv4, UDP and payload, without the check sequence.
+        let packet = opened.packets().next().unwrap();
+        assert_eq!((packet.bytes.len(), packet.wire_len), (128, 128));
+    }
+}
+
+#[test]
+fn an_amsdu_has_all_its_packets() {
+    let header = Amsdu {
+        direction: Direction::FromAp,
+        retry: false,
+        duration_us: 0,
+        bssid: Mac::local(1),
+        station: Mac::local(2),
+        sequence: Sequence::new(9),
+        qos: qos(0),
+    };
+    let subframe = |source| Subframe {
+        destination: Mac::local(2),
+        source: Mac::local(source),
+        ether_type: EtherType::IPV4,
+    };
+    // Lengths that need padding and one that does not.
+    let parts =
+        [(subframe(5), datagram(33)), (subframe(6), datagram(50)), (subframe(7), datagram(1))];
+    let mut bytes = Vec::new();
+    amsdu_frame(&header, parts.into_iter(), &mut bytes).unwrap();
+    let frame = open(LinkType::Other(105), &bytes, bytes.len() as u32).unwrap();
+    let found: Vec<_> = frame.packets().map(|packet| packet.wire_len).collect();
+    assert_eq!(found, [8 + 20 + 33, 8 + 20 + 50, 8 + 20 + 1]);
+    // Cut in the second one: it is still there, and the third is not.
+    let frame =
+        open(LinkType::Other(105), &bytes[..26 + 14 + 8 + 61 + 1 + 14 + 8 + 20], 500).unwrap();
+    let found: Vec<_> =
+        frame.packets().map(|packet| (packet.bytes.len(), packet.wire_len)).collect();
+    assert_eq!(found, [(61, 61), (20, 78)]);
+}
+
+#[test]
+fn frames_without_payload_are_control() {
+    let ack = dot11::Frame::Ack { receiver: Mac::local(1), duration_us: 0 };
+    let mut bytes = Vec::new();
+    ack.write(&mut bytes);
+    assert_eq!(open(LinkType::Other(105), &bytes, 14), Err(Closed::Control));
+    let mut null = data(false, None);
+    null[0] = 0x48;
+    assert_eq!(open(LinkType::Other(105), &null, 24), Err(Closed::Control));
+    let mut protected = data(false, None);
+    protected[1] |= 0x40;
+    assert_eq!(open(LinkType::Other(105), &protected, 200), Err(Closed::Encrypted));
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_do_not_panic(
+        link in prop::sample::select(vec![0u16, 1, 12, 14, 101, 105, 108, 113, 127, 228, 229, 276]),
+        bytes: Vec<u8>,
+        original_len: u32,
+    ) {
+        if let Ok(frame) = open(LinkType::from_number(link), &bytes, original_len) {
+            for packet in frame.packets() {
+                let _ = crate::ip::parse(packet.bytes, packet.wire_len);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Captures of any packets, analysed and compared with themselves.
+//!
+//! Each packet is one of TCP or UDP between few ports, so that connections have a past; its header
+//! is as the fuzzer says.
+#![no_main]
+
+use fairwave_trace::analysis::compare::{self, Comparison};
+use fairwave_trace::analysis::{Analyzer, Captured, Config, Stream};
+use fairwave_units::Instant;
+use fairwave_wire::pcapng::LinkType;
+use libfuzzer_sys::fuzz_target;
+
+/// Time to the next packet in microseconds, ports and protocol, header and options.
+type Packet<'a> = (i32, u8, [u8; 16], &'a [u8]);
+
+/// IPv4 around what the fuzzer says.
+fn bytes((_, ends, header, rest): &Packet<'_>) -> Vec<u8> {
+    let options = &rest[..rest.len().min(200)];
+    let mut bytes = vec![0x45, 0, 0, 0, header[0], ends >> 4, 0, 0, 64, 0, 0, 0];
+    let len = 40 + options.len() as u16 + u16::from(header[1]) * 6;
+    bytes[2..4].copy_from_slice(&len.to_be_bytes());
+    bytes[9] = if ends & 8 == 0 { 6 } else { 17 };
+    bytes.extend([10, 0, 0, ends & 1, 10, 0, 0, ends >> 1 & 1]);
+    bytes.extend([0, ends >> 2 & 1, 0, 1]);
+    bytes.extend(header);
+    bytes.extend(options);
+    bytes
+}
+
+fn frame((at, bytes): &(Instant, Vec<u8>)) -> Captured<'_> {
+    Captured { at: *at, link: LinkType::RawIp, bytes, original_len: 0 }
+}
+
+fuzz_target!(|packets: Vec<Packet<'_>>| {
+    let mut now = 1_000_000_000_000u64;
+    let mut shots = Vec::new();
+    for packet in &packets {
+        now = now.saturating_add_signed(i64::from(packet.0) * 1_000);
+        shots.push((Instant::from_nanos(now), bytes(packet)));
+    }
+    let config = Config { streams_max: 3, segments_max: 16, ..Config::default() };
+    let mut analyzer = Analyzer::new(config);
+    let mut streams: Vec<Stream> = Vec::new();
+    shots.iter().for_each(|shot| analyzer.push(frame(shot), &mut streams));
+    let totals = analyzer.finish(&mut streams);
+    let counted: u64 = streams.iter().flat_map(|s| &s.ways).map(|way| way.volume.packets).sum();
+    assert_eq!(counted, totals.packets.tcp + totals.packets.udp);
+
+    let mut comparison = Comparison::new(compare::Config { window: 8, ..Default::default() });
+    let mut rest = [shots.iter(), shots.iter()];
+    while let Some(place) = comparison.wants() {
+        match rest[place as usize].next() {
+            Some(shot) => comparison.push(place, frame(shot), &mut ()),
+            None => comparison.ended(place),
+        }
+    }
+    comparison.finish(&mut ());
+});

@@ -1,0 +1,22 @@
+//! Frames of any link, with any bytes.
+#![no_main]
+
+use fairwave_wire::pcapng::LinkType;
+use fairwave_wire::{ip, link};
+use libfuzzer_sys::fuzz_target;
+
+/// Every link type that is opened, and one that is not.
+const LINKS: [u16; 13] = [0, 1, 12, 14, 101, 105, 108, 113, 127, 228, 229, 276, 147];
+
+fuzz_target!(|input: (u8, u32, &[u8])| {
+    let (which, original_len, bytes) = input;
+    let link = LinkType::from_number(LINKS[usize::from(which) % LINKS.len()]);
+    let Ok(frame) = link::open(link, bytes, original_len) else { return };
+    for captured in frame.packets() {
+        assert!(captured.bytes.len() <= bytes.len());
+        assert!(captured.bytes.len() as u64 <= u64::from(captured.wire_len));
+        if let Ok(packet) = ip::parse(captured.bytes, captured.wire_len) {
+            packet.checksum();
+        }
+    }
+});
