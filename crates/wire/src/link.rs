@@ -8,6 +8,7 @@
 use crate::ethernet::{EtherType, Mac};
 use crate::pcapng::LinkType;
 use crate::reader::{Reader, Truncated};
+use crate::soc;
 use thiserror::Error;
 
 mod air;
@@ -152,6 +153,8 @@ const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// LLC/SNAP with no organisation: an ether type follows (RFC 1042).
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 const PPPOE_SESSION: u16 = 0x8864;
+/// Where a report names the type of what follows it ([`soc::Report::next`]).
+const NEXT_OF_REPORT: usize = 4;
 
 fn ethernet(whole: Captured<'_>) -> Result<Frame<'_>, Closed> {
     let mut reader = Reader::new(whole.bytes);
@@ -161,7 +164,7 @@ fn ethernet(whole: Captured<'_>) -> Result<Frame<'_>, Closed> {
     Ok(Frame { addresses: Some([destination, source]), ..Frame::of(packet) })
 }
 
-/// What follows an ether type, tags, and 802.3's LLC/SNAP.
+/// What follows an ether type, tags, 802.3's LLC/SNAP, PPPoE and reports.
 fn typed(from: Captured<'_>) -> Result<Captured<'_>, Closed> {
     let mut reader = Reader::new(from.bytes);
     let mut kind = reader.u16_be("ether type")?;
@@ -177,6 +180,11 @@ fn typed(from: Captured<'_>) -> Result<Captured<'_>, Closed> {
     }
     if kind == PPPOE_SESSION {
         kind = pppoe(&mut reader)?;
+    }
+    if kind == soc::ETHER_TYPE.number() {
+        // A report in front of the payload, whose type it names (zero for none).
+        let report = reader.take(soc::LEN, "report")?;
+        kind = Reader::new(&report[NEXT_OF_REPORT..]).u16_be("next type")?;
     }
     ip_of(kind)?;
     Ok(from.skip(reader.offset())?)

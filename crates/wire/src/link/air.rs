@@ -1,6 +1,6 @@
 //! Data frames of 802.11 (802.11-2020 clause 9.3.2), with and without radiotap.
 
-use super::{Captured, Closed, Frame, Inner, Mpdu, Packets, SNAP, ip_of};
+use super::{Captured, Closed, Frame, Inner, Mpdu, Packets, SNAP, typed};
 use crate::dot11::FCS_LEN;
 use crate::ethernet::Mac;
 use crate::radiotap::{self, Flags};
@@ -81,12 +81,10 @@ pub(super) fn open(whole: Captured<'_>, padded: bool) -> Result<Frame<'_>, Close
 }
 
 fn llc(body: Captured<'_>) -> Result<Captured<'_>, Closed> {
-    let mut reader = Reader::new(body.bytes);
-    if reader.array("LLC")? != SNAP {
+    if Reader::new(body.bytes).array("LLC")? != SNAP {
         return Err(Closed::NotIp(0));
     }
-    ip_of(reader.u16_be("ether type")?)?;
-    Ok(body.skip(8)?)
+    typed(body.skip(SNAP.len())?)
 }
 
 /// The packet of the first subframe, if it is one of IP, and what follows the subframe; `None`

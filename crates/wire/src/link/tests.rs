@@ -31,7 +31,11 @@ fn every_link_leads_to_its_packet() {
     let sll2: [u8; 20] = [0x86, 0xdd, 0, 0, 0, 0, 0, 1, 0, 1, 4, 6, 0, 0, 0, 0, 0, 0, 0, 0];
     let mut sll = [0; 16];
     sll[14..].copy_from_slice(&[0x08, 0x00]);
-    let cases: [(u16, &[u8]); 17] = [
+    let mut report = vec![0x88, 0xb5];
+    report.extend([0; soc::LEN]);
+    report[6..8].copy_from_slice(&[0x08, 0x00]);
+    let cases: [(u16, &[u8]); 18] = [
+        (1, &ethernet(&report)),
         (1, &ethernet(&[0x08, 0x00])),
         (1, &ethernet(&[0x86, 0xdd])),
         // One tag, two tags, and both kinds of them.
@@ -92,7 +96,7 @@ fn data(retry: bool, qos: Option<Qos>) -> Vec<u8> {
         ether_type: EtherType::IPV4,
     };
     let mut bytes = Vec::new();
-    data_frame(&header, &datagram(100), &mut bytes).unwrap();
+    data_frame(&header, &datagram(100).into(), &mut bytes).unwrap();
     bytes
 }
 
@@ -164,7 +168,8 @@ fn an_amsdu_has_all_its_packets() {
     let parts =
         [(subframe(5), datagram(33)), (subframe(6), datagram(50)), (subframe(7), datagram(1))];
     let mut bytes = Vec::new();
-    amsdu_frame(&header, parts.into_iter(), &mut bytes).unwrap();
+    let payloads = parts.into_iter().map(|(head, part)| (head, part.into()));
+    amsdu_frame(&header, payloads, &mut bytes).unwrap();
     let frame = open(LinkType::Other(105), &bytes, bytes.len() as u32).unwrap();
     let found: Vec<_> = frame.packets().map(|packet| packet.wire_len).collect();
     assert_eq!(found, [8 + 20 + 33, 8 + 20 + 50, 8 + 20 + 1]);
