@@ -1,3 +1,5 @@
+//! Whole, cut, fragmented and impossible packets of both versions.
+
 use super::*;
 use crate::datagram;
 use crate::tcp::{Flags, Options, Timestamps};

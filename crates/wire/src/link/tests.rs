@@ -1,3 +1,5 @@
+//! Frames of every link, and frames that have no packet.
+
 use super::*;
 use crate::dot11::{
     self, AckPolicy, Amsdu, Data, Direction, Qos, Sequence, Subframe, Tid, amsdu_frame, data_frame,
