@@ -38,7 +38,16 @@ pub(crate) fn tcp_uploads(stations: u32, duration: Duration) -> World {
 
 fn flow(station: u32, sink: NodeId, start: Instant, traffic: Traffic) -> Flow {
     let (source, category) = (NodeId(station), AccessCategory::BestEffort);
-    Flow { name: format!("up{station}"), source, sink, start, stop: None, category, traffic }
+    Flow {
+        name: format!("up{station}"),
+        source,
+        sink,
+        start,
+        stop: None,
+        category,
+        traffic,
+        proxy: None,
+    }
 }
 
 /// Stations on a circle of 4 m around an AP; 100 Mbps and 100 ms from there to the server.
@@ -65,6 +74,7 @@ fn cell_of(stations: u32, duration: Duration) -> World {
         duration,
         warm_up: Duration::ZERO,
         sample_every: Duration::ZERO,
+        bins: None,
         nodes: [ap].into_iter().chain((0..stations).map(station)).chain([server]).collect(),
         cells: vec![cell()],
         links: vec![link],

@@ -9,4 +9,5 @@ pub mod run;
 pub mod scenario;
 pub mod stats;
 pub mod study;
+pub mod target;
 pub mod trace;

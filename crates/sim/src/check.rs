@@ -1,8 +1,8 @@
 //! What a world must satisfy to be simulated.
 
-use crate::Error;
 use crate::routes::{self, Hop};
 use crate::world::{Flow, Link, Radio, Role, Traffic, World};
+use crate::{Error, proxy};
 use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
 use std::collections::BTreeSet;
@@ -111,6 +111,7 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
     let endless = matches!(flow.traffic, Traffic::Saturate { .. })
         && matches!(routes[source][sink], Some(Hop::Line(i)) if world.links[i / 2].rate.is_none());
     ensure(!endless, || format!("flow {}: its link is never saturated", flow.name))?;
+    proxy::check(world, routes, flow)?;
     let (payload_bytes, unsound) = match &flow.traffic {
         Traffic::Datagrams(source) => (source.largest_payload_bytes(), source.unsound()),
         Traffic::Saturate { payload_bytes } => (*payload_bytes, None),

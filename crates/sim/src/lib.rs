@@ -14,6 +14,7 @@ mod metered;
 mod observe;
 mod outcome;
 mod packet;
+mod proxy;
 mod radio;
 mod roaming;
 mod routes;
@@ -28,6 +29,7 @@ pub use observe::queue_names;
 pub use outcome::{
     DatagramOutcome, FlowOutcome, Outcome, QueueOutcome, StationOutcome, Times, WebOutcome,
 };
+pub use routes::passes;
 use simulator::{Actor, Simulator};
 use world::World;
 
@@ -57,6 +59,7 @@ pub fn run(
         match actor {
             Actor::Sampler => simulator.sample(sink),
             Actor::WarmUp => warm = simulator.end_warm_up(),
+            Actor::Bin => simulator.end_bin(),
             actor => simulator.act(actor, sink),
         }
         if simulator.events.is_multiple_of(PROGRESS_EVERY) {

@@ -31,6 +31,17 @@ impl Simulator<'_> {
         Some(self.cells[port.cell].channel.stats(port.radio))
     }
 
+    fn flow_sample(&self, flow: usize) -> FlowSample {
+        FlowSample { proxy: self.relays.sample(flow), ..self.flows[flow].sample() }
+    }
+
+    /// A bin is over: what was delivered in it is noted.
+    pub(crate) fn end_bin(&mut self) {
+        self.flows.iter_mut().for_each(|flow| flow.delivery.end_bin());
+        let next = self.world.bins.map(|bin| self.now + bin);
+        self.set_deadline(Actor::Bin, next);
+    }
+
     fn queue_samples(&self) -> impl Iterator<Item = QueueSample> + '_ {
         let radios = self.ports.iter().flatten().map(|port| port.queue.sample());
         radios.chain(self.lines.iter().map(|line| line.queue.sample()))
@@ -38,7 +49,7 @@ impl Simulator<'_> {
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {
-            flows: self.flows.iter().map(crate::flow::FlowState::sample).collect(),
+            flows: (0..self.flows.len()).map(|i| self.flow_sample(i)).collect(),
             queues: self.queue_samples().collect(),
             stations: (0..self.ports.len()).filter_map(|i| self.station_sample(i)).collect(),
         }
@@ -47,8 +58,8 @@ impl Simulator<'_> {
     /// Records the state of everything the sink wants, and sets the next time to do so.
     pub(crate) fn sample(&mut self, sink: &mut dyn Sink) {
         if sink.wants(Kind::Flow) {
-            for (i, flow) in self.flows.iter().enumerate() {
-                sink.record(self.now, &Sample::Flow(FlowId(i as u32), flow.sample()));
+            for i in 0..self.flows.len() {
+                sink.record(self.now, &Sample::Flow(FlowId(i as u32), self.flow_sample(i)));
             }
         }
         if sink.wants(Kind::Queue) {
@@ -101,6 +112,7 @@ impl Simulator<'_> {
         Outcome {
             simulated: self.world.duration,
             measured,
+            bin: self.world.bins,
             flows: self.flow_outcomes(warm, &last, end, measured),
             queues: self.queue_outcomes(warm, &last, end),
             stations: self.station_outcomes(warm, &last),
@@ -125,6 +137,7 @@ impl Simulator<'_> {
                 goodput: BitRate::over(bytes, measured),
                 at_warm_up,
                 at_end,
+                bins: core::mem::take(&mut flow.delivery.bins),
                 longest_silence: flow.delivery.longest_silence,
                 completed: flow.delivery.completed.map(|at| at.since(Instant::ZERO)),
                 datagrams: flow.datagrams(),

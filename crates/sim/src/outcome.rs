@@ -10,6 +10,8 @@ pub struct Outcome {
     pub simulated: Duration,
     /// The span over which the `measured` fields count: from the warm-up's end.
     pub measured: Duration,
+    /// Length of the bins of [`FlowOutcome::bins`].
+    pub bin: Option<Duration>,
     /// Per flow, in the world's order.
     pub flows: Vec<FlowOutcome>,
     /// Per queue: first every radio's in node order, then each link's two in link order.
@@ -33,6 +35,8 @@ pub struct FlowOutcome {
     pub at_warm_up: FlowSample,
     /// Counters and state at the end.
     pub at_end: FlowSample,
+    /// Bytes delivered in each whole bin of [`crate::world::World::bins`], from the start.
+    pub bins: Vec<u64>,
     /// Longest time between two deliveries to the application after the warm-up (to the ends of
     /// the measured span too).
     pub longest_silence: Duration,

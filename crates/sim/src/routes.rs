@@ -1,6 +1,6 @@
 //! Next hops, by the fewest hops.
 
-use crate::world::{Role, World};
+use crate::world::{Flow, Role, World};
 use fairwave_trace::NodeId;
 use std::collections::VecDeque;
 
@@ -47,6 +47,40 @@ pub(crate) fn table(world: &World) -> Table {
 pub(crate) fn table_with(world: &World, roamed: &[(NodeId, NodeId)]) -> Table {
     let neighbours = neighbours(world, roamed);
     (0..world.nodes.len()).map(|from| from_node(from, &neighbours)).collect()
+}
+
+/// The nodes on the way, without the first and with the last; empty where there is none.
+pub(crate) fn way(world: &World, table: &Table, from: NodeId, to: NodeId) -> Vec<NodeId> {
+    let next = |node: &NodeId| {
+        let hop = table[node.0 as usize][to.0 as usize]?;
+        Some(match hop {
+            Hop::Radio(next) => next,
+            Hop::Line(line) => {
+                let (a, b) = world.links[line / 2].ends;
+                if line.is_multiple_of(2) { b } else { a }
+            }
+        })
+    };
+    core::iter::successors(next(&from), next).collect()
+}
+
+/// Whether packets between the ends of `flow` pass `node`, both ways, and do not end there.
+pub fn passes(world: &World, flow: &Flow, node: NodeId) -> bool {
+    passes_by(world, &table(world), (flow.source, flow.sink), node)
+}
+
+/// [`passes`] by a table that is at hand.
+pub(crate) fn passes_by(
+    world: &World,
+    table: &Table,
+    (a, b): (NodeId, NodeId),
+    node: NodeId,
+) -> bool {
+    let between = |(from, to)| {
+        let way = way(world, table, from, to);
+        way.split_last().is_some_and(|(_, inner)| inner.contains(&node))
+    };
+    [(a, b), (b, a)].into_iter().all(between)
 }
 
 fn from_node(from: usize, neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<Option<Hop>> {

@@ -4,6 +4,7 @@ use crate::deadlines::Deadlines;
 use crate::flow::{End, FlowState};
 use crate::line::Line;
 use crate::packet::Packet;
+use crate::proxy::Relays;
 use crate::radio::{Cell, Port};
 use crate::roaming::Roamer;
 use crate::routes::{self, Hop, Table};
@@ -39,6 +40,10 @@ pub(crate) enum Actor {
     Reporter(usize),
     /// An access point that is told.
     SocTable(usize),
+    /// A proxy.
+    Relay(usize),
+    /// The end of a bin of deliveries.
+    Bin,
 }
 
 pub(crate) struct Simulator<'w> {
@@ -50,6 +55,7 @@ pub(crate) struct Simulator<'w> {
     pub(crate) ports: Vec<Option<Port>>,
     pub(crate) lines: Vec<Line>,
     pub(crate) flows: Vec<FlowState>,
+    pub(crate) relays: Relays,
     pub(crate) routes: Table,
     pub(crate) roamers: Vec<Roamer>,
     /// Each node's place among the roamers, if it roams.
@@ -91,6 +97,7 @@ impl<'w> Simulator<'w> {
             ports,
             lines: directions.collect(),
             flows: flows?,
+            relays: Relays::new(world),
             routes,
             roams: places(&roamers, world.nodes.len()),
             roamers,
@@ -120,14 +127,9 @@ impl<'w> Simulator<'w> {
         let reporters = (0..soc.map_or(0, Soc::reporters)).map(Actor::Reporter);
         let tables = (0..soc.map_or(0, Soc::tables)).map(Actor::SocTable);
         let soc = reporters.chain(tables);
-        cells
-            .chain(lines)
-            .chain(sources)
-            .chain(ends)
-            .chain(rest)
-            .chain(roamers)
-            .chain(soc)
-            .collect()
+        let relays = (0..self.relays.len()).map(Actor::Relay).chain([Actor::Bin]);
+        let models = cells.chain(lines).chain(sources).chain(ends);
+        models.chain(rest).chain(roamers).chain(soc).chain(relays).collect()
     }
 
     /// The actor's number in the engine: the position in `list_actors`.
@@ -146,6 +148,8 @@ impl<'w> Simulator<'w> {
                 let reporters = self.soc.as_deref().map_or(0, Soc::reporters);
                 cells + lines + 3 * flows + 2 + self.roamers.len() + reporters + i
             }
+            Actor::Relay(i) => self.actors.len() - 1 - self.relays.len() + i,
+            Actor::Bin => self.actors.len() - 1,
         };
         number as u32
     }
@@ -167,6 +171,8 @@ impl<'w> Simulator<'w> {
             self.set_deadline(Actor::Sampler, Some(Instant::ZERO + self.world.sample_every));
         }
         self.set_deadline(Actor::WarmUp, Some(Instant::ZERO + self.world.warm_up));
+        let bin = self.world.bins.filter(|bin| !bin.is_zero());
+        self.set_deadline(Actor::Bin, bin.map(|bin| Instant::ZERO + bin));
     }
 
     /// The next actor whose time comes at or before `end`; moves virtual time there.
@@ -191,7 +197,8 @@ impl<'w> Simulator<'w> {
             Actor::Roamer(i) => self.run_roamer(i, sink),
             Actor::Reporter(i) => self.run_reporter(i, sink),
             Actor::SocTable(i) => self.run_soc_table(i, sink),
-            Actor::Sampler | Actor::WarmUp => {}
+            Actor::Relay(i) => self.run_relay(i, sink),
+            Actor::Sampler | Actor::WarmUp | Actor::Bin => {}
         }
     }
 
@@ -217,13 +224,21 @@ impl<'w> Simulator<'w> {
         }
     }
 
-    /// A packet is at `node`: hands it up, or on to the next hop.
-    pub(crate) fn forward(&mut self, node: NodeId, mut packet: Packet, sink: &mut dyn Sink) {
+    /// A packet is at `node`: hands it up, to a proxy, or on to the next hop.
+    pub(crate) fn forward(&mut self, node: NodeId, packet: Packet, sink: &mut dyn Sink) {
         if node == packet.destination {
             let flow = packet.flow.0 as usize;
             let end = self.flows[flow].receive(node, &packet, self.now);
             return self.flush_after(flow, end, sink);
         }
+        match self.relay_at(node, packet.flow) {
+            Some(relay) => self.relay(relay, &packet, sink),
+            None => self.send(node, packet, sink),
+        }
+    }
+
+    /// Sends a packet from `node` to the next hop.
+    pub(crate) fn send(&mut self, node: NodeId, mut packet: Packet, sink: &mut dyn Sink) {
         match self.routes[node.0 as usize][packet.destination.0 as usize] {
             Some(Hop::Line(line)) => {
                 if let Some(port) = &mut self.ports[node.0 as usize] {

@@ -4,6 +4,7 @@
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint};
+pub use fairwave_proxy::Opening;
 use fairwave_queue::Spec;
 pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
@@ -22,6 +23,8 @@ pub struct World {
     pub warm_up: Duration,
     /// How often flows, queues and stations are sampled, if the sink wants them.
     pub sample_every: Duration,
+    /// Deliveries are counted in bins of this length from the start on; `None` does not.
+    pub bins: Option<Duration>,
     /// Nodes; a [`NodeId`] is an index into this.
     pub nodes: Vec<Node>,
     /// Radio cells: each is one channel of its own.
@@ -172,6 +175,23 @@ pub struct Flow {
     pub category: AccessCategory,
     /// How it sends.
     pub traffic: Traffic,
+    /// The proxy that splits its connection on the way.
+    pub proxy: Option<Proxy>,
+}
+
+/// A proxy that a TCP flow passes. It has the addresses of the flow's ends.
+#[derive(Clone, Debug)]
+pub struct Proxy {
+    /// Where it is: on the way of the flow both ways, and not at its ends.
+    pub at: NodeId,
+    /// Its connection with the flow's source. Ports are overwritten.
+    pub near: tcp::Config,
+    /// Its connection with the flow's sink. Ports are overwritten.
+    pub far: tcp::Config,
+    /// The law of both, as in [`TcpFlow::congestion_control`].
+    pub congestion_control: String,
+    /// When the source is answered.
+    pub opening: Opening,
 }
 
 /// How a flow sends.

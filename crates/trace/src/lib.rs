@@ -118,6 +118,33 @@ pub struct FlowSample {
     pub acks_filtered: u64,
     /// Lost ACKs that the sender inferred, cumulative (zero where nobody watches).
     pub acks_lost_inferred: u64,
+    /// The proxy that it passes, if it does; then the fields above are those of the sender.
+    pub proxy: Option<ProxySample>,
+}
+
+/// The state of a flow's proxy: of its connection with the flow's sink.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ProxySample {
+    /// Bytes from the source that the sink has not acknowledged to the proxy.
+    pub held_bytes: u64,
+    /// Congestion window in bytes.
+    pub cwnd: u32,
+    /// Slow start threshold in bytes; `u32::MAX` while unset.
+    pub ssthresh: u32,
+    /// Bytes in flight.
+    pub flight: u32,
+    /// Smoothed round-trip time, once sampled.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout in force.
+    pub rto: Duration,
+    /// Segments sent, retransmissions included, cumulative.
+    pub sent_packets: u64,
+    /// Retransmitted segments, cumulative.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer, cumulative.
+    pub timeouts: u64,
+    /// Entries into fast recovery, cumulative.
+    pub fast_recoveries: u64,
 }
 
 /// The state of one queue.

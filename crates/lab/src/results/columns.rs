@@ -1,7 +1,7 @@
 //! The columns of every table: what is written, and what the documentation says of it.
 
 use super::table::{Cell, Column, Kind, Table};
-use fairwave_trace::{DropSample, FlowSample, QueueSample, SocSample, StationSample};
+use fairwave_trace::{DropSample, FlowSample, ProxySample, QueueSample, SocSample, StationSample};
 use fairwave_units::{BitRate, Db, Duration, Instant};
 use fairwave_wire::datagram::Transport;
 use std::sync::Arc;
@@ -104,6 +104,11 @@ fn time(at: Instant) -> Cell {
     Cell::unsigned(at.as_nanos())
 }
 
+/// What a flow's proxy has; null where there is none.
+fn of_proxy(row: &FlowRow, cell: fn(&ProxySample) -> Cell) -> Cell {
+    row.sample.proxy.as_ref().map_or(Cell::Null, cell)
+}
+
 /// State of each flow, every sample interval.
 pub const FLOWS: Table<FlowRow> = Table {
     file: "flows.parquet",
@@ -147,6 +152,30 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("fast_recoveries", "Entries into fast recovery.", |r| {
             Cell::unsigned(r.sample.fast_recoveries)
         }),
+        or_null(&integer("proxy_cwnd_bytes", "Congestion window of the flow's proxy.", |r| {
+            of_proxy(r, |p| Cell::unsigned(p.cwnd.into()))
+        })),
+        or_null(&integer("proxy_ssthresh_bytes", "Its slow start threshold.", |r| {
+            of_proxy(r, |p| match p.ssthresh {
+                u32::MAX => Cell::Null,
+                bytes => Cell::unsigned(bytes.into()),
+            })
+        })),
+        or_null(&integer("proxy_flight_bytes", "Bytes it sent and the sink has not acked.", |r| {
+            of_proxy(r, |p| Cell::unsigned(p.flight.into()))
+        })),
+        or_null(&integer("proxy_srtt_ns", "Its smoothed round-trip time.", |r| {
+            of_proxy(r, |p| p.srtt.map_or(Cell::Null, nanos))
+        })),
+        or_null(&integer("proxy_held_bytes", "Bytes from the source that wait in it.", |r| {
+            of_proxy(r, |p| Cell::unsigned(p.held_bytes))
+        })),
+        or_null(&integer("proxy_retransmissions", "Segments it sent again.", |r| {
+            of_proxy(r, |p| Cell::unsigned(p.retransmissions))
+        })),
+        or_null(&integer("proxy_timeouts", "Expiries of its retransmission timer.", |r| {
+            of_proxy(r, |p| Cell::unsigned(p.timeouts))
+        })),
         integer("acks_sent", "Pure ACKs that the flow's sink has sent.", |r| {
             Cell::unsigned(r.sample.acks_sent)
         }),

@@ -5,8 +5,8 @@ use crate::stats;
 use fairwave_sim::{
     DatagramOutcome, FlowOutcome, Outcome, QueueOutcome, StationOutcome, Times, WebOutcome,
 };
-use fairwave_trace::SCHEMA_VERSION;
-use fairwave_units::Duration;
+use fairwave_trace::{ProxySample, SCHEMA_VERSION};
+use fairwave_units::{BitRate, Duration};
 use serde::{Deserialize, Serialize};
 
 /// A flow below this fraction of the fair share counts as starved.
@@ -22,6 +22,9 @@ pub struct Summary {
     pub simulated_ns: u64,
     /// The measured span of it.
     pub measured_ns: u64,
+    /// Length of the bins of [`FlowSummary::bins_bps`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bin_ns: Option<u64>,
     /// Frames put on the air, from the start.
     pub frames: u64,
     /// Events handled, from the start.
@@ -80,6 +83,27 @@ pub struct FlowSummary {
     pub datagrams: Option<DatagramSummary>,
     /// What a user of the web saw.
     pub web: Option<WebSummary>,
+    /// Mean rate of delivery in each whole bin from the start of the run, where bins are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bins_bps: Vec<u64>,
+    /// What its proxy sent; the fields above are the sender's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ProxySummary>,
+}
+
+/// What a proxy did on its way to a flow's sink.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProxySummary {
+    /// Segments sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Retransmitted segments.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Smoothed round-trip time at the end.
+    pub srtt_end_ns: Option<u64>,
 }
 
 /// What a receiver saw that knows the datagrams' numbers and times.
@@ -209,7 +233,7 @@ impl Summary {
             .flows
             .iter()
             .enumerate()
-            .map(|(i, flow)| flow_summary(names, i, flow, stretches))
+            .map(|(i, flow)| flow_summary(names, i, flow, outcome.bin, stretches))
             .collect();
         let queue = |(i, q): (usize, &QueueOutcome)| queue_summary(names, i, q);
         let queues: Vec<QueueSummary> = outcome.queues.iter().enumerate().map(queue).collect();
@@ -218,6 +242,7 @@ impl Summary {
             schema_version: SCHEMA_VERSION,
             simulated_ns: outcome.simulated.as_nanos(),
             measured_ns: outcome.measured.as_nanos(),
+            bin_ns: outcome.bin.map(Duration::as_nanos),
             frames: outcome.frames,
             events: outcome.events,
             totals: totals(&flows, &queues),
@@ -238,7 +263,13 @@ impl Summary {
     }
 }
 
-fn flow_summary(names: &Names, i: usize, flow: &FlowOutcome, stretches: &Stretches) -> FlowSummary {
+fn flow_summary(
+    names: &Names,
+    i: usize,
+    flow: &FlowOutcome,
+    bin: Option<Duration>,
+    stretches: &Stretches,
+) -> FlowSummary {
     let (from, to) = (&flow.at_warm_up, &flow.at_end);
     FlowSummary {
         name: flow.name.clone(),
@@ -261,6 +292,22 @@ fn flow_summary(names: &Names, i: usize, flow: &FlowOutcome, stretches: &Stretch
         completion_ns: flow.completed.map(|at| at.as_nanos().saturating_sub(names.start_ns(i))),
         datagrams: flow.datagrams.as_ref().map(DatagramSummary::of),
         web: flow.web.as_ref().map(WebSummary::of),
+        bins_bps: bin.map_or_else(Vec::new, |bin| {
+            flow.bins.iter().map(|bytes| BitRate::over(*bytes, bin).0).collect()
+        }),
+        proxy: to.proxy.as_ref().map(|end| ProxySummary::of(&from.proxy.unwrap_or_default(), end)),
+    }
+}
+
+impl ProxySummary {
+    fn of(from: &ProxySample, to: &ProxySample) -> Self {
+        Self {
+            sent_packets: to.sent_packets - from.sent_packets,
+            retransmissions: to.retransmissions - from.retransmissions,
+            timeouts: to.timeouts - from.timeouts,
+            fast_recoveries: to.fast_recoveries - from.fast_recoveries,
+            srtt_end_ns: to.srtt.map(Duration::as_nanos),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::diagnostic::{Problem, Refusal};
 use super::expand::{self, Expanded};
 use super::medium;
 use super::model::{Scenario, Transport};
+use super::proxy;
 use super::reader::element_path;
 use super::value::{Data, Span, Table, Value};
 use super::words;
@@ -28,6 +29,7 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
     }
     if check.problems.is_empty() {
         check.flows(&nodes);
+        check.proxies(&nodes);
     }
     check.problems
 }
@@ -71,6 +73,18 @@ impl Check<'_> {
             let refusal = Refusal::new(message).help("sample less often");
             self.report(("record", 0), "sample_every", refusal);
         }
+        if record.bins.is_some_and(|bin| *duration / bin > words::MOST_SAMPLES) {
+            let message = format!("more than {} bins in a run", words::MOST_SAMPLES);
+            self.report(("record", 0), "bins", Refusal::new(message));
+        }
+    }
+
+    fn proxies(&mut self, nodes: &[Expanded]) {
+        if self.problems.is_empty() {
+            for (flow, refusal) in proxy::misplaced(self.scenario, nodes) {
+                self.report(("flow", flow), "proxy", refusal);
+            }
+        }
     }
 
     fn names(&mut self) {
@@ -107,15 +121,24 @@ impl Check<'_> {
 
     /// A `[tcp]` table that nobody reads, and timers out of order.
     fn tcp(&mut self) {
-        let mut used = false;
+        let (mut used, mut aims) = (false, false);
         for (i, flow) in self.scenario.flow.iter().enumerate() {
             let Transport::Tcp(tcp) = &flow.transport else { continue };
             used = true;
+            aims |= tcp.av.is_some();
             let (min, max) = (tcp.min_rto, tcp.max_rto);
             if min > max {
                 let message = format!("min_rto is {min}, which is more than max_rto, {max}");
                 self.report(("flow", i), "min_rto", Refusal::new(message));
             }
+        }
+        let aim = match self.root.get("tcp").map(|value| &value.data) {
+            Some(Data::Table(table)) => table.get("av").map(|value| value.span.clone()),
+            _ => None,
+        };
+        if let Some(span) = aim.filter(|_| used && !aims) {
+            let refusal = Refusal::new("no flow's law is \"tcp-av\"").help("remove the key");
+            self.problems.push(Problem { span, key: "tcp.av".to_owned(), refusal });
         }
         if self.root.get("tcp").is_some() && !used {
             let refusal = Refusal::new("no flow uses TCP").help("remove the table");

@@ -68,6 +68,7 @@ fn record(r: &Reader<'_>) -> Record {
         drops: r.or("drops", true, reader::boolean),
         taps: r.or("taps", Vec::new(), reader::nodes),
         snap_length: r.or("snap_length", None, reader::or_word("all", reader::size(64, 65_535))),
+        bins: r.or("bins", None, reader::or_word("off", span(Duration::from_millis(1), DAY))),
     };
     if record.taps.is_empty() && record.snap_length.is_some() {
         r.meaningless(&["snap_length"], "no node is tapped");

@@ -8,3 +8,8 @@ pub(super) fn names() -> Vec<String> {
 pub(super) fn exists(name: &str) -> bool {
     names().iter().any(|n| n == name)
 }
+
+/// Whether a law, with or without a wrapper, has a target.
+pub(super) fn aims(name: &str) -> bool {
+    name.rsplit('+').next() == Some("tcp-av")
+}

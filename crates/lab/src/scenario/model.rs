@@ -7,6 +7,7 @@ use super::air::{Fading, Shadowing};
 use super::link::Link;
 use super::node::Node;
 use super::phy::Generation;
+use super::proxy::{Av, Proxy};
 use super::reader::word;
 use super::traffic::{Udp, Web};
 use super::words;
@@ -57,6 +58,11 @@ pub struct Record {
     #[serde(serialize_with = "bytes_or_all")]
     #[schemars(with = "String")]
     pub snap_length: Option<u32>,
+    /// Length of the bins, from the start on, whose goodput the summary keeps for each flow, or
+    /// "off". Default: "off".
+    #[serde(serialize_with = "or_off")]
+    #[schemars(with = "String")]
+    pub bins: Option<Duration>,
 }
 
 /// One radio channel.
@@ -211,6 +217,12 @@ pub struct Tcp {
     /// The law, possibly with the remedy around it: "ack-loss+reno". Default: the stack's usual
     /// one; "reno".
     pub congestion_control: String,
+    /// What the law `tcp-av` aims at: a table. Default: nothing, which is NewReno.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub av: Option<Box<Av>>,
+    /// A proxy that splits the connection on its way: a table. Not in `[tcp]`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Box<Proxy>>,
     /// Largest segment payload, 64 B to 2256 B. Default: "1460 B".
     #[serde(serialize_with = "bytes")]
     #[schemars(with = "String")]

@@ -5,7 +5,7 @@ use super::{laws, tcp};
 use serde_json::{Map, Value, json};
 
 /// Keys without a default.
-const REQUIRED: [&str; 13] = [
+const REQUIRED: [&str; 14] = [
     "name",
     "kind",
     "standard",
@@ -15,6 +15,7 @@ const REQUIRED: [&str; 13] = [
     "traffic",
     "transport",
     "at",
+    "target",
     "doppler_hz",
     "sigma",
     "p",
@@ -33,6 +34,7 @@ pub fn schema() -> Value {
     if let Some(properties) = tcp.get_mut("properties").and_then(Value::as_object_mut) {
         properties.remove("size");
         properties.remove("web");
+        properties.remove("proxy");
     }
     tcp["description"] = json!("Defaults for the keys of every TCP flow.");
     tcp.as_object_mut().map(|t| t.remove("$schema"));

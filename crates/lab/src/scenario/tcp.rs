@@ -3,6 +3,7 @@
 use super::decode::{NANOSECOND, span};
 use super::diagnostic::Refusal;
 use super::model::{DelayedAck, Tcp};
+use super::proxy;
 use super::reader::{self, Problems, Read, Reader};
 use super::traffic;
 use super::value::{Data, Table, Value};
@@ -18,6 +19,8 @@ pub(super) const KEYS: &[&str] = &[
     "stack",
     "receiver_stack",
     "congestion_control",
+    "av",
+    "proxy",
     "mss",
     "send_buffer",
     "send_buffer_most",
@@ -82,11 +85,15 @@ impl<'a> Defaults<'a> {
         if web.is_some() && size.is_some() {
             r.meaningless(&["size"], "the sizes of pages are drawn");
         }
+        let proxy = r.optional("proxy", proxy::proxy).map(Box::new);
+        if web.is_some() {
+            r.meaningless(&["proxy"], "the user of the web opens connections one by one");
+        }
         let keys = match r.optional("stack", stack) {
             Some(stack) => keys(r, &self.over(stack)),
             None => keys(r, &self.keys),
         };
-        Tcp { size, web, ..keys }
+        Tcp { size, web, proxy, ..keys }
     }
 }
 
@@ -101,12 +108,15 @@ fn keys(r: &Reader<'_>, d: &Tcp) -> Tcp {
     let named = |value: &Value| stack(value).map(|stack| stack.name.to_owned());
     let receiver = reader::or_word("same", named);
     let flag = |key, default| r.or(key, default, reader::boolean);
+    let law = r.or("congestion_control", d.congestion_control.clone(), law);
     Tcp {
         size: None,
         web: None,
         stack: d.stack.clone(),
         receiver_stack: r.or("receiver_stack", d.receiver_stack.clone(), receiver),
-        congestion_control: r.or("congestion_control", d.congestion_control.clone(), law),
+        av: proxy::aimed(r, &law, d.av.as_deref()).map(Box::new),
+        congestion_control: law,
+        proxy: None,
         mss: r.or("mss", d.mss, reader::size(64, 2256)),
         send_buffer: r.or("send_buffer", d.send_buffer, buffer()),
         send_buffer_most: r.or("send_buffer_most", d.send_buffer_most, growth()),
@@ -148,6 +158,8 @@ fn of_stack(stack: &Profile) -> Tcp {
     Tcp {
         size: None,
         web: None,
+        av: None,
+        proxy: None,
         stack: stack.name.to_owned(),
         receiver_stack: None,
         congestion_control: stack.congestion_control.to_owned(),
@@ -190,7 +202,7 @@ pub(super) fn stacks() -> Vec<&'static str> {
     Profile::ALL.iter().map(|stack| stack.name).collect()
 }
 
-fn stack(value: &Value) -> Read<&'static Profile> {
+pub(super) fn stack(value: &Value) -> Read<&'static Profile> {
     let name = reader::text(value)?;
     Profile::find(&name).ok_or_else(|| {
         Refusal::new(format!("there is no stack called {name:?}")).among(&name, &stacks())
@@ -213,7 +225,7 @@ fn delayed_ack(value: &Value) -> Read<DelayedAck> {
     }
 }
 
-fn law(value: &Value) -> Read<String> {
+pub(super) fn law(value: &Value) -> Read<String> {
     let name = reader::text(value)?;
     if super::laws::exists(&name) {
         return Ok(name);

@@ -5,6 +5,7 @@ use super::expand::{self, Expanded};
 use super::medium;
 use super::model::{Cell, DelayedAck, Errors, Flow, Scenario, Tcp, Transport};
 use super::node::{Kind, Radio};
+use super::proxy;
 use fairwave_dot11::Phy;
 use fairwave_sim::world;
 use fairwave_tcp as tcp;
@@ -22,6 +23,7 @@ impl Scenario {
             duration: self.duration,
             warm_up: self.warm_up,
             sample_every: self.record.sample_every,
+            bins: self.record.bins,
             cells: self.cell.iter().map(Cell::to_world).collect(),
             links: self.links(&nodes),
             flows: self.flows(&nodes, Seed(seed)),
@@ -88,7 +90,8 @@ impl Scenario {
     fn flows(&self, nodes: &[Expanded], seed: Seed) -> Vec<world::Flow> {
         let mut flows = Vec::new();
         for flow in &self.flow {
-            for (name, source, sink) in expand::pairs(nodes, flow) {
+            for (member, (name, source, sink)) in expand::pairs(nodes, flow).into_iter().enumerate()
+            {
                 let start = flow.draw_start(&name, seed);
                 flows.push(world::Flow {
                     name,
@@ -98,6 +101,7 @@ impl Scenario {
                     stop: flow.stop.map(|stop| Instant::ZERO + stop),
                     category: flow.category,
                     traffic: flow.transport.to_world(),
+                    proxy: flow.transport.world_proxy(nodes, member),
                 });
             }
         }
@@ -242,6 +246,7 @@ impl Tcp {
             initial_window_segments: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,
             byte_counting: self.byte_counting,
+            av: proxy::aim(self.av.as_deref()),
             duplicate_ack_threshold: self.duplicate_ack_threshold,
             initial_rto: self.initial_rto,
             min_rto: self.min_rto,

@@ -17,6 +17,7 @@ use fairwave_traffic::Source;
 use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
 use tcp::Tcp;
+pub(crate) use tcp::{check_law, law};
 use web::Web;
 
 /// First port of servers. Ports of both ends are dynamic ones (RFC 6335 section 6) to which
@@ -38,17 +39,27 @@ pub(crate) enum End {
 }
 
 /// Delivery to the receiving application, as it went on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Delivery {
     pub(crate) bytes: u64,
     pub(crate) last: Instant,
     pub(crate) longest_silence: Duration,
     pub(crate) completed: Option<Instant>,
+    /// Bytes of each bin that is over, and what was delivered by its end.
+    pub(crate) bins: Vec<u64>,
+    binned: u64,
 }
 
 impl Delivery {
     fn new() -> Self {
-        Self { bytes: 0, last: Instant::ZERO, longest_silence: Duration::ZERO, completed: None }
+        Self {
+            bytes: 0,
+            last: Instant::ZERO,
+            longest_silence: Duration::ZERO,
+            completed: None,
+            bins: Vec::new(),
+            binned: 0,
+        }
     }
 
     fn take(&mut self, bytes: u32, now: Instant) {
@@ -60,6 +71,12 @@ impl Delivery {
     /// Counts the silence that ends, or is cut off, at `now`.
     pub(crate) fn note_silence(&mut self, now: Instant) {
         self.longest_silence = self.longest_silence.max(now.since(self.last));
+    }
+
+    /// A bin is over.
+    pub(crate) fn end_bin(&mut self) {
+        self.bins.push(self.bytes - self.binned);
+        self.binned = self.bytes;
     }
 
     /// Silence counts anew from `now`.
@@ -106,7 +123,7 @@ enum TransportState {
 }
 
 /// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
-fn ports(id: FlowId) -> (u16, u16) {
+pub(crate) fn ports(id: FlowId) -> (u16, u16) {
     let (client, server) = (id.0 % PORTS, (id.0 % PORTS + id.0 / PORTS) % PORTS);
     (FIRST_CLIENT_PORT + client as u16, FIRST_PORT + server as u16)
 }
@@ -118,12 +135,12 @@ impl TransportState {
         let random = || seed.stream(&format!("traffic/{name}"));
         Ok(match (&flow.traffic, paced) {
             (Traffic::Tcp(tcp), _) => {
-                tcp::check_law(name, &tcp.congestion_control)?;
+                check_law(name, &tcp.congestion_control)?;
                 let isn = seed.stream(&format!("isn/{name}"));
                 Self::Tcp(Box::new(Tcp::new(id, tcp, isn)))
             }
             (Traffic::Web(web), _) => {
-                tcp::check_law(name, &web.tcp.congestion_control)?;
+                check_law(name, &web.tcp.congestion_control)?;
                 Self::Web(Box::new(Web::new(id, name, web, seed)))
             }
             (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
@@ -189,10 +206,15 @@ impl FlowState {
             TransportState::Web(web) => web.poll(end, now)?,
             TransportState::Datagrams(_) => return None,
         };
+        Some(self.wrap(end, &segment, now))
+    }
+
+    /// A segment of `end`, or of a proxy that stands for it, as a datagram to the other end.
+    pub(crate) fn wrap(&mut self, end: End, segment: &Segment<Virtual>, now: Instant) -> Packet {
         let Segment { header, ecn, payload } = segment;
-        let mut packet = self.packet(end, Transport::Tcp(header), payload.0, now);
+        let mut packet = self.packet(end, Transport::Tcp(*header), payload.0, now);
         packet.datagram.tos = ecn.put(packet.datagram.tos);
-        Some(packet)
+        packet
     }
 
     /// The next datagram of a source that is due, or that saturates.
@@ -360,6 +382,7 @@ impl FlowState {
                     acks_dropped: self.acks_dropped,
                     acks_filtered: self.acks_filtered,
                     acks_lost_inferred: source.acks_lost,
+                    proxy: None,
                 }
             }
         }

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::world::TcpFlow;
 use fairwave_cc as cc;
 use fairwave_machine::Machine;
-use fairwave_tcp::{Config, Connection, Event, Input, Virtual};
+use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Virtual};
 use fairwave_trace::FlowId;
 use fairwave_units::{Bytes, Instant, Seq32, Stream};
 
@@ -22,7 +22,7 @@ pub(crate) struct Tcp {
 }
 
 /// Refuses a law that there is not.
-pub(super) fn check_law(flow: &str, law: &str) -> Result<(), Error> {
+pub(crate) fn check_law(flow: &str, law: &str) -> Result<(), Error> {
     let initial = cc::Initial {
         mss: 1,
         cwnd: 1,
@@ -42,9 +42,14 @@ pub(super) fn connection(
     isn: &mut Stream,
 ) -> Connection<Virtual> {
     (config.local_port, config.remote_port) = (local_port, remote_port);
-    let law = law.to_owned();
-    let build = move |initial| cc::build(&law, initial).expect("checked before");
-    Connection::new(config, Seq32(isn.next_u64() as u32), Box::new(build))
+    let law = self::law(law);
+    Connection::new(config, Seq32(isn.next_u64() as u32), law)
+}
+
+/// Makes the law called `name`, which has been checked.
+pub(crate) fn law(name: &str) -> BuildController {
+    let name = name.to_owned();
+    Box::new(move |initial| cc::build(&name, initial).expect("checked before"))
 }
 
 impl Tcp {

@@ -54,6 +54,7 @@ pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duratio
         duration: Duration::from_secs(20),
         warm_up: Duration::from_secs(2),
         sample_every: Duration::from_millis(100),
+        bins: None,
         nodes: [ap].into_iter().chain((0..stations).map(station)).chain([server]).collect(),
         cells: vec![cell(standard)],
         links: vec![link],
@@ -69,7 +70,7 @@ pub(crate) fn server(world: &World) -> NodeId {
 
 pub(crate) fn flow(name: &str, source: NodeId, sink: NodeId, traffic: Traffic) -> Flow {
     let (start, category) = (Instant::ZERO, AccessCategory::BestEffort);
-    Flow { name: name.into(), source, sink, start, stop: None, category, traffic }
+    Flow { name: name.into(), source, sink, start, stop: None, category, traffic, proxy: None }
 }
 
 /// Greedy TCP with an ACK for every `ack_every` segments.

@@ -52,6 +52,8 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         completion_ns: None,
         datagrams: None,
         web: None,
+        bins_bps: Vec::new(),
+        proxy: None,
     }
 }
 
@@ -109,6 +111,7 @@ fn run(axes: &[(&str, &str)], seed: u64, flows: usize, shape: Shape) -> Run {
         schema_version: 1,
         simulated_ns: 120_000_000_000,
         measured_ns: 100_000_000_000,
+        bin_ns: None,
         frames: 1000,
         events: 5000,
         flows,
