@@ -174,6 +174,9 @@ pub enum Error {
     /// A run directory or report could not be written or read.
     #[error(transparent)]
     Results(#[from] results::Error),
+    /// A capture of a run could not be read.
+    #[error(transparent)]
+    Capture(#[from] crate::capture::Error),
     /// A figure could not be drawn.
     #[error(transparent)]
     Plot(#[from] plot::Error),
