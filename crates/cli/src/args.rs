@@ -235,6 +235,10 @@ pub(crate) enum Listing {
     Queues,
     /// Sources of traffic, with their keys
     Sources,
+    /// Filters of SNR samples (`cell.soc`)
+    SocFilters,
+    /// Policies from the Strength of Connection to weights (`cell.soc`)
+    SocPolicies,
     /// TCP stacks: whose choices a flow's keys default to
     Stacks,
     /// 802.11 standards of a cell

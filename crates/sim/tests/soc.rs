@@ -197,7 +197,7 @@ fn reports_cost_airtime_by_their_rate() {
             (Duration::from_millis(interval), Duration::ZERO);
         let (outcome, watch) = simulate(&world);
         let stations = outcome.stations[1..].iter().map(|station| station.at_end.airtime);
-        (stations.map(|airtime| airtime.as_secs_f64()).sum::<f64>(), watch.alone)
+        (stations.map(Duration::as_secs_f64).sum::<f64>(), watch.alone)
     };
     // 100 bytes at 2 Mbps behind a long preamble: 192 + 400 us.
     for (interval, reports) in [(200, 200.0), (20, 2000.0)] {

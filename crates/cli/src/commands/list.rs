@@ -31,6 +31,8 @@ pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
         Listing::CongestionControls => congestion_controls(),
         Listing::Queues => queues(),
         Listing::Sources => sources(),
+        Listing::SocFilters => soc_filters(),
+        Listing::SocPolicies => soc_policies(),
         Listing::Stacks => stacks(),
         Listing::Standards => standards(),
     };
@@ -91,6 +93,24 @@ fn sources() -> Vec<Item> {
         source: entry.source.to_owned(),
     };
     fairwave_traffic::ALL.iter().map(item).collect()
+}
+
+fn soc_filters() -> Vec<Item> {
+    let item = |kind: &fairwave_soc::FilterKind| Item {
+        name: kind.name.to_owned(),
+        summary: kind.summary.to_owned(),
+        source: kind.source.to_owned(),
+    };
+    fairwave_soc::FILTERS.iter().map(item).collect()
+}
+
+fn soc_policies() -> Vec<Item> {
+    let item = |kind: &fairwave_soc::PolicyKind| Item {
+        name: kind.name.to_owned(),
+        summary: kind.summary.to_owned(),
+        source: kind.source.to_owned(),
+    };
+    fairwave_soc::POLICIES.iter().map(item).collect()
 }
 
 fn stacks() -> Vec<Item> {

@@ -110,11 +110,29 @@ impl Check<'_> {
             let help = "cells on one frequency share its medium: only their names may differ";
             self.report(("cell", i), "name", Refusal::new(message).help(help));
         }
+        self.reporters();
         for (i, cell) in self.scenario.cell.iter().enumerate() {
             if expand::access_points(self.scenario).all(|(_, ap)| ap.cell != cell.name) {
                 let refusal = Refusal::new("no access point is in this cell")
                     .help("add a [[node]] with kind = \"access-point\", or remove the cell");
                 self.report(("cell", i), "name", refusal);
+            }
+        }
+    }
+
+    /// Stations that report their channels to one access point cannot go to another.
+    fn reporters(&mut self) {
+        let aps = expand::access_points(self.scenario).filter(|(_, ap)| {
+            let cell = self.scenario.cell.iter().find(|cell| cell.name == ap.cell);
+            cell.is_some_and(|cell| cell.soc.is_some())
+        });
+        let aps: Vec<&str> = aps.map(|(node, _)| node.name.as_str()).collect();
+        for (i, node) in self.scenario.node.iter().enumerate() {
+            let Some(station) = node.kind.station() else { continue };
+            if station.roaming.is_some() && aps.contains(&station.ap.as_str()) {
+                let message = "a station of a cell with `soc` reports to one access point";
+                let refusal = Refusal::new(message).help("remove `roaming`, or the cell's `soc`");
+                self.report(("node", i), "roaming", refusal);
             }
         }
     }

@@ -8,6 +8,7 @@ use super::model::{Cell, Errors, Flow, Record, Scenario, Transport};
 use super::node::{Names, node};
 use super::phy::Generation;
 use super::reader::{self, Problems, Read, Reader};
+use super::soc;
 use super::tcp::{self, Defaults};
 use super::traffic;
 use super::value::{Data, Table, Value};
@@ -120,6 +121,7 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
         errors: r.or("errors", Errors::Snr, errors),
         fading: r.or("fading", None, reader::or_word("off", air::fading)),
         shadowing: r.or("shadowing", None, reader::or_word("off", air::shadowing)),
+        soc: r.or("soc", None, reader::or_word("off", soc::soc)),
         rts_threshold: r.or("rts_threshold", None, reader::or_word("off", reader::size(0, 65_536))),
         short_retry_limit: r.or("short_retry_limit", 7, reader::count(1, 255)),
         long_retry_limit: r.or("long_retry_limit", 4, reader::count(1, 255)),

@@ -54,6 +54,7 @@ mod proxy;
 mod queue;
 mod reader;
 mod schema;
+mod soc;
 mod tcp;
 mod traffic;
 pub(crate) mod value;
@@ -69,6 +70,7 @@ pub use node::{AccessPoint, Host, Kind, Node, Radio, Station};
 pub use proxy::{Av, Proxy};
 pub use queue::Queue;
 pub use schema::schema;
+pub use soc::{Policy, Soc};
 pub use traffic::{Objects, Size, Traffic, Udp, Web};
 
 use std::path::Path;

@@ -9,6 +9,7 @@ use super::node::Node;
 use super::phy::Generation;
 use super::proxy::{Av, Proxy};
 use super::reader::word;
+use super::soc::Soc;
 use super::traffic::{Udp, Web};
 use super::words;
 use fairwave_dot11::{AccessCategory, Standard};
@@ -109,6 +110,10 @@ pub struct Cell {
     #[serde(serialize_with = "table_or_off")]
     #[schemars(with = "Choice<Shadowing>")]
     pub shadowing: Option<Shadowing>,
+    /// What stations report of their channels, by which they are weighed, or "off". Default: "off".
+    #[serde(serialize_with = "table_or_off")]
+    #[schemars(with = "Choice<Soc>")]
+    pub soc: Option<Soc>,
     /// Data frames of this MPDU size and above use RTS/CTS, or "off". Default: "off".
     #[serde(serialize_with = "bytes_or_off")]
     #[schemars(with = "String")]

@@ -113,6 +113,10 @@ fn relax_table(object: &mut Map<String, Value>) {
         let names = fairwave_dot11::rate_control::ALL.iter().map(|algorithm| algorithm.name);
         control["enum"] = json!(names.collect::<Vec<_>>());
     }
+    if let Some(filter) = object.get_mut("filter").filter(|f| f.is_object()) {
+        let names = fairwave_soc::FILTERS.iter().map(|kind| kind.name);
+        filter["enum"] = json!(names.collect::<Vec<_>>());
+    }
     if let Some(law) = object.get_mut("congestion_control").filter(|l| l.is_object()) {
         law["enum"] = json!(laws::names());
     }
@@ -122,7 +126,8 @@ fn relax_table(object: &mut Map<String, Value>) {
     if let Some(receiver) = object.get_mut("receiver_stack").filter(|s| s.is_object()) {
         receiver["enum"] = json!([vec!["same"], tcp::stacks()].concat());
     }
-    if let Some(interval) = object.get("interval").cloned() {
+    if let Some(interval) = object.get("interval").filter(|_| !object.contains_key("hold")).cloned()
+    {
         object.entry("rate").or_insert(interval);
     }
     if object.contains_key("frequency") {

@@ -27,7 +27,7 @@ impl Scenario {
             cells: self.cell.iter().map(Cell::to_world).collect(),
             links: self.links(&nodes),
             flows: self.flows(&nodes, Seed(seed)),
-            soc: Vec::new(),
+            soc: self.soc(&nodes),
             nodes: nodes.iter().map(|node| self.world_node(&nodes, node)).collect(),
         };
         medium::share(self, &mut world);
@@ -69,6 +69,19 @@ impl Scenario {
             }
         };
         world::Node { name: node.name.clone(), radio }
+    }
+
+    /// The access points of cells with the key `soc`.
+    fn soc(&self, nodes: &[Expanded]) -> Vec<world::Soc> {
+        let ids = (0u32..).map(NodeId);
+        let soc = |(id, node): (NodeId, &Expanded)| match &self.node[node.group].kind {
+            Kind::AccessPoint(ap) => {
+                let cell = self.cell.iter().find(|cell| cell.name == ap.cell);
+                cell?.soc.as_ref().map(|soc| soc.to_world(id))
+            }
+            _ => None,
+        };
+        ids.zip(nodes).filter_map(soc).collect()
     }
 
     fn links(&self, nodes: &[Expanded]) -> Vec<world::Link> {

@@ -1,0 +1,97 @@
+//! Keys of `cell.soc`, as a user writes them.
+
+use fairwave_lab::scenario::{Scenario, schema};
+use fairwave_sim::world::{FilterSpec, Soc};
+use fairwave_soc::{Curve, Decay, FILTERS, POLICIES, Policies, TableConfig};
+use fairwave_units::{Db, Duration};
+
+/// The access points of a cell with this key, and what is resolved reads the same.
+fn soc(key: &str) -> Vec<Soc> {
+    let text = format!(
+        r#"
+        [cell]
+        standard = "802.11b"
+        {key}
+        [[node]]
+        name = "server"
+        kind = "host"
+        [[node]]
+        name = "ap"
+        kind = "access-point"
+        queue = {{ discipline = "wfq" }}
+        [[node]]
+        name = "sta"
+        kind = "station"
+        count = 2
+        [[link]]
+        ends = ["ap", "server"]
+        [[flow]]
+        name = "down"
+        from = "server"
+        to = "sta*"
+        "#
+    );
+    let scenario = Scenario::parse("soc.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let resolved = scenario.to_toml();
+    let again = Scenario::parse("resolved.toml", &resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scenario, again, "{resolved}");
+    scenario.to_world(1).soc
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+#[test]
+fn it_is_off_unless_asked_for() {
+    assert!(soc("").is_empty() && soc("soc = \"off\"").is_empty());
+}
+
+#[test]
+fn the_default_is_the_papers() {
+    let found = &soc("soc = {}")[0];
+    assert_eq!((found.ap.0, found.interval, found.hold), (1, millis(200), millis(50)));
+    assert_eq!((found.filter, found.read_every), (FilterSpec::Mean, millis(10)));
+    let pw = POLICIES.iter().find(|kind| kind.name == "pw").expect("it is listed");
+    assert_eq!(found.table, TableConfig::new(Policies::per_host((pw.curve)())));
+}
+
+#[test]
+fn every_key_acts() {
+    let found =
+        &soc(r#"soc = { interval = "20 ms", hold = "0 s", read_every = "2 ms", filter = "median",
+             policy = { threshold = "5 dB" }, hysteresis = "1 dB", smoothing = 0.5, beta = 0.9,
+             decay = "weight", floor = "-3 dB", forget_after = "10 s" }"#)[0];
+    let table = &found.table;
+    assert_eq!((found.interval, found.hold, found.read_every), (millis(20), millis(0), millis(2)));
+    assert_eq!((found.filter, table.smoothing, table.beta), (FilterSpec::Median, 0.5, 0.9));
+    assert_eq!(table.policies.curves, [Curve::GoodOrBad(Db(5.0))]);
+    assert_eq!((table.policies.hysteresis, table.floor), (Db(1.0), Db(-3.0)));
+    assert_eq!((table.decay, table.forget_after), (Decay::Weight, Duration::from_secs(10)));
+}
+
+#[test]
+fn knots_make_a_curve() {
+    let at = |rule: &str, db: f64| {
+        let key = format!(
+            "soc.policy = {{ knots = [[\"2 dB\", 0.0], [\"4 dB\", 0.2]], rule = \"{rule}\" }}"
+        );
+        soc(&key)[0].table.policies.curves[0].at(Db(db))
+    };
+    assert!((at("linear", 3.0) - 0.1).abs() < 1e-12 && (at("step", 3.0) - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn every_listed_name_is_one_and_the_schema_knows_the_filters() {
+    for kind in POLICIES {
+        let found = soc(&format!("soc.policy = {:?}", kind.name));
+        assert_eq!(found[0].table.policies.curves, [(kind.curve)()], "{}", kind.name);
+    }
+    for kind in FILTERS {
+        assert_eq!(soc(&format!("soc.filter = {:?}", kind.name))[0].filter, kind.spec);
+    }
+    let schema = schema();
+    let words = &schema["$defs"]["Soc"]["properties"]["filter"]["enum"];
+    assert_eq!(words.as_array().expect("it is a list").len(), FILTERS.len());
+    assert!(schema["$defs"]["Soc"]["properties"]["rate"].is_null());
+}
