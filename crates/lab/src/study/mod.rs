@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::plot::Figure;
 use crate::run::{self, Output, Progress, Run};
 use crate::scenario::Diagnostics;
-use crate::{plot, results};
+use crate::{capture, plot, results};
 use fairwave_units::Duration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -176,7 +176,7 @@ pub enum Error {
     Results(#[from] results::Error),
     /// A capture of a run could not be read.
     #[error(transparent)]
-    Capture(#[from] crate::capture::Error),
+    Capture(#[from] capture::Error),
     /// A figure could not be drawn.
     #[error(transparent)]
     Plot(#[from] plot::Error),

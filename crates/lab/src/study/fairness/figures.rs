@@ -24,8 +24,15 @@ const SHOWN: [Shown; 8] = [
     (12, SMALL, ["4", "3"], "seven terminals; the text calls this mix fair"),
 ];
 
-fn runs<'r>(results: &'r Results, queue: &str, [linux, xp]: [&str; 2]) -> Vec<&'r Run> {
-    results.select(MIXES, &[(QUEUE, queue), (LINUX, linux), (XP, xp)])
+fn runs<'r>(
+    results: &'r Results,
+    queue: &str,
+    [linux, xp]: [&str; 2],
+    every_segment: bool,
+) -> Vec<&'r Run> {
+    let mut runs = results.select(MIXES, &[(QUEUE, queue), (LINUX, linux), (XP, xp)]);
+    runs.retain(|run| measure::acknowledges_all(run) == every_segment);
+    runs
 }
 
 pub(super) fn repetitions(results: &Results) -> Vec<Exhibit> {
@@ -33,7 +40,7 @@ pub(super) fn repetitions(results: &Results) -> Vec<Exhibit> {
 }
 
 fn repetition(results: &Results, (number, queue, of, paper): Shown) -> Option<Exhibit> {
-    let runs = runs(results, queue, of);
+    let runs = runs(results, queue, of, false);
     let first = runs.first()?;
     let series = |i: usize| BarSeries {
         label: first.summary.flows[i].name.split('-').next_back().unwrap_or_default().to_owned(),
@@ -73,13 +80,17 @@ pub(super) fn tables(results: &Results) -> Vec<ResultTable> {
     for queue in results.axis(MIXES, QUEUE) {
         for linux in results.axis(MIXES, LINUX) {
             for xp in results.axis(MIXES, XP) {
-                rows.push(row(&queue, &runs(results, &queue, [&linux, &xp])));
+                for every_segment in [false, true] {
+                    let runs = runs(results, &queue, [&linux, &xp], every_segment);
+                    rows.push(row(&queue, &runs));
+                }
             }
         }
     }
     rows.sort_by(|a, b| measure::packets(&b[0]).total_cmp(&measure::packets(&a[0])));
     let header = [
         "Buffer",
+        "ACKs",
         "Terminals",
         "Mix",
         "Unfair runs",
@@ -97,10 +108,15 @@ pub(super) fn tables(results: &Results) -> Vec<ResultTable> {
     vec![ResultTable { title: "Mixes of stacks".into(), header, rows }]
 }
 
+fn every(run: &Run) -> &'static str {
+    if measure::acknowledges_all(run) { "every segment" } else { "every second" }
+}
+
 fn row(queue: &str, runs: &[&Run]) -> Vec<String> {
     let first = runs.first();
     vec![
         queue.to_owned(),
+        first.map_or("", |run| every(run)).to_owned(),
         first.map_or(0, |run| measure::terminals(run)).to_string(),
         first.map_or(String::new(), |run| mix(run)),
         show_share(unfair(runs)),

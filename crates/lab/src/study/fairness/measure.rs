@@ -1,6 +1,6 @@
 //! What is measured of a run.
 
-use super::{LINUX, XP};
+use super::{ACKS, LINUX, MIXES, QUEUE, XP};
 use crate::run::Run;
 use crate::stats::{self, Proportion, Split};
 use crate::study::Results;
@@ -22,6 +22,24 @@ pub(super) fn with_terminals<'r>(
     let mut runs = results.select(experiment, axes);
     runs.retain(|run| counts.contains(&terminals(run)));
     runs
+}
+
+/// The runs of all mixes with a number of terminals in `counts`, whose host acknowledges every
+/// segment or every second.
+pub(super) fn mixes<'r>(
+    results: &'r Results,
+    queue: &str,
+    every_segment: bool,
+    counts: core::ops::RangeInclusive<usize>,
+) -> Vec<&'r Run> {
+    let mut runs = with_terminals(results, MIXES, &[(QUEUE, queue)], counts);
+    runs.retain(|run| acknowledges_all(run) == every_segment);
+    runs
+}
+
+/// Whether the host acknowledges every segment.
+pub(super) fn acknowledges_all(run: &Run) -> bool {
+    run.axis(ACKS) == "off"
 }
 
 /// Whether the run is unfair as section 2.1 of the paper defines it.

@@ -5,6 +5,9 @@ mod converter;
 mod figures;
 mod map;
 mod measure;
+mod spells;
+mod split;
+mod traces;
 
 use super::{Error, Experiment, Findings, Results, Study};
 
@@ -14,6 +17,9 @@ pub struct Fairness;
 
 const MIXES: &str = "mixes";
 const MAP: &str = "map";
+const DETAIL: &str = "detail";
+const SIX: &str = "six";
+const SPLIT: &str = "split";
 const QUEUE: &str = "node.ap.queue";
 const LINUX: &str = "node.linux.count";
 const XP: &str = "node.xp.count";
@@ -24,10 +30,31 @@ const SMALL: &str = "31 packets";
 
 const EXPERIMENTS: &[Experiment] = &[
     Experiment {
+        name: DETAIL,
+        file: "studies/fairness/detail.toml",
+        text: include_str!("../../../../../studies/fairness/detail.toml"),
+        quick: &[],
+        series: true,
+    },
+    Experiment {
+        name: SIX,
+        file: "studies/fairness/six.toml",
+        text: include_str!("../../../../../studies/fairness/six.toml"),
+        quick: &["sweep.seeds=2"],
+        series: true,
+    },
+    Experiment {
+        name: SPLIT,
+        file: "studies/fairness/split.toml",
+        text: include_str!("../../../../../studies/fairness/split.toml"),
+        quick: &["sweep.seeds=1"],
+        series: false,
+    },
+    Experiment {
         name: MIXES,
         file: "studies/fairness/mixes.toml",
         text: include_str!("../../../../../studies/fairness/mixes.toml"),
-        quick: &["sweep.seeds=2"],
+        quick: &["sweep.seeds=1"],
         series: false,
     },
     Experiment {
@@ -96,14 +123,24 @@ impl Study for Fairness {
     }
 
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
+        let pair = traces::read(results)?;
+        let spells = spells::read(results)?;
         let converter = converter::findings(results)?;
-        let (repetitions, maps) = (figures::repetitions(results), map::exhibits(results));
-        Ok(Findings {
-            claims: [claims::all(results), converter.claims].concat(),
-            exhibits: [repetitions, maps, converter.exhibits].concat(),
-            tables: [figures::tables(results), map::tables(results), converter.tables].concat(),
-            explanations: converter.explanations,
-        })
+        let mut exhibits = figures::repetitions(results);
+        exhibits.extend(traces::exhibits(pair.as_ref()));
+        exhibits.extend(map::exhibits(results));
+        exhibits.extend(spells::exhibits(results, &spells)?);
+        exhibits.extend(converter.exhibits);
+        let mut tables = figures::tables(results);
+        tables.extend(map::tables(results));
+        tables.extend([split::table(results), spells::table(&spells)]);
+        tables.extend(converter.tables);
+        let mut explanations: Vec<String> = spells.iter().map(spells::Spells::in_words).collect();
+        explanations.extend(split::in_words(results));
+        explanations.extend(converter.explanations);
+        let mut claims = claims::all(results, pair.as_ref());
+        claims.extend(converter.claims);
+        Ok(Findings { claims, exhibits, tables, explanations })
     }
 }
 
