@@ -29,6 +29,20 @@ impl Heap {
         self.nodes.first().map(|node| (node.key, node.id))
     }
 
+    pub(crate) const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whose place in the heap it is; places are below its length, and in no order.
+    pub(crate) fn id(&self, place: usize) -> u32 {
+        self.nodes[place].id
+    }
+
+    /// All that is in, in the order of places.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
+        self.nodes.iter().map(|node| node.id)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

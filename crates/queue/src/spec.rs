@@ -1,14 +1,17 @@
 //! The one list of disciplines, and how parameters become a queue.
 
+use crate::cif_q::CifQ;
+use crate::csdps::Csdps;
 use crate::drr::Drr;
 use crate::hfsc::Hfsc;
+use crate::iwfq::Iwfq;
 use crate::scheduled::{Order, Scheduled};
 use crate::wf2q::Wf2q;
 use crate::wfq::Wfq;
 use crate::{
-    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CodelConfig, Discipline, DropTail, DrrConfig,
-    FairConfig, FqCodel, HfscConfig, HostConfig, Item, ServiceCurve, SocpsConfig, WfqConfig,
-    WindowClamp,
+    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
+    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, ServiceCurve,
+    SocpsConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Bytes, Duration};
@@ -81,6 +84,12 @@ pub enum Spec {
     Hfsc(HfscConfig),
     /// Hosts weighed by the strength of their connection.
     Socps(SocpsConfig),
+    /// Round robin among hosts whose link is good.
+    Csdps(HostConfig),
+    /// Weighted fair queueing among hosts whose link is good, which the others catch up with.
+    Iwfq(IwfqConfig),
+    /// Fair queueing in which those whose link was bad are repaid by those who gained.
+    CifQ(CifQConfig),
 }
 
 impl From<Limit> for Spec {
@@ -183,6 +192,27 @@ pub const ALL: &[Kind] = &[
         limit: HOSTS_LIMIT,
         spec: |limit| Spec::Socps(SocpsConfig::Wfq(WfqConfig::of(limit))),
     },
+    Kind {
+        name: "csdps",
+        summary: "a packet to each station by turns, none to one whose link is bad",
+        source: "Bhagwat, Bhattacharya, Krishna, Tripathi 1996",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::Csdps(HostConfig::of(limit)),
+    },
+    Kind {
+        name: "iwfq",
+        summary: "wfq among stations whose link is good; the others come first afterwards",
+        source: "Lu, Nandagopal, Bharghavan 1997",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::Iwfq(IwfqConfig::of(limit)),
+    },
+    Kind {
+        name: "cif-q",
+        summary: "fair queueing that repays stations whose link was bad, little by little",
+        source: "Ng, Stoica, Zhang 1998",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::CifQ(CifQConfig::of(limit)),
+    },
 ];
 
 /// The bound of a scheduler of hosts: ten full ones.
@@ -222,6 +252,20 @@ impl WfqConfig {
     }
 }
 
+impl IwfqConfig {
+    /// Ten full packets of lag and of lead: Fairwave's choice, the paper leaves them open.
+    pub const fn of(limit: Limit) -> Self {
+        Self { hosts: HostConfig::of(limit), lag: 15_000, lead: 15_000 }
+    }
+}
+
+impl CifQConfig {
+    /// Leading hosts keep half of their turns: Fairwave's choice, the paper leaves alpha open.
+    pub const fn of(limit: Limit) -> Self {
+        Self { hosts: HostConfig::of(limit), kept_percent: 50 }
+    }
+}
+
 impl HfscConfig {
     /// Sharing by weight alone: no real-time curve, no upper limit.
     pub const fn of(limit: Limit) -> Self {
@@ -245,6 +289,9 @@ impl Spec {
             Self::Wf2qPlus(_) => "wf2q+",
             Self::Hfsc(_) => "h-fsc",
             Self::Socps(_) => "socps",
+            Self::Csdps(_) => "csdps",
+            Self::Iwfq(_) => "iwfq",
+            Self::CifQ(_) => "cif-q",
         }
     }
 
@@ -256,6 +303,9 @@ impl Spec {
             Self::Wf2qPlus(_) => Some(Self::Wf2qPlus(hosts)),
             Self::Hfsc(config) => Some(Self::Hfsc(HfscConfig { hosts, ..config })),
             Self::Socps(config) => Some(Self::Socps(config.with_hosts(hosts))),
+            Self::Csdps(_) => Some(Self::Csdps(hosts)),
+            Self::Iwfq(config) => Some(Self::Iwfq(IwfqConfig { hosts, ..config })),
+            Self::CifQ(config) => Some(Self::CifQ(CifQConfig { hosts, ..config })),
             _ => None,
         }
     }
@@ -264,8 +314,19 @@ impl Spec {
     pub const fn follows_weights(&self) -> bool {
         matches!(
             self,
-            Self::Drr(_) | Self::Wfq(_) | Self::Wf2qPlus(_) | Self::Hfsc(_) | Self::Socps(_)
+            Self::Drr(_)
+                | Self::Wfq(_)
+                | Self::Wf2qPlus(_)
+                | Self::Hfsc(_)
+                | Self::Socps(_)
+                | Self::Iwfq(_)
+                | Self::CifQ(_)
         )
+    }
+
+    /// Whether it passes over receivers whose link [`Discipline::set_link`] calls bad.
+    pub const fn watches_links(&self) -> bool {
+        matches!(self, Self::Csdps(_) | Self::Iwfq(_) | Self::CifQ(_))
     }
 
     /// Whether it wants to see by [`Discipline::beside`] what its node sends out elsewhere.
@@ -293,6 +354,9 @@ impl Spec {
             Self::Wfq(WfqConfig { hosts, rate }) => scheduled(hosts, Wfq::new(rate)),
             Self::Wf2qPlus(hosts) => scheduled(hosts, Wf2q::new()),
             Self::Hfsc(config) => scheduled(config.hosts, Hfsc::new(&config)),
+            Self::Csdps(hosts) => scheduled(hosts, Csdps::new()),
+            Self::Iwfq(config) => scheduled(config.hosts, Iwfq::new(&config)),
+            Self::CifQ(config) => scheduled(config.hosts, CifQ::new(config.kept_percent)),
         }
     }
 }

@@ -137,6 +137,35 @@ impl Wfq {
         }
     }
 
+    pub(crate) const fn virtual_now(&self) -> u64 {
+        self.virtual_now
+    }
+
+    /// Passes over a host until it is shown again.
+    pub(crate) fn hide(&mut self, host: u32) {
+        self.heads.remove(host);
+    }
+
+    /// Has a backlogged host served by this tag.
+    pub(crate) fn show(&mut self, host: u32, tag: u64) {
+        self.heads.set(host, tag);
+    }
+
+    /// Moves the tags of a host's packets, as if they had come later; what thereby lies ahead
+    /// of V is the fluid system's to do again.
+    pub(crate) fn delay<T: Item>(&mut self, hosts: &mut Hosts<T>, host: u32, by: u64) {
+        let mut last = 0;
+        hosts.retag(host, |tag, _| {
+            last = tag.saturating_add(by);
+            last
+        });
+        if last > self.virtual_now {
+            self.activate(host, hosts.weight(host));
+            let session = &mut self.sessions[host as usize];
+            session.finish = session.finish.max(last);
+        }
+    }
+
     /// A host that weighed nothing comes back, with a claim to nothing that it missed.
     fn rejoin<T: Item>(&mut self, hosts: &mut Hosts<T>, host: u32) {
         let weight = hosts.weight(host);

@@ -5,8 +5,8 @@ use super::diagnostic::Refusal;
 use super::reader::{self, Read, Reader, show_limit};
 use super::value::{Data, Value};
 use fairwave_queue::{
-    ALL, AirtimeConfig, CodelConfig, DrrConfig, FairConfig, HfscConfig, HostConfig, Kind, Limit,
-    ServiceCurve, SocpsConfig, Spec, WfqConfig,
+    ALL, AirtimeConfig, CifQConfig, CodelConfig, DrrConfig, FairConfig, HfscConfig, HostConfig,
+    IwfqConfig, Kind, Limit, ServiceCurve, SocpsConfig, Spec, WfqConfig,
 };
 use fairwave_units::{BitRate, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -48,6 +48,9 @@ const OWN_KEYS: &[&str] = &[
     "idle_serve",
     "rate",
     "over",
+    "lag",
+    "lead",
+    "kept_percent",
     "realtime_rate",
     "realtime_first_rate",
     "realtime_first_for",
@@ -99,6 +102,16 @@ fn spec(r: &Reader<'_>, kind: &Kind, place: Place) -> Spec {
         Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(by_host(r, hosts)),
         Spec::Hfsc(config) => Spec::Hfsc(hfsc(r, config)),
         Spec::Socps(config) => Spec::Socps(socps(r, config)),
+        Spec::Csdps(hosts) => Spec::Csdps(by_host(r, hosts)),
+        Spec::Iwfq(IwfqConfig { hosts, lag, lead }) => Spec::Iwfq(IwfqConfig {
+            hosts: by_host(r, hosts),
+            lag: r.or("lag", lag, reader::size(0, 1 << 30)),
+            lead: r.or("lead", lead, reader::size(0, 1 << 30)),
+        }),
+        Spec::CifQ(CifQConfig { hosts, kept_percent }) => Spec::CifQ(CifQConfig {
+            hosts: by_host(r, hosts),
+            kept_percent: r.or("kept_percent", kept_percent, reader::count(0, 100)),
+        }),
         plain @ (Spec::DropTail { .. } | Spec::AckFilter { .. }) => plain,
     };
     let known = r.known();
@@ -206,7 +219,16 @@ impl Serialize for Queue {
                 map.serialize_entry("quantum", &format!("{quantum} B"))?;
             }
             Spec::Wfq(config) => write_wfq::<S>(&mut map, &config)?,
-            Spec::Wf2qPlus(hosts) => write_hosts::<S>(&mut map, &hosts)?,
+            Spec::Wf2qPlus(hosts) | Spec::Csdps(hosts) => write_hosts::<S>(&mut map, &hosts)?,
+            Spec::Iwfq(IwfqConfig { hosts, lag, lead }) => {
+                write_hosts::<S>(&mut map, &hosts)?;
+                map.serialize_entry("lag", &format!("{lag} B"))?;
+                map.serialize_entry("lead", &format!("{lead} B"))?;
+            }
+            Spec::CifQ(CifQConfig { hosts, kept_percent }) => {
+                write_hosts::<S>(&mut map, &hosts)?;
+                map.serialize_entry("kept_percent", &kept_percent)?;
+            }
             Spec::Hfsc(config) => write_hfsc::<S>(&mut map, &config)?,
             Spec::Socps(SocpsConfig::Wfq(config)) => {
                 map.serialize_entry("over", "wfq")?;
@@ -326,6 +348,15 @@ impl JsonSchema for Queue {
                             "type": "string",
                             "enum": ["wfq", "h-fsc"],
                         },
+                        "lag": text("iwfq: bytes that a station may claim for the time that its \
+                            link was bad. Default: \"15000 B\"."),
+                        "lead": text("iwfq: bytes by which a station may be ahead before it stops \
+                            paying for it. Default: \"15000 B\"."),
+                        "kept_percent": {
+                            "description": "cif-q: share of its turns that a station keeps which \
+                                is ahead. Default: 50.",
+                            "type": "integer", "minimum": 0, "maximum": 100,
+                        },
                         "realtime_rate": text("h-fsc, socps over it: what each station's datagrams \
                             are promised in the long run. Default: no promise."),
                         "realtime_first_rate": text("h-fsc: what they are promised at the \
@@ -388,6 +419,9 @@ mod tests {
             ("wf2q+", "host_limit", "\"3 packets\""),
             ("h-fsc", "realtime_rate", "\"3 Mbps\""),
             ("socps", "over", "\"h-fsc\""),
+            ("iwfq", "lag", "\"3000 B\""),
+            ("iwfq", "lead", "\"3000 B\""),
+            ("cif-q", "kept_percent", "90"),
             ("h-fsc", "realtime_rate = \"3 Mbps\", realtime_first_rate", "\"9 Mbps\""),
         ] {
             let plain = with(&format!("{{ discipline = {discipline:?} }}"));

@@ -13,13 +13,6 @@ const LONGEST: u64 = 1500;
 /// Parts of a microsecond and of a byte that the fluid is computed in.
 const SCALE: u128 = 1 << 40;
 
-/// So many cases, unless `PROPTEST_CASES` in the environment asks for another number.
-pub(super) fn cases(modest: u32) -> ProptestConfig {
-    const UNASKED: u32 = 256;
-    let asked = ProptestConfig::default().cases;
-    ProptestConfig::with_cases(if asked == UNASKED { modest } else { asked })
-}
-
 /// A packet of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
@@ -140,7 +133,7 @@ fn lateness(left: &[u64], fluid: &[u128]) -> i64 {
 }
 
 proptest! {
-    #![proptest_config(cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Parekh and Gallager 1993, theorem 1: no packet leaves more than L_max / r later than in
     /// the fluid system.
@@ -226,7 +219,7 @@ fn is_fair(history: &[Vec<u64>], weights: &[u32], bound: Fairness) -> Result<(),
 }
 
 proptest! {
-    #![proptest_config(cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     /// With everybody backlogged: WFQ and WF2Q+ within a packet of each of the two and back, DRR a
     /// quantum more (Shreedhar, Varghese 1995, theorem: quantum + L / w each).

@@ -1,6 +1,6 @@
 //! Fair service curves: promises kept, limits kept, the rest shared.
 
-use super::fluid::{cases, roomy, us};
+use super::fluid::{roomy, us};
 use crate::testing::{Thing, ack};
 use crate::{HfscConfig, Limit, ServiceCurve, Spec, Weight};
 use fairwave_units::{BitRate, Bytes, Duration, Instant};
@@ -86,7 +86,7 @@ fn admissible(hosts: u64) -> impl Strategy<Value = ServiceCurve> {
 }
 
 proptest! {
-    #![proptest_config(cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Theorem 2 of the paper: no deadline is missed by more than a packet's time.
     #[test]

@@ -5,5 +5,6 @@ mod codel;
 mod fairness;
 mod fluid;
 mod hfsc;
+mod links;
 mod properties;
 mod weights;
