@@ -295,81 +295,85 @@ impl JsonSchema for Queue {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let text =
-            |description: &str| json_schema!({ "description": description, "type": "string" });
-        let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
         json_schema!({
             "description": "A bound in packets or bytes, or a discipline with its parameters.",
             "anyOf": [
                 { "type": "string" },
                 {
                     "type": "object",
-                    "properties": {
-                        "discipline": {
-                            "description": "What decides who is served and what is dropped; \
-                                `fairwave list queues`. Default: \"drop-tail\".",
-                            "type": "string",
-                            "enum": names,
-                        },
-                        "limit": text("Bound, in packets or bytes. Default: the bound that the \
-                            queue has without a discipline; 10240 packets for fq-codel, 8192 \
-                            packets for airtime-drr, 1000 packets for schedulers of hosts."),
-                        "ack_limit": text("ack-split: bound of the ACKs. Default: limit."),
-                        "idle": text("window-clamp: silence after which a connection does not \
-                            count. Default: \"10 s\"."),
-                        "buckets": {
-                            "description": "fq-codel, airtime-drr: queues that flows are spread \
-                                over. Default: 1024.",
-                            "type": "integer", "minimum": 1, "maximum": 65_536,
-                        },
-                        "quantum": text("fq-codel, airtime-drr: bytes of a flow's turn; drr: of a \
-                            host's. Default: \"1514 B\"."),
-                        "target": text("fq-codel, airtime-drr: CoDel's tolerated standing delay. \
-                            Default: \"5 ms\" for fq-codel, \"20 ms\" for airtime-drr."),
-                        "interval": text("fq-codel, airtime-drr: CoDel's interval. Default: \
-                            \"100 ms\"."),
-                        "ecn": {
-                            "description": "fq-codel, airtime-drr: mark packets that take part \
-                                in ECN instead of dropping them. Default: true.",
-                            "type": "boolean",
-                        },
-                        "airtime_quantum": text("airtime-drr: airtime of a station's turn. \
-                            Default: \"300 us\"."),
-                        "host_limit": text("Schedulers of hosts: bound of each host's queue. \
-                            Default: \"100 packets\"."),
-                        "idle_serve": {
-                            "description": "Schedulers of hosts: serve hosts of weight zero \
-                                while no other has anything to send. Default: false.",
-                            "type": "boolean",
-                        },
-                        "over": {
-                            "description": "socps: the scheduler that shares by the weights. \
-                                Default: \"wfq\".",
-                            "type": "string",
-                            "enum": ["wfq", "h-fsc"],
-                        },
-                        "lag": text("iwfq: bytes that a station may claim for the time that its \
-                            link was bad. Default: \"15000 B\"."),
-                        "lead": text("iwfq: bytes by which a station may be ahead before it stops \
-                            paying for it. Default: \"15000 B\"."),
-                        "kept_percent": {
-                            "description": "cif-q: share of its turns that a station keeps which \
-                                is ahead. Default: 50.",
-                            "type": "integer", "minimum": 0, "maximum": 100,
-                        },
-                        "realtime_rate": text("h-fsc, socps over it: what each station's datagrams \
-                            are promised in the long run. Default: no promise."),
-                        "realtime_first_rate": text("h-fsc: what they are promised at the \
-                            beginning of a backlog. Default: realtime_rate."),
-                        "realtime_first_for": text("h-fsc: for how long. Default: \"10 ms\"."),
-                        "rate": text("wfq, socps over it: the link's rate, by which its fluid \
-                            system works. Default: it works as packets are taken."),
-                    },
+                    "properties": properties(),
                     "additionalProperties": false,
                 },
             ],
         })
     }
+}
+
+/// The keys of a queue.
+fn properties() -> Schema {
+    let text = |description: &str| json_schema!({ "description": description, "type": "string" });
+    let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
+    json_schema!({
+        "discipline": {
+            "description": "What decides who is served and what is dropped; \
+                `fairwave list queues`. Default: \"drop-tail\".",
+            "type": "string",
+            "enum": names,
+        },
+        "limit": text("Bound, in packets or bytes. Default: the bound that the \
+            queue has without a discipline; 10240 packets for fq-codel, 8192 \
+            packets for airtime-drr, 1000 packets for schedulers of hosts."),
+        "ack_limit": text("ack-split: bound of the ACKs. Default: limit."),
+        "idle": text("window-clamp: silence after which a connection does not \
+            count. Default: \"10 s\"."),
+        "buckets": {
+            "description": "fq-codel, airtime-drr: queues that flows are spread \
+                over. Default: 1024.",
+            "type": "integer", "minimum": 1, "maximum": 65_536,
+        },
+        "quantum": text("fq-codel, airtime-drr: bytes of a flow's turn; drr: of a \
+            host's. Default: \"1514 B\"."),
+        "target": text("fq-codel, airtime-drr: CoDel's tolerated standing delay. \
+            Default: \"5 ms\" for fq-codel, \"20 ms\" for airtime-drr."),
+        "interval": text("fq-codel, airtime-drr: CoDel's interval. Default: \
+            \"100 ms\"."),
+        "ecn": {
+            "description": "fq-codel, airtime-drr: mark packets that take part \
+                in ECN instead of dropping them. Default: true.",
+            "type": "boolean",
+        },
+        "airtime_quantum": text("airtime-drr: airtime of a station's turn. \
+            Default: \"300 us\"."),
+        "host_limit": text("Schedulers of hosts: bound of each host's queue. \
+            Default: \"100 packets\"."),
+        "idle_serve": {
+            "description": "Schedulers of hosts: serve hosts of weight zero \
+                while no other has anything to send. Default: false.",
+            "type": "boolean",
+        },
+        "over": {
+            "description": "socps: the scheduler that shares by the weights. \
+                Default: \"wfq\".",
+            "type": "string",
+            "enum": ["wfq", "h-fsc"],
+        },
+        "lag": text("iwfq: bytes that a station may claim for the time that its \
+            link was bad. Default: \"15000 B\"."),
+        "lead": text("iwfq: bytes by which a station may be ahead before it stops \
+            paying for it. Default: \"15000 B\"."),
+        "kept_percent": {
+            "description": "cif-q: share of its turns that a station keeps which \
+                is ahead. Default: 50.",
+            "type": "integer", "minimum": 0, "maximum": 100,
+        },
+        "realtime_rate": text("h-fsc, socps over it: what each station's datagrams \
+            are promised in the long run. Default: no promise."),
+        "realtime_first_rate": text("h-fsc: what they are promised at the \
+            beginning of a backlog. Default: realtime_rate."),
+        "realtime_first_for": text("h-fsc: for how long. Default: \"10 ms\"."),
+        "rate": text("wfq, socps over it: the link's rate, by which its fluid \
+            system works. Default: it works as packets are taken."),
+    })
 }
 
 #[cfg(test)]
