@@ -9,6 +9,7 @@ mod output;
 mod place;
 mod progress;
 mod show;
+mod show_probe;
 mod table;
 mod traced;
 

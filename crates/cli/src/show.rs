@@ -1,5 +1,6 @@
 //! What a run came to, for people: each flow, queue and station before any total.
 
+use crate::show_probe::probes;
 use crate::table::{Table, mbps, millis, seconds};
 use fairwave_lab::results::{FlowSummary, QueueSummary, StationSummary, Summary, TimesSummary};
 
@@ -10,6 +11,7 @@ pub(crate) fn summary(summary: &Summary) -> String {
         datagrams(&summary.flows),
         pages(&summary.flows),
         completions(&summary.flows),
+        probes(&summary.flows),
         stations(&summary.stations),
         queues(&summary.queues),
         totals(summary),

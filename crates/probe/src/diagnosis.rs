@@ -77,6 +77,8 @@ pub struct Diagnosis {
 
 /// Waits below this are no standing queue: CoDel's target (RFC 8289 section 4.3) in nanoseconds.
 const SHORT_WAIT: i64 = 5_000_000;
+/// So few packets are no queue, however long they take.
+const FEW: usize = 2;
 /// Packets without a loss that bound its rate below 1 % (three divided by their number).
 const ENOUGH: u64 = 300;
 /// Standard errors that two rates must lie apart.
@@ -112,8 +114,8 @@ impl Share {
     }
 }
 
-/// Losses by the wait of the packet before: short, up to half of the longest, up to nearly the
-/// longest, and there.
+/// Losses by what the packet found in the buffer: nearly nothing, up to 35 % of the most, up to
+/// nearly the most, and that.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     short: Share,
@@ -126,24 +128,32 @@ impl Losses {
     fn of(lines: &[Timeline]) -> Self {
         let mut losses = Self::default();
         for line in lines {
-            let longest = line.longest_wait as f64;
-            let mut wait = 0;
-            for number in 0..line.sent.len() {
-                let lost = line.wait(number).is_none();
-                let share = wait as f64 / longest;
-                if wait < SHORT_WAIT && share < NEARLY_FULL {
+            let usual = usual(&line.gaps()).unwrap_or(0);
+            // The wait of the packet before tells of others' packets in the buffer.
+            let mut before = 0;
+            for (number, held) in line.held.iter().enumerate() {
+                let lost = line.arrived[number].is_none();
+                let wait = (*held as i64).saturating_mul(usual);
+                if (*held <= FEW || wait < SHORT_WAIT) && before < SHORT_WAIT {
                     losses.short.note(lost);
                 }
-                match share {
-                    share if share < 0.35 => losses.low.note(lost),
-                    share if share < NEARLY_FULL => losses.middle.note(lost),
+                before = line.wait(number).unwrap_or(before);
+                match line.fullness(number) {
+                    full if full < 0.35 => losses.low.note(lost),
+                    full if full < NEARLY_FULL => losses.middle.note(lost),
                     _ => losses.full.note(lost),
                 }
-                wait = line.wait(number).unwrap_or(wait);
             }
         }
         losses
     }
+}
+
+/// The median.
+fn usual(gaps: &[i64]) -> Option<i64> {
+    let mut sorted = gaps.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
 }
 
 fn timelines(accounts: &[Account]) -> Vec<Timeline> {
@@ -151,9 +161,10 @@ fn timelines(accounts: &[Account]) -> Vec<Timeline> {
     accounts.iter().filter_map(|account| Timeline::new(account, drift)).collect()
 }
 
-/// What the trials of a session tell.
+/// What the trials of a session tell. Those without a train only watch, and are left out.
 pub fn diagnose(accounts: &[Account]) -> Diagnosis {
-    let lines = timelines(accounts);
+    let mut lines = timelines(accounts);
+    lines.retain(|line| line.spaced < line.sent.len());
     let losses = Losses::of(&lines);
     let radio = radio(losses);
     Diagnosis {
@@ -194,13 +205,13 @@ fn limit(sizes: &[SizeEstimate]) -> Finding<Limit> {
     finding(verdict, evidence)
 }
 
-/// A full buffer drops at its longest wait; who drops on the way there has another reason.
+/// A full buffer drops what comes; who drops on the way there has another reason.
 fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
     let Losses { low, middle, full, short } = losses;
     let filled = lines.iter().filter(|line| !line.overflow().is_empty()).count();
     let evidence = format!(
-        "{filled} of {} trains filled it; lost {:.2} % at waits below 35 % of the longest, {:.2} % \
-         up to 70 %, {:.2} % beyond",
+        "{filled} of {} trains filled it; lost {:.2} % of those that found it under 35 % full, \
+         {:.2} % up to 70 %, {:.2} % beyond",
         lines.len(),
         100.0 * low.rate(),
         100.0 * middle.rate(),
@@ -235,9 +246,7 @@ fn company(lines: &[Timeline], radio: Option<Radio>) -> Finding<Company> {
     let (mut missed, mut whole, mut packets) = (0.0, 0.0, 0);
     for line in lines {
         let gaps = line.gaps();
-        let mut sorted = gaps.clone();
-        sorted.sort_unstable();
-        let Some(usual) = sorted.get(sorted.len() / 2).map(|gap| *gap as f64) else { continue };
+        let Some(usual) = usual(&gaps).map(|gap| gap as f64) else { continue };
         let over = gaps.iter().map(|gap| *gap as f64).filter(|gap| *gap > 1.5 * usual);
         missed += over.map(|gap| gap - usual).sum::<f64>();
         whole += gaps.iter().map(|gap| *gap as f64).sum::<f64>();

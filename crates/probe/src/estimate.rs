@@ -93,7 +93,7 @@ pub struct SizeEstimate {
 /// The paper's count: packets of the train before the first that is missing.
 pub fn naive(account: &Account) -> Option<u32> {
     let line = Timeline::new(account, 0.0)?;
-    let first = line.losses().first()?.0;
+    let first = *line.losses().first()?;
     Some((first - line.spaced) as u32)
 }
 

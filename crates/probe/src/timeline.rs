@@ -11,7 +11,7 @@ use crate::Account;
 
 /// Largest share of a clock's rate that counts as drift; beyond it a clock was set.
 const MOST_DRIFT: f64 = 2e-4;
-/// A loss this close to the longest wait happened at a full buffer.
+/// A buffer that holds this share of what it holds at most is nearly full.
 pub(crate) const NEARLY_FULL: f64 = 0.7;
 
 /// A trial in order. Times are nanoseconds, as signed numbers: clocks may differ by any amount.
@@ -27,6 +27,10 @@ pub(crate) struct Timeline {
     pub(crate) spaced: usize,
     /// Least time between two arrivals of the train.
     pub(crate) least_gap: i64,
+    /// How many packets of the trial, of those that arrived later, each packet found there.
+    pub(crate) held: Vec<usize>,
+    /// The most that the train's packets found, but for one in ten.
+    pub(crate) most_held: usize,
     /// Longest wait of the train's packets but for one in ten.
     pub(crate) longest_wait: i64,
 }
@@ -70,9 +74,16 @@ impl Timeline {
             }
         }
         let spaced = (account.trial.spaced as usize).min(sent.len());
-        let mut line = Self { sent, arrived, arrivals, spaced, least_gap: 0, longest_wait: 0 };
+        let (held, most_held) = (Vec::new(), 0);
+        let (least_gap, longest_wait) = (0, 0);
+        let mut line =
+            Self { sent, arrived, arrivals, spaced, least_gap, held, most_held, longest_wait };
         line.least_gap = line.gaps().into_iter().min().unwrap_or(0);
-        line.longest_wait = line.nine_tenths_of_waits();
+        line.held = line.count_held();
+        line.most_held = nine_tenths(line.held[spaced..].to_vec()).unwrap_or(0);
+        let train = line.arrivals.iter().filter(|(n, _)| *n >= spaced);
+        let waits = train.filter_map(|(n, _)| line.wait(*n)).collect();
+        line.longest_wait = nine_tenths(waits).unwrap_or(0);
         Some(line)
     }
 
@@ -83,11 +94,18 @@ impl Timeline {
         train.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect()
     }
 
-    fn nine_tenths_of_waits(&self) -> i64 {
-        let train = self.arrivals.iter().filter(|(n, _)| *n >= self.spaced);
-        let mut waits: Vec<i64> = train.filter_map(|(n, _)| self.wait(*n)).collect();
-        waits.sort_unstable();
-        waits.get(waits.len() * 9 / 10).copied().unwrap_or(0)
+    fn count_held(&self) -> Vec<usize> {
+        let (mut accepted, mut left) = (0, 0);
+        let mut held = Vec::with_capacity(self.sent.len());
+        for number in 0..self.sent.len() {
+            let came = self.came(number);
+            while self.arrivals.get(left).is_some_and(|(_, at)| *at <= came) {
+                left += 1;
+            }
+            held.push(usize::saturating_sub(accepted, left));
+            accepted += usize::from(self.arrived[number].is_some());
+        }
+        held
     }
 
     /// How much longer than the empty path a packet took.
@@ -101,17 +119,14 @@ impl Timeline {
         self.sent[number].saturating_sub(self.least_gap)
     }
 
-    /// Lost packets of the train, each with the wait of the packet before it that arrived.
-    pub(crate) fn losses(&self) -> Vec<(usize, i64)> {
-        let mut losses = Vec::new();
-        let mut wait = 0;
-        for number in self.spaced..self.sent.len() {
-            match self.wait(number) {
-                Some(found) => wait = found,
-                None => losses.push((number, wait)),
-            }
-        }
-        losses
+    /// Numbers of the train that are lost.
+    pub(crate) fn losses(&self) -> Vec<usize> {
+        (self.spaced..self.sent.len()).filter(|number| self.arrived[*number].is_none()).collect()
+    }
+
+    /// How full the buffer was when a packet came, as a share.
+    pub(crate) fn fullness(&self, number: usize) -> f64 {
+        self.held[number] as f64 / self.most_held.max(1) as f64
     }
 
     /// Rate at which the train was sent and at which it arrived, in packets per second.
@@ -132,30 +147,35 @@ impl Timeline {
         ))
     }
 
-    /// The losses at a full buffer, from the first on. Before that one the wait is nearly the
-    /// longest; behind it, and from there on, as much is lost as the radio does not carry, or at
+    /// The losses at a full buffer, from the first on. When that one came the buffer was nearly
+    /// full; behind it, and from there on, as much is lost as the radio does not carry, or at
     /// least half of it. Empty if the buffer never filled.
     pub(crate) fn overflow(&self) -> Vec<usize> {
-        let full = self.longest_wait as f64 * NEARLY_FULL;
         let mut losses = self.losses();
-        losses.retain(|(_, wait)| *wait as f64 >= full);
+        losses.retain(|number| self.fullness(*number) >= NEARLY_FULL);
         let Some((sent, drained)) = self.rates() else { return Vec::new() };
         let surplus = 1.0 - drained / sent;
-        if self.longest_wait <= 0 || surplus <= 0.0 {
+        if self.most_held == 0 || surplus <= 0.0 {
             return Vec::new();
         }
         // So many packets that four of them are too many for the radio.
         let window = (4.0 / surplus) as usize + 1;
+        let end = self.sent.len();
         let lost = |from: usize, to: usize| {
             let lost = self.arrived[from..to].iter().filter(|arrived| arrived.is_none()).count();
             lost as f64 >= 0.5 * surplus * (to - from) as f64
         };
-        let end = self.sent.len();
-        let is_first = |(number, _): &(usize, i64)| {
-            let behind = (number + 1).min(end)..(number + 1 + window).min(end);
-            lost(behind.start, behind.end) && lost(*number, end)
+        let is_first = |number: &usize| {
+            let next = (number + 1).min(end);
+            lost(next, (next + window).min(end)) && lost(*number, end)
         };
         let Some(first) = losses.iter().position(is_first) else { return Vec::new() };
-        losses[first..].iter().map(|(number, _)| *number).collect()
+        losses.split_off(first)
     }
+}
+
+/// The value that nine in ten do not exceed.
+fn nine_tenths<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
+    values.sort_unstable();
+    values.get(values.len() * 9 / 10).copied()
 }

@@ -1,7 +1,7 @@
 //! What a world must satisfy to be simulated.
 
 use crate::routes::{self, Hop};
-use crate::world::{Flow, Link, Radio, Role, Traffic, World};
+use crate::world::{Flow, Link, ProbeFlow, Radio, Role, Traffic, World};
 use crate::{Error, proxy};
 use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
@@ -99,6 +99,18 @@ fn check_roaming(world: &World, name: &str, radio: &Radio, first: NodeId) -> Res
     ensure(in_order, || format!("{name}: its handovers are not in order"))
 }
 
+impl ProbeFlow {
+    fn largest_payload_bytes(&self) -> u32 {
+        self.plan.trials.iter().map(|trial| trial.payload_bytes).max().unwrap_or(0)
+    }
+
+    fn unsound(&self, world: &World) -> Option<&'static str> {
+        let is_probe = |flow: &Flow| matches!(flow.traffic, Traffic::Probe(_));
+        let found = |name: &String| world.flows.iter().any(|f| f.name == *name && is_probe(f));
+        (!self.watches.as_ref().is_none_or(found)).then_some("it watches no probe")
+    }
+}
+
 fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), Error> {
     let (source, sink) = (flow.source.0 as usize, flow.sink.0 as usize);
     let nodes = world.nodes.len();
@@ -116,6 +128,7 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
         Traffic::Datagrams(source) => (source.largest_payload_bytes(), source.unsound()),
         Traffic::Saturate { payload_bytes } => (*payload_bytes, None),
         Traffic::Web(web) => (0, (!web.page.is_sound()).then_some("its objects have no size")),
+        Traffic::Probe(probe) => (probe.largest_payload_bytes(), probe.unsound(world)),
         Traffic::Tcp(_) => (0, None),
     };
     ensure(unsound.is_none(), || format!("flow {}: {}", flow.name, unsound.unwrap_or_default()))?;

@@ -23,11 +23,13 @@ mod soc;
 mod spread;
 pub mod world;
 
+pub use fairwave_probe as probe;
 use fairwave_trace::Sink;
 use fairwave_units::Instant;
 pub use observe::queue_names;
 pub use outcome::{
-    DatagramOutcome, FlowOutcome, Outcome, QueueOutcome, StationOutcome, Times, WebOutcome,
+    DatagramOutcome, FlowOutcome, Outcome, ProbeOutcome, QueueOutcome, StationOutcome, Times,
+    WebOutcome,
 };
 pub use routes::passes;
 use simulator::{Actor, Simulator};

@@ -1,10 +1,12 @@
 //! Samples and outcomes: the simulator's state as others see it.
 
 use crate::simulator::{Actor, Simulator};
+use crate::world::{Flow, Traffic};
 use crate::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
 use fairwave_dot11::channel::{FrameKind, FrameReport};
 use fairwave_dot11::{AccessCategory, Format, Mode};
 use fairwave_machine::Machine;
+use fairwave_probe::diagnosis;
 use fairwave_trace::{
     FlowId, FlowSample, FrameBody, FrameSample, Kind, NodeId, Ppdu, PpduFormat, QueueId,
     QueueSample, Sample, Sink, StationSample,
@@ -142,9 +144,30 @@ impl Simulator<'_> {
                 completed: flow.delivery.completed.map(|at| at.since(Instant::ZERO)),
                 datagrams: flow.datagrams(),
                 web: flow.web(),
+                probe: flow.probe(),
             }
         };
-        self.flows.iter_mut().enumerate().map(outcome).collect()
+        let mut outcomes: Vec<_> = self.flows.iter_mut().enumerate().map(outcome).collect();
+        for (watcher, watched) in self.watchers() {
+            let (loading, watching) = (&self.flows[watched], &self.flows[watcher]);
+            let sharing = diagnosis::sharing(loading.accounts(), watching.accounts());
+            if let Some(probe) = &mut outcomes[watcher].probe {
+                probe.sharing = Some(sharing);
+            }
+        }
+        outcomes
+    }
+
+    /// Probes that watch another, and that one.
+    fn watchers(&self) -> Vec<(usize, usize)> {
+        let flows = &self.world.flows;
+        let watched = |flow: &Flow| {
+            let Traffic::Probe(probe) = &flow.traffic else { return None };
+            let name = probe.watches.as_ref()?;
+            flows.iter().position(|other| other.name == *name)
+        };
+        let pair = |(i, flow)| Some((i, watched(flow)?));
+        flows.iter().enumerate().filter_map(pair).collect()
     }
 
     fn queue_outcomes(

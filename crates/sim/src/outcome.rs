@@ -1,5 +1,8 @@
 //! What a run came to: totals per flow, queue and station, before any aggregation.
 
+use fairwave_probe::diagnosis::{self, Diagnosis, Finding, Sharing};
+use fairwave_probe::estimate::{self, SizeEstimate};
+use fairwave_probe::{Account, Failure};
 use fairwave_trace::{FlowSample, QueueSample, StationSample};
 use fairwave_units::{BitRate, Duration};
 
@@ -46,6 +49,28 @@ pub struct FlowOutcome {
     pub datagrams: Option<DatagramOutcome>,
     /// What the user of a web flow saw after the warm-up.
     pub web: Option<WebOutcome>,
+    /// What a buffer probe found, over the whole run.
+    pub probe: Option<ProbeOutcome>,
+}
+
+/// What a buffer probe found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeOutcome {
+    /// Per packet size.
+    pub sizes: Vec<SizeEstimate>,
+    /// What kind of buffer it is.
+    pub diagnosis: Diagnosis,
+    /// Whether its receiver shares a queue with that of the flow it watches.
+    pub sharing: Option<Finding<Sharing>>,
+    /// How the session ended, if it did before the run.
+    pub ended: Option<Result<(), Failure>>,
+}
+
+impl ProbeOutcome {
+    pub(crate) fn of(accounts: &[Account], ended: Option<Result<(), Failure>>) -> Self {
+        let diagnosis = diagnosis::diagnose(accounts);
+        Self { sizes: estimate::by_size(accounts), diagnosis, sharing: None, ended }
+    }
 }
 
 /// What a receiver saw that knows the datagrams' numbers and times.

@@ -4,6 +4,7 @@
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint};
+pub use fairwave_probe::{Plan, Trial};
 pub use fairwave_proxy::Opening;
 use fairwave_queue::Spec;
 pub use fairwave_soc::{FilterSpec, TableConfig};
@@ -11,6 +12,7 @@ use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
 pub use fairwave_traffic::{Page, Source};
 use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Instant, Metres, Seed};
+pub use fairwave_wire::probe::Limits;
 
 /// A whole simulation.
 #[derive(Clone, Debug)]
@@ -209,6 +211,20 @@ pub enum Traffic {
     /// A user at the flow's sink who fetches pages from its source, over TCP connections that the
     /// sink opens.
     Web(WebFlow),
+    /// The buffer probe: its sender at the source, its receiver at the sink.
+    Probe(ProbeFlow),
+}
+
+/// A flow of the buffer probe.
+#[derive(Clone, Debug)]
+pub struct ProbeFlow {
+    /// What is sent.
+    pub plan: Plan,
+    /// What either end allows.
+    pub limits: Limits,
+    /// The flow, another probe from the same source, whose trains this one watches: both together
+    /// say whether their receivers share a queue.
+    pub watches: Option<String>,
 }
 
 /// A flow of web pages.

@@ -22,6 +22,7 @@ mod columns;
 mod directory;
 mod file;
 mod names;
+mod probe;
 mod read;
 mod recorder;
 mod sides;
@@ -38,6 +39,7 @@ pub use columns::{
 pub use directory::{Meta, RunDirectory, Wanted};
 pub(crate) use file::write as write_file;
 pub use names::{Direction, Names};
+pub use probe::{FindingSummary, IntervalSummary, ProbeSummary, SizeSummary};
 pub use read::{Series, Values, read_meta, read_summary};
 pub use recorder::Recorder;
 pub use stretch::{COLLAPSED_SEGMENTS, Stretch, Stretches};

@@ -1,5 +1,6 @@
 //! What a run came to, per flow, queue and station before any aggregate.
 
+use super::probe::ProbeSummary;
 use super::{Direction, Names, Stretch, Stretches};
 use crate::stats;
 use fairwave_sim::{
@@ -89,6 +90,9 @@ pub struct FlowSummary {
     /// What its proxy sent; the fields above are the sender's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxySummary>,
+    /// What a buffer probe found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeSummary>,
 }
 
 /// What a proxy did on its way to a flow's sink.
@@ -296,6 +300,7 @@ fn flow_summary(
             flow.bins.iter().map(|bytes| BitRate::over(*bytes, bin).0).collect()
         }),
         proxy: to.proxy.as_ref().map(|end| ProxySummary::of(&from.proxy.unwrap_or_default(), end)),
+        probe: flow.probe.as_ref().map(ProbeSummary::of),
     }
 }
 

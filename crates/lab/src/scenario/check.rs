@@ -30,6 +30,7 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
     if check.problems.is_empty() {
         check.flows(&nodes);
         check.proxies(&nodes);
+        check.watchers();
     }
     check.problems
 }

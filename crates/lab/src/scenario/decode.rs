@@ -7,12 +7,13 @@ use super::medium;
 use super::model::{Cell, Errors, Flow, Record, Scenario, Transport};
 use super::node::{Names, node};
 use super::phy::Generation;
+use super::probe;
 use super::reader::{self, Problems, Read, Reader};
 use super::soc;
 use super::tcp::{self, Defaults};
 use super::traffic;
 use super::value::{Data, Table, Value};
-use super::words;
+use super::words::{self, TransportWord};
 use fairwave_dot11::{AccessCategory, Band, Phy, Standard};
 use fairwave_units::{Db, Dbm, Duration, Hertz};
 use std::path::Path;
@@ -158,20 +159,33 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
     let start_spread = r.or("start_spread", Duration::ZERO, span(Duration::ZERO, DAY));
     let stop = r.or("stop", None, reader::or_word("never", span(NANOSECOND, DAY)));
     let category = r.or("category", AccessCategory::BestEffort, reader::choice(words::CATEGORIES));
-    let is_tcp = r.optional("transport", reader::choice(words::TRANSPORTS));
-    let transport = match is_tcp {
+    let word = r.optional("transport", reader::choice(words::TRANSPORTS));
+    let foreign = [tcp::KEYS, traffic::TRAFFIC_KEYS, probe::KEYS];
+    let others = |own: &[&'static str]| -> Vec<&'static str> {
+        let all = foreign.iter().flat_map(|keys| keys.iter().copied());
+        all.filter(|key| !own.contains(key)).collect()
+    };
+    let transport = match word {
         None if r.has("transport") => None,
-        None | Some(true) => {
-            r.meaningless(traffic::TRAFFIC_KEYS, "the flow is TCP");
+        None | Some(TransportWord::Tcp) => {
+            let others = others(tcp::KEYS);
+            r.meaningless(&others, "the flow is TCP");
             let tcp = defaults.flow(r);
-            r.finish(traffic::TRAFFIC_KEYS);
+            r.finish(&others);
             Some(Transport::Tcp(tcp))
         }
-        Some(false) => {
-            r.meaningless(tcp::KEYS, "the flow is UDP");
+        Some(TransportWord::Udp) => {
+            r.meaningless(&others(traffic::TRAFFIC_KEYS), "the flow is UDP");
             let udp = traffic::udp(r, base).map(Transport::Udp);
-            r.finish(&[tcp::KEYS, traffic::TRAFFIC_KEYS].concat());
+            r.finish(&foreign.concat());
             udp
+        }
+        Some(TransportWord::Probe) => {
+            let others = others(probe::KEYS);
+            r.meaningless(&others, "the flow is a probe");
+            let probe = probe::probe(r).map(Transport::Probe);
+            r.finish(&others);
+            probe
         }
     };
     let transport = transport?;

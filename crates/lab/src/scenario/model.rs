@@ -7,6 +7,7 @@ use super::air::{Fading, Shadowing};
 use super::link::Link;
 use super::node::Node;
 use super::phy::Generation;
+use super::probe::Probe;
 use super::proxy::{Av, Proxy};
 use super::reader::word;
 use super::soc::Soc;
@@ -198,6 +199,9 @@ pub enum Transport {
     Tcp(Tcp),
     /// UDP datagrams.
     Udp(Udp),
+    /// The buffer probe: numbered trains from `from` to `to`, and what they say of the queue
+    /// between.
+    Probe(Probe),
 }
 
 /// A TCP flow. Every key but `size` and `web` may also stand in the table `[tcp]`, as a

@@ -53,8 +53,16 @@ pub(super) const KINDS: &[(&str, KindWord)] = &[
     ("host", KindWord::Host),
 ];
 
-/// True for TCP.
-pub(super) const TRANSPORTS: &[(&str, bool)] = &[("tcp", true), ("udp", false)];
+/// What carries a flow.
+#[derive(Clone, Copy)]
+pub(super) enum TransportWord {
+    Tcp,
+    Udp,
+    Probe,
+}
+
+pub(super) const TRANSPORTS: &[(&str, TransportWord)] =
+    &[("tcp", TransportWord::Tcp), ("udp", TransportWord::Udp), ("probe", TransportWord::Probe)];
 
 /// A kind of datagram source.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -215,6 +215,7 @@ impl Transport {
                 }
             }
             Self::Udp(udp) => udp.to_world(),
+            Self::Probe(probe) => probe.to_world(),
         }
     }
 }

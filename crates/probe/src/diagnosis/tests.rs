@@ -71,6 +71,9 @@ fn little_evidence_is_no_verdict() {
     told(&found.company, None);
     told(&diagnose(&[]).limit, None);
     told(&sharing(&[], &[]), None);
+    // Who only watches loses packets to others' trains, and does not blame the radio.
+    let loading = ten(&Path { packets: 149, ..Path::default() }, 1_472, 3_000);
+    told(&diagnose(&watching(&loading, 0, true)).radio, None);
 }
 
 /// A session that watches while trains load: one packet every 10 ms, whose wait is `held` while

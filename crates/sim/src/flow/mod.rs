@@ -1,21 +1,24 @@
 //! The two ends of a flow and the application behind each.
 
 mod datagrams;
+mod probe;
 mod reception;
 mod tcp;
 mod web;
 
 use crate::Error;
-use crate::outcome::{DatagramOutcome, WebOutcome};
+use crate::outcome::{DatagramOutcome, ProbeOutcome, WebOutcome};
 use crate::packet::{Packet, address};
 use crate::world::{Flow, Traffic};
 use datagrams::Datagrams;
 use fairwave_machine::Machine;
+use fairwave_probe::Account;
 use fairwave_tcp::{Input, Segment, Virtual};
 use fairwave_trace::{FlowId, FlowSample, NodeId};
 use fairwave_traffic::Source;
 use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
+use probe::Probe;
 use tcp::Tcp;
 pub(crate) use tcp::{check_law, law};
 use web::Web;
@@ -120,6 +123,7 @@ enum TransportState {
     Tcp(Box<Tcp>),
     Datagrams(Box<Datagrams>),
     Web(Box<Web>),
+    Probe(Box<Probe>),
 }
 
 /// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
@@ -142,6 +146,9 @@ impl TransportState {
             (Traffic::Web(web), _) => {
                 check_law(name, &web.tcp.congestion_control)?;
                 Self::Web(Box::new(Web::new(id, name, web, seed)))
+            }
+            (Traffic::Probe(probe), _) => {
+                Self::Probe(Box::new(Probe::new(ports(id), flow, probe, seed)))
             }
             (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
                 let datagrams = Datagrams::timed(ports(id), source, flow.start, random());
@@ -199,12 +206,22 @@ impl FlowState {
         Packet { flow: self.id, source, destination, number, sent: now, datagram, report: 0 }
     }
 
-    /// The next segment that `end` has to send.
+    /// The next segment or message that `end` has to send.
     pub(crate) fn poll(&mut self, end: End, now: Instant) -> Option<Packet> {
+        if let TransportState::Probe(probe) = &mut self.transport {
+            let bytes = probe.poll(end, self.made[end as usize], now)?;
+            let (client, server) = probe.ports;
+            let (source_port, destination_port) = match end {
+                End::Source => (client, server),
+                End::Sink => (server, client),
+            };
+            let transport = Transport::Udp { source_port, destination_port };
+            return Some(self.packet(end, transport, bytes, now));
+        }
         let segment = match &mut self.transport {
             TransportState::Tcp(tcp) => tcp.end(end).poll(now)?,
             TransportState::Web(web) => web.poll(end, now)?,
-            TransportState::Datagrams(_) => return None,
+            TransportState::Datagrams(_) | TransportState::Probe(_) => return None,
         };
         Some(self.wrap(end, &segment, now))
     }
@@ -245,6 +262,9 @@ impl FlowState {
                 self.delivery.take(payload.0, now);
                 datagrams.reception.take(packet.number, packet.sent, now);
             }
+            (TransportState::Probe(probe), _) => {
+                probe.receive(end, packet.number, &mut self.delivery, now);
+            }
             _ => {}
         }
         end
@@ -263,6 +283,7 @@ impl FlowState {
                     }
                     TransportState::Web(web) => web.stop(now),
                     TransportState::Datagrams(datagrams) => datagrams.stop(),
+                    TransportState::Probe(probe) => probe.stop(now),
                 }
                 self.phase = Phase::Stopped;
             }
@@ -273,6 +294,7 @@ impl FlowState {
                         tcp.run_application(End::Source, &mut self.delivery, now);
                     }
                     TransportState::Web(web) => web.start(now),
+                    TransportState::Probe(probe) => probe.start(now),
                     TransportState::Datagrams(_) => {}
                 }
                 self.phase = Phase::Running;
@@ -285,7 +307,7 @@ impl FlowState {
     /// When [`Self::wake_source`] is due.
     pub(crate) fn source_deadline(&self) -> Option<Instant> {
         let user = match &self.transport {
-            TransportState::Tcp(_) => None,
+            TransportState::Tcp(_) | TransportState::Probe(_) => None,
             TransportState::Web(web) => web.user_deadline(),
             TransportState::Datagrams(datagrams) => datagrams.deadline(),
         };
@@ -314,6 +336,7 @@ impl FlowState {
                 tcp.run_application(end, &mut self.delivery, now);
             }
             TransportState::Web(web) => web.wake(end, &mut self.delivery, now),
+            TransportState::Probe(probe) => probe.wake(end, now),
             TransportState::Datagrams(_) => {}
         }
     }
@@ -323,6 +346,7 @@ impl FlowState {
             (TransportState::Tcp(tcp), End::Source) => tcp.source.deadline(),
             (TransportState::Tcp(tcp), End::Sink) => tcp.sink.deadline(),
             (TransportState::Web(web), end) => web.deadline(end),
+            (TransportState::Probe(probe), end) => probe.deadline(end),
             (TransportState::Datagrams(_), _) => None,
         }
     }
@@ -331,7 +355,7 @@ impl FlowState {
     pub(crate) fn restart_statistics(&mut self, now: Instant) {
         self.delivery.restart_silence(now);
         match &mut self.transport {
-            TransportState::Tcp(_) => {}
+            TransportState::Tcp(_) | TransportState::Probe(_) => {}
             TransportState::Web(web) => web.restart_statistics(),
             TransportState::Datagrams(datagrams) => datagrams.reception.restart(),
         }
@@ -353,12 +377,30 @@ impl FlowState {
         }
     }
 
+    /// What a buffer probe found, beside the sharing of queues.
+    pub(crate) fn probe(&self) -> Option<ProbeOutcome> {
+        let TransportState::Probe(probe) = &self.transport else { return None };
+        Some(ProbeOutcome::of(probe.accounts(), probe.ended()))
+    }
+
+    /// The accounts of a buffer probe.
+    pub(crate) fn accounts(&self) -> &[Account] {
+        match &self.transport {
+            TransportState::Probe(probe) => probe.accounts(),
+            _ => &[],
+        }
+    }
+
     /// The flow's state and counters.
     pub(crate) fn sample(&self) -> FlowSample {
         let delivered_bytes = self.delivery.bytes;
         match &self.transport {
             TransportState::Datagrams(datagrams) => {
                 let sent_packets = datagrams.sent;
+                FlowSample { delivered_bytes, sent_packets, ..FlowSample::default() }
+            }
+            TransportState::Probe(probe) => {
+                let sent_packets = probe.sent;
                 FlowSample { delivered_bytes, sent_packets, ..FlowSample::default() }
             }
             TransportState::Web(web) => {

@@ -89,6 +89,34 @@ impl Check<'_> {
             })
     }
 
+    /// A probe that watches another: that is one flow of its own, from the same node.
+    pub(super) fn watchers(&mut self) {
+        for (i, flow) in self.scenario.flow.iter().enumerate() {
+            let Transport::Probe(probe) = &flow.transport else { continue };
+            let Some(name) = &probe.watches else { continue };
+            let is_probe = |other: &&Flow| matches!(other.transport, Transport::Probe(_));
+            let others = self.scenario.flow.iter().filter(is_probe).filter(|f| f.name != flow.name);
+            let found = others.clone().find(|other| other.name == *name);
+            let refusal = match found {
+                Some(other) if other.from != flow.from => {
+                    let message =
+                        format!("{name:?} is sent by {:?}, this flow by another", other.from);
+                    Refusal::new(message).help("one clock must see both: write the same from")
+                }
+                Some(other) if other.from.ends_with('*') || other.to.ends_with('*') => {
+                    Refusal::new(format!("{name:?} is a pattern of flows")).help("name one flow")
+                }
+                Some(_) => continue,
+                None => {
+                    let names: Vec<_> = others.map(|other| other.name.as_str()).collect();
+                    Refusal::new(format!("there is no other probe called {name:?}"))
+                        .among(name, &shown(&names))
+                }
+            };
+            self.report(("flow", i), "watches", refusal);
+        }
+    }
+
     fn is_converter(&self, node: &Expanded) -> bool {
         matches!(self.scenario.node[node.group].kind, Kind::Converter(_))
     }

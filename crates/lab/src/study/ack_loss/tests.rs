@@ -54,6 +54,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         web: None,
         bins_bps: Vec::new(),
         proxy: None,
+        probe: None,
     }
 }
 

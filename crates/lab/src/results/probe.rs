@@ -1,0 +1,148 @@
+//! What a buffer probe found, as it stands in `summary.json`.
+
+use fairwave_sim::ProbeOutcome;
+use fairwave_sim::probe::diagnosis::{Company, Finding, Limit, Policy, Radio, Sharing};
+use fairwave_sim::probe::estimate::{Interval, SizeEstimate};
+use serde::{Deserialize, Serialize};
+
+/// What a buffer probe found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeSummary {
+    /// Whether the plan was carried out; if not, why not, or that the run ended first.
+    pub ended: String,
+    /// Per packet size.
+    pub sizes: Vec<SizeSummary>,
+    /// What the limit counts: `packets` or `bytes`.
+    pub limit: FindingSummary,
+    /// When packets are dropped: `drop-tail` or `aqm`.
+    pub policy: FindingSummary,
+    /// Whether the radio loses packets: `clean` or `lossy`.
+    pub radio: FindingSummary,
+    /// Whether the radio served the train alone: `alone` or `beside`.
+    pub company: FindingSummary,
+    /// Whether the watched flow's receiver has its own queue: `shared` or `separate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<FindingSummary>,
+}
+
+/// What the trains of one packet size say, in packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeSummary {
+    /// UDP payload of the packets.
+    pub payload_bytes: u32,
+    /// Trains accounted for.
+    pub trains: u64,
+    /// The number before the first gap.
+    pub naive: Option<IntervalSummary>,
+    /// What waited at the first drop of a full buffer.
+    pub corrected: Option<IntervalSummary>,
+    /// The least of the trains.
+    pub corrected_least: Option<f64>,
+    /// The most of the trains.
+    pub corrected_most: Option<f64>,
+    /// What waited at later drops.
+    pub later: Option<IntervalSummary>,
+    /// The naive number times one less the ratio of the rates.
+    pub by_rates: Option<f64>,
+    /// Packets sent per second.
+    pub sent_per_s: Option<f64>,
+    /// Packets received per second.
+    pub drained_per_s: Option<IntervalSummary>,
+}
+
+/// Mean and 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntervalSummary {
+    /// How many trains.
+    pub n: u64,
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the interval; null for one train.
+    pub half_width: Option<f64>,
+}
+
+/// A finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindingSummary {
+    /// The answer; null if it cannot be told.
+    pub verdict: Option<String>,
+    /// The numbers behind it.
+    pub evidence: String,
+}
+
+impl ProbeSummary {
+    pub(super) fn of(found: &ProbeOutcome) -> Self {
+        let diagnosis = &found.diagnosis;
+        let ended = match found.ended {
+            None => "the run ended first".to_owned(),
+            Some(Ok(())) => "complete".to_owned(),
+            Some(Err(failure)) => format!("{failure:?}"),
+        };
+        Self {
+            ended,
+            sizes: found.sizes.iter().map(SizeSummary::of).collect(),
+            limit: finding(&diagnosis.limit, |limit| match limit {
+                Limit::Packets => "packets",
+                Limit::Bytes => "bytes",
+            }),
+            policy: finding(&diagnosis.policy, |policy| match policy {
+                Policy::DropTail => "drop-tail",
+                Policy::Aqm => "aqm",
+            }),
+            radio: finding(&diagnosis.radio, |radio| match radio {
+                Radio::Clean => "clean",
+                Radio::Lossy => "lossy",
+            }),
+            company: finding(&diagnosis.company, |company| match company {
+                Company::Alone => "alone",
+                Company::Beside => "beside",
+            }),
+            sharing: found.sharing.as_ref().map(|found| {
+                finding(found, |sharing| match sharing {
+                    Sharing::Shared => "shared",
+                    Sharing::Separate => "separate",
+                })
+            }),
+        }
+    }
+
+    /// The findings in order, each with the question it answers.
+    pub fn findings(&self) -> Vec<(&'static str, &FindingSummary)> {
+        let own = [
+            ("limit", &self.limit),
+            ("policy", &self.policy),
+            ("radio", &self.radio),
+            ("company", &self.company),
+        ];
+        own.into_iter().chain(self.sharing.as_ref().map(|found| ("sharing", found))).collect()
+    }
+}
+
+impl SizeSummary {
+    fn of(size: &SizeEstimate) -> Self {
+        let interval = |found: Option<Interval>| found.map(IntervalSummary::of);
+        Self {
+            payload_bytes: size.payload_bytes,
+            trains: size.trains as u64,
+            naive: interval(size.naive),
+            corrected: interval(size.waiting),
+            corrected_least: size.extremes.map(|(least, _)| least),
+            corrected_most: size.extremes.map(|(_, most)| most),
+            later: interval(size.later),
+            by_rates: size.by_rates,
+            sent_per_s: size.sent_rate,
+            drained_per_s: interval(size.drain_rate),
+        }
+    }
+}
+
+impl IntervalSummary {
+    fn of(found: Interval) -> Self {
+        Self { n: found.n as u64, mean: found.mean, half_width: found.half_width }
+    }
+}
+
+fn finding<T: Copy>(found: &Finding<T>, word: impl Fn(T) -> &'static str) -> FindingSummary {
+    let verdict = found.verdict.map(|verdict| word(verdict).to_owned());
+    FindingSummary { verdict, evidence: found.evidence.clone() }
+}
