@@ -108,10 +108,13 @@ fn packet() -> impl Strategy<Value = Datagram> {
     )
 }
 
-fn frame() -> impl Strategy<Value = Frame> {
+/// With a time to the next one: now and then any at all, if clocks leap.
+fn frame(leaps: bool) -> impl Strategy<Value = Frame> {
     let links = vec![0u16, 1, 101, 105, 113, 127, 276];
     let garbage = (prop::sample::select(links), any::<Vec<u8>>(), any::<u32>());
-    let at = prop_oneof![5 => 0u64..3_000_000, 3 => 0u64..900_000_000, 1 => 0u64..20_000_000_000];
+    let near = prop_oneof![5 => 0u64..3_000_000, 3 => 0u64..900_000_000, 1 => 0u64..20_000_000_000];
+    let far = if leaps { 0..u64::MAX } else { 0..1 };
+    let at = prop_oneof![40 => near, 1 => far];
     let good = (packet(), 20usize..200).prop_map(|(packet, snap)| {
         let mut bytes = Vec::new();
         packet.write(&mut bytes).expect("options and payload fit");
@@ -124,15 +127,18 @@ fn frame() -> impl Strategy<Value = Frame> {
 }
 
 /// Times add up, and now and then go back a little.
-fn capture() -> impl Strategy<Value = Vec<Frame>> {
-    (prop::collection::vec(frame(), 0..150), any::<bool>()).prop_map(|(mut frames, backward)| {
-        let mut now = 0;
-        for (index, (at, ..)) in frames.iter_mut().enumerate() {
-            now += *at;
-            *at = if backward && index % 7 == 3 { now.saturating_sub(*at * 2) } else { now };
-        }
-        frames
-    })
+fn capture(leaps: bool) -> impl Strategy<Value = Vec<Frame>> {
+    (prop::collection::vec(frame(leaps), 0..150), any::<bool>()).prop_map(
+        |(mut frames, backward)| {
+            let mut now = 0;
+            for (index, (at, ..)) in frames.iter_mut().enumerate() {
+                now = if *at > u64::MAX / 2 { *at } else { now.saturating_add(*at) };
+                let back = backward && index % 7 == 3;
+                *at = if back { now.saturating_sub(at.saturating_mul(2)) } else { now };
+            }
+            frames
+        },
+    )
 }
 
 fn captured((at, link, bytes, len): &Frame) -> Captured<'_> {
@@ -152,7 +158,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn everything_is_counted_once(
-        frames in capture(),
+        frames in capture(true),
         streams_max in 1usize..8,
         segments_max in 0usize..20,
         interval in prop::sample::select(vec![0u64, 1, 1_000_000, 1_000_000_000]),
@@ -193,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn comparing_a_capture_with_itself_finds_nothing_missing(frames in capture()) {
+    fn comparing_a_capture_with_itself_finds_nothing_missing(frames in capture(false)) {
         let mut comparison = Comparison::new(compare::Config::default());
         let mut rest = [frames.iter(), frames.iter()];
         while let Some(place) = comparison.wants() {

@@ -215,7 +215,9 @@ impl Spells {
     /// Takes a spell.
     pub fn add(&mut self, from: Instant, length: Duration) {
         self.count += 1;
-        self.total += length;
+        // Clocks of captures may leap by any time.
+        let total = self.total.as_nanos().saturating_add(length.as_nanos());
+        self.total = Duration::from_nanos(total);
         if self.longest.is_none_or(|(_, longest)| length > longest) {
             self.longest = Some((from, length));
         }
@@ -246,4 +248,19 @@ pub struct Numbers {
     pub duplicates: u64,
     /// Lowest and highest number.
     pub range: (u64, u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spells_beyond_all_time_are_all_time() {
+        let mut spells = Spells::default();
+        spells.add(Instant::ZERO, Duration::from_secs(3));
+        spells.add(Instant::from_nanos(7), Duration::MAX);
+        spells.add(Instant::ZERO, Duration::from_secs(9));
+        let longest = Some((Instant::from_nanos(7), Duration::MAX));
+        assert_eq!(spells, Spells { count: 3, total: Duration::MAX, longest });
+    }
 }

@@ -116,8 +116,9 @@ impl Half {
     /// The shortest silence that a retransmission timer may have waited for: SRTT and two
     /// deviations, where RFC 6298 has four, for ours are seen from elsewhere.
     pub(super) fn timeout_least(&self, rto_min: Duration) -> Duration {
-        let estimate = self.srtt.map_or(Duration::ZERO, |srtt| srtt + self.rttvar * 2);
-        estimate.max(rto_min)
+        let srtt = self.srtt.unwrap_or_default().as_nanos();
+        let estimate = srtt.saturating_add((self.rttvar * 2).as_nanos());
+        Duration::from_nanos(estimate).max(rto_min)
     }
 
     /// What is known of the range of a packet of its own.
