@@ -74,6 +74,29 @@ fn nor_in_captures_of_taps() {
     assert!(streams(&station) == 1 && streams(&server) == 2);
 }
 
+/// On the air a converter's address stands for the three hosts behind it, in either direction.
+#[test]
+fn a_converter_stands_for_its_hosts_on_the_air() {
+    let place = scratch();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let scenario = root.join("scenarios/shared-converter.toml").display().to_string();
+    let mut args = vec!["run", &*scenario, "--pcap", "--out", "one"];
+    for set in ["node.ap.queue=100 packets", "sweep.seeds=1", "warm_up=0 s", "duration=2 s"] {
+        args.extend(["--set", set]);
+    }
+    ends_with(0, place.path(), &args);
+    let capture = place.path().join("one/capture.pcapng");
+    // The second node is the converter, the sixth to eighth are the hosts.
+    let (hosts, converter) = ("{10.0.0.6, 10.0.0.7, 10.0.0.8}", "02:00:00:00:00:01");
+    let up = format!("ip.src in {hosts} && wlan.fc.tods == 1 && wlan.sa");
+    let down = format!("ip.dst in {hosts} && wlan.fc.fromds == 1 && wlan.da");
+    for way in [up, down] {
+        assert!(frames(&capture, &format!("{way} == {converter}")).len() > 100, "{way}");
+        assert!(frames(&capture, &format!("{way} != {converter}")).is_empty(), "{way}");
+    }
+    assert_eq!(wrong(&capture), Vec::<String>::new());
+}
+
 #[test]
 fn tshark_finds_nothing_wrong_in_a_capture() {
     let (_place, capture) = assert_clean(&[]);
