@@ -202,6 +202,7 @@ impl NumbersSummary {
     const fn of(numbers: &Numbers) -> Self {
         let numbering = match numbers.numbering {
             Numbering::Leading => "leading",
+            Numbering::Probe => "probe",
             Numbering::Iperf3 => "iperf3",
             Numbering::Rtp => "rtp",
         };

@@ -227,8 +227,10 @@ impl Spells {
 /// Where datagrams carry numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// iperf 2's, and Fairwave's: 32 bits at the start.
+    /// iperf 2's: 32 bits at the start.
     Leading,
+    /// Those of Fairwave's buffer probe (docs/models/probe.md), from 0 on in each train.
+    Probe,
     /// iperf 3's: 32 bits behind a time of eight bytes.
     Iperf3,
     /// RTP's 16 bits (RFC 3550 section 5.1).

@@ -1,6 +1,7 @@
 //! Numbers in datagrams: which were lost, late or doubled before the capture.
 
 use super::{Numbering, Numbers};
+use fairwave_wire::probe;
 
 /// Datagrams in which numbers must behave before they are believed.
 const TRIAL: u32 = 8;
@@ -12,8 +13,20 @@ const WINDOW: u64 = 1_024;
 /// Looks for numbers at each known place, and follows those that behave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Finder {
-    trials: [Trial; Numbering::ALL.len()],
+    trials: [Trial; Numbering::TRIED.len()],
     found: Option<(Numbering, Sequence)>,
+    /// The train of a probe.
+    train: u16,
+}
+
+/// Train and number of a probe's data (docs/models/probe.md); no key is asked for.
+fn probe_data(payload: &[u8]) -> Option<(u16, u32)> {
+    const DATA: u8 = 5;
+    let head = probe::Head::read(payload).ok().filter(|head| head.kind == DATA);
+    let body = payload.get(probe::HEAD_LEN..probe::HEAD_LEN + 6)?;
+    head?;
+    let [a, b, c, d, e, f] = body.try_into().ok()?;
+    Some((u16::from_be_bytes([a, b]), u32::from_be_bytes([c, d, e, f])))
 }
 
 /// Numbers at one place, before they are believed.
@@ -26,7 +39,8 @@ struct Trial {
 }
 
 impl Numbering {
-    const ALL: [Self; 3] = [Self::Leading, Self::Iperf3, Self::Rtp];
+    /// Those that must behave before they are believed.
+    const TRIED: [Self; 3] = [Self::Leading, Self::Iperf3, Self::Rtp];
 
     /// The number in a payload.
     fn read(self, payload: &[u8]) -> Option<u64> {
@@ -35,6 +49,7 @@ impl Numbering {
             // iperf 2 negates the number of its last datagrams.
             Self::Leading => word(0).map(|word| u64::from(word.cast_signed().unsigned_abs())),
             Self::Iperf3 => word(8).map(u64::from),
+            Self::Probe => probe_data(payload).map(|(_, number)| u64::from(number)),
             Self::Rtp => {
                 let version_2 = payload.first()? >> 6 == 2;
                 version_2.then(|| word(0).map(|word| u64::from(word & 0xffff)))?
@@ -44,7 +59,7 @@ impl Numbering {
 
     const fn bits(self) -> u32 {
         match self {
-            Self::Leading | Self::Iperf3 => 32,
+            Self::Leading | Self::Iperf3 | Self::Probe => 32,
             Self::Rtp => 16,
         }
     }
@@ -53,13 +68,18 @@ impl Numbering {
 impl Finder {
     /// Takes the captured payload of a datagram.
     pub(super) fn datagram(&mut self, payload: &[u8]) {
+        if let Some((train, number)) = probe_data(payload) {
+            self.probe(train, number.into());
+            return;
+        }
         if let Some((numbering, sequence)) = &mut self.found {
-            if let Some(number) = numbering.read(payload) {
+            if let (Some(number), false) = (numbering.read(payload), *numbering == Numbering::Probe)
+            {
                 sequence.number(number, numbering.bits());
             }
             return;
         }
-        for (numbering, trial) in Numbering::ALL.into_iter().zip(&mut self.trials) {
+        for (numbering, trial) in Numbering::TRIED.into_iter().zip(&mut self.trials) {
             trial.step(numbering.read(payload));
             if trial.steps >= TRIAL {
                 let last = trial.last.unwrap_or_default();
@@ -69,11 +89,29 @@ impl Finder {
         }
     }
 
+    /// Takes the number of a probe's datagram: every train begins with 0.
+    fn probe(&mut self, train: u16, number: u64) {
+        match &mut self.found {
+            Some((Numbering::Probe, sequence)) => {
+                if self.train != train {
+                    sequence.restart();
+                }
+                sequence.number(number, Numbering::Probe.bits());
+            }
+            _ => {
+                let mut sequence = Sequence::begin();
+                sequence.number(number, Numbering::Probe.bits());
+                self.found = Some((Numbering::Probe, sequence));
+            }
+        }
+        self.train = train;
+    }
+
     /// What was found.
     pub(super) fn numbers(&self) -> Option<Numbers> {
         let (numbering, sequence) = self.found.as_ref()?;
-        let Sequence { lost, reordered, duplicates, first, next, .. } = *sequence;
-        let range = (first, next.saturating_sub(1));
+        let Sequence { lost, reordered, duplicates, first, highest, .. } = *sequence;
+        let range = (first, highest);
         Some(Numbers { numbering: *numbering, lost, reordered, duplicates, range })
     }
 }
@@ -97,8 +135,9 @@ impl Trial {
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
     first: u64,
-    /// Behind the highest.
+    /// Behind the highest since the last restart.
     next: u64,
+    highest: u64,
     /// Which of the [`WINDOW`] numbers below `next` came, by their remainder.
     came: [u64; (WINDOW / 64) as usize],
     lost: u64,
@@ -114,7 +153,20 @@ impl Sequence {
         let lost = last + 1 - trial.first - received;
         let came = [!0; (WINDOW / 64) as usize];
         let next = last + 1;
-        Self { first: trial.first, next, came, lost, reordered: 0, duplicates: 0 }
+        let first = trial.first;
+        Self { first, next, highest: last, came, lost, reordered: 0, duplicates: 0 }
+    }
+
+    /// Numbers from 0 on.
+    fn begin() -> Self {
+        let came = [!0; (WINDOW / 64) as usize];
+        Self { first: 0, next: 0, highest: 0, came, lost: 0, reordered: 0, duplicates: 0 }
+    }
+
+    /// From 0 on again: what is behind is not looked for any more.
+    fn restart(&mut self) {
+        self.next = 0;
+        self.came.fill(!0);
     }
 
     fn number(&mut self, number: u64, bits: u32) {
@@ -127,6 +179,7 @@ impl Sequence {
             }
             self.next += ahead + 1;
             self.set(self.next - 1);
+            self.highest = self.highest.max(self.next - 1);
             return;
         }
         let behind = modulus - ahead;
@@ -212,5 +265,22 @@ mod tests {
         }
         let numbers = finder.numbers().unwrap();
         assert_eq!((numbers.numbering, numbers.lost), (Numbering::Iperf3, 3));
+    }
+
+    #[test]
+    fn a_probe_counts_anew_in_every_train() {
+        let mut finder = Finder::default();
+        let trains = [(1u16, vec![0u32, 1, 3, 4]), (2, vec![2, 3, 3, 5, 4])];
+        for (train, number) in trains.iter().flat_map(|(t, ns)| ns.iter().map(move |n| (*t, *n))) {
+            let mut payload = b"FWpb\x01\x05\0\0sessions".to_vec();
+            payload.extend(train.to_be_bytes());
+            payload.extend(number.to_be_bytes());
+            payload.resize(60, 0);
+            finder.datagram(&payload);
+        }
+        // Number 2 of the first train; 0 and 1 of the second, and its late 4.
+        let numbers = finder.numbers().unwrap();
+        assert_eq!((numbers.numbering, numbers.range), (Numbering::Probe, (0, 5)));
+        assert_eq!((numbers.lost, numbers.reordered, numbers.duplicates), (3, 1, 1));
     }
 }
