@@ -7,10 +7,12 @@ mod ack_loss;
 mod claim;
 mod fairness;
 mod measure;
+mod tcp_av;
 
 pub use ack_loss::AckLoss;
 pub use claim::{Bound, Claim, Test};
 pub use fairness::Fairness;
+pub use tcp_av::TcpAv;
 
 use crate::plan::Plan;
 use crate::plot::Figure;
@@ -24,7 +26,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Every study.
-pub const ALL: &[&dyn Study] = &[&AckLoss, &Fairness];
+pub const ALL: &[&dyn Study] = &[&AckLoss, &Fairness, &TcpAv];
 
 /// The study called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Study> {
