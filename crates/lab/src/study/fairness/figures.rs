@@ -43,7 +43,7 @@ fn repetition(results: &Results, (number, queue, of, paper): Shown) -> Option<Ex
     let runs = runs(results, queue, of, false);
     let first = runs.first()?;
     let series = |i: usize| BarSeries {
-        label: first.summary.flows[i].name.split('-').next_back().unwrap_or_default().to_owned(),
+        label: measure::terminal(&first.summary.flows[i]).to_owned(),
         values: runs
             .iter()
             .map(|run| run.summary.flows.get(i))

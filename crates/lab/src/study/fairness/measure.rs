@@ -1,6 +1,7 @@
 //! What is measured of a run.
 
 use super::{ACKS, LINUX, MIXES, QUEUE, XP};
+use crate::results::FlowSummary;
 use crate::run::Run;
 use crate::stats::{self, Proportion, Split};
 use crate::study::Results;
@@ -101,6 +102,11 @@ pub(super) fn segments_per_ack(acks: &str) -> f64 {
 /// uploads alone).
 pub(super) fn onset(queue: &str, acks: &str) -> f64 {
     packets(queue) * segments_per_ack(acks) / WINDOW_SEGMENTS
+}
+
+/// The terminal whose upload a flow is.
+pub(super) fn terminal(flow: &FlowSummary) -> &str {
+    flow.name.split('-').next_back().unwrap_or_default()
 }
 
 /// How many terminals of each stack a run has, in words.

@@ -1,9 +1,9 @@
 //! Time series of six terminals: how long each is fast, and how long it recovers.
 
-use super::measure::acknowledges_all;
+use super::measure::{acknowledges_all, terminal};
 use super::{ACKS, SIX};
 use crate::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
-use crate::results::{FLOWS, Series};
+use crate::results::{FLOWS, FlowSummary, Series};
 use crate::run::Run;
 use crate::stats;
 use crate::study::measure::{ack_drop_share, over};
@@ -35,12 +35,12 @@ impl Terminal {
         let Some(directory) = &run.directory else { return Ok(Vec::new()) };
         let columns = ["t_ns", "flow", "cwnd_bytes", "rto_ns", "timeouts", "delivered_bytes"];
         let series = Series::read(directory, FLOWS.file, &columns)?;
-        let of = |name: &str| -> Result<Self, Error> {
-            let column = |column, scale| series.points(&[("flow", name)], column, scale);
+        let of = |flow: &FlowSummary| -> Result<Self, Error> {
+            let column = |column, scale| series.points(&[("flow", &flow.name)], column, scale);
             let values = |points: Vec<(f64, f64)>| points.into_iter().map(|p| p.1).collect();
             let window = column("cwnd_bytes", 1.0 / SEGMENT)?;
             Ok(Self {
-                name: name.split('-').next_back().unwrap_or_default().to_owned(),
+                name: terminal(flow).to_owned(),
                 at_s: window.iter().map(|p| p.0).collect(),
                 window: values(window),
                 rto_s: values(column("rto_ns", 1e-9)?),
@@ -48,7 +48,7 @@ impl Terminal {
                 delivered: values(column("delivered_bytes", 1.0)?),
             })
         };
-        run.summary.flows.iter().map(|flow| of(&flow.name)).collect()
+        run.summary.flows.iter().map(of).collect()
     }
 
     /// Lengths in seconds of the spells with a window of at most [`RECOVERING`] segments.
@@ -142,7 +142,7 @@ impl Spells {
     }
 
     fn label(&self) -> &'static str {
-        if self.every_segment { "an ACK for every segment" } else { "an ACK for two segments" }
+        label(self.every_segment)
     }
 
     /// The mechanism in numbers.
@@ -180,6 +180,10 @@ impl Spells {
     fn list(&self, text: impl Fn(usize) -> String) -> String {
         (0..self.classes.len()).map(text).collect::<Vec<_>>().join(", ")
     }
+}
+
+fn label(every_segment: bool) -> &'static str {
+    if every_segment { "an ACK for every segment" } else { "an ACK for two segments" }
 }
 
 /// Of the runs of the experiment on six terminals, by how the host acknowledges.
@@ -244,10 +248,7 @@ fn windows(run: &Run) -> Result<Exhibit, Error> {
         .summary
         .flows
         .iter()
-        .map(|flow| {
-            let name = flow.name.split('-').next_back().unwrap_or_default();
-            format!("{name} {:.2}", flow.goodput_bps as f64 / 1e6)
-        })
+        .map(|flow| format!("{} {:.2}", terminal(flow), flow.goodput_bps as f64 / 1e6))
         .collect();
     Ok(Exhibit {
         id: format!("six-over-time-{every}"),
@@ -257,7 +258,7 @@ fn windows(run: &Run) -> Result<Exhibit, Error> {
             rates.join(", "),
         ),
         figure: Figure {
-            title: format!("Windows of six terminals over time, {every} segments for each ACK"),
+            title: format!("Windows of six terminals over time, {}", label(every == 1)),
             x_label: "Time (s)".into(),
             y_label: "Congestion window (segments)".into(),
             y_range: None,

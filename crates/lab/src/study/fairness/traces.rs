@@ -1,6 +1,7 @@
 //! What captures at a starved and at a fast terminal show: Figs. 14 to 17 of the paper.
 
 use super::DETAIL;
+use super::measure::terminal;
 use crate::capture::Capture;
 use crate::plot::{Content, Curve, Figure, Interval, Mark};
 use crate::results::{FlowSummary, tap_file};
@@ -17,7 +18,9 @@ use serde_json::{Map, json};
 /// round trip without queues.
 const WAITING: Duration = Duration::from_millis(200);
 /// Length of the piece that the time-sequence graphs show.
-const PIECE_S: f64 = 10.0;
+const PIECE_S: f64 = 30.0;
+/// How much of it comes before the starved terminal's longest wait.
+const BEFORE: f64 = 0.8;
 /// Most dots of a curve: what comes thicker is thinned.
 const DOTS: usize = 1000;
 
@@ -59,9 +62,8 @@ impl Points for Trace {
 
 impl Trace {
     fn read(run: &Run, flow: &FlowSummary) -> Result<Option<Self>, Error> {
-        let host = flow.name.split('-').next_back().unwrap_or_default();
         let Some(directory) = &run.directory else { return Ok(None) };
-        let mut capture = Capture::open(&directory.join(tap_file(host)))?;
+        let mut capture = Capture::open(&directory.join(tap_file(terminal(flow))))?;
         let config = Config { ack_gap: WAITING, ..Config::default() };
         let length = Duration::from_nanos(run.summary.simulated_ns);
         let mut trace = Self { length, ..Self::default() };
@@ -173,7 +175,7 @@ fn in_words(pair: Option<&Pair<'_>>) -> String {
         format!(
             "{}: {:.3} Mbps, {} segments, {} ACKs, {} timeouts, waiting for {:.1} % of the time, \
              the longest from {at:.1} s on for {length:.1} s",
-            flow.name,
+            terminal(flow),
             trace.mbps(),
             trace.sent.len() + trace.timeouts.len(),
             trace.acks.len(),
@@ -186,9 +188,8 @@ fn in_words(pair: Option<&Pair<'_>>) -> String {
 
 pub(super) fn exhibits(pair: Option<&Pair<'_>>) -> Vec<Exhibit> {
     let Some(Pair { starved, fast, .. }) = pair else { return Vec::new() };
-    // The piece with the starved terminal's longest wait in its middle.
-    let (at, length) = starved.1.longest_wait();
-    let from = (at + length / 2.0 - PIECE_S / 2.0).max(0.0);
+    let (at, _) = starved.1.longest_wait();
+    let from = (at - BEFORE * PIECE_S).max(0.0);
     vec![
         sequence(fast, from, ("fig14", "Fig. 14 (8.8 Mbps): data and ACKs follow one another.")),
         sequence(
@@ -228,14 +229,14 @@ fn sequence(
             "Time-sequence graph from the capture at {} ({:.3} Mbps): {} segments sent, {} of them \
              by the timer, and {} ACKs in these {PIECE_S} s. Where there are more than {DOTS} dots \
              some are left out.",
-            flow.name,
+            terminal(flow),
             trace.mbps(),
             sent.len() + again.len(),
             again.len(),
             acks.len(),
         ),
         figure: Figure {
-            title: format!("Data and ACKs at {} ({:.2} Mbps)", flow.name, trace.mbps()),
+            title: format!("Data and ACKs at {} ({:.2} Mbps)", terminal(flow), trace.mbps()),
             x_label: "Time (s)".into(),
             y_label: "Sequence number (kB)".into(),
             y_range: Some((-0.05 * top, 1.06 * top)),
@@ -250,7 +251,7 @@ fn sequence(
 
 fn packets(starved: &(&FlowSummary, Trace), fast: &(&FlowSummary, Trace)) -> Exhibit {
     let curve = |(flow, trace): &(&FlowSummary, Trace)| Curve {
-        label: format!("{} ({:.2} Mbps)", flow.name, trace.mbps()),
+        label: format!("{} ({:.2} Mbps)", terminal(flow), trace.mbps()),
         points: exact(&trace.packets),
         mark: Mark::Line,
     };
