@@ -69,6 +69,7 @@ Examples:
   fairwave trace capture.pcapng
   fairwave trace capture.pcap.gz --host 192.168.1.20 --port 443
   fairwave trace capture.pcapng --connection 3
+  fairwave trace capture.pcapng --out out/trace --interval '100 ms'
   tcpdump -i wlan0 -s 128 -w - | fairwave trace - --json
 
 A capture that is cut or damaged gives what comes before the damage and a warning that says where
@@ -129,7 +130,8 @@ impl Cli {
             Command::Run { .. } | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
             Command::Reproduce { .. } => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
-            Command::List { .. } | Command::Trace { .. } => &["--json"],
+            Command::List { .. } => &["--json"],
+            Command::Trace(_) => &["--json", "--out"],
             Command::Completions { .. } => &[],
             Command::Man => &["--out"],
         };
@@ -220,6 +222,9 @@ pub(crate) struct Trace {
     /// Only streams of this port; may be repeated
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Vec<u16>,
+    /// With --out: length of the intervals that packets are counted in [default: 1 s]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) interval: Option<Duration>,
 }
 
 /// What `list` can list.

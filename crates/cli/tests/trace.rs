@@ -80,3 +80,29 @@ fn a_connection_is_told_in_words_and_a_missing_one_is_named() {
     let (_, err) = ends_with(2, place.path(), &args);
     assert!(err.contains("no connection 99"), "{err}");
 }
+
+#[test]
+fn a_directory_holds_tables_figures_and_a_page_that_needs_nothing_else() {
+    let place = scratch();
+    simulated(place.path());
+    let args = ["trace", "one/capture.pcapng", "--out", "told", "--interval", "100 ms"];
+    let (out, _) = ends_with(0, place.path(), &args);
+    assert!(out.contains("Report: told/report.html"), "{out}");
+    let told = place.path().join("told");
+    for file in ["connections.parquet", "intervals.parquet", "points.parquet"] {
+        let bytes = fs::read(told.join(file)).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{file}");
+    }
+    let page = fs::read_to_string(told.join("report.html")).unwrap();
+    assert!(page.contains("time and sequence") && page.contains("<svg"));
+    let page = page.replace("http://www.w3.org/2000/svg", "");
+    for foreign in ["http://", "https://", "<script", "<link", "@import", "src="] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    let told: serde_json::Value =
+        serde_json::from_slice(&fs::read(told.join("summary.json")).unwrap()).unwrap();
+    let printed = json(place.path(), &["trace", "one/capture.pcapng"]);
+    assert_eq!(told, printed);
+    ends_with(2, place.path(), &["trace", "one/capture.pcapng", "--interval", "1 s"]);
+    ends_with(2, place.path(), &args);
+}

@@ -3,15 +3,25 @@
 use crate::args::{Common, Trace};
 use crate::outcome::Failure;
 use crate::progress::Progress;
-use crate::{output, traced};
+use crate::{output, place, traced};
 use fairwave_lab::capture::{Capture, Error};
-use fairwave_lab::trace::{self, Collector, Selection, TraceSummary};
-use fairwave_trace::analysis::Config;
-use fairwave_units::Duration;
+use fairwave_lab::trace::out::{self, Drawings, Tables};
+use fairwave_lab::trace::{self, Collector, Selection, StreamName, TraceSummary};
+use fairwave_trace::analysis::{Config, Ignore, Points};
+use std::path::Path;
 
 /// Analyses a capture and shows what came of it.
 pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
-    let summary = analyse(common, asked)?;
+    let place = common.out.as_ref().map(|_| place::choose(common, "trace")).transpose()?;
+    if asked.interval.is_some() && place.is_none() {
+        return Err(Failure::Usage("--interval has no effect without --out".to_owned()));
+    }
+    let progress = Progress::new(common);
+    let summary = match &place {
+        Some(place) => write(asked, place, &progress)?,
+        None => read(asked, &mut Ignore, &progress)?,
+    };
+    drop(progress);
     if let Some(broken) = &summary.capture.broken {
         let (file, offset, packets) = (asked.file.display(), broken.offset, broken.packets);
         let (reason, place) = (&broken.reason, format!("byte {offset}, behind packet {packets}"));
@@ -25,18 +35,54 @@ pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
         let value = serde_json::to_value(&summary).map_err(Failure::run)?;
         return Ok(output::print_json(&value)?);
     }
-    Ok(output::print(&traced::summary(&summary, !asked.connection.is_empty()))?)
+    let text = traced::summary(&summary, !asked.connection.is_empty());
+    let place = place.map_or_else(String::new, |place| {
+        format!("Report: {}\n", place.join("report.html").display())
+    });
+    Ok(output::print(&(text + &place))?)
 }
 
-fn analyse(common: &Common, asked: &Trace) -> Result<TraceSummary, Failure> {
+/// Reads the capture and hands everything to `also`, too.
+fn read(
+    asked: &Trace,
+    also: &mut impl Points,
+    progress: &Progress,
+) -> Result<TraceSummary, Failure> {
     let mut capture = Capture::open(&asked.file)?;
-    let mut collector = Collector::new(selection(asked));
-    let progress = Progress::new(common);
+    let mut both = (Collector::new(selection(asked)), also);
     let mut report = |share| progress.set(share);
-    let config = Config { interval: Duration::ZERO, ..Config::default() };
-    let counts = trace::analyse(&mut capture, config, &mut collector, &mut report)?;
+    let counts = trace::analyse(&mut capture, config(asked), &mut both, &mut report)?;
     let file = asked.file.display().to_string();
-    Ok(TraceSummary::new(&file, &capture.facts(), &counts, collector))
+    Ok(TraceSummary::new(&file, &capture.facts(), &counts, both.0))
+}
+
+/// Reads the capture and writes tables, figures and the page. Which connections are the worst is
+/// known when it was read: unless they were named, it is read once more to draw them.
+fn write(asked: &Trace, place: &Path, progress: &Progress) -> Result<TraceSummary, Failure> {
+    let mut tables = Tables::create(place).map_err(Failure::run)?;
+    let interval = config(asked).interval;
+    let drawings = |names: &[StreamName]| Drawings::create(place, names, interval);
+    if !asked.connection.is_empty() || asked.file == Path::new("-") {
+        let drawings = drawings(&asked.connection).map_err(Failure::run)?;
+        let mut both = (tables, drawings);
+        let summary = read(asked, &mut both, progress)?;
+        both.0.finish().map_err(Failure::run)?;
+        both.1.finish(&summary, place).map_err(Failure::run)?;
+        return Ok(summary);
+    }
+    let summary = read(asked, &mut tables, progress)?;
+    tables.finish().map_err(Failure::run)?;
+    let mut drawings = drawings(&summary.worst(out::DRAWN)).map_err(Failure::run)?;
+    let mut capture = Capture::open(&asked.file)?;
+    trace::analyse(&mut capture, config(asked), &mut drawings, &mut |share| progress.set(share))?;
+    drawings.finish(&summary, place).map_err(Failure::run)?;
+    Ok(summary)
+}
+
+/// Intervals are counted where they are written.
+fn config(asked: &Trace) -> Config {
+    let default = Config::default();
+    Config { interval: asked.interval.unwrap_or(default.interval), ..default }
 }
 
 fn selection(asked: &Trace) -> Selection {

@@ -9,6 +9,7 @@ mod curves;
 mod frame;
 mod heat;
 mod png;
+mod spans;
 
 pub use png::to_png;
 
@@ -99,6 +100,43 @@ pub struct Map {
     pub line: Vec<Option<f64>>,
 }
 
+/// What the points between two values of x came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// The first x.
+    pub from: f64,
+    /// The last x.
+    pub to: f64,
+    /// The least y.
+    pub low: f64,
+    /// The greatest y.
+    pub high: f64,
+}
+
+/// How spans are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A bar over each, never too low to be seen.
+    Bars,
+    /// A line that keeps its height from span to span.
+    Steps,
+    /// A line from the low end to the high end of each.
+    Line,
+    /// A dot in the middle of each, or a stroke from end to end.
+    Dots,
+}
+
+/// A series of spans.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpanSeries {
+    /// Its name in the legend.
+    pub label: String,
+    /// Its spans, in order of x.
+    pub spans: Vec<Span>,
+    /// How they are drawn.
+    pub form: Form,
+}
+
 /// What a figure shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
@@ -110,6 +148,13 @@ pub enum Content {
         groups: Vec<String>,
         /// The series.
         series: Vec<BarSeries>,
+    },
+    /// Spans over two numeric axes; without a `y_range` the y axis fits the data.
+    Spans {
+        /// The series.
+        series: Vec<SpanSeries>,
+        /// Bounds of the x axis; `None` fits the data.
+        x_range: Option<(f64, f64)>,
     },
     /// A map in colours, with their scale; the figure's `y_range` is of the values.
     Map(Map),
@@ -136,6 +181,7 @@ impl Figure {
         match &self.content {
             Content::Curves(curves) => curves::draw(self, curves),
             Content::Bars { groups, series } => bars::draw(self, groups, series),
+            Content::Spans { series, x_range } => spans::draw(self, series, *x_range),
             Content::Map(map) => heat::draw(self, map),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! No script, no font, no image from elsewhere: the page can be mailed, printed and archived.
 
-mod style;
+pub(crate) mod style;
 
 use crate::plot;
 use crate::results::{self, write_file};
@@ -209,7 +209,7 @@ fn exhibit(exhibit: &Exhibit) -> Result<Markup, Error> {
 }
 
 /// The drawing with its size in a view box only, so that it shrinks with the page.
-fn responsive(svg: &str) -> String {
+pub(crate) fn responsive(svg: &str) -> String {
     let Some((head, body)) = svg.split_once('>') else { return svg.to_owned() };
     let attributes =
         head.split(' ').filter(|part| !part.starts_with("width=") && !part.starts_with("height="));

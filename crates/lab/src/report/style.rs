@@ -1,7 +1,7 @@
 //! The page's style sheet.
 
 /// Light and dark by the reader's setting; black on white in print. Figures keep a white ground.
-pub(super) const CSS: &str = "
+pub(crate) const CSS: &str = "
 :root { --ink: #1d1f21; --ground: #ffffff; --soft: #5a6068; --line: #d5d9de; --panel: #f5f6f8;
   --good: #00664a; --good-ground: #dff3ec; --bad: #9a3500; --bad-ground: #fbe7dc; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --ground: #17191c; --soft: #a5abb3;

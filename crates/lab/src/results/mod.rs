@@ -47,6 +47,7 @@ pub use summary::{
     DatagramSummary, FlowSummary, QueueSummary, STARVED_FRACTION, StationSummary, Summary,
     TimesSummary, Totals, WebSummary,
 };
+pub(crate) use table::Writer as TableWriter;
 pub use table::{Cell, Column, Kind, Table};
 pub use tap::tap_file;
 

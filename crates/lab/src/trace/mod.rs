@@ -5,13 +5,20 @@
 //! connections the worst [`KEPT_MAX`] are kept, of what happened on one the first
 //! [`EVENTS_MAX`] events.
 
+mod between;
 mod collect;
 mod events;
 mod limit;
+pub mod out;
 mod select;
 mod summary;
 mod way;
+pub mod words;
 
+pub use between::{
+    COMPARISON_SCHEMA, ComparisonSummary, CountBetween, FileSummary, ShiftSummary, WayBetween,
+    compare,
+};
 pub use collect::{Collector, KEPT_MAX};
 pub use events::{EVENTS_MAX, Event, Events};
 pub use limit::Limit;

@@ -2,7 +2,7 @@
 
 use fairwave_trace::analysis::{Stream, StreamId};
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 /// A stream as people name it: `3` or `tcp:3` for a TCP connection, `udp:3` for UDP.
@@ -45,11 +45,15 @@ pub struct Selection {
 impl Selection {
     /// Whether the stream is wanted.
     pub fn takes(&self, stream: &Stream) -> bool {
-        let host = |end: &std::net::SocketAddr| self.hosts.contains(&end.ip());
-        let port = |end: &std::net::SocketAddr| self.ports.contains(&end.port());
-        (self.streams.is_empty() || self.names(stream.id))
-            && (self.hosts.is_empty() || stream.ends.iter().any(host))
-            && (self.ports.is_empty() || stream.ends.iter().any(port))
+        (self.streams.is_empty() || self.names(stream.id)) && self.takes_ends(&stream.ends)
+    }
+
+    /// Whether streams between these ends are wanted.
+    pub fn takes_ends(&self, ends: &[SocketAddr; 2]) -> bool {
+        let host = |end: &SocketAddr| self.hosts.contains(&end.ip());
+        let port = |end: &SocketAddr| self.ports.contains(&end.port());
+        (self.hosts.is_empty() || ends.iter().any(host))
+            && (self.ports.is_empty() || ends.iter().any(port))
     }
 
     /// Whether the stream was asked for by its name, to be looked at closely.

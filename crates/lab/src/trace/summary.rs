@@ -75,6 +75,13 @@ pub struct BrokenSummary {
     pub reason: String,
 }
 
+impl BrokenSummary {
+    pub(super) fn of(broken: &crate::capture::Broken) -> Self {
+        let crate::capture::Broken { offset, packets, reason } = broken.clone();
+        Self { offset, packets, reason }
+    }
+}
+
 /// What became of frames; all but the first add up to the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FrameCounts {
@@ -142,6 +149,8 @@ pub struct Connection {
     pub start_ns: u64,
     /// From its first to its last packet.
     pub duration_ns: u64,
+    /// How long it was seen to be open: to the end of the capture, if it was open then.
+    pub watched_ns: u64,
     /// Why it was over: `closed`, `reset`, `reused`, `evicted` or `capture`.
     pub end: &'static str,
     /// The end that sent more of the stream: `a` or `b`.
@@ -186,7 +195,7 @@ pub struct UdpStream {
 impl TraceSummary {
     /// Of a capture that was read to its end.
     pub fn new(file: &str, facts: &Facts, counts: &Counts, collector: Collector) -> Self {
-        let origin = counts.totals.span.map_or(Instant::ZERO, |(first, _)| first);
+        let span @ (origin, _) = counts.totals.span.unwrap_or((Instant::ZERO, Instant::ZERO));
         let (streams, mut events, left_out) = collector.into_parts();
         let (mut connections, mut udp) = (Vec::new(), Vec::new());
         for stream in &streams {
@@ -196,7 +205,7 @@ impl TraceSummary {
                         events.settle(origin);
                         events
                     });
-                    connections.push(connection(number, stream, origin, events));
+                    connections.push(connection(number, stream, span, events));
                 }
                 StreamId::Udp(number) => udp.push(udp_stream(number, stream, origin)),
             }
@@ -209,6 +218,12 @@ impl TraceSummary {
             udp,
             left_out,
         }
+    }
+
+    /// Names of the worst connections, so many at most.
+    pub fn worst(&self, most: usize) -> Vec<StreamName> {
+        let numbers = self.connections.iter().map(|one| one.number).take(most);
+        numbers.map(|number| StreamName(StreamId::Tcp(number))).collect()
     }
 
     /// Names that were asked for, and are not there.
@@ -235,11 +250,7 @@ impl CaptureSummary {
             start_unix_ns: span.map(|(first, _)| first.as_nanos()),
             duration_ns: span.map_or(0, |(first, last)| from(first, last)),
             backward: totals.backward,
-            broken: facts.broken.as_ref().map(|broken| BrokenSummary {
-                offset: broken.offset,
-                packets: broken.packets,
-                reason: broken.reason.clone(),
-            }),
+            broken: facts.broken.as_ref().map(BrokenSummary::of),
             frames: FrameCounts::from(totals.frames),
             ip: PacketCounts::from(totals.packets),
             tcp_streams: totals.tcp_streams,
@@ -286,8 +297,14 @@ fn ends(stream: &Stream) -> Ends {
     Ends { a, b }
 }
 
-fn connection(number: u32, stream: &Stream, origin: Instant, events: Option<Events>) -> Connection {
+fn connection(
+    number: u32,
+    stream: &Stream,
+    (origin, end): (Instant, Instant),
+    events: Option<Events>,
+) -> Connection {
     let over = stream.last.since(stream.first);
+    let watched = if stream.end == End::Capture { end.since(stream.first) } else { over };
     let [a, b] = &stream.ways;
     let sender = if b.tcp.unique_bytes > a.tcp.unique_bytes { Side::B } else { Side::A };
     Connection {
@@ -295,9 +312,10 @@ fn connection(number: u32, stream: &Stream, origin: Instant, events: Option<Even
         ends: ends(stream),
         start_ns: from(origin, stream.first),
         duration_ns: over.as_nanos(),
+        watched_ns: watched.as_nanos(),
         end: word(stream.end),
         sender: letter(sender),
-        limit: Limit::of(&stream.ways[sender.index()], &stream.idle, over),
+        limit: Limit::of(&stream.ways[sender.index()], &stream.idle, watched),
         idle: spells(&stream.idle, origin),
         a_sent: TcpWaySummary::of(a, over, origin),
         b_sent: TcpWaySummary::of(b, over, origin),

@@ -110,6 +110,29 @@ impl Points for Vec<Stream> {
     }
 }
 
+impl<P: Points + ?Sized> Points for &mut P {
+    fn stream(&mut self, stream: Stream) {
+        (**self).stream(stream);
+    }
+
+    fn point(&mut self, point: &Point) {
+        (**self).point(point);
+    }
+}
+
+/// Both hear everything.
+impl<A: Points, B: Points> Points for (A, B) {
+    fn stream(&mut self, stream: Stream) {
+        self.0.stream(stream.clone());
+        self.1.stream(stream);
+    }
+
+    fn point(&mut self, point: &Point) {
+        self.0.point(point);
+        self.1.point(point);
+    }
+}
+
 /// Wants nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ignore;

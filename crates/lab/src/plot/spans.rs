@@ -1,0 +1,115 @@
+//! Spans over two numeric axes: what many points between two times came to.
+
+use super::frame;
+use super::{Error, Figure, Form, Span, SpanSeries};
+use plotters::prelude::*;
+
+/// Least height of what is drawn as a bar, as a part of the axis: about a pixel and a half.
+const LEAST: f64 = 0.004;
+
+type Chart<'a, 'b> = ChartContext<
+    'a,
+    SVGBackend<'b>,
+    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
+>;
+type Failure = DrawingAreaErrorKind<std::io::Error>;
+
+pub(super) fn draw(
+    figure: &Figure,
+    series: &[SpanSeries],
+    x_range: Option<(f64, f64)>,
+) -> Result<String, Error> {
+    let fail = |error: String| Error::new(&figure.title, error);
+    let spans = || series.iter().flat_map(|one| &one.spans);
+    if !spans().all(|s| [s.from, s.to, s.low, s.high].iter().all(|value| value.is_finite())) {
+        return Err(fail("a value is not finite".to_owned()));
+    }
+    let x = x_range.unwrap_or_else(|| range(spans().flat_map(|span| [span.from, span.to])));
+    let y = figure.y_range.unwrap_or_else(|| range(spans().flat_map(|s| [s.low, s.high])));
+    let labels: Vec<&str> = series.iter().map(|one| one.label.as_str()).collect();
+    let mut svg = String::new();
+    {
+        let area = frame::open(figure, &mut svg, &labels)?;
+        let mut chart = ChartBuilder::on(&area)
+            .x_label_area_size(46)
+            .y_label_area_size(76)
+            .build_cartesian_2d(x.0..x.1, y.0..y.1)
+            .map_err(|e| fail(e.to_string()))?;
+        frame::axes(figure, &mut chart, 10, &|x| frame::number(*x), true)?;
+        for (i, one) in series.iter().enumerate() {
+            let one = &clipped(one, y);
+            let least = (y.1 - y.0) * LEAST;
+            draw_series(&mut chart, one, frame::colour(i), least)
+                .map_err(|e| fail(e.to_string()))?;
+        }
+        area.present().map_err(|e| fail(e.to_string()))?;
+    }
+    Ok(svg)
+}
+
+/// Without what lies beyond the axis.
+fn clipped(series: &SpanSeries, (bottom, top): (f64, f64)) -> SpanSeries {
+    let within = series.spans.iter().filter(|span| span.low <= top && span.high >= bottom);
+    let cut = |span: &Span| Span { low: span.low.max(bottom), high: span.high.min(top), ..*span };
+    SpanSeries { spans: within.map(cut).collect(), ..series.clone() }
+}
+
+/// From the least to the greatest value, with a margin where they leave no room.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (low, high) =
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    match () {
+        () if low > high => (0.0, 1.0),
+        () if low == high => (low - 0.5, high + 0.5),
+        () => (low, low + (high - low) * 1.02),
+    }
+}
+
+fn draw_series(
+    chart: &mut Chart<'_, '_>,
+    series: &SpanSeries,
+    colour: RGBColor,
+    least: f64,
+) -> Result<(), Failure> {
+    let spans = || series.spans.iter();
+    match series.form {
+        Form::Bars => {
+            for span in spans() {
+                let (low, high) = (span.low.min(span.high - least), span.high);
+                if span.to > span.from {
+                    let corners = [(span.from, low), (span.to, high)];
+                    chart.draw_series([Rectangle::new(corners, colour.filled())])?;
+                }
+                let middle = (span.from + span.to) / 2.0;
+                let stroke =
+                    PathElement::new([(middle, low), (middle, high)], colour.stroke_width(2));
+                chart.draw_series([stroke])?;
+            }
+        }
+        Form::Steps => {
+            let mut before = None;
+            let corners = spans().flat_map(|span| {
+                let held = before.replace(span.high).unwrap_or(span.low);
+                [(span.from, held), (span.from, span.low), (span.to, span.high)]
+            });
+            let corners: Vec<(f64, f64)> = corners.collect();
+            chart.draw_series([PathElement::new(corners, colour.stroke_width(1))])?;
+        }
+        Form::Line => {
+            let ends = spans().flat_map(|span| [(span.from, span.low), (span.to, span.high)]);
+            chart.draw_series(LineSeries::new(ends, colour.stroke_width(1)))?;
+        }
+        Form::Dots => {
+            for span in spans() {
+                let middle = (span.from + span.to) / 2.0;
+                if span.high - span.low > least {
+                    let ends = [(middle, span.low), (middle, span.high)];
+                    chart.draw_series([PathElement::new(ends, colour.stroke_width(2))])?;
+                } else {
+                    chart.draw_series([Circle::new((middle, span.high), 2, colour.filled())])?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

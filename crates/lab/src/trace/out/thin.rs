@@ -1,0 +1,155 @@
+//! A long series in little memory: neighbours are merged, their least and greatest kept.
+
+use fairwave_units::Instant;
+
+/// Spans that are left when neighbours are merged, where no gaps lie between them; a figure is
+/// some 700 pixels wide.
+const CAPACITY: usize = 1000;
+/// A gap of this part of the whole time stays a gap.
+const GAP: u64 = 500;
+
+/// What the values between two times came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) from: Instant,
+    pub(super) to: Instant,
+    pub(super) low: i64,
+    pub(super) high: i64,
+}
+
+/// A series of spans.
+#[derive(Clone, Debug)]
+pub(super) struct Thinned {
+    spans: Vec<Span>,
+    /// How many values a span takes.
+    stride: u64,
+    /// How many the last one has.
+    filled: u64,
+}
+
+impl Default for Thinned {
+    fn default() -> Self {
+        Self { spans: Vec::new(), stride: 1, filled: 1 }
+    }
+}
+
+impl Thinned {
+    /// Adds a value.
+    pub(super) fn value(&mut self, at: Instant, value: i64) {
+        self.add(at, value, value);
+    }
+
+    /// Adds all values between two.
+    pub(super) fn add(&mut self, at: Instant, low: i64, high: i64) {
+        let next = Span { from: at, to: at, low, high };
+        let whole = self.spans.first().map_or(0, |first| at.since(first.from).as_nanos());
+        let near = |last: &Span| at.since(last.to).as_nanos() <= whole / GAP;
+        match self.spans.last_mut().filter(|last| self.filled < self.stride && near(last)) {
+            Some(last) => {
+                *last = last.with(next);
+                self.filled += 1;
+            }
+            None => {
+                self.spans.push(next);
+                self.filled = 1;
+            }
+        }
+        if self.spans.len() > 2 * CAPACITY + GAP as usize {
+            self.thin();
+        }
+    }
+
+    /// The spans, in the order in which values were added.
+    pub(super) fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// The last value's upper end.
+    pub(super) fn last(&self) -> Option<Span> {
+        self.spans.last().copied()
+    }
+
+    fn thin(&mut self) {
+        let whole = match (self.spans.first(), self.spans.last()) {
+            (Some(first), Some(last)) => last.to.since(first.from).as_nanos(),
+            _ => 0,
+        };
+        let mut merged: Vec<Span> = Vec::with_capacity(self.spans.len());
+        let mut may_grow = false;
+        for span in &self.spans {
+            let near = |last: &Span| span.from.since(last.to).as_nanos() <= whole / GAP;
+            match merged.last_mut().filter(|last| may_grow && near(last)) {
+                Some(last) => {
+                    *last = last.with(*span);
+                    may_grow = false;
+                }
+                None => {
+                    merged.push(*span);
+                    may_grow = true;
+                }
+            }
+        }
+        self.spans = merged;
+        self.stride *= 2;
+        self.filled = self.stride;
+    }
+}
+
+impl Span {
+    fn with(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_short_series_stays_as_it_is() {
+        let mut thinned = Thinned::default();
+        (0..100).for_each(|n| thinned.value(ms(n), n as i64));
+        assert_eq!(thinned.spans().len(), 100);
+        assert_eq!(thinned.spans()[7], Span { from: ms(7), to: ms(7), low: 7, high: 7 });
+    }
+
+    #[test]
+    fn a_peak_and_a_gap_survive() {
+        let mut thinned = Thinned::default();
+        for n in 0..100_000u64 {
+            let at = if n < 50_000 { n } else { n + 30_000 };
+            thinned.value(ms(at), if n == 12_345 { 1_000_000 } else { 5 });
+        }
+        assert!(thinned.spans().len() <= 2 * CAPACITY + GAP as usize);
+        let peaks = thinned.spans().iter().filter(|span| span.high == 1_000_000);
+        assert_eq!(peaks.count(), 1);
+        let over = |span: &&Span| span.from < ms(60_000) && span.to > ms(70_000);
+        assert_eq!(thinned.spans().iter().filter(over).count(), 0, "the gap was drawn over");
+    }
+
+    proptest! {
+        #[test]
+        fn everything_is_within_some_span(steps in prop::collection::vec((0u64..50, -9i64..9), 0..9000)) {
+            let (mut thinned, mut now) = (Thinned::default(), 0);
+            let points: Vec<(Instant, i64)> = steps.iter().map(|(step, value)| {
+                now += step;
+                (ms(now), *value)
+            }).collect();
+            points.iter().for_each(|(at, value)| thinned.value(*at, *value));
+            let spans = thinned.spans();
+            prop_assert!(spans.windows(2).all(|pair| pair[0].to <= pair[1].from));
+            let low = points.iter().map(|(_, value)| *value).min();
+            prop_assert_eq!(spans.iter().map(|span| span.low).min(), low);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Results in words and table cells, the same on a terminal and on a page.
+
+use super::{
+    CaptureSummary, Connection, Event, Limit, SpellsSummary, TcpWaySummary, UdpStream,
+    UdpWaySummary,
+};
+
+/// Most events of a connection that are told; the JSON has more.
+const EVENTS: usize = 20;
+
+/// Heads of a connection's columns, behind its name.
+pub const COLUMNS: [&str; 9] =
+    ["s", "Mbps", "packets", "resent %", "timeouts", "starved s", "ACKs lost", "RTT ms", "limit"];
+
+/// Heads of a UDP stream's columns, behind its name.
+pub const UDP_COLUMNS: [&str; 6] = ["s", "Mbps", "packets", "lost", "reordered", "longest gap ms"];
+
+/// A connection's number, and its ends from the one that sent more to the other.
+pub fn name(one: &Connection) -> String {
+    let (a, b) = (&one.ends.a, &one.ends.b);
+    let (from, to) = if one.sender == 'a' { (a, b) } else { (b, a) };
+    format!("{}: {from} > {to}", one.number)
+}
+
+/// A connection's cells, by [`COLUMNS`].
+pub fn row(one: &Connection) -> [String; 9] {
+    let way = one.main();
+    [
+        seconds(one.duration_ns),
+        mbps(way.goodput_bps),
+        (one.a_sent.packets + one.b_sent.packets).to_string(),
+        format!("{:.2}", way.resent_percent()),
+        way.timeouts.to_string(),
+        seconds(way.starvation.total_ns),
+        way.acks_lost_inferred.to_string(),
+        way.rtt.as_ref().map_or_else(|| "-".to_owned(), |rtt| millis(rtt.median_ns)),
+        one.limit.word().to_owned(),
+    ]
+}
+
+/// A UDP stream's name and cells, by [`UDP_COLUMNS`], for each end that sent.
+pub fn udp_rows(one: &UdpStream) -> Vec<(String, [String; 6])> {
+    let (a, b) = (&one.ends.a, &one.ends.b);
+    let ways = [(a, b, &one.a_sent), (b, a, &one.b_sent)];
+    let sent = ways.into_iter().filter(|(_, _, way)| way.packets > 0);
+    let name = |from, to| format!("udp:{}: {from} > {to}", one.number);
+    sent.map(|(from, to, way)| (name(from, to), udp_row(one.duration_ns, way))).collect()
+}
+
+fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 6] {
+    let number = |part: Option<u64>| part.map_or_else(|| "-".to_owned(), |part| part.to_string());
+    [
+        seconds(duration_ns),
+        mbps(way.rate_bps),
+        way.packets.to_string(),
+        number(way.numbers.map(|numbers| numbers.lost)),
+        number(way.numbers.map(|numbers| numbers.reordered)),
+        millis(way.gap_max_ns),
+    ]
+}
+
+/// What a capture holds, and what of it was not analysed.
+pub fn capture(capture: &CaptureSummary) -> Vec<String> {
+    let CaptureSummary { file, format, packets, tcp_streams, udp_streams, .. } = capture;
+    let by = capture.compression.map_or_else(String::new, |by| format!(" in {by}"));
+    let time = seconds(capture.duration_ns);
+    let mut lines = vec![format!(
+        "{file}: {format}{by}, {packets} packets in {time} s, {tcp_streams} TCP connections, \
+         {udp_streams} UDP streams"
+    )];
+    let left_out = left_out(capture);
+    if !left_out.is_empty() {
+        lines.push(format!("Not analysed: {}", left_out.join(", ")));
+    }
+    lines
+}
+
+/// What of a capture is not in its streams, in a few words each.
+fn left_out(capture: &CaptureSummary) -> Vec<String> {
+    let (frames, ip) = (&capture.frames, &capture.ip);
+    let counts = [
+        (capture.untimed, "packets without a time"),
+        (frames.repeated, "repeated on the air"),
+        (frames.bad_fcs, "with a wrong check sequence"),
+        (frames.control, "802.11 control and management"),
+        (frames.encrypted, "encrypted"),
+        (frames.not_ip, "not IP"),
+        (frames.unsupported, "of an unknown link type"),
+        (frames.truncated + frames.broken, "cut or broken below IP"),
+        (frames.fragments + ip.fragments, "later fragments"),
+        (ip.other, "neither TCP nor UDP"),
+        (ip.unreadable + ip.broken, "cut or broken IP, TCP or UDP"),
+    ];
+    let there = counts.iter().filter(|(count, _)| *count > 0);
+    there.map(|(count, what)| format!("{count} {what}")).collect()
+}
+
+/// What happened on a connection: sentences, and then its first events.
+pub fn connection(one: &Connection) -> Vec<String> {
+    let way = one.main();
+    let (duration, rate) = (seconds(one.duration_ns), mbps(way.goodput_bps));
+    let (bytes, packets, ended) = (way.unique_bytes, way.packets, ended(one));
+    let mut lines = vec![
+        format!("{bytes} bytes in {packets} packets over {duration} s: {rate} Mbps; {ended}"),
+        limit(one),
+        round_trip(way),
+        retransmissions(way),
+        acks(way),
+        spells("Starved", &way.starvation, "with data outstanding and nothing acknowledged"),
+        spells("Without an ACK", &way.ack_gaps, "with data outstanding"),
+        spells("Receiver closed", &way.zero_window_spells, "with a window of zero"),
+        spells("Idle", &one.idle, "with nothing outstanding"),
+    ];
+    if let Some(events) = &one.events {
+        lines.extend(events.first.iter().take(EVENTS).map(told));
+        let more = events.first.len().saturating_sub(EVENTS) as u64 + events.more;
+        if more > 0 {
+            lines.push(format!("... and {more} more events"));
+        }
+    }
+    lines
+}
+
+fn ended(one: &Connection) -> &'static str {
+    match one.end {
+        "closed" => "closed in order",
+        "reset" => "reset",
+        "reused" => "its ports were used anew",
+        "evicted" => "given up for lack of room",
+        _ => "open when the capture ended",
+    }
+}
+
+/// What limited it, with the figures that say so.
+fn limit(one: &Connection) -> String {
+    let way = one.main();
+    let share = |ns: u64| 100.0 * ns as f64 / one.watched_ns.max(1) as f64;
+    match one.limit {
+        Limit::NoData => "It carried no data".to_owned(),
+        Limit::Starvation => {
+            let part = share(way.starvation.total_ns);
+            format!("Limited by starvation: {part:.1} % of the time nothing got through")
+        }
+        Limit::ReceiveWindow => {
+            let part = share(way.zero_window_spells.total_ns);
+            let full = way.window_full;
+            format!("Limited by the receiver's window: zero for {part:.1} %, filled {full} times")
+        }
+        Limit::Application => {
+            let part = share(one.idle.total_ns);
+            format!("Limited by the application: {part:.1} % of the time it had nothing to send")
+        }
+        Limit::Loss => {
+            let (part, timeouts) = (way.resent_percent(), way.timeouts);
+            format!("Limited by losses: {part:.2} % sent again, {timeouts} timeouts")
+        }
+        Limit::Path => {
+            let flight = way.flight_max;
+            format!("Limited by the path or the sender's window: at most {flight} bytes in flight")
+        }
+    }
+}
+
+fn round_trip(way: &TcpWaySummary) -> String {
+    let Some(rtt) = &way.rtt else { return "No round-trip time was seen".to_owned() };
+    let [least, median, p95, most] =
+        [rtt.least_ns, rtt.median_ns, rtt.p95_ns, rtt.most_ns].map(millis);
+    format!("Round trip {median} ms in the middle, {least} to {most} ms, 95 % below {p95} ms")
+}
+
+fn retransmissions(way: &TcpWaySummary) -> String {
+    let kinds = [
+        ("fast_retransmission", "fast"),
+        ("timeout", "by timeout"),
+        ("tail_probe", "as tail probes"),
+        ("retransmission", "otherwise"),
+        ("spurious_retransmission", "for nothing"),
+    ];
+    let count = |(kind, word): (&str, &str)| {
+        let count = way.kinds.get(kind).filter(|count| **count > 0)?;
+        Some(format!("{count} {word}"))
+    };
+    let kinds: Vec<String> = kinds.into_iter().filter_map(count).collect();
+    if kinds.is_empty() {
+        return "Nothing was sent again".to_owned();
+    }
+    let (all, part) = (way.retransmissions, way.resent_percent());
+    format!("{all} segments ({part:.2} %) sent again: {}", kinds.join(", "))
+}
+
+fn acks(way: &TcpWaySummary) -> String {
+    let lost = way.acks_lost_inferred;
+    match way.ack_stride {
+        Some(stride) => {
+            format!("{lost} of its ACKs were lost before here; one each {stride} bytes")
+        }
+        None => format!("{lost} of its ACKs were lost before here, as far as can be told"),
+    }
+}
+
+fn spells(what: &str, spells: &SpellsSummary, when: &str) -> String {
+    let SpellsSummary { count, total_ns, longest_ns, longest_at_ns } = *spells;
+    let Some(at) = longest_at_ns.filter(|_| count > 0) else { return format!("{what}: never") };
+    let (total, longest, at) = (seconds(total_ns), seconds(longest_ns), seconds(at));
+    format!(
+        "{what} {count} times, {total} s together, {when}; the longest {longest} s from {at} s on"
+    )
+}
+
+fn told(event: &Event) -> String {
+    let (at, what, side) = (seconds(event.at_ns), event.what.replace('_', " "), event.side);
+    let length = event.length_ns.map_or_else(String::new, |ns| format!(" for {} s", seconds(ns)));
+    format!("{at:>12} s  {what}{length} (data of {side})")
+}
+
+fn mbps(bits_per_second: u64) -> String {
+    format!("{:.3}", bits_per_second as f64 / 1e6)
+}
+
+fn millis(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e6)
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e9)
+}
