@@ -70,6 +70,7 @@ Examples:
   fairwave trace capture.pcap.gz --host 192.168.1.20 --port 443
   fairwave trace capture.pcapng --connection 3
   fairwave trace capture.pcapng --out out/trace --interval '100 ms'
+  fairwave trace sent.pcap received.pcap --same-clock
   tcpdump -i wlan0 -s 128 -w - | fairwave trace - --json
 
 A capture that is cut or damaged gives what comes before the damage and a warning that says where
@@ -213,8 +214,15 @@ pub(crate) struct Trace {
     /// The capture: pcap or pcapng, perhaps in gzip or zstd; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// A second capture of the same traffic, made elsewhere: what was lost, delayed or reordered
+    /// between the two
+    #[arg(value_name = "FILE2")]
+    pub(crate) second: Option<PathBuf>,
+    /// With FILE2: both captures were timed by the same clock, so that delays are known
+    #[arg(long, requires = "second")]
+    pub(crate) same_clock: bool,
     /// Look closely at this connection: its number in the table, or udp:N; may be repeated
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", conflicts_with = "second")]
     pub(crate) connection: Vec<StreamName>,
     /// Only streams of this address; may be repeated
     #[arg(long, value_name = "ADDRESS")]

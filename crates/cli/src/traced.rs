@@ -3,7 +3,7 @@
 
 use crate::output::{HEADING, styled};
 use crate::table::Table;
-use fairwave_lab::trace::{Connection, TraceSummary, UdpStream, words};
+use fairwave_lab::trace::{ComparisonSummary, Connection, TraceSummary, UdpStream, words};
 
 /// Most rows of a table; --json has all.
 const ROWS: usize = 40;
@@ -47,4 +47,19 @@ fn udp(streams: &[UdpStream]) -> String {
         table.row([&[name][..], &row].concat());
     }
     table.render()
+}
+
+/// What happened between two captures.
+pub(crate) fn comparison(summary: &ComparisonSummary) -> String {
+    let mut text = words::comparison(summary).join("\n") + "\n\n";
+    let heads = [&["from > to"][..], &words::BETWEEN_COLUMNS].concat();
+    let mut table = Table::new("Between the captures, the most lossy first", &heads);
+    for way in summary.ways.iter().take(ROWS) {
+        table.row([&[words::way(way)][..], &words::between(way)].concat());
+    }
+    text.push_str(&table.render());
+    if let Some(more) = summary.ways.len().checked_sub(ROWS).filter(|more| *more > 0) {
+        text.push_str(&format!("{more} more; --json lists all\n"));
+    }
+    text
 }

@@ -118,7 +118,10 @@ impl Old {
 /// (docs/models/trace.md says why), but what is old to one is old to the other, up to one in
 /// fifty, or three of a few.
 fn compared(capture: &Path) -> (Old, Old) {
-    let (ours, theirs) = (by_fairwave(capture), by_tshark(capture));
+    agreeing(capture, by_fairwave(capture), by_tshark(capture))
+}
+
+fn agreeing(capture: &Path, ours: Table, theirs: Table) -> (Old, Old) {
     let (old, theirs_old) = (Old::of(&ours), Old::of(&theirs));
     let counted = |mut table: Table| {
         table.values_mut().for_each(|sent| (sent.retransmissions, sent.out_of_order) = (0, 0));
@@ -156,6 +159,27 @@ fn random_loss_of_data() {
     assert!(theirs.all() > 20, "two in a hundred segments are lost: {theirs:?}");
     assert_eq!(ours.disorder, 0, "a sender's own link reorders nothing");
     compared(&at_receiver);
+    lost_between(&at_sender, &at_receiver, net.lost());
+}
+
+/// Two captures together know which packets the router lost, and that it delayed the others only
+/// shortly and overtook none.
+fn lost_between(sent: &Path, received: &Path, lost: u64) {
+    let place = scratch();
+    let [sent, received] = [sent, received].map(|path| path.display().to_string());
+    let told = json(place.path(), &["trace", &sent, &received, "--same-clock"]);
+    let ways = told["ways"].as_array().expect("a list of ways");
+    assert_eq!(ways.len(), 2 * 3 + 1, "three connections, and the last datagram");
+    let sum = |key: &str| ways.iter().map(|way| way[key].as_u64().unwrap_or(0)).sum::<u64>();
+    assert_eq!((sum("lost"), sum("reordered")), (lost, 0));
+    for way in ways {
+        let to_receiver = way["b"].as_str().expect("an address").starts_with("10.77.2.2");
+        let first = if to_receiver { "first" } else { "second" };
+        assert_eq!(way["passes_first"], first, "{way}");
+        assert_eq!(way["all"]["alone"][usize::from(to_receiver)], 0, "{way}");
+        let delay = way["shift"]["median_ns"].as_i64().expect("a time");
+        assert!(delay.abs() < 50_000_000 && (delay > 0) == to_receiver, "{way}");
+    }
 }
 
 #[test]
@@ -184,6 +208,8 @@ fn a_queue_that_overflows() {
     compared(&at_receiver);
 }
 
+/// On the air a frame that is not acknowledged comes again, which is no retransmission by TCP:
+/// tshark is shown the first of each only.
 #[test]
 fn a_capture_of_the_simulator() {
     if skipped() {
@@ -193,5 +219,18 @@ fn a_capture_of_the_simulator() {
     let args = tiny_run("one");
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     common::ends_with(0, place.path(), &[&args[..], &["--pcap"]].concat());
-    compared(&place.path().join("one/capture.pcapng"));
+    let capture = place.path().join("one/capture.pcapng");
+    let once = place.path().join("once.pcapng");
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-n", "-Y", "!(wlan.fc.retry == 1)", "-w"]).arg(&once).arg("-r").arg(&capture);
+    assert!(tshark.output().expect("tshark starts").status.success());
+    agreeing(&capture, by_fairwave(&capture), by_tshark(&once));
+    let told = |capture: &Path| {
+        let told = json(place.path(), &["trace", &capture.display().to_string()]);
+        told["capture"].clone()
+    };
+    let (all, once) = (told(&capture), told(&once));
+    let packets = |told: &Value| told["packets"].as_u64().expect("a count");
+    assert_eq!(all["frames"]["repeated"], packets(&all) - packets(&once));
+    assert!(packets(&all) > packets(&once), "nothing came again on the air");
 }

@@ -106,3 +106,24 @@ fn a_directory_holds_tables_figures_and_a_page_that_needs_nothing_else() {
     ends_with(2, place.path(), &["trace", "one/capture.pcapng", "--interval", "1 s"]);
     ends_with(2, place.path(), &args);
 }
+
+#[test]
+fn a_capture_compared_with_itself_lost_nothing() {
+    let place = scratch();
+    simulated(place.path());
+    let both = ["trace", "one/capture.pcapng", "one/capture.pcapng"];
+    let told = json(place.path(), &both);
+    let ways = told["ways"].as_array().unwrap();
+    assert!(!ways.is_empty());
+    for way in ways {
+        assert_eq!((&way["all"]["alone"][0], &way["all"]["alone"][1]), (&0.into(), &0.into()));
+        assert_eq!(way["shift"]["most_ns"], 0);
+    }
+    let (out, _) = ends_with(0, place.path(), &[&both[..], &["--out", "told"]].concat());
+    assert!(out.contains("Between the captures"), "{out}");
+    for file in ["report.html", "between.parquet", "summary.json", "figures/way-1-shift.svg"] {
+        assert!(place.path().join("told").join(file).exists(), "{file}");
+    }
+    ends_with(2, place.path(), &[&both[..], &["--connection", "1"]].concat());
+    ends_with(2, place.path(), &["trace", "one/capture.pcapng", "--same-clock"]);
+}

@@ -6,12 +6,17 @@ use crate::progress::Progress;
 use crate::{output, place, traced};
 use fairwave_lab::capture::{Capture, Error};
 use fairwave_lab::trace::out::{self, Drawings, Tables};
-use fairwave_lab::trace::{self, Collector, Selection, StreamName, TraceSummary};
-use fairwave_trace::analysis::{Config, Ignore, Points};
+use fairwave_lab::trace::{
+    self, BrokenSummary, Collector, ComparisonSummary, Selection, StreamName, TraceSummary,
+};
+use fairwave_trace::analysis::{Config, Ignore, Points, compare};
 use std::path::Path;
 
-/// Analyses a capture and shows what came of it.
+/// Analyses a capture, or compares two, and shows what came of it.
 pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
+    if let Some(second) = &asked.second {
+        return between(common, asked, second);
+    }
     let place = common.out.as_ref().map(|_| place::choose(common, "trace")).transpose()?;
     if asked.interval.is_some() && place.is_none() {
         return Err(Failure::Usage("--interval has no effect without --out".to_owned()));
@@ -22,24 +27,66 @@ pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
         None => read(asked, &mut Ignore, &progress)?,
     };
     drop(progress);
-    if let Some(broken) = &summary.capture.broken {
-        let (file, offset, packets) = (asked.file.display(), broken.offset, broken.packets);
-        let (reason, place) = (&broken.reason, format!("byte {offset}, behind packet {packets}"));
-        output::warn(&format!("{file} is damaged at {place}: {reason}"));
-    }
+    warn_of(&summary.capture.file, summary.capture.broken.as_ref());
     if let Some(name) = summary.missing(&asked.connection) {
         let file = asked.file.display();
         return Err(Failure::Usage(format!("{file}: there is no connection {name} to be shown")));
     }
+    let text = || traced::summary(&summary, !asked.connection.is_empty());
+    show(common, &summary, text, place.as_deref())
+}
+
+/// Compares two captures.
+fn between(common: &Common, asked: &Trace, second: &Path) -> Result<(), Failure> {
+    let place = common.out.as_ref().map(|_| place::choose(common, "trace")).transpose()?;
+    if asked.interval.is_some() && place.is_none() {
+        return Err(Failure::Usage("--interval has no effect without --out".to_owned()));
+    }
+    if [&asked.file, second].iter().all(|file| *file == Path::new("-")) {
+        return Err(Failure::Usage("only one of the captures can be standard input".to_owned()));
+    }
+    let progress = Progress::new(common);
+    let mut captures = [Capture::open(&asked.file)?, Capture::open(second)?];
+    let offset_ns = asked.same_clock.then_some(0);
+    let config = compare::Config { offset_ns, ..compare::Config::default() };
+    let mut bins = compare::Bins::new(self::config(asked).interval);
+    let mut report = |share| progress.set(share);
+    let found = trace::compare(&mut captures, config, &mut bins, &mut report)?;
+    drop(progress);
+    let names = [&asked.file, second].map(|file| file.display().to_string());
+    let [first, other] = captures.each_ref().map(Capture::facts);
+    let files = [(&*names[0], first), (&*names[1], other)];
+    let summary = ComparisonSummary::new(files, &found, &config, &selection(asked));
+    for capture in &summary.captures {
+        warn_of(&capture.file, capture.broken.as_ref());
+    }
+    if let Some(place) = &place {
+        out::between(&summary, &bins, place).map_err(Failure::run)?;
+    }
+    show(common, &summary, || traced::comparison(&summary), place.as_deref())
+}
+
+fn warn_of(file: &str, broken: Option<&BrokenSummary>) {
+    let Some(BrokenSummary { offset, packets, reason }) = broken else { return };
+    let place = format!("byte {offset}, behind packet {packets}");
+    output::warn(&format!("{file} is damaged at {place}: {reason}"));
+}
+
+/// Prints a result in the form that was asked for.
+fn show(
+    common: &Common,
+    summary: &impl serde::Serialize,
+    text: impl FnOnce() -> String,
+    place: Option<&Path>,
+) -> Result<(), Failure> {
     if common.json {
-        let value = serde_json::to_value(&summary).map_err(Failure::run)?;
+        let value = serde_json::to_value(summary).map_err(Failure::run)?;
         return Ok(output::print_json(&value)?);
     }
-    let text = traced::summary(&summary, !asked.connection.is_empty());
-    let place = place.map_or_else(String::new, |place| {
+    let report = place.map_or_else(String::new, |place| {
         format!("Report: {}\n", place.join("report.html").display())
     });
-    Ok(output::print(&(text + &place))?)
+    Ok(output::print(&(text() + &report))?)
 }
 
 /// Reads the capture and hands everything to `also`, too.

@@ -123,9 +123,19 @@ impl Net {
     pub(crate) fn lose(&self, filter: &str, per_mille: u32) {
         let rules = format!(
             "table ip loss {{\n chain way {{\n type filter hook forward priority 0\n \
-             {filter} numgen random mod 1000 < {per_mille} drop\n }}\n }}"
+             {filter} numgen random mod 1000 < {per_mille} counter drop\n }}\n }}"
         );
         self.within(1, "nft", &[&rules]);
+    }
+
+    /// How many packets the router has lost, by its own count.
+    pub(crate) fn lost(&self) -> u64 {
+        let mut nft = Command::new("ip");
+        nft.args(["netns", "exec", &self.names[1], "nft", "list", "table", "ip", "loss"]);
+        let output = nft.output().expect("nft starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut words = text.split_whitespace().skip_while(|word| *word != "packets").skip(1);
+        words.next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{text}"))
     }
 
     /// The router's link to the receiver has a rate and a queue of so many bytes.

@@ -1,8 +1,8 @@
 //! Results in words and table cells, the same on a terminal and on a page.
 
 use super::{
-    CaptureSummary, Connection, Event, Limit, SpellsSummary, TcpWaySummary, UdpStream,
-    UdpWaySummary,
+    CaptureSummary, ComparisonSummary, Connection, Event, Limit, SpellsSummary, TcpWaySummary,
+    UdpStream, UdpWaySummary, WayBetween,
 };
 
 /// Most events of a connection that are told; the JSON has more.
@@ -211,6 +211,66 @@ fn told(event: &Event) -> String {
     let (at, what, side) = (seconds(event.at_ns), event.what.replace('_', " "), event.side);
     let length = event.length_ns.map_or_else(String::new, |ns| format!(" for {} s", seconds(ns)));
     format!("{at:>12} s  {what}{length} (data of {side})")
+}
+
+/// Heads of the columns of a comparison, behind the name of the way.
+pub const BETWEEN_COLUMNS: [&str; 9] = [
+    "at 1",
+    "at 2",
+    "lost",
+    "lost %",
+    "ACKs lost",
+    "reordered",
+    "doubled",
+    "shift ms",
+    "above, p99",
+];
+
+/// Which way of a flow it is.
+pub fn way(way: &WayBetween) -> String {
+    format!("{} {} > {}", way.protocol, way.ends.a, way.ends.b)
+}
+
+/// The cells of a way, by [`BETWEEN_COLUMNS`]: packets at both points, what was lost from the
+/// point that they pass first, the median time from the first point to the second, and how much
+/// longer than the quickest one in a hundred took.
+pub fn between(way: &WayBetween) -> [String; 9] {
+    let unknown = || "?".to_owned();
+    let number = |value: Option<u64>| value.map_or_else(unknown, |value| value.to_string());
+    let begin = usize::from(way.is_backward());
+    let acks = way.passes_first.map(|_| way.pure_acks.alone[begin]);
+    let shift = way.shift.as_ref();
+    let above = shift.map(|shift| shift.above_least_ns(!way.is_backward())[1]);
+    [
+        way.packets[0].to_string(),
+        way.packets[1].to_string(),
+        number(way.lost),
+        way.lost_percent.map_or_else(unknown, |percent| format!("{percent:.2}")),
+        number(acks),
+        way.reordered.to_string(),
+        way.duplicates.iter().sum::<u64>().to_string(),
+        shift.map_or_else(unknown, |shift| format!("{:.3}", shift.median_ns as f64 / 1e6)),
+        above.map_or_else(unknown, millis),
+    ]
+}
+
+/// Which captures are compared, and what a shift is.
+pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
+    let file = |number: usize| {
+        let capture = &summary.captures[number];
+        let (file, packets, known) = (&capture.file, capture.packets, capture.known);
+        format!("{}: {file}, {packets} packets, {known} of TCP and UDP", number + 1)
+    };
+    let clocks = match summary.offset_ns {
+        Some(_) => "A shift is a delay: both captures have the same clock",
+        None => "A shift is the time at 2 less that at 1: the delay and what the clocks differ by",
+    };
+    let mut lines = vec![file(0), file(1), clocks.to_owned()];
+    if summary.forgotten > 0 {
+        let forgotten = summary.forgotten;
+        lines.push(format!("{forgotten} packets were forgotten for lack of room"));
+    }
+    lines
 }
 
 fn mbps(bits_per_second: u64) -> String {

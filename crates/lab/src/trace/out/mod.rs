@@ -8,12 +8,15 @@
 //! figures/             time-sequence graphs and their kind, as SVG
 //! report.html          all of it on one page
 //! ```
+//! Of two captures it is `between.parquet` instead of the other tables.
 
+mod between;
 mod drawing;
 mod page;
 mod tables;
 mod thin;
 
+pub use between::{BETWEEN, BinRow, between};
 pub use tables::{ENDS, EndRow, INTERVALS, IntervalRow, POINTS};
 
 use super::{StreamName, TraceSummary};

@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 
 /// Most rows of a table on the page; the Parquet files have all.
-const ROWS: usize = 200;
+pub(super) const ROWS: usize = 200;
 
 /// A figure's title and its drawing.
 type Drawn = Vec<(String, String)>;

@@ -139,7 +139,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_is_within_some_span(steps in prop::collection::vec((0u64..50, -9i64..9), 0..9000)) {
+        fn everything_is_within_some_span(
+            steps in prop::collection::vec((0u64..50, -9i64..9), 0..9000),
+        ) {
             let (mut thinned, mut now) = (Thinned::default(), 0);
             let points: Vec<(Instant, i64)> = steps.iter().map(|(step, value)| {
                 now += step;
