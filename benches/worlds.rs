@@ -80,6 +80,7 @@ fn cell_of(stations: u32, duration: Duration) -> World {
         links: vec![link],
         flows: Vec::new(),
         soc: Vec::new(),
+        monitors: Vec::new(),
     }
 }
 

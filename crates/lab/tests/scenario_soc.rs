@@ -1,12 +1,17 @@
 //! Keys of `cell.soc`, as a user writes them.
 
 use fairwave_lab::scenario::{Scenario, schema};
-use fairwave_sim::world::{FilterSpec, Soc};
+use fairwave_sim::world::{FilterSpec, Monitor, Soc, World};
 use fairwave_soc::{Curve, Decay, FILTERS, POLICIES, Policies, TableConfig};
 use fairwave_units::{Db, Duration};
 
-/// The access points of a cell with this key, and what is resolved reads the same.
+/// The access points of a cell with this key.
 fn soc(key: &str) -> Vec<Soc> {
+    world(key).soc
+}
+
+/// A cell with this key; what is resolved reads the same.
+fn world(key: &str) -> World {
     let text = format!(
         r#"
         [cell]
@@ -35,7 +40,7 @@ fn soc(key: &str) -> Vec<Soc> {
     let resolved = scenario.to_toml();
     let again = Scenario::parse("resolved.toml", &resolved).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(scenario, again, "{resolved}");
-    scenario.to_world(1).soc
+    scenario.to_world(1)
 }
 
 fn millis(millis: u64) -> Duration {
@@ -79,6 +84,17 @@ fn knots_make_a_curve() {
         soc(&key)[0].table.policies.curves[0].at(Db(db))
     };
     assert!((at("linear", 3.0) - 0.1).abs() < 1e-12 && (at("step", 3.0) - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn links_are_watched_by_level_or_by_failures() {
+    let monitor = |key: &str| world(key).monitors.first().map(|spec| (spec.ap.0, spec.monitor));
+    assert_eq!(monitor(""), None);
+    let (threshold, every) = (Db(5.0), millis(10));
+    let level = Monitor::Level { threshold, every };
+    assert_eq!(monitor("link_monitor = { threshold = \"5 dB\" }"), Some((1, level)));
+    let failures = Monitor::Failures { back_off: millis(300) };
+    assert_eq!(monitor("link_monitor = { back_off = \"300 ms\" }"), Some((1, failures)));
 }
 
 #[test]

@@ -160,6 +160,12 @@ impl Simulator<'_> {
             port.queue.count_drop(DropCause::RetryLimit);
             let queue = port.queue_id;
             self.dropped(packet, queue, DropCause::RetryLimit, sink);
+            if !self.monitors.is_empty()
+                && let Some(Hop::Radio(next)) =
+                    self.routes[node.0 as usize][packet.destination.0 as usize]
+            {
+                self.note_failure(node, next);
+            }
         }
         self.charge_sent(cell, radio, node, packet);
         self.refill(node, sink);

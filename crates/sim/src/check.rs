@@ -31,6 +31,7 @@ pub(crate) fn world(world: &World) -> Result<(), Error> {
         check_link(link)?;
     }
     crate::soc::check(world)?;
+    crate::monitor::check(world)?;
     let routes = routes::table(world);
     world.flows.iter().try_for_each(|flow| check_flow(world, &routes, flow))
 }

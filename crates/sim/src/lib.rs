@@ -11,6 +11,7 @@ pub mod deadlines;
 mod flow;
 mod line;
 mod metered;
+mod monitor;
 mod observe;
 mod outcome;
 mod packet;

@@ -117,6 +117,11 @@ impl Metered {
         }
     }
 
+    /// Whether the link to a receiver is good from now on.
+    pub(crate) fn set_link(&mut self, receiver: u32, is_good: bool, now: Instant) {
+        self.queues.iter_mut().for_each(|queue| queue.set_link(now, receiver, is_good));
+    }
+
     /// A receiver used the medium for so long.
     pub(crate) fn charge(&mut self, receiver: u32, airtime: Duration) {
         self.queues.iter_mut().for_each(|queue| queue.charge(receiver, airtime));

@@ -3,6 +3,7 @@
 use crate::deadlines::Deadlines;
 use crate::flow::{End, FlowState};
 use crate::line::Line;
+use crate::monitor::Watch;
 use crate::packet::Packet;
 use crate::proxy::Relays;
 use crate::radio::{Cell, Port};
@@ -40,6 +41,8 @@ pub(crate) enum Actor {
     Reporter(usize),
     /// An access point that is told.
     SocTable(usize),
+    /// An access point that watches its links.
+    Monitor(usize),
     /// A proxy.
     Relay(usize),
     /// The end of a bin of deliveries.
@@ -64,6 +67,8 @@ pub(crate) struct Simulator<'w> {
     pub(crate) saturating: Vec<[VecDeque<usize>; AccessCategory::ALL.len()]>,
     /// Stations that report their Strength of Connection, where there are any.
     pub(crate) soc: Option<Box<Soc>>,
+    /// Access points that watch their links.
+    pub(crate) monitors: Vec<Watch>,
     records_drops: bool,
     /// For each node, whether it is tapped; empty where none is.
     tapped: Vec<bool>,
@@ -103,6 +108,7 @@ impl<'w> Simulator<'w> {
             roamers,
             saturating: vec![Default::default(); world.nodes.len()],
             soc: Soc::new(world).map(Box::new),
+            monitors: Watch::all(world),
             records_drops: sink.wants(Kind::Drop),
             tapped: tapped(world, sink),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
@@ -129,7 +135,8 @@ impl<'w> Simulator<'w> {
         let soc = reporters.chain(tables);
         let relays = (0..self.relays.len()).map(Actor::Relay).chain([Actor::Bin]);
         let models = cells.chain(lines).chain(sources).chain(ends);
-        models.chain(rest).chain(roamers).chain(soc).chain(relays).collect()
+        let monitors = (0..self.monitors.len()).map(Actor::Monitor);
+        models.chain(rest).chain(roamers).chain(soc).chain(relays).chain(monitors).collect()
     }
 
     /// The actor's number in the engine: the position in `list_actors`.
@@ -148,6 +155,7 @@ impl<'w> Simulator<'w> {
                 let reporters = self.soc.as_deref().map_or(0, Soc::reporters);
                 cells + lines + 3 * flows + 2 + self.roamers.len() + reporters + i
             }
+            Actor::Monitor(i) => self.actors.len() - self.monitors.len() + i,
             Actor::Relay(i) => self.actors.len() - 1 - self.relays.len() + i,
             Actor::Bin => self.actors.len() - 1,
         };
@@ -197,6 +205,7 @@ impl<'w> Simulator<'w> {
             Actor::Roamer(i) => self.run_roamer(i, sink),
             Actor::Reporter(i) => self.run_reporter(i, sink),
             Actor::SocTable(i) => self.run_soc_table(i, sink),
+            Actor::Monitor(i) => self.run_monitor(i, sink),
             Actor::Relay(i) => self.run_relay(i, sink),
             Actor::Sampler | Actor::WarmUp | Actor::Bin => {}
         }

@@ -192,7 +192,7 @@ impl Reporting {
 }
 
 /// The stations of an access point, in node order.
-fn stations(world: &World, ap: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+pub(crate) fn stations(world: &World, ap: NodeId) -> impl Iterator<Item = NodeId> + '_ {
     let role = move |(_, node): &(usize, &world::Node)| {
         node.radio.as_ref().is_some_and(|radio| radio.role == Role::Station { ap })
     };
@@ -261,8 +261,11 @@ pub(crate) fn check(world: &World) -> Result<(), Error> {
 }
 
 impl Simulator<'_> {
-    /// Sets the first deadlines and weights.
+    /// Sets the first deadlines and weights, and those of link monitors.
     pub(crate) fn begin_soc(&mut self, sink: &mut dyn Sink) {
+        for i in 0..self.monitors.len() {
+            self.after_monitor(i);
+        }
         let Some(soc) = self.soc.as_deref() else { return };
         let (reporters, tables) = (soc.reporters(), soc.tables());
         for i in 0..reporters {

@@ -37,6 +37,35 @@ pub struct World {
     pub flows: Vec<Flow>,
     /// Access points whose stations report their Strength of Connection; none in most worlds.
     pub soc: Vec<Soc>,
+    /// Access points whose queues are told which links are good; none in most worlds.
+    pub monitors: Vec<LinkMonitor>,
+}
+
+/// An access point that watches the links to its stations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkMonitor {
+    /// The access point.
+    pub ap: NodeId,
+    /// How it tells good from bad.
+    pub monitor: Monitor,
+}
+
+/// How good links are told from bad ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Monitor {
+    /// By the level over noise at the station, fading included, which nobody knows without being
+    /// told: good above the threshold.
+    Level {
+        /// The threshold.
+        threshold: Db,
+        /// How often it is looked at.
+        every: Duration,
+    },
+    /// By frames that were given up: bad for some time after each.
+    Failures {
+        /// For how long; about a mean burst of losses.
+        back_off: Duration,
+    },
 }
 
 /// An access point that weighs its stations by what they report of their channels (Aida, Tobe

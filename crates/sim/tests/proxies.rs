@@ -41,6 +41,7 @@ fn world(clients: u32) -> World {
         sample_every: Duration::from_millis(500),
         bins: Some(Duration::from_secs(7)),
         soc: Vec::new(),
+        monitors: Vec::new(),
         nodes: names.chain((0..clients).map(|i| format!("pc{i}"))).map(node).collect(),
         cells: Vec::new(),
         links: trunk.into_iter().chain((0..clients).map(client)).collect(),

@@ -123,6 +123,7 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
         fading: r.or("fading", None, reader::or_word("off", air::fading)),
         shadowing: r.or("shadowing", None, reader::or_word("off", air::shadowing)),
         soc: r.or("soc", None, reader::or_word("off", soc::soc)),
+        link_monitor: r.or("link_monitor", None, reader::or_word("off", soc::link_monitor)),
         rts_threshold: r.or("rts_threshold", None, reader::or_word("off", reader::size(0, 65_536))),
         short_retry_limit: r.or("short_retry_limit", 7, reader::count(1, 255)),
         long_retry_limit: r.or("long_retry_limit", 4, reader::count(1, 255)),

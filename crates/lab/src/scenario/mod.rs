@@ -72,7 +72,7 @@ pub use probe::Probe;
 pub use proxy::{Av, Proxy};
 pub use queue::Queue;
 pub use schema::schema;
-pub use soc::{Policy, Soc};
+pub use soc::{LinkMonitor, Policy, Soc};
 pub use traffic::{Objects, Size, Traffic, Udp, Web};
 
 use std::path::Path;

@@ -10,7 +10,7 @@ use super::phy::Generation;
 use super::probe::Probe;
 use super::proxy::{Av, Proxy};
 use super::reader::word;
-use super::soc::Soc;
+use super::soc::{LinkMonitor, Soc};
 use super::traffic::{Udp, Web};
 use super::words;
 use fairwave_dot11::{AccessCategory, Standard};
@@ -115,6 +115,11 @@ pub struct Cell {
     #[serde(serialize_with = "table_or_off")]
     #[schemars(with = "Choice<Soc>")]
     pub soc: Option<Soc>,
+    /// How access points tell good links from bad ones, for queues that pass over bad ones, or
+    /// "off". Default: "off".
+    #[serde(serialize_with = "table_or_off")]
+    #[schemars(with = "Choice<LinkMonitor>")]
+    pub link_monitor: Option<LinkMonitor>,
     /// Data frames of this MPDU size and above use RTS/CTS, or "off". Default: "off".
     #[serde(serialize_with = "bytes_or_off")]
     #[schemars(with = "String")]

@@ -74,6 +74,27 @@ pub enum Policy {
     },
 }
 
+/// How good links are told from bad ones: by a threshold, or by frames that were given up.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LinkMonitor {
+    /// By the true level at the station, fading included: what schedulers of papers know.
+    Level {
+        /// A link is good above this. Required.
+        #[schemars(with = "String")]
+        threshold: Db,
+        /// How often levels are looked at, 1 ms to 1 s. Default: "10 ms".
+        #[schemars(with = "String")]
+        every: Duration,
+    },
+    /// By frames that were given up.
+    Failures {
+        /// How long a link is bad after one, 1 ms to 10 s. Required.
+        #[schemars(with = "String")]
+        back_off: Duration,
+    },
+}
+
 const DECAYS: &[(&str, Decay)] = &[("soc", Decay::Soc), ("weight", Decay::Weight)];
 const RULES: &[(&str, Rule)] = &[("linear", Rule::Linear), ("step", Rule::UpperStep)];
 
@@ -94,6 +115,27 @@ pub(super) fn soc(value: &Value) -> Read<Soc> {
         return Err(reader::wrong_type(value, "a table").help(help));
     };
     nested(table, value, read)
+}
+
+/// The key `link_monitor` of a cell.
+pub(super) fn link_monitor(value: &Value) -> Read<LinkMonitor> {
+    let Data::Table(table) = &value.data else {
+        let help = "write link_monitor = { threshold = \"5 dB\" }";
+        return Err(reader::wrong_type(value, "a table").help(help));
+    };
+    let times = |most| reader::within(Duration::from_millis(1), Duration::from_secs(most));
+    nested(table, value, |r| {
+        if r.has("back_off") {
+            r.meaningless(&["threshold", "every"], "failures are looked at, not levels");
+            let back_off = r.or("back_off", Duration::from_millis(100), times(10));
+            return LinkMonitor::Failures { back_off };
+        }
+        let level = reader::within(Db(-50.0), Db(100.0));
+        LinkMonitor::Level {
+            threshold: r.required("threshold", "threshold = \"5 dB\"", level).unwrap_or_default(),
+            every: r.or("every", Duration::from_millis(10), times(1)),
+        }
+    })
 }
 
 fn read(r: &Reader<'_>) -> Soc {
@@ -188,6 +230,15 @@ impl Policy {
             Self::GoodOrBad { threshold } => Curve::GoodOrBad(*threshold),
             // The reader has refused what is no curve.
             Self::Knots { knots, rule } => curve(knots, *rule).unwrap_or(Curve::Equal),
+        }
+    }
+}
+
+impl LinkMonitor {
+    pub(super) fn to_world(&self) -> world::Monitor {
+        match *self {
+            Self::Level { threshold, every } => world::Monitor::Level { threshold, every },
+            Self::Failures { back_off } => world::Monitor::Failures { back_off },
         }
     }
 }

@@ -28,6 +28,7 @@ impl Scenario {
             links: self.links(&nodes),
             flows: self.flows(&nodes, Seed(seed)),
             soc: self.soc(&nodes),
+            monitors: self.monitors(&nodes),
             nodes: nodes.iter().map(|node| self.world_node(&nodes, node)).collect(),
         };
         medium::share(self, &mut world);
@@ -71,17 +72,28 @@ impl Scenario {
         world::Node { name: node.name.clone(), radio }
     }
 
+    /// Access points, each with its cell.
+    fn aps<'a>(&'a self, nodes: &'a [Expanded]) -> impl Iterator<Item = (NodeId, &'a Cell)> {
+        let ids = (0u32..).map(NodeId);
+        ids.zip(nodes).filter_map(|(id, node)| match &self.node[node.group].kind {
+            Kind::AccessPoint(ap) => Some((id, self.cell.iter().find(|c| c.name == ap.cell)?)),
+            _ => None,
+        })
+    }
+
     /// The access points of cells with the key `soc`.
     fn soc(&self, nodes: &[Expanded]) -> Vec<world::Soc> {
-        let ids = (0u32..).map(NodeId);
-        let soc = |(id, node): (NodeId, &Expanded)| match &self.node[node.group].kind {
-            Kind::AccessPoint(ap) => {
-                let cell = self.cell.iter().find(|cell| cell.name == ap.cell);
-                cell?.soc.as_ref().map(|soc| soc.to_world(id))
-            }
-            _ => None,
+        let soc = |(id, cell): (NodeId, &Cell)| Some(cell.soc.as_ref()?.to_world(id));
+        self.aps(nodes).filter_map(soc).collect()
+    }
+
+    /// Likewise with the key `link_monitor`.
+    fn monitors(&self, nodes: &[Expanded]) -> Vec<world::LinkMonitor> {
+        let monitor = |(ap, cell): (NodeId, &Cell)| {
+            let monitor = cell.link_monitor.as_ref()?.to_world();
+            Some(world::LinkMonitor { ap, monitor })
         };
-        ids.zip(nodes).filter_map(soc).collect()
+        self.aps(nodes).filter_map(monitor).collect()
     }
 
     fn links(&self, nodes: &[Expanded]) -> Vec<world::Link> {

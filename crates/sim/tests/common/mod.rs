@@ -60,6 +60,7 @@ pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duratio
         links: vec![link],
         flows: Vec::new(),
         soc: Vec::new(),
+        monitors: Vec::new(),
     }
 }
 
