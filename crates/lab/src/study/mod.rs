@@ -4,12 +4,14 @@
 //! of measured values by a written criterion ([`Claim::judge`]); nobody writes it by hand.
 
 mod ack_loss;
+mod ap_buffer;
 mod claim;
 mod fairness;
 mod measure;
 mod tcp_av;
 
 pub use ack_loss::AckLoss;
+pub use ap_buffer::ApBuffer;
 pub use claim::{Bound, Claim, Test};
 pub use fairness::Fairness;
 pub use tcp_av::TcpAv;
@@ -26,7 +28,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Every study.
-pub const ALL: &[&dyn Study] = &[&AckLoss, &Fairness, &TcpAv];
+pub const ALL: &[&dyn Study] = &[&AckLoss, &ApBuffer, &Fairness, &TcpAv];
 
 /// The study called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Study> {
