@@ -5,10 +5,21 @@ const NOWHERE: u32 = u32::MAX;
 /// Children of a node. Four need half the levels of two, and lie in one cache line.
 const ARITY: usize = 4;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Node {
     key: u64,
     id: u32,
+}
+
+impl Node {
+    /// Both as one number, which is compared without a branch.
+    const fn rank(self) -> u128 {
+        ((self.key as u128) << 32) | self.id as u128
+    }
+
+    const fn is_before(self, other: Self) -> bool {
+        self.rank() < other.rank()
+    }
 }
 
 /// A heap of numbered things, each at most once, least key first, of equal keys the least number.
@@ -89,7 +100,7 @@ impl Heap {
     }
 
     fn settle(&mut self, place: usize, node: Node) {
-        if place > 0 && node < self.nodes[(place - 1) / ARITY] {
+        if place > 0 && node.is_before(self.nodes[(place - 1) / ARITY]) {
             self.rise(place, node);
         } else {
             self.sink(place, node);
@@ -99,7 +110,7 @@ impl Heap {
     fn rise(&mut self, mut place: usize, node: Node) {
         while place > 0 {
             let parent = (place - 1) / ARITY;
-            if self.nodes[parent] < node {
+            if self.nodes[parent].is_before(node) {
                 break;
             }
             self.put(place, self.nodes[parent]);
@@ -108,12 +119,25 @@ impl Heap {
         self.put(place, node);
     }
 
+    /// The first of the children that begin at a place.
+    fn first_child(&self, from: usize) -> Option<(usize, Node)> {
+        if let Some(&[a, b, c, d]) = self.nodes.get(from..from + ARITY) {
+            let (left, right) =
+                (from + usize::from(b.is_before(a)), 2 + usize::from(d.is_before(c)));
+            let (first, second) =
+                (if left == from { a } else { b }, if right == 2 { c } else { d });
+            let is_right = second.is_before(first);
+            return Some(if is_right { (from + right, second) } else { (left, first) });
+        }
+        let rest = self.nodes.get(from..)?.iter().zip(from..);
+        rest.min_by_key(|(node, _)| node.rank()).map(|(&node, place)| (place, node))
+    }
+
     fn sink(&mut self, mut place: usize, node: Node) {
         loop {
             let from = ARITY * place + 1;
-            let children = self.nodes.iter().enumerate().skip(from).take(ARITY);
-            let Some((least, &child)) = children.min_by_key(|&(_, child)| *child) else { break };
-            if node < child {
+            let Some((least, child)) = self.first_child(from) else { break };
+            if node.is_before(child) {
                 break;
             }
             self.put(place, child);

@@ -89,11 +89,12 @@ impl Wf2q {
 
     /// Lists a backlogged host by its tags.
     fn list(&mut self, host: u32) {
-        self.withdraw(host);
         let Session { start, finish, .. } = self.sessions[host as usize];
         if start <= self.virtual_now {
+            self.early.remove(host);
             self.eligible.set(host, finish);
         } else {
+            self.eligible.remove(host);
             self.early.set(host, start);
         }
     }

@@ -115,6 +115,7 @@ impl<'w> Simulator<'w> {
             events: 0,
         };
         simulator.actors = simulator.list_actors();
+        debug_assert!(simulator.actors.iter().zip(0..).all(|(&a, i)| simulator.number(a) == i));
         simulator.deadlines = Deadlines::new(simulator.actors.len());
         simulator.set_first_deadlines(sink);
         Ok(simulator)
@@ -136,7 +137,7 @@ impl<'w> Simulator<'w> {
         let relays = (0..self.relays.len()).map(Actor::Relay).chain([Actor::Bin]);
         let models = cells.chain(lines).chain(sources).chain(ends);
         let monitors = (0..self.monitors.len()).map(Actor::Monitor);
-        models.chain(rest).chain(roamers).chain(soc).chain(relays).chain(monitors).collect()
+        models.chain(rest).chain(roamers).chain(soc).chain(monitors).chain(relays).collect()
     }
 
     /// The actor's number in the engine: the position in `list_actors`.
@@ -155,7 +156,9 @@ impl<'w> Simulator<'w> {
                 let reporters = self.soc.as_deref().map_or(0, Soc::reporters);
                 cells + lines + 3 * flows + 2 + self.roamers.len() + reporters + i
             }
-            Actor::Monitor(i) => self.actors.len() - self.monitors.len() + i,
+            Actor::Monitor(i) => {
+                self.actors.len() - 1 - self.relays.len() - self.monitors.len() + i
+            }
             Actor::Relay(i) => self.actors.len() - 1 - self.relays.len() + i,
             Actor::Bin => self.actors.len() - 1,
         };

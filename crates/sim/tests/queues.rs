@@ -5,7 +5,7 @@ mod common;
 use common::{AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::{ALL, Limit, Spec};
-use fairwave_sim::world::{Source, Traffic, World};
+use fairwave_sim::world::{LinkMonitor, Monitor, Source, Traffic, World};
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, DropCause, NodeId};
 use fairwave_units::{BitRate, Duration};
@@ -79,6 +79,34 @@ fn clamped_windows_do_not_overflow_the_buffer() {
     assert!(dropped > 100, "without the clamp {dropped} packets are dropped");
     let (dropped, peak) = full("window-clamp");
     assert_eq!(dropped, 0, "after the start all windows fit; the peak was {peak}");
+}
+
+/// Saturating datagrams to two stations, of which one is out of reach: every frame to it is retried
+/// to the limit, and takes most of the time. Schedulers that look at links send it one a fade.
+#[test]
+fn two_state_schedulers_spare_the_others_a_lost_link() {
+    let near = |name| {
+        let mut world = world(Standard::A, 54, 2, Duration::from_millis(2));
+        world.duration = Duration::from_secs(6);
+        set_ap_queue(&mut world, spec(name, 200));
+        let far = world.nodes[2].radio.as_mut().expect("a station has a radio");
+        far.position.0.0 += 3000.0;
+        for node in [1, 2] {
+            let interval = Duration::from_micros(400);
+            let cbr = Traffic::Datagrams(Source::Cbr { payload_bytes: 1000, interval });
+            world.flows.push(flow(&format!("down{node}"), AP, NodeId(node), cbr));
+        }
+        let monitor = Monitor::Failures { back_off: Duration::from_millis(20) };
+        world.monitors = vec![LinkMonitor { ap: AP, monitor }];
+        let outcome = simulate(&world);
+        assert_eq!(outcome.flows[1].goodput.0, 0, "{name}: it is out of reach");
+        outcome.flows[0].goodput.0
+    };
+    let wfq = near("wfq");
+    for name in ["csdps", "iwfq", "cif-q"] {
+        let spared = near(name);
+        assert!(spared > 3 * wfq / 2, "{name}: {spared} bps, wfq {wfq} bps");
+    }
 }
 
 /// Two downloads, and 2 Mbps of UDP sent at a rate of 6 Mbps by the station of the second: that

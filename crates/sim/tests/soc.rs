@@ -5,7 +5,7 @@ mod common;
 
 use common::{AP, flow, server, world};
 use fairwave_dot11::{Interpolation, Standard};
-use fairwave_queue::{ALL, Limit};
+use fairwave_queue::{ALL, HfscConfig, Limit, SocpsConfig, Spec};
 use fairwave_sim::world::{
     ErrorModel, FilterSpec, SnrTrace, Soc, Source, TableConfig, Traffic, World,
 };
@@ -165,6 +165,31 @@ fn good_or_bad_stops_and_resumes_with_the_channel() {
     assert_eq!(outcome.flows[1].datagrams.expect("datagrams").lost, 0);
     let (fifo, _) = simulate(&voices("drop-tail", "gb1", &[fades, &[(0, 20.0)]]));
     assert!(fifo.flows[0].longest_silence < Duration::from_millis(200), "FIFO does not listen");
+}
+
+/// Greedy datagrams to three stations whose channels weigh 1, 0.5 and 0: the access point shares
+/// out what it sends by that, over WFQ and over H-FSC.
+#[test]
+fn socps_shares_by_the_strength_of_connection() {
+    let over_hfsc = Spec::Socps(SocpsConfig::Hfsc(HfscConfig::of(Limit::Packets(200))));
+    let listed = ALL.iter().find(|kind| kind.name == "socps").expect("it is listed");
+    for spec in [(listed.spec)(Limit::Packets(200)), over_hfsc] {
+        let steady: [&[(u64, f64)]; 3] = [&[(0, 30.0)], &[(0, 7.0)], &[(0, -1.0)]];
+        let mut world = voices("socps", "pw", &steady);
+        world.nodes[AP.0 as usize].radio.as_mut().expect("the AP has one").queue = spec;
+        // No report, no weight below one: the third's reports must get through.
+        world.cells[0].errors = ErrorModel::Rate { data: 0.0, control: 0.0 };
+        world.warm_up = Duration::from_secs(1);
+        for flow in &mut world.flows {
+            let interval = Duration::from_millis(3);
+            flow.traffic = Traffic::Datagrams(Source::Cbr { payload_bytes: 972, interval });
+        }
+        let (outcome, watch) = simulate(&world);
+        assert_eq!([1, 2, 3].map(|node| watch.last(NodeId(node)).weight), [1.0, 0.5, 0.0]);
+        let got = [0, 1, 2].map(|flow: usize| outcome.flows[flow].goodput.0 as f64);
+        assert!((got[0] / got[1] - 2.0).abs() < 0.04, "{got:?}");
+        assert_eq!(got[2], 0.0, "a host without weight is sent nothing");
+    }
 }
 
 #[test]
