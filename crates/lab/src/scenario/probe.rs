@@ -59,10 +59,9 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
-#[expect(clippy::ptr_arg, reason = "serde passes fields by reference")]
-fn sizes<S: Serializer>(list: &Vec<u32>, s: S) -> Result<S::Ok, S::Error> {
+fn sizes<S: Serializer>(list: &[u32], s: S) -> Result<S::Ok, S::Error> {
     let text = |bytes: &u32| Bytes(u64::from(*bytes)).to_string();
-    match list.as_slice() {
+    match list {
         [one] => s.serialize_str(&text(one)),
         more => s.collect_seq(more.iter().map(text)),
     }
