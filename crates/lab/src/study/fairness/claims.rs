@@ -24,6 +24,7 @@ pub(super) fn all(results: &Results, pair: Option<&traces::Pair<'_>>) -> Vec<Cla
         true,
     ));
     claims.push(super::split::claim(results));
+    claims.push(super::corrected::claim(results));
     claims
 }
 
@@ -127,7 +128,7 @@ fn small(
 }
 
 /// ACKs count as overflowing from this share of dropped ones on.
-const OVERFLOWS: f64 = 0.01;
+pub(super) const OVERFLOWS: f64 = 0.01;
 
 fn onset(results: &Results) -> Claim {
     let (mut agree, mut cells, mut fair) = (0, 0, 0);

@@ -2,6 +2,7 @@
 
 mod claims;
 mod converter;
+mod corrected;
 mod figures;
 mod map;
 mod measure;
@@ -20,6 +21,7 @@ const MAP: &str = "map";
 const DETAIL: &str = "detail";
 const SIX: &str = "six";
 const SPLIT: &str = "split";
+const CORRECTED: &str = "corrected";
 const QUEUE: &str = "node.ap.queue";
 const LINUX: &str = "node.linux.count";
 const XP: &str = "node.xp.count";
@@ -66,6 +68,13 @@ const EXPERIMENTS: &[Experiment] = &[
             "duration=60 s",
             "sweep.node.ap.queue=['255 packets', '135 packets', '31 packets']",
         ],
+        series: false,
+    },
+    Experiment {
+        name: CORRECTED,
+        file: "studies/fairness/corrected.toml",
+        text: include_str!("../../../../../studies/fairness/corrected.toml"),
+        quick: &["sweep.seeds=1", "duration=60 s"],
         series: false,
     },
     converter::TCP_EXPERIMENT,

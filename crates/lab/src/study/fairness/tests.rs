@@ -139,6 +139,22 @@ fn groups_that_even_out_are_told_from_groups_that_stay() {
     }
 }
 
+/// Runs at the corrected buffer in which ACKs are dropped from `from` terminals on.
+fn corrected(from: usize) -> Vec<Run> {
+    let dropped = |n| if n >= from { 0.1 } else { 0.0 };
+    let at = |n| testing::run(&[(QUEUE, "179 packets")], 1, &equal(n), dropped(n));
+    (2..=7).flat_map(|n| [at(n), at(n)]).collect()
+}
+
+#[test]
+fn only_an_overflow_from_five_on_is_the_papers_threshold() {
+    for (from, holds) in [(4, false), (5, true), (6, false)] {
+        let mut results = Results::default();
+        results.runs.insert(CORRECTED.into(), corrected(from));
+        assert_eq!(verdicts(&results)[6], ("BUF-X4", holds), "from {from}");
+    }
+}
+
 #[test]
 fn the_rule_of_onset_by_hand() {
     // 64 KB are 44.9 segments: 255 packets hold the ACKs of 5.7 terminals, 31 of 0.7, and
