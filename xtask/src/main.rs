@@ -17,6 +17,7 @@ mod suite;
 mod system;
 #[cfg(test)]
 mod tidy;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use shell::{Outcome, cargo, run};
@@ -49,6 +50,8 @@ enum Verb {
     Bench,
     /// Build ns-3's programs, run both simulators alternately, and print what each costs.
     BenchNs3(ns3::Options),
+    /// Make large captures, have them read here and by other programs, and print what that costs.
+    BenchTrace(trace::Options),
     /// Fuzz every target for so many seconds each.
     Fuzz {
         /// Seconds for each target.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Verb::Golden => golden(),
         Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
         Verb::BenchNs3(options) => ns3::bench(&options),
+        Verb::BenchTrace(options) => trace::bench(&options),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
     };

@@ -174,20 +174,20 @@ fn conditions(options: &Options, ns3: String, loads: [String; 2]) -> Conditions 
     }
 }
 
-fn processor() -> Option<String> {
+pub(crate) fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
 /// The mean number of processes that wanted a core in the last minute, as the system prints it.
-fn load() -> String {
+pub(crate) fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().filter(|word| !word.is_empty()).unwrap_or("unknown").to_owned()
 }
 
 /// What a program prints.
-fn words(program: &str, args: &[&str]) -> Result<String, String> {
+pub(crate) fn words(program: &str, args: &[&str]) -> Result<String, String> {
     let output = command(program, args).output().map_err(|error| format!("{program}: {error}"))?;
     if !output.status.success() {
         return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)));

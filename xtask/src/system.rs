@@ -46,6 +46,14 @@ const TESTS: [Need; 7] = [
     Need { sign: Sign::Program("zstd"), package: "zstd", why: "packs captures" },
 ];
 
+/// What captures are also read with, and what takes the time.
+const READERS: [Need; 4] = [
+    Need { sign: Sign::Program("tshark"), package: "tshark", why: "reads captures, with capinfos" },
+    Need { sign: Sign::Program("tcpdump"), package: "tcpdump", why: "reads captures" },
+    Need { sign: Sign::File("/usr/bin/tcptrace"), package: "tcptrace", why: "reads captures" },
+    Need { sign: Sign::File("/usr/bin/time"), package: "time", why: "measures time and memory" },
+];
+
 /// What the comparison with ns-3 builds with.
 const NS3: [Need; 2] = [
     Need {
@@ -62,6 +70,11 @@ const APT: &str = "sudo apt-get install -y --no-install-recommends";
 /// Makes sure that what the tests call is there.
 pub(crate) fn install() -> Outcome {
     ensure(&TESTS, by_hand)
+}
+
+/// Makes sure that other readers of captures are there.
+pub(crate) fn install_readers() -> Outcome {
+    ensure(&READERS, by_hand)
 }
 
 /// Makes sure that ns-3 can be built against. It is Debian's build that figures compare with, so

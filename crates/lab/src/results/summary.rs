@@ -135,7 +135,7 @@ pub struct WebSummary {
 }
 
 /// What many durations came to; quantiles within a sixteenth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TimesSummary {
     /// How many.
     pub count: u64,

@@ -7,6 +7,7 @@ use fairwave_trace::analysis::Captured;
 use fairwave_trace::analysis::compare::{
     Bins, Comparison, Config, Count, Flow, Place, Report, Spread, Way,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -14,7 +15,7 @@ use std::cmp::Reverse;
 pub const COMPARISON_SCHEMA: &str = "fairwave-trace-comparison";
 
 /// The result of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComparisonSummary {
     /// [`COMPARISON_SCHEMA`].
     pub schema: &'static str,
@@ -31,7 +32,7 @@ pub struct ComparisonSummary {
 }
 
 /// One of the files.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FileSummary {
     /// Its name.
     pub file: String,
@@ -48,7 +49,7 @@ pub struct FileSummary {
 }
 
 /// What one end of a flow sent, between the two points.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WayBetween {
     /// `tcp` or `udp`.
     pub protocol: &'static str,
@@ -80,7 +81,7 @@ pub struct WayBetween {
 }
 
 /// Where packets were seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CountBetween {
     /// At both points.
     pub crossed: u64,
@@ -89,7 +90,7 @@ pub struct CountBetween {
 }
 
 /// Signed times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ShiftSummary {
     /// How many.
     pub count: u64,

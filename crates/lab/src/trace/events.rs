@@ -2,13 +2,14 @@
 
 use fairwave_trace::analysis::{Kind, Mark, Point, Side, SpellKind};
 use fairwave_units::Instant;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Most events that are kept of one connection.
 pub const EVENTS_MAX: usize = 1000;
 
 /// Something worth a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
     /// When, from the first packet of the capture.
     pub at_ns: u64,
@@ -21,7 +22,7 @@ pub struct Event {
 }
 
 /// The events of a connection, in the order of their beginnings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Events {
     /// The first of them.
     pub first: Vec<Event>,

@@ -2,11 +2,12 @@
 
 use fairwave_trace::analysis::{Kind, Spells, Way};
 use fairwave_units::Duration;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What limited the way of a connection that carried most. The criteria stand in the order in
 /// which they are tried; the first that holds decides. `docs/models/trace.md` discusses them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// It carried nothing.

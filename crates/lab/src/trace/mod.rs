@@ -76,5 +76,17 @@ pub fn analyse(
     Ok(Counts { totals: analyzer.finish(to), untimed })
 }
 
+/// The JSON schema of what `fairwave trace --json` prints: of one capture, or of two.
+pub fn schema() -> schemars::Schema {
+    #[derive(schemars::JsonSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "a type of which only the schema is wanted")]
+    enum Printed {
+        One(TraceSummary),
+        Two(ComparisonSummary),
+    }
+    schemars::schema_for!(Printed)
+}
+
 #[cfg(test)]
 mod tests;

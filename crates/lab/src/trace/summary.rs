@@ -5,6 +5,7 @@ use super::{Collector, Counts, Events, Limit, StreamName, letter};
 use crate::capture::Facts;
 use fairwave_trace::analysis::{End, Frames, Packets, Side, Spells, Stream, StreamId};
 use fairwave_units::Instant;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What the JSON calls itself.
@@ -13,7 +14,7 @@ pub const SCHEMA: &str = "fairwave-trace";
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The result of a trace analysis.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceSummary {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -30,7 +31,7 @@ pub struct TraceSummary {
 }
 
 /// What is known of the file.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CaptureSummary {
     /// Its name.
     pub file: String,
@@ -65,7 +66,7 @@ pub struct CaptureSummary {
 }
 
 /// Where a capture is damaged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BrokenSummary {
     /// First byte of the damaged record, uncompressed.
     pub offset: u64,
@@ -83,7 +84,7 @@ impl BrokenSummary {
 }
 
 /// What became of frames; all but the first add up to the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FrameCounts {
     /// All.
     pub seen: u64,
@@ -110,7 +111,7 @@ pub struct FrameCounts {
 }
 
 /// What became of IP packets; all but the first add up to the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PacketCounts {
     /// All.
     pub seen: u64,
@@ -129,7 +130,7 @@ pub struct PacketCounts {
 }
 
 /// Addresses and ports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ends {
     /// The end that began.
     pub a: String,
@@ -138,7 +139,7 @@ pub struct Ends {
 }
 
 /// A TCP connection.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Connection {
     /// Its number, as in tshark's `tcp.stream`.
     pub number: u32,
@@ -175,7 +176,7 @@ impl Connection {
 }
 
 /// Datagrams between two ports.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UdpStream {
     /// Its number, as in tshark's `udp.stream`.
     pub number: u32,

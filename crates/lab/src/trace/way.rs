@@ -3,11 +3,12 @@
 use crate::results::TimesSummary;
 use fairwave_trace::analysis::{Kind, Numbering, Numbers, Quantiles, Spells, TcpWay, Way};
 use fairwave_units::{Duration, Instant};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What one end of a TCP connection sent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TcpWaySummary {
     /// Packets.
     pub packets: u64,
@@ -152,7 +153,7 @@ impl TcpWaySummary {
 }
 
 /// What one end of a UDP stream sent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UdpWaySummary {
     /// Datagrams.
     pub packets: u64,
@@ -186,7 +187,7 @@ impl UdpWaySummary {
 }
 
 /// What numbers in datagrams tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NumbersSummary {
     /// Where they stand: `leading`, `iperf3` or `rtp`.
     pub numbering: &'static str,
@@ -212,7 +213,7 @@ impl NumbersSummary {
 }
 
 /// Spells of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpellsSummary {
     /// How many.
     pub count: u64,
