@@ -150,14 +150,23 @@ impl<P: Payload> Proxy<P> {
             self.opened = true;
             self.far.connection.handle(now, Input::Open);
         }
-        if opens && self.opening == Opening::AfterFar && !self.far.established {
+        // Once this side has ended, it is the one that refuses, as often as it is asked.
+        let waits = self.opening == Opening::AfterFar && !self.far.established;
+        if opens && waits && !self.near.is_over() {
             self.syn = Some(segment);
-        } else if flags.rst && !self.admitted {
+        } else if self.takes_back(&segment) {
             self.give_up(now);
         } else {
             self.admitted |= opens;
             self.near.connection.handle(now, Input::Segment(segment));
         }
+    }
+
+    /// Whether a segment resets the client's SYN that waits. As in RFC 5961 section 3.2 the number
+    /// must be the next exactly: nobody who has not seen the SYN takes it back.
+    fn takes_back(&self, segment: &Segment<P>) -> bool {
+        let next = self.syn.as_ref().map(|syn| syn.header.seq + 1);
+        segment.header.flags.rst && next == Some(segment.header.seq)
     }
 
     /// The server has accepted: the client's SYN is answered.

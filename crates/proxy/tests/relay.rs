@@ -9,7 +9,7 @@ use fairwave_tcp::{
     BuildController, Config, Connection, DelayedAck, Event, Input, Segment, State, Virtual,
 };
 use fairwave_units::{BitRate, Duration, Instant, Seed, Seq32};
-use fairwave_wire::tcp::{Flags, Header, Options};
+use fairwave_wire::tcp::{Flags, Header};
 use proptest::prelude::*;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -348,29 +348,82 @@ fn a_reset_passes() {
     }
 }
 
+/// A segment of the client that carries no data.
+fn control(seq: u32, flags: Flags) -> Segment<Virtual> {
+    let header = Header {
+        source_port: CLIENT,
+        destination_port: SERVER,
+        seq: Seq32(seq),
+        window: 60_000,
+        flags,
+        ..Header::default()
+    };
+    Segment { header, ..Segment::default() }
+}
+
+fn syn() -> Flags {
+    Flags { syn: true, ..Flags::default() }
+}
+
+fn rst() -> Flags {
+    Flags { rst: true, ..Flags::default() }
+}
+
 /// The client takes its SYN back while the server has not answered, or right after the proxy has.
 #[test]
 fn a_client_that_gives_up_leaves_nothing_open() {
-    let syn = Header {
-        source_port: CLIENT,
-        destination_port: SERVER,
-        seq: Seq32(100),
-        window: 60_000,
-        flags: Flags { syn: true, ..Flags::default() },
-        options: Options::default(),
-        ..Header::default()
-    };
-    let reset = Header { seq: Seq32(101), flags: Flags { rst: true, ..Flags::default() }, ..syn };
     for opening in [Opening::AtOnce, Opening::AfterFar] {
         let side = Config::default();
         let mut proxy: Proxy<Virtual> =
             Proxy::new(config(side, side, opening), (Seq32(1), Seq32(2)), (law(), law()));
-        for header in [syn, reset] {
-            proxy.handle(Instant::ZERO, (Side::Near, Segment { header, ..Segment::default() }));
+        for segment in [control(100, syn()), control(101, rst())] {
+            proxy.handle(Instant::ZERO, (Side::Near, segment));
             while proxy.poll(Instant::ZERO).is_some() {}
         }
         assert!(proxy.is_over(), "{opening:?}: {proxy:?}");
         assert_eq!(proxy.deadline(), None, "{opening:?}");
+    }
+}
+
+/// A reset before any SYN is ignored (RFC 9293 section 3.10.7.2), and so is one whose number is
+/// not the next after the SYN that waits (RFC 5961 section 3.2).
+#[test]
+fn a_stray_reset_ends_nothing() {
+    for opening in [Opening::AtOnce, Opening::AfterFar] {
+        let side = Config::default();
+        let mut proxy: Proxy<Virtual> =
+            Proxy::new(config(side, side, opening), (Seq32(1), Seq32(2)), (law(), law()));
+        for segment in [control(7, rst()), control(100, syn()), control(5_000_000, rst())] {
+            proxy.handle(Instant::ZERO, (Side::Near, segment));
+        }
+        let sent: Vec<_> = core::iter::from_fn(|| proxy.poll(Instant::ZERO)).collect();
+        let asks = sent.iter().any(|(side, s)| *side == Side::Far && s.header.flags.syn);
+        let refuses = sent.iter().any(|(_, s)| s.header.flags.rst);
+        assert!(asks && !refuses && !proxy.is_over(), "{opening:?}: {sent:?}");
+        assert!(proxy.deadline().is_some(), "{opening:?}");
+    }
+}
+
+/// The refusal is lost on the way to the client, which asks again: it is refused again.
+#[test]
+fn a_refusal_that_was_lost_is_repeated() {
+    for opening in [Opening::AtOnce, Opening::AfterFar] {
+        let side = Config::default();
+        let mut proxy: Proxy<Virtual> =
+            Proxy::new(config(side, side, opening), (Seq32(1), Seq32(2)), (law(), law()));
+        let now = Instant::ZERO;
+        proxy.handle(now, (Side::Near, control(100, syn())));
+        while proxy.poll(now).is_some() {}
+        let mut no = control(0, Flags { ack: true, ..rst() });
+        no.header.ack = Seq32(3);
+        proxy.handle(now, (Side::Far, no));
+        while proxy.poll(now).is_some() {}
+        for _ in 0..2 {
+            proxy.handle(now, (Side::Near, control(100, syn())));
+            let answer = proxy.poll(now).expect("an answer");
+            assert!(answer.0 == Side::Near && answer.1.header.flags.rst, "{opening:?}: {answer:?}");
+            assert_eq!(proxy.poll(now), None, "{opening:?}");
+        }
     }
 }
 
