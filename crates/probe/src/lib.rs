@@ -27,6 +27,8 @@ use std::net::SocketAddr;
 
 /// Bytes of IPv4 and UDP headers, which count against a rate.
 pub const HEADER_BYTES: u64 = 28;
+/// The same for IPv6.
+pub const HEADER_BYTES_V6: u64 = 48;
 
 /// A datagram to transmit.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ mod pace;
 #[cfg(test)]
 mod tests;
 
-use crate::{Account, Plan, Received, Transmit, Trial};
+use crate::{Account, HEADER_BYTES, HEADER_BYTES_V6, Plan, Received, Transmit, Trial};
 use collect::{Absurd, Collector, Progress};
 use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Instant};
@@ -121,7 +121,9 @@ impl Sender {
     /// A sender that waits for [`SenderInput::Start`].
     pub fn new(mut config: SenderConfig) -> Self {
         config.plan.trials.truncate(usize::from(u16::MAX) + 1);
-        let pace = Pace::new(config.limits.rate);
+        let over_v4 = config.receiver.ip().to_canonical().is_ipv4();
+        let header_bytes = if over_v4 { HEADER_BYTES } else { HEADER_BYTES_V6 };
+        let pace = Pace::new(config.limits.rate, header_bytes);
         Self { config, phase: Phase::Idle, pace, events: VecDeque::new() }
     }
 
@@ -205,15 +207,15 @@ impl Sender {
         let Phase::Agreed(agreed) = &mut self.phase else { return };
         let trial = self.config.plan.trials[agreed.train];
         agreed.train += 1;
-        let step = if agreed.train == self.config.plan.trials.len() {
-            Step::Leaving(Ok(()))
-        } else if agreed.packets_left == 0 {
-            Step::Leaving(Err(Failure::OutOfPackets))
-        } else {
-            Step::Resting { until: now + self.config.plan.rest }
-        };
-        if let Step::Asking { collector, .. } = std::mem::replace(&mut agreed.step, step) {
+        let rest = Step::Resting { until: now + self.config.plan.rest };
+        if let Step::Asking { collector, .. } = std::mem::replace(&mut agreed.step, rest) {
             let (sent, arrived) = collector.into_parts();
+            let is_last = agreed.train == self.config.plan.trials.len();
+            if (sent.len() as u32) < trial.packets() || (agreed.packets_left == 0 && !is_last) {
+                agreed.step = Step::Leaving(Err(Failure::OutOfPackets));
+            } else if is_last {
+                agreed.step = Step::Leaving(Ok(()));
+            }
             let account = Account { trial, sent, arrived };
             self.events.push_back(SenderEvent::Account(Box::new(account)));
         }
@@ -229,7 +231,11 @@ impl Sender {
                 self.finish(Err(Failure::Silent));
             }
             Phase::Agreed(agreed) if now >= agreed.until => {
-                self.finish(Err(Failure::OutOfTime));
+                let result = match agreed.step {
+                    Step::Leaving(result) => result,
+                    _ => Err(Failure::OutOfTime),
+                };
+                self.finish(result);
             }
             Phase::Agreed(agreed) => agreed.advance(now, trials),
             _ => {}

@@ -1,6 +1,5 @@
 //! When a sender may send, and how often it asks again.
 
-use crate::HEADER_BYTES;
 use fairwave_units::{BitRate, Duration, Instant};
 
 /// Time before a request is repeated for the first time; it doubles from try to try.
@@ -14,12 +13,14 @@ const TRIES: u32 = 8;
 #[derive(Debug)]
 pub(super) struct Pace {
     rate: BitRate,
+    /// Bytes of IP and UDP before each payload.
+    header_bytes: u64,
     free_at: Instant,
 }
 
 impl Pace {
-    pub(super) const fn new(rate: BitRate) -> Self {
-        Self { rate, free_at: Instant::ZERO }
+    pub(super) const fn new(rate: BitRate, header_bytes: u64) -> Self {
+        Self { rate, header_bytes, free_at: Instant::ZERO }
     }
 
     /// From now on at most this rate.
@@ -33,7 +34,7 @@ impl Pace {
 
     /// A datagram with this payload was sent.
     pub(super) fn note(&mut self, now: Instant, payload_bytes: usize) {
-        self.free_at = now + self.rate.time_for(payload_bytes as u64 + HEADER_BYTES);
+        self.free_at = now + self.rate.time_for(payload_bytes as u64 + self.header_bytes);
     }
 
     /// When something that is due `at` can be sent.

@@ -123,6 +123,36 @@ fn trains_keep_the_stricter_rate_and_spaced_packets_their_interval() {
     assert_eq!(apart, [10_000_000, 10_000_000, 844_800, 844_800]);
 }
 
+/// IPv6's header is 20 bytes longer: 548 bytes at 5 Mbps are 876.8 us.
+#[test]
+fn the_longer_header_of_ipv6_counts() {
+    let mut mine = sender(limits(5, 100, 60), vec![trial(0, 3)]);
+    mine.config.receiver = "[fd00::2]:60100".parse().unwrap();
+    let mut pace = Sender::new(mine.config).pace;
+    pace.note(Instant::ZERO, 500);
+    assert_eq!(pace.at_earliest(Instant::ZERO), Instant::from_nanos(876_800));
+}
+
+/// The packets granted end within the last train: its account is given, but the plan is not
+/// carried out. And who has carried it out is not too late because the farewell is.
+#[test]
+fn a_plan_cut_short_is_no_success_and_a_late_farewell_no_failure() {
+    let mine = sender(limits(10, 1_000, 60), vec![trial(0, 40)]);
+    let mut session = Session::new(mine, receiver(limits(10, 30, 60)), Wire::default());
+    session.run();
+    let SenderEvent::Account(account) = &session.events[1] else { panic!() };
+    assert_eq!((account.sent.len(), account.arrived.len()), (30, 30));
+    assert_eq!(session.events[2..], [SenderEvent::Finished(Err(Failure::OutOfPackets))]);
+
+    let mut mine = sender(limits(10, 1_000, 60), Vec::new());
+    let step = Step::Leaving(Ok(()));
+    let until = Instant::ZERO;
+    let agreed = Agreed { key: key(), until, packets_left: 0, train: 0, step };
+    mine.phase = Phase::Agreed(Box::new(agreed));
+    mine.wake(until);
+    assert_eq!(mine.event(), Some(SenderEvent::Finished(Ok(()))));
+}
+
 #[test]
 fn a_bad_line_costs_packets_of_data_but_no_account() {
     let wire = Wire {
