@@ -129,12 +129,14 @@ impl Losses {
         let mut losses = Self::default();
         for line in lines {
             let usual = usual(&line.gaps()).unwrap_or(0);
+            let overflows = !line.overflow().is_empty();
             // The wait of the packet before tells of others' packets in the buffer.
             let mut before = 0;
             for (number, held) in line.held.iter().enumerate() {
                 let lost = line.arrived[number].is_none();
                 let wait = (*held as i64).saturating_mul(usual);
-                if (*held <= FEW || wait < SHORT_WAIT) && before < SHORT_WAIT {
+                let full = overflows && may_be_full(line, number);
+                if (*held <= FEW || wait < SHORT_WAIT) && before < SHORT_WAIT && !full {
                     losses.short.note(lost);
                 }
                 before = line.wait(number).unwrap_or(before);
@@ -147,6 +149,13 @@ impl Losses {
         }
         losses
     }
+}
+
+/// Whether a packet may have come to a full buffer of a train that filled it. One that holds few
+/// packets, or loses them to a fast radio, is full without a queue worth the name.
+fn may_be_full(line: &Timeline, number: usize) -> bool {
+    let tiny = line.most_held <= 2 * FEW && number >= line.spaced;
+    tiny || line.fullness(number) >= NEARLY_FULL
 }
 
 /// The median.
@@ -268,15 +277,17 @@ fn company(lines: &[Timeline], radio: Option<Radio>) -> Finding<Company> {
 /// the trains, `watching` those of a session of the same sender, by the same clock, with packets
 /// apart to another station at the same time.
 pub fn sharing(loading: &[Account], watching: &[Account]) -> Finding<Sharing> {
-    let (loads, watches) = (timelines(loading), timelines(watching));
+    let drift = timeline::drift(watching);
     // When the buffer was full, by the sender's clock, and for how long packets then waited.
     let full: Vec<(u64, u64, i64)> = loading.iter().filter_map(full_since).collect();
     let (mut during, mut waits) = (Share::default(), Vec::new());
     let mut quiet = Share::default();
-    for (account, line) in watching.iter().zip(&watches) {
+    for account in watching {
+        // None arrived: all are lost.
+        let line = Timeline::new(account, drift);
         for (number, sent) in account.sent.iter().enumerate() {
             let sent = sent.as_nanos();
-            let wait = line.wait(number);
+            let wait = line.as_ref().and_then(|line| line.wait(number));
             match full.iter().find(|(since, until, _)| (*since..*until).contains(&sent)) {
                 Some((.., longest)) => {
                     during.note(wait.is_none());
@@ -297,7 +308,7 @@ pub fn sharing(loading: &[Account], watching: &[Account]) -> Finding<Sharing> {
         quiet.of,
         median.map_or("nothing".into(), |share| format!("{:.0} %", 100.0 * share))
     );
-    let enough = during.of >= 10 && !loads.is_empty();
+    let enough = during.of >= 10;
     let verdict = match median {
         _ if !enough => None,
         Some(share) if share > 0.5 => Some(Sharing::Shared),

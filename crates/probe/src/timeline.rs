@@ -45,12 +45,22 @@ fn least_delay(account: &Account) -> Option<(i64, i64)> {
 }
 
 /// How much faster the receiver's clock goes, as a share: from the least delays of the first
-/// account and the last. Zero where that cannot be told, or where a clock was set in between.
+/// account and the last of a packet size, that with the longest time between. Longer packets take
+/// longer, so sizes are not compared. Zero where it cannot be told, or where a clock was set.
 pub(crate) fn drift(accounts: &[Account]) -> f64 {
-    let mut least = accounts.iter().filter_map(least_delay);
-    let Some((first, since)) = least.next() else { return 0.0 };
-    let Some((last, until)) = least.next_back() else { return 0.0 };
-    let drift = last.wrapping_sub(first) as f64 / until.wrapping_sub(since) as f64;
+    let pairs = accounts.iter().enumerate().filter_map(|(at, account)| {
+        let size = account.trial.payload_bytes;
+        let same = |other: &&Account| other.trial.payload_bytes == size;
+        if accounts[..at].iter().any(|before| same(&before)) {
+            return None;
+        }
+        let mut least = accounts[at..].iter().filter(same).filter_map(least_delay);
+        let (first, since) = least.next()?;
+        let (last, until) = least.next_back()?;
+        Some((until.wrapping_sub(since), last.wrapping_sub(first)))
+    });
+    let Some((time, delay)) = pairs.max() else { return 0.0 };
+    let drift = delay as f64 / time as f64;
     if drift.abs() <= MOST_DRIFT { drift } else { 0.0 }
 }
 
@@ -147,27 +157,41 @@ impl Timeline {
         ))
     }
 
+    /// The share lost before the train had nearly filled what it fills: by the radio, that is. Of
+    /// few packets it would say nothing; as if all the others of a hundred had arrived.
+    fn lost_on_the_way_up(&self) -> f64 {
+        let nearly_full = |number: &usize| self.fullness(*number) >= NEARLY_FULL;
+        let up = (self.spaced..self.sent.len()).find(nearly_full).unwrap_or(self.sent.len());
+        let lost = self.arrived[..up].iter().filter(|arrived| arrived.is_none()).count();
+        lost as f64 / up.max(100) as f64
+    }
+
     /// The losses at a full buffer, from the first on. When that one came the buffer was nearly
-    /// full; behind it, and from there on, as much is lost as the radio does not carry, or at
-    /// least half of it. Empty if the buffer never filled.
+    /// full; behind it, and from there on, more is lost than on the way up, by at least half of
+    /// what the radio does not carry. Empty if the buffer never filled, or so late that it cannot
+    /// be told.
     pub(crate) fn overflow(&self) -> Vec<usize> {
         let mut losses = self.losses();
         losses.retain(|number| self.fullness(*number) >= NEARLY_FULL);
         let Some((sent, drained)) = self.rates() else { return Vec::new() };
         let surplus = 1.0 - drained / sent;
-        if self.most_held == 0 || surplus <= 0.0 {
+        let radio = self.lost_on_the_way_up();
+        let excess = surplus - radio;
+        if self.most_held == 0 || excess <= 0.0 {
             return Vec::new();
         }
-        // So many packets that four of them are too many for the radio.
-        let window = (4.0 / surplus) as usize + 1;
+        let least = radio + 0.5 * excess;
+        // So many packets that four of them are too many for the radio; more than there are where
+        // it carries nearly all.
+        let window = (4.0 / excess).min(self.sent.len() as f64) as usize + 1;
         let end = self.sent.len();
         let lost = |from: usize, to: usize| {
             let lost = self.arrived[from..to].iter().filter(|arrived| arrived.is_none()).count();
-            lost as f64 >= 0.5 * surplus * (to - from) as f64
+            lost as f64 >= least * (to - from) as f64
         };
         let is_first = |number: &usize| {
-            let next = (number + 1).min(end);
-            lost(next, (next + window).min(end)) && lost(*number, end)
+            let next = number + 1;
+            next + 3 * window <= end && lost(next, next + window) && lost(*number, end)
         };
         let Some(first) = losses.iter().position(is_first) else { return Vec::new() };
         losses.split_off(first)

@@ -26,6 +26,21 @@ fn a_plain_queue_is_one() {
     }
 }
 
+/// Ten packets are gone in less than 5 ms: what a small buffer, or one before a fast radio, drops
+/// while it is full is no loss of the radio.
+#[test]
+fn a_buffer_that_empties_fast_does_not_make_the_radio_lossy() {
+    for (packets, air, slots) in
+        [(30, 110_000, 2), (10, 250_000, 15), (3, 250_000, 15), (2, 250_000, 15), (1, 250_000, 15)]
+    {
+        let found = of(Path { packets, air, slots, ..Path::default() });
+        assert_ne!(found.radio.verdict, Some(Radio::Lossy), "{packets}: {}", found.radio.evidence);
+        assert_ne!(found.policy.verdict, Some(Policy::Aqm), "{packets}: {}", found.policy.evidence);
+        let lossy = of(Path { packets, air, slots, loss: 0.05, ..Path::default() });
+        told(&lossy.radio, Some(Radio::Lossy));
+    }
+}
+
 #[test]
 fn sizes_tell_packets_from_bytes() {
     for (packets, bytes, verdict) in
@@ -103,4 +118,15 @@ fn a_watcher_tells_whose_queue_it_is() {
     told(&sharing(&loading, &watching(&loading, 0, true)), Some(Sharing::Shared));
     told(&sharing(&loading, &watching(&loading, 800_000, false)), Some(Sharing::Separate));
     told(&sharing(&loading, &watching(&loading, 18_000_000, false)), None);
+    // A trial of which all was lost tells of its losses, and does not shift those behind it.
+    let lost = watching(&loading, 0, true).remove(0);
+    let (since, until, _) = full_since(&loading[0]).unwrap();
+    let during = |at: &Instant| (since..until).contains(&at.as_nanos());
+    let sent: Vec<Instant> = lost.sent.iter().copied().filter(during).collect();
+    let gone = Account { sent, arrived: Vec::new(), ..lost.clone() };
+    let quiet =
+        Account { sent: lost.sent[..5].to_vec(), arrived: lost.arrived[..5].to_vec(), ..lost };
+    let finding = sharing(&loading[..1], &[gone, quiet]);
+    assert!(finding.evidence.contains("0 of 5 at other times"), "{}", finding.evidence);
+    told(&finding, Some(Sharing::Shared));
 }

@@ -1,7 +1,9 @@
 //! Known buffers.
 
 use super::*;
-use crate::testing::{Path, ten};
+use crate::Trial;
+use crate::testing::{Path, ten, through};
+use fairwave_units::Duration;
 
 fn waiting(path: &Path) -> Interval {
     by_size(&ten(path, 1_472, 3_000))[0].waiting.unwrap()
@@ -51,6 +53,43 @@ fn a_buffer_that_was_not_filled_has_no_size() {
     assert!(found.waiting.is_none() && found.naive.is_some(), "{found:?}");
     let nothing = Account { arrived: Vec::new(), ..ten(&path, 100, 10)[0].clone() };
     assert_eq!((naive(&nothing), fill(&nothing, 0.0)), (None, None));
+}
+
+/// A queue that grows to the end of the train, at whose height the radio loses as many as before:
+/// nothing overflows, neither where the last packet is lost nor where the train is not much
+/// faster than the radio.
+#[test]
+fn losses_of_the_radio_fill_nothing() {
+    for spacing in [123_000, 300_000, 340_000] {
+        for loss in [0.02, 0.1] {
+            let path = Path { packets: 5_000, loss, ..Path::default() };
+            let trial = ten(&path, 1_472, 1_000)[0].trial;
+            for seed in 0..40 {
+                let account = through(&path, trial, 1_000_000_000, spacing, seed);
+                let found = fill(&account, 0.0);
+                assert_eq!(found, None, "{spacing} ns, {loss}, seed {seed}");
+            }
+        }
+    }
+}
+
+/// A frame of 1472 bytes takes 10 ms longer than one of 72: the least delay of the sizes differs,
+/// and no clock is to blame for it.
+#[test]
+fn sizes_are_no_drift() {
+    let slow = Path { air: 11_000_000, ..Path::default() };
+    let quick = Path { air: 1_000_000, ..Path::default() };
+    let trial = |payload_bytes| Trial {
+        payload_bytes,
+        spaced: 5,
+        interval: Duration::from_millis(30),
+        train: 100,
+    };
+    let start = |n: u64| 1_000_000_000 + n * 20_000_000_000;
+    let mut accounts: Vec<Account> =
+        (0..3).map(|n| through(&slow, trial(1_472), start(n), 123_000, n)).collect();
+    accounts.extend((3..6).map(|n| through(&quick, trial(72), start(n), 123_000, n)));
+    assert!(timeline::drift(&accounts).abs() < 1e-5, "{}", timeline::drift(&accounts));
 }
 
 #[test]
