@@ -5,6 +5,7 @@ use crate::Trial;
 use crate::testing::{Path, ten, through};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::probe::Record;
+use proptest::prelude::*;
 use std::fmt::Debug;
 
 fn told<T: Copy + Debug + PartialEq>(finding: &Finding<T>, verdict: Option<T>) {
@@ -129,4 +130,56 @@ fn a_watcher_tells_whose_queue_it_is() {
     let finding = sharing(&loading[..1], &[gone, quiet]);
     assert!(finding.evidence.contains("0 of 5 at other times"), "{}", finding.evidence);
     told(&finding, Some(Sharing::Shared));
+}
+
+/// A time between packets: of a train mostly, but it may be any.
+fn step(usual: u64) -> impl Strategy<Value = u64> {
+    prop_oneof![9 => 0..usual, 1 => any::<u64>()]
+}
+
+type Told = (Vec<u64>, Vec<(u32, u64)>, (u32, u32, u64));
+
+fn any_account((steps, records, (spaced, payload_bytes, start)): Told) -> Account {
+    let after = |now: &mut u64, step: u64| {
+        *now = now.saturating_add(step);
+        Some(Instant::from_nanos(*now))
+    };
+    let sent: Vec<Instant> = steps.into_iter().scan(start, after).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    let (numbers, steps): (Vec<u32>, Vec<u64>) = records
+        .into_iter()
+        .filter(|(number, _)| (*number as usize) < sent.len() && seen.insert(*number))
+        .unzip();
+    let times = steps.into_iter().scan(start, after);
+    let record = |(number, arrived)| Record { number, arrived };
+    let arrived = numbers.into_iter().zip(times).map(record).collect();
+    let interval = Duration::from_millis(5);
+    Account { trial: Trial { payload_bytes, spaced, interval, train: u32::MAX }, sent, arrived }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    /// The accounts are what a receiver says, whose clock may be set to anything: in order, each
+    /// number once, and nothing else is sure.
+    #[test]
+    fn any_account_is_read(
+        lists in prop::collection::vec(
+            (
+                prop::collection::vec(step(3_000_000), 0..60),
+                prop::collection::vec((0..60_u32, step(400_000)), 0..60),
+                (0..90_u32, any::<u32>(), any::<u64>()),
+            ),
+            0..4,
+        ),
+    ) {
+        let accounts: Vec<Account> = lists.into_iter().map(any_account).collect();
+        diagnose(&accounts);
+        sharing(&accounts, &accounts);
+        for size in estimate::by_size(&accounts) {
+            if let Some(waiting) = size.waiting {
+                prop_assert!(waiting.mean.is_finite(), "{size:?}");
+            }
+        }
+    }
 }
