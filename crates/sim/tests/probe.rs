@@ -58,6 +58,19 @@ fn a_known_queue_is_found_within_a_packet() {
     }
 }
 
+/// A rest, or a time between packets, that is longer than a receiver waits for a silent sender.
+#[test]
+fn a_long_rest_does_not_end_the_session() {
+    for (rest, interval) in [(45, 1), (1, 45_000)] {
+        let mut world = probed(Standard::G, 54, Bound::Packets(31));
+        world.duration = Duration::from_secs(150);
+        let Traffic::Probe(mut flow) = probe(2, 1, interval, 300) else { unreachable!() };
+        flow.plan.rest = Duration::from_secs(rest);
+        world.flows[0].traffic = Traffic::Probe(flow);
+        assert_eq!(found(&world).sizes[0].trains, 2);
+    }
+}
+
 #[test]
 fn a_queue_beside_others_is_found_too() {
     let mut world = probed(Standard::G, 54, Bound::Packets(149));

@@ -8,7 +8,7 @@ use crate::packet::address;
 use crate::world::{Flow, ProbeFlow};
 use fairwave_machine::Machine;
 use fairwave_probe::{
-    Account, Failure, Received, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
+    Account, Failure, Plan, Received, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
     SenderInput, Transmit,
 };
 use fairwave_units::{Duration, Instant, Seed};
@@ -33,6 +33,12 @@ pub(crate) struct Probe {
     ended: Option<Result<(), Failure>>,
 }
 
+/// How long the receiver waits for a sender that says nothing: longer than the plan is silent.
+fn patience(plan: &Plan) -> Duration {
+    let silences = plan.trials.iter().map(|trial| trial.interval).chain([plan.rest]);
+    Duration::from_secs(30) + silences.max().unwrap_or_default()
+}
+
 impl Probe {
     pub(super) fn new(ports: (u16, u16), flow: &Flow, probe: &ProbeFlow, seed: Seed) -> Self {
         let mut random = seed.stream(&format!("probe/{}", flow.name));
@@ -45,6 +51,7 @@ impl Probe {
         let addresses = [(flow.source, ports.0), (flow.sink, ports.1)]
             .map(|(node, port)| SocketAddr::from((address(node), port)));
         let ProbeFlow { plan, limits, .. } = probe.clone();
+        let idle = patience(&plan);
         let config = SenderConfig {
             key: key.clone(),
             receiver: addresses[1],
@@ -53,7 +60,6 @@ impl Probe {
             limits,
             plan,
         };
-        let idle = Duration::from_secs(30);
         let receiver = ReceiverConfig { key, cookie_key, limits, sessions: 1, idle };
         Self {
             ports,
