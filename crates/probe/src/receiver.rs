@@ -15,6 +15,11 @@ use std::net::{IpAddr, SocketAddr};
 
 /// For how long a cookie is good, at least; at most for twice as long.
 const COOKIE_LIFE: Duration = Duration::from_secs(10);
+/// How many sessions that are over are remembered while their cookies may be good.
+const MOST_ENDED: usize = 256;
+
+/// A session: whose, and its number.
+type Place = (SocketAddr, u64);
 
 /// What a receiver allows.
 #[derive(Clone, Debug)]
@@ -44,7 +49,9 @@ pub enum ReceiverEvent {
 #[derive(Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
-    sessions: BTreeMap<(SocketAddr, u64), Session>,
+    sessions: BTreeMap<Place, Session>,
+    /// Sessions that are over, and until when a repeated Start could bring them back.
+    ended: VecDeque<(Place, Instant)>,
     answers: VecDeque<Transmit>,
     events: VecDeque<ReceiverEvent>,
 }
@@ -53,7 +60,8 @@ impl Receiver {
     /// A receiver without sessions.
     pub fn new(config: ReceiverConfig) -> Self {
         let (answers, events) = (VecDeque::new(), VecDeque::new());
-        Self { config, sessions: BTreeMap::new(), answers, events }
+        let (sessions, ended) = (BTreeMap::new(), VecDeque::new());
+        Self { config, sessions, ended, answers, events }
     }
 
     /// How many sessions it serves now.
@@ -104,8 +112,10 @@ impl Receiver {
     fn start(&mut self, now: Instant, start: &Received, (id, key): (u64, Key), wanted: Limits) {
         let place = (start.from, id);
         if !self.sessions.contains_key(&place) {
-            if self.sessions.len() >= self.config.sessions {
-                let (key, reason) = (self.config.key.clone(), Refusal::Busy);
+            let is_used = self.ended.iter().any(|(ended, _)| *ended == place);
+            if is_used || self.sessions.len() >= self.config.sessions {
+                let reason = if is_used { Refusal::Cookie } else { Refusal::Busy };
+                let key = self.config.key.clone();
                 return self.answer(start, id, &key, &Message::Refuse { reason });
             }
             let granted = wanted.least(self.config.limits);
@@ -132,13 +142,17 @@ impl Receiver {
                     self.answer(received, id, &key, &Message::Report(report));
                 }
             }
-            Message::Done => self.forget(place),
+            Message::Done => self.forget(now, place),
             _ => {}
         }
     }
 
-    fn forget(&mut self, place: (SocketAddr, u64)) {
+    fn forget(&mut self, now: Instant, place: Place) {
         self.sessions.remove(&place);
+        if self.ended.len() == MOST_ENDED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((place, now + COOKIE_LIFE * 2));
         self.events.push_back(ReceiverEvent::Ended(place.0));
     }
 
@@ -153,12 +167,15 @@ impl Receiver {
 
     /// Forgets the sessions whose time is over.
     fn age(&mut self, now: Instant) {
+        while self.ended.front().is_some_and(|(_, until)| *until <= now) {
+            self.ended.pop_front();
+        }
         let idle = self.config.idle;
         let over = |session: &Session| session.ends(idle) <= now;
         let old: Vec<_> =
             self.sessions.iter().filter(|(_, s)| over(s)).map(|(place, _)| *place).collect();
         for place in old {
-            self.forget(place);
+            self.forget(now, place);
         }
     }
 }

@@ -63,7 +63,7 @@ impl Limits {
 pub enum Refusal {
     /// It serves as many sessions as it may.
     Busy,
-    /// Its cookie has expired, or is another's.
+    /// Its cookie has expired, is another's, or was used for a session that is over.
     Cookie,
 }
 

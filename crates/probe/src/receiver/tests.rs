@@ -170,6 +170,30 @@ fn an_account_has_each_packet_once_and_no_more_than_granted() {
     assert_eq!(host.sessions(), 0);
 }
 
+/// Who has heard a Start on the way can repeat it while its cookie is good. It brings nothing
+/// back, and takes nobody's place.
+#[test]
+fn a_session_that_is_over_does_not_come_back() {
+    let mut host = receiver(100);
+    let cookie = greet(&mut host, at(0), 1, 7);
+    start(&mut host, at(0), (1, 7), cookie);
+    let own = probe::session_key(&key(), 7, 1, &cookie);
+    say(&mut host, at(1), 1, sealed(7, &Message::Done, &own, 0));
+    for second in [1, 9, 19] {
+        let refused = Some(Message::Refuse { reason: Refusal::Cookie });
+        assert_eq!(start(&mut host, at(second), (1, 7), cookie), refused);
+        assert_eq!((host.sessions(), host.deadline()), (0, None));
+    }
+    for session in 100..1_000 {
+        let cookie = greet(&mut host, at(2), 1, session);
+        let accepted = start(&mut host, at(2), (1, session), cookie);
+        assert!(matches!(accepted, Some(Message::Accept { .. })), "{session}: {accepted:?}");
+        let own = probe::session_key(&key(), session, 1, &cookie);
+        say(&mut host, at(2), 1, sealed(session, &Message::Done, &own, 0));
+        assert!(host.ended.len() <= MOST_ENDED);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
