@@ -277,3 +277,22 @@ pub(crate) mod testing {
         run
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_claim_is_known_by_its_id_over_all_studies() {
+        let mut ids = BTreeSet::new();
+        for study in ALL {
+            let findings = study.evaluate(&Results::default()).unwrap();
+            assert!(!findings.claims.is_empty(), "{}", study.name());
+            for claim in findings.claims {
+                assert!(ids.insert(claim.id), "{} of {} stands twice", claim.id, study.name());
+                assert!(!claim.holds, "{} holds without a run", claim.id);
+            }
+        }
+    }
+}

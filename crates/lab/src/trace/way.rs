@@ -80,7 +80,7 @@ pub struct TcpWaySummary {
     pub rtt: Option<TimesSummary>,
     /// ACKs for its data that were lost before the capture, inferred.
     pub acks_lost_inferred: u64,
-    /// Bytes from ACK to ACK, where that was learnt.
+    /// Segments that an ACK covers, where that was learnt.
     pub ack_stride: Option<u32>,
     /// Times without an ACK for outstanding data.
     pub ack_gaps: SpellsSummary,

@@ -192,7 +192,7 @@ fn acks(way: &TcpWaySummary) -> String {
     let lost = way.acks_lost_inferred;
     match way.ack_stride {
         Some(stride) => {
-            format!("{lost} of its ACKs were lost before here; one each {stride} bytes")
+            format!("{lost} of its ACKs were lost before here, one covering {stride} segments")
         }
         None => format!("{lost} of its ACKs were lost before here, as far as can be told"),
     }

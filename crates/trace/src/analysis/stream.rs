@@ -162,7 +162,7 @@ pub struct TcpWay {
     /// ACKs **for** this end's data that must have been lost before the capture, by the other
     /// end's stride.
     pub acks_lost_inferred: u64,
-    /// The stride in bytes that was learnt, where there is one.
+    /// How many segments one of them covers, where that was learnt.
     pub ack_stride: Option<u32>,
     /// Times without an ACK while data of this end was outstanding, above the threshold.
     pub ack_gaps: Spells,

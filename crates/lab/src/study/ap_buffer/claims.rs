@@ -108,7 +108,7 @@ fn buf_x1(results: &Results) -> Claim {
         false => format!("Not all right: {}", lacking.join(" ")),
     };
     Claim::judge(
-        "BUF-X1",
+        "BUF-X6",
         "Ours: the trains tell packets from bytes, drop-tail from AQM, a shared queue from \
          separate ones and a lossy radio from a clean one; what they cannot tell they leave open",
         "Over the questions and what is so (the rows of the table of findings), the least share \
