@@ -177,7 +177,8 @@ fn table(megabytes: u32, packets: f64, measured: &[Vec<Cost>]) -> String {
 
 fn conditions(options: &Options, loads: [&str; 2]) -> Result<String, String> {
     let unknown = || "unknown".to_owned();
-    let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let first =
+        |text: String| text.lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
     let tshark = words("tshark", &["--version"]).map(first)?;
     let tcptrace = words("dpkg-query", &["-W", "-f", "${Version}", "tcptrace"])?;
     let commit = words("git", &["describe", "--always", "--dirty"]).unwrap_or_else(|_| unknown());
