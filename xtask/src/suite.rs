@@ -33,10 +33,15 @@ pub(crate) fn test(slow: bool) -> Outcome {
     })?;
     steps.step("same bytes: debug and release, one worker and two", determinism)?;
     steps.step("every scenario is valid", check_scenarios)?;
-    steps.step("study ack-loss, quick", || study(&["--quick"]))?;
+    let studies = studies()?;
+    for name in &studies {
+        steps.step(&format!("study {name}, quick"), || study(name, &["--quick"]))?;
+    }
     if slow {
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
-        steps.step("study ack-loss, full", || study(&[]))?;
+        for name in &studies {
+            steps.step(&format!("study {name}, full"), || study(name, &[]))?;
+        }
     }
     steps.finish()
 }
@@ -169,11 +174,22 @@ fn files_in(directory: &str, extension: &str) -> Result<Vec<PathBuf>, String> {
 /// What every claim of `reproduce --json` has.
 const CLAIM_KEYS: [&str; 6] = ["id", "holds", "statement", "measured", "criterion", "note"];
 
-/// Runs the study as a script would: JSON on standard output, verdict in the exit code.
-fn study(options: &[&str]) -> Outcome {
-    let out = target().join("study-ack-loss");
+/// The names of the studies that there are.
+fn studies() -> Result<Vec<String>, String> {
+    let output = fairwave("release", &["--json", "list", "studies"]).output();
+    let output = output.map_err(|error| format!("fairwave list: {error}"))?;
+    let list: Vec<Value> = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("list studies --json: {error}"))?;
+    let names: Vec<String> =
+        list.iter().filter_map(|study| Some(study["name"].as_str()?.to_owned())).collect();
+    if names.is_empty() { Err("list studies --json: none".into()) } else { Ok(names) }
+}
+
+/// Runs a study as a script would: JSON on standard output, verdict in the exit code.
+fn study(name: &str, options: &[&str]) -> Outcome {
+    let out = target().join(format!("study-{name}"));
     let out = out.to_string_lossy();
-    let common = ["--json", "--force", "--out", &out, "reproduce", "ack-loss", "--strict"];
+    let common = ["--json", "--force", "--out", &out, "reproduce", name, "--strict"];
     let output = fairwave("release", &[&common, options].concat()).output();
     let output = output.map_err(|error| format!("fairwave reproduce: {error}"))?;
     let summary: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
