@@ -73,3 +73,29 @@ impl Collector {
         (self.sent, self.arrived)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three packets were sent.
+    fn told(chunk: u16, chunks: u16, records: &[(u32, u64)]) -> Result<Progress, Absurd> {
+        let record = |&(number, at)| Record { number, arrived: Instant::from_nanos(at) };
+        let records = records.iter().map(record).collect();
+        Collector::new(vec![Instant::ZERO; 3]).take(Chunk { train: 0, chunk, chunks, records })
+    }
+
+    #[test]
+    fn what_cannot_be_so_is_refused() {
+        assert!(matches!(told(0, 1, &[(2, 5), (0, 5)]), Ok(Progress::Complete)));
+        assert!(matches!(told(0, 1, &[]), Ok(Progress::Complete)));
+        assert!(matches!(told(0, 2, &[(0, 5)]), Ok(Progress::More)));
+        assert!(matches!(told(1, 2, &[(0, 5)]), Ok(Progress::Other)));
+        // A packet twice, one that was not sent, times that go back, chunks that say nothing.
+        assert!(told(0, 1, &[(1, 5), (1, 6)]).is_err());
+        assert!(told(0, 1, &[(3, 5)]).is_err());
+        assert!(told(0, 1, &[(0, 5), (1, 4)]).is_err());
+        assert!(told(0, 2, &[]).is_err());
+        assert!(told(0, 0, &[(0, 5)]).is_err());
+    }
+}

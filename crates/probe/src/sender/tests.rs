@@ -176,6 +176,19 @@ fn a_bad_line_costs_packets_of_data_but_no_account() {
     assert_eq!(session.events.last(), Some(&SenderEvent::Finished(Ok(()))));
 }
 
+/// A second is granted; the train would take 8.4 s. Nothing is sent from then on, not even asked.
+#[test]
+fn the_time_granted_ends_a_train() {
+    let mine = sender(limits(10, 100_000, 60), vec![trial(0, 20_000)]);
+    let mut session = Session::new(mine, receiver(limits(10, 100_000, 1)), Wire::default());
+    session.run();
+    let over = SenderEvent::Finished(Err(Failure::OutOfTime));
+    assert_eq!(session.events[1..], [over]);
+    // Agreed when Start is sent; its 104 bytes take 83.2 us, then 528 bytes go every 422.4 us:
+    // (1 s - 83.2 us) / 422.4 us = 2367.2, and one at the beginning; Hello and Start before.
+    assert_eq!(session.line.tally(End::A).sent, 2 + 2_368);
+}
+
 #[test]
 fn nobody_answers_and_the_sender_gives_up() {
     let mut mine = sender(limits(10, 100, 60), vec![trial(0, 10)]);
