@@ -53,6 +53,7 @@ struct Connection {
 }
 
 /// What a packet of a connection says.
+#[derive(Clone, Copy)]
 struct Said {
     flags: Flags,
     seq: u32,
