@@ -16,6 +16,7 @@ use std::net::Ipv4Addr;
 #[derive(Default)]
 struct Told {
     streams: Vec<Stream>,
+    interval_starts: Vec<Instant>,
     interval_packets: u64,
     interval_payload: u64,
     spells: u64,
@@ -32,6 +33,7 @@ impl Points for Told {
         assert!(!known, "a point of a stream that is over: {point:?}");
         match point.mark {
             Mark::Interval(interval) => {
+                self.interval_starts.push(point.at);
                 self.interval_packets += u64::from(interval.packets);
                 self.interval_payload += interval.payload_bytes;
             }
@@ -181,6 +183,9 @@ proptest! {
         prop_assert_eq!(kinds, p.tcp);
         if !interval.is_zero() {
             prop_assert_eq!(told.interval_packets, p.tcp + p.udp);
+            let first = told.interval_starts.iter().min().copied().unwrap_or_default();
+            let part = |at: &Instant| at.since(first).as_nanos() % interval.as_nanos();
+            prop_assert!(told.interval_starts.iter().all(|at| part(at) == 0), "one grid for all");
             let payload: u64 = ways().map(|way| way.volume.payload_bytes).sum();
             prop_assert_eq!(told.interval_payload, payload);
         }

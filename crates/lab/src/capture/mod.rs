@@ -226,6 +226,10 @@ impl Capture {
         let wire::Error::Broken { offset, packets, fault } = error else {
             return Err(Error::NoCapture { path: self.path.clone(), reason: error.to_string() });
         };
+        if self.decoder.format().is_none() {
+            let reason = format!("not a capture: {fault}");
+            return Err(Error::NoCapture { path: self.path.clone(), reason });
+        }
         self.broken = Some(Broken { offset, packets, reason: fault.to_string() });
         Ok(())
     }

@@ -148,7 +148,9 @@ impl TcpWaySummary {
 
     /// Retransmissions for each hundred segments.
     pub fn resent_percent(&self) -> f64 {
-        100.0 * self.retransmissions as f64 / self.data_packets.max(1) as f64
+        // A connection without data may have sent its SYN again.
+        let sent = self.data_packets.max(self.retransmissions).max(1);
+        100.0 * self.retransmissions as f64 / sent as f64
     }
 }
 

@@ -72,6 +72,14 @@ pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     if !left_out.is_empty() {
         lines.push(format!("Not analysed: {}", left_out.join(", ")));
     }
+    if capture.backward > 0 {
+        let backward = capture.backward;
+        lines.push(format!("{backward} packets stand behind a later one: times there are unsure"));
+    }
+    if capture.evicted > 0 {
+        let evicted = capture.evicted;
+        lines.push(format!("{evicted} streams were given up while open, for lack of room"));
+    }
     lines
 }
 

@@ -221,7 +221,8 @@ impl Live {
             idle: Spells::default(),
             ways: Default::default(),
         };
-        Self { stream, closed: None, intervals: [(at, Interval::default()); 2], transport }
+        let intervals = [(Instant::ZERO, Interval::default()); 2];
+        Self { stream, closed: None, intervals, transport }
     }
 
     fn side(&self, packet: &ip::Packet<'_>, port: u16) -> Side {
@@ -295,8 +296,8 @@ impl Live {
         (side, at): (Side, Instant),
         to: &mut impl Points,
     ) {
-        let (start, _) = self.intervals[side.index()];
-        if at >= start && at.since(start) < config.interval {
+        let (start, interval) = self.intervals[side.index()];
+        if interval.packets > 0 && at >= start && at.since(start) < config.interval {
             return;
         }
         self.tell_interval(side, to);
@@ -320,12 +321,16 @@ impl Live {
         to: &mut P,
     ) {
         Side::ALL.into_iter().for_each(|side| self.tell_interval(side, to));
+        let last = self.stream.last;
+        let now = match self.closed {
+            Some(_) => last,
+            None => now.unwrap_or(last).max(last),
+        };
+        if now > last {
+            self.pause(config, now, Side::A, to);
+        }
         let mut stream = self.stream;
         stream.end = self.closed.or(why).unwrap_or(End::Capture);
-        let now = match self.closed {
-            Some(_) => stream.last,
-            None => now.unwrap_or(stream.last).max(stream.last),
-        };
         match &mut self.transport {
             Transport::Tcp(connection) => {
                 connection.finish(config, now, &mut stream.ways, (stream.id, to));
