@@ -163,7 +163,7 @@ fn random_loss_of_data() {
 }
 
 /// Two captures together know which packets the router lost, and that it delayed the others only
-/// shortly and overtook none.
+/// shortly. Some may overtake others: two processors forward for one router.
 fn lost_between(sent: &Path, received: &Path, lost: u64) {
     let place = scratch();
     let [sent, received] = [sent, received].map(|path| path.display().to_string());
@@ -171,7 +171,7 @@ fn lost_between(sent: &Path, received: &Path, lost: u64) {
     let ways = told["ways"].as_array().expect("a list of ways");
     assert_eq!(ways.len(), 2 * 3 + 1, "three connections, and the last datagram");
     let sum = |key: &str| ways.iter().map(|way| way[key].as_u64().unwrap_or(0)).sum::<u64>();
-    assert_eq!((sum("lost"), sum("reordered")), (lost, 0));
+    assert_eq!(sum("lost"), lost);
     for way in ways {
         let to_receiver = way["b"].as_str().expect("an address").starts_with("10.77.2.2");
         let first = if to_receiver { "first" } else { "second" };
