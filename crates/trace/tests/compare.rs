@@ -103,12 +103,53 @@ fn bins_hold_every_packet_once() {
         for (from, way) in report.flows[0].ways.iter().enumerate() {
             let bins = bins.of(0, from);
             assert!(bins.len() <= 4_096);
+            assert!(bins.is_sorted_by(|(one, _), (next, _)| one < next));
+            let bins: Vec<_> = bins.iter().map(|(_, bin)| bin).collect();
             assert_eq!(bins.iter().map(|bin| bin.crossed).sum::<u64>(), way.all.crossed);
             assert_eq!(bins.iter().map(|bin| bin.alone[0]).sum::<u64>(), way.all.alone[0]);
             let shifts = bins.iter().map(|bin| bin.shift_total_ns).sum::<i128>();
             assert_eq!((shifts / i128::from(way.all.crossed)) as i64, way.shift.mean_ns().unwrap());
         }
     }
+}
+
+#[test]
+fn what_the_other_capture_was_not_running_for_is_not_lost() {
+    for seed in 0..8 {
+        let transfer = transfer(seed, wire(10, 0.05), wire(10, 0.0));
+        let whole = compared(compare::Config::default(), captures(&transfer), &mut ());
+        let second = &transfer.captures[1];
+        let [from, to] = [second[second.len() / 4].at, second[second.len() / 2].at];
+        let cut: Vec<_> =
+            second.iter().filter(|shot| (from..=to).contains(&shot.at)).cloned().collect();
+        let first = &transfer.captures[0];
+        let report = compared(compare::Config::default(), [first, &cut], &mut ());
+        let [there, back] = &report.flows[0].ways;
+        // By the line: of those sent while the second point was watched, the ones that never came.
+        let sent_by_a = |shot: &&Shot| shot.bytes[12..16] == [10, 0, 0, 1];
+        let passed = |shot: &Shot| second.iter().any(|other| other.bytes == shot.bytes);
+        let lost = first.iter().filter(sent_by_a).filter(|shot| !passed(shot));
+        let watched = |at: Instant| (from..=to).contains(&(at + MS(10)));
+        let lost = lost.filter(|shot| watched(shot.at)).count() as u64;
+        assert_eq!(there.all.alone, [lost, 0], "seed {seed}");
+        assert!(lost > 3, "seed {seed}: only {lost} lost: the test asks little");
+        let [one, all] = [there, &whole.flows[0].ways[0]].map(|way| &way.all);
+        let every = all.crossed + all.alone[0] + all.outside[0];
+        assert_eq!(one.crossed + one.alone[0] + one.outside[0], every, "seed {seed}");
+        assert_eq!(back.all.alone, [0, 0], "seed {seed}");
+    }
+}
+
+#[test]
+fn of_packets_that_all_got_lost_it_is_known_where_they_began() {
+    let transfer = transfer(2, wire(10, 0.0), wire(10, 0.0));
+    let sent_by_b = |shot: &Shot| shot.bytes[12..16] == [10, 0, 0, 2];
+    let mut first = transfer.captures[0].clone();
+    first.retain(|shot| !sent_by_b(shot));
+    let report = compared(compare::Config::default(), [&first, &transfer.captures[1]], &mut ());
+    let flow = &report.flows[0];
+    assert_eq!(flow.begins_at(1, None), Some(Place::Second));
+    assert!(flow.ways[1].all.lost_from(Place::Second).is_some_and(|share| share > 0.999));
 }
 
 #[test]
@@ -122,7 +163,8 @@ fn a_small_window_forgets_and_says_so() {
     // Every packet is somewhere.
     for way in [a, b] {
         for place in 0..2 {
-            let known = way.all.crossed + way.all.alone[place] + way.duplicates[place];
+            let once = way.all.crossed + way.all.alone[place] + way.all.outside[place];
+            let known = once + way.duplicates[place];
             assert_eq!(known, way.packets[place]);
         }
     }

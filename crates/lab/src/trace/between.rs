@@ -85,8 +85,11 @@ pub struct WayBetween {
 pub struct CountBetween {
     /// At both points.
     pub crossed: u64,
-    /// At one only: at the first, at the second.
+    /// At one only, while the other was watched: at the first, at the second.
     pub alone: [u64; 2],
+    /// At one only, before the first or after the last frame of the other capture: at the first,
+    /// at the second. They are no losses: nobody can say.
+    pub outside: [u64; 2],
 }
 
 /// Signed times.
@@ -132,7 +135,7 @@ impl ShiftSummary {
 
 impl From<Count> for CountBetween {
     fn from(count: Count) -> Self {
-        Self { crossed: count.crossed, alone: count.alone }
+        Self { crossed: count.crossed, alone: count.alone, outside: count.outside }
     }
 }
 

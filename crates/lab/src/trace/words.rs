@@ -274,6 +274,12 @@ pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
         None => "A shift is the time at 2 less that at 1: the delay and what the clocks differ by",
     };
     let mut lines = vec![file(0), file(1), clocks.to_owned()];
+    let outside: u64 = summary.ways.iter().flat_map(|way| way.all.outside).sum();
+    if outside > 0 {
+        lines.push(format!(
+            "{outside} packets passed one point before or after the other was watched: not counted as lost"
+        ));
+    }
     if summary.forgotten > 0 {
         let forgotten = summary.forgotten;
         lines.push(format!("{forgotten} packets were forgotten for lack of room"));

@@ -99,7 +99,8 @@ pub struct Fate {
     pub is_pure_ack: bool,
 }
 
-/// Takes fates, in the order in which they become known.
+/// Takes fates, in the order in which they become known; packets that passed one place while the
+/// other was not watched have none.
 pub trait Fates {
     /// Takes one.
     fn fate(&mut self, fate: &Fate);
@@ -197,16 +198,29 @@ impl Comparison {
         if entry.is_known {
             return;
         }
+        if !self.covers(place.other(), entry) {
+            self.report.outside(place, entry);
+            return;
+        }
         self.report.alone(place, entry);
         let mut at = [None; 2];
         at[place.index()] = Some(entry.at);
         to.fate(&self.fate(entry, at));
     }
 
+    /// Whether a capture's first and last frame enclose the time when a packet that the other
+    /// showed would have passed it: by the mean shift of its way, as far as that is known.
+    fn covers(&self, place: Place, entry: &Entry) -> bool {
+        let way = &self.report.flows[entry.flow as usize].ways[usize::from(entry.from)];
+        let shift = way.shift.mean_ns().unwrap_or_else(|| self.offset_ns());
+        let there = moved(entry.at, shift, place);
+        let goes_on = !self.ended[place.index()];
+        let times = self.times[place.index()];
+        times.is_some_and(|(first, last)| first <= there && (goes_on || there <= last))
+    }
+
     fn fate(&self, entry: &Entry, at: [Option<Instant>; 2]) -> Fate {
-        let there = |second: Instant| {
-            Instant::from_nanos(second.as_nanos().saturating_sub_signed(self.offset_ns()))
-        };
+        let there = |second: Instant| moved(second, self.offset_ns(), Place::First);
         let start = match self.times {
             [Some((start, _)), _] => start,
             [None, start] => start.map_or(Instant::ZERO, |(start, _)| there(start)),
@@ -236,12 +250,8 @@ impl Comparison {
         if self.config.offset_ns.or(self.shift_ns).is_none() {
             return;
         }
-        let offset = match place {
-            Place::First => self.offset_ns(),
-            Place::Second => self.offset_ns().saturating_neg(),
-        };
-        let there = Instant::from_nanos(at.as_nanos().saturating_add_signed(offset));
         let other = place.other();
+        let there = moved(at, self.offset_ns(), other);
         while let Some(entry) =
             self.pending[other.index()].pop_if(|entry| there.since(entry.at) > self.config.patience)
         {
@@ -314,6 +324,15 @@ impl Comparison {
         self.report.flows.push(Flow::new([source, destination], protocol == ipv4::PROTOCOL_TCP));
         Some(number)
     }
+}
+
+/// A time of the other clock by that of `place`, the second being `shift_ns` ahead.
+fn moved(at: Instant, shift_ns: i64, place: Place) -> Instant {
+    let shift_ns = match place {
+        Place::First => shift_ns.saturating_neg(),
+        Place::Second => shift_ns,
+    };
+    Instant::from_nanos(at.as_nanos().saturating_add_signed(shift_ns))
 }
 
 /// `to - from` in nanoseconds.

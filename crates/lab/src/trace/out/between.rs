@@ -111,11 +111,9 @@ fn rows(
 ) -> Result<(), crate::results::Error> {
     let [from, to] = [&way.ends.a, &way.ends.b].map(|end| Arc::from(&**end));
     let (flow, end) = way.place;
-    for (index, bin) in (0u64..).zip(bins.of(flow, end)) {
-        let at_ns = index * bins.length().as_nanos();
-        if *bin != Bin::default() {
-            push(&BinRow { at_ns, from: Arc::clone(&from), to: Arc::clone(&to), bin: *bin })?;
-        }
+    for &(number, bin) in bins.of(flow, end) {
+        let at_ns = u64::from(number) * bins.length().as_nanos();
+        push(&BinRow { at_ns, from: Arc::clone(&from), to: Arc::clone(&to), bin })?;
     }
     Ok(())
 }
@@ -124,10 +122,10 @@ fn rows(
 fn spans(way: &WayBetween, bins: &Bins, shown: impl Fn(&Bin) -> Option<(f64, f64)>) -> Vec<Span> {
     let length = bins.length().as_secs_f64();
     let (flow, end) = way.place;
-    let bins = bins.of(flow, end).iter().enumerate();
-    bins.filter_map(|(index, bin)| {
+    let bins = bins.of(flow, end).iter();
+    bins.filter_map(|(number, bin)| {
         let (low, high) = shown(bin)?;
-        let from = index as f64 * length;
+        let from = f64::from(*number) * length;
         Some(Span { from, to: from + length, low, high })
     })
     .collect()

@@ -4,7 +4,9 @@ use super::{Fate, Fates, nanos_between};
 use fairwave_units::Duration;
 
 /// Most bins of a way; where they do not reach, two are joined into one.
-const BINS: usize = 4_096;
+const BINS: u64 = 4_096;
+/// Most bins of all ways together, likewise: about 20 MB.
+const BINS_IN_ALL: usize = 1 << 18;
 
 /// What happened in one bin of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,16 +25,18 @@ pub struct Bin {
 #[derive(Clone, Debug)]
 pub struct Bins {
     length: Duration,
-    /// By flow, and by which end sent.
-    ways: Vec<[Vec<Bin>; 2]>,
+    /// By flow, and by which end sent: bins in which something happened, with their numbers.
+    ways: Vec<[Vec<(u32, Bin)>; 2]>,
+    /// How many there are in all.
+    held: usize,
 }
 
 impl Bins {
     /// Bins of this length, at least a microsecond; they double when a capture is longer than
-    /// 4096 of them.
+    /// 4096 of them, and when many flows fill 262,144 in all.
     pub fn new(length: Duration) -> Self {
         let length = length.max(Duration::from_micros(1));
-        Self { length, ways: Vec::new() }
+        Self { length, ways: Vec::new(), held: 0 }
     }
 
     /// Their length in the end.
@@ -40,16 +44,30 @@ impl Bins {
         self.length
     }
 
-    /// The bins of one way of a flow, from the first frame of the first capture on.
-    pub fn of(&self, flow: usize, from: usize) -> &[Bin] {
+    /// The bins of one way of a flow in which something happened, in order, with their numbers
+    /// from the first frame of the first capture on.
+    pub fn of(&self, flow: usize, from: usize) -> &[(u32, Bin)] {
         self.ways.get(flow).and_then(|ways| ways.get(from)).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many there may be: at least two for each way, or doubling would not end.
+    fn room(&self) -> usize {
+        BINS_IN_ALL.max(4 * self.ways.len())
     }
 
     fn double(&mut self) {
         self.length = self.length * 2;
+        self.held = 0;
         for bins in self.ways.iter_mut().flatten() {
-            *bins =
-                bins.chunks(2).map(|pair| pair.iter().fold(Bin::default(), Bin::with)).collect();
+            bins.iter_mut().for_each(|(number, _)| *number /= 2);
+            bins.dedup_by(|next, kept| {
+                let joined = next.0 == kept.0;
+                if joined {
+                    kept.1 = kept.1.with(&next.1);
+                }
+                joined
+            });
+            self.held += bins.len();
         }
     }
 }
@@ -74,30 +92,40 @@ impl Bin {
     }
 }
 
+impl From<&Fate> for Bin {
+    fn from(fate: &Fate) -> Self {
+        match fate.at {
+            [Some(first), Some(second)] => {
+                let shift = nanos_between(first, second);
+                let range = Some((shift, shift));
+                Self { crossed: 1, shift_total_ns: shift.into(), shift_ns: range, alone: [0; 2] }
+            }
+            [first, second] => {
+                let alone = [u64::from(first.is_some()), u64::from(second.is_some())];
+                Self { alone, ..Self::default() }
+            }
+        }
+    }
+}
+
 impl Fates for Bins {
     fn fate(&mut self, fate: &Fate) {
-        while fate.since_start / self.length >= BINS as u64 {
+        while fate.since_start / self.length >= BINS || self.held >= self.room() {
             self.double();
         }
-        let index = (fate.since_start / self.length) as usize;
+        let number = (fate.since_start / self.length) as u32;
         if self.ways.len() <= fate.flow {
             self.ways.resize_with(fate.flow + 1, Default::default);
         }
         let Some(bins) = self.ways[fate.flow].get_mut(fate.from) else { return };
-        if bins.len() <= index {
-            bins.resize(index + 1, Bin::default());
+        let bin = Bin::from(fate);
+        // Fates come almost in the order of time.
+        match bins.iter().rposition(|(held, _)| *held <= number) {
+            Some(place) if bins[place].0 == number => bins[place].1 = bins[place].1.with(&bin),
+            before => {
+                bins.insert(before.map_or(0, |place| place + 1), (number, bin));
+                self.held += 1;
+            }
         }
-        let bin = match fate.at {
-            [Some(first), Some(second)] => {
-                let shift = nanos_between(first, second);
-                let range = Some((shift, shift));
-                Bin { crossed: 1, shift_total_ns: shift.into(), shift_ns: range, alone: [0; 2] }
-            }
-            [first, second] => {
-                let alone = [u64::from(first.is_some()), u64::from(second.is_some())];
-                Bin { alone, ..Bin::default() }
-            }
-        };
-        bins[index] = bins[index].with(&bin);
     }
 }

@@ -64,8 +64,11 @@ pub struct Count {
     pub crossed: u64,
     /// Bytes of IP of those.
     pub crossed_bytes: u64,
-    /// At one place only: at the first, at the second.
+    /// At one place only, while the other was watched: at the first, at the second.
     pub alone: [u64; 2],
+    /// At one place only, before the first or after the last frame of the other capture: at the
+    /// first, at the second. Whether they crossed nobody can say.
+    pub outside: [u64; 2],
 }
 
 impl Flow {
@@ -75,17 +78,27 @@ impl Flow {
 
     /// At which place the packets of one end are seen first. Of two ways the one with the greater
     /// mean shift passes the first place first, whatever the clocks say; of one way, that it is
-    /// so is known from the clocks, their offset being given.
+    /// so is known from the clocks, their offset being given. Packets of which none crossed pass
+    /// the place first that alone shows any.
     pub fn begins_at(&self, from: usize, offset_ns: Option<i64>) -> Option<Place> {
         let mean = |way: &Way| way.shift.mean_ns();
-        let mine = mean(self.ways.get(from)?)?;
+        let way = self.ways.get(from)?;
+        let Some(mine) = mean(way) else {
+            return match way.all.alone {
+                [0, 0] => None,
+                [_, 0] => Some(Place::First),
+                [0, _] => Some(Place::Second),
+                _ => None,
+            };
+        };
         let other = self.ways.get(1 - from).and_then(mean).or(offset_ns)?;
         Some(if mine >= other { Place::First } else { Place::Second })
     }
 }
 
 impl Count {
-    /// Share of packets seen at `place` that the other did not show.
+    /// Share of packets seen at `place` that the other did not show, of those that it could have
+    /// shown.
     pub fn lost_from(&self, place: Place) -> Option<f64> {
         let alone = self.alone[place.index()];
         let seen = self.crossed + alone;
@@ -96,7 +109,7 @@ impl Count {
 impl Report {
     /// A packet was seen at both places; returns its shift in nanoseconds.
     pub(super) fn crossed(&mut self, [first, second]: [Entry; 2]) -> i64 {
-        let way = &mut self.flows[first.flow as usize].ways[usize::from(first.from)];
+        let way = self.way(&first);
         for count in way.counts(&first) {
             count.crossed += 1;
             count.crossed_bytes += u64::from(first.len);
@@ -110,10 +123,18 @@ impl Report {
         shift
     }
 
-    /// A packet was seen at one place only.
+    /// A packet was seen at one place only, while the other was watched.
     pub(super) fn alone(&mut self, place: Place, entry: &Entry) {
-        let way = &mut self.flows[entry.flow as usize].ways[usize::from(entry.from)];
-        way.counts(entry).for_each(|count| count.alone[place.index()] += 1);
+        self.way(entry).counts(entry).for_each(|count| count.alone[place.index()] += 1);
+    }
+
+    /// A packet was seen at one place only, while the other was not watched.
+    pub(super) fn outside(&mut self, place: Place, entry: &Entry) {
+        self.way(entry).counts(entry).for_each(|count| count.outside[place.index()] += 1);
+    }
+
+    fn way(&mut self, entry: &Entry) -> &mut Way {
+        &mut self.flows[entry.flow as usize].ways[usize::from(entry.from)]
     }
 }
 
