@@ -277,7 +277,8 @@ pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
     let outside: u64 = summary.ways.iter().flat_map(|way| way.all.outside).sum();
     if outside > 0 {
         lines.push(format!(
-            "{outside} packets passed one point before or after the other was watched: not counted as lost"
+            "{outside} packets passed one point before or after the other was watched: they are \
+             not counted as lost"
         ));
     }
     if summary.forgotten > 0 {
