@@ -22,6 +22,9 @@ impl Simulator<'_> {
         if let Some(i) = self.away(next) {
             return self.hold(i, packet, sink);
         }
+        if let Some(i) = self.away(node) {
+            self.discard(i, false, sink);
+        }
         let category = self.category(&packet);
         // What waits at a station that roams is for whatever access point it has then.
         let receiver = self.roams[node.0 as usize].map_or(next, |_| node).0;
@@ -211,7 +214,7 @@ impl Simulator<'_> {
         }
         let sender = self.cells[cell].nodes[from.0 as usize];
         let port = self.ports[sender.0 as usize].as_ref().expect("only radios transmit");
-        let airtime = port.tx_time(self.world.cells[cell].phy, packet);
+        let airtime = port.tx_time(self.world.cells[cell].phy, packet.wire_len());
         let port = self.ports[at.0 as usize].as_mut().expect("a radio has a port");
         port.queue.charge(sender.0, airtime);
     }

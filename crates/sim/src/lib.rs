@@ -9,6 +9,7 @@ mod access;
 mod check;
 pub mod deadlines;
 mod flow;
+mod handover;
 mod line;
 mod metered;
 mod monitor;

@@ -133,6 +133,29 @@ impl Metered {
         self.queues.iter_mut().find_map(|queue| queue.pop_to(now, receiver))
     }
 
+    /// Takes out of what waits for one receiver what `goes` says of. The rest keeps its order.
+    pub(crate) fn discard(
+        &mut self,
+        receiver: u32,
+        mut goes: impl FnMut(&Packet) -> bool,
+        now: Instant,
+    ) -> Vec<Packet> {
+        self.account(now);
+        let mut gone = Vec::new();
+        for queue in &mut self.queues {
+            let waiting: Vec<Queued> =
+                core::iter::from_fn(|| queue.pop_to(now, receiver)).collect();
+            for queued in waiting {
+                if goes(&queued.packet) {
+                    gone.push(queued.packet);
+                } else {
+                    queue.push(now, queued);
+                }
+            }
+        }
+        gone
+    }
+
     /// The next packet that a queue dropped, counted.
     pub(crate) fn dropped(&mut self) -> Option<(Packet, DropCause)> {
         let (queued, cause) = self.queues.iter_mut().find_map(|queue| queue.dropped())?;

@@ -27,7 +27,7 @@ pub(crate) struct Port {
     pub(crate) queue: Metered,
     /// The queue's number: radios come first, in node order.
     pub(crate) queue_id: QueueId,
-    mode: Mode,
+    pub(crate) mode: Mode,
     /// The radio's time on the air when a frame was last charged to its receiver; `None` where
     /// the queue does not care.
     charged: Option<Duration>,
@@ -108,9 +108,9 @@ impl Port {
         }
     }
 
-    /// The time that a frame with `packet` takes when this radio sends it once.
-    pub(crate) fn tx_time(&self, phy: Phy, packet: &Packet) -> Duration {
-        phy.tx_time(self.mode, packet.wire_len() + self.overhead)
+    /// The time that a frame with a packet of so many bytes takes when this radio sends it once.
+    pub(crate) fn tx_time(&self, phy: Phy, ip_bytes: u32) -> Duration {
+        phy.tx_time(self.mode, ip_bytes + self.overhead)
     }
 }
 

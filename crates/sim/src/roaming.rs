@@ -5,11 +5,12 @@
 //! deaf and silent for a set time. What its access point holds or still gets for it meanwhile
 //! waits there, and is routed anew once the station is associated again.
 
+use crate::handover::Notice;
 use crate::packet::{Packet, Queued};
 use crate::radio::Cell;
 use crate::routes;
 use crate::simulator::{Actor, Simulator};
-use crate::world::{Roaming, Role, World};
+use crate::world::{Discard, Roaming, Role, World};
 use fairwave_dot11::channel::RadioId;
 use fairwave_trace::{DropCause, Kind, NodeId, Sample, Sink, StationSample};
 use fairwave_units::{Dbm, Duration, Instant};
@@ -75,6 +76,11 @@ impl Roamer {
 
     pub(crate) fn is_away(&self) -> bool {
         matches!(self.state, State::Away(..))
+    }
+
+    /// Whether it is associated with `ap`.
+    pub(crate) fn is_with(&self, ap: NodeId) -> bool {
+        !self.is_away() && self.seats[self.seat].ap == ap
     }
 
     /// The next frame of those it took along.
@@ -235,8 +241,46 @@ impl Simulator<'_> {
         while let Some(queued) = self.take_queued(seat.ap, node) {
             self.hold(i, queued.packet, sink);
         }
+        let new_ap = self.roamers[i].seats[to].ap;
+        self.notify(node, new_ap, |share| Notice::Leaves { share }, sink);
         if away.is_zero() {
             self.associate(i, to, sink);
+        }
+    }
+
+    /// Drops what a roaming station is to drop of its waiting packets, now that one more comes
+    /// while it is away, or that it is back.
+    pub(crate) fn discard(&mut self, i: usize, is_back: bool, sink: &mut dyn Sink) {
+        let (now, roamer) = (self.now, &mut self.roamers[i]);
+        let node = roamer.node;
+        let Some(discard) = roaming(self.world, node).discard else { return };
+        let mut left = match discard {
+            Discard::Oldest(packets) if is_back => packets,
+            Discard::Oldest(_) => return,
+            Discard::Older(_) => u32::MAX,
+        };
+        let mut goes = |packet: &Packet| {
+            let stale = match discard {
+                Discard::Older(age) => now.since(packet.sent) > age,
+                Discard::Oldest(_) => left > 0,
+            };
+            left -= u32::from(stale);
+            stale
+        };
+        let mut gone: Vec<Packet> = Vec::new();
+        roamer.own.retain(|queued| {
+            let stale = goes(&queued.packet);
+            if stale {
+                gone.push(queued.packet);
+            }
+            !stale
+        });
+        let Some(port) = &mut self.ports[node.0 as usize] else { return };
+        gone.extend(port.queue.discard(node.0, goes, now));
+        let queue = port.queue_id;
+        gone.iter().for_each(|_| port.queue.count_drop(DropCause::Aqm));
+        for packet in gone {
+            self.dropped(&packet, queue, DropCause::Aqm, sink);
         }
     }
 
@@ -279,6 +323,8 @@ impl Simulator<'_> {
         for packet in held {
             self.forward(last_ap, packet, sink);
         }
+        self.discard(i, true, sink);
+        self.notify(node, seat.ap, |share| Notice::Arrives { share }, sink);
         self.send_next(node, sink);
         // Saturating flows to the station, which paused, go on.
         self.send_next(seat.ap, sink);

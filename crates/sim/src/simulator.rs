@@ -2,6 +2,7 @@
 
 use crate::deadlines::Deadlines;
 use crate::flow::{End, FlowState};
+use crate::handover::Announcer;
 use crate::line::Line;
 use crate::monitor::Watch;
 use crate::packet::Packet;
@@ -45,6 +46,8 @@ pub(crate) enum Actor {
     Monitor(usize),
     /// A proxy.
     Relay(usize),
+    /// An access point that announces its load.
+    Announcer(usize),
     /// The end of a bin of deliveries.
     Bin,
 }
@@ -69,6 +72,8 @@ pub(crate) struct Simulator<'w> {
     pub(crate) soc: Option<Box<Soc>>,
     /// Access points that watch their links.
     pub(crate) monitors: Vec<Watch>,
+    /// Access points whose load is asked for.
+    pub(crate) announcers: Vec<Announcer>,
     records_drops: bool,
     /// For each node, whether it is tapped; empty where none is.
     tapped: Vec<bool>,
@@ -109,6 +114,7 @@ impl<'w> Simulator<'w> {
             saturating: vec![Default::default(); world.nodes.len()],
             soc: Soc::new(world).map(Box::new),
             monitors: Watch::all(world),
+            announcers: Announcer::all(world),
             records_drops: sink.wants(Kind::Drop),
             tapped: tapped(world, sink),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
@@ -134,7 +140,9 @@ impl<'w> Simulator<'w> {
         let reporters = (0..soc.map_or(0, Soc::reporters)).map(Actor::Reporter);
         let tables = (0..soc.map_or(0, Soc::tables)).map(Actor::SocTable);
         let soc = reporters.chain(tables);
-        let relays = (0..self.relays.len()).map(Actor::Relay).chain([Actor::Bin]);
+        let announcers = (0..self.announcers.len()).map(Actor::Announcer);
+        let relays = (0..self.relays.len()).map(Actor::Relay);
+        let relays = relays.chain(announcers).chain([Actor::Bin]);
         let models = cells.chain(lines).chain(sources).chain(ends);
         let monitors = (0..self.monitors.len()).map(Actor::Monitor);
         models.chain(rest).chain(roamers).chain(soc).chain(monitors).chain(relays).collect()
@@ -143,6 +151,7 @@ impl<'w> Simulator<'w> {
     /// The actor's number in the engine: the position in `list_actors`.
     fn number(&self, actor: Actor) -> u32 {
         let (cells, lines, flows) = (self.cells.len(), self.lines.len(), self.flows.len());
+        let last = self.actors.len() - 1;
         let number = match actor {
             Actor::Cell(i) => i,
             Actor::Line(i) => cells + i,
@@ -157,10 +166,11 @@ impl<'w> Simulator<'w> {
                 cells + lines + 3 * flows + 2 + self.roamers.len() + reporters + i
             }
             Actor::Monitor(i) => {
-                self.actors.len() - 1 - self.relays.len() - self.monitors.len() + i
+                last - self.announcers.len() - self.relays.len() - self.monitors.len() + i
             }
-            Actor::Relay(i) => self.actors.len() - 1 - self.relays.len() + i,
-            Actor::Bin => self.actors.len() - 1,
+            Actor::Relay(i) => last - self.announcers.len() - self.relays.len() + i,
+            Actor::Announcer(i) => last - self.announcers.len() + i,
+            Actor::Bin => last,
         };
         number as u32
     }
@@ -182,6 +192,10 @@ impl<'w> Simulator<'w> {
             self.set_deadline(Actor::Sampler, Some(Instant::ZERO + self.world.sample_every));
         }
         self.set_deadline(Actor::WarmUp, Some(Instant::ZERO + self.world.warm_up));
+        for i in 0..self.announcers.len() {
+            let first = self.announcers[i].first_deadline();
+            self.set_deadline(Actor::Announcer(i), Some(first));
+        }
         let bin = self.world.bins.filter(|bin| !bin.is_zero());
         self.set_deadline(Actor::Bin, bin.map(|bin| Instant::ZERO + bin));
     }
@@ -210,6 +224,7 @@ impl<'w> Simulator<'w> {
             Actor::SocTable(i) => self.run_soc_table(i, sink),
             Actor::Monitor(i) => self.run_monitor(i, sink),
             Actor::Relay(i) => self.run_relay(i, sink),
+            Actor::Announcer(i) => self.run_announcer(i),
             Actor::Sampler | Actor::WarmUp | Actor::Bin => {}
         }
     }
@@ -226,7 +241,7 @@ impl<'w> Simulator<'w> {
     }
 
     /// [`Self::flush`], and the rest of a flow whose application connects its two ends.
-    fn flush_after(&mut self, flow: usize, end: End, sink: &mut dyn Sink) {
+    pub(crate) fn flush_after(&mut self, flow: usize, end: End, sink: &mut dyn Sink) {
         self.flush(flow, end, sink);
         if self.flows[flow].is_entangled() {
             let other = if end == End::Source { End::Sink } else { End::Source };

@@ -146,6 +146,18 @@ pub struct Roaming {
     pub by_signal: Option<BySignal>,
     /// Packets that its last access point keeps for it while it is away; the oldest stay.
     pub hold: u32,
+    /// What it drops of its own waiting packets for having been away.
+    pub discard: Option<Discard>,
+}
+
+/// Which of its waiting packets a station drops when it changes its access point: a remedy of
+/// Otsuka, Tamura and Ishihara (section 4.5, D) against round-trip times that tell of the gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discard {
+    /// Those made longer ago than this, while it is away and when it is associated again.
+    Older(Duration),
+    /// So many, the oldest, when it is associated again.
+    Oldest(u32),
 }
 
 /// A handover at a set time.
@@ -242,6 +254,13 @@ pub enum Traffic {
     Web(WebFlow),
     /// The buffer probe: its sender at the source, its receiver at the sink.
     Probe(ProbeFlow),
+}
+
+impl Traffic {
+    /// Whether it wants to hear of handovers of the stations at its ends.
+    pub(crate) const fn asks_for_handovers(&self) -> bool {
+        false
+    }
 }
 
 /// A flow of the buffer probe.

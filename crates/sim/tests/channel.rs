@@ -7,6 +7,7 @@ mod common;
 use common::{AP, flow, server, world};
 use fairwave_dot11::{Phy, Standard, noise, rate_control, success};
 use fairwave_queue::Limit;
+use fairwave_sim::world::Discard as Stale;
 use fairwave_sim::world::{
     BySignal, ErrorModel, Fading, GilbertElliott, Handover, Node, Path, Radio, RateChoice, Roaming,
     Role, Source, Traffic, WayPoint, World,
@@ -173,6 +174,30 @@ fn a_handover_leaves_a_gap_and_queues_keep_what_they_can() {
         // 200 datagrams in 2 s, of which 50 find room, and one or two at the MAC.
         let lost = flow.datagrams.expect("a datagram flow").lost;
         assert!((147..=151).contains(&lost), "{}: {lost} lost", flow.name);
+    }
+}
+
+/// 100 datagrams a second into a queue of 50, away from 5 s on for 2 s. What stays of them, and
+/// how old the oldest is then: the queue's 50 of the first half second, so 2 s; of those after 25
+/// are gone, those made from 5.25 s on, so 1.75 s; or the 20 of the last 200 ms.
+#[test]
+fn a_station_drops_what_waited_too_long() {
+    for (discard, lost, oldest) in [
+        (None, 147..=151, 2.0),
+        (Some(Stale::Oldest(25)), 172..=176, 1.75),
+        (Some(Stale::Older(Duration::from_millis(200))), 178..=182, 0.2),
+    ] {
+        let disconnection = Duration::from_secs(2);
+        let handover = Handover { at: secs(5.0), to: SECOND_AP, disconnection };
+        let handovers = vec![handover];
+        let mut world = two_cells(Roaming { handovers, discard, ..Roaming::default() });
+        radio(&mut world, STATION).position = (Metres(30.0), Metres(0.0));
+        radio(&mut world, STATION).mode = Phy::new(Standard::A).lowest_mode();
+        world.flows = vec![flow("up", STATION, NodeId(2), cbr(200, 10))];
+        let seen = simulate(&world).flows[0].datagrams.expect("a datagram flow");
+        assert!(lost.contains(&seen.lost), "{discard:?}: {} lost", seen.lost);
+        let most = seen.delay.expect("some arrived").most.as_secs_f64();
+        assert!((most - oldest).abs() < 0.04, "{discard:?}: {most} s");
     }
 }
 

@@ -7,6 +7,7 @@ mod tcp;
 mod web;
 
 use crate::Error;
+use crate::handover::Notice;
 use crate::outcome::{DatagramOutcome, ProbeOutcome, WebOutcome};
 use crate::packet::{Packet, address};
 use crate::world::{Flow, Traffic};
@@ -349,6 +350,14 @@ impl FlowState {
             (TransportState::Probe(probe), end) => probe.deadline(end),
             (TransportState::Datagrams(_), _) => None,
         }
+    }
+
+    /// Tells `end`, if its transport asked, of a handover of its station.
+    pub(crate) fn notice(&mut self, _: End, _: Notice, _: Instant) {}
+
+    /// Bytes of a usual packet of the flow's source, and of its payload, where there is one.
+    pub(crate) fn usual_bytes(&self) -> Option<(u32, u32)> {
+        None
     }
 
     /// The warm-up is over: statistics count from `now`.

@@ -1,8 +1,8 @@
 //! From tables to the keys of a varying channel: types, bounds and defaults.
 
 use super::{
-    BEGINNINGS, BySignal, Fading, Handover, INTERPOLATIONS, Roaming, Shadowing, SnrTrace, WayPoint,
-    file,
+    BEGINNINGS, BySignal, Discard, Fading, Handover, INTERPOLATIONS, Roaming, Shadowing, SnrTrace,
+    WayPoint, file,
 };
 use crate::scenario::diagnostic::Refusal;
 use crate::scenario::model::Errors;
@@ -169,10 +169,20 @@ pub(in crate::scenario) fn roaming(value: &Value, ap: &str, aps: &[&str]) -> Rea
                 None,
                 reader::or_word("off", |value| by_signal(value, span(Duration::ZERO, HOUR))),
             ),
+            discard: r.or("discard", None, reader::or_word("none", discard)),
             handovers,
             aps: reachable,
         }
     })
+}
+
+fn discard(value: &Value) -> Read<Discard> {
+    if matches!(&value.data, Data::Text(text) if text.trim().ends_with("packets")) {
+        return reader::counted("packets", 1, 1_000_000)(value).map(Discard::Oldest);
+    }
+    let age = reader::within(Duration::from_millis(1), HOUR)(value);
+    age.map(Discard::Older)
+        .map_err(|refusal| refusal.help("write \"200 ms\", \"25 packets\" or \"none\""))
 }
 
 fn known(value: &Value, names: &[&str]) -> Read<String> {

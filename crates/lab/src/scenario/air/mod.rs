@@ -9,6 +9,7 @@ use fairwave_dot11::Interpolation;
 use fairwave_units::{Db, Duration, Metres};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use std::fmt;
 
 pub(super) use decode::{bursts, fading, path, rate_control, roaming, shadowing, snr_trace};
 pub(super) use world::rates;
@@ -77,12 +78,36 @@ pub struct Roaming {
     #[serde(serialize_with = "packets")]
     #[schemars(with = "String")]
     pub hold: u32,
+    /// What it drops of its own waiting packets because it was away: "200 ms" all that were made
+    /// longer ago, also while it is away; "25 packets" so many of the oldest once it is back; or
+    /// "none". Default: "none".
+    #[serde(serialize_with = "or_word_none")]
+    #[schemars(with = "String")]
+    pub discard: Option<Discard>,
     /// Handovers at set times, in order. Default: none.
     pub handovers: Vec<Handover>,
     /// Handovers to a stronger access point, or "off". Default: "off".
     #[serde(serialize_with = "table_or_off")]
     #[schemars(with = "super::model::Choice<BySignal>")]
     pub by_signal: Option<BySignal>,
+}
+
+/// What a station drops of its own waiting packets because it was away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discard {
+    /// What was made longer ago.
+    Older(Duration),
+    /// So many of the oldest.
+    Oldest(u32),
+}
+
+impl fmt::Display for Discard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Older(age) => age.fmt(f),
+            Self::Oldest(packets) => write!(f, "{packets} packets"),
+        }
+    }
 }
 
 /// A handover at a set time.

@@ -1,6 +1,6 @@
 //! From the keys of a varying channel to what the simulator runs.
 
-use super::{BySignal, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
+use super::{BySignal, Discard, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
 use fairwave_dot11::{Mode, Phy, rate_control};
 use fairwave_sim::world;
 use fairwave_trace::NodeId;
@@ -55,6 +55,10 @@ impl Roaming {
             handovers: self.handovers.iter().map(handover).collect(),
             by_signal: self.by_signal.as_ref().map(by_signal),
             hold: self.hold,
+            discard: self.discard.map(|discard| match discard {
+                Discard::Older(age) => world::Discard::Older(age),
+                Discard::Oldest(packets) => world::Discard::Oldest(packets),
+            }),
         }
     }
 }
