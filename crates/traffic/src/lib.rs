@@ -3,14 +3,19 @@
 //! A [`Source`] describes datagrams; its [`Emissions`] are an iterator over time and size, drawn
 //! from one random stream and from nothing else. A [`Browser`] fetches pages over connections
 //! that its host provides: it must hear when an object has arrived, and so is a machine.
+//! [`Frames`] are the same as emissions, but whole, as a viewer needs them; [`playout`] is that
+//! viewer.
 
 mod draw;
+mod frames;
+pub mod playout;
 mod registry;
 mod source;
 mod video;
 mod web;
 
 pub use draw::{Period, Size};
+pub use frames::{Frame, FrameKind, Frames};
 pub use registry::{ALL, Entry};
 pub use source::{Emission, Emissions, OnOff, Source, Trace};
 pub use video::Video;

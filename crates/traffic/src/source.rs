@@ -129,6 +129,14 @@ impl Source {
 }
 
 impl Trace {
+    /// Mean time between datagrams of the list.
+    pub(crate) fn mean_interval(&self) -> Duration {
+        let gaps = self.emissions.len().saturating_sub(1).max(1) as u64;
+        let last = self.emissions.last().map_or(Duration::ZERO, |e| e.at);
+        let first = self.emissions.first().map_or(Duration::ZERO, |e| e.at);
+        Duration::from_nanos(last.saturating_sub(first).as_nanos() / gaps)
+    }
+
     fn unsound(&self) -> Option<&'static str> {
         let last = self.emissions.last()?.at;
         match self.repeat_every {

@@ -1,6 +1,7 @@
 //! Video: frames at a constant rate, intra-coded ones larger than predicted ones.
 
 use crate::draw;
+use crate::frames::FrameKind;
 use fairwave_units::{BitRate, Duration, Stream};
 
 /// Frames that are all sent at once, cut into datagrams.
@@ -26,13 +27,23 @@ pub struct Video {
 }
 
 impl Video {
+    /// What the `n`-th frame depends on.
+    pub(crate) fn kind(&self, n: u64) -> FrameKind {
+        match n.is_multiple_of(u64::from(self.group.max(1))) {
+            true => FrameKind::Intra,
+            false => FrameKind::Predicted,
+        }
+    }
+
     /// Mean size of the `n`-th frame, in bytes.
     pub(crate) fn mean_frame_bytes(&self, n: u64) -> f64 {
         let mean = self.rate.0 as f64 / 8.0 * self.interval.as_secs_f64();
         let group = f64::from(self.group.max(1));
         let predicted = mean * group / (group - 1.0 + self.intra_ratio);
-        let intra = n.is_multiple_of(u64::from(self.group.max(1)));
-        if intra { predicted * self.intra_ratio } else { predicted }
+        match self.kind(n) {
+            FrameKind::Intra => predicted * self.intra_ratio,
+            FrameKind::Predicted => predicted,
+        }
     }
 
     /// Size of the `n`-th frame in bytes; at least one.

@@ -1,0 +1,107 @@
+//! Frames of a source: what has to be there as a whole, and by when, to be of use.
+
+use crate::source::{Emissions, Source};
+use crate::video::Video;
+use fairwave_units::{BitRate, Duration, Stream};
+
+#[cfg(test)]
+mod tests;
+
+/// What a frame needs besides itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Nothing: it is coded by itself (an I frame).
+    Intra,
+    /// The frame before it, which was decoded (a P frame).
+    Predicted,
+}
+
+/// One frame, as the encoder gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Counting from zero.
+    pub number: u64,
+    /// What it depends on.
+    pub kind: FrameKind,
+    /// When it was captured, from the source's start.
+    pub at: Duration,
+    /// Its size in bytes; at least one.
+    pub bytes: u64,
+}
+
+impl Frame {
+    /// How many datagrams of at most `payload_bytes` it fills.
+    pub const fn datagrams(&self, payload_bytes: u32) -> u64 {
+        self.bytes.div_ceil(if payload_bytes == 0 { 1 } else { payload_bytes as u64 })
+    }
+}
+
+/// The frames of a source, in order of time.
+///
+/// Those of [`Source::Video`] are its pictures; of every other source each datagram is a frame
+/// that depends on no other. The random stream is drawn from as [`Source::emissions`] does, so
+/// that both give the same bytes at the same times.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    number: u64,
+    inner: Inner,
+}
+
+#[derive(Clone, Debug)]
+enum Inner {
+    Pictures { video: Video, random: Stream, now: Duration },
+    Datagrams(Box<Emissions>),
+}
+
+impl Source {
+    /// What has to arrive as a whole, in order of time.
+    pub fn frames(&self, random: Stream) -> Frames {
+        let inner = match self {
+            Self::Video(video) => Inner::Pictures { video: *video, random, now: Duration::ZERO },
+            _ => Inner::Datagrams(Box::new(self.emissions(random))),
+        };
+        Frames { number: 0, inner }
+    }
+
+    /// Usual time between frames, for what counts as a freeze.
+    pub fn frame_interval(&self) -> Duration {
+        match self {
+            Self::Cbr { interval, .. } | Self::Poisson { interval, .. } => *interval,
+            Self::OnOff(on_off) => on_off.interval,
+            Self::Video(video) => video.interval,
+            Self::Trace(trace) => trace.mean_interval(),
+        }
+    }
+}
+
+impl Frames {
+    /// Lets the encoder aim at `rate` from the next frame on. Only video follows.
+    pub const fn set_rate(&mut self, rate: BitRate) {
+        if let Inner::Pictures { video, .. } = &mut self.inner {
+            video.rate = rate;
+        }
+    }
+}
+
+impl Iterator for Frames {
+    type Item = Frame;
+
+    fn next(&mut self) -> Option<Frame> {
+        let number = self.number;
+        let frame = match &mut self.inner {
+            Inner::Pictures { now: Duration::MAX, .. } => return None,
+            Inner::Pictures { video, random, now } => {
+                let (at, bytes) = (*now, video.draw_frame_bytes(number, random));
+                *now += video.interval;
+                Frame { number, kind: video.kind(number), at, bytes }
+            }
+            Inner::Datagrams(emissions) => {
+                let emission = emissions.next()?;
+                let bytes = u64::from(emission.bytes).max(1);
+                Frame { number, kind: FrameKind::Intra, at: emission.at, bytes }
+            }
+        };
+        self.number += 1;
+        Some(frame)
+    }
+}
