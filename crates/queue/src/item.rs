@@ -1,6 +1,6 @@
 //! What a queue has to know of a packet.
 
-use fairwave_wire::datagram::{Datagram, Transport};
+use fairwave_wire::datagram::Datagram;
 use fairwave_wire::tcp;
 
 /// What tells the packets of one direction of one connection from others.
@@ -21,10 +21,8 @@ pub struct FlowKey {
 impl FlowKey {
     /// The flow of a datagram.
     pub fn of(datagram: &Datagram) -> Self {
-        let (protocol, source_port, destination_port) = match datagram.transport {
-            Transport::Tcp(header) => (6, header.source_port, header.destination_port),
-            Transport::Udp { source_port, destination_port } => (17, source_port, destination_port),
-        };
+        let protocol = datagram.transport.protocol();
+        let (source_port, destination_port) = datagram.transport.ports();
         let (source, destination) = (datagram.source.to_bits(), datagram.destination.to_bits());
         Self { source, destination, source_port, destination_port, protocol }
     }

@@ -71,7 +71,7 @@ impl Item for Packet {
             Transport::Tcp(header) => {
                 Some(Segment { header, payload_len: self.datagram.payload_len })
             }
-            Transport::Udp { .. } => None,
+            Transport::Udp { .. } | Transport::Dccp(_) => None,
         }
     }
 

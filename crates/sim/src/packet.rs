@@ -44,7 +44,7 @@ impl Packet {
             Transport::Tcp(header) => {
                 Some(Segment { header, payload_len: self.datagram.payload_len })
             }
-            Transport::Udp { .. } => None,
+            Transport::Udp { .. } | Transport::Dccp(_) => None,
         }
     }
 

@@ -6,10 +6,15 @@
 //! The pattern spells positions: the payload is cut into words of four bytes at positions
 //! divisible by four, and each word is its own position in big-endian order. For TCP the position
 //! is the sequence number, so a hex dump of a segment shows the sequence numbers it carries and a
-//! retransmission carries the same bytes. For UDP it starts at the identification times 65536.
+//! retransmission carries the same bytes. For UDP it starts at the identification times 65536, for
+//! DCCP at the sequence number times 65536.
+//!
+//! The options of a DCCP packet vary from nothing to 1008 bytes, and every packet of every flow
+//! would pay for the room. A datagram therefore knows only how much they take on the wire; who
+//! wants the true bytes keeps them aside and gives them to [`Datagram::write_with_options`].
 
 use crate::ipv4::Ecn;
-use crate::{ipv4, tcp, udp};
+use crate::{dccp, ipv4, tcp, udp};
 use std::net::Ipv4Addr;
 use thiserror::Error;
 
@@ -30,6 +35,37 @@ pub enum Transport {
         /// Destination port.
         destination_port: u16,
     },
+    /// A DCCP packet without its options.
+    Dccp(dccp::Header),
+}
+
+impl Transport {
+    /// Its number in the protocol field.
+    pub const fn protocol(&self) -> u8 {
+        match self {
+            Self::Tcp(_) => ipv4::PROTOCOL_TCP,
+            Self::Udp { .. } => ipv4::PROTOCOL_UDP,
+            Self::Dccp(_) => ipv4::PROTOCOL_DCCP,
+        }
+    }
+
+    /// Source and destination port.
+    pub const fn ports(&self) -> (u16, u16) {
+        match self {
+            Self::Tcp(header) => (header.source_port, header.destination_port),
+            Self::Udp { source_port, destination_port } => (*source_port, *destination_port),
+            Self::Dccp(header) => (header.source_port, header.destination_port),
+        }
+    }
+
+    /// Its name in lower case.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "tcp",
+            Self::Udp { .. } => "udp",
+            Self::Dccp(_) => "dccp",
+        }
+    }
 }
 
 /// An IPv4 datagram without fragmentation.
@@ -72,6 +108,7 @@ impl Datagram {
         let transport = match &self.transport {
             Transport::Tcp(header) => header.wire_len() as u32,
             Transport::Udp { .. } => UDP_HEADER_LEN,
+            Transport::Dccp(header) => header.wire_len() as u32,
         };
         IPV4_HEADER_LEN + transport + self.payload_len
     }
@@ -89,8 +126,11 @@ pub enum Error {
     /// The UDP datagram.
     #[error("udp: {0}")]
     Udp(#[from] udp::Error),
-    /// Neither TCP nor UDP.
-    #[error("protocol at offset 9 is {protocol}, neither tcp (6) nor udp (17)")]
+    /// The DCCP packet.
+    #[error("dccp: {0}")]
+    Dccp(#[from] dccp::Error),
+    /// None of TCP, UDP and DCCP.
+    #[error("protocol at offset 9 is {protocol}, none of tcp (6), udp (17) and dccp (33)")]
     Protocol {
         /// The protocol number.
         protocol: u8,
@@ -112,6 +152,10 @@ pub fn parse(bytes: &[u8]) -> Result<(Datagram, &[u8]), Error> {
             let udp::Header { source_port, destination_port } = udp;
             (Transport::Udp { source_port, destination_port }, payload)
         }
+        ipv4::PROTOCOL_DCCP => {
+            let packet = dccp::parse(segment, header.pseudo())?;
+            (Transport::Dccp(packet.header), packet.payload)
+        }
         protocol => return Err(Error::Protocol { protocol }),
     };
     let ipv4::Header { source, destination, id, ttl, tos, .. } = header;
@@ -125,11 +169,24 @@ pub const fn pattern(position: u32) -> u8 {
 }
 
 impl Datagram {
-    /// Appends the datagram with checksums, don't-fragment bit and patterned payload.
+    /// Appends the datagram with checksums, don't-fragment bit and patterned payload. Where DCCP
+    /// options would be there is padding.
     ///
     /// # Errors
     /// Options or payload that do not fit; then nothing is appended.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.write_with_options(&dccp::Options::new(), out)
+    }
+
+    /// As [`Datagram::write`], with the options of a DCCP packet; another transport ignores them.
+    ///
+    /// # Errors
+    /// Options or payload that do not fit; then nothing is appended.
+    pub fn write_with_options(
+        &self,
+        options: &dccp::Options,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let header = self.ipv4();
         let start = out.len();
         header.write(out)?;
@@ -139,6 +196,9 @@ impl Datagram {
             Transport::Udp { source_port, destination_port } => {
                 let udp = udp::Header { source_port, destination_port };
                 udp.write(out, header.pseudo(), &payload).map_err(Error::from)
+            }
+            Transport::Dccp(dccp) => {
+                dccp.write(out, header.pseudo(), options, &payload).map_err(Error::from)
             }
         };
         if written.is_err() {
@@ -156,10 +216,7 @@ impl Datagram {
             ttl: self.ttl,
             tos: self.tos,
             dont_fragment: true,
-            protocol: match self.transport {
-                Transport::Tcp(_) => ipv4::PROTOCOL_TCP,
-                Transport::Udp { .. } => ipv4::PROTOCOL_UDP,
-            },
+            protocol: self.transport.protocol(),
             payload_len: self.wire_len() - IPV4_HEADER_LEN,
         }
     }
@@ -185,6 +242,7 @@ impl Datagram {
         let start = match &self.transport {
             Transport::Tcp(tcp) => (tcp.seq + u32::from(tcp.flags.syn)).0,
             Transport::Udp { .. } => u32::from(self.id) << 16,
+            Transport::Dccp(dccp) => (dccp.seq.value() as u32) << 16,
         };
         start.wrapping_add(offset)
     }

@@ -12,6 +12,8 @@ pub const PAYLOAD_LEN_MAX: u32 = 0xffff - HEADER_LEN as u32;
 
 /// Protocol number of TCP.
 pub const PROTOCOL_TCP: u8 = 6;
+/// Protocol number of DCCP.
+pub const PROTOCOL_DCCP: u8 = 33;
 /// Protocol number of UDP.
 pub const PROTOCOL_UDP: u8 = 17;
 

@@ -13,6 +13,7 @@ mod reader;
 
 pub mod capture;
 pub mod datagram;
+pub mod dccp;
 pub mod dot11;
 pub mod ethernet;
 pub mod ip;

@@ -3,7 +3,6 @@
 use super::table::{Cell, Column, Kind, Table};
 use fairwave_trace::{DropSample, FlowSample, ProxySample, QueueSample, SocSample, StationSample};
 use fairwave_units::{BitRate, Db, Duration, Instant};
-use fairwave_wire::datagram::Transport;
 use std::sync::Arc;
 
 /// A row of [`FLOWS`].
@@ -329,12 +328,8 @@ pub const DROPS: Table<DropRow> = Table {
         or_null(&text("flow", "The flow; null for a packet of none.", |r| {
             r.flow.clone().map_or(Cell::Null, Cell::Text)
         })),
-        text("protocol", "tcp or udp.", |r| {
-            let name = match r.sample.datagram.transport {
-                Transport::Tcp(_) => "tcp",
-                Transport::Udp { .. } => "udp",
-            };
-            Cell::Text(name.into())
+        text("protocol", "tcp, udp or dccp.", |r| {
+            Cell::Text(r.sample.datagram.transport.name().into())
         }),
         integer("ip_bytes", "Length from the IPv4 header on.", |r| {
             Cell::unsigned(r.sample.datagram.wire_len().into())

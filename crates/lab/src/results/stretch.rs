@@ -110,6 +110,6 @@ fn is_pure_ack(datagram: &Datagram) -> bool {
             let flags = header.flags;
             datagram.payload_len == 0 && flags.ack && !(flags.syn || flags.fin || flags.rst)
         }
-        Transport::Udp { .. } => false,
+        Transport::Udp { .. } | Transport::Dccp(_) => false,
     }
 }

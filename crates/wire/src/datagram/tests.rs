@@ -151,3 +151,37 @@ proptest! {
         let _ = parse(&bytes);
     }
 }
+
+/// The simulator copies datagrams: DCCP must not make those of TCP larger. Its options alone may
+/// take 1008 bytes, which is why they are kept aside.
+#[test]
+fn dccp_takes_no_more_room_than_tcp() {
+    assert_eq!(size_of::<Transport>(), size_of::<tcp::Header>());
+    assert!(size_of::<dccp::Header>() <= 40, "{}", size_of::<dccp::Header>());
+}
+
+#[test]
+fn dccp_options_are_written_or_padded() {
+    let header = dccp::Header {
+        source_port: 1,
+        destination_port: 2,
+        ccval: 3,
+        coverage: 0,
+        seq: dccp::Seq48::new(0x1_0007),
+        short: false,
+        kind: dccp::Kind::DataAck { ack: dccp::Seq48::new(9) },
+        options_words: 2,
+    };
+    let value = datagram(Transport::Dccp(header), 6);
+    assert_eq!(value.wire_len(), 20 + 24 + 8 + 6);
+    let mut options = dccp::Options::new();
+    options.push(dccp::Value::Timestamp(5)).unwrap();
+    let mut bytes = Vec::new();
+    value.write_with_options(&options, &mut bytes).unwrap();
+    assert_eq!(hex(&bytes[44..52]), "2906000000050000");
+    assert_eq!(hex(&bytes[52..]), "000700000007", "the pattern begins at the number");
+    for bytes in [bytes, written(&value)] {
+        let (read, payload) = parse(&bytes).unwrap();
+        assert_eq!((read, read.first_mismatch(payload)), (value, None));
+    }
+}
