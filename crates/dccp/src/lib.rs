@@ -2,4 +2,5 @@
 //!
 //! [`tfrc`] is the rate control of CCID 3 and 4, usable without a connection.
 
+pub mod ccid;
 pub mod tfrc;

@@ -293,8 +293,9 @@ prop_compose! {
         let options_words = options.words();
         let (source_port, destination_port) = ports;
         let seq = fits(seq);
-        let mut header =
-            Header { source_port, destination_port, ccval, coverage, seq, short, kind, options_words };
+        let header = header(kind);
+        let mut header = Header { source_port, destination_port, ccval, ..header };
+        header = Header { coverage, seq, short, options_words, ..header };
         if header.covered(payload.len()).is_none() {
             header.coverage = 0;
         }

@@ -1,0 +1,207 @@
+//! What a congestion control profile of DCCP is told and asked (RFC 4340 section 10).
+//!
+//! A connection has two half-connections. Of each, the profile has two halves: a [`Sender`] where
+//! the data come from, which says when a packet may go, and a [`Receiver`] where they arrive, which
+//! says when to acknowledge and with which options. Both are told every packet that passes; packets
+//! told here are sequence-valid, and none is told twice.
+
+use core::fmt;
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::dccp::{Kind, Options, Seq48};
+use fairwave_wire::ipv4::Ecn;
+
+/// Number of a congestion control profile (RFC 4340 section 10, table 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ccid(pub u8);
+
+impl Ccid {
+    /// TCP-like (RFC 4341).
+    pub const TCP_LIKE: Self = Self(2);
+    /// TFRC (RFC 4342).
+    pub const TFRC: Self = Self(3);
+    /// TFRC for small packets (RFC 5622).
+    pub const TFRC_SP: Self = Self(4);
+}
+
+impl fmt::Display for Ccid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CCID {}", self.0)
+    }
+}
+
+/// Whether a data packet may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permit {
+    /// At once.
+    Now,
+    /// Not before then. A time that has come is as [`Permit::Now`].
+    At(Instant),
+    /// Not before feedback comes or the sender's own deadline passes.
+    Wait,
+}
+
+/// A packet that this end has just sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its number.
+    pub seq: Seq48,
+    /// Application data in bytes; `None` if it is a packet without any.
+    pub data: Option<u32>,
+    /// Length from the DCCP header on, in bytes.
+    pub wire_len: u32,
+    /// With which ECN field it was sent.
+    pub ecn: Ecn,
+    /// Whether more data wait to be sent.
+    pub more: bool,
+}
+
+/// What a packet of the other end says of the packets sent here.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback<'a> {
+    /// Number of the packet that brings it.
+    pub seq: Seq48,
+    /// Its type; one without an acknowledgement number is no feedback.
+    pub kind: Kind,
+    /// The greatest number that the other end has received.
+    pub ack: Seq48,
+    /// ECN field with which it arrived.
+    pub ecn: Ecn,
+    /// All its options, those about the other half-connection too.
+    pub options: &'a Options,
+}
+
+/// A packet of the other end that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived<'a> {
+    /// Its number.
+    pub seq: Seq48,
+    /// Its type.
+    pub kind: Kind,
+    /// Application data in bytes; `None` if it is a packet without any.
+    pub data: Option<u32>,
+    /// Length from the DCCP header on, in bytes.
+    pub wire_len: u32,
+    /// Four bits of the other end's sender.
+    pub ccval: u8,
+    /// ECN field with which it arrived.
+    pub ecn: Ecn,
+    /// All its options, those about the other half-connection too.
+    pub options: &'a Options,
+}
+
+/// What a host that roams tells its transports, if they ask for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Handover {
+    /// Nothing gets through from now on.
+    Started,
+    /// The new access point serves this host.
+    Ended {
+        /// What may be free there for one more sender, if known.
+        free: Option<BitRate>,
+    },
+}
+
+/// What a sender knows; `None` where its profile does not have it, or not yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SenderStats {
+    /// Allowed sending rate in bytes a second.
+    pub rate: Option<f64>,
+    /// Smoothed round-trip time.
+    pub rtt: Option<Duration>,
+    /// Time after which missing feedback counts as congestion.
+    pub timeout: Option<Duration>,
+    /// Loss event rate; zero if nothing was lost so far.
+    pub loss_event_rate: Option<f64>,
+    /// Mean loss interval in packets.
+    pub mean_loss_interval: Option<f64>,
+    /// Congestion window in packets.
+    pub cwnd: Option<u32>,
+    /// Slow start threshold in packets.
+    pub ssthresh: Option<u32>,
+    /// Data packets thought to be under way.
+    pub pipe: Option<u32>,
+    /// Reductions for loss or marks.
+    pub congestion_events: u64,
+    /// Expiries of the timer for missing feedback.
+    pub timeouts: u64,
+}
+
+/// The half of a profile where data come from.
+pub trait Sender: fmt::Debug + Send {
+    /// The profile.
+    fn ccid(&self) -> Ccid;
+
+    /// Whether a data packet with `bytes` of application data may go. Asked only while data wait,
+    /// so that whoever is told "not yet" was not limited by its application.
+    fn permit(&mut self, now: Instant, bytes: u32) -> Permit;
+
+    /// The four bits CCVal of the data packet that is sent now.
+    fn ccval(&mut self, _now: Instant) -> u8 {
+        0
+    }
+
+    /// Adds options to the data packet that is sent now.
+    fn options(&mut self, _now: Instant, _options: &mut Options) {}
+
+    /// A packet was sent, with data or without.
+    fn on_sent(&mut self, now: Instant, sent: &Sent);
+
+    /// A packet with an acknowledgement number arrived.
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
+
+    /// Time has come. Early or repeated calls do nothing.
+    fn wake(&mut self, now: Instant);
+
+    /// When to [`Sender::wake`]. The time of a [`Permit::At`] is not meant: it is kept by who asked.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Whether the other end must send Ack Vectors (RFC 4340 section 11.5).
+    fn needs_ack_vector(&self) -> bool {
+        false
+    }
+
+    /// Whether the next data packet should acknowledge too, so that the other end can forget what
+    /// it has reported (RFC 4340 section 11.1).
+    fn wants_to_acknowledge(&self) -> bool {
+        false
+    }
+
+    /// The Ack Ratio that it wants the other end to have (RFC 4340 section 11.3).
+    fn ack_ratio(&self) -> Option<u16> {
+        None
+    }
+
+    /// A handover of this end, or of the other one as far as this end was told.
+    fn on_handover(&mut self, _now: Instant, _handover: Handover) {}
+
+    /// What it knows.
+    fn stats(&self) -> SenderStats;
+}
+
+/// The half of a profile where data arrive.
+pub trait Receiver: fmt::Debug + Send {
+    /// The profile.
+    fn ccid(&self) -> Ccid;
+
+    /// A packet arrived, with data or without.
+    fn on_packet(&mut self, now: Instant, arrived: &Arrived<'_>);
+
+    /// Whether an acknowledgement should go out now.
+    fn is_due(&self, now: Instant) -> bool;
+
+    /// Adds options to the Ack or DataAck that is sent now and acknowledges `ack`, the greatest
+    /// number that arrived. Afterwards nothing is due.
+    fn acknowledge(&mut self, now: Instant, ack: Seq48, options: &mut Options);
+
+    /// The other end's Ack Ratio is this from now on; zero if it does not use one.
+    fn set_ack_ratio(&mut self, _ratio: u16) {}
+
+    /// Time has come. Early or repeated calls do nothing.
+    fn wake(&mut self, now: Instant);
+
+    /// When to [`Receiver::wake`].
+    fn deadline(&self) -> Option<Instant>;
+
+    /// A handover of this end, or of the other one as far as this end was told.
+    fn on_handover(&mut self, _now: Instant, _handover: Handover) {}
+}
