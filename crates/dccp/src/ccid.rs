@@ -152,7 +152,7 @@ pub trait Sender: fmt::Debug + Send {
     /// Time has come. Early or repeated calls do nothing.
     fn wake(&mut self, now: Instant);
 
-    /// When to [`Sender::wake`]. The time of a [`Permit::At`] is not meant: it is kept by who asked.
+    /// When to [`Sender::wake`]. The time of a [`Permit::At`] is not in it: who asked keeps that.
     fn deadline(&self) -> Option<Instant>;
 
     /// Whether the other end must send Ack Vectors (RFC 4340 section 11.5).
