@@ -1,0 +1,45 @@
+//! What a transport may do about a handover it is told of.
+//!
+//! Otsuka, Tamura and Ishihara (section 4.5) propose four remedies and define none; what follows
+//! is Fairwave's definition of theirs, and one more. D, dropping old packets from the transmit
+//! queue, belongs to the queue.
+
+/// Which remedies a half-connection uses. Without any it does not care to hear of handovers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Remedies {
+    /// A: before the handover the rate goes down to what is known to be free at the new access
+    /// point, and after it begins there, whatever the nofeedback timer made of it meanwhile.
+    pub set_ahead: bool,
+    /// B: observations from before the end of the handover are left out. Losses of packets sent
+    /// from one round trip before its start to its end begin no loss event and their sequence
+    /// space is in no loss interval; round-trip times of those packets are ignored; the receive
+    /// rate is measured anew; the nofeedback timer stands still.
+    pub leave_out: bool,
+    /// C: for five round trips after the handover new observations weigh more.
+    pub sensitive: Option<Sensitivity>,
+    /// E, Fairwave's: after the handover begin as a new connection does, with the initial rate and
+    /// without a loss history.
+    pub restart: bool,
+}
+
+/// How remedy C makes loss intervals forget; the filter of the round-trip time goes from q = 0.9
+/// to 0.5 in both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sensitivity {
+    /// Only so many closed loss intervals count, 2 to 4.
+    Intervals(usize),
+    /// Intervals from before the handover count by this factor, 0.25.
+    Discount(f64),
+}
+
+impl Remedies {
+    /// Whether there is any.
+    pub fn any(self) -> bool {
+        self.set_ahead || self.leave_out || self.sensitive.is_some() || self.restart
+    }
+}
+
+/// The filter constant q of remedy C.
+pub(super) const SENSITIVE_Q: f64 = 0.5;
+/// How many round trips remedy C lasts.
+pub(super) const SENSITIVE_ROUNDS: u64 = 5;

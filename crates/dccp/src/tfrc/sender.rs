@@ -1,0 +1,413 @@
+//! The sender: from feedback to a rate, from the rate to times of transmission
+//! (RFC 5348, section 4).
+
+mod config;
+mod limited;
+#[cfg(test)]
+mod tests;
+
+use super::equation::throughput;
+use super::receive_set::ReceiveSet;
+use super::remedy::{SENSITIVE_Q, SENSITIVE_ROUNDS};
+use super::{Pacer, Profile, Remedies};
+pub use config::{Headers, InitialWindow, SenderConfig};
+use fairwave_units::{Duration, Instant};
+use limited::DataLimited;
+
+/// The longest time between two packets, t_mbi, in seconds (RFC 5348, section 4.3).
+const T_MBI: f64 = 64.0;
+/// The nofeedback timer before there is a round-trip time (RFC 5348, section 4.2).
+const FIRST_TIMER: Duration = Duration::from_secs(2);
+/// The least round-trip time to compute with: the equation has none for zero.
+const LEAST_RTT: f64 = 1e-6;
+
+/// What feedback says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// When the newest packet it knows of was sent, t_recvdata.
+    pub sent: Instant,
+    /// How long the receiver kept it, t_delay.
+    pub delay: Duration,
+    /// The receive rate X_recv in bytes a second.
+    pub x_recv: f64,
+    /// The loss event rate p.
+    pub p: f64,
+    /// Whether it tells of a loss event that earlier feedback did not.
+    pub new_loss: bool,
+}
+
+/// The rate of one sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    config: SenderConfig,
+    /// The allowed rate X in bytes a second.
+    x: f64,
+    /// The round-trip time R in seconds.
+    rtt: Option<f64>,
+    last_sample: f64,
+    sqrt_mean: f64,
+    p: f64,
+    set: ReceiveSet,
+    /// The allowed rate that the last receive limit leaves.
+    recv_limit: f64,
+    last_doubled: Option<Instant>,
+    had_feedback: bool,
+    /// No packet has gone since the nofeedback timer was set.
+    idle: bool,
+    timer: Option<Instant>,
+    pacer: Pacer,
+    limited: DataLimited,
+    handover: Handover,
+}
+
+/// What a sender knows of handovers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handover {
+    under_way: bool,
+    /// The free rate at the new access point, of remedy A.
+    free: Option<f64>,
+    /// Packets sent before are from before the handover (B).
+    ended: Option<Instant>,
+    /// The first report on packets after it measures the silence as well (B).
+    first_report: bool,
+    sensitive_until: Option<Instant>,
+}
+
+impl Sender {
+    /// A sender that has sent nothing and knows no round-trip time.
+    pub fn new(config: SenderConfig, now: Instant) -> Self {
+        Self {
+            config,
+            x: config.segment_bytes,
+            rtt: None,
+            last_sample: 0.0,
+            sqrt_mean: 0.0,
+            p: 0.0,
+            set: ReceiveSet::only(now, f64::INFINITY),
+            recv_limit: f64::INFINITY,
+            last_doubled: None,
+            had_feedback: false,
+            idle: true,
+            timer: None,
+            pacer: Pacer::new(config.granularity, config.least_spacing),
+            limited: DataLimited::default(),
+            handover: Handover::default(),
+        }
+    }
+
+    /// The allowed rate X in bytes a second.
+    pub fn rate(&self) -> f64 {
+        self.x
+    }
+
+    /// The round-trip time R; `None` before the first sample.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.rtt.map(Duration::from_secs_f64)
+    }
+
+    /// The loss event rate p that the rate is computed from.
+    pub fn p(&self) -> f64 {
+        self.p
+    }
+
+    /// The segment size s in bytes.
+    pub fn segment_bytes(&self) -> f64 {
+        self.config.segment_bytes
+    }
+
+    /// Sets the segment size, for applications whose segments vary (RFC 5348, section 4.1).
+    pub fn set_segment_bytes(&mut self, bytes: f64) {
+        self.config.segment_bytes = bytes.max(1.0);
+    }
+
+    /// Sets the mean payload that TFRC-SP scales the rate by.
+    pub fn set_payload_bytes(&mut self, bytes: f64) {
+        if let Some(headers) = &mut self.config.headers {
+            headers.payload_bytes = bytes.max(1.0);
+        }
+    }
+
+    /// The rate at which packets go: X, less when the round trip is longer than it used to be
+    /// (RFC 5348, section 4.5).
+    pub fn instantaneous_rate(&self) -> f64 {
+        if self.config.oscillation_q2.is_none() || self.last_sample <= 0.0 {
+            return self.x;
+        }
+        (self.x * self.sqrt_mean / self.last_sample.sqrt()).max(self.least_rate())
+    }
+
+    /// A round-trip time from elsewhere than feedback, such as the handshake: the first one sets
+    /// the initial rate (RFC 5348, section 4.2).
+    pub fn take_rtt(&mut self, now: Instant, sample: Duration) {
+        if self.rtt.is_none() {
+            self.take_sample(now, sample.as_secs_f64());
+            self.begin(now);
+        }
+    }
+
+    /// When the next packet may go.
+    pub fn next_send(&self) -> Instant {
+        self.pacer.next(self.t_ipi(), self.rtt().unwrap_or(Duration::ZERO))
+    }
+
+    /// A data packet goes.
+    pub fn sent(&mut self, now: Instant) {
+        let rtt = self.rtt().unwrap_or(Duration::ZERO);
+        self.pacer.sent(now, self.t_ipi(), rtt);
+        self.idle = false;
+        if self.timer.is_none() && !self.handover.suspends(self.config.remedies) {
+            self.timer = Some(now + self.timeout());
+        }
+        if self.next_send() > now {
+            self.limited.sent_all(now);
+        }
+    }
+
+    /// When to [`Sender::wake`]: the nofeedback timer.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// Time has come: the nofeedback timer if it is due (RFC 5348, section 4.4).
+    pub fn wake(&mut self, now: Instant) {
+        if self.timer.is_none_or(|timer| timer > now) {
+            return;
+        }
+        self.halve(now);
+        self.restart_timer(now);
+    }
+
+    /// Feedback came (RFC 5348, section 4.3).
+    pub fn feedback(&mut self, now: Instant, report: Report) {
+        let before = self.handover.ended.is_some_and(|ended| report.sent < ended);
+        let from_before = before && self.config.remedies.leave_out;
+        let was_first = !self.had_feedback && self.last_doubled.is_none();
+        if !from_before {
+            let sample = now.since(report.sent).saturating_sub(report.delay);
+            self.take_sample(now, sample.as_secs_f64());
+        }
+        let timeout = self.timeout();
+        let data_limited = self.limited.covered(now, report.sent, self.rtt_or_least());
+        let data_limited = data_limited && report.x_recv > 0.0;
+        let increased = report.new_loss || report.p > self.p;
+        self.p = report.p;
+        if !self.leaves_out_rate(from_before) {
+            self.limit(now, report.x_recv, data_limited, increased);
+        }
+        self.had_feedback = true;
+        if was_first && self.config.profile == Profile::Rfc5348 {
+            self.begin(now);
+        } else {
+            self.set_rate(now);
+        }
+        if !self.handover.suspends(self.config.remedies) {
+            self.timer = Some(now + timeout);
+            self.idle = true;
+        }
+    }
+
+    /// A handover begins; `free` is what is known to be free at the new access point, in bytes a
+    /// second (remedy A).
+    pub fn handover_started(&mut self, now: Instant, free: Option<f64>) {
+        self.handover = Handover { under_way: true, free, ..Handover::default() };
+        if self.config.remedies.set_ahead
+            && let Some(free) = free
+        {
+            self.x = self.x.min(free).max(self.least_rate());
+            self.set = ReceiveSet::only(now, self.x / 2.0);
+            self.recv_limit = self.x;
+        }
+        if self.config.remedies.leave_out {
+            self.timer = None;
+        }
+    }
+
+    /// The handover is over.
+    pub fn handover_ended(&mut self, now: Instant) {
+        let remedies = self.config.remedies;
+        let sensitive_for = Duration::from_secs_f64(self.rtt_or_least()) * SENSITIVE_ROUNDS;
+        self.handover.under_way = false;
+        self.handover.ended = Some(now);
+        self.handover.first_report = true;
+        self.handover.sensitive_until = remedies.sensitive.map(|_| now + sensitive_for);
+        if let Some(free) = self.handover.free.filter(|_| remedies.set_ahead) {
+            self.x = free.max(self.least_rate());
+            self.set = ReceiveSet::only(now, self.x / 2.0);
+            self.recv_limit = self.x;
+        }
+        if remedies.restart {
+            self.forget(now);
+        }
+        if remedies.leave_out || remedies.restart {
+            self.pacer.restart(now);
+            self.restart_timer(now);
+        }
+    }
+
+    /// Whether remedy C is in force.
+    pub fn is_sensitive(&self, now: Instant) -> bool {
+        self.handover.sensitive_until.is_some_and(|until| now < until)
+    }
+
+    /// Remedy E: what a new connection knows, but the last round-trip time to begin with.
+    fn forget(&mut self, now: Instant) {
+        self.p = 0.0;
+        self.set = ReceiveSet::only(now, f64::INFINITY);
+        self.recv_limit = f64::INFINITY;
+        self.had_feedback = false;
+        self.begin(now);
+    }
+
+    /// Sets the initial rate.
+    fn begin(&mut self, now: Instant) {
+        self.x = self.initial_rate();
+        self.last_doubled = Some(now);
+    }
+
+    fn take_sample(&mut self, now: Instant, sample: f64) {
+        let sample = sample.max(LEAST_RTT);
+        self.last_sample = sample;
+        let q2 = self.config.oscillation_q2.unwrap_or(0.0);
+        let Some(rtt) = self.rtt else {
+            self.rtt = Some(sample);
+            self.sqrt_mean = sample.sqrt();
+            return;
+        };
+        let q = if self.is_sensitive(now) { SENSITIVE_Q } else { self.config.q };
+        self.rtt = Some(q * rtt + (1.0 - q) * sample);
+        self.sqrt_mean = q2 * self.sqrt_mean + (1.0 - q2) * sample.sqrt();
+    }
+
+    /// Remedy B leaves out receive rates of before, and the first one after it, which is measured
+    /// over the silence too.
+    fn leaves_out_rate(&mut self, from_before: bool) -> bool {
+        if !self.config.remedies.leave_out || self.handover.ended.is_none() {
+            return false;
+        }
+        let first = !from_before && self.handover.first_report;
+        if first {
+            self.handover.first_report = false;
+        }
+        from_before || first
+    }
+
+    /// Limits the rate by what is received: step (4) of section 4.3.
+    fn limit(&mut self, now: Instant, x_recv: f64, data_limited: bool, increased: bool) {
+        if self.config.profile == Profile::Rfc3448 {
+            self.set = ReceiveSet::only(now, x_recv);
+            self.recv_limit = 2.0 * x_recv;
+            return;
+        }
+        match (data_limited, increased) {
+            (true, true) => {
+                self.set.halve();
+                self.set.maximize(now, 0.85 * x_recv);
+                self.recv_limit = self.set.max();
+            }
+            (true, false) => {
+                self.set.maximize(now, x_recv);
+                self.recv_limit = 2.0 * self.set.max();
+            }
+            (false, _) => {
+                let rtt = Duration::from_secs_f64(self.rtt_or_least());
+                self.set.update(now, x_recv, rtt);
+                self.recv_limit = 2.0 * self.set.max();
+            }
+        }
+    }
+
+    /// The allowed rate under the equation and the receive limit, or one more doubling.
+    fn set_rate(&mut self, now: Instant) {
+        let rtt = self.rtt_or_least();
+        if self.p > 0.0 {
+            self.x = self.equation_rate().min(self.recv_limit).max(self.least_rate());
+        } else if self.last_doubled.is_none_or(|last| now.since(last).as_secs_f64() >= rtt) {
+            self.x = (2.0 * self.x).min(self.recv_limit).max(self.initial_rate());
+            self.last_doubled = Some(now);
+        }
+    }
+
+    /// Halves the rate because no feedback came, unless nothing was sent for it.
+    fn halve(&mut self, now: Instant) {
+        let x_recv = self.set.max();
+        let halved = (self.x / 2.0).max(self.least_rate());
+        if self.rtt.is_none() {
+            if !self.idle {
+                self.x = halved;
+            }
+            return;
+        }
+        if self.idle && self.idle_keeps_rate(x_recv) {
+            return;
+        }
+        if self.p == 0.0 {
+            self.x = halved;
+            return;
+        }
+        let equation = self.equation_rate();
+        let limit = if equation > 2.0 * x_recv { x_recv } else { equation / 2.0 };
+        self.set = ReceiveSet::only(now, limit.max(self.least_rate()) / 2.0);
+        self.recv_limit = 2.0 * self.set.max();
+        self.set_rate(now);
+    }
+
+    /// Idleness takes no rate below the recover rate: the initial one, or with RFC 3448 two
+    /// packets a round trip.
+    fn idle_keeps_rate(&self, x_recv: f64) -> bool {
+        match self.config.profile {
+            Profile::Rfc3448 => x_recv < 4.0 * self.config.segment_bytes / self.rtt_or_least(),
+            Profile::Rfc5348 if self.p > 0.0 => x_recv < self.initial_rate(),
+            Profile::Rfc5348 => self.x < 2.0 * self.initial_rate(),
+        }
+    }
+
+    fn restart_timer(&mut self, now: Instant) {
+        self.timer = Some(now + self.timeout());
+        self.idle = true;
+    }
+
+    /// max(4R, 2s/X), or two seconds before there is an R.
+    fn timeout(&self) -> Duration {
+        let Some(rtt) = self.rtt else {
+            return Duration::from_secs_f64(2.0 * self.config.segment_bytes / self.x)
+                .max(FIRST_TIMER);
+        };
+        Duration::from_secs_f64((4.0 * rtt).max(2.0 * self.config.segment_bytes / self.x))
+    }
+
+    fn t_ipi(&self) -> Duration {
+        let wire = self.config.headers.map_or(1.0, |headers| {
+            headers.payload_bytes / (headers.payload_bytes + headers.header_bytes)
+        });
+        let payload = self.config.headers.map_or(self.config.segment_bytes, |h| h.payload_bytes);
+        Duration::from_secs_f64(payload / (self.instantaneous_rate() * wire))
+    }
+
+    fn equation_rate(&self) -> f64 {
+        throughput(self.config.segment_bytes, self.rtt_or_least(), self.p)
+    }
+
+    fn initial_rate(&self) -> f64 {
+        let s = self.config.segment_bytes;
+        let window = match self.config.initial {
+            InitialWindow::Rfc3390 => (4.0 * s).min((2.0 * s).max(4380.0)),
+            InitialWindow::OnePacket => s,
+        };
+        window / self.rtt_or_least()
+    }
+
+    fn least_rate(&self) -> f64 {
+        self.config.segment_bytes / T_MBI
+    }
+
+    fn rtt_or_least(&self) -> f64 {
+        self.rtt.unwrap_or(LEAST_RTT)
+    }
+}
+
+impl Handover {
+    /// Whether the nofeedback timer stands still.
+    fn suspends(self, remedies: Remedies) -> bool {
+        self.under_way && remedies.leave_out
+    }
+}
