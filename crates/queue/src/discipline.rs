@@ -1,6 +1,6 @@
 //! What every queue can do for its host.
 
-use crate::Weight;
+use crate::{Service, Weight};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
@@ -63,6 +63,12 @@ pub trait Discipline<T>: Debug + Send {
     /// A weight above zero may make [`Discipline::pop`] give something where it gave nothing.
     fn set_weight(&mut self, now: Instant, receiver: u32, weight: Weight) {
         let _ = (now, receiver, weight);
+    }
+
+    /// What was agreed for `receiver`; the default until told. Schedulers of hosts multiply weights
+    /// by its own, and fair service curves go by its curves from now on.
+    fn set_service(&mut self, now: Instant, receiver: u32, service: &Service) {
+        let _ = (now, receiver, service);
     }
 
     /// Whether the link to `receiver` is good, as it is until told. For schedulers that pass over

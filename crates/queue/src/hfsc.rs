@@ -10,6 +10,7 @@ mod curve;
 
 use self::curve::{Curve, SERVICE_SHIFT, Shifted};
 use crate::Item;
+use crate::Service;
 use crate::heap::Heap;
 use crate::hosts::{Classes, HostConfig, Hosts, Shed};
 use crate::scheduled::Order;
@@ -79,14 +80,34 @@ struct Host {
     /// All service so far, for the upper limit.
     total: u64,
     upper_curve: Shifted,
+    /// Its place among the curves.
+    curves: u32,
+}
+
+/// The curves of a host.
+#[derive(Clone, Copy, Debug)]
+struct Curves {
+    realtime: Option<Curve>,
+    share: Curve,
+    upper: Option<Curve>,
+}
+
+impl Curves {
+    /// Those of a service, where it has its own.
+    fn of(self, service: &Service) -> Self {
+        Self {
+            realtime: service.realtime.map(Curve::new).or(self.realtime),
+            share: service.share.map_or(self.share, Curve::new),
+            upper: service.upper.map(Curve::new).or(self.upper),
+        }
+    }
 }
 
 /// The scheduler. Queue `2 h` holds host h's datagrams, `2 h + 1` its TCP segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Hfsc {
-    realtime: Option<Curve>,
-    share: Curve,
-    upper: Option<Curve>,
+    /// Everybody's first, then those of hosts that have their own.
+    curves: Vec<Curves>,
     hosts: Vec<Host>,
     /// Backlogged leaves with a real-time curve: by eligible time, and by deadline when eligible.
     early: Heap,
@@ -105,9 +126,11 @@ pub(crate) struct Hfsc {
 impl Hfsc {
     pub(crate) fn new(config: &HfscConfig) -> Self {
         Self {
-            realtime: config.realtime.map(Curve::new),
-            share: Curve::new(config.share),
-            upper: config.upper.map(Curve::new),
+            curves: vec![Curves {
+                realtime: config.realtime.map(Curve::new),
+                share: Curve::new(config.share),
+                upper: config.upper.map(Curve::new),
+            }],
             hosts: Vec::new(),
             early: Heap::new(),
             due: Heap::new(),
@@ -120,12 +143,12 @@ impl Hfsc {
     }
 
     fn new_host(&self) -> Host {
-        let share = Share::new(&self.share);
-        let origin =
-            |curve: &Option<Curve>| Shifted::new(curve.as_ref().unwrap_or(&self.share), 0, 0);
-        let deadline_curve = origin(&self.realtime);
+        let Curves { realtime, share: curve, upper } = &self.curves[0];
+        let share = Share::new(curve);
+        let origin = |own: &Option<Curve>| Shifted::new(own.as_ref().unwrap_or(curve), 0, 0);
+        let (deadline_curve, upper_curve) = (origin(realtime), origin(upper));
         let leaf = Leaf { share, realtime: 0, deadline_curve, eligible: 0, deadline: 0 };
-        Host { share, leaves: [leaf; 2], latest: 0, total: 0, upper_curve: origin(&self.upper) }
+        Host { share, leaves: [leaf; 2], latest: 0, total: 0, upper_curve, curves: 0 }
     }
 
     fn know(&mut self, host: u32) {
@@ -152,7 +175,7 @@ impl Hfsc {
         let Host { leaves, latest, .. } = &mut self.hosts[host as usize];
         let sibling = &leaves[1 - number as usize % 2].share;
         let from = if sibling.is_active { sibling.virtual_time } else { *latest };
-        leaves[number as usize % 2].share.join(&self.share, from);
+        leaves[number as usize % 2].share.join(&self.curves[0].share, from);
         if !self.hosts[host as usize].share.is_active {
             self.activate_host(now, host);
         }
@@ -166,8 +189,9 @@ impl Hfsc {
             _ => self.latest,
         };
         let node = &mut self.hosts[host as usize];
-        node.share.join(&self.share, from);
-        if let Some(curve) = &self.upper {
+        let Curves { share, upper, .. } = &self.curves[node.curves as usize];
+        node.share.join(share, from);
+        if let Some(curve) = upper {
             node.upper_curve.lower(curve, now.as_nanos(), node.total);
         }
         self.list(now, host);
@@ -175,8 +199,9 @@ impl Hfsc {
 
     /// Lists a backlogged host by its virtual time, or by when its upper limit admits it.
     fn list(&mut self, now: Instant, host: u32) {
-        let Host { share, upper_curve, total, .. } = &self.hosts[host as usize];
-        let at = self.upper.as_ref().map_or(0, |curve| upper_curve.time_of(curve, *total));
+        let Host { share, upper_curve, total, curves, .. } = &self.hosts[host as usize];
+        let upper = self.curves[*curves as usize].upper.as_ref();
+        let at = upper.map_or(0, |curve| upper_curve.time_of(curve, *total));
         let virtual_time = share.virtual_time;
         self.latest = self.latest.max(virtual_time);
         if at > now.as_nanos() {
@@ -196,7 +221,10 @@ impl Hfsc {
 
     /// The real-time curve of a leaf: datagrams have one.
     fn curve_of(&self, number: u32) -> Option<Curve> {
-        self.realtime.filter(|_| number.is_multiple_of(2))
+        if !number.is_multiple_of(2) {
+            return None;
+        }
+        self.curves[self.hosts[number as usize / 2].curves as usize].realtime
     }
 
     /// The deadline of a leaf's oldest packet; lists the leaf by when it is eligible.
@@ -238,7 +266,8 @@ impl Hfsc {
             self.held.remove(host);
             // What it might have got while it was held back is no claim.
             let from = self.fit.first().map_or(0, |(least, _)| least);
-            self.hosts[host as usize].share.join(&self.share, from);
+            let node = &mut self.hosts[host as usize];
+            node.share.join(&self.curves[node.curves as usize].share, from);
             self.list(now, host);
         }
         let (_, host) = self.fit.first()?;
@@ -273,8 +302,8 @@ impl Order for Hfsc {
         let service = u64::from(bytes) << SERVICE_SHIFT;
         let weighed = stretch(bytes, hosts.weight(number)) >> (16 - SERVICE_SHIFT);
         let host = &mut self.hosts[number as usize / 2];
-        host.leaves[number as usize % 2].share.serve(&self.share, service);
-        host.share.serve(&self.share, weighed);
+        host.leaves[number as usize % 2].share.serve(&self.curves[0].share, service);
+        host.share.serve(&self.curves[host.curves as usize].share, weighed);
         host.total = host.total.saturating_add(service);
         if let Some(curve) = self.curve_of(number) {
             if self.chosen == Some(number) {
@@ -312,6 +341,35 @@ impl Order for Hfsc {
                 self.deactivate(number);
             }
         }
+    }
+
+    /// Curves begin at what has been served so far.
+    fn agreed<T: Item>(&mut self, now: Instant, hosts: &Hosts<T>, host: u32, service: &Service) {
+        self.know(host);
+        let own = self.hosts[host as usize].curves as usize;
+        if own == 0 && !service.has_curves() {
+            return;
+        }
+        let curves = self.curves[0].of(service);
+        match own {
+            0 => {
+                self.hosts[host as usize].curves = self.curves.len() as u32;
+                self.curves.push(curves);
+            }
+            own => self.curves[own] = curves,
+        }
+        let active = [2 * host, 2 * host + 1]
+            .map(|number| self.leaf(number).share.is_active.then_some(number));
+        active.into_iter().flatten().for_each(|number| self.deactivate(number));
+        let Host { share, leaves, total, upper_curve, .. } = &mut self.hosts[host as usize];
+        share.curve = Shifted::new(&curves.share, share.virtual_time, share.total);
+        if let Some(curve) = &curves.upper {
+            *upper_curve = Shifted::new(curve, now.as_nanos(), *total);
+        }
+        if let Some(curve) = &curves.realtime {
+            leaves[0].deadline_curve = Shifted::new(curve, now.as_nanos(), leaves[0].realtime);
+        }
+        active.into_iter().flatten().for_each(|number| self.activate(now, hosts, number));
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -24,9 +24,11 @@ mod hosts;
 mod item;
 mod iwfq;
 mod scheduled;
+mod service;
 mod slab;
 mod socps;
 mod spec;
+mod switching;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -50,8 +52,10 @@ pub use hfsc::{HfscConfig, ServiceCurve};
 pub use hosts::HostConfig;
 pub use item::{FlowKey, Item, Segment};
 pub use iwfq::IwfqConfig;
+pub use service::Service;
 pub use socps::SocpsConfig;
 pub use spec::{ALL, Kind, Limit, Spec};
+pub use switching::SwitchingConfig;
 pub use weight::Weight;
 pub use wfq::WfqConfig;
 pub use window_clamp::WindowClamp;

@@ -2,7 +2,7 @@
 
 use crate::hosts::{Classes, HostConfig, Hosts, Shed};
 use crate::weight::Weight;
-use crate::{Discipline, Item};
+use crate::{Discipline, Item, Service};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
@@ -26,6 +26,11 @@ pub(crate) trait Order: Debug + Send {
     /// A receiver, of one queue or more, weighed `old` until now, which it no longer does.
     fn weighed<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight);
 
+    /// Something was agreed for a receiver; its weight is told apart.
+    fn agreed<T: Item>(&mut self, now: Instant, hosts: &Hosts<T>, host: u32, service: &Service) {
+        let _ = (now, hosts, host, service);
+    }
+
     /// What is queued apart for a host; the numbers of hosts are those of queues then.
     const CLASSES: Classes = Classes::One;
 
@@ -48,11 +53,21 @@ pub(crate) trait Order: Debug + Send {
 pub(crate) struct Scheduled<T, O> {
     hosts: Hosts<T>,
     order: O,
+    factors: Vec<Factors>,
 }
+
+/// What makes a receiver's weight.
+#[derive(Clone, Copy, Debug)]
+struct Factors {
+    told: Weight,
+    agreed: Weight,
+}
+
+const ONES: Factors = Factors { told: Weight::ONE, agreed: Weight::ONE };
 
 impl<T: Item, O: Order> Scheduled<T, O> {
     pub(crate) const fn new(config: HostConfig, order: O) -> Self {
-        Self { hosts: Hosts::new(config, O::CLASSES), order }
+        Self { hosts: Hosts::new(config, O::CLASSES), order, factors: Vec::new() }
     }
 
     fn join(&mut self, now: Instant, item: T) {
@@ -60,6 +75,23 @@ impl<T: Item, O: Order> Scheduled<T, O> {
         let host = self.hosts.push(item);
         if !self.hosts.weight(host).is_zero() {
             self.order.joined(now, &mut self.hosts, host, bytes);
+        }
+    }
+
+    fn factors(&mut self, receiver: u32) -> &mut Factors {
+        if receiver as usize >= self.factors.len() {
+            self.factors.resize(receiver as usize + 1, ONES);
+        }
+        &mut self.factors[receiver as usize]
+    }
+
+    /// Weighs a receiver by its factors.
+    fn weigh(&mut self, now: Instant, receiver: u32) {
+        let Factors { told, agreed } = *self.factors(receiver);
+        let (old, weight) = (self.hosts.receiver_weight(receiver), told.times(agreed));
+        if old != weight {
+            self.hosts.set_weight(receiver, weight);
+            self.order.weighed(now, &mut self.hosts, receiver, old);
         }
     }
 
@@ -128,11 +160,14 @@ impl<T: Item + Debug + Send, O: Order> Discipline<T> for Scheduled<T, O> {
     }
 
     fn set_weight(&mut self, now: Instant, receiver: u32, weight: Weight) {
-        let old = self.hosts.receiver_weight(receiver);
-        if old != weight {
-            self.hosts.set_weight(receiver, weight);
-            self.order.weighed(now, &mut self.hosts, receiver, old);
-        }
+        self.factors(receiver).told = weight;
+        self.weigh(now, receiver);
+    }
+
+    fn set_service(&mut self, now: Instant, receiver: u32, service: &Service) {
+        self.factors(receiver).agreed = service.weight;
+        self.weigh(now, receiver);
+        self.order.agreed(now, &self.hosts, receiver, service);
     }
 
     fn deadline(&self) -> Option<Instant> {

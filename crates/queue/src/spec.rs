@@ -6,12 +6,13 @@ use crate::drr::Drr;
 use crate::hfsc::Hfsc;
 use crate::iwfq::Iwfq;
 use crate::scheduled::{Order, Scheduled};
+use crate::switching::Switching;
 use crate::wf2q::Wf2q;
 use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
     DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, ServiceCurve,
-    SocpsConfig, WfqConfig, WindowClamp,
+    SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Bytes, Duration};
@@ -84,6 +85,8 @@ pub enum Spec {
     Hfsc(HfscConfig),
     /// Hosts weighed by the strength of their connection.
     Socps(SocpsConfig),
+    /// The same for hosts that are sent datagrams; those that are sent TCP weigh the same.
+    Switching(SwitchingConfig),
     /// Round robin among hosts whose link is good.
     Csdps(HostConfig),
     /// Weighted fair queueing among hosts whose link is good, which the others catch up with.
@@ -193,6 +196,13 @@ pub const ALL: &[Kind] = &[
         spec: |limit| Spec::Socps(SocpsConfig::Wfq(WfqConfig::of(limit))),
     },
     Kind {
+        name: "socps-traffic",
+        summary: "socps for stations that are sent datagrams; those sent TCP weigh the same",
+        source: "Aida, Tobe, Tokuda 2003, section 6",
+        limit: HOSTS_LIMIT,
+        spec: |limit| Spec::Switching(SwitchingConfig::of(limit)),
+    },
+    Kind {
         name: "csdps",
         summary: "a packet to each station by turns, none to one whose link is bad",
         source: "Bhagwat, Bhattacharya, Krishna, Tripathi 1996",
@@ -252,6 +262,16 @@ impl WfqConfig {
     }
 }
 
+impl SwitchingConfig {
+    /// WFQ, windows of one second, and a TCP host from 60 % of TCP on until it has 40 %: Fairwave's
+    /// choices. A second is some round trips, and as long as a paused TCP waits at least (RFC 6298).
+    pub const fn of(limit: Limit) -> Self {
+        let over = SocpsConfig::Wfq(WfqConfig::of(limit));
+        let window = Duration::from_secs(1);
+        Self { over, window, tcp_from_percent: 60, tcp_until_percent: 40 }
+    }
+}
+
 impl IwfqConfig {
     /// Ten full packets of lag and of lead: Fairwave's choice, the paper leaves them open.
     pub const fn of(limit: Limit) -> Self {
@@ -289,6 +309,7 @@ impl Spec {
             Self::Wf2qPlus(_) => "wf2q+",
             Self::Hfsc(_) => "h-fsc",
             Self::Socps(_) => "socps",
+            Self::Switching(_) => "socps-traffic",
             Self::Csdps(_) => "csdps",
             Self::Iwfq(_) => "iwfq",
             Self::CifQ(_) => "cif-q",
@@ -303,6 +324,7 @@ impl Spec {
             Self::Wf2qPlus(_) => Some(Self::Wf2qPlus(hosts)),
             Self::Hfsc(config) => Some(Self::Hfsc(HfscConfig { hosts, ..config })),
             Self::Socps(config) => Some(Self::Socps(config.with_hosts(hosts))),
+            Self::Switching(config) => Some(Self::Switching(config.with_hosts(hosts))),
             Self::Csdps(_) => Some(Self::Csdps(hosts)),
             Self::Iwfq(config) => Some(Self::Iwfq(IwfqConfig { hosts, ..config })),
             Self::CifQ(config) => Some(Self::CifQ(CifQConfig { hosts, ..config })),
@@ -319,9 +341,20 @@ impl Spec {
                 | Self::Wf2qPlus(_)
                 | Self::Hfsc(_)
                 | Self::Socps(_)
+                | Self::Switching(_)
                 | Self::Iwfq(_)
                 | Self::CifQ(_)
         )
+    }
+
+    /// Whether hosts have fair service curves: those of [`Discipline::set_service`], too.
+    pub const fn has_service_curves(&self) -> bool {
+        let over = match self {
+            Self::Socps(over) => over,
+            Self::Switching(config) => &config.over,
+            _ => return matches!(self, Self::Hfsc(_)),
+        };
+        matches!(over, SocpsConfig::Hfsc(_))
     }
 
     /// Whether it passes over receivers whose link [`Discipline::set_link`] calls bad.
@@ -350,6 +383,15 @@ impl Spec {
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
             Self::Socps(SocpsConfig::Wfq(config)) => Self::Wfq(config).build(),
             Self::Socps(SocpsConfig::Hfsc(config)) => Self::Hfsc(config).build(),
+            Self::Switching(switch) => match switch.over {
+                SocpsConfig::Wfq(WfqConfig { hosts, rate }) => {
+                    Box::new(Switching::new(switch, Scheduled::new(hosts, Wfq::new(rate))))
+                }
+                SocpsConfig::Hfsc(config) => {
+                    let scheduler = Scheduled::new(config.hosts, Hfsc::new(&config));
+                    Box::new(Switching::new(switch, scheduler))
+                }
+            },
             Self::Drr(DrrConfig { hosts, quantum }) => scheduled(hosts, Drr::new(quantum)),
             Self::Wfq(WfqConfig { hosts, rate }) => scheduled(hosts, Wfq::new(rate)),
             Self::Wf2qPlus(hosts) => scheduled(hosts, Wf2q::new()),

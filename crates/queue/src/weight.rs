@@ -17,6 +17,13 @@ impl Weight {
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
+
+    /// The product of both: never zero unless one of them is.
+    pub(crate) fn times(self, other: Self) -> Self {
+        let product = (u64::from(self.0) * u64::from(other.0)) >> 16;
+        let least = u64::from(!self.is_zero() && !other.is_zero());
+        Self(u32::try_from(product.max(least)).unwrap_or(u32::MAX))
+    }
 }
 
 /// Virtual time that `bytes` of a host with this weight take: 2^-32 bytes per unit of weight, so

@@ -2,7 +2,7 @@
 
 use super::fluid::{roomy, us};
 use crate::testing::{Thing, ack};
-use crate::{HfscConfig, Limit, ServiceCurve, Spec, Weight};
+use crate::{Discipline, HfscConfig, Limit, Service, ServiceCurve, Spec, Weight};
 use fairwave_units::{BitRate, Bytes, Duration, Instant};
 use proptest::prelude::*;
 
@@ -157,4 +157,87 @@ fn classes_of_a_host_share_what_the_host_gets() {
         let share = 8.0 * f64::from(*got) / f64::from(total) / eighths;
         assert!((share - 1.0).abs() < 0.01, "{share} of the share");
     }
+}
+
+/// Bytes that hosts get in a second of a link that sends a byte in a microsecond, always
+/// backlogged with 1000-byte segments.
+fn second_of_backlog(queue: &mut dyn Discipline<Thing>, hosts: u32) -> Vec<u64> {
+    let mut got = vec![0; hosts as usize];
+    for host in 0..hosts {
+        (0..2).for_each(|_| queue.push(us(0), Thing { bytes: 1000, ..segment(host) }));
+    }
+    let mut now = 0;
+    while now < 1_000_000 {
+        let Some(thing) = queue.pop(us(now)) else {
+            now = queue.deadline().expect("all are backlogged").as_nanos().div_ceil(1000);
+            continue;
+        };
+        got[thing.receiver as usize] += u64::from(thing.bytes);
+        now += u64::from(thing.bytes);
+        queue.push(us(now), thing);
+    }
+    got
+}
+
+fn near(got: u64, wanted: f64) {
+    assert!((got as f64 / wanted - 1.0).abs() < 0.01, "{got} bytes instead of {wanted}");
+}
+
+#[test]
+fn each_host_has_its_own_curves() {
+    let kbps = |kbps: u64| Some(ServiceCurve::linear(BitRate(1000 * kbps)));
+    // 8 Mbps: host 0 at most 0.8, host 1 at most 1.6; of the rest host 2 gets two thirds.
+    let mut queue = Spec::Hfsc(config()).build();
+    let limited = |rate| Service { upper: kbps(rate), ..Service::default() };
+    queue.set_service(us(0), 0, &limited(800));
+    queue.set_service(us(0), 1, &limited(1600));
+    queue.set_service(us(0), 2, &Service { share: kbps(200_000), ..Service::default() });
+    let got = second_of_backlog(&mut *queue, 4);
+    for (got, wanted) in got.into_iter().zip([100_000.0, 200_000.0, 466_667.0, 233_333.0]) {
+        near(got, wanted);
+    }
+    // Alone, a limited host leaves the link idle.
+    let mut queue = Spec::Hfsc(config()).build();
+    queue.set_service(us(0), 0, &limited(800));
+    near(second_of_backlog(&mut *queue, 1)[0], 100_000.0);
+}
+
+#[test]
+fn curves_change_while_packets_wait() {
+    let limited = |kbps: u64| {
+        let upper = Some(ServiceCurve::linear(BitRate(1000 * kbps)));
+        Service { upper, ..Service::default() }
+    };
+    let mut queue = Spec::Hfsc(config()).build();
+    queue.set_service(us(0), 0, &limited(80));
+    (0..3).for_each(|id| queue.push(us(0), datagram(id, 0, 1000)));
+    assert_eq!(queue.pop(us(0)).map(|thing| thing.id), Some(0));
+    // 1000 bytes at 80 kbps take 100 ms, at 800 kbps 10 ms: from the change on.
+    assert_eq!(queue.pop(us(50_000)).map(|thing| thing.id), None);
+    queue.set_service(us(50_000), 0, &limited(800));
+    assert_eq!(queue.pop(us(50_000)).map(|thing| thing.id), Some(1));
+    let until = queue.deadline().expect("it holds something").as_nanos();
+    assert!(until.abs_diff(60_000_000) < 100, "{until}");
+    queue.set_service(us(51_000), 0, &Service::default());
+    assert_eq!(queue.pop(us(51_000)).map(|thing| thing.id), Some(2), "no limit any more");
+}
+
+/// Host 0's datagrams are promised 2 Mbps of 8; everybody else shares what is left.
+#[test]
+fn a_promise_to_one_host_is_kept_beside_others() {
+    let realtime = Some(ServiceCurve::linear(BitRate::mbps(2)));
+    let mut queue = Spec::Hfsc(config()).build();
+    queue.set_service(us(0), 0, &Service { realtime, ..Service::default() });
+    // A weight so light that sharing gives next to nothing.
+    queue.set_weight(us(0), 0, Weight(1));
+    (1..4).for_each(|host| (0..2).for_each(|_| queue.push(us(0), segment(host))));
+    (0..2).for_each(|id| queue.push(us(0), datagram(id, 0, 1000)));
+    let (mut now, mut got) = (0, 0);
+    while now < 1_000_000 {
+        let thing = queue.pop(us(now)).expect("all are backlogged");
+        got += if thing.receiver == 0 { u64::from(thing.bytes) } else { 0 };
+        now += u64::from(thing.bytes);
+        queue.push(us(now), thing);
+    }
+    near(got, 250_000.0);
 }

@@ -7,4 +7,5 @@ mod fluid;
 mod hfsc;
 mod links;
 mod properties;
+mod switching;
 mod weights;
