@@ -2,7 +2,7 @@
 
 use fairwave_dot11::{AccessCategory, Phy, Standard};
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World};
+use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, Service, TcpFlow, Traffic, World};
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed, math};
@@ -93,6 +93,7 @@ fn radio(role: Role, x: f64, y: f64, queue: u32) -> Radio {
         snr_trace: None,
         rates: None,
         roaming: None,
+        service: Service::default(),
         power: Dbm(16.0),
         mode: Phy::new(Standard::A).mode(BitRate::mbps(54)).expect("54 Mbps is one of 802.11a"),
         queue: Limit::Packets(queue).into(),

@@ -1,9 +1,10 @@
 //! Keys of `cell.soc`, as a user writes them.
 
 use fairwave_lab::scenario::{Scenario, schema};
-use fairwave_sim::world::{FilterSpec, Monitor, Soc, World};
+use fairwave_queue::{ServiceCurve, Weight};
+use fairwave_sim::world::{FilterSpec, Monitor, Service, Soc, World};
 use fairwave_soc::{Curve, Decay, FILTERS, POLICIES, Policies, TableConfig};
-use fairwave_units::{Db, Duration};
+use fairwave_units::{BitRate, Db, Duration};
 
 /// The access points of a cell with this key.
 fn soc(key: &str) -> Vec<Soc> {
@@ -41,6 +42,55 @@ fn world(key: &str) -> World {
     let again = Scenario::parse("resolved.toml", &resolved).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(scenario, again, "{resolved}");
     scenario.to_world(1)
+}
+
+#[test]
+fn categories_have_their_own_policies() {
+    let found = &soc(r#"edca = true
+        soc = { policy = "pw", by_category = { voice = "gb3", background = { threshold = "9 dB" } } }"#)
+        [0];
+    let named =
+        |name| (POLICIES.iter().find(|kind| kind.name == name).expect("it is listed").curve)();
+    // Background, best effort, video, voice.
+    let curves = [Curve::GoodOrBad(Db(9.0)), named("pw"), named("pw"), named("gb3")];
+    assert_eq!(found.table.policies.curves, curves);
+}
+
+#[test]
+fn what_is_agreed_with_stations_reaches_the_simulator() {
+    let text = r#"
+        [cell]
+        standard = "802.11b"
+        [[node]]
+        name = "ap"
+        kind = "access-point"
+        queue = { discipline = "h-fsc" }
+        [[node]]
+        name = "slow"
+        kind = "station"
+        count = 2
+        service = { upper_rate = "300 kbps", upper_first_rate = "3 Mbps", upper_first_for = "20 ms" }
+        [[node]]
+        name = "fast"
+        kind = "station"
+        service = { weight = 2.5, realtime_rate = "1 Mbps", share_rate = "200 Mbps" }
+        [[flow]]
+        name = "down"
+        from = "ap"
+        to = "slow*"
+    "#;
+    let scenario = Scenario::parse("service.toml", text).unwrap_or_else(|e| panic!("{e}"));
+    let again = Scenario::parse("resolved.toml", &scenario.to_toml());
+    assert_eq!(scenario, again.unwrap_or_else(|e| panic!("{e}")));
+    let world = scenario.to_world(1);
+    let service = |node: usize| world.nodes[node].radio.as_ref().expect("it has one").service;
+    let (first, lasts, then) = (BitRate::mbps(3), millis(20), BitRate(300_000));
+    let slow = Service { upper: Some(ServiceCurve { first, lasts, then }), ..Service::default() };
+    assert_eq!([service(1), service(2)], [slow; 2]);
+    let linear = |mbps| Some(ServiceCurve::linear(BitRate::mbps(mbps)));
+    let weight = Weight(5 * Weight::ONE.0 / 2);
+    let fast = Service { weight, realtime: linear(1), share: linear(200), upper: None };
+    assert_eq!((service(3), service(0)), (fast, Service::default()));
 }
 
 fn millis(millis: u64) -> Duration {

@@ -43,6 +43,8 @@ impl Simulator<'_> {
             let cell = port.cell;
             self.transmit(node, queued);
             self.after_cell(cell);
+        } else {
+            self.wait_for_queue(node);
         }
         self.report_dropped(node, sink);
     }
@@ -86,7 +88,11 @@ impl Simulator<'_> {
             }
             let receiver = port.serving[port.queue.class(category)];
             let next = if takes_any {
-                port.queue.pop(category, self.now)
+                let next = port.queue.pop(category, self.now);
+                if next.is_none() {
+                    self.wait_for_queue(node);
+                }
+                next
             } else if self.takes(node, category, Some(receiver)) {
                 let port = self.ports[node.0 as usize].as_mut().expect("only radios are fed");
                 port.queue.pop_to(category, receiver, self.now)

@@ -32,6 +32,7 @@ pub(crate) fn world(world: &World) -> Result<(), Error> {
     }
     crate::soc::check(world)?;
     crate::monitor::check(world)?;
+    crate::service::check(world)?;
     let routes = routes::table(world);
     world.flows.iter().try_for_each(|flow| check_flow(world, &routes, flow))
 }

@@ -20,6 +20,7 @@ mod proxy;
 mod radio;
 mod roaming;
 mod routes;
+mod service;
 mod simulator;
 mod soc;
 mod spread;

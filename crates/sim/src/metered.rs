@@ -2,7 +2,7 @@
 
 use crate::packet::{LINK, Packet, Queued};
 use fairwave_dot11::AccessCategory;
-use fairwave_queue::{Discipline, Spec, Weight};
+use fairwave_queue::{Discipline, Service, Spec, Weight};
 use fairwave_trace::{DropCause, QueueSample};
 use fairwave_units::{Duration, Instant};
 
@@ -115,6 +115,18 @@ impl Metered {
         {
             queue.set_weight(now, receiver, weight);
         }
+    }
+
+    /// What was agreed for a receiver, in all of the queues.
+    pub(crate) fn set_service(&mut self, receiver: u32, service: &Service) {
+        self.queues
+            .iter_mut()
+            .for_each(|queue| queue.set_service(Instant::ZERO, receiver, service));
+    }
+
+    /// When one of the queues may give something though it gave nothing.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.queues.iter().filter_map(|queue| queue.deadline()).min()
     }
 
     /// Whether the link to a receiver is good from now on.

@@ -44,6 +44,8 @@ pub(crate) enum Actor {
     SocTable(usize),
     /// An access point that watches its links.
     Monitor(usize),
+    /// A queue that holds packets back for a time.
+    Gate(usize),
     /// A proxy.
     Relay(usize),
     /// An access point that announces its load.
@@ -74,6 +76,8 @@ pub(crate) struct Simulator<'w> {
     pub(crate) monitors: Vec<Watch>,
     /// Access points whose load is asked for.
     pub(crate) announcers: Vec<Announcer>,
+    /// Access points whose queues may hold packets back.
+    pub(crate) gates: Vec<NodeId>,
     records_drops: bool,
     /// For each node, whether it is tapped; empty where none is.
     tapped: Vec<bool>,
@@ -87,6 +91,7 @@ impl<'w> Simulator<'w> {
         check::world(world)?;
         let seed = world.seed;
         let (mut cells, mut ports) = crate::radio::build(world, sink.wants(Kind::Frame));
+        let gates = crate::service::agree(world, &mut ports);
         let roamers = crate::radio::seat(world, &mut cells, &mut ports);
         let begin: Vec<_> = roamers.iter().map(|r| (r.node, r.seats[r.seat].ap)).collect();
         let routes = routes::table_with(world, &begin);
@@ -115,6 +120,7 @@ impl<'w> Simulator<'w> {
             soc: Soc::new(world).map(Box::new),
             monitors: Watch::all(world),
             announcers: Announcer::all(world),
+            gates,
             records_drops: sink.wants(Kind::Drop),
             tapped: tapped(world, sink),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
@@ -145,7 +151,9 @@ impl<'w> Simulator<'w> {
         let relays = relays.chain(announcers).chain([Actor::Bin]);
         let models = cells.chain(lines).chain(sources).chain(ends);
         let monitors = (0..self.monitors.len()).map(Actor::Monitor);
-        models.chain(rest).chain(roamers).chain(soc).chain(monitors).chain(relays).collect()
+        let gates = (0..self.gates.len()).map(Actor::Gate);
+        let soc = soc.chain(gates).chain(monitors);
+        models.chain(rest).chain(roamers).chain(soc).chain(relays).collect()
     }
 
     /// The actor's number in the engine: the position in `list_actors`.
@@ -167,6 +175,10 @@ impl<'w> Simulator<'w> {
             }
             Actor::Monitor(i) => {
                 last - self.announcers.len() - self.relays.len() - self.monitors.len() + i
+            }
+            Actor::Gate(i) => {
+                let behind = self.announcers.len() + self.relays.len() + self.monitors.len();
+                last - behind - self.gates.len() + i
             }
             Actor::Relay(i) => last - self.announcers.len() - self.relays.len() + i,
             Actor::Announcer(i) => last - self.announcers.len() + i,
@@ -223,6 +235,7 @@ impl<'w> Simulator<'w> {
             Actor::Reporter(i) => self.run_reporter(i, sink),
             Actor::SocTable(i) => self.run_soc_table(i, sink),
             Actor::Monitor(i) => self.run_monitor(i, sink),
+            Actor::Gate(i) => self.run_gate(i, sink),
             Actor::Relay(i) => self.run_relay(i, sink),
             Actor::Announcer(i) => self.run_announcer(i),
             Actor::Sampler | Actor::WarmUp | Actor::Bin => {}

@@ -6,6 +6,7 @@ use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint};
 pub use fairwave_probe::{Plan, Trial};
 pub use fairwave_proxy::Opening;
+pub use fairwave_queue::Service;
 use fairwave_queue::Spec;
 pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
@@ -119,6 +120,8 @@ pub struct Radio {
     pub mode: Mode,
     /// Its transmit queue. The frame at the MAC is not counted.
     pub queue: Spec,
+    /// What the queues of its access points are told about it, a station.
+    pub service: Service,
 }
 
 /// What a radio is in its cell.

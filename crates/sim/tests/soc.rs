@@ -4,7 +4,7 @@
 mod common;
 
 use common::{AP, flow, server, world};
-use fairwave_dot11::{Interpolation, Standard};
+use fairwave_dot11::{AccessCategory, Edca, Interpolation, Standard};
 use fairwave_queue::{ALL, HfscConfig, Limit, SocpsConfig, Spec};
 use fairwave_sim::world::{
     ErrorModel, FilterSpec, SnrTrace, Soc, Source, TableConfig, Traffic, World,
@@ -190,6 +190,37 @@ fn socps_shares_by_the_strength_of_connection() {
         assert!((got[0] / got[1] - 2.0).abs() < 0.04, "{got:?}");
         assert_eq!(got[2], 0.0, "a host without weight is sent nothing");
     }
+}
+
+/// Greedy voice and greedy best effort to two stations of 7 and 30 dB. Voice is weighed 0 below
+/// 12 dB, best effort by `pw`, which gives 0.5 at 7 dB.
+#[test]
+fn each_category_is_weighed_by_its_own_curve() {
+    let mut world = voices("wfq", "pw", &[&[(0, 7.0)], GOOD]);
+    let phy = world.cells[0].phy;
+    world.cells[0].edca = Some(Edca::defaults(phy));
+    world.cells[0].errors = ErrorModel::Rate { data: 0.0, control: 0.0 };
+    let named =
+        |name| (POLICIES.iter().find(|kind| kind.name == name).expect("it is listed").curve)();
+    world.soc[0].table.policies = Policies::per_class(["pw", "pw", "pw", "gb1"].map(named).into());
+    world.warm_up = Duration::from_secs(1);
+    for index in 0..2 {
+        // Together half of the medium's 1.6 Mbps for voice, the rest of it for best effort.
+        let (payload_bytes, interval) = (322, Duration::from_millis(8));
+        let voice = Traffic::Datagrams(Source::Cbr { payload_bytes, interval });
+        let interval = Duration::from_millis(3);
+        let data = Traffic::Datagrams(Source::Cbr { payload_bytes: 972, interval });
+        world.flows[index].traffic = voice;
+        world.flows[index].category = AccessCategory::Voice;
+        let name = format!("data{index}");
+        let more = flow(&name, world.flows[index].source, world.flows[index].sink, data);
+        world.flows.push(more);
+    }
+    let (outcome, _) = simulate(&world);
+    let got: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput.0 as f64).collect();
+    assert_eq!(got[0], 0.0, "voice to a station of 7 dB");
+    assert!((got[1] / 322_000.0 - 1.0).abs() < 0.02, "{got:?}: all of the other's voice");
+    assert!((got[3] / got[2] - 2.0).abs() < 0.06, "{got:?}: best effort 2 : 1");
 }
 
 #[test]

@@ -112,6 +112,7 @@ impl Check<'_> {
             self.report(("cell", i), "name", Refusal::new(message).help(help));
         }
         self.reporters();
+        self.services();
         for (i, cell) in self.scenario.cell.iter().enumerate() {
             if expand::access_points(self.scenario).all(|(_, ap)| ap.cell != cell.name) {
                 let refusal = Refusal::new("no access point is in this cell")
@@ -134,6 +135,35 @@ impl Check<'_> {
                 let message = "a station of a cell with `soc` reports to one access point";
                 let refusal = Refusal::new(message).help("remove `roaming`, or the cell's `soc`");
                 self.report(("node", i), "roaming", refusal);
+            }
+        }
+    }
+
+    /// What is agreed with a station, the queues of its access points keep to.
+    fn services(&mut self) {
+        for (i, node) in self.scenario.node.iter().enumerate() {
+            let Some(station) = node.kind.station() else { continue };
+            let Some(service) = &station.service else { continue };
+            let roaming = station.roaming.iter().flat_map(|roaming| roaming.aps.iter());
+            let names: Vec<&String> = [&station.ap].into_iter().chain(roaming).collect();
+            let mut aps = expand::access_points(self.scenario);
+            let refusal = aps.find_map(|(ap, kind)| {
+                let queue = kind.radio.queue.0;
+                names.contains(&&ap.name).then_some(())?;
+                if !queue.follows_weights() {
+                    let message = format!("the queue of {:?} knows no weights", ap.name);
+                    let help = "give it a scheduler: queue = { discipline = \"wfq\" }";
+                    return Some(Refusal::new(message).help(help));
+                }
+                if service.has_curves() && !queue.has_service_curves() {
+                    let message = format!("the queue of {:?} knows no service curves", ap.name);
+                    let help = "write queue = { discipline = \"h-fsc\" } there";
+                    return Some(Refusal::new(message).help(help));
+                }
+                None
+            });
+            if let Some(refusal) = refusal {
+                self.report(("node", i), "service", refusal);
             }
         }
     }

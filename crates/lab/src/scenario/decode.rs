@@ -133,6 +133,11 @@ fn cell(r: &Reader<'_>, name: String) -> Option<Cell> {
             reader::or_word("off", span(Duration::from_millis(1), Duration::from_secs(60))),
         ),
     };
+    let by_category = cell.soc.as_ref().is_some_and(|soc| soc.by_category.is_some());
+    if by_category && !cell.generation.edca {
+        let refusal = Refusal::new("access categories have no queues of their own in this cell");
+        r.refuse("soc", refusal.help("write edca = true, or remove soc.by_category"));
+    }
     r.finish(Generation::KEYS);
     standard.map(|_| cell)
 }

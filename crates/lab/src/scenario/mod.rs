@@ -55,6 +55,7 @@ mod proxy;
 mod queue;
 mod reader;
 mod schema;
+mod service;
 mod soc;
 mod tcp;
 mod traffic;
@@ -72,7 +73,8 @@ pub use probe::Probe;
 pub use proxy::{Av, Proxy};
 pub use queue::Queue;
 pub use schema::schema;
-pub use soc::{LinkMonitor, Policy, Soc};
+pub use service::Service;
+pub use soc::{ByCategory, LinkMonitor, Policy, Soc};
 pub use traffic::{Objects, Size, Traffic, Udp, Web};
 
 use std::path::Path;

@@ -5,6 +5,7 @@ use super::diagnostic::Refusal;
 use super::phy::{self, Rate};
 use super::queue::{Place, Queue, queue};
 use super::reader::{self, Reader};
+use super::service::{self, Service};
 use super::value::{Data, Table, Value};
 use super::words::{self, KindWord};
 use fairwave_dot11::Phy;
@@ -99,6 +100,9 @@ pub struct Station {
     /// How it changes its access point. Without this table it keeps it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roaming: Option<Roaming>,
+    /// How the queues of its access points serve it. Default: as every station.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
     /// Where a single station stands, instead of `distance`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<[String; 2]>")]
@@ -179,7 +183,7 @@ fn reference(r: &Reader<'_>, key: &'static str, what: &str, names: &[&str]) -> O
 
 const RADIO: &[&str] =
     &["power", "data_rate", "mcs", "streams", "guard_interval", "rate_control", "queue"];
-const GROUP: &[&str] = &["ap", "distance", "path", "snr_trace", "roaming"];
+const GROUP: &[&str] = &["ap", "distance", "path", "snr_trace", "roaming", "service"];
 
 pub(super) fn node(r: &Reader<'_>, names: &Names) -> Option<Node> {
     let name = r.required("name", "name = \"sta\"", reader::name);
@@ -240,10 +244,11 @@ fn station(r: &Reader<'_>, names: &Names) -> Option<Station> {
     let roaming = |value: &Value| air::roaming(value, ap.as_deref().unwrap_or_default(), &aps);
     let roaming = r.optional("roaming", roaming);
     let snr_trace = r.optional("snr_trace", |value| air::snr_trace(value, &names.base));
+    let service = r.optional("service", service::service);
     let distance = (position.is_none() && path.is_empty()).then_some(distance);
     let radio = radio(r, phy);
     r.finish(&[&["cell"], phy::RATE].concat());
-    Some(Station { count, ap: ap?, distance, position, path, snr_trace, roaming, radio })
+    Some(Station { count, ap: ap?, distance, position, path, snr_trace, roaming, service, radio })
 }
 
 /// Reads a radio's keys; `phy` is unknown where its cell could not be read.

@@ -3,12 +3,13 @@
 use super::decode::span;
 use super::diagnostic::Refusal;
 use super::reader::{self, Read, Reader, show_limit};
+use super::service::{self, rates};
 use super::value::{Data, Value};
 use fairwave_queue::{
     ALL, AirtimeConfig, CifQConfig, CodelConfig, DrrConfig, FairConfig, HfscConfig, HostConfig,
-    IwfqConfig, Kind, Limit, ServiceCurve, SocpsConfig, Spec, WfqConfig,
+    IwfqConfig, Kind, Limit, ServiceCurve, SocpsConfig, Spec, SwitchingConfig, WfqConfig,
 };
-use fairwave_units::{BitRate, Duration};
+use fairwave_units::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -51,6 +52,9 @@ const OWN_KEYS: &[&str] = &[
     "lag",
     "lead",
     "kept_percent",
+    "traffic_window",
+    "tcp_from_percent",
+    "tcp_until_percent",
     "realtime_rate",
     "realtime_first_rate",
     "realtime_first_for",
@@ -102,6 +106,7 @@ fn spec(r: &Reader<'_>, kind: &Kind, place: Place) -> Spec {
         Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(by_host(r, hosts)),
         Spec::Hfsc(config) => Spec::Hfsc(hfsc(r, config)),
         Spec::Socps(config) => Spec::Socps(socps(r, config)),
+        Spec::Switching(config) => Spec::Switching(switching(r, config)),
         Spec::Csdps(hosts) => Spec::Csdps(by_host(r, hosts)),
         Spec::Iwfq(IwfqConfig { hosts, lag, lead }) => Spec::Iwfq(IwfqConfig {
             hosts: by_host(r, hosts),
@@ -143,11 +148,15 @@ fn by_host(r: &Reader<'_>, HostConfig { limit, host_limit, idle_serve }: HostCon
 }
 
 fn wfq(r: &Reader<'_>, config: WfqConfig) -> WfqConfig {
-    WfqConfig { hosts: by_host(r, config.hosts), rate: r.optional("rate", rate()) }
+    WfqConfig { hosts: by_host(r, config.hosts), rate: r.optional("rate", rates()) }
 }
 
 fn hfsc(r: &Reader<'_>, config: HfscConfig) -> HfscConfig {
-    HfscConfig { hosts: by_host(r, config.hosts), realtime: service_curve(r), ..config }
+    HfscConfig {
+        hosts: by_host(r, config.hosts),
+        realtime: service::curve(r, service::REALTIME),
+        ..config
+    }
 }
 
 /// What SoCPS is over: whether it is H-FSC.
@@ -165,25 +174,22 @@ fn socps(r: &Reader<'_>, config: SocpsConfig) -> SocpsConfig {
     }
 }
 
-/// The real-time curve: a rate, and perhaps another one for the beginning.
-fn service_curve(r: &Reader<'_>) -> Option<ServiceCurve> {
-    let then = r.optional("realtime_rate", rate());
-    let first = r.optional("realtime_first_rate", rate());
-    let lasts = r.or("realtime_first_for", Duration::from_millis(10), time());
-    let Some(then) = then else {
-        let beginning = ["realtime_first_rate", "realtime_first_for"];
-        r.meaningless(&beginning, "it begins the curve of \"realtime_rate\", which is not set");
-        return None;
+fn switching(r: &Reader<'_>, config: SwitchingConfig) -> SwitchingConfig {
+    let SwitchingConfig { over, window, tcp_from_percent, tcp_until_percent } = config;
+    let (least, most) = (Duration::from_millis(10), Duration::from_secs(60));
+    let config = SwitchingConfig {
+        over: socps(r, over),
+        window: r.or("traffic_window", window, span(least, most)),
+        tcp_from_percent: r.or("tcp_from_percent", tcp_from_percent, reader::count(0, 100)),
+        tcp_until_percent: r.or("tcp_until_percent", tcp_until_percent, reader::count(0, 100)),
     };
-    let Some(first) = first else {
-        r.meaningless(&["realtime_first_for"], "there is no \"realtime_first_rate\"");
-        return Some(ServiceCurve::linear(then));
-    };
-    Some(ServiceCurve { first, lasts, then })
-}
-
-fn rate() -> impl Fn(&Value) -> Read<BitRate> {
-    reader::within(BitRate(1_000), BitRate::mbps(1_000_000))
+    let SwitchingConfig { tcp_from_percent: from, tcp_until_percent: until, .. } = config;
+    if until >= from {
+        let message = format!("a host is a TCP host from {from} % on, and none until {until} %");
+        let refusal = Refusal::new(message).help("write less than tcp_from_percent");
+        r.refuse("tcp_until_percent", refusal);
+    }
+    config
 }
 
 fn time() -> impl Fn(&Value) -> Read<Duration> {
@@ -230,16 +236,32 @@ impl Serialize for Queue {
                 map.serialize_entry("kept_percent", &kept_percent)?;
             }
             Spec::Hfsc(config) => write_hfsc::<S>(&mut map, &config)?,
-            Spec::Socps(SocpsConfig::Wfq(config)) => {
-                map.serialize_entry("over", "wfq")?;
-                write_wfq::<S>(&mut map, &config)?;
-            }
-            Spec::Socps(SocpsConfig::Hfsc(config)) => {
-                map.serialize_entry("over", "h-fsc")?;
-                write_hfsc::<S>(&mut map, &config)?;
+            Spec::Socps(config) => write_socps::<S>(&mut map, &config)?,
+            Spec::Switching(config) => {
+                let SwitchingConfig { over, window, tcp_from_percent, tcp_until_percent } = config;
+                write_socps::<S>(&mut map, &over)?;
+                map.serialize_entry("traffic_window", &window.to_string())?;
+                map.serialize_entry("tcp_from_percent", &tcp_from_percent)?;
+                map.serialize_entry("tcp_until_percent", &tcp_until_percent)?;
             }
         }
         map.end()
+    }
+}
+
+fn write_socps<S: Serializer>(
+    map: &mut S::SerializeMap,
+    config: &SocpsConfig,
+) -> Result<(), S::Error> {
+    match config {
+        SocpsConfig::Wfq(config) => {
+            map.serialize_entry("over", "wfq")?;
+            write_wfq::<S>(map, config)
+        }
+        SocpsConfig::Hfsc(config) => {
+            map.serialize_entry("over", "h-fsc")?;
+            write_hfsc::<S>(map, config)
+        }
     }
 }
 
@@ -352,7 +374,7 @@ fn properties() -> Schema {
             "type": "boolean",
         },
         "over": {
-            "description": "socps: the scheduler that shares by the weights. \
+            "description": "socps, socps-traffic: the scheduler that shares by the weights. \
                 Default: \"wfq\".",
             "type": "string",
             "enum": ["wfq", "h-fsc"],
@@ -364,6 +386,18 @@ fn properties() -> Schema {
         "kept_percent": {
             "description": "cif-q: share of its turns that a station keeps which \
                 is ahead. Default: 50.",
+            "type": "integer", "minimum": 0, "maximum": 100,
+        },
+        "traffic_window": text("socps-traffic: time over which it is counted what a \
+            station is sent. Default: \"1 s\"."),
+        "tcp_from_percent": {
+            "description": "socps-traffic: share of TCP in a window from which on a \
+                station counts as one that is sent TCP. Default: 60.",
+            "type": "integer", "minimum": 0, "maximum": 100,
+        },
+        "tcp_until_percent": {
+            "description": "socps-traffic: share down to which it remains one. \
+                Default: 40.",
             "type": "integer", "minimum": 0, "maximum": 100,
         },
         "realtime_rate": text("h-fsc, socps over it: what each station's datagrams \
@@ -423,6 +457,10 @@ mod tests {
             ("wf2q+", "host_limit", "\"3 packets\""),
             ("h-fsc", "realtime_rate", "\"3 Mbps\""),
             ("socps", "over", "\"h-fsc\""),
+            ("socps-traffic", "over", "\"h-fsc\""),
+            ("socps-traffic", "traffic_window", "\"3 s\""),
+            ("socps-traffic", "tcp_from_percent", "70"),
+            ("socps-traffic", "tcp_until_percent", "30"),
             ("iwfq", "lag", "\"3000 B\""),
             ("iwfq", "lead", "\"3000 B\""),
             ("cif-q", "kept_percent", "90"),
@@ -443,6 +481,11 @@ mod tests {
                 "{ discipline = \"h-fsc\", realtime_first_rate = \"3 Mbps\" }",
                 "\"9 packets\"",
                 "begins",
+            ),
+            (
+                "{ discipline = \"socps-traffic\", tcp_until_percent = 60 }",
+                "\"9 packets\"",
+                "less than tcp_from_percent",
             ),
             ("{ limits = \"3 ms\" }", "\"9 packets\"", "unknown key"),
             ("\"9 packets\"", "{ discipline = \"airtime-drr\" }", "no airtime"),

@@ -3,6 +3,7 @@
 use super::diagnostic::Refusal;
 use super::reader::{self, Read, Reader, nested};
 use super::value::{Data, Value};
+use fairwave_dot11::AccessCategory;
 use fairwave_sim::world;
 use fairwave_soc::{
     Curve, Decay, FILTERS, Knot, POLICIES, Policies, ReporterConfigError, Rule, TableConfig,
@@ -31,6 +32,10 @@ pub struct Soc {
     /// From what is reported to weights: a name, { threshold = "5 dB" }, or
     /// { knots = [["0 dB", 0.0], ["10 dB", 1.0]], rule = "linear" }. Default: "pw".
     pub policy: Policy,
+    /// Policies of access categories that have another one, where the cell has EDCA:
+    /// { voice = "gb3" }. Default: none has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_category: Option<ByCategory>,
     /// How much higher a level must be to count on the way up, up to 20 dB. Default: "0 dB".
     #[schemars(with = "String")]
     pub hysteresis: Db,
@@ -72,6 +77,24 @@ pub enum Policy {
         #[schemars(with = "String", extend("enum" = ["linear", "step"]))]
         rule: Rule,
     },
+}
+
+/// Policies of access categories, in place of the one for all.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ByCategory {
+    /// What weighs background traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<Policy>,
+    /// What weighs most data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_effort: Option<Policy>,
+    /// What weighs video.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<Policy>,
+    /// What weighs voice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voice: Option<Policy>,
 }
 
 /// How good links are told from bad ones: by a threshold, or by frames that were given up.
@@ -151,6 +174,7 @@ fn read(r: &Reader<'_>) -> Soc {
         read_every: r.or("read_every", Duration::from_millis(10), times(Duration::from_millis(1))),
         filter: r.or("filter", "mean".to_owned(), filter),
         policy: r.or("policy", Policy::Named("pw".to_owned()), policy),
+        by_category: r.optional("by_category", by_category),
         hysteresis: r.or("hysteresis", Db(0.0), ratio(20.0)),
         smoothing: r.or("smoothing", usual.smoothing, reader::real(0.0, 1.0)),
         beta: r.or("beta", usual.beta, reader::real(0.0, 1.0)),
@@ -164,6 +188,19 @@ fn read(r: &Reader<'_>) -> Soc {
         r.refuse("hold", refusal.help("a report would still wait when the next is due"));
     }
     soc
+}
+
+fn by_category(value: &Value) -> Read<ByCategory> {
+    let Data::Table(table) = &value.data else {
+        let help = "write by_category = { voice = \"gb3\" }";
+        return Err(reader::wrong_type(value, "a table").help(help));
+    };
+    nested(table, value, |r| ByCategory {
+        background: r.optional("background", policy),
+        best_effort: r.optional("best-effort", policy),
+        video: r.optional("video", policy),
+        voice: r.optional("voice", policy),
+    })
 }
 
 fn filter(value: &Value) -> Read<String> {
@@ -234,6 +271,20 @@ impl Policy {
     }
 }
 
+impl ByCategory {
+    /// A curve for each access category.
+    fn curves(&self, usual: &Policy) -> Vec<Curve> {
+        let own = |category| match category {
+            AccessCategory::Background => &self.background,
+            AccessCategory::BestEffort => &self.best_effort,
+            AccessCategory::Video => &self.video,
+            AccessCategory::Voice => &self.voice,
+        };
+        let policies = AccessCategory::ALL.iter().map(|&category| own(category));
+        policies.map(|policy| policy.as_ref().unwrap_or(usual).curve()).collect()
+    }
+}
+
 impl LinkMonitor {
     pub(super) fn to_world(&self) -> world::Monitor {
         match *self {
@@ -247,8 +298,11 @@ impl Soc {
     /// What the simulator is told for the access point `ap`.
     pub(super) fn to_world(&self, ap: NodeId) -> world::Soc {
         let filter = FILTERS.iter().find(|kind| kind.name == self.filter);
-        let policies =
-            Policies { hysteresis: self.hysteresis, ..Policies::per_host(self.policy.curve()) };
+        let policies = match &self.by_category {
+            None => Policies::per_host(self.policy.curve()),
+            Some(own) => Policies::per_class(own.curves(&self.policy)),
+        };
+        let policies = Policies { hysteresis: self.hysteresis, ..policies };
         world::Soc {
             ap,
             interval: self.interval,

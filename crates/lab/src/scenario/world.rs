@@ -6,6 +6,7 @@ use super::medium;
 use super::model::{Cell, DelayedAck, Errors, Flow, Scenario, Tcp, Transport};
 use super::node::{Kind, Radio};
 use super::proxy;
+use super::service::Service;
 use fairwave_dot11::Phy;
 use fairwave_sim::world;
 use fairwave_tcp as tcp;
@@ -64,6 +65,7 @@ impl Scenario {
                 Some(world::Radio {
                     path: WayPoint::path(&station.path),
                     snr_trace: station.snr_trace.as_ref().and_then(SnrTrace::to_world),
+                    service: station.service.as_ref().map(Service::to_world).unwrap_or_default(),
                     roaming: station.roaming.as_ref().map(|roaming| roaming.to_world(id)),
                     ..radio
                 })
@@ -195,6 +197,7 @@ impl Radio {
             power,
             mode,
             queue,
+            service: world::Service::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fairwave_dot11::{AccessCategory, Mode, Phy, Standard};
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, TcpFlow, Traffic, World};
+use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, Service, TcpFlow, Traffic, World};
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed, math};
@@ -23,6 +23,7 @@ fn radio(role: Role, angle: f64, distance: f64, mode: Mode, queue: u32) -> Radio
         snr_trace: None,
         rates: None,
         roaming: None,
+        service: Service::default(),
         power: Dbm(16.0),
         mode,
         queue: Limit::Packets(queue).into(),

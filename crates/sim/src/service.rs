@@ -1,0 +1,83 @@
+//! What access points have agreed with their stations, and queues that hold packets back for it.
+
+use crate::Error;
+use crate::radio::Port;
+use crate::simulator::{Actor, Simulator};
+use crate::world::{Radio, Role, Service, World};
+use fairwave_trace::{NodeId, Sink};
+use fairwave_units::{Duration, Instant};
+
+/// Stations with a service of their own, and the access points that they may have.
+fn agreements(world: &World) -> impl Iterator<Item = (NodeId, &Radio, Vec<NodeId>)> {
+    let nodes = world.nodes.iter().zip((0..).map(NodeId));
+    nodes.filter_map(|(node, id)| {
+        let radio = node.radio.as_ref().filter(|radio| radio.service != Service::default())?;
+        let mut aps = match radio.role {
+            Role::Station { ap } => vec![ap],
+            Role::AccessPoint => Vec::new(),
+        };
+        let others = radio.roaming.iter().flat_map(|roaming| roaming.candidates.iter());
+        aps.extend(others.filter(|other| !aps.contains(other)).copied().collect::<Vec<_>>());
+        Some((id, radio, aps))
+    })
+}
+
+/// Refuses what no queue keeps to.
+pub(crate) fn check(world: &World) -> Result<(), Error> {
+    for (id, radio, aps) in agreements(world) {
+        let name = &world.nodes[id.0 as usize].name;
+        let invalid = |why: &str| Err(Error::Invalid(format!("service of {name}: {why}")));
+        if radio.role == Role::AccessPoint {
+            return invalid("access points serve, and are not served");
+        }
+        let service = radio.service;
+        for ap in aps {
+            let Some(ap) = &world.nodes[ap.0 as usize].radio else { continue };
+            if !ap.queue.follows_weights() {
+                return invalid("its access point's queue knows no weights");
+            }
+            if service.has_curves() && !ap.queue.has_service_curves() {
+                return invalid("its access point's queue knows no service curves");
+            }
+        }
+        let rates = [service.realtime, service.share, service.upper];
+        if rates.into_iter().flatten().any(|curve| curve.then.0 == 0) {
+            return invalid("a curve ends with a rate of zero");
+        }
+    }
+    Ok(())
+}
+
+/// Tells queues what was agreed; the nodes whose queues may hold packets back.
+pub(crate) fn agree(world: &World, ports: &mut [Option<Port>]) -> Vec<NodeId> {
+    let mut gates = Vec::new();
+    for (station, radio, aps) in agreements(world) {
+        for ap in aps {
+            let Some(port) = ports[ap.0 as usize].as_mut() else { continue };
+            port.queue.set_service(station.0, &radio.service);
+            if radio.service.upper.is_some() && !gates.contains(&ap) {
+                gates.push(ap);
+            }
+        }
+    }
+    gates
+}
+
+impl Simulator<'_> {
+    /// A radio is free and its queue gives nothing: asks again when the queue may.
+    pub(crate) fn wait_for_queue(&mut self, node: NodeId) {
+        let Some(i) = self.gates.iter().position(|gate| *gate == node) else { return };
+        let deadline = self.ports[node.0 as usize].as_ref().and_then(|port| port.queue.deadline());
+        let later = |at: Instant| at.max(self.now + Duration::from_nanos(1));
+        self.set_deadline(Actor::Gate(i), deadline.map(later));
+    }
+
+    /// A queue may give what it held back.
+    pub(crate) fn run_gate(&mut self, i: usize, sink: &mut dyn Sink) {
+        let node = self.gates[i];
+        self.set_deadline(Actor::Gate(i), None);
+        self.send_next(node, sink);
+        let cell = self.ports[node.0 as usize].as_ref().map(|port| port.cell);
+        cell.into_iter().for_each(|cell| self.after_cell(cell));
+    }
+}
