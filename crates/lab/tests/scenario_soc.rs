@@ -69,7 +69,9 @@ fn what_is_agreed_with_stations_reaches_the_simulator() {
         name = "slow"
         kind = "station"
         count = 2
-        service = { upper_rate = "300 kbps", upper_first_rate = "3 Mbps", upper_first_for = "20 ms" }
+        service.upper_rate = "300 kbps"
+        service.upper_first_rate = "3 Mbps"
+        service.upper_first_for = "20 ms"
         [[node]]
         name = "fast"
         kind = "station"

@@ -264,7 +264,7 @@ impl WfqConfig {
 
 impl SwitchingConfig {
     /// WFQ, windows of one second, and a TCP host from 60 % of TCP on until it has 40 %: Fairwave's
-    /// choices. A second is some round trips, and as long as a paused TCP waits at least (RFC 6298).
+    /// choices. A second is some round trips, and what a TCP that pauses waits at least (RFC 6298).
     pub const fn of(limit: Limit) -> Self {
         let over = SocpsConfig::Wfq(WfqConfig::of(limit));
         let window = Duration::from_secs(1);

@@ -334,6 +334,10 @@ impl JsonSchema for Queue {
 /// The keys of a queue.
 fn properties() -> Schema {
     let text = |description: &str| json_schema!({ "description": description, "type": "string" });
+    let percent = |description: &str| {
+        let (kind, most) = ("integer", 100);
+        json_schema!({ "description": description, "type": kind, "minimum": 0, "maximum": most })
+    };
     let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
     json_schema!({
         "discipline": {
@@ -383,23 +387,14 @@ fn properties() -> Schema {
             link was bad. Default: \"15000 B\"."),
         "lead": text("iwfq: bytes by which a station may be ahead before it stops \
             paying for it. Default: \"15000 B\"."),
-        "kept_percent": {
-            "description": "cif-q: share of its turns that a station keeps which \
-                is ahead. Default: 50.",
-            "type": "integer", "minimum": 0, "maximum": 100,
-        },
+        "kept_percent": percent("cif-q: share of its turns that a station keeps which \
+            is ahead. Default: 50."),
         "traffic_window": text("socps-traffic: time over which it is counted what a \
             station is sent. Default: \"1 s\"."),
-        "tcp_from_percent": {
-            "description": "socps-traffic: share of TCP in a window from which on a \
-                station counts as one that is sent TCP. Default: 60.",
-            "type": "integer", "minimum": 0, "maximum": 100,
-        },
-        "tcp_until_percent": {
-            "description": "socps-traffic: share down to which it remains one. \
-                Default: 40.",
-            "type": "integer", "minimum": 0, "maximum": 100,
-        },
+        "tcp_from_percent": percent("socps-traffic: share of TCP in a window from which \
+            on a station counts as one that is sent TCP. Default: 60."),
+        "tcp_until_percent": percent("socps-traffic: share down to which it remains one. \
+            Default: 40."),
         "realtime_rate": text("h-fsc, socps over it: what each station's datagrams \
             are promised in the long run. Default: no promise."),
         "realtime_first_rate": text("h-fsc: what they are promised at the \
