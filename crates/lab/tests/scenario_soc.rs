@@ -46,9 +46,9 @@ fn world(key: &str) -> World {
 
 #[test]
 fn categories_have_their_own_policies() {
-    let found = &soc(r#"edca = true
-        soc = { policy = "pw", by_category = { voice = "gb3", background = { threshold = "9 dB" } } }"#)
-        [0];
+    let policies = r#"{ voice = "gb3", background = { threshold = "9 dB" } }"#;
+    let key = format!("edca = true\nsoc = {{ policy = \"pw\", by_category = {policies} }}");
+    let found = &soc(&key)[0];
     let named =
         |name| (POLICIES.iter().find(|kind| kind.name == name).expect("it is listed").curve)();
     // Background, best effort, video, voice.

@@ -331,13 +331,14 @@ impl JsonSchema for Queue {
     }
 }
 
+fn percent(description: &str) -> Schema {
+    let (kind, most) = ("integer", 100);
+    json_schema!({ "description": description, "type": kind, "minimum": 0, "maximum": most })
+}
+
 /// The keys of a queue.
 fn properties() -> Schema {
     let text = |description: &str| json_schema!({ "description": description, "type": "string" });
-    let percent = |description: &str| {
-        let (kind, most) = ("integer", 100);
-        json_schema!({ "description": description, "type": kind, "minimum": 0, "maximum": most })
-    };
     let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
     json_schema!({
         "discipline": {
