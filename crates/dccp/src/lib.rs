@@ -1,6 +1,23 @@
 //! The Datagram Congestion Control Protocol (RFC 4340): datagrams with congestion control.
 //!
+//! [`Connection`] is one end of a connection as a sans-IO state machine: handshake, feature
+//! negotiation, sequence validity, acknowledgements, a send queue. When data may go is for the
+//! profile to say that both ends agree on: [`ccid`] is what a connection asks of it.
 //! [`tfrc`] is the rate control of CCID 3 and 4, usable without a connection.
 
+mod ack_vector;
 pub mod ccid;
+mod config;
+mod connection;
+mod features;
+mod payload;
+mod queue;
+mod sequence;
 pub mod tfrc;
+
+pub use ccid::Ccid;
+pub use config::{Config, Profiles};
+pub use connection::{Connection, Event, Input, Packet, State, Stats};
+pub use features::Feature;
+pub use payload::{Payload, Virtual};
+pub use queue::{QueueLimits, Unsent, WhenFull};

@@ -1,0 +1,146 @@
+//! Init Cookies (RFC 4340 section 8.1.4): what a listener would have to remember, sealed and
+//! given to the client.
+//!
+//! A cookie holds the numbers of Request and Response and the negotiation options of the Request.
+//! The features are not in it: processing the same options again gives the same values.
+
+use super::{Connection, Control, Packet};
+use crate::Payload;
+use crate::features::Carrier;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::dccp::{Header, Kind, Options, ResetCode, Seq48, Value};
+use fairwave_wire::seal::{TAG_LEN, Tag};
+
+const LABEL: &str = "dccp init cookie";
+/// How long a cookie is good: a client that comes later has given up before.
+const LIFETIME: Duration = Duration::from_secs(64);
+/// Bytes of options that fit a cookie: 253, less time, two numbers and the seal.
+const OPTIONS_MAX: usize = 253 - 8 - 8 - 8 - TAG_LEN;
+
+/// What a cookie says.
+struct Cookie {
+    request: Seq48,
+    response: Seq48,
+    options: Options,
+}
+
+impl<P: Payload> Connection<P> {
+    /// Answers a Request and remembers nothing of it.
+    pub(super) fn respond_without_state(&mut self, now: Instant, packet: &Packet<P>) {
+        let asked = negotiation(&packet.options);
+        let response = self.numbers.send();
+        let request = packet.header.seq;
+        let mut features = self.own_features(true);
+        // What cannot be agreed to resets the connection when the cookie comes back.
+        let _ = Self::read_negotiation(&mut features, request, None, &asked);
+        let carrier =
+            Carrier { now, seq: response, acknowledges: true, handshake: true, rtt: None };
+        let mut options = Options::new();
+        features.write(&carrier, &mut options);
+        let Some(sealed) = self.seal(now, &packet.header, response, &asked) else { return };
+        if options.push(Value::InitCookie(&sealed)).is_err() {
+            return;
+        }
+        let kind = Kind::Response { ack: request, service: self.config.service };
+        let header = Header {
+            source_port: self.config.local_port,
+            destination_port: packet.header.source_port,
+            ccval: 0,
+            coverage: 0,
+            seq: response,
+            short: false,
+            kind,
+            options_words: options.words(),
+        };
+        self.push_control(Control::Stray(header, options));
+    }
+
+    /// A packet at a listener that is no Request: with a good cookie the connection begins.
+    pub(super) fn on_cookie(&mut self, now: Instant, packet: &Packet<P>) -> bool {
+        let sealed = packet.options.values().find_map(|value| match value {
+            Value::InitCookie(sealed) => Some(sealed),
+            _ => None,
+        });
+        if matches!(packet.header.kind, Kind::Reset { .. }) {
+            return false;
+        }
+        let (Some(sealed), Some(ack)) = (sealed, packet.header.kind.ack()) else {
+            self.refuse(packet, ResetCode::NO_CONNECTION);
+            return false;
+        };
+        let cookie = self.unseal(now, &packet.header, sealed);
+        let Some(cookie) = cookie.filter(|cookie| cookie.response == ack) else {
+            self.refuse(packet, ResetCode::BAD_INIT_COOKIE);
+            return false;
+        };
+        self.numbers.iss = cookie.response;
+        self.numbers.gss = cookie.response;
+        self.numbers.gar = cookie.response;
+        self.accept(now, packet);
+        self.numbers.begin(cookie.request);
+        let Cookie { request, response, options } = cookie;
+        if Self::read_negotiation(&mut self.features, request, None, &options).is_err() {
+            self.refuse(packet, ResetCode::MANDATORY_ERROR);
+            return false;
+        }
+        let carrier =
+            Carrier { now, seq: response, acknowledges: true, handshake: true, rtt: None };
+        self.features.write(&carrier, &mut Options::new());
+        self.arrivals.take(request, fairwave_wire::ipv4::Ecn::NotEct);
+        self.apply_features();
+        true
+    }
+
+    fn seal(
+        &self,
+        now: Instant,
+        client: &Header,
+        response: Seq48,
+        options: &Options,
+    ) -> Option<Vec<u8>> {
+        let mut body = now.as_nanos().to_be_bytes().to_vec();
+        body.extend(client.seq.value().to_be_bytes());
+        body.extend(response.value().to_be_bytes());
+        body.extend(options.as_bytes());
+        let tag = self.config.cookie.as_ref()?.tag(LABEL, &[&self.ports(client), &body]);
+        body.extend(tag.0);
+        Some(body)
+    }
+
+    fn unseal(&self, now: Instant, client: &Header, sealed: &[u8]) -> Option<Cookie> {
+        let (body, tag) = sealed.split_last_chunk::<TAG_LEN>()?;
+        let key = self.config.cookie.as_ref()?;
+        key.verify(LABEL, &[&self.ports(client), body], &Tag(*tag)).ok()?;
+        let (made, rest) = body.split_first_chunk::<8>()?;
+        let (request, rest) = rest.split_first_chunk::<8>()?;
+        let (response, options) = rest.split_first_chunk::<8>()?;
+        let made = Instant::from_nanos(u64::from_be_bytes(*made));
+        (now.since(made) <= LIFETIME).then(|| Cookie {
+            request: Seq48::new(u64::from_be_bytes(*request)),
+            response: Seq48::new(u64::from_be_bytes(*response)),
+            options: Options::from_bytes(options),
+        })
+    }
+
+    /// What else a cookie is good for: these ports and this service alone.
+    fn ports(&self, client: &Header) -> [u8; 8] {
+        let [a, b] = client.source_port.to_be_bytes();
+        let [c, d] = client.destination_port.to_be_bytes();
+        let [e, f, g, h] = self.config.service.to_be_bytes();
+        [a, b, c, d, e, f, g, h]
+    }
+}
+
+/// The negotiation options, as many as fit a cookie.
+fn negotiation(options: &Options) -> Options {
+    let mut kept = Options::new();
+    for item in options.items() {
+        let Ok(value @ Value::Change { .. }) = item.value() else { continue };
+        if kept.len() + item.data.len() + 3 > OPTIONS_MAX {
+            break;
+        }
+        // There is room, and the value came out of such an option.
+        let _ = if item.mandatory { kept.push_mandatory(value) } else { kept.push(value) };
+    }
+    kept
+}

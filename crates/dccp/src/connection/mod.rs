@@ -1,0 +1,471 @@
+//! The connection: states (RFC 4340 section 8), the five verbs, and what they rest on.
+
+mod closing;
+mod cookie;
+mod input;
+mod opening;
+mod options;
+mod output;
+
+use crate::ack_vector::Arrivals;
+use crate::ccid::{Handover, Receiver, Sender, SenderStats};
+use crate::features::{Feature, Features};
+use crate::queue::SendQueue;
+use crate::sequence::Numbers;
+use crate::{Config, Payload, Profiles, Unsent};
+use core::fmt;
+use fairwave_machine::Machine;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::dccp::{Header, Kind, Options, ResetCode, Seq48, Side};
+use fairwave_wire::ipv4::Ecn;
+use std::collections::VecDeque;
+
+/// Round-trip time where none is known (RFC 4340 section 3.4).
+pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
+/// Control packets that may wait; what would be more is answered when it is repeated.
+const CONTROL_MAX: usize = 16;
+
+/// A DCCP packet: header and options, what its datagram says of congestion, application data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet<P> {
+    /// The header.
+    pub header: Header,
+    /// The options.
+    pub options: Options,
+    /// ECN field of the datagram around it: what to send it with, or what it had.
+    pub ecn: Ecn,
+    /// Application data; `None` differs from data of no bytes (RFC 4340 section 5.4).
+    pub payload: Option<P>,
+}
+
+impl<P: Payload> Packet<P> {
+    /// Header and payload, in bytes.
+    pub fn wire_len(&self) -> u32 {
+        self.header.wire_len() as u32 + self.payload.as_ref().map_or(0, Payload::len)
+    }
+}
+
+/// State of a connection (RFC 4340 section 8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// There is no connection.
+    Closed,
+    /// Waiting for a Request.
+    Listen,
+    /// Request sent.
+    Request,
+    /// Response sent, the client has not acknowledged.
+    Respond,
+    /// Response received; the server may not know it.
+    PartOpen,
+    /// Data flow both ways.
+    Open,
+    /// A server asked its client to close.
+    CloseReq,
+    /// Close sent.
+    Closing,
+    /// Waiting for old packets to die out.
+    TimeWait,
+}
+
+/// A fact for the connection.
+#[derive(Clone, Debug)]
+pub enum Input<P> {
+    /// Active open: send a Request. Ignored unless closed and never used.
+    Open,
+    /// Passive open: wait for a Request. Ignored unless closed and never used.
+    Listen,
+    /// A packet arrived whose checksum and addresses are right.
+    Packet(Packet<P>),
+    /// The application sends a datagram; [`Event::Unsent`] tells what never went out.
+    Send(P),
+    /// The application sends no more. What waits has [`Config::linger`] to go out.
+    Close,
+    /// Drop the connection and reset the other end.
+    Abort,
+    /// Whether the application has trouble to follow: the other end is told not to go faster.
+    Slow(bool),
+    /// A handover, which congestion control may heed.
+    Handover(Handover),
+}
+
+/// What the connection tells the application and the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<P> {
+    /// The handshake is complete.
+    Established,
+    /// Application data arrived.
+    Data {
+        /// Number of the packet: data may come out of order, and some never.
+        seq: Seq48,
+        /// The data.
+        payload: P,
+        /// Whether they are known to be damaged.
+        corrupt: bool,
+    },
+    /// Data of the application were dropped instead of sent.
+    Unsent {
+        /// The data.
+        payload: P,
+        /// Why.
+        why: Unsent,
+    },
+    /// The connection has ended in good order, or by [`Input::Abort`].
+    Closed,
+    /// The other end reset or refused the connection.
+    Reset {
+        /// Why.
+        code: ResetCode,
+        /// Three bytes about it.
+        data: [u8; 3],
+    },
+    /// This end reset the connection, because the other one broke the protocol.
+    Failed {
+        /// Why.
+        code: ResetCode,
+    },
+    /// The other end was silent for too long.
+    TimedOut,
+}
+
+/// Counters and state, cheap to take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stats {
+    /// State of the connection.
+    pub state: State,
+    /// What the sender of this end knows, once its profile is agreed.
+    pub sender: Option<SenderStats>,
+    /// Datagrams that wait to be sent.
+    pub queued: usize,
+    /// Their bytes.
+    pub queued_bytes: u64,
+    /// Packets sent, of any kind.
+    pub packets_sent: u64,
+    /// Packets sent with application data.
+    pub data_packets_sent: u64,
+    /// Application bytes sent.
+    pub data_bytes_sent: u64,
+    /// Packets received that were valid and new.
+    pub packets_received: u64,
+    /// Packets received with application data that were delivered.
+    pub data_packets_delivered: u64,
+    /// Application bytes delivered.
+    pub data_bytes_delivered: u64,
+    /// Packets that came twice.
+    pub duplicates: u64,
+    /// Packets whose numbers were not believed.
+    pub invalid: u64,
+    /// Syncs sent.
+    pub syncs_sent: u64,
+    /// Datagrams of the application that were dropped instead of sent.
+    pub unsent: u64,
+}
+
+/// A packet that goes out before any data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Control {
+    Response,
+    Sync {
+        ack: Seq48,
+    },
+    SyncAck {
+        ack: Seq48,
+    },
+    Reset {
+        ack: Seq48,
+        code: ResetCode,
+        data: [u8; 3],
+    },
+    /// A packet with numbers of its own, for what is outside the connection.
+    Stray(Header, Options),
+}
+
+/// One end of a DCCP connection.
+pub struct Connection<P: Payload> {
+    config: Config,
+    state: State,
+    is_server: bool,
+    used: bool,
+    profiles: Box<dyn Profiles>,
+    numbers: Numbers,
+    features: Features,
+    tx: Option<Box<dyn Sender>>,
+    rx: Option<Box<dyn Receiver>>,
+    arrivals: Arrivals,
+    queue: SendQueue<P>,
+    received: usize,
+    control: VecDeque<Control>,
+    events: VecDeque<Event<P>>,
+    /// The next Request, Close or the like, and how long to wait after it.
+    retry_at: Option<Instant>,
+    retry_after: Duration,
+    /// What the retry timer repeats is to be sent now.
+    retry: bool,
+    /// When the present state has lasted too long.
+    give_up_at: Option<Instant>,
+    time_wait: Option<Instant>,
+    /// The application closes: until when its data may go out.
+    close_by: Option<Instant>,
+    /// When congestion control lets the next datagram go.
+    pace: Option<Instant>,
+    /// A clock to return, and when it came.
+    echo: Option<(u32, Instant)>,
+    /// Packets without data since the last one with.
+    ndp_run: u64,
+    /// Init Cookies to return while in PARTOPEN, as options.
+    cookies: Options,
+    last_heard: Option<Instant>,
+    /// Since when Syncs are counted, and how many there were.
+    syncs: Option<(Instant, u32)>,
+    is_slow: bool,
+    stats: Stats,
+}
+
+impl<P: Payload> Connection<P> {
+    /// A closed connection. `iss` is the initial sequence number, which the host draws
+    /// (RFC 4340 section 7.2); `profiles` makes congestion control once it is agreed.
+    pub fn new(config: Config, iss: Seq48, profiles: Box<dyn Profiles>) -> Self {
+        let numbers = Numbers::new(iss, Feature::SequenceWindow.initial());
+        Self {
+            state: State::Closed,
+            is_server: false,
+            used: false,
+            profiles,
+            numbers,
+            features: Features::new(false),
+            tx: None,
+            rx: None,
+            arrivals: Arrivals::new(),
+            queue: SendQueue::new(config.queue),
+            received: 0,
+            control: VecDeque::with_capacity(CONTROL_MAX),
+            events: VecDeque::new(),
+            retry_at: None,
+            retry_after: config.retry_first,
+            retry: false,
+            give_up_at: None,
+            time_wait: None,
+            close_by: None,
+            pace: None,
+            echo: None,
+            ndp_run: 0,
+            cookies: Options::new(),
+            last_heard: None,
+            syncs: None,
+            is_slow: false,
+            stats: Stats::new(),
+            config,
+        }
+    }
+
+    /// The state.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// What it was configured with; a listener learns the other end's port here.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Datagrams that wait to be sent.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Counters and state now.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            state: self.state,
+            sender: self.tx.as_ref().map(|tx| tx.stats()),
+            queued: self.queue.len(),
+            queued_bytes: self.queue.bytes(),
+            ..self.stats
+        }
+    }
+
+    /// The value of a feature that is in force, of this end or of the other one.
+    pub fn feature(&self, side: Side, feature: Feature) -> u64 {
+        self.features.value(side, feature)
+    }
+
+    /// Greatest sequence number sent.
+    pub const fn greatest_sent(&self) -> Seq48 {
+        self.numbers.gss
+    }
+
+    /// Greatest sequence number received on a valid packet.
+    pub const fn greatest_received(&self) -> Seq48 {
+        self.numbers.gsr
+    }
+
+    /// States a new value of this end's Ack Ratio (RFC 4340 section 11.3).
+    pub fn state_ack_ratio(&mut self, ratio: u16) {
+        self.features.state(Feature::AckRatio, ratio.into());
+    }
+
+    /// Asks for another congestion control of the data that `side` sends, best first.
+    pub fn ask_ccid(&mut self, side: Side, ccids: &[crate::Ccid]) {
+        let list: Vec<u8> = ccids.iter().map(|ccid| ccid.0).collect();
+        self.features.negotiate(side, Feature::Ccid, &list, false);
+    }
+
+    /// Smoothed round-trip time as the sender has it.
+    fn rtt(&self) -> Option<Duration> {
+        self.tx.as_ref().and_then(|tx| tx.stats().rtt)
+    }
+
+    fn send(&mut self, now: Instant, payload: P) {
+        if self.close_by.is_some() || self.state > State::Open || self.used_up() {
+            self.unsent(payload, Unsent::Closed);
+        } else if payload.len() > self.config.max_payload {
+            self.unsent(payload, Unsent::TooLong);
+        } else if let Some(gone) = self.queue.push(now, payload) {
+            self.unsent(gone, Unsent::QueueFull);
+        }
+    }
+
+    fn used_up(&self) -> bool {
+        self.used && self.state == State::Closed
+    }
+
+    fn unsent(&mut self, payload: P, why: Unsent) {
+        self.stats.unsent += 1;
+        self.events.push_back(Event::Unsent { payload, why });
+    }
+
+    /// Drops what has waited too long.
+    fn expire_queue(&mut self, now: Instant) {
+        while let Some(old) = self.queue.pop_old(now) {
+            self.unsent(old, Unsent::TooOld);
+        }
+    }
+
+    fn push_control(&mut self, control: Control) {
+        if self.control.len() < CONTROL_MAX {
+            self.control.push_back(control);
+        }
+    }
+
+    fn on_handover(&mut self, now: Instant, handover: Handover) {
+        if let Some(tx) = &mut self.tx {
+            tx.on_handover(now, handover);
+        }
+        if let Some(rx) = &mut self.rx {
+            rx.on_handover(now, handover);
+        }
+    }
+
+    /// Sets the retry timer for the next try of what has just been sent.
+    fn arm_retry(&mut self, now: Instant) {
+        self.retry = false;
+        self.retry_at = Some(now + self.retry_after);
+        self.retry_after = (self.retry_after * 2).min(self.config.retry_max);
+    }
+}
+
+impl Stats {
+    const fn new() -> Self {
+        Self {
+            state: State::Closed,
+            sender: None,
+            queued: 0,
+            queued_bytes: 0,
+            packets_sent: 0,
+            data_packets_sent: 0,
+            data_bytes_sent: 0,
+            packets_received: 0,
+            data_packets_delivered: 0,
+            data_bytes_delivered: 0,
+            duplicates: 0,
+            invalid: 0,
+            syncs_sent: 0,
+            unsent: 0,
+        }
+    }
+}
+
+impl<P: Payload> Machine for Connection<P> {
+    type Input = Input<P>;
+    type Output = Packet<P>;
+    type Event = Event<P>;
+
+    fn handle(&mut self, now: Instant, input: Input<P>) {
+        match input {
+            Input::Open => self.open(now),
+            Input::Listen => self.listen(),
+            Input::Packet(packet) => self.on_packet(now, packet),
+            Input::Send(payload) => self.send(now, payload),
+            Input::Close => self.close(now),
+            Input::Abort => self.abort(),
+            Input::Slow(is_slow) => self.is_slow = is_slow,
+            Input::Handover(handover) => self.on_handover(now, handover),
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if is_due(self.time_wait) {
+            self.time_wait = None;
+            self.state = State::Closed;
+        }
+        if is_due(self.give_up_at) {
+            self.give_up();
+        }
+        if is_due(self.retry_at) {
+            self.retry_at = None;
+            self.retry = true;
+        }
+        self.expire_queue(now);
+        if let Some(tx) = self.tx.as_mut().filter(|tx| is_due(tx.deadline())) {
+            tx.wake(now);
+        }
+        if let Some(rx) = self.rx.as_mut().filter(|rx| is_due(rx.deadline())) {
+            rx.wake(now);
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Packet<P>> {
+        self.next_packet(now)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let lives = matches!(self.state, State::PartOpen | State::Open);
+        let halves = [
+            self.tx.as_ref().and_then(|tx| tx.deadline()),
+            self.rx.as_ref().and_then(|rx| rx.deadline()),
+            self.features.deadline(),
+            self.pace,
+            self.close_by.filter(|_| !self.queue.is_empty()),
+        ];
+        [self.retry_at, self.give_up_at, self.time_wait, self.queue.deadline()]
+            .into_iter()
+            .chain(halves.into_iter().map(|at| at.filter(|_| lives)))
+            .flatten()
+            .min()
+    }
+
+    fn event(&mut self) -> Option<Event<P>> {
+        let event = self.events.pop_front();
+        if matches!(event, Some(Event::Data { .. })) {
+            self.received -= 1;
+        }
+        event
+    }
+}
+
+impl<P: Payload> fmt::Debug for Connection<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("state", &self.state)
+            .field("numbers", &self.numbers)
+            .field("tx", &self.tx)
+            .field("rx", &self.rx)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The number of a packet type as a byte of reset data.
+const fn type_data(kind: Kind) -> [u8; 3] {
+    [kind.number(), 0, 0]
+}

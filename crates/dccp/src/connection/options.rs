@@ -1,0 +1,176 @@
+//! Options of packets: what arrives is heeded (RFC 4340 section 5.8), what is due is added.
+
+use super::{Connection, Packet, State};
+use crate::features::{Carrier, Failure, Feature, Features, Received};
+use crate::{Ccid, Payload};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::dccp::{Item, Kind, Options, ResetCode, Seq48, Side, Value};
+
+/// The unit of times in options (RFC 4340 section 13).
+const TICK: Duration = Duration::from_micros(10);
+
+/// Code and data of a Reset.
+pub(super) type Refusal = (ResetCode, [u8; 3]);
+
+impl<P: Payload> Connection<P> {
+    /// Step 8 of RFC 4340 section 8.5.
+    pub(super) fn read_options(&mut self, now: Instant, packet: &Packet<P>) -> Result<(), Refusal> {
+        let (seq, kind) = (packet.header.seq, packet.header.kind);
+        if matches!(kind, Kind::Data) {
+            self.read_clock(now, &packet.options);
+            return Ok(());
+        }
+        Self::read_negotiation(&mut self.features, seq, kind.ack(), &packet.options)?;
+        self.read_clock(now, &packet.options);
+        if self.state == State::Request {
+            self.keep_cookies(&packet.options);
+        }
+        Ok(())
+    }
+
+    /// Heeds Change, Confirm and Mandatory.
+    pub(super) fn read_negotiation(
+        features: &mut Features,
+        seq: Seq48,
+        ack: Option<Seq48>,
+        options: &Options,
+    ) -> Result<(), Refusal> {
+        let mut negotiates = false;
+        for item in options.items() {
+            let failed = |failure| match failure {
+                Failure::Option => refusal(ResetCode::OPTION_ERROR, &item),
+                Failure::Mandatory => refusal(ResetCode::MANDATORY_ERROR, &item),
+            };
+            let value = match item.value() {
+                Ok(value) => value,
+                // A Mandatory with no option behind it is an error itself.
+                Err(_) if item.kind == 1 => return Err(failed(Failure::Option)),
+                Err(_) if item.mandatory => return Err(failed(Failure::Mandatory)),
+                Err(_) => continue,
+            };
+            let (Value::Change { side, feature, values }
+            | Value::Confirm { side, feature, values }) = value
+            else {
+                continue;
+            };
+            negotiates = true;
+            let side = if side == Side::Local { Side::Remote } else { Side::Local };
+            let mandatory = item.mandatory;
+            let received = Received { seq, ack, mandatory, side, feature, values };
+            let read = match value {
+                Value::Change { .. } => features.on_change(&received),
+                _ => features.on_confirm(&received),
+            };
+            read.map_err(failed)?;
+        }
+        if negotiates {
+            features.note_packet(seq);
+        }
+        Ok(())
+    }
+
+    /// Remembers a Timestamp, to be returned with the next packet (RFC 4340 section 13.1).
+    fn read_clock(&mut self, now: Instant, options: &Options) {
+        let clock = options.values().find_map(|value| match value {
+            Value::Timestamp(clock) => Some(clock),
+            _ => None,
+        });
+        if let Some(clock) = clock {
+            self.echo = Some((clock, now));
+        }
+    }
+
+    /// Init Cookies of a Response are returned with every packet in PARTOPEN.
+    fn keep_cookies(&mut self, options: &Options) {
+        self.cookies = Options::new();
+        for value in options.values().filter(|value| matches!(value, Value::InitCookie(_))) {
+            // They came out of a header, so they fit one.
+            let _ = self.cookies.push(value);
+        }
+    }
+
+    /// Whether a Data Checksum is there, checked, and wrong (RFC 4340 section 9.3).
+    pub(super) fn is_corrupt(&self, options: &Options, payload: &P) -> bool {
+        let stated = options.values().find_map(|value| match value {
+            Value::DataChecksum(crc) => Some(crc),
+            _ => None,
+        });
+        stated.is_some_and(|stated| payload.crc32c().is_some_and(|crc| crc != stated))
+    }
+
+    /// What the values of features in force mean for this end.
+    pub(super) fn apply_features(&mut self) {
+        self.numbers.window_here = self.features.value(Side::Local, Feature::SequenceWindow);
+        self.numbers.window_there = self.features.value(Side::Remote, Feature::SequenceWindow);
+        if self.state < State::Respond {
+            return;
+        }
+        let ccid = |side| Ccid(self.features.value(side, Feature::Ccid) as u8);
+        let (sends, receives) = (ccid(Side::Local), ccid(Side::Remote));
+        if self.tx.as_ref().is_none_or(|tx| tx.ccid() != sends) {
+            self.tx = self.profiles.sender(sends);
+            let needs = self.tx.as_ref().is_some_and(|tx| tx.needs_ack_vector());
+            let vectors = Feature::SendAckVector;
+            if needs
+                && !self.features.is_on(Side::Remote, vectors)
+                && self.features.is_settled(Side::Remote, vectors)
+            {
+                self.features.negotiate(Side::Remote, vectors, &[1], false);
+            }
+        }
+        if self.rx.as_ref().is_none_or(|rx| rx.ccid() != receives) {
+            self.rx = self.profiles.receiver(receives);
+        }
+        if let Some(rx) = &mut self.rx {
+            rx.set_ack_ratio(self.features.value(Side::Remote, Feature::AckRatio) as u16);
+        }
+    }
+
+    /// The options of a packet with this number and type, those of the sender's profile apart.
+    pub(super) fn options(&mut self, now: Instant, seq: Seq48, kind: Kind) -> Options {
+        let mut options = Options::new();
+        // Whatever finds no room is optional, or comes again with a later packet.
+        if self.ndp_run > 0 && self.features.is_on(Side::Local, Feature::SendNdpCount) {
+            let _ = options.push(Value::NdpCount(self.ndp_run));
+        }
+        if self.is_slow {
+            let _ = options.push(Value::SlowReceiver);
+        }
+        if matches!(self.state, State::PartOpen | State::Closing) && kind.ack().is_some() {
+            for cookie in self.cookies.values() {
+                let _ = options.push(cookie);
+            }
+        }
+        let handshake = matches!(kind, Kind::Request { .. } | Kind::Response { .. });
+        let acknowledges = matches!(kind, Kind::Ack { .. } | Kind::DataAck { .. });
+        if handshake || acknowledges {
+            let acknowledges = acknowledges || kind.ack().is_some();
+            let rtt = self.rtt();
+            let carrier = Carrier { now, seq, acknowledges, handshake, rtt };
+            self.features.write(&carrier, &mut options);
+        }
+        if acknowledges {
+            if let Some(rx) = &mut self.rx {
+                rx.acknowledge(now, self.numbers.gsr, &mut options);
+            }
+            let with_vector = self.features.is_on(Side::Local, Feature::SendAckVector);
+            self.arrivals.write(seq, with_vector, &mut options);
+        }
+        if let Some((echo, since)) = self.echo.take() {
+            let elapsed = ticks(now.since(since));
+            let _ = options.push(Value::TimestampEcho { echo, elapsed });
+        }
+        options
+    }
+}
+
+/// A duration in units of 10 us; the greatest stands for anything longer.
+fn ticks(duration: Duration) -> u32 {
+    u32::try_from(duration.as_nanos() / TICK.as_nanos()).unwrap_or(u32::MAX)
+}
+
+/// Type and first two bytes of an option (RFC 4340 section 5.6).
+fn refusal(code: ResetCode, item: &Item<'_>) -> Refusal {
+    let byte = |at: usize| item.data.get(at).copied().unwrap_or(0);
+    (code, [item.kind, byte(0), byte(1)])
+}
