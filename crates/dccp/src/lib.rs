@@ -7,6 +7,8 @@
 
 mod ack_vector;
 pub mod ccid;
+pub mod ccid3;
+pub mod ccid4;
 mod config;
 mod connection;
 mod features;

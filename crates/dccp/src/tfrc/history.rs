@@ -259,6 +259,9 @@ impl History {
 
     /// Makes lost what is missing for long enough.
     fn declare(&mut self, arrival: Arrival, rtt: Duration) {
+        if !arrival.data {
+            self.events.set_apart(1);
+        }
         while let Some(hole) = self.holes.next_overdue() {
             let left_out = self.blind.is_some_and(|blind| blind.covers(hole));
             hole.state = if left_out { State::LeftOut } else { State::Lost };
@@ -268,9 +271,6 @@ impl History {
             } else {
                 self.events.tell(&hole, rtt);
             }
-        }
-        if !arrival.data {
-            self.events.set_apart(1);
         }
         self.holes.trim();
     }

@@ -55,6 +55,7 @@ pub struct Sender {
     /// No packet has gone since the nofeedback timer was set.
     idle: bool,
     timer: Option<Instant>,
+    timeouts: u64,
     pacer: Pacer,
     limited: DataLimited,
     handover: Handover,
@@ -64,7 +65,8 @@ pub struct Sender {
 #[derive(Clone, Copy, Debug, Default)]
 struct Handover {
     under_way: bool,
-    /// The free rate at the new access point, of remedy A.
+    /// The rate before, and the free rate at the new access point, of remedy A.
+    rate_before: f64,
     free: Option<f64>,
     /// Packets sent before are from before the handover (B).
     ended: Option<Instant>,
@@ -89,6 +91,7 @@ impl Sender {
             had_feedback: false,
             idle: true,
             timer: None,
+            timeouts: 0,
             pacer: Pacer::new(config.granularity, config.least_spacing),
             limited: DataLimited::default(),
             handover: Handover::default(),
@@ -168,11 +171,17 @@ impl Sender {
         self.timer
     }
 
+    /// How often the nofeedback timer expired.
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+
     /// Time has come: the nofeedback timer if it is due (RFC 5348, section 4.4).
     pub fn wake(&mut self, now: Instant) {
         if self.timer.is_none_or(|timer| timer > now) {
             return;
         }
+        self.timeouts += 1;
         self.halve(now);
         self.restart_timer(now);
     }
@@ -209,38 +218,43 @@ impl Sender {
     /// A handover begins; `free` is what is known to be free at the new access point, in bytes a
     /// second (remedy A).
     pub fn handover_started(&mut self, now: Instant, free: Option<f64>) {
-        self.handover = Handover { under_way: true, free, ..Handover::default() };
-        if self.config.remedies.set_ahead
-            && let Some(free) = free
-        {
-            self.x = self.x.min(free).max(self.least_rate());
-            self.set = ReceiveSet::only(now, self.x / 2.0);
-            self.recv_limit = self.x;
-        }
+        self.handover =
+            Handover { under_way: true, rate_before: self.x, free, ..Handover::default() };
+        self.set_ahead(now);
         if self.config.remedies.leave_out {
             self.timer = None;
         }
     }
 
-    /// The handover is over.
-    pub fn handover_ended(&mut self, now: Instant) {
+    /// The handover is over; `free` may be known only now.
+    pub fn handover_ended(&mut self, now: Instant, free: Option<f64>) {
         let remedies = self.config.remedies;
         let sensitive_for = Duration::from_secs_f64(self.rtt_or_least()) * SENSITIVE_ROUNDS;
-        self.handover.under_way = false;
-        self.handover.ended = Some(now);
-        self.handover.first_report = true;
-        self.handover.sensitive_until = remedies.sensitive.map(|_| now + sensitive_for);
-        if let Some(free) = self.handover.free.filter(|_| remedies.set_ahead) {
-            self.x = free.max(self.least_rate());
-            self.set = ReceiveSet::only(now, self.x / 2.0);
-            self.recv_limit = self.x;
+        let handover = &mut self.handover;
+        if !handover.under_way {
+            handover.rate_before = self.x;
         }
+        handover.under_way = false;
+        handover.ended = Some(now);
+        handover.first_report = true;
+        handover.sensitive_until = remedies.sensitive.map(|_| now + sensitive_for);
+        handover.free = free.or(handover.free);
+        self.set_ahead(now);
         if remedies.restart {
             self.forget(now);
         }
         if remedies.leave_out || remedies.restart {
             self.pacer.restart(now);
             self.restart_timer(now);
+        }
+    }
+
+    /// Remedy A: what is free, but not more than before.
+    fn set_ahead(&mut self, now: Instant) {
+        if let Some(free) = self.handover.free.filter(|_| self.config.remedies.set_ahead) {
+            self.x = free.min(self.handover.rate_before).max(self.least_rate());
+            self.set = ReceiveSet::only(now, self.x / 2.0);
+            self.recv_limit = self.x;
         }
     }
 
@@ -366,8 +380,8 @@ impl Sender {
         self.idle = true;
     }
 
-    /// max(4R, 2s/X), or two seconds before there is an R.
-    fn timeout(&self) -> Duration {
+    /// The nofeedback timer when it is set: max(4R, 2s/X), or two seconds before there is an R.
+    pub fn timeout(&self) -> Duration {
         let Some(rtt) = self.rtt else {
             return Duration::from_secs_f64(2.0 * self.config.segment_bytes / self.x)
                 .max(FIRST_TIMER);

@@ -34,6 +34,15 @@ struct Event {
     folded: f64,
 }
 
+/// A recent arrival.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    seq: u64,
+    counter: u8,
+    /// Whether it counts in no interval.
+    apart: bool,
+}
+
 /// The last loss events, oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct Events {
@@ -43,7 +52,7 @@ pub(super) struct Events {
     /// The interval before the oldest event, while that is the first of all.
     seed: Option<f64>,
     told: u64,
-    recent: [(u64, u8); RECENT],
+    recent: [Recent; RECENT],
     recent_next: usize,
     /// What undone events had set apart, oldest first, and how much of it was given back.
     undone: [u64; REMEMBERED],
@@ -59,7 +68,7 @@ impl Events {
             all: VecDeque::with_capacity(REMEMBERED + 1),
             seed: None,
             told: 0,
-            recent: [(0, 0); RECENT],
+            recent: [Recent::default(); RECENT],
             recent_next: 0,
             undone: [0; REMEMBERED],
             undone_len: 0,
@@ -89,7 +98,8 @@ impl Events {
 
     /// Remembers an arrival: its counter may end the newest event.
     pub(super) fn note(&mut self, arrival: Arrival) {
-        self.recent[self.recent_next] = (arrival.seq, arrival.counter);
+        let Arrival { seq, counter, data, .. } = arrival;
+        self.recent[self.recent_next] = Recent { seq, counter, apart: !data };
         self.recent_next = (self.recent_next + 1) % RECENT;
         if let Some(event) = self.all.back_mut()
             && arrival.seq > event.start
@@ -144,9 +154,10 @@ impl Events {
         let ended_by = self
             .recent
             .iter()
-            .filter(|(seq, counter)| *seq >= start && ahead(*counter, counter_below) > SAME_ROUND)
-            .map(|(seq, _)| *seq)
+            .filter(|a| a.seq >= start && ahead(a.counter, counter_below) > SAME_ROUND)
+            .map(|a| a.seq)
             .min();
+        let apart = if self.undone_len > 0 { self.give_back() } else { self.move_apart(start) };
         let event = Event {
             start,
             at: hole.nominal(start),
@@ -154,7 +165,7 @@ impl Events {
             ended_by: ended_by.unwrap_or(u64::MAX),
             last,
             lost: last - start + 1,
-            apart: self.give_back(),
+            apart,
             folded: self.discount(start),
         };
         self.all.push_back(event);
@@ -181,6 +192,15 @@ impl Events {
         if let Some(event) = self.all.back_mut() {
             event.apart += packets;
         }
+    }
+
+    /// Takes out of the open interval what arrived apart since `start`, where the next begins.
+    fn move_apart(&mut self, start: u64) -> u64 {
+        let moved = self.recent.iter().filter(|a| a.apart && a.seq >= start).count() as u64;
+        if let Some(event) = self.all.back_mut() {
+            event.apart = event.apart.saturating_sub(moved);
+        }
+        moved
     }
 
     /// The start of the event that `seq` falls into.

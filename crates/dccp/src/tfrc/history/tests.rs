@@ -292,7 +292,7 @@ proptest! {
     /// Whatever comes late, once all has come there was no loss; duplicates change nothing.
     #[test]
     fn losses_that_come_after_all_leave_nothing(
-        late in proptest::collection::btree_set(1u64..190, 1..30), counters: bool,
+        late in proptest::collection::btree_set(1u64..130, 1..30), counters: bool,
     ) {
         let rule = if counters { Rule::Counter } else { Rule::Time };
         let mut history = History::new(rule, Some(0.25));

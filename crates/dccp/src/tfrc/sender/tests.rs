@@ -234,7 +234,7 @@ fn without_remedies_a_handover_changes_nothing() {
     let (mut told, start) = received_half(with(Remedies::default()), millis(50));
     let mut untold = told.clone();
     told.handover_started(start, Some(10_000.0));
-    told.handover_ended(start + millis(2000));
+    told.handover_ended(start + millis(2000), None);
     untold.sent(start);
     told.sent(start);
     for sender in [&mut told, &mut untold] {
@@ -257,7 +257,7 @@ fn a_sets_the_rate_ahead_and_begins_with_it() {
         sender.sent(start);
     }
     assert!(sender.rate() < 2_000.0, "the gap halves it: {}", sender.rate());
-    sender.handover_ended(start + millis(3000));
+    sender.handover_ended(start + millis(3000), None);
     assert!(close(sender.rate(), 20_000.0));
 }
 
@@ -269,7 +269,7 @@ fn b_leaves_out_the_gap() {
     sender.sent(start);
     assert_eq!(sender.deadline(), None, "no halving in a known gap");
     let end = start + millis(3000);
-    sender.handover_ended(end);
+    sender.handover_ended(end, None);
     assert_eq!(sender.deadline(), Some(end + millis(200)));
     // A packet from before arrives after all: its time of 3 s and its rate say nothing.
     let now = end + millis(40);
@@ -295,7 +295,7 @@ fn c_follows_new_round_trip_times_for_five_of_them() {
     let (mut sender, start) =
         received_half(with(Remedies { sensitive, ..Remedies::default() }), millis(100));
     sender.handover_started(start, None);
-    sender.handover_ended(start);
+    sender.handover_ended(start, None);
     sender.feedback(start + millis(499), report(start + millis(499), millis(200), 1e6, 1e-3));
     assert_eq!(sender.rtt(), Some(millis(150)), "q = 0.5");
     sender.feedback(start + millis(500), report(start + millis(500), millis(250), 1e6, 1e-3));
@@ -307,7 +307,7 @@ fn e_begins_anew() {
     let remedies = Remedies { restart: true, ..Remedies::default() };
     let (mut sender, start) = received_half(with(remedies), millis(50));
     sender.handover_started(start, None);
-    sender.handover_ended(start + millis(1000));
+    sender.handover_ended(start + millis(1000), None);
     assert_eq!(sender.p(), 0.0);
     assert!(close(sender.rate(), 2516.0 / 0.05));
 }

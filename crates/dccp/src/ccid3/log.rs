@@ -1,0 +1,83 @@
+//! What the sender remembers of its own packets (RFC 4342, section 10.1).
+
+use fairwave_units::Instant;
+use std::collections::VecDeque;
+
+/// Packets remembered. What is acknowledged later gives no round-trip time, as if it had been sent
+/// by somebody who does not save times.
+const REMEMBERED: usize = 4096;
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) at: Instant,
+    /// The window counter at that time.
+    pub(super) counter: u8,
+    pub(super) data: bool,
+}
+
+/// The last packets, by number.
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    first: u64,
+    entries: VecDeque<Entry>,
+}
+
+impl Log {
+    pub(super) fn new() -> Self {
+        Self { first: 0, entries: VecDeque::with_capacity(REMEMBERED) }
+    }
+
+    /// Remembers packet `seq`; numbers go up one by one.
+    pub(super) fn push(&mut self, seq: u64, entry: Entry) {
+        if seq != self.next() {
+            self.entries.clear();
+            self.first = seq;
+        }
+        if self.entries.len() == REMEMBERED {
+            self.entries.pop_front();
+            self.first += 1;
+        }
+        self.entries.push_back(entry);
+    }
+
+    /// Packet `seq`, if it is remembered.
+    pub(super) fn get(&self, seq: u64) -> Option<Entry> {
+        let at = seq.checked_sub(self.first)?;
+        self.entries.get(usize::try_from(at).ok()?).copied()
+    }
+
+    /// The number behind the last packet.
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    /// The first packet sent at `from` or later; the next one if there is none.
+    pub(super) fn first_since(&self, from: Instant) -> u64 {
+        self.first + self.entries.partition_point(|entry| entry.at < from) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_units::Duration;
+
+    fn sent(millis: u64) -> Entry {
+        Entry { at: Instant::ZERO + Duration::from_millis(millis), counter: 0, data: true }
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let mut log = Log::new();
+        for seq in 10..10 + 5_000 {
+            log.push(seq, sent(seq));
+        }
+        assert_eq!(log.get(10), None);
+        assert_eq!(log.get(5_009), Some(sent(5_009)));
+        assert_eq!(log.get(5_010), None);
+        assert_eq!(log.get(5_010 - REMEMBERED as u64), Some(sent(5_010 - REMEMBERED as u64)));
+        assert_eq!(log.first_since(sent(5_000).at), 5_000);
+        assert_eq!(log.first_since(sent(9_000).at), 5_010);
+    }
+}

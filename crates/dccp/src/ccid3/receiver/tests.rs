@@ -1,0 +1,142 @@
+//! Feedback of CCID 3 by hand, section by section of RFC 4342.
+
+use super::*;
+use crate::ccid::Receiver as _;
+use fairwave_wire::dccp::Kind;
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn arrive(receiver: &mut Receiver, now: Instant, seq: u64, ccval: u8, data: Option<u32>) {
+    let options = Options::new();
+    receiver.on_packet(
+        now,
+        &Arrived {
+            seq: Seq48::new(seq),
+            kind: Kind::Data,
+            data,
+            wire_len: 16 + data.unwrap_or(0),
+            ccval,
+            ecn: Ecn::NotEct,
+            options: &options,
+        },
+    );
+}
+
+fn feedback(receiver: &mut Receiver, now: Instant) -> Options {
+    let mut options = Options::new();
+    receiver.acknowledge(now, Seq48::ZERO, &mut options);
+    options
+}
+
+/// Section 8.6.2: the example's bytes, but for the ECN Nonce Echoes, which are always 0 here
+/// (L3 and L0 have 128 in the RFC). L0's length of 15 is what the first interval was seeded with.
+#[test]
+fn the_bytes_are_those_of_the_example() {
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    let lost = [10, 19, 20, 21, 23, 32, 43];
+    let without_data = [12, 25, 26, 27, 34];
+    for seq in (0..=44).filter(|seq| !lost.contains(seq)) {
+        let data = (!without_data.contains(&seq)).then_some(100);
+        arrive(&mut receiver, at(seq), seq, (seq / 2 % 16) as u8, data);
+        if receiver.history.events_so_far() == 1 {
+            receiver.history.seed(15.0);
+        }
+    }
+    let options = feedback(&mut receiver, at(44));
+    let bytes: Vec<u8> = options
+        .items()
+        .filter(|item| item.kind == 193)
+        .flat_map(|item| item.data.to_vec())
+        .collect();
+    assert_eq!(
+        bytes,
+        [
+            2, 0, 0, 10, 0, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1, 0, 0, 8,
+            0, 0, 10, 0, 0, 0, 0, 0, 15
+        ]
+    );
+}
+
+/// Section 6: elapsed time, receive rate and loss intervals; before a loss one interval without
+/// lossy part and of data length 0 (section 6.1.1).
+#[test]
+fn feedback_has_all_it_must_have() {
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    assert!(feedback(&mut receiver, at(0)).is_empty(), "no data, no feedback");
+    arrive(&mut receiver, at(0), 5, 0, Some(1000));
+    assert!(receiver.is_due(at(0)), "the first packet");
+    feedback(&mut receiver, at(0));
+    for k in 1..=4 {
+        assert!(!receiver.is_due(at(25 * k - 25)));
+        arrive(&mut receiver, at(25 * k), 5 + k, k as u8, Some(1000));
+    }
+    assert!(receiver.is_due(at(100)), "last_counter + 4");
+    let options = feedback(&mut receiver, at(103));
+    let values: Vec<Value<'_>> = options.values().collect();
+    assert_eq!(values[0], Value::ElapsedTime(300));
+    // 4000 bytes in the 103 ms since the first feedback.
+    assert_eq!(values[1], Value::ReceiveRate(38_835));
+    let Value::LossIntervals { skip: 0, intervals } = values[2] else { panic!("{values:?}") };
+    let told: Vec<dccp::LossInterval> = intervals.iter().collect();
+    assert_eq!(told, [dccp::LossInterval::new(5, 0, 0, false)]);
+    assert_eq!(values.len(), 3);
+}
+
+/// Section 10.3: each packet is answered when there is less than one a round trip.
+#[test]
+fn rare_packets_are_answered_each() {
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    for k in 0..20u64 {
+        arrive(&mut receiver, at(1000 * k), k, (5 * k % 16) as u8, Some(100));
+        assert!(receiver.is_due(at(1000 * k)), "packet {k}");
+        feedback(&mut receiver, at(1000 * k));
+    }
+}
+
+/// Section 8.5: 1/p rounded up; all ones without a loss.
+#[test]
+fn the_loss_event_rate_is_told_when_asked_for() {
+    let config = ReceiverConfig { send_loss_event_rate: true, ..ReceiverConfig::default() };
+    let mut receiver = Receiver::new(config);
+    arrive(&mut receiver, at(0), 0, 0, Some(1000));
+    let rate = |options: &Options| options.values().last().map(|value| format!("{value:?}"));
+    assert_eq!(rate(&feedback(&mut receiver, at(0))), Some("LossEventRate(4294967295)".into()));
+    for seq in [2, 3, 4] {
+        arrive(&mut receiver, at(seq), seq, 0, Some(1000));
+    }
+    receiver.history.seed(99.5);
+    assert_eq!(rate(&feedback(&mut receiver, at(5))), Some("LossEventRate(100)".into()));
+}
+
+/// A loss is told at once (section 10.3), and so is one that was none.
+#[test]
+fn a_loss_is_told_at_once() {
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    for seq in [0, 1, 2, 4, 5] {
+        arrive(&mut receiver, at(seq), seq, 0, Some(1000));
+        feedback(&mut receiver, at(seq));
+    }
+    assert!(!receiver.is_due(at(5)));
+    arrive(&mut receiver, at(6), 6, 0, Some(1000));
+    assert!(receiver.is_due(at(6)));
+    feedback(&mut receiver, at(6));
+    assert!(receiver.loss_event_rate() > 0.0);
+    arrive(&mut receiver, at(7), 3, 0, Some(1000));
+    assert!(receiver.is_due(at(7)));
+    feedback(&mut receiver, at(7));
+    assert_eq!(receiver.loss_event_rate(), 0.0);
+}
+
+/// RFC 5622, section 8.7: three bytes an interval, how many packets of it were lost.
+#[test]
+fn ccid_4_tells_how_many_were_lost() {
+    let mut receiver = Receiver::small_packets(ReceiverConfig::default());
+    for seq in (0..60).filter(|seq| ![10, 11, 12, 40, 42].contains(seq)) {
+        arrive(&mut receiver, at(seq), seq, (seq / 2 % 16) as u8, Some(100));
+    }
+    let options = feedback(&mut receiver, at(60));
+    let dropped = options.items().find(|item| item.kind == DROPPED_PACKETS).unwrap();
+    assert_eq!(dropped.data, [0, 0, 2, 0, 0, 3, 0, 0, 0]);
+}

@@ -1,0 +1,285 @@
+//! The sender by hand and against a receiver over a line.
+
+use super::super::testing::{Pair, Source, lossless};
+use super::super::{Receiver, ReceiverConfig};
+use super::*;
+use crate::ccid::Sender as _;
+use crate::tfrc::equation::throughput;
+use fairwave_machine::line::{Line, Wire};
+use fairwave_units::{BitRate, Seed};
+use fairwave_wire::dccp::{Kind, LossInterval, LossIntervals};
+use fairwave_wire::ipv4::Ecn;
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + millis(ms)
+}
+
+/// A sender with R = 100 ms that has sent packets 0 to 99 in the second up to `at(1100)`.
+fn steady(config: SenderConfig) -> Sender {
+    let mut sender = Sender::new(config, 1000.0, at(0));
+    for seq in 0..100 {
+        let now = at(10 * seq);
+        sender.ccval(now);
+        sender.on_sent(now, &sent(seq));
+        if seq == 10 {
+            feedback(&mut sender, now, 0, &[]);
+        }
+    }
+    sender
+}
+
+fn sent(seq: u64) -> Sent {
+    let seq = Seq48::new(seq);
+    Sent { seq, data: Some(1000), wire_len: 1016, ecn: Ecn::NotEct, more: true }
+}
+
+fn feedback(sender: &mut Sender, now: Instant, ack: u64, values: &[Value<'_>]) {
+    let mut options = Options::new();
+    for value in values {
+        options.push(*value).unwrap();
+    }
+    let ack = Seq48::new(ack);
+    let seq = Seq48::new(now.as_nanos());
+    let kind = Kind::Ack { ack };
+    sender.on_feedback(now, &Feedback { seq, kind, ack, ecn: Ecn::NotEct, options: &options });
+}
+
+/// Feedback on packet 99, 100 ms after it was sent, that tells of intervals of 50 packets.
+fn complete<'a>(intervals: &'a [u8], more: &[Value<'a>]) -> Vec<Value<'a>> {
+    let intervals = LossIntervals::from_bytes(intervals).unwrap();
+    let mut values = vec![
+        Value::ElapsedTime(0),
+        Value::ReceiveRate(100_000),
+        Value::LossIntervals { skip: 0, intervals },
+    ];
+    values.extend_from_slice(more);
+    values
+}
+
+fn fifty() -> Vec<u8> {
+    let wire = [LossInterval::new(49, 1, 50, false), LossInterval::new(50, 0, 50, false)];
+    wire.iter().flat_map(|interval| interval.to_bytes()).collect()
+}
+
+fn close(found: f64, wanted: f64) -> bool {
+    (found / wanted - 1.0).abs() < 1e-6
+}
+
+#[test]
+fn p_comes_from_the_loss_intervals() {
+    let mut sender = steady(SenderConfig::default());
+    let intervals = fifty();
+    feedback(&mut sender, at(1090), 99, &complete(&intervals, &[]));
+    assert!(close(sender.rate_control().p(), 0.02));
+    assert_eq!(sender.stats().rtt, Some(millis(100)));
+    assert_eq!(sender.stats().mean_loss_interval.map(f64::round), Some(50.0));
+    assert!(close(sender.rate_control().rate(), throughput(1000.0, 0.1, 0.02)));
+}
+
+/// Section 6: what lacks one of the three options is no feedback.
+#[test]
+fn incomplete_feedback_changes_nothing() {
+    let intervals = fifty();
+    for missing in 0..3 {
+        let mut sender = steady(SenderConfig::default());
+        let before = sender.rate_control().rate();
+        let mut values = complete(&intervals, &[]);
+        values.remove(missing);
+        feedback(&mut sender, at(1090), 99, &values);
+        assert_eq!(sender.rate_control().p(), 0.0, "without {missing}");
+        assert_eq!(sender.rate_control().rate(), before);
+    }
+}
+
+#[test]
+fn feedback_on_packets_never_sent_is_ignored() {
+    let mut sender = steady(SenderConfig::default());
+    let intervals = fifty();
+    feedback(&mut sender, at(1090), 100, &complete(&intervals, &[]));
+    assert_eq!(sender.rate_control().p(), 0.0);
+}
+
+/// Section 5.2 by hand: X_in = 100 000, s = 1000, R = 0.1 s.
+#[test]
+fn a_slow_receiver_limits_the_rate() {
+    let limited = |more: &[Value<'_>]| {
+        let mut sender = steady(SenderConfig::default());
+        let heard = sender.hear(&options(more), Seq48::new(99), 99);
+        sender.receive_rate(&heard, 100_000.0)
+    };
+    assert_eq!(limited(&[]), 100_000.0);
+    assert_eq!(limited(&[Value::SlowReceiver]), 50_000.0);
+    // Three packets with drop code 2: X_drop = 100 000 - 3 * 10 000.
+    assert!(close(limited(&[Value::DataDropped(&[0xa2])]), 35_000.0));
+    // Twenty: not below one packet a round trip.
+    assert!(close(limited(&[Value::DataDropped(&[0xaf, 0xa3])]), 5_000.0));
+    // Damage is no congestion: code 3.
+    assert_eq!(limited(&[Value::DataDropped(&[0xb2])]), 100_000.0);
+}
+
+#[test]
+fn drops_are_counted_once() {
+    let mut sender = steady(SenderConfig::default());
+    let three = options(&[Value::DataDropped(&[0xa2])]);
+    for (ack, newly) in [(50, 3), (51, 1), (51, 0)] {
+        let ack = Seq48::new(ack);
+        let newest = sender.numbers.of(ack).unwrap();
+        assert_eq!(sender.hear(&three, ack, newest).dropped, newly, "{ack:?}");
+    }
+}
+
+fn options(values: &[Value<'_>]) -> Options {
+    let mut options = Options::new();
+    for value in values {
+        options.push(*value).unwrap();
+    }
+    options
+}
+
+/// The rate at which the equation and the losses of its own packets agree: losses within a round
+/// trip of N packets after the first are one event, so that p = loss / (1 + N loss).
+fn fixed_point(s: f64, rtt: f64, loss: f64) -> f64 {
+    let mut x = throughput(s, rtt, loss);
+    for _ in 0..100 {
+        let p = loss / (1.0 + loss * x * rtt / s);
+        x = (x + throughput(s, rtt, p)) / 2.0;
+    }
+    x
+}
+
+#[test]
+fn the_rate_is_that_of_the_equation() {
+    for (seed, loss, rtt) in [(1, 0.005, 50), (2, 0.01, 100), (3, 0.02, 20), (4, 0.05, 100)] {
+        let wire = Wire { delay: millis(rtt / 2), loss, ..Wire::default() };
+        let mut pair = Pair::new(seed, wire, Source::Greedy, 1000);
+        pair.run(at(20_000));
+        let before = pair.bytes_sent;
+        pair.run(at(320_000));
+        let rate = (pair.bytes_sent - before) as f64 / 300.0;
+        let wanted = fixed_point(1000.0, rtt as f64 / 1000.0, loss);
+        let ratio = rate / wanted;
+        assert!((0.85..1.15).contains(&ratio), "loss {loss}, {rtt} ms: {ratio} (seed {seed})");
+    }
+}
+
+/// Alone on a bottleneck of 2 Mbps it fills it, and no less than 85 %.
+#[test]
+fn a_bottleneck_is_filled() {
+    let wire = Wire {
+        delay: millis(20),
+        rate: Some(BitRate::mbps(2)),
+        queue: Some(25),
+        ..Wire::default()
+    };
+    let mut pair = Pair::new(5, wire, Source::Greedy, 1000);
+    pair.run(at(20_000));
+    let before = pair.line.tally(fairwave_machine::line::End::A);
+    pair.run(at(80_000));
+    let after = pair.line.tally(fairwave_machine::line::End::A);
+    let arrived = (after.sent - after.overflowed) - (before.sent - before.overflowed);
+    let filled = arrived as f64 * 1036.0 * 8.0 / 60.0 / 2e6;
+    assert!(filled > 0.85, "{filled} (seed 5)");
+}
+
+/// One feedback a round trip, a few more for losses.
+#[test]
+fn feedback_comes_once_a_round_trip() {
+    let wire = Wire { delay: millis(50), ..Wire::default() };
+    let mut pair = Pair::new(6, wire, Source::Every(millis(10)), 629);
+    pair.run(at(60_000));
+    // The counter steps with the packets, every 30 ms rather than 25.
+    assert!((480..=620).contains(&pair.feedbacks), "{}", pair.feedbacks);
+    assert_eq!(pair.sender.rate_control().p(), 0.0);
+    assert_eq!(pair.receiver.loss_event_rate(), 0.0);
+}
+
+/// The paper's stream with a round trip of 50 ms and steady losses, and a gap of 3 s in it.
+fn after_gap(remedies: Remedies) -> Pair {
+    let config = SenderConfig { remedies, ..SenderConfig::default() };
+    let wire = Wire { delay: millis(25), loss: 0.005, ..Wire::default() };
+    let dead = Wire { loss: 1.0, ..wire };
+    let sender = Sender::new(config, 629.0, at(0));
+    let line = Line::new(Seed(9), wire, lossless(wire));
+    let receiver = Receiver::new(ReceiverConfig::default());
+    let mut pair = Pair::between(sender, receiver, line, Source::Every(millis(10)), 629);
+    pair.run(at(20_000));
+    pair.set_wires(dead, dead);
+    pair.tell(Handover::Started);
+    pair.run(at(23_000));
+    pair.set_wires(wire, lossless(wire));
+    pair.tell(Handover::Ended { free: Some(BitRate(400_000)) });
+    pair.run(at(23_300));
+    pair
+}
+
+#[test]
+fn remedies_keep_the_gap_out_of_the_rate() {
+    let none = after_gap(Remedies::default());
+    let leave_out = after_gap(Remedies { leave_out: true, ..Remedies::default() });
+    let restart = after_gap(Remedies { restart: true, ..Remedies::default() });
+    let (x_none, x_b, x_e) = (
+        none.sender.rate_control().rate(),
+        leave_out.sender.rate_control().rate(),
+        restart.sender.rate_control().rate(),
+    );
+    // Timers halve the rate in the gap; B keeps it and E begins at 4 packets a round trip.
+    assert!(x_none < 20_000.0, "{x_none} (seed 9)");
+    assert!(x_b > 62_900.0, "{x_b} (seed 9)");
+    assert!(x_e > 45_000.0, "{x_e} (seed 9)");
+}
+
+#[test]
+fn a_long_gap_is_one_loss_event_unless_split() {
+    let events = |split_gap_events| {
+        let config = SenderConfig { split_gap_events, ..SenderConfig::default() };
+        let wire = Wire { delay: millis(25), ..Wire::default() };
+        let dead = Wire { loss: 1.0, ..wire };
+        let sender = Sender::new(config, 629.0, at(0));
+        let line = Line::new(Seed(9), wire, wire);
+        let receiver = Receiver::new(ReceiverConfig::default());
+        let mut pair = Pair::between(sender, receiver, line, Source::Every(millis(10)), 629);
+        pair.run(at(20_000));
+        pair.set_wires(dead, dead);
+        pair.run(at(23_000));
+        pair.set_wires(wire, wire);
+        pair.run(at(26_000));
+        pair.sender.stats().congestion_events
+    };
+    assert_eq!(events(false), 1);
+    assert!(events(true) > 3, "{}", events(true));
+}
+
+/// CCID 4: no two packets within 10 ms, whatever the rate.
+#[test]
+fn small_packets_keep_their_distance() {
+    let wire = Wire { delay: millis(20), ..Wire::default() };
+    let sender = Sender::small_packets(SenderConfig::default(), 160.0, at(0));
+    let receiver = Receiver::small_packets(ReceiverConfig::default());
+    let line = Line::new(Seed(3), wire, wire);
+    let mut pair = Pair::between(sender, receiver, line, Source::Greedy, 160);
+    pair.run(at(10_000));
+    let packets = pair.bytes_sent / 160;
+    assert!((950..=1001).contains(&packets), "{packets}");
+}
+
+/// CCID 4 at losses takes the bits of large packets, less the headers' share (RFC 4828).
+#[test]
+fn small_packets_take_the_bits_of_large_ones() {
+    let (loss, rtt) = (0.05, 400);
+    let wire = Wire { delay: millis(rtt / 2), loss, ..Wire::default() };
+    let sender = Sender::small_packets(SenderConfig::default(), 400.0, at(0));
+    let receiver = Receiver::small_packets(ReceiverConfig::default());
+    let line = Line::new(Seed(8), wire, lossless(wire));
+    let mut pair = Pair::between(sender, receiver, line, Source::Greedy, 400);
+    pair.run(at(50_000));
+    let before = pair.bytes_sent;
+    pair.run(at(650_000));
+    let rate = (pair.bytes_sent - before) as f64 / 600.0;
+    let p = pair.sender.rate_control().p();
+    let large = throughput(1460.0, 0.4, loss) * 400.0 / 436.0;
+    assert!((0.6..1.7).contains(&(rate / large)), "{rate} for {large}, p = {p} (seed 8)");
+}
