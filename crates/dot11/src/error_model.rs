@@ -7,7 +7,8 @@
 //! 2 dB.
 
 use crate::phy::Modulation;
-use fairwave_units::math::{erfc, exp, pow};
+use fairwave_units::Db;
+use fairwave_units::math::{erfc, exp, linear_to_db, pow};
 
 /// The probability that `bits` bits at `modulation` all arrive intact at a linear SINR in the
 /// channel's bandwidth.
@@ -21,6 +22,23 @@ pub fn success(modulation: Modulation, sinr: f64, bits: f64) -> f64 {
             pow(half * half, bits / 8.0)
         }
         Modulation::Ofdm { points, code } => pow(1.0 - coded_ber(points, code, sinr), bits),
+    }
+}
+
+/// Delivery of a frame of any length as a logistic function of the level over noise in dB: for
+/// links whose measured delivery falls over many decibels, where a modulation's would over two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeliverySlope {
+    /// Where half of the frames arrive.
+    pub middle: Db,
+    /// Over this to either side the odds of arriving change by e; above 0.
+    pub width: Db,
+}
+
+impl DeliverySlope {
+    /// The probability that a frame at a linear level over noise is lost.
+    pub fn loss(&self, snr: f64) -> f64 {
+        1.0 / (1.0 + exp((linear_to_db(snr) - self.middle.0) / self.width.0))
     }
 }
 
@@ -204,6 +222,17 @@ mod tests {
             let got = success(modulation, db_to_linear(level_dbm + 93.5523), 1078.0 * 8.0);
             assert!((got - expected).abs() < 0.02, "{modulation:?} {level_dbm} dBm: {got}");
         }
+    }
+
+    /// 1 / (1 + e^5), 1/2 and 1 / (1 + e^-3): 5 and 3 widths below and above the middle.
+    #[test]
+    fn a_slope_is_logistic_in_decibels() {
+        let slope = DeliverySlope { middle: Db(6.0), width: Db(2.0) };
+        for (snr_db, arrive) in [(-4.0, 0.006_692_85), (6.0, 0.5), (12.0, 0.952_574_13)] {
+            let loss = slope.loss(db_to_linear(snr_db));
+            assert!((1.0 - loss - arrive).abs() < 1e-6, "{snr_db} dB: {loss}");
+        }
+        assert_eq!(slope.loss(0.0), 1.0);
     }
 
     /// Simpson's rule over the Gaussian of the winning correlator; its own error is about 1e-14.

@@ -16,7 +16,7 @@ mod shadowing;
 mod snr_trace;
 
 pub use edca::{AccessCategory, Aggregation, Edca};
-pub use error_model::success;
+pub use error_model::{DeliverySlope, success};
 pub use fading::{Fading, FadingLink};
 pub use gilbert_elliott::{BurstLink, GilbertElliott};
 pub use mobility::{Path, WayPoint};

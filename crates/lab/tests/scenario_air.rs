@@ -53,6 +53,13 @@ fn a_cell_may_fade_and_shadow() {
 }
 
 #[test]
+fn middle_and_width_make_delivery_a_slope() {
+    let world = world("errors = { middle = \"5 dB\", width = \"1.1 dB\" }", "");
+    let ErrorModel::Slope(slope) = world.cells[0].errors else { panic!("no slope") };
+    assert_eq!((slope.middle, slope.width), (Db(5.0), Db(1.1)));
+}
+
+#[test]
 fn p_and_r_make_losses_come_in_bursts() {
     let world = world("errors = { p = 0.02, r = 0.25, good = 0.001 }", "");
     let ErrorModel::Bursts(chain) = world.cells[0].errors else { panic!("no chain") };

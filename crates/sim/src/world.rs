@@ -3,7 +3,9 @@
 
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 use fairwave_dot11::{AccessCategory, Mode};
-pub use fairwave_dot11::{Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint};
+pub use fairwave_dot11::{
+    DeliverySlope, Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint,
+};
 pub use fairwave_probe::{Plan, Trial};
 pub use fairwave_proxy::Opening;
 pub use fairwave_queue::Service;

@@ -299,7 +299,9 @@ impl Air {
                 let detection_db = detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
                 Odds::new(mode, self.noise_mw, detection_db)
             }
-            ErrorModel::Rate { .. } | ErrorModel::Bursts(_) => Odds::open(mode),
+            ErrorModel::Rate { .. } | ErrorModel::Bursts(_) | ErrorModel::Slope(_) => {
+                Odds::open(mode)
+            }
         };
         self.odds.push(odds);
         odds
@@ -391,7 +393,7 @@ impl Air {
             return 1.0;
         }
         if self.config.errors != ErrorModel::Snr {
-            return 1.0 - self.set_loss(tx, radio);
+            return 1.0 - self.set_loss(tx, radio, level);
         }
         let (sinr, bits) = (self.sinr(tx, level, 0.0), tx.mpdu_bits());
         let modulation = tx.mode.modulation();
@@ -408,9 +410,9 @@ impl Air {
         success
     }
 
-    /// The set probability that a frame is lost. It applies to the addressed receiver only: what
+    /// The set probability that a frame received at `level` is lost. It applies to the addressed receiver only: what
     /// bystanders would lose changes nothing but their EIFS.
-    fn set_loss(&mut self, tx: &Transmission, radio: u32) -> f64 {
+    fn set_loss(&mut self, tx: &Transmission, radio: u32, level: f64) -> f64 {
         match (&self.config.errors, tx.kind) {
             _ if tx.to != radio => 0.0,
             (ErrorModel::Snr, _) | (_, FrameKind::Beacon) => 0.0,
@@ -424,7 +426,8 @@ impl Air {
                 let link = self.bursts.entry((tx.from, radio));
                 link.or_insert_with(|| BurstLink::new(stream())).next(chain)
             }
-            (ErrorModel::Bursts(_), _) => 0.0,
+            (ErrorModel::Slope(slope), FrameKind::Data) => slope.loss(self.sinr(tx, level, 0.0)),
+            (ErrorModel::Bursts(_) | ErrorModel::Slope(_), _) => 0.0,
         }
     }
 
@@ -535,7 +538,7 @@ impl Air {
             let worst = met.map(|(interference, _)| interference).fold(0.0, f64::max);
             let captures = self.capture.is_some_and(|capture| level >= capture * worst);
             let survives = captures || worst < self.sense_mw;
-            return if survives { 1.0 - self.set_loss(tx, radio) } else { 0.0 };
+            return if survives { 1.0 - self.set_loss(tx, radio, level) } else { 0.0 };
         }
         let (mut success, modulation) = (1.0, tx.mode.modulation());
         for (interference, bits) in met {
@@ -580,7 +583,7 @@ impl Air {
         }
         let captures = self.capture.is_some_and(|capture| level >= capture * worst);
         let survives = captures || worst < self.sense_mw;
-        if survives { 1.0 - self.set_loss(tx, tx.to) } else { 0.0 }
+        if survives { 1.0 - self.set_loss(tx, tx.to, level) } else { 0.0 }
     }
 
     /// When something next begins or ends after `when`.

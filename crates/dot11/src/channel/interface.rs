@@ -1,8 +1,8 @@
 //! What a channel is told and what it tells.
 
 use crate::{
-    AccessCategory, Aggregation, Edca, Fading, GilbertElliott, Mode, Path, Phy, Shadowing,
-    SnrTrace, rate_control,
+    AccessCategory, Aggregation, DeliverySlope, Edca, Fading, GilbertElliott, Mode, Path, Phy,
+    Shadowing, SnrTrace, rate_control,
 };
 use fairwave_trace::{Place, Scoreboard};
 use fairwave_units::{Db, Dbm, Duration, Hertz, Instant, Metres};
@@ -27,6 +27,9 @@ pub enum ErrorModel {
     /// Data frames in bursts, by a chain of their own for each transmitter and receiver; other
     /// frames are intact. Overlaps as for `Rate`.
     Bursts(GilbertElliott),
+    /// Data frames by signal to noise, along a slope that was measured or set; other frames are
+    /// intact. Overlaps as for `Rate`.
+    Slope(DeliverySlope),
 }
 
 /// What holds for the whole channel.

@@ -147,6 +147,9 @@ fn errors(value: &Value) -> Read<Errors> {
         Data::Table(table) if table.get("p").is_some() || table.get("r").is_some() => {
             reader::nested(table, value, air::bursts)
         }
+        Data::Table(table) if table.get("middle").is_some() || table.get("width").is_some() => {
+            reader::nested(table, value, air::slope)
+        }
         Data::Table(table) => reader::nested(table, value, |r| Errors::Rate {
             data: r.or("data", 0.0, reader::probability),
             control: r.or("control", 0.0, reader::probability),

@@ -161,6 +161,17 @@ pub enum Errors {
         /// The same in the bad state. Default: 1.
         bad: f64,
     },
+    /// Data frames by their level over noise, along a slope; other frames are intact.
+    #[serde(untagged)]
+    Slope {
+        /// The level over noise at which half of the frames arrive. Required.
+        #[schemars(with = "String")]
+        middle: Db,
+        /// Over this to either side the odds of arriving change by a factor of e, 0.01 dB to 20
+        /// dB. Required.
+        #[schemars(with = "String")]
+        width: Db,
+    },
 }
 
 /// A flow, or one flow for each node that a pattern matches.

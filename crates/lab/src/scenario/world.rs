@@ -162,6 +162,9 @@ impl Cell {
                 Errors::Bursts { p, r, good, bad } => {
                     world::ErrorModel::Bursts(world::GilbertElliott { p, r, good, bad })
                 }
+                Errors::Slope { middle, width } => {
+                    world::ErrorModel::Slope(world::DeliverySlope { middle, width })
+                }
             },
             fading: self.fading.as_ref().map(Fading::to_world),
             shadowing: self.shadowing.as_ref().map(Shadowing::to_world),

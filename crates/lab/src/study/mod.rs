@@ -8,12 +8,14 @@ mod ap_buffer;
 mod claim;
 mod fairness;
 mod measure;
+mod socps;
 mod tcp_av;
 
 pub use ack_loss::AckLoss;
 pub use ap_buffer::ApBuffer;
 pub use claim::{Bound, Claim, Test};
 pub use fairness::Fairness;
+pub use socps::Socps;
 pub use tcp_av::TcpAv;
 
 use crate::plan::Plan;
@@ -28,7 +30,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Every study.
-pub const ALL: &[&dyn Study] = &[&AckLoss, &ApBuffer, &Fairness, &TcpAv];
+pub const ALL: &[&dyn Study] = &[&AckLoss, &ApBuffer, &Fairness, &Socps, &TcpAv];
 
 /// The study called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Study> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::channel::tests::{at, config, radio};
 use crate::error_model;
-use crate::{Phy, Standard};
+use crate::{DeliverySlope, Phy, Standard};
 use fairwave_units::{Duration, Seed, math};
 use proptest::prelude::*;
 
@@ -117,6 +117,39 @@ fn a_distant_transmission_harms_no_frame_under_a_set_error_rate() {
     };
     assert!(!received(40.0));
     assert!(received(4000.0));
+}
+
+/// Data frames follow the slope at the level that their receiver gets; an ACK is intact.
+#[test]
+fn a_slope_judges_data_by_its_level() {
+    let mut config = config(Standard::A);
+    let radios = [radio("a", 0.0), radio("b", 10.0)];
+    let plain = Air::new(config.clone(), &radios, Seed(1), "0");
+    let snr = Db(math::linear_to_db(plain.level(0, 1) / plain.noise_mw));
+    config.errors = ErrorModel::Slope(DeliverySlope { middle: snr, width: Db(1.0) });
+    let mut air = Air::new(config, &radios, Seed(1), "0");
+    let mut loss = |id, kind| {
+        air.begin(Transmission {
+            to: 1,
+            kind,
+            ..transmission(id, 0, at(200 * id), at(200 * id + 100))
+        });
+        let tx = air.end(id);
+        let (mut loss, mut receptions) = (0.0, Vec::new());
+        air.receive(
+            &tx,
+            &[1],
+            |_, p| {
+                loss = p;
+                false
+            },
+            &mut receptions,
+        );
+        air.prune();
+        loss
+    };
+    assert!((loss(1, FrameKind::Data) - 0.5).abs() < 1e-9);
+    assert_eq!(loss(2, FrameKind::Ack), 0.0);
 }
 
 /// The level from which a frame is certain must leave nothing to chance at any level above.

@@ -70,6 +70,16 @@ pub(in crate::scenario) fn bursts(r: &Reader<'_>) -> Errors {
     }
 }
 
+/// The key `errors` of a cell, if delivery follows a slope.
+pub(in crate::scenario) fn slope(r: &Reader<'_>) -> Errors {
+    let middle = reader::within(Db(-50.0), Db(100.0));
+    let width = reader::within(Db(0.01), Db(20.0));
+    Errors::Slope {
+        middle: r.required("middle", "middle = \"5 dB\"", middle).unwrap_or_default(),
+        width: r.required("width", "width = \"1 dB\"", width).unwrap_or_default(),
+    }
+}
+
 /// The key `rate_control` of a radio.
 pub(in crate::scenario) fn rate_control(value: &Value) -> Read<String> {
     let name = reader::text(value)?;

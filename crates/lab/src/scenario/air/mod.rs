@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-pub(super) use decode::{bursts, fading, path, rate_control, roaming, shadowing, snr_trace};
+pub(super) use decode::{bursts, fading, path, rate_control, roaming, shadowing, slope, snr_trace};
 pub(super) use world::rates;
 
 /// Small-scale fading of every pair of radios.

@@ -1,0 +1,226 @@
+//! SOC-7: a host that walks.
+//!
+//! The criterion, set before the first run: under PW the correlation of C1's goodput with its SoC
+//! over 3 s bins is at least 0.7; the total's bins deviate more under FIFO than under each of GB1,
+//! GB2, GB3 and PW; with `T_soc` = 20 ms every scheme carries less in total than with 200 ms (95 %).
+
+use super::measure::{self, Criterion, Profile, judge, of, put_extreme, ratio, total_deviation};
+use super::{ARQ, FAST, FIFO, MOVING, VARIANT, WEIGHTED};
+use crate::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
+use crate::results::Series;
+use crate::run::Run;
+use crate::stats::{self, Estimate};
+use crate::study::measure::{over, put, show, total_mbps};
+use crate::study::{Bound, Claim, Error, Exhibit, Results, Test};
+use serde_json::Map;
+
+/// C1's SoC and goodput in each 3 s bin of a run but the first.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Walk {
+    pub(super) scheme: String,
+    pub(super) profile: Profile,
+    pub(super) seed: u64,
+    /// What C1 reported, mean over the bin in dB; `None` where it had nothing to report.
+    pub(super) soc: Vec<Option<f64>>,
+    /// Its goodput in Mbps.
+    pub(super) goodput: Vec<f64>,
+}
+
+impl Walk {
+    /// The correlation of goodput with SoC over the bins that have both.
+    pub(super) fn correlation(&self) -> Option<f64> {
+        let both = self.soc.iter().zip(&self.goodput);
+        let both: Vec<(f64, f64)> = both.filter_map(|(soc, rate)| Some(((*soc)?, *rate))).collect();
+        correlation(&both)
+    }
+}
+
+/// Pearson's correlation; `None` where one side does not vary.
+pub(super) fn correlation(points: &[(f64, f64)]) -> Option<f64> {
+    let (xs, ys): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
+    let (x, y) = (stats::mean(&xs)?, stats::mean(&ys)?);
+    let sum =
+        |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|(a, b)| f(a - x, b - y)).sum::<f64>();
+    let scale = (sum(&|a, _| a * a) * sum(&|_, b| b * b)).sqrt();
+    (scale > 0.0).then(|| sum(&|a, b| a * b) / scale)
+}
+
+/// Means of `points` (seconds, value) over bins of 3 s that end with their last point.
+pub(super) fn by_bin(points: &[(f64, f64)], bins: usize) -> Vec<Option<f64>> {
+    let mut all = vec![Vec::new(); bins];
+    for (at, value) in points {
+        let bin = ((at / 3.0).ceil() as usize).saturating_sub(1);
+        if let Some(values) = all.get_mut(bin) {
+            values.push(*value);
+        }
+    }
+    all.iter().map(|values| stats::mean(values)).collect()
+}
+
+/// What C1 of a run reported, bin by bin from the start; nothing without a run directory.
+pub(super) fn reported(run: &Run) -> Result<Option<Vec<Option<f64>>>, Error> {
+    let Some(directory) = &run.directory else { return Ok(None) };
+    let series = Series::read(directory, "soc.parquet", &["t_ns", "station", "reported_mdb"])?;
+    let points = series.points(&[("station", "c1")], "reported_mdb", 1e-3)?;
+    let bins = run.summary.flows.iter().map(|flow| flow.bins_bps.len()).min().unwrap_or(0);
+    Ok(Some(by_bin(&points, bins)))
+}
+
+/// The walks of every scheme whose stations report.
+pub(super) fn read(results: &Results) -> Result<Vec<Walk>, Error> {
+    let mut walks = Vec::new();
+    for run in results.runs.get(MOVING).into_iter().flatten() {
+        let scheme = run.axis(VARIANT).to_owned();
+        let reports = WEIGHTED.contains(&&*scheme) || scheme == FIFO;
+        let Some(soc) = reports.then(|| reported(run)).transpose()?.flatten() else { continue };
+        let profile = match run.axis(ARQ) {
+            "true" => Profile::Arq,
+            _ => Profile::WaveLan,
+        };
+        let c1 = run.summary.flows.iter().position(|flow| flow.name == "c1").unwrap_or(0);
+        let soc = soc.into_iter().skip(1).collect();
+        walks.push(Walk { scheme, profile, seed: run.seed, soc, goodput: measure::bins(run, c1) });
+    }
+    Ok(walks)
+}
+
+fn follows(walks: &[Walk], scheme: &str, profile: Profile) -> Option<Estimate> {
+    let of = walks.iter().filter(|walk| walk.scheme == scheme && walk.profile == profile);
+    Estimate::of(&of.filter_map(Walk::correlation).collect::<Vec<f64>>())
+}
+
+pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
+    let runs = |scheme: &str, profile| of(results, MOVING, scheme, profile);
+    let fast = |scheme: &str, profile| of(results, MOVING, &format!("{scheme}{FAST}"), profile);
+    let measure = |profile| {
+        let fifo = runs(FIFO, profile);
+        let mut map = Map::new();
+        put(&mut map, "pw_correlation", follows(walks, "pw", profile));
+        put(&mut map, "fifo_correlation", follows(walks, FIFO, profile));
+        put(&mut map, "fifo_deviation_mbps", over(&fifo, total_deviation));
+        let swing = WEIGHTED.map(|s| {
+            ratio(&fifo, &runs(s, profile), total_deviation).map(|estimate| estimate.mean)
+        });
+        put_extreme(&mut map, "fifo_deviation_over_most", swing, f64::min);
+        let loss = WEIGHTED.iter().chain(&[FIFO]).map(|s| {
+            let loss = ratio(&fast(s, profile), &runs(s, profile), total_mbps);
+            loss.filter(|loss| loss.half_width.is_some()).map(|loss| loss.high())
+        });
+        put_extreme(&mut map, "fast_over_slow_most", loss, f64::max);
+        map
+    };
+    let criterion = Criterion {
+        id: "SOC-7",
+        statement: "Env_m, Tr_tcp: under PW C1's share follows its SoC; FIFO's total deviates more \
+                    than SoCPS's; T_soc = 20 ms carries less than 200 ms under every scheme (Figs \
+                    19 to 21)",
+        meaning: "correlation: of C1's goodput with its reported SoC over 3 s bins; \
+                  fifo_deviation_over_most: standard deviation of the total's 3 s bins under FIFO \
+                  over a SoCPS scheme's, the least of four; fast_over_slow_most: total with 20 ms \
+                  over that with 200 ms, the largest upper end of a 95 % confidence interval over \
+                  FIFO, GB1, GB2, GB3 and PW",
+        tests: &[
+            Test("pw_correlation", Bound::AtLeast(0.7)),
+            Test("fifo_deviation_over_most", Bound::Above(1.0)),
+            Test("fast_over_slow_most", Bound::Below(1.0)),
+        ],
+    };
+    let mut notes = Vec::new();
+    for profile in Profile::ALL {
+        for scheme in [FIFO].into_iter().chain(WEIGHTED) {
+            let (slow, fast) = (runs(scheme, profile), fast(scheme, profile));
+            notes.push(format!(
+                "{scheme}, {}: {} Mbps, deviation {}, correlation {}; with 20 ms {} Mbps.",
+                profile.name(),
+                show(over(&slow, total_mbps), 3),
+                show(over(&slow, total_deviation), 3),
+                show(follows(walks, scheme, profile), 2),
+                show(over(&fast, total_mbps), 3),
+            ));
+        }
+    }
+    judge(&criterion, measure, notes.join(" "))
+}
+
+/// The middles of 3 s bins, the second first.
+pub(super) fn middle(bin: usize) -> f64 {
+    4.5 + 3.0 * bin as f64
+}
+
+pub(super) fn exhibits(results: &Results, walks: &[Walk]) -> Vec<Exhibit> {
+    let mut exhibits = Vec::new();
+    let shown = walks.iter().find(|walk| walk.scheme == "pw" && walk.profile == Profile::WaveLan);
+    if let Some(walk) = shown {
+        exhibits.extend([soc_over_time(walk), goodput_over_time(results, walk)]);
+    }
+    exhibits.push(totals(results));
+    exhibits
+}
+
+fn soc_over_time(walk: &Walk) -> Exhibit {
+    let points = walk.soc.iter().enumerate();
+    let points = points.filter_map(|(i, soc)| Some((middle(i), Interval::exact((*soc)?))));
+    let curve = Curve { label: "C1".into(), points: points.collect(), mark: Mark::DottedLine };
+    Exhibit {
+        id: "fig19".into(),
+        paper: "Fig. 19: SoC of C1 every 3 s; it is near the base station at about 70 s and 190 s."
+            .into(),
+        ours: format!("What C1 reported, mean over 3 s, seed {}: its walk was set so.", walk.seed),
+        figure: Figure {
+            title: "SoC of C1, Env_m".into(),
+            x_label: "Time (s)".into(),
+            y_label: "SoC (dB)".into(),
+            y_range: None,
+            content: Content::Curves(vec![curve]),
+        },
+    }
+}
+
+fn goodput_over_time(results: &Results, walk: &Walk) -> Exhibit {
+    let runs = of(results, MOVING, "pw", Profile::WaveLan);
+    let run = runs.into_iter().find(|run| run.seed == walk.seed);
+    Exhibit {
+        id: "fig20".into(),
+        paper: "Fig. 20: throughput of each host under PW with T_soc = 200 ms; C1's follows its \
+                SoC."
+            .into(),
+        ours: format!(
+            "Goodput in bins of 3 s under PW, seed {}: the correlation of C1's with its SoC is \
+             {:.2}.",
+            walk.seed,
+            walk.correlation().unwrap_or(f64::NAN)
+        ),
+        figure: super::figures::over_time("Goodput under PW, Env_m, Tr_tcp", run),
+    }
+}
+
+fn totals(results: &Results) -> Exhibit {
+    let schemes: Vec<&str> = [FIFO].into_iter().chain(WEIGHTED).collect();
+    let series = [("200 ms", ""), ("20 ms", FAST)].map(|(label, suffix)| {
+        let values = schemes.iter().map(|scheme| {
+            let runs = of(results, MOVING, &format!("{scheme}{suffix}"), Profile::WaveLan);
+            let (mean, spread) =
+                (over(&runs, total_mbps)?.mean, over(&runs, total_deviation)?.mean);
+            Some(Interval { mean, low: mean - spread, high: mean + spread })
+        });
+        BarSeries { label: format!("T_soc = {label}"), values: values.collect() }
+    });
+    Exhibit {
+        id: "fig21".into(),
+        paper: "Fig. 21: totals in Env_m for both intervals; FIFO deviates more, and 20 ms is \
+                worse under every scheme."
+            .into(),
+        ours: "Totals without ARQ; error bars are standard deviations of the total over 3 s bins."
+            .into(),
+        figure: Figure {
+            title: "Total goodput, Env_m, Tr_tcp".into(),
+            x_label: "Scheme".into(),
+            y_label: "Total goodput (Mbps)".into(),
+            y_range: None,
+            content: Content::Bars {
+                groups: schemes.iter().map(|scheme| super::figures::label(scheme)).collect(),
+                series: series.into(),
+            },
+        },
+    }
+}
