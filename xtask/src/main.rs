@@ -11,6 +11,7 @@
 )]
 
 mod compare;
+mod forwarding;
 mod ns3;
 mod shell;
 mod suite;
@@ -52,6 +53,8 @@ enum Verb {
     BenchNs3(ns3::Options),
     /// Make large captures, have them read here and by other programs, and print what that costs.
     BenchTrace(trace::Options),
+    /// Measure what forwarding a packet costs in each queue, and record it for the study `socps`.
+    BenchForwarding(forwarding::Options),
     /// Fuzz every target for so many seconds each.
     Fuzz {
         /// Seconds for each target.
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
         Verb::BenchNs3(options) => ns3::bench(&options),
         Verb::BenchTrace(options) => trace::bench(&options),
+        Verb::BenchForwarding(options) => forwarding::bench(&options),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
     };

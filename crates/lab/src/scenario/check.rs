@@ -6,6 +6,7 @@ use super::diagnostic::{Problem, Refusal};
 use super::expand::{self, Expanded};
 use super::medium;
 use super::model::{Scenario, Transport};
+use super::node::Kind;
 use super::proxy;
 use super::reader::element_path;
 use super::value::{Data, Span, Table, Value};
@@ -113,6 +114,7 @@ impl Check<'_> {
         }
         self.reporters();
         self.services();
+        self.weighers();
         for (i, cell) in self.scenario.cell.iter().enumerate() {
             if expand::access_points(self.scenario).all(|(_, ap)| ap.cell != cell.name) {
                 let refusal = Refusal::new("no access point is in this cell")
@@ -165,6 +167,34 @@ impl Check<'_> {
             if let Some(refusal) = refusal {
                 self.report(("node", i), "service", refusal);
             }
+        }
+    }
+
+    /// A queue that serves by what is reported to it, where nothing is.
+    fn weighers(&mut self) {
+        for (i, node) in self.scenario.node.iter().enumerate() {
+            let (radio, cell) = match &node.kind {
+                Kind::AccessPoint(ap) => (&ap.radio, Some(&ap.cell)),
+                Kind::Station(station) | Kind::Converter(station) => (&station.radio, None),
+                Kind::Host(_) => continue,
+            };
+            let cell = self.scenario.cell.iter().find(|known| Some(&known.name) == cell);
+            if radio.queue.0.name() != "socps" || cell.is_some_and(|cell| cell.soc.is_some()) {
+                continue;
+            }
+            let refusal = match cell {
+                Some(cell) => {
+                    let message = format!(
+                        "\"socps\" serves by reports, and cell {:?} has no `soc`",
+                        cell.name
+                    );
+                    let help = "give the cell soc = { policy = \"pw\" }, or use \"wfq\"";
+                    Refusal::new(message).help(help)
+                }
+                None => Refusal::new("\"socps\" serves by reports, and only access points get any")
+                    .help("use \"wfq\""),
+            };
+            self.report(("node", i), "queue", refusal);
         }
     }
 

@@ -77,6 +77,10 @@ pub(super) fn queue(place: Place) -> impl Fn(&Value) -> Read<Queue> {
                 return Err(Refusal::new("a wired link has no airtime to share out")
                     .help("use it at a radio, or \"fq-codel\" here"));
             }
+            if place == Place::Link && matches!(spec, Spec::Socps(_)) {
+                return Err(Refusal::new("nobody reports to a wired link")
+                    .help("use it at an access point, or \"wfq\" here"));
+            }
             Ok(Queue(spec))
         }
         _ => reader::limit(value).map(|limit| Queue(limit.into())),
@@ -412,7 +416,7 @@ mod tests {
 
     fn scenario(ap: &str, link: &str) -> String {
         format!(
-            "duration = \"1 s\"\ncell.standard = \"802.11a\"\n\
+            "duration = \"1 s\"\ncell = {{ standard = \"802.11a\", soc = {{}} }}\n\
              [[node]]\nname = \"ap\"\nkind = \"access-point\"\nqueue = {ap}\n\
              [[node]]\nname = \"sta\"\nkind = \"station\"\n\
              [[node]]\nname = \"server\"\nkind = \"host\"\n\
@@ -425,7 +429,8 @@ mod tests {
     fn every_discipline_survives_being_written_and_read() {
         for kind in fairwave_queue::ALL {
             let queue = format!("{{ discipline = {:?}, limit = \"77 packets\" }}", kind.name);
-            let link = if kind.name == "airtime-drr" { "\"7 packets\"" } else { queue.as_str() };
+            let of_radios = ["airtime-drr", "socps"].contains(&kind.name);
+            let link = if of_radios { "\"7 packets\"" } else { queue.as_str() };
             let read = Scenario::parse("s", &scenario(&queue, link)).unwrap();
             let again = Scenario::parse("t", &read.to_toml()).unwrap();
             assert_eq!(read, again, "{}", read.to_toml());
@@ -485,6 +490,7 @@ mod tests {
             ),
             ("{ limits = \"3 ms\" }", "\"9 packets\"", "unknown key"),
             ("\"9 packets\"", "{ discipline = \"airtime-drr\" }", "no airtime"),
+            ("\"9 packets\"", "{ discipline = \"socps\" }", "nobody reports"),
         ] {
             let error = Scenario::parse("s", &scenario(ap, link)).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");

@@ -60,7 +60,7 @@ macro_rules! experiment {
     };
 }
 
-const QUICK: &[&str] = &["sweep.seeds=2", "duration=120 s"];
+const QUICK: &[&str] = &["sweep.seeds=4", "duration=120 s"];
 
 const EXPERIMENTS: &[Experiment] = &[
     experiment!(GOOD_TCP, "good-tcp", QUICK, false),
@@ -70,12 +70,12 @@ const EXPERIMENTS: &[Experiment] = &[
     experiment!(
         BAD_CBR,
         "bad-cbr",
-        &["sweep.seeds=2", "duration=60 s", "sweep.node.others.count=[1, 7]"],
+        &["sweep.seeds=4", "duration=60 s", "sweep.node.others.count=[1, 7]"],
         false
     ),
     experiment!(BAD_MIXED, "bad-mixed", QUICK, false),
     // More than a lap.
-    experiment!(MOVING, "moving-tcp", &["sweep.seeds=2", "duration=135 s"], true),
+    experiment!(MOVING, "moving-tcp", &["sweep.seeds=4", "duration=135 s"], true),
     experiment!(SLOPE, "slope", &["sweep.seeds=1", "duration=600 s"], true),
 ];
 

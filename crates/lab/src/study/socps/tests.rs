@@ -34,7 +34,9 @@ fn run(scheme: &str, arq: &str, others: &str, seed: u64, shape: Shape) -> Run {
     run.summary.totals.goodput_bps = (rates.iter().sum::<f64>() * 1e6) as u64;
     for (i, flow) in run.summary.flows.iter_mut().enumerate() {
         flow.name = format!("c{}", i + 1);
-        let bin = |t: usize| rates[i] * (1.0 + if t % 2 == 0 { shape.swing } else { -shape.swing });
+        let bin = |t: usize| {
+            rates[i] * (1.0 + if t.is_multiple_of(2) { shape.swing } else { -shape.swing })
+        };
         flow.bins_bps = (0..41).map(|t| (bin(t) * 1e6) as u64).collect();
     }
     run

@@ -1,0 +1,186 @@
+//! What forwarding a packet costs in each queue, as in Table 4 of Aida, Tobe and Tokuda 2003: eight
+//! hosts are sent voice of 350 bytes, and a packet comes in and one goes out, a hundred repetitions
+//! of ten thousand; then what a report costs an access point that takes it and weighs anew. Prints
+//! JSON; `cargo xtask bench-forwarding` records it for the study `socps`.
+
+use fairwave_machine::Machine;
+use fairwave_queue::{Discipline, FlowKey, HfscConfig, Item, Limit, Segment, SocpsConfig, Spec};
+use fairwave_soc::{
+    Curve, Heard, Policies, Reporter, ReporterConfig, ReporterInput, Station, Table, TableConfig,
+    TableInput,
+};
+use fairwave_units::{Db, Duration, Instant};
+use fairwave_wire::ethernet::Mac;
+use fairwave_wire::seal::Key;
+use std::fmt::Write;
+use std::hint::black_box;
+use std::net::Ipv4Addr;
+
+const HOSTS: u32 = 8;
+const BYTES: u32 = 350;
+const REPETITIONS: usize = 100;
+const PACKETS: u32 = 10_000;
+const REPORTS: u32 = 1_000;
+/// Packets that wait for each host while one comes and one goes.
+const BACKLOG: u32 = 4;
+/// A voice packet on the air of 2 Mbps.
+const TICK: Duration = Duration::from_micros(2354);
+
+#[derive(Clone, Copy, Debug)]
+struct Voice {
+    receiver: u32,
+}
+
+impl Item for Voice {
+    fn bytes(&self) -> u32 {
+        BYTES
+    }
+
+    fn receiver(&self) -> u32 {
+        self.receiver
+    }
+
+    fn flow(&self) -> FlowKey {
+        FlowKey::default()
+    }
+
+    fn tcp(&self) -> Option<Segment<'_>> {
+        None
+    }
+
+    fn clamp_window(&mut self, _: u16) {}
+
+    fn mark_ce(&mut self) -> bool {
+        false
+    }
+}
+
+/// First in, first out, then every scheduler of hosts in the order of the list.
+fn specs() -> Vec<(&'static str, Spec)> {
+    let limit = Limit::Packets(1000);
+    let mut specs = vec![("fifo", Spec::DropTail { limit })];
+    let listed = fairwave_queue::ALL.iter().map(|kind| (kind.name, (kind.spec)(limit)));
+    let plain = ["drop-tail", "ack-filter", "ack-split", "window-clamp"];
+    specs.extend(listed.filter(|(name, _)| !plain.contains(name)));
+    let over = Spec::Socps(SocpsConfig::Hfsc(HfscConfig::of(limit)));
+    specs.push(("socps over h-fsc", over));
+    specs
+}
+
+struct Loaded {
+    queue: Box<dyn Discipline<Voice>>,
+    now: Instant,
+    next: u32,
+}
+
+impl Loaded {
+    fn new(spec: &Spec) -> Self {
+        let mut loaded = Self { queue: spec.build::<Voice>(), now: Instant::ZERO, next: 0 };
+        (0..HOSTS * BACKLOG).for_each(|_| loaded.arrive());
+        loaded
+    }
+
+    fn arrive(&mut self) {
+        self.queue.push(self.now, Voice { receiver: self.next });
+        self.next = (self.next + 1) % HOSTS;
+    }
+
+    /// A packet comes in, and one goes out.
+    fn forward(&mut self) -> Option<Voice> {
+        self.now += TICK;
+        self.arrive();
+        self.queue.pop(self.now)
+    }
+}
+
+/// Nanoseconds for each of `count` calls of `work`.
+#[expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the wall clock is what this program is about"
+)]
+fn nanos(count: u32, mut work: impl FnMut()) -> f64 {
+    let start = std::time::Instant::now();
+    (0..count).for_each(|_| work());
+    start.elapsed().as_nanos() as f64 / f64::from(count)
+}
+
+/// What repetitions came to: least, median, mean and most.
+fn told(name: &str, mut all: Vec<f64>) -> String {
+    all.sort_by(f64::total_cmp);
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let (least, median, most) = (all[0], all[all.len() / 2], all[all.len() - 1]);
+    format!(
+        "{{\"name\": \"{name}\", \"least_ns\": {least:.2}, \"median_ns\": {median:.2}, \
+         \"mean_ns\": {mean:.2}, \"most_ns\": {most:.2}}}"
+    )
+}
+
+fn forwarding(name: &str, spec: &Spec) -> String {
+    let mut loaded = Loaded::new(spec);
+    let mut repetition = || nanos(PACKETS, || _ = black_box(loaded.forward()));
+    repetition();
+    told(name, (0..REPETITIONS).map(|_| repetition()).collect())
+}
+
+/// Sealed reports of one station each 200 ms, with the times at which they leave.
+fn reports(key: Key, count: usize) -> Vec<(Instant, [u8; fairwave_wire::soc::LEN])> {
+    let config = ReporterConfig::new(Mac::local(1), Ipv4Addr::new(10, 0, 0, 1));
+    let mut reporter = Reporter::new(config, key, Instant::ZERO).expect("the usual configuration");
+    let (mut reports, mut level) = (Vec::with_capacity(count), 0.0);
+    while reports.len() < count {
+        let Some(due) = reporter.deadline() else { break };
+        level = (level + 0.7) % 20.0;
+        reporter.handle(due, ReporterInput::Snr(Db(level)));
+        reporter.wake(due);
+        while let Some(sent) = reporter.poll(due) {
+            reports.push((due, *sent.bytes()));
+        }
+    }
+    reports
+}
+
+/// A report is checked, believed, and the host's weight in the queue set anew.
+fn reporting() -> String {
+    let key = Key::new(b"what a report costs").expect("it is long enough");
+    let own = || key.derive("soc station", &[b"1"]);
+    let curve = fairwave_soc::POLICIES.iter().find(|kind| kind.name == "pw");
+    let curve = curve.map_or(Curve::Equal, |kind| (kind.curve)());
+    let mut table = Table::new(TableConfig::new(Policies::per_host(curve)));
+    let station = Station { link: Mac::local(1), key: Some(own()), ipv4: None, ipv6: None };
+    table.handle(Instant::ZERO, TableInput::Register(station));
+    let limit = Limit::Packets(1000);
+    let mut loaded = Loaded::new(&Spec::Socps(SocpsConfig::Hfsc(HfscConfig::of(limit))));
+    let mut reports = reports(own(), REPETITIONS * REPORTS as usize).into_iter();
+    let mut take = || {
+        let Some((now, bytes)) = reports.next() else { return };
+        table.wake(now);
+        table.handle(now, TableInput::Report(Heard::new(Mac::local(1), &bytes)));
+        while let Some(change) = table.poll(now) {
+            let weight = fairwave_queue::Weight(change.weight.0);
+            loaded.queue.set_weight(loaded.now, 1, weight);
+        }
+        while let Some(event) = table.event() {
+            black_box(event);
+        }
+    };
+    told("report", (0..REPETITIONS).map(|_| nanos(REPORTS, &mut take)).collect())
+}
+
+#[expect(clippy::print_stdout, reason = "this is what the program is for")]
+fn main() {
+    let schemes: Vec<String> = specs().iter().map(|(name, spec)| forwarding(name, spec)).collect();
+    let mut text = String::from("{\n");
+    let sizes = [
+        ("hosts", HOSTS),
+        ("packet_bytes", BYTES),
+        ("repetitions", REPETITIONS as u32),
+        ("packets_per_repetition", PACKETS),
+        ("reports_per_repetition", REPORTS),
+    ];
+    for (name, size) in sizes {
+        let _ = writeln!(text, "  \"{name}\": {size},");
+    }
+    let _ = writeln!(text, "  \"schemes\": [\n    {}\n  ],", schemes.join(",\n    "));
+    println!("{text}  \"report\": {}\n}}", reporting());
+}
