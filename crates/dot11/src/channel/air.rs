@@ -410,8 +410,8 @@ impl Air {
         success
     }
 
-    /// The set probability that a frame received at `level` is lost. It applies to the addressed receiver only: what
-    /// bystanders would lose changes nothing but their EIFS.
+    /// The set probability that a frame received at `level` is lost. It applies to the addressed
+    /// receiver only: what bystanders would lose changes nothing but their EIFS.
     fn set_loss(&mut self, tx: &Transmission, radio: u32, level: f64) -> f64 {
         match (&self.config.errors, tx.kind) {
             _ if tx.to != radio => 0.0,

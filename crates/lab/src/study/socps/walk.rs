@@ -2,7 +2,8 @@
 //!
 //! The criterion, set before the first run: under PW the correlation of C1's goodput with its SoC
 //! over 3 s bins is at least 0.7; the total's bins deviate more under FIFO than under each of GB1,
-//! GB2, GB3 and PW; with `T_soc` = 20 ms every scheme carries less in total than with 200 ms (95 %).
+//! GB2, GB3 and PW; with `T_soc` = 20 ms every scheme carries less in total than with 200 ms
+//! (95 %).
 
 use super::measure::{self, Criterion, Profile, judge, of, put_extreme, ratio, total_deviation};
 use super::{ARQ, FAST, FIFO, MOVING, VARIANT, WEIGHTED};
