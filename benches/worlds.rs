@@ -26,6 +26,7 @@ pub(crate) fn tcp_uploads(stations: u32, duration: Duration) -> World {
         receiver: Config { delayed_ack, ..Config::default() },
         congestion_control: "newreno".into(),
         size: None,
+        source: None,
     };
     let mut world = cell_of(stations, duration);
     let server = NodeId(stations + 1);
@@ -47,6 +48,7 @@ fn flow(station: u32, sink: NodeId, start: Instant, traffic: Traffic) -> Flow {
         category,
         traffic,
         proxy: None,
+        playout: None,
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) fn summary(summary: &Summary) -> String {
         flows(&summary.flows),
         datagrams(&summary.flows),
         pages(&summary.flows),
+        videos(&summary.flows, summary.measured_ns),
         completions(&summary.flows),
         probes(&summary.flows),
         stations(&summary.stations),
@@ -80,6 +81,48 @@ fn pages(flows: &[FlowSummary]) -> String {
             count(&seen.objects),
             time(&seen.objects, |times| times.mean_ns),
             seen.objects_lost.to_string(),
+        ]);
+    }
+    table.render()
+}
+
+/// What viewers saw.
+fn videos(flows: &[FlowSummary], measured_ns: u64) -> String {
+    let heads = [
+        "flow",
+        "frames",
+        "fps",
+        "late",
+        "lost",
+        "no ref",
+        "freezes",
+        "frozen s",
+        "longest",
+        "stalls",
+        "stalled s",
+        "delay ms",
+        "p99",
+    ];
+    let mut table = Table::new("Video", &heads);
+    for flow in flows {
+        let Some(seen) = &flow.video else { continue };
+        let delay = |part: fn(&TimesSummary) -> u64| {
+            seen.latency.as_ref().map_or_else(|| "-".to_owned(), |times| millis(part(times)))
+        };
+        table.row(vec![
+            flow.name.clone(),
+            seen.frames.to_string(),
+            format!("{:.1}", seen.frame_rate(measured_ns)),
+            seen.late.to_string(),
+            seen.lost.to_string(),
+            seen.undecodable.to_string(),
+            seen.freezes.to_string(),
+            seconds(seen.frozen_ns),
+            seconds(seen.longest_freeze_ns),
+            seen.stalls.to_string(),
+            seconds(seen.stalled_ns),
+            delay(|times| times.median_ns),
+            delay(|times| times.p99_ns),
         ]);
     }
     table.render()

@@ -1,7 +1,7 @@
 //! What a world must satisfy to be simulated.
 
 use crate::routes::{self, Hop};
-use crate::world::{Flow, Link, ProbeFlow, Radio, Role, Traffic, World};
+use crate::world::{Flow, Link, ProbeFlow, Radio, Role, Source, Traffic, World};
 use crate::{Error, proxy};
 use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
@@ -131,8 +131,11 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
         Traffic::Saturate { payload_bytes } => (*payload_bytes, None),
         Traffic::Web(web) => (0, (!web.page.is_sound()).then_some("its objects have no size")),
         Traffic::Probe(probe) => (probe.largest_payload_bytes(), probe.unsound(world)),
-        Traffic::Tcp(_) => (0, None),
+        Traffic::Tcp(tcp) => (0, tcp.source.as_ref().and_then(Source::unsound)),
     };
+    ensure(flow.playout.is_none() || flow.traffic.source().is_some(), || {
+        format!("flow {}: it has no frames that could be watched", flow.name)
+    })?;
     ensure(unsound.is_none(), || format!("flow {}: {}", flow.name, unsound.unwrap_or_default()))?;
     ensure(payload_bytes <= MOST_PAYLOAD_BYTES, || {
         format!("flow {}: a datagram carries at most {MOST_PAYLOAD_BYTES} bytes", flow.name)

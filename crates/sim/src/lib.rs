@@ -32,7 +32,7 @@ use fairwave_units::Instant;
 pub use observe::queue_names;
 pub use outcome::{
     DatagramOutcome, FlowOutcome, Outcome, ProbeOutcome, QueueOutcome, StationOutcome, Times,
-    WebOutcome,
+    VideoOutcome, WebOutcome,
 };
 pub use routes::passes;
 use simulator::{Actor, Simulator};

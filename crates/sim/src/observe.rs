@@ -34,7 +34,7 @@ impl Simulator<'_> {
     }
 
     fn flow_sample(&self, flow: usize) -> FlowSample {
-        FlowSample { proxy: self.relays.sample(flow), ..self.flows[flow].sample() }
+        FlowSample { proxy: self.relays.sample(flow), ..self.flows[flow].sample(self.now) }
     }
 
     /// A bin is over: what was delivered in it is noted.
@@ -144,6 +144,7 @@ impl Simulator<'_> {
                 completed: flow.delivery.completed.map(|at| at.since(Instant::ZERO)),
                 datagrams: flow.datagrams(),
                 web: flow.web(),
+                video: flow.video(end),
                 probe: flow.probe(),
             }
         };

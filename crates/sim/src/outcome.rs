@@ -4,6 +4,7 @@ use fairwave_probe::diagnosis::{self, Diagnosis, Finding, Sharing};
 use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, Failure};
 use fairwave_trace::{FlowSample, QueueSample, StationSample};
+use fairwave_traffic::playout::Quality;
 use fairwave_units::{BitRate, Duration};
 
 /// The result of a run.
@@ -49,6 +50,8 @@ pub struct FlowOutcome {
     pub datagrams: Option<DatagramOutcome>,
     /// What the user of a web flow saw after the warm-up.
     pub web: Option<WebOutcome>,
+    /// What a viewer saw after the warm-up.
+    pub video: Option<VideoOutcome>,
     /// What a buffer probe found, over the whole run.
     pub probe: Option<ProbeOutcome>,
 }
@@ -84,6 +87,15 @@ pub struct DatagramOutcome {
     pub delay: Option<Times>,
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1).
     pub jitter: Duration,
+}
+
+/// What a viewer saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VideoOutcome {
+    /// Frames shown and not shown, freezes and stalls.
+    pub quality: Quality,
+    /// From a frame's capture until it was there whole, of all that came.
+    pub latency: Option<Times>,
 }
 
 /// What a user of the web saw.

@@ -13,6 +13,7 @@ use fairwave_queue::Spec;
 pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
+pub use fairwave_traffic::playout::Policy;
 pub use fairwave_traffic::{Page, Source};
 use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Instant, Metres, Seed};
 pub use fairwave_wire::probe::Limits;
@@ -225,6 +226,17 @@ pub struct Flow {
     pub traffic: Traffic,
     /// The proxy that splits its connection on the way.
     pub proxy: Option<Proxy>,
+    /// The viewer at its sink, where it has a source with frames.
+    pub playout: Option<Playout>,
+}
+
+/// A viewer at a flow's sink ([`fairwave_traffic::playout`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Playout {
+    /// From capture to showing, or what a stream buffers first.
+    pub delay: Duration,
+    /// What to do about late frames.
+    pub policy: Policy,
 }
 
 /// A proxy that a TCP flow passes. It has the addresses of the flow's ends.
@@ -300,4 +312,17 @@ pub struct TcpFlow {
     pub congestion_control: String,
     /// How much to send; `None` sends until the flow stops.
     pub size: Option<Bytes>,
+    /// What it sends and when, instead of as much as fits; then `size` is not used.
+    pub source: Option<Source>,
+}
+
+impl Traffic {
+    /// Where its frames come from, if it has any.
+    pub const fn source(&self) -> Option<&Source> {
+        match self {
+            Self::Datagrams(source) => Some(source),
+            Self::Tcp(tcp) => tcp.source.as_ref(),
+            Self::Saturate { .. } | Self::Web(_) | Self::Probe(_) => None,
+        }
+    }
 }

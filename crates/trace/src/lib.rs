@@ -120,6 +120,27 @@ pub struct FlowSample {
     pub acks_lost_inferred: u64,
     /// The proxy that it passes, if it does; then the fields above are those of the sender.
     pub proxy: Option<ProxySample>,
+    /// What its viewer saw, if it has one.
+    pub video: Option<VideoSample>,
+}
+
+/// What a viewer has seen since the warm-up, or the start before that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VideoSample {
+    /// Frames shown.
+    pub shown: u64,
+    /// Frames that were there, but not those that they depend on.
+    pub undecodable: u64,
+    /// Frames that came after their time.
+    pub late: u64,
+    /// Frames passed over because they were not there.
+    pub missed: u64,
+    /// Freezes, one under way included.
+    pub freezes: u64,
+    /// Time frozen, all together.
+    pub frozen: Duration,
+    /// Time that the clock of the playout stood still.
+    pub stalled: Duration,
 }
 
 /// The state of a flow's proxy: of its connection with the flow's sink.

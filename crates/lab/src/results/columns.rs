@@ -1,7 +1,9 @@
 //! The columns of every table: what is written, and what the documentation says of it.
 
 use super::table::{Cell, Column, Kind, Table};
-use fairwave_trace::{DropSample, FlowSample, ProxySample, QueueSample, SocSample, StationSample};
+use fairwave_trace::{
+    DropSample, FlowSample, ProxySample, QueueSample, SocSample, StationSample, VideoSample,
+};
 use fairwave_units::{BitRate, Db, Duration, Instant};
 use std::sync::Arc;
 
@@ -108,6 +110,11 @@ fn of_proxy(row: &FlowRow, cell: fn(&ProxySample) -> Cell) -> Cell {
     row.sample.proxy.as_ref().map_or(Cell::Null, cell)
 }
 
+/// What a flow's viewer has; null where there is none.
+fn of_video(row: &FlowRow, cell: fn(&VideoSample) -> Cell) -> Cell {
+    row.sample.video.as_ref().map_or(Cell::Null, cell)
+}
+
 /// State of each flow, every sample interval.
 pub const FLOWS: Table<FlowRow> = Table {
     file: "flows.parquet",
@@ -187,6 +194,27 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("acks_lost_inferred", "Lost ACKs that the sender inferred.", |r| {
             Cell::unsigned(r.sample.acks_lost_inferred)
         }),
+        or_null(&integer("frames_shown", "Frames that its viewer saw, since the warm-up.", |r| {
+            of_video(r, |v| Cell::unsigned(v.shown))
+        })),
+        or_null(&integer("frames_late", "Frames that came after their time.", |r| {
+            of_video(r, |v| Cell::unsigned(v.late))
+        })),
+        or_null(&integer("frames_missed", "Frames passed over that were not there.", |r| {
+            of_video(r, |v| Cell::unsigned(v.missed))
+        })),
+        or_null(&integer("frames_undecodable", "Frames there without what they need.", |r| {
+            of_video(r, |v| Cell::unsigned(v.undecodable))
+        })),
+        or_null(&integer("freezes", "Freezes of the picture.", |r| {
+            of_video(r, |v| Cell::unsigned(v.freezes))
+        })),
+        or_null(&integer("frozen_ns", "Time frozen, all together.", |r| {
+            of_video(r, |v| nanos(v.frozen))
+        })),
+        or_null(&integer("stalled_ns", "Time that its playout's clock stood still.", |r| {
+            of_video(r, |v| nanos(v.stalled))
+        })),
     ],
 };
 

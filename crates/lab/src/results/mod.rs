@@ -30,6 +30,7 @@ mod stretch;
 mod summary;
 mod table;
 mod tap;
+mod video;
 
 pub use capture::CaptureError;
 pub use columns::{
@@ -50,6 +51,7 @@ pub use summary::{
 pub(crate) use table::Writer as TableWriter;
 pub use table::{Cell, Column, Kind, Table};
 pub use tap::tap_file;
+pub use video::VideoSummary;
 
 use std::path::{Path, PathBuf};
 

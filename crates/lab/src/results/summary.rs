@@ -1,6 +1,7 @@
 //! What a run came to, per flow, queue and station before any aggregate.
 
 use super::probe::ProbeSummary;
+use super::video::VideoSummary;
 use super::{Direction, Names, Stretch, Stretches};
 use crate::stats;
 use fairwave_sim::{
@@ -84,6 +85,9 @@ pub struct FlowSummary {
     pub datagrams: Option<DatagramSummary>,
     /// What a user of the web saw.
     pub web: Option<WebSummary>,
+    /// What a viewer saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoSummary>,
     /// Mean rate of delivery in each whole bin from the start of the run, where bins are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bins_bps: Vec<u64>,
@@ -296,6 +300,7 @@ fn flow_summary(
         completion_ns: flow.completed.map(|at| at.as_nanos().saturating_sub(names.start_ns(i))),
         datagrams: flow.datagrams.as_ref().map(DatagramSummary::of),
         web: flow.web.as_ref().map(WebSummary::of),
+        video: flow.video.as_ref().map(VideoSummary::of),
         bins_bps: bin.map_or_else(Vec::new, |bin| {
             flow.bins.iter().map(|bytes| BitRate::over(*bytes, bin).0).collect()
         }),
@@ -333,7 +338,7 @@ impl WebSummary {
 }
 
 impl TimesSummary {
-    fn of(times: Times) -> Self {
+    pub(super) fn of(times: Times) -> Self {
         Self {
             count: times.count,
             mean_ns: times.mean.as_nanos(),

@@ -13,6 +13,7 @@ use super::soc;
 use super::tcp::{self, Defaults};
 use super::traffic;
 use super::value::{Data, Table, Value};
+use super::video;
 use super::words::{self, TransportWord};
 use fairwave_dot11::{AccessCategory, Band, Phy, Standard};
 use fairwave_units::{Db, Dbm, Duration, Hertz};
@@ -168,6 +169,7 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
     let start_spread = r.or("start_spread", Duration::ZERO, span(Duration::ZERO, DAY));
     let stop = r.or("stop", None, reader::or_word("never", span(NANOSECOND, DAY)));
     let category = r.or("category", AccessCategory::BestEffort, reader::choice(words::CATEGORIES));
+    let playout = r.optional("playout", video::playout);
     let word = r.optional("transport", reader::choice(words::TRANSPORTS));
     let foreign = [tcp::KEYS, traffic::TRAFFIC_KEYS, probe::KEYS];
     let others = |own: &[&'static str]| -> Vec<&'static str> {
@@ -198,5 +200,19 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
         }
     };
     let transport = transport?;
-    Some(Flow { name: name?, from: from?, to: to?, start, start_spread, stop, category, transport })
+    if playout.is_some() && !transport.has_frames() {
+        let help = "a flow with a source of datagrams can be watched, or one with `video`";
+        r.refuse("playout", Refusal::new("this flow has no frames").help(help));
+    }
+    Some(Flow {
+        name: name?,
+        from: from?,
+        to: to?,
+        start,
+        start_spread,
+        stop,
+        category,
+        playout,
+        transport,
+    })
 }

@@ -60,6 +60,7 @@ mod soc;
 mod tcp;
 mod traffic;
 pub(crate) mod value;
+mod video;
 mod words;
 mod world;
 

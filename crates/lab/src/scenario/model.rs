@@ -12,6 +12,7 @@ use super::proxy::{Av, Proxy};
 use super::reader::word;
 use super::soc::{LinkMonitor, Soc};
 use super::traffic::{Udp, Web};
+use super::video::{Playout, Video};
 use super::words;
 use fairwave_dot11::{AccessCategory, Standard};
 use fairwave_units::{Bytes, Db, Dbm, Duration, Hertz};
@@ -202,6 +203,9 @@ pub struct Flow {
         "enum" = ["background", "best-effort", "video", "voice"]
     ))]
     pub category: AccessCategory,
+    /// Who watches what arrives: a table. It needs a source of datagrams or `video`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub playout: Option<Playout>,
     /// How it sends. Default: "tcp".
     #[serde(flatten)]
     pub transport: Transport,
@@ -220,7 +224,7 @@ pub enum Transport {
     Probe(Probe),
 }
 
-/// A TCP flow. Every key but `size` and `web` may also stand in the table `[tcp]`, as a
+/// A TCP flow. Every key but `size`, `web` and `video` may also stand in the table `[tcp]`, as a
 /// default for all.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tcp {
@@ -232,6 +236,10 @@ pub struct Tcp {
     /// Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<Box<Web>>,
+    /// What the application sends, frame by frame, instead of as much as fits: a table. Not in
+    /// `[tcp]`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<Box<Video>>,
     /// Whose choices the keys below default to, for both ends. Default: "default".
     pub stack: String,
     /// The receiving end's stack, if it is another: then the keys beside it are the sender's

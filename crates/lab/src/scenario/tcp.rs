@@ -7,6 +7,7 @@ use super::proxy;
 use super::reader::{self, Problems, Read, Reader};
 use super::traffic;
 use super::value::{Data, Table, Value};
+use super::video;
 use fairwave_tcp::{Config, Profile};
 use fairwave_units::{Bytes, Duration};
 
@@ -16,6 +17,7 @@ const GIB: u32 = 1 << 30;
 pub(super) const KEYS: &[&str] = &[
     "size",
     "web",
+    "video",
     "stack",
     "receiver_stack",
     "congestion_control",
@@ -85,6 +87,13 @@ impl<'a> Defaults<'a> {
         if web.is_some() && size.is_some() {
             r.meaningless(&["size"], "the sizes of pages are drawn");
         }
+        let video = r.optional("video", video::table).map(Box::new);
+        if video.is_some() {
+            r.meaningless(&["web"], "the flow sends a video");
+        }
+        if video.is_some() && size.is_some() {
+            r.meaningless(&["size"], "the flow sends a video");
+        }
         let proxy = r.optional("proxy", proxy::proxy).map(Box::new);
         if web.is_some() {
             r.meaningless(&["proxy"], "the user of the web opens connections one by one");
@@ -93,7 +102,7 @@ impl<'a> Defaults<'a> {
             Some(stack) => keys(r, &self.over(stack)),
             None => keys(r, &self.keys),
         };
-        Tcp { size, web, proxy, ..keys }
+        Tcp { size, web, video, proxy, ..keys }
     }
 }
 
@@ -112,6 +121,7 @@ fn keys(r: &Reader<'_>, d: &Tcp) -> Tcp {
     Tcp {
         size: None,
         web: None,
+        video: None,
         stack: d.stack.clone(),
         receiver_stack: r.or("receiver_stack", d.receiver_stack.clone(), receiver),
         av: proxy::aimed(r, &law, d.av.as_deref()).map(Box::new),
@@ -158,6 +168,7 @@ fn of_stack(stack: &Profile) -> Tcp {
     Tcp {
         size: None,
         web: None,
+        video: None,
         av: None,
         proxy: None,
         stack: stack.name.to_owned(),

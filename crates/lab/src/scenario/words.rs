@@ -1,6 +1,7 @@
 //! The words a scenario may use for a choice, and the limits that bound its memory.
 
 use fairwave_dot11::{AccessCategory, Band, GuardInterval, Mode, Phy, Preamble, Standard, Width};
+use fairwave_sim::world::Policy;
 use fairwave_units::BitRate;
 
 pub(super) const STANDARDS: &[(&str, Standard)] = &[
@@ -37,6 +38,8 @@ pub(super) const CATEGORIES: &[(&str, AccessCategory)] = &[
 
 pub(super) const PREAMBLES: &[(&str, Preamble)] =
     &[("long", Preamble::Long), ("short", Preamble::Short)];
+
+pub(super) const POLICIES: &[(&str, Policy)] = &[("skip", Policy::Skip), ("stall", Policy::Stall)];
 
 #[derive(Clone, Copy)]
 pub(super) enum KindWord {

@@ -7,6 +7,7 @@ use super::model::{Cell, DelayedAck, Errors, Flow, Scenario, Tcp, Transport};
 use super::node::{Kind, Radio};
 use super::proxy;
 use super::service::Service;
+use super::video::Playout;
 use fairwave_dot11::Phy;
 use fairwave_sim::world;
 use fairwave_tcp as tcp;
@@ -129,6 +130,7 @@ impl Scenario {
                     category: flow.category,
                     traffic: flow.transport.to_world(),
                     proxy: flow.transport.world_proxy(nodes, member),
+                    playout: flow.playout.map(Playout::to_world),
                 });
             }
         }
@@ -215,6 +217,11 @@ impl Flow {
 }
 
 impl Transport {
+    /// Whether it sends what a viewer can see.
+    pub(super) fn has_frames(&self) -> bool {
+        self.to_world().source().is_some()
+    }
+
     fn to_world(&self) -> world::Traffic {
         match self {
             Self::Tcp(tcp) => {
@@ -223,6 +230,7 @@ impl Transport {
                     receiver: tcp.receiver_config(),
                     congestion_control: tcp.congestion_control.clone(),
                     size: tcp.size,
+                    source: tcp.video.as_ref().map(|video| video.to_world(tcp.mss)),
                 };
                 match &tcp.web {
                     None => world::Traffic::Tcp(flow),

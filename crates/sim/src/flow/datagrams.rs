@@ -1,6 +1,8 @@
 //! A flow of UDP datagrams.
 
+use super::feed::Feed;
 use super::reception::Reception;
+use super::screen::Screen;
 use fairwave_traffic::{Emission, Emissions, Source};
 use fairwave_units::{Instant, Stream};
 
@@ -20,6 +22,8 @@ enum Schedule {
     Saturate { payload_bytes: u32 },
     /// The source, whose time began at `start`.
     Timed { start: Instant, next: Option<Emission>, emissions: Box<Emissions> },
+    /// The source, of whose frames somebody wants to know.
+    Framed(Box<Feed>),
     /// Nobody any more.
     Stopped,
 }
@@ -40,6 +44,10 @@ impl Datagrams {
         Self::new(ports, Schedule::Timed { start, next, emissions })
     }
 
+    pub(super) fn framed(ports: (u16, u16), feed: Feed) -> Self {
+        Self::new(ports, Schedule::Framed(Box::new(feed)))
+    }
+
     fn new(ports: (u16, u16), schedule: Schedule) -> Self {
         Self { ports, sent: 0, reception: Reception::default(), schedule }
     }
@@ -52,12 +60,17 @@ impl Datagrams {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.schedule {
             Schedule::Timed { start, next, .. } => next.map(|emission| *start + emission.at),
+            Schedule::Framed(feed) => feed.deadline(),
             Schedule::Saturate { .. } | Schedule::Stopped => None,
         }
     }
 
     /// Payload of the next datagram, if one is due or the interface is asking.
-    pub(super) fn next_payload(&mut self, now: Instant) -> Option<u32> {
+    pub(super) fn next_payload(
+        &mut self,
+        now: Instant,
+        screen: Option<&mut Screen>,
+    ) -> Option<u32> {
         match &mut self.schedule {
             Schedule::Saturate { payload_bytes } => Some(*payload_bytes),
             Schedule::Timed { start, next, emissions } => {
@@ -65,6 +78,7 @@ impl Datagrams {
                 *next = emissions.next();
                 Some(due.bytes)
             }
+            Schedule::Framed(feed) => feed.next_payload(now, screen),
             Schedule::Stopped => None,
         }
     }

@@ -1,14 +1,16 @@
 //! The two ends of a flow and the application behind each.
 
 mod datagrams;
+mod feed;
 mod probe;
 mod reception;
+mod screen;
 mod tcp;
 mod web;
 
 use crate::Error;
 use crate::handover::Notice;
-use crate::outcome::{DatagramOutcome, ProbeOutcome, WebOutcome};
+use crate::outcome::{DatagramOutcome, ProbeOutcome, VideoOutcome, WebOutcome};
 use crate::packet::{Packet, address};
 use crate::world::{Flow, Traffic};
 use datagrams::Datagrams;
@@ -19,7 +21,9 @@ use fairwave_trace::{FlowId, FlowSample, NodeId};
 use fairwave_traffic::Source;
 use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
+use feed::Feed;
 use probe::Probe;
+use screen::Screen;
 use tcp::Tcp;
 pub(crate) use tcp::{check_law, law};
 use web::Web;
@@ -117,6 +121,8 @@ pub(crate) struct FlowState {
     pub(crate) acks_filtered: u64,
     /// How many datagrams each end has made.
     made: [u32; 2],
+    /// Who looks at what arrives, if its quality as a video is wanted.
+    screen: Option<Box<Screen>>,
 }
 
 #[derive(Debug)]
@@ -142,7 +148,8 @@ impl TransportState {
             (Traffic::Tcp(tcp), _) => {
                 check_law(name, &tcp.congestion_control)?;
                 let isn = seed.stream(&format!("isn/{name}"));
-                Self::Tcp(Box::new(Tcp::new(id, tcp, isn)))
+                let feed = |source| Feed::new(source, flow.start, random());
+                Self::Tcp(Box::new(Tcp::new(id, tcp, tcp.source.as_ref().map(feed), isn)))
             }
             (Traffic::Web(web), _) => {
                 check_law(name, &web.tcp.congestion_control)?;
@@ -150,6 +157,10 @@ impl TransportState {
             }
             (Traffic::Probe(probe), _) => {
                 Self::Probe(Box::new(Probe::new(ports(id), flow, probe, seed)))
+            }
+            (Traffic::Datagrams(source), _) if flow.playout.is_some() => {
+                let feed = Feed::new(source, flow.start, random());
+                Self::Datagrams(Box::new(Datagrams::framed(ports(id), feed)))
             }
             (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
                 let datagrams = Datagrams::timed(ports(id), source, flow.start, random());
@@ -160,6 +171,12 @@ impl TransportState {
             }
         })
     }
+}
+
+/// The viewer of a flow whose source has frames, if there is one.
+fn screen(flow: &Flow) -> Option<Screen> {
+    let source = flow.traffic.source()?;
+    Some(Screen::new(flow.playout?, source.frame_interval()))
 }
 
 impl FlowState {
@@ -184,6 +201,7 @@ impl FlowState {
             acks_dropped: 0,
             acks_filtered: 0,
             made: [0; 2],
+            screen: screen(flow).map(Box::new),
         })
     }
 
@@ -238,7 +256,7 @@ impl FlowState {
     /// The next datagram of a source that is due, or that saturates.
     pub(crate) fn next_datagram(&mut self, now: Instant) -> Option<Packet> {
         let TransportState::Datagrams(datagrams) = &mut self.transport else { return None };
-        let bytes = datagrams.next_payload(now)?;
+        let bytes = datagrams.next_payload(now, self.screen.as_deref_mut())?;
         datagrams.sent += 1;
         let (source_port, destination_port) = datagrams.ports;
         let transport = Transport::Udp { source_port, destination_port };
@@ -262,13 +280,24 @@ impl FlowState {
             (TransportState::Datagrams(datagrams), _) if end == End::Sink => {
                 self.delivery.take(payload.0, now);
                 datagrams.reception.take(packet.number, packet.sent, now);
+                if let Some(screen) = &mut self.screen {
+                    screen.datagram(u64::from(packet.number), now);
+                }
             }
             (TransportState::Probe(probe), _) => {
                 probe.receive(end, packet.number, &mut self.delivery, now);
             }
             _ => {}
         }
+        self.show(now);
         end
+    }
+
+    /// Lets the viewer of a stream see what has been read.
+    fn show(&mut self, now: Instant) {
+        if let (Some(screen), TransportState::Tcp(_)) = (&mut self.screen, &self.transport) {
+            screen.stream(self.delivery.bytes, now);
+        }
     }
 
     /// Starts, goes on or stops the application, as is due. Datagrams that are due then come out
@@ -292,6 +321,7 @@ impl FlowState {
                 match transport {
                     TransportState::Tcp(tcp) => {
                         tcp.start(now);
+                        tcp.feed(now, self.screen.as_deref_mut());
                         tcp.run_application(End::Source, &mut self.delivery, now);
                     }
                     TransportState::Web(web) => web.start(now),
@@ -299,6 +329,10 @@ impl FlowState {
                     TransportState::Datagrams(_) => {}
                 }
                 self.phase = Phase::Running;
+            }
+            (Phase::Running, TransportState::Tcp(tcp)) => {
+                tcp.feed(now, self.screen.as_deref_mut());
+                tcp.run_application(End::Source, &mut self.delivery, now);
             }
             (Phase::Running | Phase::Stopped, TransportState::Web(web)) => web.wake_user(now),
             _ => {}
@@ -308,7 +342,8 @@ impl FlowState {
     /// When [`Self::wake_source`] is due.
     pub(crate) fn source_deadline(&self) -> Option<Instant> {
         let user = match &self.transport {
-            TransportState::Tcp(_) | TransportState::Probe(_) => None,
+            TransportState::Tcp(tcp) => tcp.feed_deadline(),
+            TransportState::Probe(_) => None,
             TransportState::Web(web) => web.user_deadline(),
             TransportState::Datagrams(datagrams) => datagrams.deadline(),
         };
@@ -321,7 +356,7 @@ impl FlowState {
 
     /// Whether what one end hears may let the other end send at the same instant.
     pub(crate) fn is_entangled(&self) -> bool {
-        matches!(self.transport, TransportState::Web(_))
+        self.screen.is_some() || matches!(self.transport, TransportState::Web(_))
     }
 
     /// Whether it stopped, or never will start.
@@ -340,16 +375,22 @@ impl FlowState {
             TransportState::Probe(probe) => probe.wake(end, now),
             TransportState::Datagrams(_) => {}
         }
+        self.show(now);
+        if let (Some(screen), End::Sink) = (&mut self.screen, end) {
+            screen.wake(now);
+        }
     }
 
     pub(crate) fn deadline(&self, end: End) -> Option<Instant> {
-        match (&self.transport, end) {
+        let transport = match (&self.transport, end) {
             (TransportState::Tcp(tcp), End::Source) => tcp.source.deadline(),
             (TransportState::Tcp(tcp), End::Sink) => tcp.sink.deadline(),
             (TransportState::Web(web), end) => web.deadline(end),
             (TransportState::Probe(probe), end) => probe.deadline(end),
             (TransportState::Datagrams(_), _) => None,
-        }
+        };
+        let screen = self.screen.as_ref().filter(|_| end == End::Sink);
+        transport.into_iter().chain(screen.and_then(|screen| screen.deadline())).min()
     }
 
     /// Tells `end`, if its transport asked, of a handover of its station.
@@ -363,6 +404,9 @@ impl FlowState {
     /// The warm-up is over: statistics count from `now`.
     pub(crate) fn restart_statistics(&mut self, now: Instant) {
         self.delivery.restart_silence(now);
+        if let Some(screen) = &mut self.screen {
+            screen.restart(now);
+        }
         match &mut self.transport {
             TransportState::Tcp(_) | TransportState::Probe(_) => {}
             TransportState::Web(web) => web.restart_statistics(),
@@ -376,6 +420,11 @@ impl FlowState {
             TransportState::Datagrams(datagrams) => Some(datagrams.reception.outcome()),
             _ => None,
         }
+    }
+
+    /// What a viewer saw, up to `now`.
+    pub(crate) fn video(&self, now: Instant) -> Option<VideoOutcome> {
+        self.screen.as_ref().map(|screen| screen.outcome(now))
     }
 
     /// What a user of the web saw.
@@ -401,7 +450,12 @@ impl FlowState {
     }
 
     /// The flow's state and counters.
-    pub(crate) fn sample(&self) -> FlowSample {
+    pub(crate) fn sample(&self, now: Instant) -> FlowSample {
+        let video = self.screen.as_ref().map(|screen| screen.sample(now));
+        FlowSample { video, ..self.transport_sample() }
+    }
+
+    fn transport_sample(&self) -> FlowSample {
         let delivered_bytes = self.delivery.bytes;
         match &self.transport {
             TransportState::Datagrams(datagrams) => {
@@ -434,6 +488,7 @@ impl FlowState {
                     acks_filtered: self.acks_filtered,
                     acks_lost_inferred: source.acks_lost,
                     proxy: None,
+                    video: None,
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! A flow over one TCP connection: an application that writes as much as fits, one that reads.
 
+use super::feed::Feed;
+use super::screen::Screen;
 use super::{Delivery, End, ports};
 use crate::Error;
 use crate::world::TcpFlow;
@@ -9,13 +11,16 @@ use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Virtual};
 use fairwave_trace::FlowId;
 use fairwave_units::{Bytes, Instant, Seq32, Stream};
 
-/// A TCP flow: two connections, and an application that writes as much as fits.
+/// A TCP flow: two connections, and an application that writes as much as fits, or what its source
+/// gives as soon as it fits.
 #[derive(Debug)]
 pub(crate) struct Tcp {
     pub(super) source: Connection<Virtual>,
     pub(super) sink: Connection<Virtual>,
     /// What the application still has to write; `None` never ends.
     unwritten: Option<u64>,
+    /// Where more comes from.
+    feed: Option<Box<Feed>>,
     size: Option<Bytes>,
     connected: bool,
     closing: bool,
@@ -53,13 +58,14 @@ pub(crate) fn law(name: &str) -> BuildController {
 }
 
 impl Tcp {
-    pub(super) fn new(id: FlowId, tcp: &TcpFlow, mut isn: Stream) -> Self {
+    pub(super) fn new(id: FlowId, tcp: &TcpFlow, feed: Option<Feed>, mut isn: Stream) -> Self {
         let (client, server) = ports(id);
         let law = &tcp.congestion_control;
         Self {
             source: connection(tcp.sender, (client, server), law, &mut isn),
             sink: connection(tcp.receiver, (server, client), law, &mut isn),
-            unwritten: tcp.size.map(|size| size.0),
+            unwritten: feed.as_ref().map_or(tcp.size.map(|size| size.0), |_| Some(0)),
+            feed: feed.map(Box::new),
             size: tcp.size,
             connected: false,
             closing: false,
@@ -74,6 +80,21 @@ impl Tcp {
     /// The application writes no more.
     pub(super) fn stop(&mut self) {
         self.unwritten = Some(0);
+        self.feed = None;
+    }
+
+    /// Takes what the source has by now.
+    pub(super) fn feed(&mut self, now: Instant, mut screen: Option<&mut Screen>) {
+        while let Some(feed) = &mut self.feed
+            && let Some(bytes) = feed.next_bytes(now, screen.as_deref_mut())
+        {
+            self.unwritten = self.unwritten.map(|left| left + bytes);
+        }
+    }
+
+    /// When the source has more.
+    pub(super) fn feed_deadline(&self) -> Option<Instant> {
+        self.feed.as_ref()?.deadline()
     }
 
     pub(super) fn end(&mut self, end: End) -> &mut Connection<Virtual> {
@@ -109,7 +130,8 @@ impl Tcp {
             self.source.handle(now, Input::Write(Virtual(bytes)));
             self.unwritten = self.unwritten.map(|left| left - u64::from(bytes));
         }
-        if self.unwritten == Some(0) && !self.closing {
+        let is_over = self.feed.as_ref().is_none_or(|feed| feed.deadline().is_none());
+        if self.unwritten == Some(0) && is_over && !self.closing {
             self.closing = true;
             self.source.handle(now, Input::Close);
         }

@@ -72,14 +72,30 @@ pub(crate) fn server(world: &World) -> NodeId {
 
 pub(crate) fn flow(name: &str, source: NodeId, sink: NodeId, traffic: Traffic) -> Flow {
     let (start, category) = (Instant::ZERO, AccessCategory::BestEffort);
-    Flow { name: name.into(), source, sink, start, stop: None, category, traffic, proxy: None }
+    Flow {
+        name: name.into(),
+        source,
+        sink,
+        start,
+        stop: None,
+        category,
+        traffic,
+        proxy: None,
+        playout: None,
+    }
 }
 
 /// Greedy TCP with an ACK for every `ack_every` segments.
 pub(crate) fn tcp(law: &str, ack_every: u32) -> TcpFlow {
     let delayed_ack = DelayedAck { every: ack_every, ..Config::default().delayed_ack };
     let receiver = Config { delayed_ack, ..Config::default() };
-    TcpFlow { sender: Config::default(), receiver, congestion_control: law.into(), size: None }
+    TcpFlow {
+        sender: Config::default(),
+        receiver,
+        congestion_control: law.into(),
+        size: None,
+        source: None,
+    }
 }
 
 /// Every station uploads to the server by TCP, starting within the first second.

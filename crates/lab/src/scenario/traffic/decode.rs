@@ -4,6 +4,7 @@ use super::{Objects, Size, Traffic, Udp, Web, file};
 use crate::scenario::diagnostic::Refusal;
 use crate::scenario::reader::{self, Read, Reader};
 use crate::scenario::value::{Data, Value};
+use crate::scenario::video;
 use crate::scenario::words::{self, TrafficWord};
 use fairwave_traffic::{OnOff, Page};
 use fairwave_units::{BitRate, Bytes, Duration};
@@ -115,17 +116,7 @@ fn interval(r: &Reader<'_>, payload: u32) -> Option<Duration> {
 }
 
 fn video(r: &Reader<'_>) -> Option<Traffic> {
-    let rates = reader::within(BitRate(1_000), BitRate::mbps(10_000));
-    let frames = reader::within(Duration::from_millis(1), Duration::from_secs(10));
-    let rate = r.required("rate", "rate = \"2 Mbps\"", rates);
-    let video = Traffic::Video {
-        rate: rate.unwrap_or_default(),
-        interval: r.or("interval", Duration::from_millis(40), frames),
-        group: r.or("group", 12, reader::count(1, 1000)),
-        intra_ratio: r.or("intra_ratio", 4.0, reader::real(0.1, 100.0)),
-        spread: r.or("spread", 0.25, reader::real(0.0, 10.0)),
-    };
-    rate.map(|_| video)
+    video::video(r).map(Traffic::Video)
 }
 
 fn trace(r: &Reader<'_>, base: &Path) -> Option<Traffic> {

@@ -6,8 +6,9 @@ mod decode;
 mod file;
 mod world;
 
+use super::video::Video;
 use fairwave_traffic::Emission;
-use fairwave_units::{BitRate, Bytes, Duration};
+use fairwave_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -74,20 +75,7 @@ pub enum Traffic {
         off: Duration,
     },
     /// Frames of a video, each cut into datagrams that are sent at once.
-    Video {
-        /// Mean rate of payload, 1 kbps to 10 Gbps. Required.
-        #[schemars(with = "String")]
-        rate: BitRate,
-        /// Between frames, 1 ms to 10 s. Default: "40 ms".
-        #[schemars(with = "String")]
-        interval: Duration,
-        /// Frames of a group of pictures, the first an I frame; 1 to 1000. Default: 12.
-        group: u32,
-        /// Mean size of an I frame over that of a P frame, 0.1 to 100. Default: 4.
-        intra_ratio: f64,
-        /// Standard deviation of a frame's size over its mean, 0 to 10. Default: 0.25.
-        spread: f64,
-    },
+    Video(Video),
     /// Datagrams at the times and of the sizes of a list.
     Trace {
         /// Each `"<time> <bytes>"`, as in `"20 ms 160 B"`, in order of time; at most 30,000. In

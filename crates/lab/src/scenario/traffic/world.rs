@@ -2,7 +2,7 @@
 
 use super::{Objects, Size, Traffic, Udp, Web};
 use fairwave_sim::world;
-use fairwave_traffic::{self as traffic, OnOff, Page, Period, Source, Video};
+use fairwave_traffic::{self as traffic, OnOff, Page, Period, Source};
 use fairwave_units::Duration;
 
 impl Udp {
@@ -21,10 +21,7 @@ impl Udp {
                 let (on, off) = (period(on, None), period(off, None));
                 Source::OnOff(OnOff { payload_bytes, interval, on, off })
             }
-            Traffic::Video { rate, interval, group, intra_ratio, spread } => {
-                let frames = Video { rate, interval, group, intra_ratio, spread, payload_bytes };
-                Source::Video(frames)
-            }
+            Traffic::Video(video) => video.to_world(payload_bytes),
             Traffic::Trace { ref emissions, repeat_every } => {
                 let emissions = emissions.clone();
                 Source::Trace(traffic::Trace { emissions, repeat_every })

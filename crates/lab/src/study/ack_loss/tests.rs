@@ -52,6 +52,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         completion_ns: None,
         datagrams: None,
         web: None,
+        video: None,
         bins_bps: Vec::new(),
         proxy: None,
         probe: None,
