@@ -17,8 +17,8 @@ pub struct Remedies {
     pub leave_out: bool,
     /// C: for five round trips after the handover new observations weigh more.
     pub sensitive: Option<Sensitivity>,
-    /// E, Fairwave's: after the handover begin as a new connection does, with the initial rate and
-    /// without a loss history.
+    /// E, Fairwave's: after the handover begin as a new connection does, with the initial rate,
+    /// without a loss history, and with the first round-trip time of a packet sent since.
     pub restart: bool,
 }
 
@@ -36,6 +36,11 @@ impl Remedies {
     /// Whether there is any.
     pub fn any(self) -> bool {
         self.set_ahead || self.leave_out || self.sensitive.is_some() || self.restart
+    }
+
+    /// Whether feedback on packets from before the end of the handover is left out.
+    pub(super) fn leaves_before(self) -> bool {
+        self.leave_out || self.restart
     }
 }
 

@@ -52,6 +52,10 @@ pub struct Sender {
     recv_limit: f64,
     last_doubled: Option<Instant>,
     had_feedback: bool,
+    /// A packet has gone.
+    began: bool,
+    /// The next round-trip time replaces what is known (E).
+    rtt_is_old: bool,
     /// No packet has gone since the nofeedback timer was set.
     idle: bool,
     timer: Option<Instant>,
@@ -89,6 +93,8 @@ impl Sender {
             recv_limit: f64::INFINITY,
             last_doubled: None,
             had_feedback: false,
+            began: false,
+            rtt_is_old: false,
             idle: true,
             timer: None,
             timeouts: 0,
@@ -156,6 +162,11 @@ impl Sender {
     /// A data packet goes.
     pub fn sent(&mut self, now: Instant) {
         let rtt = self.rtt().unwrap_or(Duration::ZERO);
+        if !self.began {
+            // The first two round trips without a limit begin with the first packet.
+            self.began = true;
+            self.set = ReceiveSet::only(now, f64::INFINITY);
+        }
         self.pacer.sent(now, self.t_ipi(), rtt);
         self.idle = false;
         if self.timer.is_none() && !self.handover.suspends(self.config.remedies) {
@@ -189,7 +200,7 @@ impl Sender {
     /// Feedback came (RFC 5348, section 4.3).
     pub fn feedback(&mut self, now: Instant, report: Report) {
         let before = self.handover.ended.is_some_and(|ended| report.sent < ended);
-        let from_before = before && self.config.remedies.leave_out;
+        let from_before = before && self.config.remedies.leaves_before();
         let was_first = !self.had_feedback && self.last_doubled.is_none();
         if !from_before {
             let sample = now.since(report.sent).saturating_sub(report.delay);
@@ -243,7 +254,7 @@ impl Sender {
         if remedies.restart {
             self.forget(now);
         }
-        if remedies.leave_out || remedies.restart {
+        if remedies.leaves_before() {
             self.pacer.restart(now);
             self.restart_timer(now);
         }
@@ -269,6 +280,7 @@ impl Sender {
         self.set = ReceiveSet::only(now, f64::INFINITY);
         self.recv_limit = f64::INFINITY;
         self.had_feedback = false;
+        self.rtt_is_old = true;
         self.begin(now);
     }
 
@@ -282,7 +294,8 @@ impl Sender {
         let sample = sample.max(LEAST_RTT);
         self.last_sample = sample;
         let q2 = self.config.oscillation_q2.unwrap_or(0.0);
-        let Some(rtt) = self.rtt else {
+        let Some(rtt) = self.rtt.filter(|_| !self.rtt_is_old) else {
+            self.rtt_is_old = false;
             self.rtt = Some(sample);
             self.sqrt_mean = sample.sqrt();
             return;
@@ -292,10 +305,10 @@ impl Sender {
         self.sqrt_mean = q2 * self.sqrt_mean + (1.0 - q2) * sample.sqrt();
     }
 
-    /// Remedy B leaves out receive rates of before, and the first one after it, which is measured
-    /// over the silence too.
+    /// Remedies B and E leave out receive rates of before, and the first one after it, which is
+    /// measured over the silence too.
     fn leaves_out_rate(&mut self, from_before: bool) -> bool {
-        if !self.config.remedies.leave_out || self.handover.ended.is_none() {
+        if !self.config.remedies.leaves_before() || self.handover.ended.is_none() {
             return false;
         }
         let first = !from_before && self.handover.first_report;

@@ -310,4 +310,10 @@ fn e_begins_anew() {
     sender.handover_ended(start + millis(1000), None);
     assert_eq!(sender.p(), 0.0);
     assert!(close(sender.rate(), 2516.0 / 0.05));
+    // What was sent before says nothing, and the first round trip since is the new R.
+    let now = start + millis(1100);
+    sender.feedback(now, Report { sent: start, ..report(now, millis(0), 100.0, 0.0) });
+    assert_eq!(sender.rtt(), Some(millis(50)));
+    sender.feedback(now, report(now, millis(80), 100.0, 0.0));
+    assert_eq!(sender.rtt(), Some(millis(80)));
 }
