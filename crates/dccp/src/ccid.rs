@@ -146,6 +146,10 @@ pub trait Sender: fmt::Debug + Send {
     /// A packet was sent, with data or without.
     fn on_sent(&mut self, now: Instant, sent: &Sent);
 
+    /// A packet of the other end arrived, of any type. One with an acknowledgement number comes
+    /// as [`Sender::on_feedback`] too.
+    fn on_arrival(&mut self, _now: Instant, _arrived: &Arrived<'_>) {}
+
     /// A packet with an acknowledgement number arrived.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
 

@@ -3,16 +3,16 @@
 use crate::QueueLimits;
 use crate::ccid::{Ccid, Receiver, Sender};
 use core::fmt;
-use fairwave_units::Duration;
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::seal::Key;
 
 /// Makes the halves of congestion control profiles.
 pub trait Profiles: Send {
     /// The sender's half of a profile, if there is one of this number.
-    fn sender(&mut self, ccid: Ccid) -> Option<Box<dyn Sender>>;
+    fn sender(&mut self, ccid: Ccid, now: Instant) -> Option<Box<dyn Sender>>;
 
     /// The receiver's half.
-    fn receiver(&mut self, ccid: Ccid) -> Option<Box<dyn Receiver>>;
+    fn receiver(&mut self, ccid: Ccid, now: Instant) -> Option<Box<dyn Receiver>>;
 }
 
 impl fmt::Debug for dyn Profiles {

@@ -252,10 +252,14 @@ impl Features {
     pub(crate) fn state(&mut self, feature: Feature, value: u64) {
         let Some(len) = feature.stated_len() else { return };
         let bytes = value.to_be_bytes();
-        if self.value(Side::Local, feature) != value
-            || self.view(Side::Local, feature).state != State::Stable
-        {
-            self.negotiate(Side::Local, feature, &bytes[8 - len..], false);
+        let bytes = &bytes[8 - len..];
+        let slot = self.view(Side::Local, feature);
+        let known = match slot.state {
+            State::Stable => slot.value == value,
+            State::Changing | State::Unstable => slot.wanted.as_slice() == bytes,
+        };
+        if !known {
+            self.negotiate(Side::Local, feature, bytes, false);
         }
     }
 

@@ -7,12 +7,14 @@
 
 mod ack_vector;
 pub mod ccid;
+pub mod ccid2;
 pub mod ccid3;
 pub mod ccid4;
 mod config;
 mod connection;
 mod features;
 mod payload;
+mod profiles;
 mod queue;
 mod sequence;
 pub mod tfrc;
@@ -22,4 +24,5 @@ pub use config::{Config, Profiles};
 pub use connection::{Connection, Event, Input, Packet, State, Stats};
 pub use features::Feature;
 pub use payload::{Payload, Virtual};
+pub use profiles::Standard;
 pub use queue::{QueueLimits, Unsent, WhenFull};

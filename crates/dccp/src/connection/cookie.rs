@@ -87,7 +87,7 @@ impl<P: Payload> Connection<P> {
             Carrier { now, seq: response, acknowledges: true, handshake: true, rtt: None };
         self.features.write(&carrier, &mut Options::new());
         self.arrivals.take(request, fairwave_wire::ipv4::Ecn::NotEct);
-        self.apply_features();
+        self.apply_features(now);
         true
     }
 

@@ -119,7 +119,7 @@ impl<P: Payload> Connection<P> {
             (State::Respond | State::PartOpen, _) => self.become_open(&packet),
             _ => {}
         }
-        self.apply_features();
+        self.apply_features(now);
         self.tell_halves(now, &packet);
         match kind {
             Kind::CloseReq { .. } if self.state < State::CloseReq => {
@@ -135,19 +135,20 @@ impl<P: Payload> Connection<P> {
     fn tell_halves(&mut self, now: Instant, packet: &Packet<P>) {
         let header = &packet.header;
         let data = packet.payload.as_ref().filter(|_| header.kind.is_data_packet());
+        let arrived = Arrived {
+            seq: header.seq,
+            kind: header.kind,
+            data: data.map(Payload::len),
+            wire_len: packet.wire_len(),
+            ccval: header.ccval,
+            ecn: packet.ecn,
+            options: &packet.options,
+        };
         if let Some(rx) = &mut self.rx {
-            rx.on_packet(
-                now,
-                &Arrived {
-                    seq: header.seq,
-                    kind: header.kind,
-                    data: data.map(Payload::len),
-                    wire_len: packet.wire_len(),
-                    ccval: header.ccval,
-                    ecn: packet.ecn,
-                    options: &packet.options,
-                },
-            );
+            rx.on_packet(now, &arrived);
+        }
+        if let Some(tx) = &mut self.tx {
+            tx.on_arrival(now, &arrived);
         }
         let Some(ack) = header.kind.ack() else { return };
         // A Sync may acknowledge what was not processed (RFC 4340 section 5.7).

@@ -99,7 +99,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// What the values of features in force mean for this end.
-    pub(super) fn apply_features(&mut self) {
+    pub(super) fn apply_features(&mut self, now: Instant) {
         self.numbers.window_here = self.features.value(Side::Local, Feature::SequenceWindow);
         self.numbers.window_there = self.features.value(Side::Remote, Feature::SequenceWindow);
         if self.state < State::Respond {
@@ -108,7 +108,7 @@ impl<P: Payload> Connection<P> {
         let ccid = |side| Ccid(self.features.value(side, Feature::Ccid) as u8);
         let (sends, receives) = (ccid(Side::Local), ccid(Side::Remote));
         if self.tx.as_ref().is_none_or(|tx| tx.ccid() != sends) {
-            self.tx = self.profiles.sender(sends);
+            self.tx = self.profiles.sender(sends, now);
             let needs = self.tx.as_ref().is_some_and(|tx| tx.needs_ack_vector());
             let vectors = Feature::SendAckVector;
             if needs
@@ -119,7 +119,7 @@ impl<P: Payload> Connection<P> {
             }
         }
         if self.rx.as_ref().is_none_or(|rx| rx.ccid() != receives) {
-            self.rx = self.profiles.receiver(receives);
+            self.rx = self.profiles.receiver(receives, now);
         }
         if let Some(rx) = &mut self.rx {
             rx.set_ack_ratio(self.features.value(Side::Remote, Feature::AckRatio) as u16);

@@ -69,10 +69,10 @@ impl Receiver for AnyReceiver {
 }
 
 impl Profiles for Anything {
-    fn sender(&mut self, ccid: Ccid) -> Option<Box<dyn Sender>> {
+    fn sender(&mut self, ccid: Ccid, _: Instant) -> Option<Box<dyn Sender>> {
         Some(Box::new(AnySender { ccid }))
     }
-    fn receiver(&mut self, ccid: Ccid) -> Option<Box<dyn Receiver>> {
+    fn receiver(&mut self, ccid: Ccid, _: Instant) -> Option<Box<dyn Receiver>> {
         Some(Box::new(AnyReceiver { ccid, owed: 0 }))
     }
 }
