@@ -9,6 +9,7 @@ use fairwave_machine::line::{Line, Wire};
 use fairwave_units::{BitRate, Seed};
 use fairwave_wire::dccp::{Kind, LossInterval, LossIntervals};
 use fairwave_wire::ipv4::Ecn;
+use proptest::prelude::*;
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -282,4 +283,48 @@ fn small_packets_take_the_bits_of_large_ones() {
     let p = pair.sender.rate_control().p();
     let large = throughput(1460.0, 0.4, loss) * 400.0 / 436.0;
     assert!((0.6..1.7).contains(&(rate / large)), "{rate} for {large}, p = {p} (seed 8)");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// On a line that loses, repeats and reorders, both ways, with handovers or without, p is a
+    /// probability and the rate never below a packet in 64 s.
+    #[test]
+    fn any_line_is_survived(
+        seed: u64,
+        loss in 0.0..0.5f64,
+        duplicate in 0.0..0.3f64,
+        jitter in 0u64..200,
+        delay in 0u64..200,
+        profile in prop_oneof![Just(Profile::Rfc5348), Just(Profile::Rfc3448)],
+        split: bool,
+    ) {
+        let (jitter, delay) = (millis(jitter), millis(delay));
+        let wire = Wire { delay, jitter, loss, duplicate, ..Wire::default() };
+        let remedies = Remedies {
+            set_ahead: true,
+            leave_out: true,
+            sensitive: Some(Sensitivity::Discount(0.25)),
+            restart: seed % 2 == 0,
+        };
+        let config =
+            SenderConfig { profile, split_gap_events: split, remedies, ..SenderConfig::default() };
+        let sender = Sender::new(config, 1000.0, at(0));
+        let receiver = Receiver::new(ReceiverConfig { profile, ..ReceiverConfig::default() });
+        let line = Line::symmetric(Seed(seed), wire);
+        let mut pair = Pair::between(sender, receiver, line, Source::Every(millis(7)), 1000);
+        for second in 1..=30u64 {
+            pair.run(at(1000 * second));
+            match second % 10 {
+                4 => pair.tell(Handover::Started),
+                6 => pair.tell(Handover::Ended { free: Some(BitRate(300_000)) }),
+                _ => {}
+            }
+            let rate = pair.sender.rate_control();
+            prop_assert!((0.0..=1.0).contains(&rate.p()), "p = {}", rate.p());
+            prop_assert!((0.0..=1.0).contains(&pair.receiver.loss_event_rate()));
+            prop_assert!(rate.rate() >= 1000.0 / 64.0 && rate.rate().is_finite());
+        }
+    }
 }
