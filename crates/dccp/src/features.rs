@@ -486,3 +486,6 @@ fn stated(feature: Feature, len: usize, side: Side, values: &[u8]) -> Option<u64
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
+
+#[cfg(test)]
+mod tests;

@@ -91,11 +91,15 @@ impl<P: Payload> Connection<P> {
 
     /// Answers a packet that belongs to no connection (RFC 4340 section 8.3.1).
     pub(super) fn refuse(&mut self, packet: &Packet<P>, code: ResetCode) {
+        self.refuse_with(packet, code, [0; 3]);
+    }
+
+    pub(super) fn refuse_with(&mut self, packet: &Packet<P>, code: ResetCode, data: [u8; 3]) {
         let header = packet.header;
         if matches!(header.kind, Kind::Reset { .. }) {
             return;
         }
-        let kind = Kind::Reset { ack: header.seq, code, data: [0; 3] };
+        let kind = Kind::Reset { ack: header.seq, code, data };
         let header = Header {
             source_port: header.destination_port,
             destination_port: header.source_port,

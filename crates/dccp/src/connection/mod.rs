@@ -16,7 +16,7 @@ use crate::{Config, Payload, Profiles, Unsent};
 use core::fmt;
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::dccp::{Header, Kind, Options, ResetCode, Seq48, Side};
+use fairwave_wire::dccp::{Header, Options, ResetCode, Seq48, Side};
 use fairwave_wire::ipv4::Ecn;
 use std::collections::VecDeque;
 
@@ -463,9 +463,4 @@ impl<P: Payload> fmt::Debug for Connection<P> {
             .field("rx", &self.rx)
             .finish_non_exhaustive()
     }
-}
-
-/// The number of a packet type as a byte of reset data.
-const fn type_data(kind: Kind) -> [u8; 3] {
-    [kind.number(), 0, 0]
 }

@@ -1,6 +1,6 @@
 //! Handshake (RFC 4340 section 8.1): Request, Response, and the acknowledgement of it.
 
-use super::{Connection, Control, Event, Packet, State, type_data};
+use super::{Connection, Event, Packet, State};
 use crate::features::{Feature, Features};
 use crate::{Ccid, Payload};
 use fairwave_units::{Duration, Instant};
@@ -121,10 +121,9 @@ impl<P: Payload> Connection<P> {
             self.numbers.gsr = header.seq - 1;
             return true;
         }
-        if !matches!(header.kind, Kind::Reset { .. }) {
-            let (code, data) = (ResetCode::PACKET_ERROR, type_data(header.kind));
-            self.push_control(Control::Reset { ack: header.seq, code, data });
-        }
+        // With the number that the packet asks for: one of this end's own would not be believed by
+        // an end that remembers an older connection (section 7.5.4).
+        self.refuse_with(packet, ResetCode::PACKET_ERROR, [header.kind.number(), 0, 0]);
         false
     }
 
