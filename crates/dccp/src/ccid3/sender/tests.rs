@@ -3,7 +3,7 @@
 use super::super::testing::{Pair, Source, lossless};
 use super::super::{Receiver, ReceiverConfig};
 use super::*;
-use crate::ccid::Sender as _;
+use crate::ccid::{Arrived, Receiver as _, Sender as _};
 use crate::tfrc::equation::throughput;
 use fairwave_machine::line::{Line, Wire};
 use fairwave_units::{BitRate, Seed};
@@ -327,4 +327,46 @@ proptest! {
             prop_assert!(rate.rate() >= 1000.0 / 64.0 && rate.rate().is_finite());
         }
     }
+}
+
+/// A thousand packets, feedback, losses and late packets: no memory is asked for.
+#[test]
+fn nothing_is_allocated_per_packet() {
+    let mut sender = Sender::new(SenderConfig::default(), 1000.0, at(0));
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    let drive = |sender: &mut Sender, receiver: &mut Receiver, seqs: core::ops::Range<u64>| {
+        for seq in seqs {
+            let now = at(10 * seq);
+            sender.permit(now, 1000);
+            let ccval = sender.ccval(now);
+            sender.on_sent(now, &sent(seq));
+            // Of 50 packets one is lost and one is late.
+            match seq % 50 {
+                10 | 20 => {}
+                25 => arrive(receiver, now, seq - 5, ccval),
+                _ => arrive(receiver, now, seq, ccval),
+            }
+            if receiver.is_due(now) {
+                let mut options = Options::new();
+                receiver.acknowledge(now, Seq48::new(seq), &mut options);
+                let (ack, kind) = (Seq48::new(seq), Kind::Ack { ack: Seq48::new(seq) });
+                let told = Feedback { seq: ack, kind, ack, ecn: Ecn::NotEct, options: &options };
+                sender.on_feedback(now + millis(50), &told);
+            }
+        }
+    };
+    drive(&mut sender, &mut receiver, 0..5_000);
+    let seen = allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1))));
+    assert_eq!(seen.count_total, 1, "the counter counts");
+    let info = allocation_counter::measure(|| drive(&mut sender, &mut receiver, 5_000..6_000));
+    assert_eq!(info.count_total, 0);
+    assert!(sender.stats().congestion_events > 100);
+}
+
+fn arrive(receiver: &mut Receiver, now: Instant, seq: u64, ccval: u8) {
+    let options = Options::new();
+    let kind = Kind::Data;
+    let (seq, ecn) = (Seq48::new(seq), Ecn::NotEct);
+    let (data, wire_len) = (Some(1000), 1016);
+    receiver.on_packet(now, &Arrived { seq, kind, data, wire_len, ccval, ecn, options: &options });
 }
