@@ -220,7 +220,7 @@ impl crate::ccid::Receiver for Receiver {
     }
 
     fn is_due(&self, _now: Instant) -> bool {
-        self.due
+        self.due && self.had_data
     }
 
     fn acknowledge(&mut self, now: Instant, _ack: Seq48, options: &mut Options) {

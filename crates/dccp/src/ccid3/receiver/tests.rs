@@ -140,3 +140,13 @@ fn ccid_4_tells_how_many_were_lost() {
     let dropped = options.items().find(|item| item.kind == DROPPED_PACKETS).unwrap();
     assert_eq!(dropped.data, [0, 0, 2, 0, 0, 3, 0, 0, 0]);
 }
+
+/// The other end may send acknowledgements only, and lose some: there is nothing to report.
+#[test]
+fn without_data_nothing_is_ever_due() {
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    for seq in (0..100).filter(|seq| seq % 7 != 3) {
+        arrive(&mut receiver, at(seq), seq, 0, None);
+        assert!(!receiver.is_due(at(seq)), "packet {seq}");
+    }
+}
