@@ -124,7 +124,8 @@ impl Ccid2Sender {
                 told.growing += u32::from(limited && recovered);
             }
         }
-        if self.timed.is_some_and(|timed| !seq.before(timed)) {
+        // Packets without data are acknowledged when it suits.
+        if arrival.has_data && self.timed.is_some_and(|timed| !seq.before(timed)) {
             self.timed = None;
             if !arrival.was_lost {
                 self.rto.sample(now.since(arrival.at));

@@ -68,7 +68,12 @@ impl<P: Payload> Connection<P> {
         if config.data_checksum {
             features.negotiate(Remote, F::CheckDataChecksum, &[1], true);
         }
-        features.prefer(Local, F::MinimumChecksumCoverage, &[config.minimum_coverage]);
+        // Who takes little takes more, and everything.
+        let acceptable: Vec<u8> = match config.minimum_coverage {
+            0 => vec![0],
+            least => (least..=15).chain([0]).collect(),
+        };
+        features.prefer(Local, F::MinimumChecksumCoverage, &acceptable);
         if config.coverage > 0 {
             features.negotiate(Remote, F::MinimumChecksumCoverage, &[config.coverage, 0], false);
         }
