@@ -23,6 +23,7 @@ pub mod pcapng;
 pub mod probe;
 pub mod radiotap;
 pub mod seal;
+pub mod shake;
 pub mod soc;
 pub mod tcp;
 pub mod udp;

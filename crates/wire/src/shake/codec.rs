@@ -1,0 +1,245 @@
+//! Fields in order.
+
+use super::{
+    Ack, Block, Blocks, Body, Challenge, Claim, Data, Echo, Error, HEAD_LEN, Header, Join, LABEL,
+    Leave, MAGIC, MOST_BLOCKS, MOST_LEN, Reason, SEQ_LIMIT, Side, VERSION,
+};
+use crate::reader::Reader;
+use crate::seal::{Key, TAG_LEN, Tag};
+use std::num::{NonZeroU32, NonZeroU64};
+
+const JOIN: u8 = 1;
+const CHALLENGE: u8 = 2;
+const RESPONSE: u8 = 3;
+const DATA: u8 = 4;
+const ACK: u8 = 5;
+const LEAVE: u8 = 6;
+const LEFT: u8 = 7;
+const RESET: u8 = 8;
+
+/// Sent by the opener.
+const OPENER: u8 = 1;
+/// Of a join: opens the connection.
+const OPEN: u8 = 1 << 1;
+/// Of data: the stream ends behind it.
+const FIN: u8 = 1 << 2;
+
+/// Bytes of an acknowledgement's body before its blocks.
+const ACK_LEN: usize = 8 + 4 + 8 + 4 + 1;
+const BLOCK_LEN: usize = 8;
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
+    if bytes.len() > MOST_LEN {
+        return Err(Error::TooLong { len: bytes.len() });
+    }
+    let mut reader = Reader::new(bytes);
+    let found = reader.array("magic")?;
+    if found != MAGIC {
+        return Err(Error::Magic { found });
+    }
+    let version = reader.u8("version")?;
+    if version != VERSION {
+        return Err(Error::Version { found: version });
+    }
+    let (kind, flags) = (reader.u8("kind")?, reader.u8("flags")?);
+    let path = reader.u8("path")?;
+    let connection = reader.u64_be("connection")?;
+    let number = number(reader.u64_be("number")?, "number at offset 16")?;
+    let sent_us = reader.u32_be("time of sending")?;
+    let inside = reader.rest().len().saturating_sub(TAG_LEN);
+    let mut body = Reader::new(reader.take(inside, "body")?);
+    let tag = Tag(reader.array("seal")?);
+    let from = if flags & OPENER == 0 { Side::Acceptor } else { Side::Opener };
+    let said = read_body(kind, flags & !OPENER, &mut body)?;
+    let payload = body.rest();
+    check_payload(&said, payload.len())?;
+    let header = Header { connection, from, path, number, sent_us, body: said };
+    Ok(Claim { header, payload, covered: &bytes[..HEAD_LEN + inside], tag })
+}
+
+fn number(number: u64, field: &'static str) -> Result<NonZeroU64, Error> {
+    NonZeroU64::new(number).ok_or(Error::Range { field })
+}
+
+fn read_body(kind: u8, flags: u8, reader: &mut Reader<'_>) -> Result<Body, Error> {
+    let allowed = match kind {
+        JOIN => OPEN,
+        DATA => FIN,
+        _ => 0,
+    };
+    if flags & !allowed != 0 {
+        return Err(Error::Flags { found: flags, kind });
+    }
+    Ok(match kind {
+        JOIN => Body::Join(Join {
+            open: flags & OPEN != 0,
+            nonce: reader.u64_be("nonce")?,
+            window: reader.u32_be("window")?,
+        }),
+        CHALLENGE => Body::Challenge(Challenge {
+            nonce: reader.u64_be("nonce")?,
+            answers: reader.u64_be("nonce answered")?,
+            window: reader.u32_be("window")?,
+        }),
+        RESPONSE => Body::Response { answers: reader.u64_be("nonce answered")? },
+        DATA => Body::Data(Data { seq: reader.u64_be("sequence")?, fin: flags & FIN != 0 }),
+        ACK => Body::Ack(read_ack(reader)?),
+        LEAVE => Body::Leave(read_leave(reader)?),
+        LEFT => Body::Left(read_leave(reader)?),
+        RESET => Body::Reset { reason: reason(reader.u8("reason")?)? },
+        found => return Err(Error::Kind { found }),
+    })
+}
+
+fn read_ack(reader: &mut Reader<'_>) -> Result<Ack, Error> {
+    let cumulative = reader.u64_be("cumulative acknowledgement")?;
+    let window = reader.u32_be("window")?;
+    let number = NonZeroU64::new(reader.u64_be("number echoed")?);
+    let sent_us = reader.u32_be("time echoed")?;
+    if number.is_none() && sent_us != 0 {
+        return Err(Error::Range { field: "time echoed of no message" });
+    }
+    let count = usize::from(reader.u8("count of blocks")?);
+    if count > MOST_BLOCKS {
+        return Err(Error::Range { field: "count of blocks" });
+    }
+    let mut blocks = Blocks::default();
+    for _ in 0..count {
+        let mut field =
+            |name| NonZeroU32::new(reader.u32_be(name)?).ok_or(Error::Range { field: name });
+        blocks
+            .push(Block { offset: field("offset of a block")?, len: field("length of a block")? });
+    }
+    let echo = number.map(|number| Echo { number, sent_us });
+    Ok(Ack { cumulative, window, echo, blocks })
+}
+
+fn read_leave(reader: &mut Reader<'_>) -> Result<Leave, Error> {
+    Ok(Leave { path: reader.u8("path left")?, last: reader.u64_be("last number")? })
+}
+
+fn reason(number: u8) -> Result<Reason, Error> {
+    Ok(match number {
+        1 => Reason::Abort,
+        2 => Reason::NotReading,
+        3 => Reason::Violation,
+        4 => Reason::NoPath,
+        _ => return Err(Error::Range { field: "reason" }),
+    })
+}
+
+fn reason_number(reason: Reason) -> u8 {
+    match reason {
+        Reason::Abort => 1,
+        Reason::NotReading => 2,
+        Reason::Violation => 3,
+        Reason::NoPath => 4,
+    }
+}
+
+/// Whether `body` may have `len` bytes of payload, and its numbers are in range.
+fn check_payload(body: &Body, len: usize) -> Result<(), Error> {
+    match body {
+        Body::Data(data) if data.seq >= SEQ_LIMIT => Err(Error::Range { field: "sequence" }),
+        Body::Data(data) if len == 0 && !data.fin => Err(Error::Range { field: "payload" }),
+        Body::Data(_) => Ok(()),
+        _ if len > 0 => Err(Error::Trailing { len, kind: kind(body) }),
+        Body::Ack(ack) if ack.cumulative >= SEQ_LIMIT => {
+            Err(Error::Range { field: "cumulative acknowledgement" })
+        }
+        _ => Ok(()),
+    }
+}
+
+const fn kind(body: &Body) -> u8 {
+    match body {
+        Body::Join(_) => JOIN,
+        Body::Challenge(_) => CHALLENGE,
+        Body::Response { .. } => RESPONSE,
+        Body::Data(_) => DATA,
+        Body::Ack(_) => ACK,
+        Body::Leave(_) => LEAVE,
+        Body::Left(_) => LEFT,
+        Body::Reset { .. } => RESET,
+    }
+}
+
+fn flags(header: &Header) -> u8 {
+    let from = if header.from == Side::Opener { OPENER } else { 0 };
+    from | match header.body {
+        Body::Join(Join { open: true, .. }) => OPEN,
+        Body::Data(Data { fin: true, .. }) => FIN,
+        _ => 0,
+    }
+}
+
+/// Bytes of a message with this body and no payload.
+pub(super) fn len(body: &Body) -> usize {
+    let inside = match body {
+        Body::Join(_) => 12,
+        Body::Challenge(_) => 20,
+        Body::Response { .. } | Body::Data(_) => 8,
+        Body::Ack(ack) => ACK_LEN + ack.blocks.len() * BLOCK_LEN,
+        Body::Leave(_) | Body::Left(_) => 9,
+        Body::Reset { .. } => 1,
+    };
+    HEAD_LEN + inside + TAG_LEN
+}
+
+pub(super) fn write(
+    header: &Header,
+    payload: &[u8],
+    key: &Key,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    check_payload(&header.body, payload.len())?;
+    let len = header.len_with(payload.len());
+    if len > MOST_LEN {
+        return Err(Error::TooLong { len });
+    }
+    let start = out.len();
+    out.extend(MAGIC);
+    out.extend([VERSION, kind(&header.body), flags(header), header.path]);
+    out.extend(header.connection.to_be_bytes());
+    out.extend(header.number.get().to_be_bytes());
+    out.extend(header.sent_us.to_be_bytes());
+    write_body(&header.body, out);
+    out.extend_from_slice(payload);
+    let tag = key.tag(LABEL, &[&out[start..]]);
+    out.extend(tag.0);
+    Ok(())
+}
+
+fn write_body(body: &Body, out: &mut Vec<u8>) {
+    match body {
+        Body::Join(join) => {
+            out.extend(join.nonce.to_be_bytes());
+            out.extend(join.window.to_be_bytes());
+        }
+        Body::Challenge(challenge) => {
+            out.extend(challenge.nonce.to_be_bytes());
+            out.extend(challenge.answers.to_be_bytes());
+            out.extend(challenge.window.to_be_bytes());
+        }
+        Body::Response { answers } => out.extend(answers.to_be_bytes()),
+        Body::Data(data) => out.extend(data.seq.to_be_bytes()),
+        Body::Ack(ack) => write_ack(ack, out),
+        Body::Leave(leave) | Body::Left(leave) => {
+            out.push(leave.path);
+            out.extend(leave.last.to_be_bytes());
+        }
+        Body::Reset { reason } => out.push(reason_number(*reason)),
+    }
+}
+
+fn write_ack(ack: &Ack, out: &mut Vec<u8>) {
+    out.extend(ack.cumulative.to_be_bytes());
+    out.extend(ack.window.to_be_bytes());
+    out.extend(ack.echo.map_or(0, |echo| echo.number.get()).to_be_bytes());
+    out.extend(ack.echo.map_or(0, |echo| echo.sent_us).to_be_bytes());
+    out.push(ack.blocks.len() as u8);
+    for block in ack.blocks.iter() {
+        out.extend(block.offset.get().to_be_bytes());
+        out.extend(block.len.get().to_be_bytes());
+    }
+}
