@@ -218,7 +218,9 @@ proptest! {
     }
 
     #[test]
-    fn hostile_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 1..9u8) {
+    fn hostile_bytes_do_no_harm(
+        bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 1..9u8,
+    ) {
         let mut message = unhex("4657736b01000103");
         message[5] = kind;
         message.extend(bytes);
