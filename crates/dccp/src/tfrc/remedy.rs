@@ -13,7 +13,7 @@ pub struct Remedies {
     /// B: observations from before the end of the handover are left out. Losses of packets sent
     /// from one round trip before its start to its end begin no loss event and their sequence
     /// space is in no loss interval; round-trip times of those packets are ignored; the receive
-    /// rate is measured anew; the nofeedback timer stands still.
+    /// rate is measured anew; the nofeedback timer stands still, for t_mbi = 64 s at most.
     pub leave_out: bool,
     /// C: for five round trips after the handover new observations weigh more.
     pub sensitive: Option<Sensitivity>,

@@ -233,7 +233,8 @@ impl Sender {
             Handover { under_way: true, rate_before: self.x, free, ..Handover::default() };
         self.set_ahead(now);
         if self.config.remedies.leave_out {
-            self.timer = None;
+            // Nobody may send for ever without feedback because the end was never told.
+            self.timer = Some(now + Duration::from_secs_f64(T_MBI));
         }
     }
 

@@ -267,7 +267,7 @@ fn b_leaves_out_the_gap() {
     let (mut sender, start) = received_half(with(remedies), millis(50));
     sender.handover_started(start, None);
     sender.sent(start);
-    assert_eq!(sender.deadline(), None, "no halving in a known gap");
+    assert_eq!(sender.deadline(), Some(start + millis(64_000)), "no halving in a known gap");
     let end = start + millis(3000);
     sender.handover_ended(end, None);
     assert_eq!(sender.deadline(), Some(end + millis(200)));
@@ -287,6 +287,20 @@ fn b_leaves_out_the_gap() {
         sender.feedback(now, report(now, millis(50), 20_000.0, 1e-9));
     }
     assert!(close(sender.rate(), 40_000.0), "{}", sender.rate());
+}
+
+/// Remedy B trusts nobody for longer than t_mbi.
+#[test]
+fn b_halves_again_when_the_end_is_not_told() {
+    let remedies = Remedies { leave_out: true, ..Remedies::default() };
+    let (mut sender, start) = received_half(with(remedies), millis(50));
+    sender.handover_started(start, None);
+    sender.sent(start);
+    sender.wake(start + millis(63_999));
+    assert!(close(sender.rate(), 62_900.0));
+    sender.wake(start + millis(64_000));
+    assert!(close(sender.rate(), 31_450.0));
+    assert_eq!(sender.deadline(), Some(start + millis(64_200)));
 }
 
 #[test]
