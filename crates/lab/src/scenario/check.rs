@@ -179,20 +179,24 @@ impl Check<'_> {
                 Kind::Host(_) => continue,
             };
             let cell = self.scenario.cell.iter().find(|known| Some(&known.name) == cell);
-            if radio.queue.0.name() != "socps" || cell.is_some_and(|cell| cell.soc.is_some()) {
+            let name = radio.queue.0.name();
+            if !name.starts_with("socps") || cell.is_some_and(|cell| cell.soc.is_some()) {
                 continue;
             }
             let refusal = match cell {
                 Some(cell) => {
                     let message = format!(
-                        "\"socps\" serves by reports, and cell {:?} has no `soc`",
+                        "{name:?} serves by reports, and cell {:?} has no `soc`",
                         cell.name
                     );
                     let help = "give the cell soc = { policy = \"pw\" }, or use \"wfq\"";
                     Refusal::new(message).help(help)
                 }
-                None => Refusal::new("\"socps\" serves by reports, and only access points get any")
-                    .help("use \"wfq\""),
+                None => {
+                    let message =
+                        format!("{name:?} serves by reports, and only access points get any");
+                    Refusal::new(message).help("use \"wfq\"")
+                }
             };
             self.report(("node", i), "queue", refusal);
         }

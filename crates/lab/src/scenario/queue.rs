@@ -77,7 +77,7 @@ pub(super) fn queue(place: Place) -> impl Fn(&Value) -> Read<Queue> {
                 return Err(Refusal::new("a wired link has no airtime to share out")
                     .help("use it at a radio, or \"fq-codel\" here"));
             }
-            if place == Place::Link && matches!(spec, Spec::Socps(_)) {
+            if place == Place::Link && spec.name().starts_with("socps") {
                 return Err(Refusal::new("nobody reports to a wired link")
                     .help("use it at an access point, or \"wfq\" here"));
             }
@@ -429,7 +429,7 @@ mod tests {
     fn every_discipline_survives_being_written_and_read() {
         for kind in fairwave_queue::ALL {
             let queue = format!("{{ discipline = {:?}, limit = \"77 packets\" }}", kind.name);
-            let of_radios = ["airtime-drr", "socps"].contains(&kind.name);
+            let of_radios = ["airtime-drr", "socps", "socps-traffic"].contains(&kind.name);
             let link = if of_radios { "\"7 packets\"" } else { queue.as_str() };
             let read = Scenario::parse("s", &scenario(&queue, link)).unwrap();
             let again = Scenario::parse("t", &read.to_toml()).unwrap();

@@ -213,3 +213,34 @@ fn findings_follow_the_runs() {
         exhibit.figure.to_svg().unwrap_or_else(|e| panic!("{}: {e}", exhibit.id));
     }
 }
+
+/// 60 - 10 + 0.15 * 1000 ns, and 0.4 % of 2629 us are 10 516 ns.
+#[test]
+fn forwarding_may_take_four_thousandths_of_the_papers_time_longer() {
+    let cost = |name: &str, ns: f64| cost::Cost {
+        name: name.into(),
+        least_ns: ns,
+        median_ns: ns,
+        mean_ns: ns,
+        most_ns: ns,
+    };
+    let recorded = |ns: f64| cost::Recorded {
+        date: "today".into(),
+        processor: "a processor".into(),
+        repetitions: 100,
+        packets_per_repetition: 10_000,
+        schemes: vec![cost("fifo", 10.0), cost("socps over h-fsc", ns)],
+        report: cost("report", 1000.0),
+    };
+    let cheap = cost::claim(Some(&recorded(60.0)));
+    assert!(cheap.holds && cheap.measured["added_ns"] == 200.0, "{cheap:?}");
+    assert!(cost::claim(Some(&recorded(10_375.0))).holds);
+    assert!(!cost::claim(Some(&recorded(10_377.0))).holds);
+    assert!(!cost::claim(None).holds);
+}
+
+#[test]
+fn the_record_of_forwarding_is_read() {
+    let recorded = cost::recorded().expect("the file in benches/runs has this form");
+    assert_eq!(cost::table(Some(&recorded)).rows.len(), recorded.schemes.len());
+}

@@ -11,7 +11,7 @@ use crate::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use crate::results::Series;
 use crate::run::Run;
 use crate::stats::{self, Estimate};
-use crate::study::measure::{over, put, show, total_mbps};
+use crate::study::measure::{over, put, show, timeouts_per_flow, total_mbps};
 use crate::study::{Bound, Claim, Error, Exhibit, Results, Test};
 use serde_json::Map;
 
@@ -141,6 +141,43 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
         }
     }
     judge(&criterion, measure, notes.join(" "))
+}
+
+/// What more frequent reports take.
+pub(super) fn explanation(results: &Results) -> String {
+    let mut parts = Vec::new();
+    for profile in Profile::ALL {
+        for (label, scheme) in [("200 ms", "pw"), ("20 ms", "pw-20ms")] {
+            let runs = of(results, MOVING, scheme, profile);
+            parts.push(format!(
+                "{label}, {}: the access point has {} of the air and the stations {}, with {} \
+                 frames of theirs a second; {} timeouts a flow",
+                profile.name(),
+                show(measure::ap_airtime(&runs), 3),
+                show(over(&runs, stations_airtime), 3),
+                show(over(&runs, stations_frames), 0),
+                show(over(&runs, timeouts_per_flow), 0),
+            ));
+        }
+    }
+    format!(
+        "What reports cost, PW, Env_m: {}. Without ARQ a report that meets a segment costs both, \
+         and TCP takes that for congestion; with ARQ it costs another attempt.",
+        parts.join("; ")
+    )
+}
+
+/// Time that all stations were on the air, ACKs of frames included, as a part of the whole.
+fn stations_airtime(run: &Run) -> f64 {
+    let stations = run.summary.stations.iter().filter(|station| station.name != "ap");
+    stations.map(|station| station.airtime_share).sum()
+}
+
+/// Data frames of all stations in a second, repetitions included.
+fn stations_frames(run: &Run) -> f64 {
+    let stations = run.summary.stations.iter().filter(|station| station.name != "ap");
+    let attempts: u64 = stations.map(|station| station.attempts).sum();
+    attempts as f64 / (run.summary.measured_ns as f64 / 1e9)
 }
 
 /// The middles of 3 s bins, the second first.
