@@ -44,8 +44,17 @@ const LAG_MOST: Duration = Duration::from_millis(3000);
 /// `None` if no point remains.
 pub fn evaluate(filter: FilterSpec, interval: Duration, points: &[Point]) -> Option<Evaluation> {
     let (held, reports) = held(filter, interval, points);
+    compare(points, &held, reports)
+}
+
+/// Compares what a station is taken for at each of `points`, which are in the order of time, with
+/// the mean there: as [`evaluate`], for reports that took their time or were lost. `held` is as
+/// long as `points`; `None` where nothing is known.
+///
+/// `None` if no point remains.
+pub fn compare(points: &[Point], held: &[Option<Db>], reports: u32) -> Option<Evaluation> {
     let start = points.first()?.at + LAG_MOST;
-    let settled = points.iter().zip(&held).filter(|(point, _)| point.at >= start);
+    let settled = points.iter().zip(held).filter(|(point, _)| point.at >= start);
     let seen: Vec<(Point, f64)> =
         settled.filter_map(|(point, held)| Some((*point, held.as_ref()?.0))).collect();
     let now = Spread::of(seen.iter().map(|(point, held)| held - point.mean.0))?;

@@ -22,7 +22,7 @@ mod policy;
 mod reporter;
 mod table;
 
-pub use evaluate::{Evaluation, Point, evaluate};
+pub use evaluate::{Evaluation, Point, compare, evaluate};
 pub use filter::{ALL as FILTERS, Filter, FilterKind, FilterSpec};
 pub use policy::{
     ALL as POLICIES, AllZero, Class, Curve, CurveError, Knot, Policies, PolicyKind, Rule, Weight,

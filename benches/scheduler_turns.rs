@@ -1,0 +1,69 @@
+//! What a packet costs in each scheduler of hosts, in nanoseconds and instructions: the least of
+//! many short batches, which another program on the same core disturbs least.
+//!
+//! `scheduler-turns` measures all, and fits a + b log2 n; names of schedulers measure those.
+//! `scheduler-turns SCHEDULER HOSTS PACKETS TURNS` makes so many turns, for a profiler: two
+//! lengths give the instructions that a turn takes, without what comes before.
+
+mod turns;
+
+use std::hint::black_box;
+use std::time::Instant;
+use turns::{HOSTS, LOADS, Loaded, specs};
+
+const BATCHES: u32 = 1500;
+const TURNS: u32 = 1000;
+const USAGE: &str = "usage: scheduler-turns [SCHEDULER...] or SCHEDULER HOSTS PACKETS TURNS";
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Result<Vec<u32>, _> = arguments.iter().skip(1).map(|text| text.parse()).collect();
+    if let ([name, ..], Ok([hosts, packets, turns])) = (&*arguments, numbers.as_deref()) {
+        let specs = specs();
+        let spec = specs.iter().find(|(known, _)| known == name).ok_or(USAGE)?;
+        let mut loaded = Loaded::new(&spec.1, *hosts, *packets);
+        (0..*turns).for_each(|_| _ = black_box(loaded.turn()));
+        return Ok(());
+    }
+    for (packets, load) in LOADS {
+        print(&format!("\n{load}: ns\n"));
+        print(&format!("| scheduler | {} | a + b log2 n |", HOSTS.map(|n| n.to_string()).join(" | ")));
+        print("|---|---|---|---|---|---|");
+        for (name, spec) in specs() {
+            if !arguments.is_empty() && !arguments.iter().any(|wanted| wanted == name) {
+                continue;
+            }
+            let ns = HOSTS.map(|hosts| least(&mut Loaded::new(&spec, hosts, packets)));
+            let (a, b) = fit(ns);
+            let cells = ns.map(|ns| format!("{ns:.0}")).join(" | ");
+            print(&format!("| {name} | {cells} | {a:.0} + {b:.1} log2 n |"));
+        }
+    }
+    Ok(())
+}
+
+/// Nanoseconds of a turn in the least batch.
+fn least(loaded: &mut Loaded) -> f64 {
+    let batch = |loaded: &mut Loaded| {
+        let start = Instant::now();
+        (0..TURNS).for_each(|_| _ = black_box(loaded.turn()));
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(TURNS)
+    };
+    (0..100).for_each(|_| _ = batch(loaded));
+    (0..BATCHES).map(|_| batch(loaded)).fold(f64::INFINITY, f64::min)
+}
+
+/// The line through the points (log2 hosts, ns) by least squares: where it begins, and its slope.
+fn fit(ns: [f64; HOSTS.len()]) -> (f64, f64) {
+    let x = HOSTS.map(|hosts| f64::from(hosts).log2());
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (mx, my) = (mean(&x), mean(&ns));
+    let products = x.iter().zip(&ns).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
+    let slope = products / x.iter().map(|x| (x - mx) * (x - mx)).sum::<f64>();
+    (my - slope * mx, slope)
+}
+
+#[expect(clippy::print_stdout, reason = "a program's answer")]
+fn print(line: &str) {
+    println!("{line}");
+}
