@@ -22,6 +22,7 @@ pub mod link;
 pub mod pcapng;
 pub mod probe;
 pub mod radiotap;
+pub mod rtp;
 pub mod seal;
 pub mod shake;
 pub mod soc;

@@ -1,0 +1,174 @@
+//! Packets that were sent, and what feedback says of them.
+
+use crate::gcc::Fate;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::rtp::{Feedback, TICK};
+use std::collections::VecDeque;
+
+/// Packets that are remembered; feedback about older ones is not heard.
+const MOST: usize = 8_192;
+/// Unit of the reference time.
+const REFERENCE_NS: i64 = 64_000_000;
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Instant,
+    bytes: u32,
+    /// Whether it is known to have arrived, or was told to be missing.
+    told: Told,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Missing,
+    Arrived,
+}
+
+/// The newest packets, by transport-wide number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    sent: VecDeque<Sent>,
+    /// Number of the first of them, extended beyond 16 bits.
+    first: u64,
+    /// The reference of the newest feedback, extended beyond 24 bits.
+    reference: Option<i64>,
+    /// Of the remembered, those of which nothing is told.
+    unanswered: usize,
+}
+
+/// What feedback has told anew.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct News {
+    pub(crate) fates: Vec<Fate>,
+    /// Since the newest packet was sent that feedback tells of.
+    pub(crate) rtt: Option<Duration>,
+}
+
+impl History {
+    /// The number of the next packet.
+    pub(crate) fn next(&self) -> u64 {
+        self.first + self.sent.len() as u64
+    }
+
+    pub(crate) fn push(&mut self, at: Instant, bytes: u32) {
+        if self.sent.len() == MOST
+            && let Some(oldest) = self.sent.pop_front()
+        {
+            self.first += 1;
+            self.unanswered -= usize::from(oldest.told == Told::Nothing);
+        }
+        self.sent.push_back(Sent { at, bytes, told: Told::Nothing });
+        self.unanswered += 1;
+    }
+
+    pub(crate) const fn unanswered(&self) -> usize {
+        self.unanswered
+    }
+
+    /// What `feedback` tells of packets that were sent, and had not been told before. A packet
+    /// that was said to be missing may still arrive; what arrived stays so.
+    pub(crate) fn take(&mut self, now: Instant, feedback: &Feedback) -> News {
+        let mut arrival = self.reference_ns(feedback.reference);
+        let tick = TICK.as_nanos().cast_signed();
+        let base = self.extend(feedback.base);
+        let mut news = News::default();
+        for (number, delta) in (base..).zip(&feedback.arrivals) {
+            let arrived = delta.map(|delta| {
+                arrival = arrival.saturating_add(i64::from(delta) * tick);
+                arrival
+            });
+            let index = usize::try_from(number - self.first.cast_signed()).ok();
+            let Some(sent) = index.and_then(|i| self.sent.get_mut(i)) else { continue };
+            let told = if arrived.is_some() { Told::Arrived } else { Told::Missing };
+            if sent.told == told || sent.told == Told::Arrived {
+                continue;
+            }
+            self.unanswered -= usize::from(sent.told == Told::Nothing);
+            sent.told = told;
+            if arrived.is_some() {
+                let took = now.since(sent.at);
+                news.rtt = Some(news.rtt.map_or(took, |least: Duration| least.min(took)));
+            }
+            news.fates.push(Fate { sent: sent.at, arrived, bytes: sent.bytes });
+        }
+        news
+    }
+
+    /// The number nearest to the next that ends in these 16 bits. What lies before the first packet
+    /// or ahead of the last was never sent, and is not found.
+    fn extend(&self, low: u16) -> i64 {
+        let next = self.next();
+        let behind = (next as u16).wrapping_sub(low);
+        next.cast_signed() - i64::from(behind.cast_signed())
+    }
+
+    /// The reference as a time of the receiver's clock, near that of the feedback before.
+    fn reference_ns(&mut self, low: i32) -> i64 {
+        let reference = match self.reference {
+            None => i64::from(low),
+            Some(last) => {
+                let ahead = (i64::from(low) - last) & 0xff_ffff;
+                last + if ahead < 1 << 23 { ahead } else { ahead - (1 << 24) }
+            }
+        };
+        self.reference = Some(reference);
+        reference.saturating_mul(REFERENCE_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn feedback(base: u16, reference: i32, arrivals: &[Option<i16>]) -> Feedback {
+        let arrivals = arrivals.to_vec();
+        Feedback { sender_ssrc: 1, media_ssrc: 2, base, reference, count: 0, arrivals }
+    }
+
+    fn history(packets: u64) -> History {
+        let mut history = History::default();
+        (0..packets).for_each(|n| history.push(at(10 * n), 1_000));
+        history
+    }
+
+    /// Packets 0 and 2 arrive 1 and 3.5 ms after 128 ms of the receiver's clock, 1 does not.
+    #[test]
+    fn arrivals_are_sums_of_ticks() {
+        let mut history = history(3);
+        let news = history.take(at(100), &feedback(0, 2, &[Some(4), None, Some(10)]));
+        let arrived: Vec<_> = news.fates.iter().map(|fate| fate.arrived).collect();
+        assert_eq!(arrived, [Some(129_000_000), None, Some(131_500_000)]);
+        assert_eq!(news.rtt, Some(Duration::from_millis(80)));
+        assert_eq!(history.unanswered(), 0);
+        // What is told again is no news, but that packet 1 has come after all.
+        let news = history.take(at(110), &feedback(0, 2, &[Some(4), Some(200), None]));
+        assert_eq!(news.fates.len(), 1);
+        assert_eq!(news.fates[0].sent, at(10));
+    }
+
+    #[test]
+    fn what_was_never_sent_is_not_heard() {
+        let mut history = history(3);
+        let news = history.take(at(100), &feedback(3, 0, &[Some(0); 50]));
+        assert!(news.fates.is_empty());
+        let news = history.take(at(100), &feedback(65_535, 0, &[Some(0), Some(0)]));
+        assert_eq!(news.fates.len(), 1, "before the first packet there was none");
+    }
+
+    #[test]
+    fn numbers_and_references_go_around() {
+        let mut history = history(70_000);
+        let news = history.take(at(700_000), &feedback(69_999u32 as u16, 8_388_607, &[Some(0)]));
+        assert_eq!(news.fates[0].sent, at(699_990));
+        let first = news.fates[0].arrived;
+        let news = history.take(at(700_000), &feedback(69_998u32 as u16, -8_388_608, &[Some(0)]));
+        let ahead = news.fates[0].arrived.zip(first).map(|(b, a)| b - a);
+        assert_eq!(ahead, Some(REFERENCE_NS));
+        assert!(history.sent.len() <= MOST && history.unanswered() == MOST - 2);
+    }
+}

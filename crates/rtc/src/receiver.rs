@@ -1,0 +1,191 @@
+//! The receiving end: RTP packets in, feedback out.
+
+use fairwave_machine::Machine;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::rtp::{Feedback, Header, TICK};
+use std::collections::VecDeque;
+
+/// Packets whose arrival is remembered, for those that come late.
+const MOST_KEPT: usize = 1_024;
+/// A number that jumps further ahead begins anew.
+const MOST_JUMP: u16 = 2_048;
+/// Ticks of the reference time.
+const REFERENCE_TICKS: u64 = 256;
+
+/// What a receiver is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// Its synchronisation source.
+    pub ssrc: u32,
+    /// From the first packet that is not told of to the feedback that tells of it; libwebrtc has
+    /// 50 to 250 ms, 100 ms to begin with.
+    pub interval: Duration,
+}
+
+impl ReceiverConfig {
+    /// The usual interval.
+    pub const INTERVAL: Duration = Duration::from_millis(100);
+}
+
+/// An RTP packet that arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Its bytes from the RTP header on; the payload may be missing.
+    pub bytes: Vec<u8>,
+}
+
+/// Media that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// Its number in the stream.
+    pub sequence: u16,
+    /// Media time in 90 kHz.
+    pub timestamp: u32,
+    /// Whether it is the last packet of its frame.
+    pub marker: bool,
+}
+
+/// The receiving end.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    /// Arrival of each packet from `first` on, in ticks.
+    arrivals: VecDeque<Option<u64>>,
+    /// Transport-wide number of the first of them.
+    first: u16,
+    /// How many of them, from the front, feedback has told of.
+    told: usize,
+    media_ssrc: u32,
+    due: Option<Instant>,
+    count: u8,
+    media: VecDeque<Media>,
+}
+
+impl Receiver {
+    /// A receiver before the first packet.
+    pub const fn new(config: ReceiverConfig) -> Self {
+        Self {
+            config,
+            arrivals: VecDeque::new(),
+            first: 0,
+            told: 0,
+            media_ssrc: 0,
+            due: None,
+            count: 0,
+            media: VecDeque::new(),
+        }
+    }
+
+    /// Notes that the packet with this transport-wide number has arrived; whether that is new.
+    fn note(&mut self, now: Instant, number: u16) -> bool {
+        if self.arrivals.is_empty() {
+            self.first = number;
+        }
+        let mut place = number.wrapping_sub(self.first);
+        if place >= 1 << 15 {
+            // It is older than all that is remembered.
+            return false;
+        }
+        if usize::from(place) >= self.arrivals.len() + usize::from(MOST_JUMP) {
+            self.arrivals.clear();
+            (self.first, self.told, place) = (number, 0, 0);
+        }
+        let place = usize::from(place);
+        if place >= self.arrivals.len() {
+            self.arrivals.resize(place + 1, None);
+        }
+        let ticks = now.as_nanos() / TICK.as_nanos();
+        let arrival = &mut self.arrivals[place];
+        if arrival.is_some() {
+            return false;
+        }
+        *arrival = Some(ticks);
+        self.told = self.told.min(place);
+        true
+    }
+
+    /// Forgets what has been told of, but for the newest.
+    fn forget(&mut self) {
+        let old = self.told.min(self.arrivals.len().saturating_sub(MOST_KEPT));
+        self.arrivals.drain(..old);
+        self.told -= old;
+        self.first = self.first.wrapping_add(old as u16);
+    }
+
+    /// Feedback about what is not told of, as far as one packet can tell it.
+    fn feedback(&mut self) -> Option<Vec<u8>> {
+        let mut untold = self.arrivals.range(self.told..);
+        let start = *untold.clone().flatten().next()?;
+        let reference = start / REFERENCE_TICKS;
+        let mut last = reference * REFERENCE_TICKS;
+        let mut arrivals = Vec::with_capacity(untold.len());
+        for arrival in &mut untold {
+            let delta = arrival.map(|at| {
+                let delta = at.cast_signed() - last.cast_signed();
+                last = at;
+                i16::try_from(delta)
+            });
+            match delta.transpose() {
+                Ok(delta) => arrivals.push(delta),
+                // What came eight seconds later is told of in feedback of its own.
+                Err(_) => break,
+            }
+        }
+        let base = self.first.wrapping_add(self.told as u16);
+        self.told += arrivals.len();
+        let feedback = Feedback {
+            sender_ssrc: self.config.ssrc,
+            media_ssrc: self.media_ssrc,
+            base,
+            // The field goes around after twelve days.
+            reference: ((reference as u32) << 8).cast_signed() >> 8,
+            count: self.count,
+            arrivals,
+        };
+        self.count = self.count.wrapping_add(1);
+        let mut bytes = Vec::new();
+        feedback.write(&mut bytes).expect("no more is remembered than feedback tells of");
+        Some(bytes)
+    }
+}
+
+impl Machine for Receiver {
+    type Input = Received;
+    type Output = Vec<u8>;
+    type Event = Media;
+
+    fn handle(&mut self, now: Instant, input: Received) {
+        let Ok((header, _)) = Header::parse(&input.bytes) else { return };
+        let Some(number) = header.transport_sequence else { return };
+        if !self.note(now, number) {
+            return;
+        }
+        self.media_ssrc = header.ssrc;
+        self.due.get_or_insert(now + self.config.interval);
+        if self.media.len() == MOST_KEPT {
+            self.media.pop_front();
+        }
+        let Header { sequence, timestamp, marker, .. } = header;
+        self.media.push_back(Media { sequence, timestamp, marker });
+    }
+
+    fn wake(&mut self, _: Instant) {}
+
+    fn poll(&mut self, now: Instant) -> Option<Vec<u8>> {
+        self.due.filter(|due| now >= *due)?;
+        let feedback = self.feedback();
+        self.forget();
+        if self.told == self.arrivals.len() || feedback.is_none() {
+            self.due = None;
+        }
+        feedback
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.due
+    }
+
+    fn event(&mut self) -> Option<Media> {
+        self.media.pop_front()
+    }
+}

@@ -1,0 +1,332 @@
+//! Both ends over a line: a bottleneck, losses, and feedback that lies.
+
+use crate::gcc::Bounds;
+use crate::*;
+use fairwave_machine::line::{End, Line, Wire};
+use fairwave_machine::{Machine, contract};
+use fairwave_units::{BitRate, Duration, Instant, Seed};
+use fairwave_wire::rtp::Feedback;
+use proptest::prelude::*;
+
+const fn kbps(kbps: u64) -> BitRate {
+    BitRate(kbps * 1_000)
+}
+
+const BOUNDS: Bounds = Bounds { min: kbps(50), start: kbps(300), max: kbps(10_000) };
+
+fn sender(bounds: Bounds) -> Sender {
+    Sender::new(SenderConfig {
+        ssrc: 7,
+        payload_type: 96,
+        first_sequence: 65_000,
+        payload_bytes: 1_200,
+        bounds,
+    })
+}
+
+fn receiver() -> Receiver {
+    Receiver::new(ReceiverConfig { ssrc: 8, interval: ReceiverConfig::INTERVAL })
+}
+
+/// What the line carries; what is said costs its bytes.
+#[derive(Clone)]
+enum Item {
+    Media { header: [u8; 20], sent: Instant },
+    Feedback(Vec<u8>),
+}
+
+struct Call {
+    sender: Sender,
+    receiver: Receiver,
+    line: Line<Item>,
+    now: Instant,
+    next_frame: Instant,
+    received_bytes: u64,
+    /// Delays of the media that arrived, in ms.
+    delays: Vec<f64>,
+    /// What the encoder was told, every 100 ms.
+    targets: Vec<f64>,
+}
+
+const FRAME: Duration = Duration::from_millis(33);
+
+impl Call {
+    fn new(seed: Seed, bounds: Bounds, forth: Wire) -> Self {
+        let back = Wire { delay: forth.delay, ..Wire::default() };
+        Self {
+            sender: sender(bounds),
+            receiver: receiver(),
+            line: Line::new(seed, forth, back),
+            now: Instant::ZERO,
+            next_frame: Instant::ZERO,
+            received_bytes: 0,
+            delays: Vec::new(),
+            targets: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, seconds: u64) {
+        let end = self.now + Duration::from_secs(seconds);
+        while self.now < end {
+            let times = [
+                Some(self.next_frame),
+                self.sender.deadline(),
+                self.receiver.deadline(),
+                self.line.next_arrival(),
+            ];
+            self.now = times.into_iter().flatten().min().expect("frames go on").min(end);
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        let now = self.now;
+        if now >= self.next_frame {
+            self.next_frame += FRAME;
+            let bytes = (self.sender.encoder_rate().0 as f64 / 8.0 * FRAME.as_secs_f64()) as u64;
+            let timestamp = (now.as_nanos() / 1_000 * 9 / 100) as u32;
+            self.sender.handle(now, SenderInput::Frame(Frame { bytes, timestamp }));
+            self.targets.push(self.sender.stats().target.0 as f64 / 1e6);
+        }
+        while let Some((to, item)) = self.line.arrive(now) {
+            match (to, item) {
+                (End::B, Item::Media { header, sent }) => {
+                    self.delays.push(now.since(sent).as_secs_f64() * 1e3);
+                    self.receiver.handle(now, Received { bytes: header.to_vec() });
+                }
+                (End::A, Item::Feedback(bytes)) => {
+                    self.sender.handle(now, SenderInput::Feedback(bytes));
+                }
+                _ => unreachable!("media goes to B, feedback to A"),
+            }
+        }
+        self.sender.wake(now);
+        while let Some(packet) = self.sender.poll(now) {
+            let bytes = u64::from(packet.payload_bytes + 48);
+            let item = Item::Media { header: packet.header, sent: now };
+            self.line.send(now, End::A, item, bytes);
+        }
+        while let Some(feedback) = self.receiver.poll(now) {
+            let bytes = feedback.len() as u64 + 28;
+            self.line.send(now, End::B, Item::Feedback(feedback), bytes);
+        }
+        while self.sender.event().is_some() {}
+        while self.receiver.event().is_some() {
+            self.received_bytes += 1;
+        }
+    }
+
+    /// Mean target of the last `seconds`, in Mbps.
+    fn mean_target(&self, seconds: usize) -> f64 {
+        let newest = &self.targets[self.targets.len() - seconds * 30..];
+        newest.iter().sum::<f64>() / newest.len() as f64
+    }
+
+    /// A percentile of the newest delays.
+    fn delay(&self, newest: usize, percent: usize) -> f64 {
+        let mut delays = self.delays[self.delays.len().saturating_sub(newest)..].to_vec();
+        delays.sort_by(f64::total_cmp);
+        delays[(delays.len() - 1) * percent / 100]
+    }
+}
+
+fn bottleneck(rate: BitRate, queue: usize) -> Wire {
+    let (delay, queue) = (Duration::from_millis(25), Some(queue));
+    Wire { delay, rate: Some(rate), queue, ..Wire::default() }
+}
+
+/// Alone on 2 Mbps with a queue of over a second: within a minute most of it is used, and nothing
+/// much waits. A packet of 1248 B takes 5 ms, and 25 ms of propagation.
+#[test]
+fn alone_it_fills_a_bottleneck_and_not_its_queue() {
+    let seed = Seed(1);
+    let mut call = Call::new(seed, BOUNDS, bottleneck(kbps(2_000), 250));
+    call.run(60);
+    let newest = call.delays.len() / 2;
+    let (mean, p95) = (call.mean_target(30), call.delay(newest, 95));
+    assert!((1.4..2.0).contains(&mean), "{mean} Mbps, {seed:?}");
+    assert!(p95 < 130.0, "{p95} ms, {seed:?}");
+}
+
+/// The path loses half of its rate, and gets it back.
+#[test]
+fn it_follows_the_path_down_and_up() {
+    let seed = Seed(2);
+    let mut call = Call::new(seed, BOUNDS, bottleneck(kbps(2_000), 250));
+    call.run(40);
+    call.line.set_wire(End::A, bottleneck(kbps(1_000), 250));
+    call.run(10);
+    let low = call.mean_target(5);
+    assert!((0.6..1.05).contains(&low), "{low} Mbps, {seed:?}");
+    call.line.set_wire(End::A, bottleneck(kbps(2_000), 250));
+    call.run(40);
+    let high = call.mean_target(5);
+    assert!(high > 1.3, "{high} Mbps, {seed:?}");
+}
+
+/// 1 % of random losses is below where the loss-based part reacts; 20 % is above.
+#[test]
+fn few_losses_are_borne_and_many_are_not() {
+    let lossy = |loss| {
+        let wire = Wire { loss, ..bottleneck(kbps(2_000), 250) };
+        let mut call = Call::new(Seed(3), BOUNDS, wire);
+        call.run(40);
+        call.mean_target(10)
+    };
+    let (few, many) = (lossy(0.01), lossy(0.2));
+    assert!(few > 1.3, "{few} Mbps");
+    assert!(many < 0.3, "{many} Mbps");
+}
+
+/// Nobody answers: a fifth less every second, down to the least.
+#[test]
+fn without_feedback_the_rate_goes_down() {
+    let mut sender = sender(BOUNDS);
+    sender.handle(Instant::ZERO, SenderInput::Frame(Frame { bytes: 1_000, timestamp: 0 }));
+    assert!(sender.poll(Instant::ZERO).is_some());
+    sender.wake(Instant::ZERO + Duration::from_millis(2_500));
+    assert_eq!(sender.stats().target, kbps(192));
+    sender.wake(Instant::ZERO + Duration::from_secs(3_600));
+    assert_eq!((sender.stats().target, sender.deadline()), (BOUNDS.min, None));
+}
+
+/// Two seconds without a link, with the packets of that time kept and sent on afterwards: told of
+/// it, the sender takes none of that for a queue, and is sending at its old rate at once.
+#[test]
+fn a_known_gap_is_no_congestion() {
+    let after_gap = |tell: bool| {
+        let mut call = Call::new(Seed(4), BOUNDS, bottleneck(kbps(2_000), 60));
+        call.run(40);
+        let before = call.targets[call.targets.len() - 1];
+        if tell {
+            call.sender.handle(call.now, SenderInput::LinkLost);
+        }
+        let away = Wire { rate: Some(BitRate(1)), ..bottleneck(kbps(2_000), 60) };
+        call.line.set_wire(End::A, away);
+        call.run(2);
+        call.line = Line::new(Seed(4), bottleneck(kbps(2_000), 60), Wire::default());
+        if tell {
+            call.sender.handle(call.now, SenderInput::LinkFound);
+        }
+        call.run(3);
+        call.mean_target(1) / before
+    };
+    let (told, untold) = (after_gap(true), after_gap(false));
+    assert!(told > 1.0, "{told} of before");
+    assert!(untold < 0.8, "{untold} of before");
+}
+
+#[test]
+fn both_ends_keep_the_contract_of_machines() {
+    let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+    let frames = (0..50).map(|n| {
+        let frame = Frame { bytes: 5_000, timestamp: n as u32 * 3_000 };
+        (at(33 * n), SenderInput::Frame(frame))
+    });
+    let sent = contract::check(&mut sender(BOUNDS), frames, at(5_000));
+    assert!(sent.len() > 100);
+    let packets = sent.iter().map(|(at, packet)| (*at, Received { bytes: packet.header.to_vec() }));
+    let feedback = contract::check(&mut receiver(), packets, at(6_000));
+    // Every packet is told of, once.
+    let told = |(_, bytes): &(Instant, Vec<u8>)| {
+        Feedback::parse(bytes).map_or(0, |(feedback, _)| feedback.arrivals.len())
+    };
+    assert_eq!(feedback.iter().map(told).sum::<usize>(), sent.len());
+}
+
+/// A packet that comes late is told of, with what came since.
+#[test]
+fn a_late_packet_is_told_of() {
+    let mut receiver = receiver();
+    let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+    let packet = |number: u16| {
+        let header = fairwave_wire::rtp::Header {
+            payload_type: 96,
+            marker: false,
+            sequence: number,
+            timestamp: 0,
+            ssrc: 7,
+            transport_sequence: Some(number),
+        };
+        Received { bytes: header.bytes().to_vec() }
+    };
+    for number in [10, 12] {
+        receiver.handle(at(u64::from(number)), packet(number));
+    }
+    let told = |receiver: &mut Receiver, now| {
+        let bytes = receiver.poll(now).expect("feedback is due");
+        let (feedback, _) = Feedback::parse(&bytes).expect("it is legal");
+        (feedback.base, feedback.arrivals.iter().map(Option::is_some).collect::<Vec<_>>())
+    };
+    assert_eq!(told(&mut receiver, at(110)), (10, vec![true, false, true]));
+    receiver.handle(at(150), packet(11));
+    assert_eq!(told(&mut receiver, at(250)), (11, vec![true, true]));
+    // Twice is no news, and nothing is due.
+    receiver.handle(at(260), packet(11));
+    assert_eq!(receiver.deadline(), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever feedback says, the target stays within its bounds and nothing panics.
+    #[test]
+    fn feedback_that_lies_stays_within_bounds(
+        lies in proptest::collection::vec(
+            (
+                any::<u16>(),
+                -(1i32 << 23)..1 << 23,
+                proptest::collection::vec(proptest::option::of(any::<i16>()), 0..40),
+                any::<bool>(),
+            ),
+            1..40,
+        ),
+        junk in proptest::collection::vec(any::<u8>(), 0..60),
+    ) {
+        let mut sender = sender(BOUNDS);
+        let mut now = Instant::ZERO;
+        for (n, (base, reference, arrivals, near)) in lies.into_iter().enumerate() {
+            let frame = Frame { bytes: 20_000, timestamp: n as u32 };
+            sender.handle(now, SenderInput::Frame(frame));
+            let mut newest = 0u16;
+            for _ in 0..20 {
+                while let Some(packet) = sender.poll(now) {
+                    newest = u16::from_be_bytes([packet.header[17], packet.header[18]]);
+                }
+                now += Duration::from_millis(10);
+            }
+            let base = if near { newest.saturating_sub(base % 32) } else { base };
+            let lie =
+                Feedback { sender_ssrc: 8, media_ssrc: 7, base, reference, count: 0, arrivals };
+            let mut bytes = Vec::new();
+            lie.write(&mut bytes).expect("it is short");
+            sender.handle(now, SenderInput::Feedback(bytes));
+            sender.handle(now, SenderInput::Feedback(junk.clone()));
+            sender.wake(now);
+            let target = sender.stats().target;
+            prop_assert!(target >= BOUNDS.min && target <= BOUNDS.max, "{target}");
+            prop_assert!(sender.stats().waiting_bytes < 50 * 20_000);
+        }
+    }
+
+    /// Whatever arrives, the receiver does not panic, keeps little, and tells what can be read.
+    #[test]
+    fn a_receiver_bears_any_numbers(
+        numbers in proptest::collection::vec((any::<u16>(), 0u64..20_000), 1..200),
+    ) {
+        let mut receiver = receiver();
+        let mut now = Instant::ZERO;
+        for (number, pause_ms) in numbers {
+            now += Duration::from_millis(pause_ms);
+            let mut bytes = vec![0x90, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0xbe, 0xde, 0, 1, 0x51];
+            bytes.extend(number.to_be_bytes());
+            bytes.push(0);
+            receiver.handle(now, Received { bytes });
+            while let Some(feedback) = receiver.poll(now) {
+                prop_assert!(Feedback::parse(&feedback).is_ok());
+            }
+            while receiver.event().is_some() {}
+            prop_assert!(receiver.deadline().is_none_or(|due| due > now));
+        }
+    }
+}
