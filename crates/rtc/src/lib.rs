@@ -1,7 +1,7 @@
 //! Real-time media over RTP, and the congestion control that browsers use for it.
 //!
-//! A [`Sender`] is given frames, cuts them into RTP packets with transport-wide sequence numbers and
-//! paces them; a [`Receiver`] says in feedback which of them arrived when
+//! A [`Sender`] is given frames, cuts them into RTP packets with transport-wide sequence numbers
+//! and paces them; a [`Receiver`] says in feedback which of them arrived when
 //! (draft-holmer-rmcat-transport-wide-cc-extensions-01). [`gcc`] makes a target rate of that
 //! (draft-ietf-rmcat-gcc-02), which the encoder is to follow.
 //!

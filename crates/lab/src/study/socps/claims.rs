@@ -317,8 +317,8 @@ fn even_voice(results: &Results) -> String {
     format!(
         "SOC-3: the voice of eight hosts keeps the access point on the air for {} of the time; {} \
          packets wait on average and {} a second are dropped, so that no scheduler has anything to \
-         decide. At the 2629 us that the paper's Table 4 has for a packet, its 267 packets a second \
-         take 70 % of the base station's time: that is not full either.",
+         decide. At the 2629 us that the paper's Table 4 has for a packet, its 267 packets a \
+         second take 70 % of the base station's time: that is not full either.",
         show(ap_airtime(&fifo), 3),
         show(over(&fifo, mean_ap_queue), 2),
         show(overflow(&fifo), 2),
@@ -342,8 +342,9 @@ fn spared_airtime(results: &Results) -> String {
     }
     format!(
         "SOC-4: {}. Seven hosts that are sent 0.601 Mbps cannot take more: where they have it \
-         under FIFO, airtime that is spared on C1 is of use to nobody. With ARQ a frame to C1 takes \
-         up to seven attempts, which fills the air and FIFO's queue, so that sparing it helps.",
+         under FIFO, airtime that is spared on C1 is of use to nobody. With ARQ a frame to C1 \
+         takes up to seven attempts, which fills the air and FIFO's queue, so that sparing it \
+         helps.",
         parts.join("; ")
     )
 }
@@ -354,9 +355,9 @@ fn mixed_voice(results: &Results) -> String {
         show(over(&runs, |run| goodput(run, |host| host == 1)), 3)
     };
     format!(
-        "SOC-6: C1's voice is {} Mbps under FIFO, {} under GB1, {} under GB2, {} under PW, of 0.086 \
-         that are sent to it. What a threshold withholds from C1 is missing from the total of \
-         voice: that can only be the same for all where C1 hears next to nothing anyway.",
+        "SOC-6: C1's voice is {} Mbps under FIFO, {} under GB1, {} under GB2, {} under PW, of \
+         0.086 that are sent to it. What a threshold withholds from C1 is missing from the total \
+         of voice: that can only be the same for all where C1 hears next to nothing anyway.",
         c1(FIFO),
         c1("gb1"),
         c1("gb2"),

@@ -97,9 +97,9 @@ pub(super) fn claim(recorded: Option<&Recorded>) -> Claim {
         "SOC-8",
         "Forwarding a voice packet takes 2629 us under FIFO, 2638 under GB and 2637 under PW: 0.4 \
          % more (Table 4)",
-        "added_ns: a packet in and out of SoCPS over H-FSC less FIFO, medians, and 0.15 reports for \
-         each packet; added_over_paper: as a part of 2629 us; added_over_today: as a part of 1 us, \
-         shown and not judged. From a recorded measurement of this program's queues, on the \
+        "added_ns: a packet in and out of SoCPS over H-FSC less FIFO, medians, and 0.15 reports \
+         for each packet; added_over_paper: as a part of 2629 us; added_over_today: as a part of \
+         1 us, shown and not judged. From a recorded measurement of this program's queues, on the \
          machine that it names; the radio has no part in it",
         &[Test("added_over_paper", Bound::Below(0.004))],
         measured,
