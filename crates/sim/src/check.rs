@@ -132,6 +132,9 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
         Traffic::Web(web) => (0, (!web.page.is_sound()).then_some("its objects have no size")),
         Traffic::Probe(probe) => (probe.largest_payload_bytes(), probe.unsound(world)),
         Traffic::Tcp(tcp) => (0, tcp.source.as_ref().and_then(Source::unsound)),
+        Traffic::Dccp(dccp) => {
+            (dccp.largest_payload_bytes(), dccp.source.as_ref().and_then(Source::unsound))
+        }
     };
     ensure(flow.playout.is_none() || flow.traffic.source().is_some(), || {
         format!("flow {}: it has no frames that could be watched", flow.name)

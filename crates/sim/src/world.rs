@@ -1,6 +1,8 @@
 //! What is simulated, with every default resolved: plain values that `fairwave-lab` builds from
 //! a scenario file and any Rust program can build by hand.
 
+pub use fairwave_dccp::ccid::Ccid;
+pub use fairwave_dccp::tfrc::{Profile as TfrcProfile, Remedies, Sensitivity};
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{
@@ -271,12 +273,42 @@ pub enum Traffic {
     Web(WebFlow),
     /// The buffer probe: its sender at the source, its receiver at the sink.
     Probe(ProbeFlow),
+    /// A DCCP connection opened by the source.
+    Dccp(DccpFlow),
 }
 
 impl Traffic {
     /// Whether it wants to hear of handovers of the stations at its ends.
-    pub(crate) const fn asks_for_handovers(&self) -> bool {
-        false
+    pub(crate) fn asks_for_handovers(&self) -> bool {
+        matches!(self, Self::Dccp(flow) if flow.remedies.any())
+    }
+}
+
+/// A DCCP flow.
+#[derive(Clone, Debug)]
+pub struct DccpFlow {
+    /// Congestion control profile of the data.
+    pub ccid: Ccid,
+    /// Edition of TFRC.
+    pub profile: TfrcProfile,
+    /// What its congestion control does about handovers.
+    pub remedies: Remedies,
+    /// Where its datagrams come from; `None`: there are always some waiting.
+    pub source: Option<Source>,
+    /// Payload of each datagram in bytes, where there are always some.
+    pub payload_bytes: u32,
+    /// Datagrams that wait in the connection, at most.
+    pub send_queue: u32,
+    /// Datagrams that have waited longer are not sent.
+    pub send_within: Option<Duration>,
+    /// Packets that either end may have in flight (RFC 4340 section 7.5.2).
+    pub sequence_window: u64,
+}
+
+impl DccpFlow {
+    /// The largest payload of its datagrams, in bytes.
+    pub fn largest_payload_bytes(&self) -> u32 {
+        self.source.as_ref().map_or(self.payload_bytes, Source::largest_payload_bytes)
     }
 }
 
@@ -322,6 +354,7 @@ impl Traffic {
         match self {
             Self::Datagrams(source) => Some(source),
             Self::Tcp(tcp) => tcp.source.as_ref(),
+            Self::Dccp(dccp) => dccp.source.as_ref(),
             Self::Saturate { .. } | Self::Web(_) | Self::Probe(_) => None,
         }
     }

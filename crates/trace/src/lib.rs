@@ -122,6 +122,8 @@ pub struct FlowSample {
     pub proxy: Option<ProxySample>,
     /// What its viewer saw, if it has one.
     pub video: Option<VideoSample>,
+    /// The rate that its congestion control allows, where that decides by rates.
+    pub rate: Option<RateSample>,
 }
 
 /// What a viewer has seen since the warm-up, or the start before that.
@@ -141,6 +143,17 @@ pub struct VideoSample {
     pub frozen: Duration,
     /// Time that the clock of the playout stood still.
     pub stalled: Duration,
+}
+
+/// What a congestion control that decides by rates has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateSample {
+    /// The rate that it allows.
+    pub allowed: BitRate,
+    /// Loss event rate, of loss events to packets; zero if nothing was lost so far.
+    pub loss_event_rate: f64,
+    /// Mean loss interval in packets, once there was a loss.
+    pub mean_loss_interval: Option<f64>,
 }
 
 /// The state of a flow's proxy: of its connection with the flow's sink.

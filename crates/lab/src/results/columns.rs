@@ -2,7 +2,8 @@
 
 use super::table::{Cell, Column, Kind, Table};
 use fairwave_trace::{
-    DropSample, FlowSample, ProxySample, QueueSample, SocSample, StationSample, VideoSample,
+    DropSample, FlowSample, ProxySample, QueueSample, RateSample, SocSample, StationSample,
+    VideoSample,
 };
 use fairwave_units::{BitRate, Db, Duration, Instant};
 use std::sync::Arc;
@@ -105,6 +106,11 @@ fn time(at: Instant) -> Cell {
     Cell::unsigned(at.as_nanos())
 }
 
+/// What a control by rates has; null where there is none.
+fn of_rate(row: &FlowRow, cell: fn(&RateSample) -> Cell) -> Cell {
+    row.sample.rate.as_ref().map_or(Cell::Null, cell)
+}
+
 /// What a flow's proxy has; null where there is none.
 fn of_proxy(row: &FlowRow, cell: fn(&ProxySample) -> Cell) -> Cell {
     row.sample.proxy.as_ref().map_or(Cell::Null, cell)
@@ -182,6 +188,22 @@ pub const FLOWS: Table<FlowRow> = Table {
         or_null(&integer("proxy_timeouts", "Expiries of its retransmission timer.", |r| {
             of_proxy(r, |p| Cell::unsigned(p.timeouts))
         })),
+        or_null(&integer("allowed_bps", "Rate that a control by rates allows.", |r| {
+            of_rate(r, |rate| Cell::unsigned(rate.allowed.0))
+        })),
+        or_null(&integer("loss_event_ppb", "Its loss event rate, in thousand-millionths.", |r| {
+            of_rate(r, |rate| Cell::Integer((rate.loss_event_rate * 1e9).round() as i64))
+        })),
+        or_null(&integer(
+            "mean_loss_interval_milli",
+            "Its mean loss interval, in thousandths of a packet; null before the first loss.",
+            |r| {
+                of_rate(r, |rate| {
+                    let milli = |packets: f64| Cell::Integer((packets * 1e3).round() as i64);
+                    rate.mean_loss_interval.map_or(Cell::Null, milli)
+                })
+            },
+        )),
         integer("acks_sent", "Pure ACKs that the flow's sink has sent.", |r| {
             Cell::unsigned(r.sample.acks_sent)
         }),

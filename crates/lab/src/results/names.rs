@@ -59,6 +59,7 @@ impl Names {
                 Traffic::Web(web) => u32::from(web.tcp.sender.mss),
                 Traffic::Datagrams(source) => source.largest_payload_bytes(),
                 Traffic::Saturate { payload_bytes } => *payload_bytes,
+                Traffic::Dccp(dccp) => dccp.largest_payload_bytes(),
                 Traffic::Probe(probe) => {
                     probe.plan.trials.iter().map(|trial| trial.payload_bytes).max().unwrap_or(0)
                 }

@@ -1,6 +1,7 @@
 //! From tables to a scenario: every key with its type, bounds and default.
 
 use super::air;
+use super::dccp;
 use super::diagnostic::{Problem, Refusal};
 use super::link::link;
 use super::medium;
@@ -171,7 +172,7 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
     let category = r.or("category", AccessCategory::BestEffort, reader::choice(words::CATEGORIES));
     let playout = r.optional("playout", video::playout);
     let word = r.optional("transport", reader::choice(words::TRANSPORTS));
-    let foreign = [tcp::KEYS, traffic::TRAFFIC_KEYS, probe::KEYS];
+    let foreign = [tcp::KEYS, traffic::TRAFFIC_KEYS, probe::KEYS, dccp::OWN_KEYS];
     let others = |own: &[&'static str]| -> Vec<&'static str> {
         let all = foreign.iter().flat_map(|keys| keys.iter().copied());
         all.filter(|key| !own.contains(key)).collect()
@@ -197,6 +198,12 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
             let probe = probe::probe(r).map(Transport::Probe);
             r.finish(&others);
             probe
+        }
+        Some(TransportWord::Dccp) => {
+            r.meaningless(&others(&dccp::keys()), "the flow is DCCP");
+            let dccp = dccp::dccp(r, base).map(Transport::Dccp);
+            r.finish(&foreign.concat());
+            dccp
         }
     };
     let transport = transport?;

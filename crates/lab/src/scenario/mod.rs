@@ -40,6 +40,7 @@
 
 mod air;
 mod check;
+mod dccp;
 mod decode;
 mod diagnostic;
 mod expand;

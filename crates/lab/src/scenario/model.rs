@@ -4,6 +4,7 @@
 //! the JSON schema, and names its default.
 
 use super::air::{Fading, Shadowing};
+use super::dccp::Dccp;
 use super::link::Link;
 use super::node::Node;
 use super::phy::Generation;
@@ -222,6 +223,8 @@ pub enum Transport {
     /// The buffer probe: numbered trains from `from` to `to`, and what they say of the queue
     /// between.
     Probe(Probe),
+    /// A DCCP connection opened by `from`.
+    Dccp(Dccp),
 }
 
 /// A TCP flow. Every key but `size`, `web` and `video` may also stand in the table `[tcp]`, as a

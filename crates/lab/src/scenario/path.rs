@@ -20,8 +20,16 @@ pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Resul
         return Err(fail(Refusal::new("this is a table, not a value").help(help)));
     };
     let mut table = table;
-    for segment in inner {
-        table = subtable(table, segment, &at).map_err(&fail)?;
+    let mut inner = inner.iter().peekable();
+    while let Some(segment) = inner.next() {
+        let number = inner.peek().and_then(|next| next.parse::<usize>().ok());
+        table = match number {
+            Some(number) => {
+                inner.next();
+                element(table, segment, number).map_err(&fail)?
+            }
+            None => subtable(table, segment, &at).map_err(&fail)?,
+        };
     }
     if let Some(Value { data: Data::Table(_), .. }) = table.get(last)
         && ["record", "tcp"].contains(last)
@@ -76,6 +84,22 @@ fn called(key: &str, index: usize, value: &Value) -> String {
     match &value.data {
         Data::Table(table) => element_name(key, index, table),
         _ => index.to_string(),
+    }
+}
+
+/// The table with this number, counted from 0, in the list called `key`.
+fn element<'t>(table: &'t mut Table, key: &str, number: usize) -> Result<&'t mut Table, Refusal> {
+    let Some(Value { data: Data::List(list), .. }) = table.get_mut(key) else {
+        return Err(Refusal::new(format!("{key:?} is not a list here")));
+    };
+    let len = list.len();
+    match list.get_mut(number).map(|value| &mut value.data) {
+        Some(Data::Table(inner)) => Ok(inner),
+        Some(_) => Err(Refusal::new(format!("number {number} of {key:?} is not a table"))),
+        None => {
+            let message = format!("{key:?} has {len} entries, of which the first has number 0");
+            Err(Refusal::new(message))
+        }
     }
 }
 

@@ -62,10 +62,15 @@ pub(super) enum TransportWord {
     Tcp,
     Udp,
     Probe,
+    Dccp,
 }
 
-pub(super) const TRANSPORTS: &[(&str, TransportWord)] =
-    &[("tcp", TransportWord::Tcp), ("udp", TransportWord::Udp), ("probe", TransportWord::Probe)];
+pub(super) const TRANSPORTS: &[(&str, TransportWord)] = &[
+    ("tcp", TransportWord::Tcp),
+    ("udp", TransportWord::Udp),
+    ("probe", TransportWord::Probe),
+    ("dccp", TransportWord::Dccp),
+];
 
 /// A kind of datagram source.
 #[derive(Clone, Copy, PartialEq, Eq)]

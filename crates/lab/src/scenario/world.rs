@@ -242,6 +242,7 @@ impl Transport {
             }
             Self::Udp(udp) => udp.to_world(),
             Self::Probe(probe) => probe.to_world(),
+            Self::Dccp(dccp) => dccp.to_world(),
         }
     }
 }

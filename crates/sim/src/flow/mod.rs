@@ -1,6 +1,7 @@
 //! The two ends of a flow and the application behind each.
 
 mod datagrams;
+mod dccp;
 mod feed;
 mod probe;
 mod reception;
@@ -14,6 +15,8 @@ use crate::outcome::{DatagramOutcome, ProbeOutcome, VideoOutcome, WebOutcome};
 use crate::packet::{Packet, address};
 use crate::world::{Flow, Traffic};
 use datagrams::Datagrams;
+use dccp::{Dccp, User};
+use fairwave_dccp::Payload;
 use fairwave_machine::Machine;
 use fairwave_probe::Account;
 use fairwave_tcp::{Input, Segment, Virtual};
@@ -131,6 +134,7 @@ enum TransportState {
     Datagrams(Box<Datagrams>),
     Web(Box<Web>),
     Probe(Box<Probe>),
+    Dccp(Box<Dccp>),
 }
 
 /// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
@@ -162,6 +166,9 @@ impl TransportState {
                 let feed = Feed::new(source, flow.start, random());
                 Self::Datagrams(Box::new(Datagrams::framed(ports(id), feed)))
             }
+            (Traffic::Dccp(dccp), _) => {
+                Self::Dccp(Box::new(Dccp::new(id, name, dccp, flow.start, seed)))
+            }
             (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
                 let datagrams = Datagrams::timed(ports(id), source, flow.start, random());
                 Self::Datagrams(Box::new(datagrams))
@@ -171,6 +178,11 @@ impl TransportState {
             }
         })
     }
+}
+
+/// Who gets what a flow delivers.
+fn user<'a>(delivery: &'a mut Delivery, screen: &'a mut Option<Box<Screen>>) -> User<'a> {
+    User { delivery, screen: screen.as_deref_mut() }
 }
 
 /// The viewer of a flow whose source has frames, if there is one.
@@ -237,10 +249,19 @@ impl FlowState {
             let transport = Transport::Udp { source_port, destination_port };
             return Some(self.packet(end, transport, bytes, now));
         }
+        if let TransportState::Dccp(dccp) = &mut self.transport {
+            let sent = dccp.poll(end, self.made[end as usize], now)?;
+            let bytes = sent.payload.map_or(0, |made| made.len());
+            let mut packet = self.packet(end, Transport::Dccp(sent.header), bytes, now);
+            packet.datagram.tos = sent.ecn.put(packet.datagram.tos);
+            return Some(packet);
+        }
         let segment = match &mut self.transport {
             TransportState::Tcp(tcp) => tcp.end(end).poll(now)?,
             TransportState::Web(web) => web.poll(end, now)?,
-            TransportState::Datagrams(_) | TransportState::Probe(_) => return None,
+            TransportState::Datagrams(_) | TransportState::Probe(_) | TransportState::Dccp(_) => {
+                return None;
+            }
         };
         Some(self.wrap(end, &segment, now))
     }
@@ -287,6 +308,10 @@ impl FlowState {
             (TransportState::Probe(probe), _) => {
                 probe.receive(end, packet.number, &mut self.delivery, now);
             }
+            (TransportState::Dccp(dccp), _) => {
+                let user = user(&mut self.delivery, &mut self.screen);
+                dccp.receive(end, (packet.number, ecn), user, now);
+            }
             _ => {}
         }
         self.show(now);
@@ -314,6 +339,7 @@ impl FlowState {
                     TransportState::Web(web) => web.stop(now),
                     TransportState::Datagrams(datagrams) => datagrams.stop(),
                     TransportState::Probe(probe) => probe.stop(now),
+                    TransportState::Dccp(dccp) => dccp.stop(now),
                 }
                 self.phase = Phase::Stopped;
             }
@@ -326,6 +352,7 @@ impl FlowState {
                     }
                     TransportState::Web(web) => web.start(now),
                     TransportState::Probe(probe) => probe.start(now),
+                    TransportState::Dccp(dccp) => dccp.start(self.screen.as_deref_mut(), now),
                     TransportState::Datagrams(_) => {}
                 }
                 self.phase = Phase::Running;
@@ -335,6 +362,9 @@ impl FlowState {
                 tcp.run_application(End::Source, &mut self.delivery, now);
             }
             (Phase::Running | Phase::Stopped, TransportState::Web(web)) => web.wake_user(now),
+            (Phase::Running, TransportState::Dccp(dccp)) => {
+                dccp.make(self.screen.as_deref_mut(), now)
+            }
             _ => {}
         }
     }
@@ -346,6 +376,7 @@ impl FlowState {
             TransportState::Probe(_) => None,
             TransportState::Web(web) => web.user_deadline(),
             TransportState::Datagrams(datagrams) => datagrams.deadline(),
+            TransportState::Dccp(dccp) => dccp.source_deadline(),
         };
         match self.phase {
             Phase::Waiting => Some(self.start),
@@ -373,6 +404,9 @@ impl FlowState {
             }
             TransportState::Web(web) => web.wake(end, &mut self.delivery, now),
             TransportState::Probe(probe) => probe.wake(end, now),
+            TransportState::Dccp(dccp) => {
+                dccp.wake(end, user(&mut self.delivery, &mut self.screen), now);
+            }
             TransportState::Datagrams(_) => {}
         }
         self.show(now);
@@ -387,6 +421,7 @@ impl FlowState {
             (TransportState::Tcp(tcp), End::Sink) => tcp.sink.deadline(),
             (TransportState::Web(web), end) => web.deadline(end),
             (TransportState::Probe(probe), end) => probe.deadline(end),
+            (TransportState::Dccp(dccp), end) => dccp.deadline(end),
             (TransportState::Datagrams(_), _) => None,
         };
         let screen = self.screen.as_ref().filter(|_| end == End::Sink);
@@ -394,11 +429,18 @@ impl FlowState {
     }
 
     /// Tells `end`, if its transport asked, of a handover of its station.
-    pub(crate) fn notice(&mut self, _: End, _: Notice, _: Instant) {}
+    pub(crate) fn notice(&mut self, end: End, notice: Notice, now: Instant) {
+        if let TransportState::Dccp(dccp) = &mut self.transport {
+            dccp.notice(end, notice, now);
+        }
+    }
 
     /// Bytes of a usual packet of the flow's source, and of its payload, where there is one.
     pub(crate) fn usual_bytes(&self) -> Option<(u32, u32)> {
-        None
+        match &self.transport {
+            TransportState::Dccp(dccp) => Some(dccp.usual_bytes()),
+            _ => None,
+        }
     }
 
     /// The warm-up is over: statistics count from `now`.
@@ -411,6 +453,7 @@ impl FlowState {
             TransportState::Tcp(_) | TransportState::Probe(_) => {}
             TransportState::Web(web) => web.restart_statistics(),
             TransportState::Datagrams(datagrams) => datagrams.reception.restart(),
+            TransportState::Dccp(dccp) => dccp.reception.restart(),
         }
     }
 
@@ -418,6 +461,7 @@ impl FlowState {
     pub(crate) fn datagrams(&self) -> Option<DatagramOutcome> {
         match &self.transport {
             TransportState::Datagrams(datagrams) => Some(datagrams.reception.outcome()),
+            TransportState::Dccp(dccp) => Some(dccp.reception.outcome()),
             _ => None,
         }
     }
@@ -470,6 +514,7 @@ impl FlowState {
                 let (acks_dropped, acks_filtered) = (self.acks_dropped, self.acks_filtered);
                 FlowSample { delivered_bytes, acks_dropped, acks_filtered, ..web.sample() }
             }
+            TransportState::Dccp(dccp) => FlowSample { delivered_bytes, ..dccp.sample() },
             TransportState::Tcp(tcp) => {
                 let source = tcp.source.stats();
                 FlowSample {
@@ -489,6 +534,7 @@ impl FlowState {
                     acks_lost_inferred: source.acks_lost,
                     proxy: None,
                     video: None,
+                    rate: None,
                 }
             }
         }

@@ -79,6 +79,7 @@ impl Check<'_> {
 
     /// Whether a flow from a host would have to fill a link that is never full.
     pub(super) fn is_endless(&self, nodes: &[Expanded], flow: &Flow, from: usize) -> bool {
+        // DCCP paces itself.
         let Transport::Udp(udp) = &flow.transport else { return false };
         let is_host = matches!(self.scenario.node[nodes[from].group].kind, Kind::Host(_));
         let unlimited = |link: &&Link| link.rate.is_none();
