@@ -4,11 +4,14 @@
 //! before anything was run. Each is judged without link-layer ARQ, as the paper's WaveLAN was, and
 //! beside that with the acknowledgements of 802.11b.
 
+mod beyond;
 mod claims;
 mod cost;
 mod figures;
+mod filters;
 mod load;
 mod measure;
+mod modern;
 mod slope;
 mod walk;
 
@@ -101,6 +104,20 @@ const EXPERIMENTS: &[Experiment] = &[
         false
     ),
     experiment!(SLOPE, "slope", &["sweep.seeds=1", "duration=600 s"], true),
+    experiment!(beyond::SWAPPED, "beyond-swapped", QUICK, false),
+    experiment!(
+        filters::FILTERS_RUN,
+        "beyond-filters",
+        &[
+            "sweep.seeds=1",
+            "duration=40 s",
+            "sweep.cell.soc.interval=['20 ms', '200 ms', '1 s']",
+            "sweep.cell.fading.rice_k=['none']",
+        ],
+        true
+    ),
+    experiment!(modern::MODERN_TCP, "beyond-tcp", &["sweep.seeds=1", "duration=20 s"], true),
+    experiment!(modern::MODERN_UDP, "beyond-udp", &["sweep.seeds=1", "duration=20 s"], false),
 ];
 
 impl Study for Socps {
@@ -165,16 +182,25 @@ impl Study for Socps {
         // A study that ran nothing judges nothing.
         let recorded = cost::recorded().filter(|_| !results.runs.is_empty());
         all.extend([cost::claim(recorded.as_ref()), slope::claim(&slopes)]);
+        let (followed, weighed) = (filters::read(results)?, modern::read(results)?);
+        all.push(beyond::claim(results));
         let mut exhibits = figures::exhibits(results);
         exhibits.push(load::exhibit(results));
         exhibits.extend(walk::exhibits(results, &walks));
         exhibits.extend(slope::exhibits(&slopes));
+        exhibits.extend(filters::exhibits(&followed));
+        exhibits.extend(modern::exhibits(results));
         let mut tables = vec![measure::verdicts(&all)];
+        all.push(filters::claim(&followed));
+        all.push(modern::claim(results, &weighed));
         tables.extend(figures::tables(results));
         tables.extend([load::table(results), slope::table(&slopes)]);
         tables.push(cost::table(recorded.as_ref()));
+        tables.extend([beyond::table(results), filters::table(&followed)]);
+        tables.extend(modern::tables(results));
         let mut explanations = claims::explanations(results);
         explanations.extend([load::explanation(results), walk::explanation(results)]);
+        explanations.extend(filters::answer(&followed));
         Ok(Findings { claims: all, exhibits, tables, explanations })
     }
 }
