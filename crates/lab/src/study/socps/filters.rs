@@ -316,8 +316,9 @@ pub(super) fn answer(all: &[Followed]) -> Option<String> {
         totals.iter().fold((f64::MAX, f64::MIN), |(a, b), total| (a.min(*total), b.max(*total)));
     let carried = stats::mean(&totals).map_or(f64::NAN, |mean| 100.0 * (most - least) / mean);
     Some(format!(
-        "Which filter? With T_soc = {USUAL} and Rayleigh fading {best} has the least error where it is \
-         worst: {} of the mean's. What PW carries differs by {carried:.1} % between all four filters.",
+        "Which filter? With T_soc = {USUAL} and Rayleigh fading {best} has the least error where \
+         it is worst: {} of the mean's. What PW carries differs by {carried:.1} % between all four \
+         filters.",
         ratios.join(", "),
     ))
 }

@@ -151,8 +151,8 @@ fn note(results: &Results, weighed: &[Weighed]) -> String {
         }
     }
     parts.push(
-        "Rate control turns a bad channel into a slow one rather than a lossy one: a byte to the far \
-         station takes longer, and weights by bytes charge nobody for that."
+        "Rate control turns a bad channel into a slow one rather than a lossy one: a byte to the \
+         far station takes longer, and weights by bytes charge nobody for that."
             .to_owned(),
     );
     parts.join(" ")
