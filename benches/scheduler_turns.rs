@@ -27,7 +27,8 @@ fn main() -> Result<(), String> {
     }
     for (packets, load) in LOADS {
         print(&format!("\n{load}: ns\n"));
-        print(&format!("| scheduler | {} | a + b log2 n |", HOSTS.map(|n| n.to_string()).join(" | ")));
+        let hosts = HOSTS.map(|hosts| hosts.to_string()).join(" | ");
+        print(&format!("| scheduler | {hosts} | a + b log2 n |"));
         print("|---|---|---|---|---|---|");
         for (name, spec) in specs() {
             if !arguments.is_empty() && !arguments.iter().any(|wanted| wanted == name) {
