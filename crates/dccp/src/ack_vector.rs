@@ -10,8 +10,8 @@ const HISTORY: u64 = 4096;
 const WINDOW: usize = 2048;
 /// Bytes of a vector: together with all other options of an acknowledgement, they fit a header.
 const VECTOR: usize = 240;
-/// Acknowledgements whose acknowledgement is recognised.
-const SENT: usize = 64;
+/// Acknowledgements whose acknowledgement is recognised: those of a round trip.
+const SENT: usize = 1024;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -116,8 +116,10 @@ impl Arrivals {
 
     /// Packet `seq` of this end, an acknowledgement, arrived: what it reported is known.
     pub(crate) fn on_acknowledged(&mut self, seq: Seq48) {
-        let Some(at) = self.sent.iter().position(|(sent, _)| *sent == seq) else { return };
-        let (_, reported) = self.sent[at];
+        let at = self.sent.partition_point(|(sent, _)| sent.before(seq));
+        let Some(&(_, reported)) = self.sent.get(at).filter(|(sent, _)| *sent == seq) else {
+            return;
+        };
         self.sent.drain(..=at);
         let Some(greatest) = self.greatest else { return };
         // The greatest number stays: a vector has one packet at least.

@@ -34,8 +34,11 @@ pub struct Config {
     pub send_ccids: Vec<Ccid>,
     /// Profiles for data received here, best first.
     pub receive_ccids: Vec<Ccid>,
-    /// Packets that this end may have in flight, 32 to 2^46 - 1 (RFC 4340 section 7.5.2).
+    /// Sequence Window of this end at the beginning, 32 to 2^46 - 1 (RFC 4340 section 7.5.2).
     pub sequence_window: u64,
+    /// Up to where it is widened, to keep it at five times what is under way. A wide window is
+    /// easier to hit for an attacker.
+    pub sequence_window_max: u64,
     /// Whether to ask for short sequence numbers on data and acknowledgements sent from here.
     pub short_seqnos: bool,
     /// Whether this end can read ECN fields; if not, it says so (RFC 4340 section 12.1).
@@ -83,6 +86,7 @@ impl Default for Config {
             send_ccids: vec![Ccid::TCP_LIKE],
             receive_ccids: vec![Ccid::TCP_LIKE],
             sequence_window: 100,
+            sequence_window_max: 1 << 16,
             short_seqnos: false,
             ecn: true,
             ask_ndp_count: false,

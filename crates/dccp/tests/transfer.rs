@@ -5,6 +5,7 @@ mod common;
 use bytes::Bytes;
 use common::{Anything, MS, Pair};
 use fairwave_dccp::{Config, Event, Feature, Input, Profiles, Standard, State};
+use fairwave_machine::Machine;
 use fairwave_machine::line::End::{A, B};
 use fairwave_machine::line::{Line, Wire};
 use fairwave_units::{BitRate, Duration, Seed};
@@ -190,4 +191,53 @@ proptest! {
         let ends = pair.events.iter().filter(|(end, event)| *end == A && ended(event)).count();
         prop_assert_eq!(ends, 1, "seed {}: {:?}", seed, pair);
     }
+}
+
+/// RFC 4340 section 7.5.2: with 400 packets in flight, a window of 100 would refuse every
+/// acknowledgement.
+#[test]
+fn the_sequence_window_follows_what_is_under_way() {
+    let wide = Wire { delay: MS(100), ..Wire::default() };
+    let line = Line::symmetric(Seed(1), wide);
+    let mut pair = Pair::with_profiles(Default::default(), [5, 6], line, standard());
+    pair.open();
+    let mut n = 0;
+    for _ in 0..60 {
+        while pair.a.queued() < 800 {
+            pair.input(A, Input::Send(datagram(n, 100)));
+            n += 1;
+        }
+        pair.run_for(MS(50));
+    }
+    let under_way = pair.a.stats().sender.unwrap().pipe.unwrap();
+    assert!(under_way >= 400, "{pair:?}");
+    assert!(pair.b.feature(Side::Remote, Feature::SequenceWindow) >= 5 * 400);
+    assert_eq!((pair.a.stats().invalid, pair.b.stats().invalid), (0, 0), "{pair:?}");
+    assert_eq!(pair.a.stats().sender.unwrap().congestion_events, 0, "{pair:?}");
+}
+
+/// Data on a Request are not taken: there may be several Requests.
+#[test]
+fn data_on_a_request_are_reported_as_dropped() {
+    use fairwave_wire::dccp::{DropCode, Dropped, Value};
+    let line = Line::symmetric(Seed(1), Wire { delay: MS(10), ..Wire::default() });
+    let mut pair = Pair::with_profiles(Default::default(), [5, 6], line, standard());
+    pair.input(B, Input::Listen);
+    pair.a.handle(pair.now, Input::Open);
+    let mut request = pair.a.poll(pair.now).unwrap();
+    request.payload = Some(datagram(0, 8));
+    pair.input(B, Input::Packet(request));
+    pair.run_for(MS(100));
+    assert!(pair.got(B).is_empty());
+    pair.input(A, Input::Send(datagram(1, 8)));
+    pair.input(A, Input::Send(datagram(2, 8)));
+    pair.run_for(MS(300));
+    let code = Dropped::Dropped(DropCode::PROTOCOL).byte(1);
+    let told = pair.sent.iter().filter(|(_, end, _)| *end == B).any(|(.., packet)| {
+        packet.options.values().any(|value| match value {
+            Value::DataDropped(blocks) => blocks.last() == Some(&code),
+            _ => false,
+        })
+    });
+    assert!(told, "{:?}", pair.sent);
 }

@@ -26,6 +26,7 @@ fn config(ccid: Ccid) -> Config {
         receive_ccids: vec![ccid],
         // Small, so that a burst of losses leaves it.
         sequence_window: 32,
+        sequence_window_max: 32,
         short_seqnos: true,
         ask_ndp_count: true,
         coverage: 2,

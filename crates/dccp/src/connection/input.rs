@@ -5,7 +5,7 @@ use crate::Payload;
 use crate::ccid::{Arrived, Feedback};
 use crate::features::Feature;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::dccp::{DropCode, Kind, ResetCode, Seq48, Side};
+use fairwave_wire::dccp::{DropCode, Header, Kind, ResetCode, Seq48, Side};
 
 impl<P: Payload> Connection<P> {
     pub(super) fn on_packet(&mut self, now: Instant, mut packet: Packet<P>) {
@@ -120,6 +120,11 @@ impl<P: Payload> Connection<P> {
             _ => {}
         }
         self.apply_features(now);
+        if !self.has_profiles() {
+            let code = ResetCode::OPTION_ERROR;
+            self.reset(code, [0; 3], Event::Failed { code });
+            return;
+        }
         self.tell_halves(now, &packet);
         match kind {
             Kind::CloseReq { .. } if self.state < State::CloseReq => {
@@ -156,6 +161,7 @@ impl<P: Payload> Connection<P> {
             return;
         }
         self.arrivals.on_acknowledged(ack);
+        self.widen_window();
         if let Some(tx) = &mut self.tx {
             let Packet { ecn, options, .. } = packet;
             let (seq, kind) = (header.seq, header.kind);
@@ -166,12 +172,22 @@ impl<P: Payload> Connection<P> {
         }
     }
 
+    /// Keeps this end's Sequence Window at five times what is under way (RFC 4340 section 7.5.2).
+    fn widen_window(&mut self) {
+        let under_way = self.numbers.gss.distance(self.numbers.gar);
+        let enough = under_way.saturating_mul(5).min(self.config.sequence_window_max);
+        if enough > self.numbers.window_here {
+            let window = enough.next_power_of_two().min(self.config.sequence_window_max);
+            self.features.state(Feature::SequenceWindow, window);
+        }
+    }
+
     /// Step 16: application data, unless something stands against it.
     fn deliver(&mut self, packet: Packet<P>) {
         let header = packet.header;
         let Some(payload) = packet.payload.filter(|_| header.kind.is_data_packet()) else { return };
         let corrupt = self.is_corrupt(&packet.options, &payload);
-        let dropped = if !self.accepts_coverage(header.coverage) {
+        let dropped = if !self.accepts(&header) {
             Some(DropCode::PROTOCOL)
         } else if self.close_by.is_some() || self.state > State::Open {
             Some(DropCode::NOT_LISTENING)
@@ -193,9 +209,15 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// RFC 4340 section 9.2.1.
-    fn accepts_coverage(&self, coverage: u8) -> bool {
+    /// Whether the protocol lets data on this packet in: not on a Request or Response, of which
+    /// there may be several (RFC 4340 section 8.1.3), not with too little coverage (9.2.1), and not
+    /// before the other end knows that this one cannot read ECN fields (12.1).
+    fn accepts(&self, header: &Header) -> bool {
+        let in_handshake = matches!(header.kind, Kind::Request { .. } | Kind::Response { .. });
         let least = self.features.value(Side::Local, Feature::MinimumChecksumCoverage);
-        coverage == 0 || (least > 0 && u64::from(coverage) >= least)
+        let coverage = u64::from(header.coverage);
+        let covered = coverage == 0 || (least > 0 && coverage >= least);
+        let ecn = self.config.ecn || self.features.is_on(Side::Local, Feature::EcnIncapable);
+        !in_handshake && covered && ecn
     }
 }

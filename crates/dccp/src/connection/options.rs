@@ -126,6 +126,14 @@ impl<P: Payload> Connection<P> {
         }
     }
 
+    /// Whether congestion control is there, as far as it is agreed.
+    pub(super) fn has_profiles(&self) -> bool {
+        let agreed = |side| self.features.is_settled(side, Feature::Ccid);
+        let lacks = (agreed(Side::Local) && self.tx.is_none())
+            || (agreed(Side::Remote) && self.rx.is_none());
+        self.state != State::Open || !lacks
+    }
+
     /// The options of a packet with this number and type, those of the sender's profile apart.
     pub(super) fn options(&mut self, now: Instant, seq: Seq48, kind: Kind) -> Options {
         let mut options = Options::new();

@@ -98,7 +98,6 @@ impl<P: Payload> Connection<P> {
         let needs_vector = self.tx.as_ref().is_some_and(|tx| tx.needs_ack_vector());
         let settled = |side, feature| self.features.is_settled(side, feature);
         let has_vector = self.features.is_on(Side::Remote, Feature::SendAckVector);
-        // An end that cannot read ECN fields must not take data before the other one knows.
         settled(Side::Local, Feature::Ccid) && (has_vector || !needs_vector)
     }
 
