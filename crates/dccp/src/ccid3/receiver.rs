@@ -54,7 +54,7 @@ pub struct Receiver {
     had_data: bool,
     /// Bytes a data packet carries on average.
     segment_bytes: f64,
-    /// The receive rate that the first loss interval stands for.
+    /// The largest receive rate reported.
     target: f64,
     p: f64,
     due: bool,
@@ -125,11 +125,15 @@ impl Receiver {
         }
     }
 
-    /// The interval before the first loss (RFC 5348, section 6.3.1).
+    /// The interval before the first loss: what the equation makes of the largest rate reported
+    /// (RFC 5348, section 6.3.1), or of the rate now (RFC 3448).
     fn seed(&mut self, now: Instant) {
         let rtt = self.rtt_or_default();
         let (s, r) = (self.segment_bytes.max(1.0), rtt.as_secs_f64().max(1e-6));
-        let measured = if self.target > 0.0 { self.target } else { self.meter.rate(now, rtt) };
+        let measured = match (self.config.profile, self.target > 0.0) {
+            (Profile::Rfc5348, true) => self.target,
+            _ => self.meter.rate(now, rtt),
+        };
         self.history.seed(1.0 / loss_rate_for(s, r, measured.max(0.5 * s / r)));
     }
 
@@ -229,10 +233,7 @@ impl crate::ccid::Receiver for Receiver {
         }
         let x_recv = self.meter.rate(now, self.rtt_or_default());
         self.meter.note(now);
-        self.target = match self.config.profile {
-            Profile::Rfc5348 => self.target.max(x_recv),
-            Profile::Rfc3448 => x_recv,
-        };
+        self.target = self.target.max(x_recv);
         self.p = self.history.p(View::default());
         self.last_counter = Some(self.counter);
         self.due = false;

@@ -69,7 +69,7 @@ pub struct Receiver {
     config: ReceiverConfig,
     history: History,
     meter: Meter,
-    /// The largest receive rate reported; RFC 3448 keeps the last.
+    /// The largest receive rate reported.
     target: f64,
     p: f64,
     /// The newest packet: sent, arrived, R_m.
@@ -143,10 +143,7 @@ impl Receiver {
         self.missed = false;
         self.rtt = newest.rtt.unwrap_or(self.rtt);
         self.timer = Some(now + self.rtt).filter(|_| !self.rtt.is_zero());
-        self.target = match self.config.profile {
-            Profile::Rfc5348 => self.target.max(x_recv),
-            Profile::Rfc3448 => x_recv,
-        };
+        self.target = self.target.max(x_recv);
         self.p = self.loss_event_rate(now);
         Some(Feedback { sent: newest.sent, delay: now.since(arrived), x_recv, p: self.p })
     }
@@ -215,12 +212,14 @@ impl Receiver {
         self.due |= self.missed;
     }
 
-    /// The interval before the first loss: what the equation makes of the rate received
-    /// (RFC 5348, section 6.3.1).
+    /// The interval before the first loss: what the equation makes of the largest rate reported
+    /// (RFC 5348, section 6.3.1), or of the rate now (RFC 3448).
     fn seed(&mut self, now: Instant) {
         let (s, rtt) = (self.config.segment_bytes, self.rtt.as_secs_f64().max(1e-6));
-        let reported = self.target > 0.0;
-        let target = if reported { self.target } else { self.meter.rate(now, self.rtt) };
+        let target = match (self.config.profile, self.target > 0.0) {
+            (Profile::Rfc5348, true) => self.target,
+            _ => self.meter.rate(now, self.rtt),
+        };
         let target = target.max(0.5 * s / rtt);
         self.history.seed(1.0 / loss_rate_for(s, rtt, target));
     }

@@ -74,6 +74,26 @@ fn the_first_loss_is_told_at_once() {
     assert!((x / 100_000.0 - 1.0).abs() < 1e-6, "{x}");
 }
 
+/// RFC 3448, section 6.3.1: the first loss stands for what is received when it is found; RFC 5348
+/// takes the largest rate so far.
+#[test]
+fn the_older_edition_seeds_with_the_rate_of_the_moment() {
+    let target = |profile| {
+        let config = ReceiverConfig { profile, ..ReceiverConfig::new(1000.0) };
+        let (mut receiver, _) = fed(config, 55);
+        receiver.wake(at(600));
+        receiver.poll(at(600));
+        // Silence, then three packets behind a hole: 3000 bytes in a second.
+        for seq in [56, 57, 58] {
+            receiver.data(at(1600), data(seq, at(1550)));
+        }
+        crate::tfrc::equation::throughput(1000.0, 0.1, receiver.loss_event_rate(at(1600)))
+    };
+    assert!((target(Profile::Rfc5348) / 100_000.0 - 1.0).abs() < 1e-6);
+    // Half a packet a round trip is more: 5000 bytes a second.
+    assert!((target(Profile::Rfc3448) / 5_000.0 - 1.0).abs() < 1e-6);
+}
+
 /// Section 6.3.1: at least half a packet a round trip: 4.844 packets.
 #[test]
 fn the_first_interval_has_a_floor() {
