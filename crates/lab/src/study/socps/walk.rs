@@ -131,16 +131,29 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
         for scheme in [FIFO].into_iter().chain(WEIGHTED) {
             let (slow, fast) = (runs(scheme, profile), fast(scheme, profile));
             notes.push(format!(
-                "{scheme}, {}: {} Mbps, deviation {}, correlation {}; with 20 ms {} Mbps.",
+                "{scheme}, {}: {} Mbps, deviation {}, correlation {}, C1 silent for up to {} s; \
+                 with 20 ms {} Mbps.",
                 profile.name(),
                 show(over(&slow, total_mbps), 3),
                 show(over(&slow, total_deviation), 3),
                 show(follows(walks, scheme, profile), 2),
+                show(over(&slow, silence), 0),
                 show(over(&fast, total_mbps), 3),
             ));
         }
     }
+    notes.push(
+        "While C1 is out of reach its sender's timer doubles up to a minute: its goodput stays at \
+         zero after its SoC is back, and no weight makes a sender send."
+            .to_owned(),
+    );
     judge(&criterion, measure, notes.join(" "))
+}
+
+/// The longest time without a delivery to C1, in seconds.
+fn silence(run: &Run) -> f64 {
+    let c1 = run.summary.flows.iter().find(|flow| flow.name == "c1");
+    c1.map_or(f64::NAN, |flow| flow.longest_silence_ns as f64 / 1e9)
 }
 
 /// What more frequent reports take.
