@@ -16,3 +16,4 @@ pub use config::{Config, DelayedAck, ReductionBound};
 pub use connection::{BuildController, Connection, Event, Input, Segment, State, Stats};
 pub use payload::{ByteStore, Payload, Store, Virtual, VirtualStore};
 pub use profile::Profile;
+pub use receiver::Reassembly;

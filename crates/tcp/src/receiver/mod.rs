@@ -8,7 +8,7 @@ use crate::{Config, DelayedAck, Payload, Store};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::tcp::SackBlocks;
 use quick::QuickAcks;
-use reassembly::Reassembly;
+pub use reassembly::Reassembly;
 use tuning::Tuning;
 
 /// Longest idle time after which a remembered timestamp is void (RFC 7323 section 5.5).

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// Out-of-order data beyond RCV.NXT.
 #[derive(Clone, Debug)]
-pub(crate) struct Reassembly<P> {
+pub struct Reassembly<P> {
     /// By position, without overlap.
     chunks: VecDeque<(u64, P)>,
     /// Most chunks kept: a flood of tiny ones must not cost many times the buffer.
@@ -28,7 +28,7 @@ struct Range {
 
 impl<P: Payload> Reassembly<P> {
     /// Holds nothing yet, and never more than `most` chunks.
-    pub(crate) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Self {
             chunks: VecDeque::new(),
             most,
@@ -38,17 +38,18 @@ impl<P: Payload> Reassembly<P> {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Ranges held, most recently changed first.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         self.recent.iter().rev().map(|r| (r.start, r.end))
     }
 
     /// The first part of `start..end` that is held.
-    pub(crate) fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+    pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let first = self.ranges.partition_point(|r| r.end <= start);
         let range = self.ranges.get(first).filter(|r| r.start < end)?;
         Some((range.start.max(start), range.end.min(end)))
@@ -56,7 +57,7 @@ impl<P: Payload> Reassembly<P> {
 
     /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it if there
     /// are too many chunks already.
-    pub(crate) fn insert(&mut self, start: u64, data: &P) {
+    pub fn insert(&mut self, start: u64, data: &P) {
         if self.chunks.len() >= self.most {
             return;
         }
@@ -104,7 +105,7 @@ impl<P: Payload> Reassembly<P> {
     }
 
     /// The first chunk if it begins at or before `next`, without what lies below `next`.
-    pub(crate) fn pop(&mut self, next: u64) -> Option<P> {
+    pub fn pop(&mut self, next: u64) -> Option<P> {
         while self.chunks.front().is_some_and(|(s, _)| *s <= next) {
             let (start, data) = self.chunks.pop_front()?;
             let skip = next - start;
@@ -116,7 +117,7 @@ impl<P: Payload> Reassembly<P> {
     }
 
     /// RCV.NXT is `next` now: forgets the ranges below.
-    pub(crate) fn forget(&mut self, next: u64) {
+    pub fn forget(&mut self, next: u64) {
         while let Some(range) = self.ranges.front().filter(|r| r.end <= next) {
             let changed = range.changed;
             self.forget_change(changed);

@@ -1,0 +1,166 @@
+//! What a connection is set to, and the sets that stand for the paper and for today.
+
+use crate::{Blest, Growth, RetransmissionPath, Scheduler, Uncoupled, Widest};
+use fairwave_units::Duration;
+
+/// How loss is found before a timer expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// So many acknowledgements in a row that do not advance: the first segment is lost (RFC 5681
+    /// section 3.2, over all paths together, as in TCP SHAKE).
+    Duplicates(u32),
+    /// So many later messages of the same path were echoed, or one was and 9/8 of the round-trip
+    /// time is over (as RFC 9002 section 6.1, per path). Reordering between paths means nothing.
+    Echoes(u32),
+}
+
+/// Settings of a connection. Both ends may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Most payload bytes of a segment.
+    pub mss: u32,
+    /// Bytes written and not acknowledged that are kept.
+    pub send_buffer: u32,
+    /// Bytes received and not read that are kept, gaps included.
+    pub receive_buffer: u32,
+    /// Window of a path at its start, in bytes.
+    pub initial_window: u32,
+    /// Slow start threshold of a path at its start, in bytes.
+    pub initial_ssthresh: u32,
+    /// How loss is found.
+    pub loss_detection: LossDetection,
+    /// Most SACK blocks in an acknowledgement, up to
+    /// [`MOST_BLOCKS`](fairwave_wire::shake::MOST_BLOCKS); zero is a connection without SACK.
+    pub sack_blocks: usize,
+    /// Which path repeats what was lost.
+    pub retransmission: RetransmissionPath,
+    /// Whether the next best path repeats it while the chosen one's window is full. The paper's
+    /// sender waits.
+    pub retransmission_spills: bool,
+    /// Whether a window grows only while it limits the sender (RFC 7661).
+    pub validate_window: bool,
+    /// Whether a path that could send, but for the receive window or for want of new data, repeats
+    /// what another path is holding back; if the receive window was it, that path's window is
+    /// halved (Raiciu et al., NSDI 2012, section 4.2: opportunistic retransmission, penalising).
+    pub opportunistic: bool,
+    /// Whether a path whose timer has expired gets copies alone until one is acknowledged, if
+    /// another path works. Otherwise it gets what its window of one segment takes.
+    pub suspects_get_copies: bool,
+    /// Timeout before the first sample.
+    pub initial_rto: Duration,
+    /// Least timeout.
+    pub min_rto: Duration,
+    /// Most, with back-off.
+    pub max_rto: Duration,
+    /// Round-trip times are measured and timers expire in such ticks (4.3BSD: 500 ms); zero is
+    /// exact.
+    pub tick: Duration,
+    /// Timeouts in a row after which a path is dead: it carries probes alone until one is
+    /// acknowledged.
+    pub dead_after: u32,
+    /// Longest time between probes of a dead path.
+    pub probe_interval: Duration,
+    /// A connection without any path that works ends after this time.
+    pub give_up: Duration,
+    /// Most different path ids in the life of a connection.
+    pub most_paths: usize,
+}
+
+/// The exchangeable parts of a connection.
+#[derive(Debug)]
+pub struct Rules {
+    /// Which path carries the next new segment.
+    pub scheduler: Box<dyn Scheduler>,
+    /// How windows grow in congestion avoidance.
+    pub growth: Box<dyn Growth>,
+}
+
+/// Sets of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Iida, Ishihara and Mizuno: Tables 1 and 8, with the round-trip estimator of 4.3BSD.
+    Paper,
+    /// For today's links: exact timers, loss found per path, and no waiting for the slowest path.
+    Modern,
+}
+
+impl Profile {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Paper, Self::Modern];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Modern => "modern",
+        }
+    }
+
+    /// Its settings.
+    pub const fn config(self) -> Config {
+        match self {
+            Self::Paper => PAPER,
+            Self::Modern => MODERN,
+        }
+    }
+
+    /// Its rules.
+    pub fn rules(self) -> Rules {
+        let growth = Box::new(Uncoupled);
+        match self {
+            Self::Paper => Rules { scheduler: Box::new(Widest), growth },
+            Self::Modern => Rules { scheduler: Box::new(Blest), growth },
+        }
+    }
+}
+
+/// MSS, buffers (36 segments), ssthresh (20 segments), threshold of duplicates and initial window
+/// are the paper's (section 2.2.1, Table 8); timers those of 4.3BSD (2 to 128 ticks of 500 ms, 6 s
+/// at first). What it does not say, a path's death among it, is Fairwave's choice.
+const PAPER: Config = Config {
+    mss: 1460,
+    send_buffer: 52_560,
+    receive_buffer: 52_560,
+    initial_window: 1460,
+    initial_ssthresh: 29_200,
+    loss_detection: LossDetection::Duplicates(10),
+    sack_blocks: 3,
+    retransmission: RetransmissionPath::Widest,
+    retransmission_spills: false,
+    validate_window: false,
+    opportunistic: false,
+    suspects_get_copies: false,
+    initial_rto: Duration::from_secs(6),
+    min_rto: Duration::from_secs(1),
+    max_rto: Duration::from_secs(64),
+    tick: Duration::from_millis(500),
+    dead_after: 5,
+    probe_interval: Duration::from_secs(8),
+    give_up: Duration::from_secs(600),
+    most_paths: 16,
+};
+
+/// RFC 6928 and RFC 6298 with the least timeout of Linux. The MSS leaves room for the format's head
+/// and seal behind IPv6 and UDP in 1500 bytes.
+const MODERN: Config = Config {
+    mss: 1400,
+    send_buffer: 8_000_000,
+    receive_buffer: 4_000_000,
+    initial_window: 14_000,
+    initial_ssthresh: u32::MAX,
+    loss_detection: LossDetection::Echoes(3),
+    sack_blocks: 8,
+    retransmission: RetransmissionPath::LeastRttOverDelivery,
+    retransmission_spills: true,
+    validate_window: true,
+    opportunistic: true,
+    suspects_get_copies: true,
+    initial_rto: Duration::from_secs(1),
+    min_rto: Duration::from_millis(200),
+    max_rto: Duration::from_secs(60),
+    tick: Duration::ZERO,
+    dead_after: 3,
+    probe_interval: Duration::from_secs(1),
+    give_up: Duration::from_secs(60),
+    most_paths: 32,
+};

@@ -1,0 +1,190 @@
+//! Acknowledgements: what has arrived, what is lost, how windows change.
+
+use super::{Connection, Event};
+use crate::path::{Path, State, echoes};
+use crate::{LossDetection, scoreboard};
+use fairwave_tcp::{Payload, Store};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::shake::{Ack, Block, Echo};
+
+impl<P: Payload> Connection<P> {
+    pub(super) fn take_ack(&mut self, now: Instant, path: usize, ack: &Ack) {
+        if ack.cumulative > self.board.next() {
+            self.stats.refused.ack_of_unsent += 1;
+            return;
+        }
+        let una = self.board.una();
+        self.take_window(ack);
+        if let Some(echo) = ack.echo {
+            self.take_echo(now, path, echo);
+        }
+        self.take_arrivals(now, ack);
+        self.grow();
+        let advanced = self.board.una() > una;
+        match self.config.loss_detection {
+            LossDetection::Echoes(_) => self.find_lost(now, path),
+            LossDetection::Duplicates(threshold) => {
+                self.count_duplicate(now, advanced, ack.echo.is_some(), threshold);
+            }
+        }
+        self.release(una);
+        self.unstick();
+        self.close_if_done();
+    }
+
+    fn take_window(&mut self, ack: &Ack) {
+        let edge = ack.cumulative + u64::from(ack.window);
+        if edge > self.edge {
+            self.edge = edge;
+            self.persist_backoff = 0;
+            self.persist_at = None;
+        } else if edge < self.edge && ack.cumulative >= self.board.una() {
+            self.stats.refused.window_shrunk += 1;
+        }
+    }
+
+    /// The message of data echoed came over this path: a sign of life, and a round-trip time.
+    fn take_echo(&mut self, now: Instant, index: usize, echo: Echo) {
+        let path = &mut self.paths[index];
+        let number = echo.number.get();
+        if number > path.last_number() {
+            self.stats.refused.echo_of_unsent += 1;
+            return;
+        }
+        match path.echo(now, number) {
+            Some(flight) => {
+                path.rtt.sample(now.since(flight.at));
+                self.board.landed(flight.seq);
+            }
+            // It was known to have arrived, or given up: the echoed time is all there is.
+            None => {
+                let now_us = now.as_nanos() / 1000;
+                let age = (now_us as u32).wrapping_sub(echo.sent_us);
+                if u64::from(age) <= now_us && path.is_joined() {
+                    path.note_late_echo(now, Duration::from_micros(age.into()));
+                }
+            }
+        }
+        if path.state == State::Dead {
+            path.revive();
+            let id = path.id;
+            self.tell(Event::PathUp { path: id });
+        }
+    }
+
+    /// Marks what has arrived; the paths of the latest copies are credited.
+    fn take_arrivals(&mut self, now: Instant, ack: &Ack) {
+        let next = self.board.next();
+        let range = |block: &Block| {
+            let start = ack.cumulative + u64::from(block.offset.get());
+            (start, start + u64::from(block.len.get()))
+        };
+        let unsent = ack.blocks.iter().filter(|block| range(block).1 > next).count();
+        self.stats.refused.block_of_unsent += unsent as u64;
+        let paths = &mut self.paths;
+        let mut arrived = |segment: &scoreboard::Sent| {
+            paths[segment.path].settle(now, segment.number);
+        };
+        self.board.acknowledge(ack.cumulative, &mut arrived);
+        let blocks = ack.blocks.iter().map(range).filter(|range| range.1 <= next);
+        if self.config.sack_blocks > 0 {
+            self.board.sack_blocks(blocks, arrived);
+        }
+    }
+
+    /// Windows of the paths with news grow.
+    fn grow(&mut self) {
+        if self.paths.iter().all(|path| path.acked == 0) {
+            return;
+        }
+        self.windows.clear();
+        self.windows.extend(self.paths.iter().filter(|path| path.is_joined()).map(Path::window));
+        let mut index = 0;
+        let law = self.rules.growth.as_ref();
+        for path in &mut self.paths {
+            if path.is_joined() {
+                path.grow(law, index, &self.windows, self.config.validate_window);
+                index += 1;
+            }
+            path.acked = 0;
+        }
+    }
+
+    /// Looks for losses on one path.
+    pub(super) fn find_lost(&mut self, now: Instant, index: usize) {
+        let Some(threshold) = echoes(self.config.loss_detection) else { return };
+        let flight = self.paths[index].flight;
+        self.paths[index].find_lost(now, threshold, &mut self.lost);
+        self.answer_losses(index, flight);
+    }
+
+    /// What is in `self.lost` was lost on the path, which had `flight` bytes before: its window is
+    /// lowered unless all of it has arrived otherwise.
+    fn answer_losses(&mut self, index: usize, flight: u32) {
+        let mut newest = None;
+        while let Some(lost) = self.lost.pop() {
+            self.board.landed(lost.seq);
+            let Some(segment) = self.board.find(lost.seq) else { continue };
+            if self.board.get(segment).delivered {
+                continue;
+            }
+            self.stats.losses_found += 1;
+            newest = newest.max(Some(lost.number));
+            if self.board.get(segment).flying == 0 {
+                self.board.lose(segment);
+            }
+        }
+        if let Some(newest) = newest {
+            let target = self.after_loss(index, flight);
+            self.paths[index].cut(newest, target);
+        }
+    }
+
+    fn after_loss(&mut self, index: usize, flight: u32) -> u32 {
+        self.windows.clear();
+        self.windows.extend(self.paths.iter().filter(|path| path.is_joined()).map(Path::window));
+        let before = self.paths[..index].iter().filter(|path| path.is_joined()).count();
+        if !self.paths[index].is_joined() {
+            return flight / 2;
+        }
+        self.rules.growth.after_loss(before, flight, &self.windows)
+    }
+
+    /// Fast retransmit (RFC 5681 section 3.2), over all paths together: the path of the first
+    /// missing segment is taken to have lost it.
+    fn count_duplicate(&mut self, now: Instant, advanced: bool, is_echo: bool, threshold: u32) {
+        if advanced || self.board.is_empty() {
+            self.duplicates = 0;
+            return;
+        }
+        self.duplicates += u32::from(is_echo);
+        if self.duplicates != threshold {
+            return;
+        }
+        let Some(missing) = self.board.first_missing() else { return };
+        let segment = *self.board.get(missing);
+        let flight = self.paths[segment.path].flight;
+        self.paths[segment.path].lose(now, segment.number, &mut self.lost);
+        self.answer_losses(segment.path, flight);
+        self.board.lose(missing);
+    }
+
+    /// Forgets the bytes below the first unacknowledged segment, which was `una` before.
+    fn release(&mut self, una: u64) {
+        let end = |una: u64| una.min(self.written);
+        let freed = end(self.board.una()) - end(una);
+        self.store.discard(freed);
+        if freed > 0 && self.writable_wanted && self.send_space() > 0 {
+            self.writable_wanted = false;
+            self.tell(Event::Writable);
+        }
+    }
+
+    /// If nothing flies and nothing is known as lost, what has not arrived was refused.
+    pub(super) fn unstick(&mut self) {
+        let flies = self.paths.iter().any(|path| path.flight > 0);
+        if !flies && !self.board.is_empty() && self.board.lost() == 0 {
+            self.board.lose_all();
+        }
+    }
+}

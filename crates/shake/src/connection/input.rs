@@ -1,0 +1,146 @@
+//! What arrives, and what the application writes.
+
+use super::{Connection, Control, Event, Phase, Segment};
+use crate::path::{Path, State};
+use crate::receiver::Arrival;
+use fairwave_tcp::{Payload, Store};
+use fairwave_units::Instant;
+use fairwave_wire::shake::{Body, Data, Echo, Header, Reason, Side};
+
+impl<P: Payload> Connection<P> {
+    pub(super) fn write(&mut self, data: &P) {
+        let taken = data.len().min(self.send_space());
+        self.stats.refused.unwritten += u64::from(data.len() - taken);
+        self.written += u64::from(taken);
+        if taken > 0 {
+            self.store.push(data.slice(0, taken));
+        }
+        self.writable_wanted = self.send_space() == 0;
+    }
+
+    /// A message of the peer, or of somebody who has the key.
+    pub(super) fn take(&mut self, now: Instant, segment: Segment<P>) {
+        let Segment { header, payload } = segment;
+        let Some(path) = self.admit(&header) else { return };
+        match header.body {
+            Body::Join(join) => self.take_join(now, path, header.number.get(), &join),
+            Body::Challenge(challenge) => {
+                self.take_challenge(path, header.number.get(), &challenge);
+            }
+            Body::Response { answers } => self.take_response(path, answers),
+            Body::Leave(leave) => self.take_leave(path, leave),
+            Body::Left(leave) => self.take_left(leave),
+            Body::Reset { reason } => self.reset(reason, true),
+            Body::Data(_) | Body::Ack(_) if !self.is_answered(path) => {
+                self.stats.refused.unanswered += 1;
+                if matches!(self.paths[path].state, State::Challenged { .. }) {
+                    self.control.push_back(Control::Challenge(path));
+                }
+            }
+            Body::Data(data) => {
+                let echo = Echo { number: header.number, sent_us: header.sent_us };
+                self.take_data(path, echo, data, &payload);
+            }
+            Body::Ack(ack) => self.take_ack(now, path, &ack),
+        }
+    }
+
+    /// The path of a message that belongs here and is new.
+    fn admit(&mut self, header: &Header) -> Option<usize> {
+        if header.connection != self.id || header.from == self.side {
+            self.stats.refused.foreign += 1;
+            return None;
+        }
+        if let Phase::Reset { reason, told } = self.phase {
+            self.repeat_reset(header, reason, told);
+            return None;
+        }
+        let path = self.index_of(header.path).or_else(|| self.accept_path(header));
+        let Some(path) = path else {
+            self.stats.refused.unknown_path += 1;
+            return None;
+        };
+        if !self.paths[path].seen.admit(header.number) {
+            self.stats.refused.replayed += 1;
+            return None;
+        }
+        Some(path)
+    }
+
+    /// The peer may have missed that the connection is over.
+    fn repeat_reset(&mut self, header: &Header, reason: Reason, told: bool) {
+        if told || matches!(header.body, Body::Reset { .. }) {
+            return;
+        }
+        let known = self.index_of(header.path);
+        let path = known.unwrap_or(self.paths.len());
+        if known.is_none() {
+            if path >= self.config.most_paths {
+                return;
+            }
+            self.paths.push(Path::new(header.path, State::Left, None, &self.config));
+        }
+        if self.paths[path].seen.admit(header.number) {
+            self.control.push_back(Control::Reset { path, reason });
+        }
+    }
+
+    /// A new path for a join that comes to the acceptor, if there may be one more.
+    fn accept_path(&mut self, header: &Header) -> Option<usize> {
+        let Body::Join(join) = &header.body else { return None };
+        let may_join = join.open || self.phase == Phase::Open;
+        if self.side == Side::Opener || self.paths.len() >= self.config.most_paths || !may_join {
+            return None;
+        }
+        // Until the join is handled it has been challenged with a nonce that nobody was told.
+        let state = State::Challenged { nonce: self.nonces.next_u64(), tries: 0, retry_at: None };
+        self.paths.push(Path::new(header.path, state, None, &self.config));
+        Some(self.paths.len() - 1)
+    }
+
+    /// Whether what comes on this path is believed: the peer has answered for it, now or once.
+    fn is_answered(&self, path: usize) -> bool {
+        let state = self.paths[path].state;
+        match self.phase {
+            Phase::Opening => false,
+            Phase::Open => !matches!(state, State::Joining { .. } | State::Challenged { .. }),
+            // The peer may lack the last acknowledgement.
+            Phase::Closed | Phase::Reset { .. } => true,
+        }
+    }
+
+    fn take_data(&mut self, path: usize, echo: Echo, data: Data, payload: &P) {
+        self.stats.received += 1;
+        self.last_arrival = path;
+        match self.receiver.take(data.seq, payload, data.fin) {
+            Arrival::Fine { news } => self.tell_readable(news),
+            Arrival::Beyond => self.stats.refused.beyond_window += 1,
+            Arrival::Contradiction => {
+                self.stats.refused.contradiction += 1;
+                return;
+            }
+            Arrival::Unread => {
+                self.reset(Reason::NotReading, false);
+                return;
+            }
+        }
+        if self.paths[path].is_left() && self.phase == Phase::Open {
+            // The peer does not know yet.
+            self.control.push_back(Control::Leave(path));
+        } else {
+            self.control.push_back(Control::Ack { path, echo });
+        }
+        self.close_if_done();
+    }
+
+    fn tell_readable(&mut self, news: bool) {
+        if news && !self.readable_told && self.receiver.readable() > 0 {
+            self.readable_told = true;
+            self.tell(Event::Readable);
+        }
+        if self.receiver.is_finished() && !self.finished_told {
+            self.finished_told = true;
+            self.tell(Event::Finished);
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! One connection over several paths.
+
+mod acks;
+mod input;
+mod output;
+mod paths;
+mod timers;
+
+use crate::growth::Window;
+use crate::path::{Flight, Path, State};
+use crate::receiver::Receiver;
+use crate::scoreboard::Scoreboard;
+use crate::{Config, PathView, Rules};
+use fairwave_machine::Machine;
+use fairwave_tcp::{Payload, Store};
+use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
+use fairwave_wire::shake::{Echo, Header, Leave, Reason, Side};
+use std::collections::VecDeque;
+
+/// A message and its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment<P> {
+    /// All but the payload.
+    pub header: Header,
+    /// The payload; empty for everything but data.
+    pub payload: P,
+}
+
+/// What a connection is told.
+#[derive(Clone, Debug)]
+pub enum Input<P> {
+    /// There is a path. The opener joins it, at first or again; the first join opens the
+    /// connection. To the acceptor this tells the bandwidth of a path that the opener has joined.
+    Join {
+        /// Its id.
+        path: u8,
+        /// Its bandwidth, if it is known.
+        nominal: Option<BitRate>,
+    },
+    /// A path is to be used no more. What flies on it is sent on others.
+    Leave {
+        /// Its id.
+        path: u8,
+    },
+    /// Bytes to send. What [`Connection::send_space`] has no room for is not taken.
+    Write(P),
+    /// Nothing more will be written: the stream ends behind what was (half-close).
+    Finish,
+    /// As `Finish`, and nobody reads any more: new data resets the connection.
+    Close,
+    /// The connection is given up.
+    Abort,
+    /// A message arrived, and its seal fits.
+    Segment(Segment<P>),
+}
+
+/// What a connection tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A first path has been answered for.
+    Opened,
+    /// A path carries data, at first or again.
+    PathUp {
+        /// Its id.
+        path: u8,
+    },
+    /// A path seems dead: only probes are sent on it until one is acknowledged.
+    PathDead {
+        /// Its id.
+        path: u8,
+    },
+    /// A path has been left, by this end or the other.
+    PathLeft {
+        /// Its id.
+        path: u8,
+    },
+    /// There are bytes to read.
+    Readable,
+    /// There is room to write that was not there.
+    Writable,
+    /// The peer's stream has ended; what is left can be read.
+    Finished,
+    /// Both streams have ended and are acknowledged. The host keeps the machine for a while, so
+    /// that it can answer a peer that missed the last acknowledgement.
+    Closed,
+    /// The connection is over before its end.
+    Reset {
+        /// Why.
+        reason: Reason,
+        /// Whether the peer said so.
+        by_peer: bool,
+    },
+}
+
+/// What has been counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Messages of data sent, copies among them.
+    pub segments: u64,
+    /// Of them those that repeat what was taken for lost.
+    pub retransmissions: u64,
+    /// Of them those that repeat what another path holds back.
+    pub reinjections: u64,
+    /// Of them those that try a path.
+    pub probes: u64,
+    /// Losses found before a timer expired.
+    pub losses_found: u64,
+    /// Timers that expired.
+    pub timeouts: u64,
+    /// Messages of data received.
+    pub received: u64,
+    /// What was refused.
+    pub refused: Refused,
+}
+
+/// Messages that were not believed, and parts of them, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Of another connection, or of this end itself.
+    pub foreign: u64,
+    /// On a path that there is not, or one more than there may be.
+    pub unknown_path: u64,
+    /// A number that was there before, or is too old to tell.
+    pub replayed: u64,
+    /// On a path that nobody has answered for.
+    pub unanswered: u64,
+    /// Challenges, responses and leaves that answer nothing.
+    pub stray: u64,
+    /// Acknowledgements of data never sent.
+    pub ack_of_unsent: u64,
+    /// Blocks of data never sent.
+    pub block_of_unsent: u64,
+    /// Echoes of messages never sent.
+    pub echo_of_unsent: u64,
+    /// Windows that end before one told earlier.
+    pub window_shrunk: u64,
+    /// Data beyond the window.
+    pub beyond_window: u64,
+    /// Data that contradicts where the stream ends.
+    pub contradiction: u64,
+    /// Bytes written without room for them.
+    pub unwritten: u64,
+}
+
+/// A path as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathReport {
+    /// Its id.
+    pub id: u8,
+    /// Whether it carries data: it was answered for, is not left and not dead.
+    pub is_up: bool,
+    /// Congestion window in bytes.
+    pub cwnd: u32,
+    /// Slow start threshold in bytes.
+    pub ssthresh: u32,
+    /// Bytes sent on it and neither acknowledged nor lost.
+    pub flight: u32,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
+    /// Timeout in force.
+    pub rto: Duration,
+    /// Bytes that arrived over it, those sent twice among them.
+    pub delivered: u64,
+    /// Timers that expired.
+    pub timeouts: u64,
+}
+
+/// Where the connection is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// No path has been answered for.
+    Opening,
+    Open,
+    /// Both streams have ended.
+    Closed,
+    /// Over, for this reason; `told` by the peer.
+    Reset {
+        reason: Reason,
+        told: bool,
+    },
+}
+
+/// What is to be sent before data. Paths are indices.
+#[derive(Clone, Copy, Debug)]
+enum Control {
+    Join(usize),
+    Challenge(usize),
+    Response {
+        path: usize,
+        answers: u64,
+    },
+    Ack {
+        path: usize,
+        echo: Echo,
+    },
+    WindowUpdate,
+    Leave(usize),
+    Left {
+        path: usize,
+        leave: Leave,
+    },
+    Reset {
+        path: usize,
+        reason: Reason,
+    },
+    Probe(usize),
+    /// A byte beyond a closed window.
+    Persist,
+}
+
+/// One end of a connection: see the crate's documentation.
+#[derive(Debug)]
+pub struct Connection<P: Payload> {
+    config: Config,
+    rules: Rules,
+    side: Side,
+    id: u64,
+    phase: Phase,
+    nonces: Stream,
+    paths: Vec<Path>,
+    /// Those that may carry data now, and their indices.
+    views: Vec<PathView>,
+    view_paths: Vec<usize>,
+    windows: Vec<Window>,
+    board: Scoreboard,
+    /// Bytes from `board.una()` on.
+    store: P::Store,
+    /// Bytes written.
+    written: u64,
+    finishing: bool,
+    fin_sent: bool,
+    /// End of the peer's window, the highest told.
+    edge: u64,
+    duplicates: u32,
+    persist_at: Option<Instant>,
+    persist_backoff: u32,
+    pathless_since: Option<Instant>,
+    receiver: Receiver<P>,
+    /// Index of the path on which data came last.
+    last_arrival: usize,
+    control: VecDeque<Control>,
+    events: VecDeque<Event>,
+    readable_told: bool,
+    writable_wanted: bool,
+    finished_told: bool,
+    lost: Vec<Flight>,
+    stats: Stats,
+}
+
+impl<P: Payload> Connection<P> {
+    /// An end that has no path yet. `id` is the connection's on the wire, drawn at random by the
+    /// opener; nonces are drawn from `seed`, which must differ between the two ends.
+    pub fn new(config: Config, rules: Rules, side: Side, id: u64, seed: Seed) -> Self {
+        Self {
+            config,
+            rules,
+            side,
+            id,
+            phase: Phase::Opening,
+            nonces: seed.stream("shake/nonces"),
+            paths: Vec::new(),
+            views: Vec::new(),
+            view_paths: Vec::new(),
+            windows: Vec::new(),
+            board: Scoreboard::default(),
+            store: P::Store::default(),
+            written: 0,
+            finishing: false,
+            fin_sent: false,
+            edge: 0,
+            duplicates: 0,
+            persist_at: None,
+            persist_backoff: 0,
+            pathless_since: None,
+            receiver: Receiver::new(config.receive_buffer),
+            last_arrival: 0,
+            control: VecDeque::new(),
+            events: VecDeque::new(),
+            readable_told: false,
+            writable_wanted: false,
+            finished_told: false,
+            lost: Vec::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Bytes that [`Input::Write`] takes now.
+    pub fn send_space(&self) -> u32 {
+        if self.finishing || self.is_over() {
+            return 0;
+        }
+        u64::from(self.config.send_buffer).saturating_sub(self.store.len()) as u32
+    }
+
+    /// Takes up to `most` bytes that arrived; `None` if there are none. Afterwards the machine may
+    /// have something to transmit.
+    pub fn read(&mut self, most: u32) -> Option<P> {
+        let data = self.receiver.read(most)?;
+        self.readable_told = self.receiver.readable() > 0;
+        if self.receiver.window_has_opened() && !self.is_over() {
+            self.control.push_back(Control::WindowUpdate);
+        }
+        Some(data)
+    }
+
+    /// Whether the peer's stream has ended and was read to its end.
+    pub fn is_read_to_the_end(&self) -> bool {
+        self.receiver.is_finished() && self.receiver.readable() == 0
+    }
+
+    /// Bytes of the peer's stream that arrived in order, the end of the stream as one.
+    pub fn received(&self) -> u64 {
+        self.receiver.cumulative()
+    }
+
+    /// Bytes written that the peer has acknowledged in order.
+    pub fn acknowledged(&self) -> u64 {
+        self.board.una().min(self.written)
+    }
+
+    /// Whether the connection has ended, one way or the other.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Closed | Phase::Reset { .. })
+    }
+
+    /// What has been counted.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// The paths, in the order in which they were first joined.
+    pub fn paths(&self) -> impl Iterator<Item = PathReport> {
+        self.paths.iter().map(|path| PathReport {
+            id: path.id,
+            is_up: path.state == State::Up,
+            cwnd: path.cwnd,
+            ssthresh: path.ssthresh,
+            flight: path.flight,
+            srtt: path.rtt.srtt(),
+            rto: path.rtt.rto(),
+            delivered: path.delivered,
+            timeouts: path.timeouts,
+        })
+    }
+
+    /// Tells the host, unless the connection is over: a peer that missed the last acknowledgement
+    /// may still move paths to ask for it.
+    fn tell(&mut self, event: Event) {
+        if !self.is_over() {
+            self.events.push_back(event);
+        }
+    }
+
+    fn index_of(&self, id: u8) -> Option<usize> {
+        self.paths.iter().position(|path| path.id == id)
+    }
+
+    /// Ends the connection before its end.
+    fn reset(&mut self, reason: Reason, by_peer: bool) {
+        if self.is_over() {
+            return;
+        }
+        self.phase = Phase::Reset { reason, told: by_peer };
+        self.control.clear();
+        if let Some(path) = self.best_path(None).filter(|_| !by_peer) {
+            self.control.push_back(Control::Reset { path, reason });
+        }
+        self.silence();
+        self.events.push_back(Event::Reset { reason, by_peer });
+    }
+
+    /// No timer runs any more.
+    fn silence(&mut self) {
+        for path in &mut self.paths {
+            path.lose_all(&mut self.lost);
+            if !matches!(path.state, State::Up) {
+                path.state = State::Left;
+            }
+        }
+        self.lost.clear();
+        (self.persist_at, self.pathless_since) = (None, None);
+    }
+
+    /// Both streams have ended, and the peer knows.
+    fn close_if_done(&mut self) {
+        let sent_all = self.fin_sent && self.board.is_empty();
+        if sent_all && self.receiver.is_finished() && self.phase == Phase::Open {
+            self.phase = Phase::Closed;
+            self.silence();
+            self.events.push_back(Event::Closed);
+        }
+    }
+}
+
+impl<P: Payload> Machine for Connection<P> {
+    type Input = Input<P>;
+    type Output = Segment<P>;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Self::Input) {
+        match input {
+            Input::Segment(segment) => self.take(now, segment),
+            // A peer that lacks the last acknowledgement may need a path for it.
+            Input::Join { path, nominal } => self.join(now, path, nominal),
+            _ if self.is_over() => {}
+            Input::Leave { path } => self.leave(now, path),
+            Input::Write(data) => self.write(&data),
+            Input::Finish => self.finishing = true,
+            Input::Close => {
+                self.finishing = true;
+                self.receiver.close();
+            }
+            Input::Abort => self.reset(Reason::Abort, false),
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        self.expire(now);
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Self::Output> {
+        while let Some(control) = self.control.pop_front() {
+            if let Some(segment) = self.say(now, control) {
+                return Some(segment);
+            }
+        }
+        let data = if self.phase == Phase::Open { self.dispatch(now) } else { None };
+        if data.is_none() {
+            self.set_waits(now);
+        }
+        data
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let give_up = self.pathless_since.map(|since| since + self.config.give_up);
+        let paths = self.paths.iter().filter_map(Path::deadline);
+        paths.chain(self.persist_at).chain(give_up).min()
+    }
+
+    fn event(&mut self) -> Option<Self::Event> {
+        self.events.pop_front()
+    }
+}

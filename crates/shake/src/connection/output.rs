@@ -1,0 +1,278 @@
+//! What is sent: messages about the connection, then data.
+
+use super::{Connection, Control, Segment};
+use crate::path::{Path, State};
+use crate::scoreboard::Sent;
+use crate::{Job, PathView};
+use fairwave_tcp::{Payload, Store};
+use fairwave_units::Instant;
+use fairwave_wire::shake::{Body, Data, Header, Join, Leave};
+
+/// Lost segments that are looked at for one that may go: each may have a path of its own.
+const MOST_LOST_TRIED: usize = 64;
+/// Segments from the first missing one on that may be sent a second time on another path.
+const MOST_REINJECTED: usize = 64;
+
+impl<P: Payload> Connection<P> {
+    fn header(&mut self, now: Instant, path: usize, body: Body) -> Header {
+        let path = &mut self.paths[path];
+        Header {
+            connection: self.id,
+            from: self.side,
+            path: path.id,
+            number: path.take_number(),
+            sent_us: (now.as_nanos() / 1000) as u32,
+            body,
+        }
+    }
+
+    fn message(&mut self, now: Instant, path: usize, body: Body) -> Option<Segment<P>> {
+        Some(Segment { header: self.header(now, path, body), payload: P::default() })
+    }
+
+    /// The message for what is to be said, unless it has become pointless.
+    pub(super) fn say(&mut self, now: Instant, control: Control) -> Option<Segment<P>> {
+        match control {
+            Control::Join(path) => {
+                let State::Joining { nonce, .. } = self.paths[path].state else { return None };
+                let (open, window) = (self.is_opening(), self.receiver.window());
+                self.message(now, path, Body::Join(Join { open, nonce, window }))
+            }
+            Control::Challenge(path) => {
+                let challenge = self.challenge(path)?;
+                self.message(now, path, Body::Challenge(challenge))
+            }
+            Control::Response { path, answers } => {
+                self.message(now, path, Body::Response { answers })
+            }
+            Control::Ack { path, echo } => {
+                let ack = self.receiver.acknowledge(Some(echo), self.config.sack_blocks);
+                self.message(now, path, Body::Ack(ack))
+            }
+            Control::WindowUpdate => {
+                let path = self.path_for_window()?;
+                let ack = self.receiver.acknowledge(None, self.config.sack_blocks);
+                self.message(now, path, Body::Ack(ack))
+            }
+            Control::Leave(left) => {
+                let path = &self.paths[left];
+                let leave = Leave { path: path.id, last: path.left_at };
+                let over = path.is_left().then(|| self.best_path(Some(left)).unwrap_or(left))?;
+                self.message(now, over, Body::Leave(leave))
+            }
+            Control::Left { path, leave } => self.message(now, path, Body::Left(leave)),
+            Control::Reset { path, reason } => self.message(now, path, Body::Reset { reason }),
+            Control::Probe(path) => self.probe(now, path),
+            Control::Persist => self.persist(now),
+        }
+    }
+
+    /// That on which data came last, if it works.
+    fn path_for_window(&self) -> Option<usize> {
+        let last = Some(self.last_arrival);
+        let works = |path: &usize| self.paths.get(*path).is_some_and(Path::is_joined);
+        last.filter(works).or_else(|| self.best_path(None))
+    }
+
+    /// The next segment of data that a path may carry.
+    pub(super) fn dispatch(&mut self, now: Instant) -> Option<Segment<P>> {
+        let len = self.next_len();
+        let has_lost = self.board.lost() > 0;
+        let may_repeat = self.config.opportunistic && !self.board.is_empty() && !has_lost;
+        if !has_lost && len.is_none() && !may_repeat {
+            return None;
+        }
+        self.look_at_paths();
+        if !self.views.iter().any(|view| view.takes(1)) {
+            return None;
+        }
+        if let Some((segment, path)) = self.pick_lost() {
+            self.stats.retransmissions += 1;
+            return Some(self.send_again(now, segment, path));
+        }
+        if let Some((payload, fin)) = len {
+            let picked = self.rules.scheduler.pick(&self.job(payload), &self.views);
+            return picked.map(|view| {
+                self.rouse_suspects();
+                self.send_new(now, payload, fin, self.view_paths[view])
+            });
+        }
+        if !may_repeat {
+            return None;
+        }
+        let (segment, path) = self.pick_held_back(now)?;
+        self.stats.reinjections += 1;
+        self.board.get_mut(segment).reinjected = true;
+        Some(self.send_again(now, segment, path))
+    }
+
+    /// Bytes of the next new segment, and whether the stream ends behind it; `None` if there is
+    /// nothing or the window is shut.
+    fn next_len(&self) -> Option<(u32, bool)> {
+        let next = self.board.next();
+        let waiting = self.written.saturating_sub(next);
+        if self.fin_sent || (waiting == 0 && !self.finishing) {
+            return None;
+        }
+        let window = self.edge.saturating_sub(next);
+        let wanted = waiting.min(u64::from(self.config.mss));
+        let len = wanted.min(window);
+        // Silly window avoidance (RFC 9293 section 3.8.6.2.1).
+        let is_silly = len < wanted && !self.board.is_empty();
+        let fin = self.finishing && len == waiting;
+        ((len > 0 || fin) && !is_silly).then_some((len as u32, fin))
+    }
+
+    fn job(&self, len: u32) -> Job {
+        let next = self.board.next();
+        Job {
+            len,
+            waiting: self.written - next.min(self.written),
+            window: self.edge - next.min(self.edge),
+        }
+    }
+
+    /// Sees which paths may carry data: those that work, and of them those in doubt only if all
+    /// are.
+    fn look_at_paths(&mut self) {
+        self.views.clear();
+        self.view_paths.clear();
+        let doubt = self.config.suspects_get_copies;
+        let sound = |path: &Path| path.state == State::Up && !(doubt && path.is_suspect());
+        let any_sound = self.paths.iter().any(sound);
+        for (index, path) in self.paths.iter().enumerate() {
+            if if any_sound { sound(path) } else { path.state == State::Up } {
+                self.views.push(path.view());
+                self.view_paths.push(index);
+            }
+        }
+    }
+
+    /// The first lost segment that some path may carry, and that path.
+    fn pick_lost(&mut self) -> Option<(usize, usize)> {
+        let (policy, spills) = (self.config.retransmission, self.config.retransmission_spills);
+        let (edge, views, paths) = (self.edge, &self.views, &self.paths);
+        let mut tried = self.board.lost_segments().take(MOST_LOST_TRIED);
+        tried.find_map(|(index, lost)| {
+            if lost.seq + u64::from(lost.payload()) > edge {
+                return None;
+            }
+            let view = policy.pick(lost.len, paths[lost.path].id, spills, views)?;
+            Some((index, self.view_paths[view]))
+        })
+    }
+
+    /// A segment that a path with room would deliver before the one that carries it, and that
+    /// path. The carrier's window is halved, once in its round-trip time, if the receive window
+    /// is what it holds up.
+    fn pick_held_back(&mut self, now: Instant) -> Option<(usize, usize)> {
+        let with_room = self.views.iter().zip(&self.view_paths).filter(|(view, _)| view.takes(1));
+        let (view, path) = with_room.min_by_key(|(view, _)| view.srtt)?;
+        let (view, path) = (*view, *path);
+        let (index, held) =
+            self.board.segments().take(MOST_REINJECTED).find_map(|(index, segment)| {
+                let is_missing = !segment.delivered && !segment.reinjected && segment.path != path;
+                let is_earlier = is_missing && self.is_earlier(now, &view, segment);
+                (is_earlier && view.takes(segment.len)).then_some((index, *segment))
+            })?;
+        let is_shut = self.edge < self.board.next() + u64::from(self.config.mss);
+        if is_shut && self.written > self.board.next() {
+            self.penalise(now, held.path);
+        }
+        Some((index, path))
+    }
+
+    /// Whether a copy sent now on `view` is likely acknowledged before the one that flies.
+    fn is_earlier(&self, now: Instant, view: &PathView, segment: &Sent) -> bool {
+        let carrier = &self.paths[segment.path];
+        let doubtful = !carrier.is_joined() || carrier.is_suspect();
+        doubtful || segment.at + carrier.view().srtt > now + view.srtt
+    }
+
+    fn penalise(&mut self, now: Instant, path: usize) {
+        let mss = self.config.mss;
+        let path = &mut self.paths[path];
+        if path.spared_until <= now {
+            path.spared_until = now + path.view().srtt;
+            path.cwnd = (path.cwnd / 2).max(2 * mss);
+            path.ssthresh = path.ssthresh.min(path.cwnd);
+        }
+    }
+
+    /// Suspect paths on which nothing flies get a copy of what goes elsewhere.
+    fn rouse_suspects(&mut self) {
+        if self.views.len() == self.paths.len() {
+            return;
+        }
+        for (index, path) in self.paths.iter().enumerate() {
+            if path.is_joined() && path.is_suspect() && path.flight == 0 {
+                self.control.push_back(Control::Probe(index));
+            }
+        }
+    }
+
+    fn send_new(&mut self, now: Instant, payload: u32, fin: bool, path: usize) -> Segment<P> {
+        let seq = self.board.next();
+        let segment = Sent {
+            seq,
+            len: payload + u32::from(fin),
+            fin,
+            delivered: false,
+            lost: false,
+            reinjected: false,
+            flying: 0,
+            path,
+            number: 0,
+            at: now,
+        };
+        self.fin_sent |= fin;
+        let index = self.board.push(segment);
+        self.send_again(now, index, path)
+    }
+
+    /// A copy of a segment leaves, the latest one from now on.
+    fn send_again(&mut self, now: Instant, index: usize, path: usize) -> Segment<P> {
+        let copy = self.copy(now, index, path);
+        self.board.sent_again(index, path, copy.header.number.get(), now);
+        copy
+    }
+
+    /// A copy of a segment leaves on `path`.
+    fn copy(&mut self, now: Instant, index: usize, path: usize) -> Segment<P> {
+        let segment = *self.board.get(index);
+        let data = Data { seq: segment.seq, fin: segment.fin };
+        let header = self.header(now, path, Body::Data(data));
+        self.paths[path].launch(now, segment.seq, segment.len);
+        self.stats.segments += 1;
+        let from = segment.seq - self.board.una();
+        Segment { header, payload: self.payload(from, segment.payload()) }
+    }
+
+    fn payload(&self, from: u64, len: u32) -> P {
+        if len == 0 { P::default() } else { self.store.copy(from, len) }
+    }
+
+    /// A copy of the first missing segment, on a path in doubt. The copy that is under way
+    /// elsewhere stays the one that counts.
+    fn probe(&mut self, now: Instant, path: usize) -> Option<Segment<P>> {
+        let wanted = self.paths[path].is_joined() && self.paths[path].flight == 0;
+        let missing = self.board.first_missing().filter(|_| wanted && !self.is_over())?;
+        self.stats.probes += 1;
+        self.board.get_mut(missing).flying += 1;
+        Some(self.copy(now, missing, path))
+    }
+
+    /// A byte beyond a window that has been shut for long: its acknowledgement tells the window.
+    fn persist(&mut self, now: Instant) -> Option<Segment<P>> {
+        let path = self.best_path(None).filter(|_| !self.is_over())?;
+        self.stats.probes += 1;
+        let lost = self.board.lost_segments().next().map(|(index, _)| index);
+        if let Some(lost) = lost {
+            return Some(self.send_again(now, lost, path));
+        }
+        let waits = self.written > self.board.next();
+        waits.then(|| {
+            self.send_new(now, 1, self.finishing && self.written == self.board.next() + 1, path)
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Paths join, are answered for, leave, and come again.
+
+use super::{Connection, Control, Event, Phase};
+use crate::path::{Path, State};
+use fairwave_tcp::Payload;
+use fairwave_units::{BitRate, Instant};
+use fairwave_wire::shake::{Challenge, Join, Leave, Side};
+
+impl<P: Payload> Connection<P> {
+    pub(super) fn is_opening(&self) -> bool {
+        self.phase == Phase::Opening
+    }
+
+    /// The path that works, without timeout if there is one, and has the least round-trip time.
+    pub(super) fn best_path(&self, not: Option<usize>) -> Option<usize> {
+        let works = |index: &usize| self.paths[*index].is_joined() && Some(*index) != not;
+        (0..self.paths.len()).filter(works).min_by_key(|index| {
+            let path = &self.paths[*index];
+            (path.state == State::Dead, path.is_suspect(), path.view().srtt)
+        })
+    }
+
+    /// The host has a path.
+    pub(super) fn join(&mut self, now: Instant, id: u8, nominal: Option<BitRate>) {
+        let known = self.index_of(id);
+        if let Some(path) = known {
+            self.paths[path].nominal = nominal;
+        }
+        let is_wanted = known.is_none_or(|path| self.paths[path].state != State::Up);
+        let is_reset = matches!(self.phase, Phase::Reset { .. });
+        if self.side == Side::Acceptor || !is_wanted || is_reset {
+            return;
+        }
+        let nonce = self.nonces.next_u64();
+        let retry_at = now + self.config.initial_rto;
+        let state = State::Joining { nonce, tries: 0, retry_at };
+        let path = match known {
+            Some(path) => {
+                self.restart(path, state);
+                path
+            }
+            None if self.paths.len() < self.config.most_paths => {
+                self.paths.push(Path::new(id, state, nominal, &self.config));
+                self.paths.len() - 1
+            }
+            None => {
+                self.stats.refused.unknown_path += 1;
+                return;
+            }
+        };
+        self.paths[path].joined = Some(nonce);
+        self.control.push_back(Control::Join(path));
+    }
+
+    /// A known path begins anew: nothing is known of it but its numbers.
+    fn restart(&mut self, index: usize, state: State) {
+        self.abandon(index);
+        let config = self.config;
+        self.paths[index].restart(state, &config);
+    }
+
+    /// What flies on the path is to be sent on others.
+    pub(super) fn abandon(&mut self, index: usize) {
+        self.paths[index].lose_all(&mut self.lost);
+        while let Some(lost) = self.lost.pop() {
+            self.board.landed(lost.seq);
+            if let Some(segment) = self.board.find(lost.seq)
+                && self.board.get(segment).flying == 0
+            {
+                self.board.lose(segment);
+            }
+        }
+        self.unstick();
+    }
+
+    pub(super) fn take_join(&mut self, now: Instant, index: usize, number: u64, join: &Join) {
+        let path = &mut self.paths[index];
+        if self.side == Side::Opener || number < path.joined_at {
+            self.stats.refused.stray += 1;
+            return;
+        }
+        path.joined_at = number;
+        if path.joined != Some(join.nonce) {
+            path.joined = Some(join.nonce);
+            let nonce = self.nonces.next_u64();
+            let retry_at = Some(now + self.config.initial_rto);
+            self.restart(index, State::Challenged { nonce, tries: 0, retry_at });
+        }
+        self.open_window(join.window);
+        self.control.push_back(Control::Challenge(index));
+    }
+
+    /// The window that the peer has before anything was sent.
+    fn open_window(&mut self, window: u32) {
+        self.edge = self.edge.max(u64::from(window));
+    }
+
+    /// The challenge of a path that has not been answered for.
+    pub(super) fn challenge(&self, path: usize) -> Option<Challenge> {
+        let path = &self.paths[path];
+        let State::Challenged { nonce, .. } = path.state else { return None };
+        Some(Challenge { nonce, answers: path.joined?, window: self.receiver.window() })
+    }
+
+    pub(super) fn take_challenge(&mut self, index: usize, number: u64, challenge: &Challenge) {
+        let path = &mut self.paths[index];
+        // Whoever is done answers all: the peer may need a path to learn that.
+        let is_closed = self.phase == Phase::Closed;
+        let fits = is_closed || path.joined == Some(challenge.answers);
+        if !fits || self.side == Side::Acceptor {
+            self.stats.refused.stray += 1;
+            return;
+        }
+        match path.state {
+            State::Joining { .. } if !is_closed => {
+                path.joined_at = number;
+                self.open_window(challenge.window);
+                self.come_up(index);
+            }
+            // The response was lost.
+            State::Up | State::Dead => {}
+            _ if is_closed => {}
+            _ => {
+                self.stats.refused.stray += 1;
+                return;
+            }
+        }
+        self.control.push_back(Control::Response { path: index, answers: challenge.nonce });
+    }
+
+    pub(super) fn take_response(&mut self, index: usize, answers: u64) {
+        match self.paths[index].state {
+            State::Challenged { nonce, .. } if nonce == answers => self.come_up(index),
+            State::Leaving { .. } | State::Left => self.control.push_back(Control::Leave(index)),
+            _ => self.stats.refused.stray += 1,
+        }
+    }
+
+    fn come_up(&mut self, index: usize) {
+        self.paths[index].state = State::Up;
+        if self.phase == Phase::Opening {
+            self.phase = Phase::Open;
+            self.tell(Event::Opened);
+        }
+        self.pathless_since = None;
+        self.tell(Event::PathUp { path: self.paths[index].id });
+    }
+
+    /// The host has a path no more.
+    pub(super) fn leave(&mut self, now: Instant, id: u8) {
+        let Some(index) = self.index_of(id) else { return };
+        if self.paths[index].is_left() {
+            return;
+        }
+        // A path that was not answered for may be so by now, at the other end.
+        let retry_at = now + self.config.initial_rto;
+        self.paths[index].left_at = self.paths[index].last_number();
+        self.paths[index].state = State::Leaving { tries: 0, retry_at };
+        self.abandon(index);
+        self.control.push_back(Control::Leave(index));
+    }
+
+    /// The path is used no more, and both ends know or need not.
+    pub(super) fn go(&mut self, index: usize) {
+        let path = &mut self.paths[index];
+        if !path.is_left() {
+            path.left_at = path.last_number();
+        }
+        path.state = State::Left;
+        self.abandon(index);
+        self.tell(Event::PathLeft { path: self.paths[index].id });
+    }
+
+    pub(super) fn take_leave(&mut self, over: usize, leave: Leave) {
+        let Some(index) = self.index_of(leave.path) else {
+            self.stats.refused.stray += 1;
+            return;
+        };
+        if leave.last >= self.paths[index].joined_at && self.paths[index].state != State::Left {
+            self.go(index);
+        }
+        self.control.push_back(Control::Left { path: over, leave });
+    }
+
+    pub(super) fn take_left(&mut self, leave: Leave) {
+        let index = self.index_of(leave.path);
+        let is_answer = |index: &usize| {
+            let path = &self.paths[*index];
+            matches!(path.state, State::Leaving { .. }) && path.left_at == leave.last
+        };
+        match index.filter(is_answer) {
+            Some(index) => self.go(index),
+            None => self.stats.refused.stray += 1,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Timers: retransmission, joins and leaves repeated, a shut window, no path at all.
+
+use super::{Connection, Control, Event, Phase};
+use crate::path::State;
+use fairwave_tcp::Payload;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::shake::Reason;
+
+/// A leave is said, and a challenge repeated, so often.
+const MOST_REPEATED: u32 = 6;
+/// Doublings of the time between probes of a shut window.
+const MOST_DOUBLINGS: u32 = 6;
+
+impl<P: Payload> Connection<P> {
+    /// What is due happens.
+    pub(super) fn expire(&mut self, now: Instant) {
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        for index in 0..self.paths.len() {
+            self.repeat(now, index);
+            if is_due(self.paths[index].loss_at) {
+                self.find_lost(now, index);
+                self.unstick();
+            }
+            if is_due(self.paths[index].timer) {
+                self.time_out(index);
+            }
+        }
+        if is_due(self.persist_at) {
+            self.persist_at = None;
+            self.persist_backoff += 1;
+            self.control.push_back(Control::Persist);
+        }
+        if is_due(self.pathless_since.map(|since| since + self.config.give_up)) {
+            self.reset(Reason::NoPath, false);
+        }
+    }
+
+    /// A join or a leave is said again.
+    fn repeat(&mut self, now: Instant, index: usize) {
+        let later = |tries: u32| now + (self.config.initial_rto * (2 << tries.min(5)));
+        match self.paths[index].state {
+            State::Joining { nonce, tries, retry_at } if retry_at <= now => {
+                let retry_at = later(tries);
+                self.paths[index].state = State::Joining { nonce, tries: tries + 1, retry_at };
+                self.control.push_back(Control::Join(index));
+            }
+            State::Challenged { nonce, tries, retry_at: Some(at) } if at <= now => {
+                let retry_at = (tries < MOST_REPEATED).then(|| later(tries));
+                self.paths[index].state = State::Challenged { nonce, tries: tries + 1, retry_at };
+                self.control.push_back(Control::Challenge(index));
+            }
+            State::Leaving { tries, retry_at } if retry_at <= now => {
+                if tries + 1 >= MOST_REPEATED {
+                    self.go(index);
+                    return;
+                }
+                let retry_at = later(tries);
+                self.paths[index].state = State::Leaving { tries: tries + 1, retry_at };
+                self.control.push_back(Control::Leave(index));
+            }
+            _ => {}
+        }
+    }
+
+    /// The retransmission timer of a path: all that flies on it is lost (TCP SHAKE section 2.3).
+    fn time_out(&mut self, index: usize) {
+        let flight = self.paths[index].flight;
+        self.stats.timeouts += 1;
+        self.duplicates = 0;
+        self.abandon(index);
+        if self.config.sack_blocks == 0 {
+            self.board.lose_all();
+        }
+        let path = &mut self.paths[index];
+        path.time_out(flight);
+        if path.state == State::Up && path.rtt.backoff() >= self.config.dead_after {
+            path.state = State::Dead;
+            let id = path.id;
+            self.tell(Event::PathDead { path: id });
+        }
+        let is_alone =
+            self.paths.iter().enumerate().all(|(other, path)| {
+                other == index || path.state != State::Up || path.is_suspect()
+            });
+        let is_dead = self.paths[index].state == State::Dead;
+        if is_dead || (self.config.suspects_get_copies && !is_alone) {
+            self.control.push_back(Control::Probe(index));
+        }
+    }
+
+    /// Nothing more can be sent now: sets the timers that wait for the peer or for a path.
+    pub(super) fn set_waits(&mut self, now: Instant) {
+        let has_path = self.paths.iter().any(|path| path.state == State::Up);
+        if has_path || self.is_over() || self.paths.is_empty() {
+            self.pathless_since = None;
+        } else if self.pathless_since.is_none() {
+            self.pathless_since = Some(now);
+        }
+        let flies = self.paths.iter().any(|path| path.flight > 0);
+        let waits = self.board.lost() > 0 || self.written > self.board.next();
+        if self.phase != Phase::Open || flies || !waits || !has_path {
+            self.persist_at = None;
+        } else if self.persist_at.is_none() {
+            let least = Duration::from_millis(200).max(self.config.min_rto);
+            let doublings = self.persist_backoff.min(MOST_DOUBLINGS);
+            self.persist_at = Some(now + least * (1 << doublings));
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! SHAKE: one connection over the wireless links of several hosts, as a sans-IO state machine.
+//!
+//! After Iida, Ishihara and Mizuno, "Performance Evaluation of the method of connection-type
+//! communication on multiple wireless links" (TCP SHAKE). [`Connection`] has one sequence space and
+//! one pair of buffers, and for each path a window, a round-trip time and a timer. What goes where
+//! is a [`Scheduler`]'s, how windows grow a [`Growth`]'s; which path repeats what was lost is a
+//! [`RetransmissionPath`]. [`Profile`] has the paper's parameters and those of today.
+//!
+//! It speaks in [`Segment`]s, whose header is the wire's own; [`envelope`] seals and opens their
+//! bytes. Path ids are the host's: which socket a path is, is not known here.
+
+mod config;
+mod connection;
+pub mod envelope;
+mod growth;
+mod path;
+mod receiver;
+mod replay;
+mod rtt;
+mod scheduler;
+mod scoreboard;
+
+pub use config::{Config, LossDetection, Profile, Rules};
+pub use connection::{Connection, Event, Input, PathReport, Segment, Stats};
+pub use growth::{Balia, Growth, Lia, Olia, Uncoupled, Window};
+pub use scheduler::{
+    Blest, Ecf, Job, LeastRtt, PathView, RetransmissionPath, RoundRobin, Scheduler, Widest,
+};

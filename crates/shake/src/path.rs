@@ -1,0 +1,386 @@
+//! One path: its window, its round-trip time, its timer, and what flies on it.
+
+use crate::growth::{PARTS, Window};
+use crate::replay::Replay;
+use crate::rtt::Rtt;
+use crate::{Config, Growth, LossDetection, PathView};
+use fairwave_units::{BitRate, Duration, Instant};
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+
+#[cfg(test)]
+mod tests;
+
+/// Messages of data after which older ones count half in the loss rate.
+const LOSS_MEMORY: u32 = 1024;
+
+/// Where a path is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Opener: a join is under way.
+    Joining { nonce: u64, tries: u32, retry_at: Instant },
+    /// Acceptor: a challenge is under way. It is repeated for a while, and to whoever sends data.
+    Challenged { nonce: u64, tries: u32, retry_at: Option<Instant> },
+    /// It carries data.
+    Up,
+    /// It carried data, but timeouts in a row say that it does not: probes alone.
+    Dead,
+    /// The peer is being told that it is used no more.
+    Leaving { tries: u32, retry_at: Instant },
+    /// It is used no more.
+    Left,
+}
+
+/// A message of data on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flight {
+    pub(crate) number: u64,
+    /// First byte of the segment that it carries.
+    pub(crate) seq: u64,
+    pub(crate) len: u32,
+    pub(crate) at: Instant,
+    /// Echoed, or known to have arrived, or given up.
+    done: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    pub(crate) id: u8,
+    pub(crate) state: State,
+    /// The nonce of the join that was answered last.
+    pub(crate) joined: Option<u64>,
+    /// The number of the peer's message that joined it last.
+    pub(crate) joined_at: u64,
+    /// This end's last number when it was left.
+    pub(crate) left_at: u64,
+    pub(crate) seen: Replay,
+    pub(crate) nominal: Option<BitRate>,
+    pub(crate) cwnd: u32,
+    pub(crate) ssthresh: u32,
+    pub(crate) rtt: Rtt,
+    /// Bytes that fly.
+    pub(crate) flight: u32,
+    /// When the retransmission timer expires.
+    pub(crate) timer: Option<Instant>,
+    /// When messages are lost because a later one arrived some time ago.
+    pub(crate) loss_at: Option<Instant>,
+    /// Not to be penalised again before.
+    pub(crate) spared_until: Instant,
+    /// Bytes acknowledged by what is being handled.
+    pub(crate) acked: u32,
+    pub(crate) delivered: u64,
+    pub(crate) timeouts: u64,
+    flights: VecDeque<Flight>,
+    last_number: u64,
+    highest_echo: u64,
+    /// Losses up to this number have been answered.
+    recover: u64,
+    /// Parts of a byte that the window has grown by.
+    credit: i64,
+    since_loss: u64,
+    between_losses: u64,
+    sent: u32,
+    lost: u32,
+    initial_window: u32,
+    mss: u32,
+    probe_interval: Duration,
+}
+
+impl Path {
+    pub(crate) fn new(id: u8, state: State, nominal: Option<BitRate>, config: &Config) -> Self {
+        Self {
+            id,
+            state,
+            joined: None,
+            joined_at: 0,
+            left_at: 0,
+            seen: Replay::default(),
+            nominal,
+            cwnd: config.initial_window.max(1),
+            ssthresh: config.initial_ssthresh,
+            rtt: Rtt::new(config),
+            flight: 0,
+            timer: None,
+            loss_at: None,
+            spared_until: Instant::ZERO,
+            acked: 0,
+            delivered: 0,
+            timeouts: 0,
+            flights: VecDeque::new(),
+            last_number: 0,
+            highest_echo: 0,
+            recover: 0,
+            credit: 0,
+            since_loss: 0,
+            between_losses: 0,
+            sent: 0,
+            lost: 0,
+            initial_window: config.initial_window.max(1),
+            mss: config.mss,
+            probe_interval: config.probe_interval,
+        }
+    }
+
+    /// Begins anew. What is kept: numbers, what is known of its bandwidth, and counts.
+    pub(crate) fn restart(&mut self, state: State, config: &Config) {
+        let new = Self::new(self.id, state, self.nominal, config);
+        *self = Self {
+            joined: self.joined,
+            joined_at: self.joined_at,
+            seen: self.seen,
+            delivered: self.delivered,
+            timeouts: self.timeouts,
+            last_number: self.last_number,
+            highest_echo: self.highest_echo,
+            recover: self.last_number,
+            ..new
+        };
+    }
+
+    /// Whether this end uses it no more, whether the other knows or not.
+    pub(crate) fn is_left(&self) -> bool {
+        matches!(self.state, State::Leaving { .. } | State::Left)
+    }
+
+    /// Whether it has been answered for and not left: it takes part, dead or not.
+    pub(crate) fn is_joined(&self) -> bool {
+        matches!(self.state, State::Up | State::Dead)
+    }
+
+    /// Whether its timer has expired and nothing arrived since.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.rtt.backoff() > 0
+    }
+
+    /// A number that was never used.
+    pub(crate) fn take_number(&mut self) -> NonZeroU64 {
+        self.last_number += 1;
+        NonZeroU64::new(self.last_number).expect("it was increased")
+    }
+
+    pub(crate) fn last_number(&self) -> u64 {
+        self.last_number
+    }
+
+    pub(crate) fn view(&self) -> PathView {
+        PathView {
+            id: self.id,
+            cwnd: self.cwnd,
+            flight: self.flight,
+            in_slow_start: self.cwnd < self.ssthresh,
+            srtt: self.rtt.srtt().unwrap_or(self.rtt.base_rto()),
+            rttvar: self.rtt.var(),
+            nominal: self.nominal,
+            sent: self.sent,
+            lost: self.lost,
+        }
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        Window {
+            cwnd: self.cwnd,
+            mss: self.mss,
+            srtt: self.rtt.srtt().unwrap_or(self.rtt.base_rto()),
+            since_loss: self.since_loss,
+            between_losses: self.between_losses,
+        }
+    }
+
+    /// A message of data leaves, with the number taken last.
+    pub(crate) fn launch(&mut self, now: Instant, seq: u64, len: u32) {
+        let number = self.last_number;
+        self.flights.push_back(Flight { number, seq, len, at: now, done: false });
+        self.flight += len;
+        self.sent += 1;
+        if self.sent >= LOSS_MEMORY {
+            (self.sent, self.lost) = (self.sent / 2, self.lost / 2);
+        }
+        if self.timer.is_none() {
+            self.arm(now);
+        }
+    }
+
+    fn arm(&mut self, now: Instant) {
+        let rto = self.rtt.rto();
+        let timeout = if self.state == State::Dead { rto.min(self.probe_interval) } else { rto };
+        self.timer = (self.flight > 0).then(|| self.rtt.expiry(now, timeout));
+    }
+
+    /// The message of this number has arrived; `None` if that was known.
+    pub(crate) fn settle(&mut self, now: Instant, number: u64) -> Option<Flight> {
+        let index = self.flights.partition_point(|flight| flight.number < number);
+        let flight = self.flights.get_mut(index).filter(|flight| flight.number == number)?;
+        if flight.done {
+            return None;
+        }
+        flight.done = true;
+        let flight = *flight;
+        self.flight -= flight.len;
+        self.acked += flight.len;
+        self.delivered += u64::from(flight.len);
+        self.since_loss += u64::from(flight.len);
+        self.arm(now);
+        self.forget_front();
+        Some(flight)
+    }
+
+    /// Its own acknowledgement says that the message of this number has arrived, and with it that
+    /// the path works.
+    pub(crate) fn echo(&mut self, now: Instant, number: u64) -> Option<Flight> {
+        self.highest_echo = self.highest_echo.max(number);
+        self.rtt.alive();
+        self.settle(now, number)
+    }
+
+    /// The echo of a message that flies no more took so long.
+    pub(crate) fn note_late_echo(&mut self, now: Instant, age: Duration) {
+        self.rtt.sample(age);
+        self.arm(now);
+    }
+
+    fn forget_front(&mut self) {
+        while self.flights.front().is_some_and(|flight| flight.done) {
+            self.flights.pop_front();
+        }
+    }
+
+    /// Gives up the message at `index`.
+    fn give_up(&mut self, index: usize, lost: &mut Vec<Flight>) {
+        let flight = &mut self.flights[index];
+        if flight.done {
+            return;
+        }
+        flight.done = true;
+        self.flight -= flight.len;
+        self.lost += 1;
+        lost.push(*flight);
+    }
+
+    /// Appends to `lost` what later arrivals on this path say is lost.
+    pub(crate) fn find_lost(&mut self, now: Instant, threshold: usize, lost: &mut Vec<Flight>) {
+        let highest = self.highest_echo;
+        let until = self.flights.partition_point(|flight| flight.number <= highest);
+        let delay = self.rtt.loss_delay();
+        self.loss_at = None;
+        for index in 0..until {
+            let flight = self.flights[index];
+            if flight.done {
+                continue;
+            }
+            if until - 1 - index < threshold && flight.at + delay > now {
+                self.loss_at = Some(flight.at + delay);
+                break;
+            }
+            self.give_up(index, lost);
+        }
+        self.landed(now);
+    }
+
+    /// Something that flew is gone.
+    fn landed(&mut self, now: Instant) {
+        self.forget_front();
+        if self.flight == 0 {
+            self.timer = None;
+        } else if self.timer.is_none() {
+            self.arm(now);
+        }
+    }
+
+    /// Gives up the message of this number, if it flies.
+    pub(crate) fn lose(&mut self, now: Instant, number: u64, lost: &mut Vec<Flight>) {
+        let index = self.flights.partition_point(|flight| flight.number < number);
+        if self.flights.get(index).is_some_and(|flight| flight.number == number) {
+            self.give_up(index, lost);
+            self.landed(now);
+        }
+    }
+
+    /// Gives up everything that flies.
+    pub(crate) fn lose_all(&mut self, lost: &mut Vec<Flight>) {
+        (0..self.flights.len()).for_each(|index| self.give_up(index, lost));
+        self.flights.clear();
+        (self.timer, self.loss_at) = (None, None);
+    }
+
+    /// Lowers the window for losses with `flight` bytes on the path before them, once a window.
+    pub(crate) fn cut(&mut self, number: u64, target: u32) {
+        if number <= self.recover {
+            return;
+        }
+        self.recover = self.last_number;
+        self.ssthresh = target.max(2 * self.mss);
+        self.cwnd = self.ssthresh;
+        self.note_loss();
+    }
+
+    fn note_loss(&mut self) {
+        self.credit = 0;
+        (self.between_losses, self.since_loss) = (self.since_loss, 0);
+    }
+
+    /// The timer has expired with `flight` bytes on the path, all given up: one segment (RFC 5681
+    /// section 3.1); the threshold is lowered by the first of several timeouts.
+    pub(crate) fn time_out(&mut self, flight: u32) {
+        if !self.is_suspect() {
+            self.ssthresh = (flight / 2).max(2 * self.mss);
+            self.note_loss();
+        }
+        self.cwnd = self.mss;
+        self.recover = self.last_number;
+        self.timeouts += 1;
+        self.rtt.back_off();
+    }
+
+    /// It works again, from its initial window.
+    pub(crate) fn revive(&mut self) {
+        self.state = State::Up;
+        self.cwnd = self.initial_window;
+        self.credit = 0;
+    }
+
+    /// The window grows for what was acknowledged since the last call. `windows` are those of all
+    /// that work, this path's at `index`.
+    pub(crate) fn grow(
+        &mut self,
+        law: &dyn Growth,
+        index: usize,
+        windows: &[Window],
+        validate: bool,
+    ) {
+        let acked = std::mem::take(&mut self.acked);
+        let before = u64::from(self.flight) + u64::from(acked);
+        let slow_start = self.cwnd < self.ssthresh;
+        let used = if slow_start { 2 * before } else { before + 2 * u64::from(self.mss) };
+        let limits = !validate || used >= u64::from(self.cwnd);
+        if acked == 0 || !limits || self.highest_echo.max(1) <= self.recover {
+            return;
+        }
+        if slow_start {
+            self.cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh.max(self.cwnd));
+            return;
+        }
+        self.credit += law.increase(index, acked, windows);
+        let whole = self.credit / PARTS as i64;
+        self.credit -= whole * PARTS as i64;
+        let cwnd = i64::from(self.cwnd) + whole;
+        self.cwnd = u32::try_from(cwnd.max(i64::from(self.mss))).unwrap_or(u32::MAX);
+    }
+
+    /// When it wants to be woken.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let retry = match self.state {
+            State::Joining { retry_at, .. } | State::Leaving { retry_at, .. } => Some(retry_at),
+            State::Challenged { retry_at, .. } => retry_at,
+            _ => None,
+        };
+        [self.timer, self.loss_at, retry].into_iter().flatten().min()
+    }
+}
+
+/// How many later messages tell that one is lost; `None` where paths are not looked at alone.
+pub(crate) fn echoes(detection: LossDetection) -> Option<usize> {
+    match detection {
+        LossDetection::Echoes(threshold) => Some(threshold.max(1) as usize),
+        LossDetection::Duplicates(_) => None,
+    }
+}

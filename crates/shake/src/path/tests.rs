@@ -1,0 +1,83 @@
+//! What a path knows, by hand.
+
+use super::*;
+use crate::{Profile, Uncoupled};
+
+fn path() -> Path {
+    let config = Config { initial_window: 10_000, mss: 1000, ..Profile::Modern.config() };
+    let mut path = Path::new(1, State::Up, None, &config);
+    (0..10).for_each(|n| {
+        path.take_number();
+        path.launch(ms(n), 1000 * n, 1000);
+    });
+    path
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn lost(path: &mut Path, now: Instant) -> Vec<u64> {
+    let mut lost = Vec::new();
+    path.find_lost(now, 3, &mut lost);
+    lost.iter().map(|flight| flight.number).collect()
+}
+
+/// Messages 1 and 2 are three behind the echo of 5; 3 and 4 wait for 9/8 of 100 ms.
+#[test]
+fn three_later_messages_or_time_tell_a_loss() {
+    let mut path = path();
+    let flight = path.echo(ms(104), 5).unwrap();
+    assert_eq!((flight.seq, path.flight), (4000, 9000));
+    path.rtt.sample(Duration::from_millis(100));
+    assert_eq!(lost(&mut path, ms(104)), [1, 2]);
+    assert_eq!((path.flight, path.loss_at), (7000, Some(ms(2) + Duration::from_micros(112_500))));
+    assert_eq!(lost(&mut path, ms(115)), [3]);
+    assert_eq!(lost(&mut path, ms(116)), [4]);
+    assert_eq!(path.loss_at, None, "what is later than the echo is not known");
+    assert_eq!(path.echo(ms(117), 4), None, "it was given up");
+}
+
+#[test]
+fn a_window_is_cut_once_for_losses_of_one_flight() {
+    let mut path = path();
+    path.cut(3, 5000);
+    assert_eq!((path.cwnd, path.ssthresh), (5000, 5000));
+    path.cut(10, 2500);
+    assert_eq!(path.cwnd, 5000, "sent before the cut");
+    path.take_number();
+    path.cut(11, 500);
+    assert_eq!(path.cwnd, 2000, "two segments at least");
+}
+
+#[test]
+fn a_timeout_leaves_one_segment_and_backs_off() {
+    let mut path = path();
+    let rto = path.rtt.rto();
+    let mut given_up = Vec::new();
+    path.lose_all(&mut given_up);
+    path.time_out(10_000);
+    assert_eq!((given_up.len(), path.flight, path.cwnd, path.ssthresh), (10, 0, 1000, 5000));
+    assert_eq!(path.rtt.rto(), rto * 2);
+    path.time_out(1000);
+    assert_eq!(path.ssthresh, 5000, "lowered by the first timeout only");
+    path.revive();
+    assert_eq!(path.cwnd, 10_000);
+}
+
+#[test]
+fn windows_grow_while_they_limit() {
+    let grown = |flight: u32, cwnd: u32, ssthresh: u32| {
+        let mut path = path();
+        (path.cwnd, path.ssthresh) = (cwnd, ssthresh);
+        path.flight = flight;
+        path.acked = 1000;
+        let windows = [path.window()];
+        path.grow(&Uncoupled, 0, &windows, true);
+        path.cwnd
+    };
+    assert_eq!(grown(9_000, 10_000, u32::MAX), 11_000);
+    assert_eq!(grown(3_000, 10_000, u32::MAX), 10_000, "four of ten segments");
+    assert_eq!(grown(9_000, 10_000, 10_000), 10_100, "1000 * 1000 / 10000");
+    assert_eq!(grown(6_000, 10_000, 10_000), 10_000);
+}

@@ -1,0 +1,147 @@
+//! Round-trip time and timeout of a path (RFC 6298; 4.3BSD counts both in ticks).
+
+use crate::Config;
+use fairwave_units::{Duration, Instant};
+
+/// Doublings beyond this change nothing: the bound has been reached.
+const MOST_DOUBLINGS: u32 = 16;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rtt {
+    srtt: Option<Duration>,
+    var: Duration,
+    latest: Duration,
+    /// Timeouts since the last sign of life.
+    backoff: u32,
+    initial: Duration,
+    min: Duration,
+    max: Duration,
+    tick: Duration,
+}
+
+impl Rtt {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            srtt: None,
+            var: Duration::ZERO,
+            latest: Duration::ZERO,
+            backoff: 0,
+            initial: config.initial_rto,
+            min: config.min_rto,
+            max: config.max_rto,
+            tick: config.tick,
+        }
+    }
+
+    /// Takes a sample, (2.2) or (2.3).
+    pub(crate) fn sample(&mut self, rtt: Duration) {
+        let rtt = self.in_ticks(rtt);
+        self.latest = rtt;
+        self.srtt = Some(match self.srtt {
+            None => {
+                self.var = rtt / 2;
+                rtt
+            }
+            Some(srtt) => {
+                self.var = (self.var * 3 + srtt.abs_diff(rtt)) / 4;
+                (srtt * 7 + rtt) / 8
+            }
+        });
+    }
+
+    /// Up to whole ticks.
+    fn in_ticks(&self, time: Duration) -> Duration {
+        match self.tick.as_nanos() {
+            0 => time,
+            tick => Duration::from_nanos(time.as_nanos().next_multiple_of(tick)),
+        }
+    }
+
+    /// Doubles the timeout (5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// Something sent on the path has arrived.
+    pub(crate) fn alive(&mut self) {
+        self.backoff = 0;
+    }
+
+    pub(crate) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    pub(crate) fn var(&self) -> Duration {
+        self.var
+    }
+
+    /// After which a message is lost if a later one has arrived (RFC 9002 section 6.1.2).
+    pub(crate) fn loss_delay(&self) -> Duration {
+        self.srtt.unwrap_or(self.initial).max(self.latest) * 9 / 8
+    }
+
+    /// The timeout without back-off, (2.4).
+    pub(crate) fn base_rto(&self) -> Duration {
+        let least = self.tick.max(Duration::from_millis(1));
+        self.srtt.map_or(self.initial, |srtt| (srtt + (self.var * 4).max(least)).max(self.min))
+    }
+
+    /// The timeout in force.
+    pub(crate) fn rto(&self) -> Duration {
+        (self.base_rto() * (1 << self.backoff.min(MOST_DOUBLINGS))).min(self.max)
+    }
+
+    /// When a timer expires that is set now.
+    pub(crate) fn expiry(&self, now: Instant, timeout: Duration) -> Instant {
+        let at = now + timeout;
+        match self.tick.as_nanos() {
+            0 => at,
+            tick => Instant::from_nanos(at.as_nanos().next_multiple_of(tick)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// RFC 6298 section 2 by hand: 100 ms, then 140 ms.
+    #[test]
+    fn estimates_as_the_rfc() {
+        let mut rtt = Rtt::new(&Profile::Modern.config());
+        assert_eq!(rtt.rto(), ms(1000));
+        rtt.sample(ms(100));
+        assert_eq!(rtt.rto(), ms(300));
+        rtt.sample(ms(140));
+        assert_eq!(rtt.srtt(), Some(ms(105)));
+        assert_eq!(rtt.rto(), Duration::from_micros(105_000 + 4 * 47_500));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Duration::from_micros(590_000));
+        rtt.alive();
+        assert_eq!(rtt.backoff(), 0);
+    }
+
+    /// 260 ms are a tick of 500 ms; RTO = 500 + 4 * 250 ms, and expires on a tick.
+    #[test]
+    fn counts_in_ticks_as_4_3bsd() {
+        let mut rtt = Rtt::new(&Profile::Paper.config());
+        assert_eq!(rtt.rto(), ms(6000));
+        rtt.sample(ms(260));
+        assert_eq!(rtt.rto(), ms(1500));
+        (0..40).for_each(|_| rtt.sample(ms(260)));
+        assert_eq!(rtt.rto(), ms(1000), "two ticks at least");
+        let at = rtt.expiry(Instant::ZERO + ms(300), rtt.rto());
+        assert_eq!(at, Instant::ZERO + ms(1500));
+        (0..30).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), ms(64_000));
+    }
+}

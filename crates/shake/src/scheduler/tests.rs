@@ -1,0 +1,96 @@
+//! Choices by hand.
+
+use super::*;
+
+fn path(id: u8, cwnd: u32, flight: u32, ms: u64) -> PathView {
+    PathView {
+        id,
+        cwnd,
+        flight,
+        in_slow_start: false,
+        srtt: Duration::from_millis(ms),
+        rttvar: Duration::ZERO,
+        nominal: None,
+        sent: 0,
+        lost: 0,
+    }
+}
+
+fn job(window: u64) -> Job {
+    Job { len: 1000, waiting: 1_000_000, window }
+}
+
+/// The run of the paper's Fig. 4(a): four segments, then two, lowest numbers on the widest.
+#[test]
+fn the_widest_path_gets_its_run_first() {
+    let mut paths = [path(1, 2000, 0, 10), path(2, 4000, 0, 10)];
+    let mut order = Vec::new();
+    while let Some(picked) = Widest.pick(&job(1 << 20), &paths) {
+        paths[picked].flight += 1000;
+        order.push(paths[picked].id);
+    }
+    assert_eq!(order, [2, 2, 2, 2, 1, 1]);
+}
+
+#[test]
+fn ties_go_to_bandwidth_then_rtt_then_the_first() {
+    let mut paths = [path(1, 2000, 0, 20), path(2, 2000, 0, 10), path(3, 2000, 0, 10)];
+    assert_eq!(Widest.pick(&job(1 << 20), &paths), Some(1));
+    paths[0].nominal = Some(BitRate::mbps(100));
+    assert_eq!(Widest.pick(&job(1 << 20), &paths), Some(0));
+}
+
+#[test]
+fn an_idle_path_takes_a_segment_larger_than_its_window() {
+    assert_eq!(LeastRtt.pick(&job(1 << 20), &[path(1, 500, 0, 10)]), Some(0));
+    assert_eq!(LeastRtt.pick(&job(1 << 20), &[path(1, 1500, 1000, 10)]), None);
+}
+
+#[test]
+fn round_robin_goes_round_those_with_room() {
+    let paths = [path(1, 9000, 0, 10), path(5, 1000, 1000, 10), path(9, 9000, 0, 99)];
+    let mut rule = RoundRobin::default();
+    let order: Vec<_> = (0..4).map(|_| rule.pick(&job(1 << 20), &paths)).collect();
+    assert_eq!(order, [Some(0), Some(2), Some(0), Some(2)]);
+}
+
+/// Full path of 10 segments and 10 ms beside an empty one of 30 ms: in three rounds the fast one
+/// sends (10 + 1) * 3 = 33 segments.
+#[test]
+fn blest_keeps_the_window_for_the_fast_path() {
+    let paths = [path(1, 10_000, 10_000, 10), path(2, 10_000, 0, 30)];
+    assert_eq!(Blest.pick(&job(34_000), &paths), Some(1));
+    assert_eq!(Blest.pick(&job(33_999), &paths), None);
+    let few = Job { waiting: 5_000, ..job(6_000) };
+    assert_eq!(Blest.pick(&few, &paths), Some(1), "the fast path has no more to send");
+}
+
+/// 5 segments wait. The fast path (10 segments, 10 ms) is done after two rounds, 20 ms at most; a
+/// slow one of 15 ms is earlier, one of 90 ms is not.
+#[test]
+fn ecf_waits_where_waiting_is_faster() {
+    let few = Job { waiting: 5_000, ..job(1 << 20) };
+    let paths = |ms| [path(1, 10_000, 10_000, 10), path(2, 10_000, 0, ms)];
+    assert_eq!(Ecf::default().pick(&few, &paths(15)), Some(1));
+    assert_eq!(Ecf::default().pick(&few, &paths(90)), None);
+    let many = Job { waiting: 200_000, ..few };
+    assert_eq!(Ecf::default().pick(&many, &paths(90)), Some(1), "more than both can hold");
+}
+
+#[test]
+fn each_policy_of_retransmission_has_its_path() {
+    let mut paths =
+        [path(1, 4000, 0, 40), path(2, 9000, 0, 50), path(3, 2000, 0, 30), path(4, 2000, 0, 10)];
+    paths[0].nominal = Some(BitRate::mbps(1000));
+    // 10 ms with three of four lost is worse than 30 ms without loss.
+    (paths[3].sent, paths[3].lost) = (99, 75);
+    let pick = |policy: RetransmissionPath| policy.pick(1000, 3, false, &paths);
+    assert_eq!(pick(RetransmissionPath::Widest), Some(0));
+    assert_eq!(pick(RetransmissionPath::Same), Some(2));
+    assert_eq!(pick(RetransmissionPath::LargestWindow), Some(1));
+    assert_eq!(pick(RetransmissionPath::LeastRtt), Some(3));
+    assert_eq!(pick(RetransmissionPath::LeastRttOverDelivery), Some(2));
+    paths[1].flight = 9000;
+    assert_eq!(RetransmissionPath::LargestWindow.pick(1000, 3, false, &paths), None);
+    assert_eq!(RetransmissionPath::LargestWindow.pick(1000, 3, true, &paths), Some(0));
+}
