@@ -10,15 +10,17 @@ pub struct Remedies {
     /// A: before the handover the rate goes down to what is known to be free at the new access
     /// point, and after it begins there, whatever the nofeedback timer made of it meanwhile.
     pub set_ahead: bool,
-    /// B: observations from before the end of the handover are left out. Losses of packets sent
+    /// B: observations from before and during the handover are left out. Losses of packets sent
     /// from one round trip before its start to its end begin no loss event and their sequence
-    /// space is in no loss interval; round-trip times of those packets are ignored; the receive
-    /// rate is measured anew; the nofeedback timer stands still, for t_mbi = 64 s at most.
+    /// space is in no loss interval. Of packets that waited through it, the round-trip time counts
+    /// from its end, and the first such time replaces what was known. Receive rates of before and
+    /// the first one after, which has the silence in it, do not count. The nofeedback timer stands
+    /// still, for t_mbi = 64 s at most.
     pub leave_out: bool,
     /// C: for five round trips after the handover new observations weigh more.
     pub sensitive: Option<Sensitivity>,
     /// E, Fairwave's: after the handover begin as a new connection does, with the initial rate,
-    /// without a loss history, and with the first round-trip time of a packet sent since.
+    /// without a loss history; round-trip times and receive rates as with B.
     pub restart: bool,
 }
 

@@ -54,7 +54,7 @@ pub struct Sender {
     had_feedback: bool,
     /// A packet has gone.
     began: bool,
-    /// The next round-trip time replaces what is known (E).
+    /// The next round-trip time replaces what is known (B, E).
     rtt_is_old: bool,
     /// No packet has gone since the nofeedback timer was set.
     idle: bool,
@@ -72,9 +72,9 @@ struct Handover {
     /// The rate before, and the free rate at the new access point, of remedy A.
     rate_before: f64,
     free: Option<f64>,
-    /// Packets sent before are from before the handover (B).
+    started: Option<Instant>,
     ended: Option<Instant>,
-    /// The first report on packets after it measures the silence as well (B).
+    /// The next report measures the silence as well (B).
     first_report: bool,
     sensitive_until: Option<Instant>,
 }
@@ -199,11 +199,13 @@ impl Sender {
 
     /// Feedback came (RFC 5348, section 4.3).
     pub fn feedback(&mut self, now: Instant, report: Report) {
-        let before = self.handover.ended.is_some_and(|ended| report.sent < ended);
-        let from_before = before && self.config.remedies.leaves_before();
         let was_first = !self.had_feedback && self.last_doubled.is_none();
+        let leaves_before = self.config.remedies.leaves_before();
+        let from_before = leaves_before && self.handover.is_from_before(report.sent);
         if !from_before {
-            let sample = now.since(report.sent).saturating_sub(report.delay);
+            // What waited through a handover has been on its way since the end of it.
+            let end = self.handover.ended.filter(|_| leaves_before).unwrap_or(Instant::ZERO);
+            let sample = now.since(report.sent.max(end)).saturating_sub(report.delay);
             self.take_sample(now, sample.as_secs_f64());
         }
         let timeout = self.timeout();
@@ -229,8 +231,13 @@ impl Sender {
     /// A handover begins; `free` is what is known to be free at the new access point, in bytes a
     /// second (remedy A).
     pub fn handover_started(&mut self, now: Instant, free: Option<f64>) {
-        self.handover =
-            Handover { under_way: true, rate_before: self.x, free, ..Handover::default() };
+        self.handover = Handover {
+            under_way: true,
+            rate_before: self.x,
+            free,
+            started: Some(now),
+            ..Handover::default()
+        };
         self.set_ahead(now);
         if self.config.remedies.leave_out {
             // Nobody may send for ever without feedback because the end was never told.
@@ -256,6 +263,7 @@ impl Sender {
             self.forget(now);
         }
         if remedies.leaves_before() {
+            self.rtt_is_old = true;
             self.pacer.restart(now);
             self.restart_timer(now);
         }
@@ -281,7 +289,6 @@ impl Sender {
         self.set = ReceiveSet::only(now, f64::INFINITY);
         self.recv_limit = f64::INFINITY;
         self.had_feedback = false;
-        self.rtt_is_old = true;
         self.begin(now);
     }
 
@@ -306,7 +313,7 @@ impl Sender {
         self.sqrt_mean = q2 * self.sqrt_mean + (1.0 - q2) * sample.sqrt();
     }
 
-    /// Remedies B and E leave out receive rates of before, and the first one after it, which is
+    /// Remedies B and E leave out receive rates of before, and the first one after, which is
     /// measured over the silence too.
     fn leaves_out_rate(&mut self, from_before: bool) -> bool {
         if !self.config.remedies.leaves_before() || self.handover.ended.is_none() {
@@ -434,6 +441,11 @@ impl Sender {
 }
 
 impl Handover {
+    /// Whether a packet was sent before the handover; before its end if its start was not told.
+    fn is_from_before(self, sent: Instant) -> bool {
+        self.ended.is_some_and(|ended| sent < self.started.unwrap_or(ended))
+    }
+
     /// Whether the nofeedback timer stands still.
     fn suspends(self, remedies: Remedies) -> bool {
         self.under_way && remedies.leave_out

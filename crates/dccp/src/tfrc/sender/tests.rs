@@ -271,20 +271,23 @@ fn b_leaves_out_the_gap() {
     let end = start + millis(3000);
     sender.handover_ended(end, None);
     assert_eq!(sender.deadline(), Some(end + millis(200)));
-    // A packet from before arrives after all: its time of 3 s and its rate say nothing.
+    // Feedback on a packet of before the start says nothing of the new way.
+    let now = end + millis(10);
+    let before = Report { sent: start - millis(5), ..report(now, millis(0), 600.0, 1e-9) };
+    sender.feedback(now, before);
+    assert_eq!(sender.rtt(), Some(millis(50)));
+    // A packet that waited for 3 s needed 40 ms once it could go; its rate has the silence in it.
     let now = end + millis(40);
     sender.feedback(now, Report { sent: start, ..report(now, millis(0), 600.0, 1e-9) });
-    assert_eq!(sender.rtt(), Some(millis(50)));
+    assert_eq!(sender.rtt(), Some(millis(40)));
     assert!(close(sender.rate(), 62_900.0));
-    // The first report on what went after measures the silence too; the second one counts.
-    sender.feedback(end + millis(100), report(end + millis(100), millis(50), 600.0, 1e-9));
-    assert!(close(sender.rate(), 62_900.0));
+    // From the second report on, rates count.
     for k in 1..=4 {
         let now = end + millis(100 + 60 * k);
         while sender.next_send() <= now - millis(50) {
             sender.sent(now - millis(50));
         }
-        sender.feedback(now, report(now, millis(50), 20_000.0, 1e-9));
+        sender.feedback(now, report(now, millis(40), 20_000.0, 1e-9));
     }
     assert!(close(sender.rate(), 40_000.0), "{}", sender.rate());
 }
@@ -325,9 +328,10 @@ fn e_begins_anew() {
     assert_eq!(sender.p(), 0.0);
     assert!(close(sender.rate(), 2516.0 / 0.05));
     // What was sent before says nothing, and the first round trip since is the new R.
-    let now = start + millis(1100);
-    sender.feedback(now, Report { sent: start, ..report(now, millis(0), 100.0, 0.0) });
+    let now = start + millis(1080);
+    let before = Report { sent: start - millis(5), ..report(now, millis(0), 100.0, 0.0) };
+    sender.feedback(now, before);
     assert_eq!(sender.rtt(), Some(millis(50)));
-    sender.feedback(now, report(now, millis(80), 100.0, 0.0));
+    sender.feedback(now, Report { sent: start, ..report(now, millis(0), 100.0, 0.0) });
     assert_eq!(sender.rtt(), Some(millis(80)));
 }
