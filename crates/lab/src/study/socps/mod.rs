@@ -200,6 +200,7 @@ impl Study for Socps {
         tables.extend(modern::tables(results));
         let mut explanations = claims::explanations(results);
         explanations.extend([load::explanation(results), walk::explanation(results)]);
+        explanations.push(figures::best(results));
         explanations.extend(filters::answer(&followed));
         Ok(Findings { claims: all, exhibits, tables, explanations })
     }
