@@ -60,7 +60,7 @@ pub struct Job {
     pub len: u32,
     /// Bytes that wait to be sent for the first time, this segment's among them.
     pub waiting: u64,
-    /// Bytes that the receive window takes, this segment's among them.
+    /// The receive window, from the first unacknowledged byte on. This segment fits into it.
     pub window: u64,
 }
 
@@ -89,8 +89,10 @@ pub struct RoundRobin {
     last: Option<u8>,
 }
 
-/// As [`LeastRtt`], but a slower path gets nothing that would keep the receive window shut for the
-/// fastest (Ferlin et al., IFIP Networking 2016; its correction factor is taken as one).
+/// As [`LeastRtt`], but a slower path gets nothing that would keep the receive window shut for
+/// faster ones (after Ferlin et al., IFIP Networking 2016). They look at the fastest path alone,
+/// count rounds in whole numbers and correct what they reckon by a factor that learns; here all
+/// faster paths count, with the rates that they have now.
 #[derive(Clone, Copy, Debug)]
 pub struct Blest;
 
@@ -154,14 +156,11 @@ impl Scheduler for RoundRobin {
 
 impl Blest {
     /// Bytes that `fast` sends while a segment on `slow` is on its way and back.
-    fn meanwhile(fast: &PathView, slow: &PathView, len: u32) -> u64 {
-        let fast_rtt = fast.srtt.as_nanos().max(1);
-        let rounds = slow.srtt.as_nanos().div_ceil(fast_rtt).min(64);
-        let cwnd = u64::from(fast.cwnd);
-        if fast.in_slow_start {
-            return cwnd.saturating_mul((1u64 << rounds.min(20)) - 1);
-        }
-        (cwnd + (rounds - 1) * u64::from(len) / 2).saturating_mul(rounds)
+    fn meanwhile(fast: &PathView, slow: &PathView) -> u64 {
+        let (fast_rtt, slow_rtt) = (fast.srtt.as_nanos().max(1), slow.srtt.as_nanos());
+        let grown = if fast.in_slow_start { 2 } else { 1 };
+        let bytes = u128::from(fast.cwnd) * u128::from(slow_rtt) * grown / u128::from(fast_rtt);
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
@@ -171,14 +170,12 @@ impl Scheduler for Blest {
     }
 
     fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize> {
-        let fast = fastest(paths)?;
         let picked = LeastRtt.pick(job, paths)?;
         let slow = &paths[picked];
-        if picked == fast || slow.srtt == paths[fast].srtt {
-            return Some(picked);
-        }
-        let needed = Self::meanwhile(&paths[fast], slow, job.len).min(job.waiting);
-        (needed + u64::from(job.len) <= job.window || needed == 0).then_some(picked)
+        let faster = paths.iter().filter(|path| path.srtt < slow.srtt);
+        let needed: u64 = faster.map(|fast| Self::meanwhile(fast, slow)).sum();
+        let fits = needed.min(job.waiting) + u64::from(job.len) <= job.window;
+        (needed == 0 || fits).then_some(picked)
     }
 }
 

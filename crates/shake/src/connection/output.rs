@@ -128,7 +128,7 @@ impl<P: Payload> Connection<P> {
         Job {
             len,
             waiting: self.written - next.min(self.written),
-            window: self.edge - next.min(self.edge),
+            window: self.edge - self.board.una().min(self.edge),
         }
     }
 

@@ -54,15 +54,18 @@ fn round_robin_goes_round_those_with_room() {
     assert_eq!(order, [Some(0), Some(2), Some(0), Some(2)]);
 }
 
-/// Full path of 10 segments and 10 ms beside an empty one of 30 ms: in three rounds the fast one
-/// sends (10 + 1) * 3 = 33 segments.
+/// A full path of 10 segments and 10 ms beside an empty one of 30 ms: in that time the fast one
+/// sends 30 segments, in slow start 60.
 #[test]
 fn blest_keeps_the_window_for_the_fast_path() {
-    let paths = [path(1, 10_000, 10_000, 10), path(2, 10_000, 0, 30)];
-    assert_eq!(Blest.pick(&job(34_000), &paths), Some(1));
-    assert_eq!(Blest.pick(&job(33_999), &paths), None);
+    let mut paths = [path(1, 10_000, 10_000, 10), path(2, 10_000, 0, 30)];
+    assert_eq!(Blest.pick(&job(31_000), &paths), Some(1));
+    assert_eq!(Blest.pick(&job(30_999), &paths), None);
     let few = Job { waiting: 5_000, ..job(6_000) };
     assert_eq!(Blest.pick(&few, &paths), Some(1), "the fast path has no more to send");
+    paths[0].in_slow_start = true;
+    assert_eq!(Blest.pick(&job(60_999), &paths), None);
+    assert_eq!(Blest.pick(&job(61_000), &paths), Some(1));
 }
 
 /// 5 segments wait. The fast path (10 segments, 10 ms) is done after two rounds, 20 ms at most; a
