@@ -1,24 +1,27 @@
 //! Priorities of hosts, found by the host.
 
+use core::hint::select_unpredictable;
+
 /// No place in the heap.
 const NOWHERE: u32 = u32::MAX;
-/// Children of a node. Four need half the levels of two, and lie in one cache line.
+/// Children of a node. Four need half the levels of two.
 const ARITY: usize = 4;
 
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    key: u64,
-    id: u32,
-}
+/// A key, and behind it whose it is, as one number that is compared without a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Node(u128);
 
 impl Node {
-    /// Both as one number, which is compared without a branch.
-    const fn rank(self) -> u128 {
-        ((self.key as u128) << 32) | self.id as u128
+    const fn new(key: u64, id: u32) -> Self {
+        Self(((key as u128) << 32) | id as u128)
     }
 
-    const fn is_before(self, other: Self) -> bool {
-        self.rank() < other.rank()
+    const fn key(self) -> u64 {
+        (self.0 >> 32) as u64
+    }
+
+    const fn id(self) -> u32 {
+        self.0 as u32
     }
 }
 
@@ -37,7 +40,7 @@ impl Heap {
 
     /// The least key and whose it is.
     pub(crate) fn first(&self) -> Option<(u64, u32)> {
-        self.nodes.first().map(|node| (node.key, node.id))
+        self.nodes.first().map(|node| (node.key(), node.id()))
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -46,12 +49,12 @@ impl Heap {
 
     /// Whose place in the heap it is; places are below its length, and in no order.
     pub(crate) fn id(&self, place: usize) -> u32 {
-        self.nodes[place].id
+        self.nodes[place].id()
     }
 
     /// All that is in, in the order of places.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
-        self.nodes.iter().map(|node| node.id)
+        self.nodes.iter().map(|node| node.id())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -68,15 +71,21 @@ impl Heap {
 
     /// Puts `id` in, or moves it to another key.
     pub(crate) fn set(&mut self, id: u32, key: u64) {
-        let node = Node { key, id };
+        let node = Node::new(key, id);
         if let Some(place) = self.place(id) {
             return self.settle(place, node);
         }
-        if id as usize >= self.places.len() {
-            self.places.resize(id as usize + 1, NOWHERE);
-        }
+        self.make_room(id);
         self.nodes.push(node);
         self.rise(self.nodes.len() - 1, node);
+    }
+
+    /// Puts `id`, which is not in, in the place of the first: one way down instead of two ways.
+    pub(crate) fn replace_first(&mut self, id: u32, key: u64) {
+        let Some(first) = self.nodes.first() else { return self.set(id, key) };
+        self.places[first.id() as usize] = NOWHERE;
+        self.make_room(id);
+        self.sink(0, Node::new(key, id));
     }
 
     /// Takes `id` out, if it is in.
@@ -91,16 +100,23 @@ impl Heap {
 
     /// Lowers every key by `by`, which none is below.
     pub(crate) fn lower_all(&mut self, by: u64) {
-        self.nodes.iter_mut().for_each(|node| node.key = node.key.saturating_sub(by));
+        let lowered = |node: &mut Node| *node = Node::new(node.key().saturating_sub(by), node.id());
+        self.nodes.iter_mut().for_each(lowered);
+    }
+
+    fn make_room(&mut self, id: u32) {
+        if id as usize >= self.places.len() {
+            self.places.resize(id as usize + 1, NOWHERE);
+        }
     }
 
     fn put(&mut self, place: usize, node: Node) {
         self.nodes[place] = node;
-        self.places[node.id as usize] = place as u32;
+        self.places[node.id() as usize] = place as u32;
     }
 
     fn settle(&mut self, place: usize, node: Node) {
-        if place > 0 && node.is_before(self.nodes[(place - 1) / ARITY]) {
+        if place > 0 && node < self.nodes[(place - 1) / ARITY] {
             self.rise(place, node);
         } else {
             self.sink(place, node);
@@ -110,7 +126,7 @@ impl Heap {
     fn rise(&mut self, mut place: usize, node: Node) {
         while place > 0 {
             let parent = (place - 1) / ARITY;
-            if self.nodes[parent].is_before(node) {
+            if self.nodes[parent] < node {
                 break;
             }
             self.put(place, self.nodes[parent]);
@@ -122,22 +138,23 @@ impl Heap {
     /// The first of the children that begin at a place.
     fn first_child(&self, from: usize) -> Option<(usize, Node)> {
         if let Some(&[a, b, c, d]) = self.nodes.get(from..from + ARITY) {
-            let (left, right) =
-                (from + usize::from(b.is_before(a)), 2 + usize::from(d.is_before(c)));
-            let (first, second) =
-                (if left == from { a } else { b }, if right == 2 { c } else { d });
-            let is_right = second.is_before(first);
-            return Some(if is_right { (from + right, second) } else { (left, first) });
+            let (is_b, is_d) = (b < a, d < c);
+            let first = select_unpredictable(is_b, b, a);
+            let second = select_unpredictable(is_d, d, c);
+            let is_second = second < first;
+            let (left, right) = (usize::from(is_b), 2 + usize::from(is_d));
+            let place = from + select_unpredictable(is_second, right, left);
+            return Some((place, select_unpredictable(is_second, second, first)));
         }
         let rest = self.nodes.get(from..)?.iter().zip(from..);
-        rest.min_by_key(|(node, _)| node.rank()).map(|(&node, place)| (place, node))
+        rest.min().map(|(&node, place)| (place, node))
     }
 
     fn sink(&mut self, mut place: usize, node: Node) {
         loop {
             let from = ARITY * place + 1;
             let Some((least, child)) = self.first_child(from) else { break };
-            if node.is_before(child) {
+            if node < child {
                 break;
             }
             self.put(place, child);

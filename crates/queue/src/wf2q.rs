@@ -35,6 +35,9 @@ pub(crate) struct Wf2q {
     eligible: Heap,
     /// The others with packets, by start.
     early: Heap,
+    /// The host that was served last, while it still stands first among the eligible: who becomes
+    /// eligible next takes its place, which is one way down a heap instead of two.
+    served: Option<u32>,
 }
 
 impl Wf2q {
@@ -47,6 +50,7 @@ impl Wf2q {
             weights: 0,
             eligible: Heap::new(),
             early: Heap::new(),
+            served: None,
         }
     }
 
@@ -69,16 +73,47 @@ impl Wf2q {
             self.virtual_now += passed;
             self.work %= self.weights;
         }
-        if self.eligible.is_empty()
-            && let Some((start, _)) = self.early.first()
-        {
-            self.virtual_now = self.virtual_now.max(start);
+        let served = self.served.take();
+        if self.eligible.len() == usize::from(served.is_some()) {
+            let own = served.map(|host| self.sessions[host as usize].start);
+            let others = self.early.first().map(|(start, _)| start);
+            let least = own.into_iter().chain(others).min();
+            self.virtual_now = self.virtual_now.max(least.unwrap_or(0));
+        }
+        if let Some(host) = served {
+            self.move_on(host);
         }
         while let Some((start, host)) = self.early.first()
             && start <= self.virtual_now
         {
             self.early.remove(host);
             self.eligible.set(host, self.sessions[host as usize].finish);
+        }
+    }
+
+    /// Moves the host that was served, which is first among the eligible, to where its next packet
+    /// belongs.
+    fn move_on(&mut self, host: u32) {
+        let Session { start, finish, .. } = self.sessions[host as usize];
+        if start <= self.virtual_now {
+            return self.eligible.set(host, finish);
+        }
+        match self.early.first() {
+            Some((due, other)) if due <= self.virtual_now => {
+                self.early.replace_first(host, start);
+                self.eligible.replace_first(other, self.sessions[other as usize].finish);
+            }
+            _ => {
+                self.eligible.remove(host);
+                self.early.set(host, start);
+            }
+        }
+    }
+
+    /// Puts the heaps in order for what changes them in another way than service in turn.
+    fn tidy(&mut self) {
+        if let Some(host) = self.served.take() {
+            self.move_on(host);
         }
     }
 
@@ -106,10 +141,10 @@ impl Wf2q {
         let session = self.session(host);
         (session.start, session.finish) = (start, finish);
         self.latest = self.latest.max(finish);
-        self.list(host);
     }
 
     fn rebase(&mut self) {
+        self.tidy();
         let least = self.eligible_start().min(self.virtual_now);
         self.virtual_now -= least;
         self.latest -= least;
@@ -143,6 +178,7 @@ impl Order for Wf2q {
         self.work = work;
         let start = self.virtual_now.max(self.session(host).finish);
         self.stamp(hosts, host, start);
+        self.list(host);
     }
 
     fn next<T: Item>(&mut self, _: Instant, _: &mut Hosts<T>) -> Option<u32> {
@@ -151,15 +187,21 @@ impl Order for Wf2q {
     }
 
     fn taken<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, bytes: u32) {
+        self.tidy();
         self.work = self.work.saturating_add(u64::from(bytes) << 32);
         if hosts.packets_of(host) == 0 {
-            self.withdraw(host);
+            return self.withdraw(host);
+        }
+        self.stamp(hosts, host, self.sessions[host as usize].finish);
+        if self.eligible.first().is_some_and(|(_, first)| first == host) {
+            self.served = Some(host);
         } else {
-            self.stamp(hosts, host, self.sessions[host as usize].finish);
+            self.list(host);
         }
     }
 
     fn shed<T: Item>(&mut self, hosts: &mut Hosts<T>, shed: Shed) {
+        self.tidy();
         if hosts.packets_of(shed.host) == 0 {
             self.withdraw(shed.host);
             // It was not served: nothing is owed for it.
@@ -175,6 +217,7 @@ impl Order for Wf2q {
     }
 
     fn weighed<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight) {
+        self.tidy();
         let (new, now) = (hosts.weight(host), self.virtual_now);
         if self.session(host).is_known {
             self.weights = self.weights + u64::from(new.0) - u64::from(old.0);
@@ -185,7 +228,10 @@ impl Order for Wf2q {
             self.withdraw(host);
         } else if old.is_zero() {
             self.session(host).finish = now;
-            self.stamp(hosts, host, now);
+            if hosts.packets_of(host) > 0 {
+                self.stamp(hosts, host, now);
+                self.list(host);
+            }
         } else {
             let session = self.session(host);
             session.start = restamp(session.start, now, old, new);
