@@ -164,3 +164,51 @@ fn the_filter_knows_what_a_good_checksum_is() {
     let good = frames(&capture, "tcp.checksum.status == 1 && wlan.fcs.status == 1").len();
     assert_eq!(all, good, "every segment's checksum and FCS are there and verified");
 }
+
+/// The options of DCCP packets travel beside the simulated datagrams; in captures they are there.
+#[test]
+fn dccp_is_captured_with_its_options() {
+    let scenario = r#"# Does a capture of DCCP hold what tshark wants to see?
+title = "A station streams over DCCP: for tests"
+duration = "3 s"
+cell.standard = "802.11b"
+[[node]]
+name = "ap"
+kind = "access-point"
+[[node]]
+name = "sta"
+kind = "station"
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+ends = ["ap", "server"]
+delay = "5 ms"
+loss = 0.02
+[[flow]]
+name = "up"
+from = "sta"
+to = "server"
+transport = "dccp"
+traffic = "cbr"
+payload = "629 B"
+interval = "10 ms"
+"#;
+    let place = scratch();
+    std::fs::write(place.path().join("dccp.toml"), scenario).expect("it can be written");
+    let run = ["run", "dccp.toml", "--pcap", "--tap", "server", "--out", "one"];
+    ends_with(0, place.path(), &run);
+    for name in ["capture", "capture-server"] {
+        let capture = place.path().join(format!("one/{name}.pcapng"));
+        assert_eq!(wrong(&capture), Vec::<String>::new(), "{name}");
+        assert!(frames(&capture, "dccp").len() > 200, "{name}");
+        assert_eq!(frames(&capture, "dccp && !(dccp.checksum.status == 1)"), Vec::<String>::new());
+        // Every acknowledgement of CCID 3 has a receive rate, intervals and an elapsed time, once
+        // the handshake is over.
+        let feedback = frames(&capture, "dccp.type == 3 && dccp.ccid3_receive_rate").len();
+        let intervals = "dccp.ccid3_loss_intervals && dccp.elapsed_time";
+        assert!(feedback > 10, "{feedback} in {name}");
+        assert_eq!(frames(&capture, &format!("dccp.type == 3 && {intervals}")).len(), feedback);
+        assert!(!frames(&capture, "dccp.type == 0 && dccp.feature_number == 1").is_empty());
+    }
+}

@@ -8,6 +8,8 @@ use crate::results::{self, Meta, Names, Recorder, RunDirectory, Stretches, Summa
 use crate::scenario::Record;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::{Duration, Instant, Seed};
+use fairwave_wire::datagram::Datagram;
+use fairwave_wire::dccp::Options;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -94,6 +96,12 @@ impl Sink for Tee<'_> {
 
     fn taps(&self, node: NodeId) -> bool {
         self.recorder.as_ref().is_some_and(|r| r.taps(node))
+    }
+
+    fn note_options(&mut self, datagram: &Datagram, options: &Options) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note_options(datagram, options);
+        }
     }
 
     fn record(&mut self, at: Instant, sample: &Sample) {

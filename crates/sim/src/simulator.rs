@@ -81,6 +81,8 @@ pub(crate) struct Simulator<'w> {
     records_drops: bool,
     /// For each node, whether it is tapped; empty where none is.
     tapped: Vec<bool>,
+    /// Whether anybody sees whole packets, on the air or at a tap.
+    shows_packets: bool,
     /// Radios of all cells.
     radios: usize,
     pub(crate) events: u64,
@@ -122,6 +124,7 @@ impl<'w> Simulator<'w> {
             announcers: Announcer::all(world),
             gates,
             records_drops: sink.wants(Kind::Drop),
+            shows_packets: sink.wants(Kind::Frame) || !tapped(world, sink).is_empty(),
             tapped: tapped(world, sink),
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
             events: 0,
@@ -247,6 +250,11 @@ impl<'w> Simulator<'w> {
         let spec = &self.world.flows[flow];
         let node = if end == End::Source { spec.source } else { spec.sink };
         while let Some(packet) = self.flows[flow].poll(end, self.now) {
+            if self.shows_packets
+                && let Some(options) = self.flows[flow].last_options(end)
+            {
+                sink.note_options(&packet.datagram, options);
+            }
             self.forward(node, packet, sink);
         }
         let deadline = self.flows[flow].deadline(end);

@@ -4,6 +4,7 @@ mod radio;
 
 use super::Error;
 use super::file::Pending;
+use super::options::PacketOptions;
 use super::sides::Sides;
 use fairwave_dot11::{Phy, Preamble, Standard};
 use fairwave_sim::world::{Cell, Role, World};
@@ -62,20 +63,25 @@ impl Capture {
     }
 
     /// Takes a frame that has just ended and began at `start`.
-    pub(super) fn push(&mut self, start: Instant, frame: &FrameSample) -> Result<(), Error> {
+    pub(super) fn push(
+        &mut self,
+        start: Instant,
+        frame: &FrameSample,
+        options: &PacketOptions,
+    ) -> Result<(), Error> {
         self.waiting.push(start, *frame);
         let now = start + frame.airtime;
         while let Some((start, frame)) = self.waiting.pop_settled(now) {
-            self.out.write(start, &frame).map_err(Error::capture(self.pending.path()))?;
+            self.out.write(start, &frame, options).map_err(Error::capture(self.pending.path()))?;
         }
         Ok(())
     }
 
     /// Writes what still waits and completes the file.
-    pub(super) fn finish(self) -> Result<(), Error> {
+    pub(super) fn finish(self, options: &PacketOptions) -> Result<(), Error> {
         let Self { pending, mut out, waiting } = self;
         for (start, frame) in waiting.frames {
-            out.write(start, &frame).map_err(Error::capture(pending.path()))?;
+            out.write(start, &frame, options).map_err(Error::capture(pending.path()))?;
         }
         let mut file = out.writer.into_inner();
         file.flush().map_err(Error::io(pending.path()))?;
@@ -137,7 +143,12 @@ impl Out {
         Ok(Self { writer, interface, radios, sides, bytes, parts })
     }
 
-    fn write(&mut self, start: Instant, frame: &FrameSample) -> Result<(), CaptureError> {
+    fn write(
+        &mut self,
+        start: Instant,
+        frame: &FrameSample,
+        options: &PacketOptions,
+    ) -> Result<(), CaptureError> {
         let is_amsdu = frame.place.is_some_and(|place| place.is_amsdu);
         if is_amsdu {
             self.parts.push(*frame);
@@ -150,12 +161,12 @@ impl Out {
         radiotap_header(&radio.cell, start, frame).write(&mut self.bytes);
         match frame.body {
             FrameBody::Data(_) | FrameBody::Report if is_amsdu => {
-                let parts = self.parts.iter().map(|part| subframe(radio, part, sides));
+                let parts = self.parts.iter().map(|part| subframe(radio, part, sides, options));
                 amsdu_frame(&amsdu(radio, frame, sides), parts, &mut self.bytes)?;
                 self.parts.clear();
             }
             FrameBody::Data(_) | FrameBody::Report => {
-                data_frame(&data(radio, frame, sides), &payload(frame), &mut self.bytes)?;
+                data_frame(&data(radio, frame, sides), &payload(frame, options), &mut self.bytes)?;
             }
             FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
             FrameBody::Ack | FrameBody::BlockAck(_) | FrameBody::Rts | FrameBody::Cts => {
@@ -231,17 +242,23 @@ fn amsdu(radio: &Radio, frame: &FrameSample, sides: &Sides) -> Amsdu {
     Amsdu { direction, retry, duration_us, bssid, station, sequence, qos: qos(radio, frame) }
 }
 
-fn subframe(radio: &Radio, frame: &FrameSample, sides: &Sides) -> (Subframe, Payload) {
+fn subframe<'a>(
+    radio: &Radio,
+    frame: &FrameSample,
+    sides: &Sides,
+    options: &'a PacketOptions,
+) -> (Subframe, Payload<'a>) {
     let Data { source, destination, ether_type, .. } = data(radio, frame, sides);
-    (Subframe { destination, source, ether_type }, payload(frame))
+    (Subframe { destination, source, ether_type }, payload(frame, options))
 }
 
-fn payload(frame: &FrameSample) -> Payload {
+fn payload<'a>(frame: &FrameSample, options: &'a PacketOptions) -> Payload<'a> {
     let datagram = match frame.body {
         FrameBody::Data(datagram) => Some(datagram),
         _ => None,
     };
-    Payload { report: frame.report, datagram }
+    let options = datagram.as_ref().and_then(|datagram| options.of(datagram));
+    Payload { report: frame.report, datagram, options }
 }
 
 fn control(frame: &FrameSample) -> Frame {

@@ -22,6 +22,7 @@ mod columns;
 mod directory;
 mod file;
 mod names;
+mod options;
 mod probe;
 mod read;
 mod recorder;

@@ -6,12 +6,15 @@ use super::columns::{
     SocRow, StationRow,
 };
 use super::directory::Wanted;
+use super::options::PacketOptions;
 use super::table::Writer;
 use super::tap::Taps;
 use super::{Error, Names};
 use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, FlowSample, Kind, NodeId, Sample, Sink};
 use fairwave_units::Instant;
+use fairwave_wire::datagram::Datagram;
+use fairwave_wire::dccp::Options;
 use std::path::Path;
 
 /// Streams samples into Parquet files, one row group at a time, and frames into a capture.
@@ -22,6 +25,7 @@ pub struct Recorder {
     drops: Option<Writer<DropRow>>,
     capture: Option<Capture>,
     taps: Option<Taps>,
+    options: PacketOptions,
     /// When each flow was sampled last, and what had been delivered.
     before: Vec<(Instant, u64)>,
     failure: Option<Error>,
@@ -62,6 +66,7 @@ impl Recorder {
             before: vec![(Instant::ZERO, 0); names.flow_count()],
             names,
             failure: None,
+            options: PacketOptions::default(),
         })
     }
 
@@ -78,7 +83,7 @@ impl Recorder {
             series.soc.map_or(Ok(()), Writer::finish)?;
         }
         self.drops.map_or(Ok(()), Writer::finish)?;
-        self.capture.map_or(Ok(()), Capture::finish)?;
+        self.capture.map_or(Ok(()), |capture| capture.finish(&self.options))?;
         self.taps.map_or(Ok(()), Taps::finish)
     }
 
@@ -108,11 +113,12 @@ impl Recorder {
                 let queue = self.names.queue(sample.queue);
                 drops.push(&DropRow { at, queue, flow, sample: *sample })
             }
-            (Sample::Frame(frame), ..) => {
-                self.capture.as_mut().map_or(Ok(()), |capture| capture.push(at, frame))
-            }
+            (Sample::Frame(frame), ..) => self
+                .capture
+                .as_mut()
+                .map_or(Ok(()), |capture| capture.push(at, frame, &self.options)),
             (Sample::Packet(packet), ..) => {
-                self.taps.as_mut().map_or(Ok(()), |taps| taps.push(at, packet))
+                self.taps.as_mut().map_or(Ok(()), |taps| taps.push(at, packet, &self.options))
             }
             _ => Ok(()),
         }
@@ -143,6 +149,10 @@ impl Sink for Recorder {
 
     fn taps(&self, node: NodeId) -> bool {
         self.taps.as_ref().is_some_and(|taps| taps.holds(node))
+    }
+
+    fn note_options(&mut self, datagram: &Datagram, options: &Options) {
+        self.options.note(datagram, options);
     }
 
     fn record(&mut self, at: Instant, sample: &Sample) {

@@ -7,6 +7,7 @@
 use super::Error;
 use super::capture::{CaptureError, mac};
 use super::file::Pending;
+use super::options::PacketOptions;
 use super::sides::Sides;
 use fairwave_sim::world::World;
 use fairwave_trace::{NodeId, PacketSample};
@@ -62,7 +63,12 @@ impl Taps {
         self.taps.contains_key(&node)
     }
 
-    pub(super) fn push(&mut self, at: Instant, packet: &PacketSample) -> Result<(), Error> {
+    pub(super) fn push(
+        &mut self,
+        at: Instant,
+        packet: &PacketSample,
+        options: &PacketOptions,
+    ) -> Result<(), Error> {
         let Self { sides, taps, bytes } = self;
         let Some(tap) = taps.get_mut(&packet.node) else { return Ok(()) };
         bytes.clear();
@@ -71,7 +77,11 @@ impl Taps {
             [source, destination].map(|end| mac(sides.seen_from(packet.node, end)));
         Header { destination, source, ether_type: EtherType::IPV4 }.write(bytes);
         debug_assert_eq!(bytes.len(), HEADER_LEN);
-        let written = packet.datagram.write(bytes).map_err(CaptureError::from);
+        let written = match options.of(&packet.datagram) {
+            Some(options) => packet.datagram.write_with_options(options, bytes),
+            None => packet.datagram.write(bytes),
+        };
+        let written = written.map_err(CaptureError::from);
         written
             .and_then(|()| Ok(tap.writer.write_packet(tap.interface, at, bytes, None)?))
             .map_err(Error::capture(tap.pending.path()))

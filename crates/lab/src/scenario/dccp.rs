@@ -40,8 +40,9 @@ pub struct Dccp {
     #[serde(serialize_with = "or_never")]
     #[schemars(with = "String")]
     pub send_within: Option<Duration>,
-    /// Packets that either end may have in flight, 32 to 1 000 000: what is further away is not
-    /// believed (RFC 4340 section 7.5.2). Default: "1000 packets".
+    /// Packets that either end may have in flight at the beginning, 32 to 1 000 000: what is
+    /// further away is not believed (RFC 4340 section 7.5.2). It is widened to five times what is
+    /// under way. Default: "1000 packets".
     #[serde(serialize_with = "packets")]
     #[schemars(with = "String")]
     pub sequence_window: u32,

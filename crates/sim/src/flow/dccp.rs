@@ -17,7 +17,7 @@ use fairwave_dccp::{
 use fairwave_machine::Machine;
 use fairwave_trace::{FlowId, FlowSample, RateSample};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
-use fairwave_wire::dccp::Seq48;
+use fairwave_wire::dccp::{Options, Seq48};
 use fairwave_wire::ipv4::Ecn;
 use std::collections::VecDeque;
 
@@ -171,6 +171,11 @@ impl Dccp {
         }
         carried.push_back((number, packet.clone()));
         Some(packet)
+    }
+
+    /// The options of the packet that `end` has made last.
+    pub(super) fn last_options(&self, end: End) -> Option<&Options> {
+        self.carried[end as usize].back().map(|(_, packet)| &packet.options)
     }
 
     /// The datagram with this number of the other end came to `end`.

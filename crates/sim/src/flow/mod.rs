@@ -24,6 +24,7 @@ use fairwave_trace::{FlowId, FlowSample, NodeId};
 use fairwave_traffic::Source;
 use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
+use fairwave_wire::dccp::Options;
 use feed::Feed;
 use probe::Probe;
 use screen::Screen;
@@ -264,6 +265,14 @@ impl FlowState {
             }
         };
         Some(self.wrap(end, &segment, now))
+    }
+
+    /// The options of the packet that `end` has made last, if its packets have some.
+    pub(crate) fn last_options(&self, end: End) -> Option<&Options> {
+        match &self.transport {
+            TransportState::Dccp(dccp) => dccp.last_options(end),
+            _ => None,
+        }
     }
 
     /// A segment of `end`, or of a proxy that stands for it, as a datagram to the other end.

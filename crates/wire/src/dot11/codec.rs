@@ -208,7 +208,7 @@ pub fn on_air(frame: &Frame, out: &mut Vec<u8>) {
 /// Those of [`datagram::Datagram::write`]; then nothing is appended.
 pub fn data_frame(
     header: &Data,
-    payload: &Payload,
+    payload: &Payload<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), datagram::Error> {
     let start = out.len();
@@ -225,9 +225,9 @@ pub fn data_frame(
 ///
 /// # Errors
 /// [`AmsduError`]; then nothing is appended.
-pub fn amsdu_frame(
+pub fn amsdu_frame<'a>(
     header: &Amsdu,
-    parts: impl Iterator<Item = (Subframe, Payload)>,
+    parts: impl Iterator<Item = (Subframe, Payload<'a>)>,
     out: &mut Vec<u8>,
 ) -> Result<(), AmsduError> {
     let start = out.len();
@@ -241,8 +241,8 @@ pub fn amsdu_frame(
     written
 }
 
-fn amsdu_body(
-    parts: impl Iterator<Item = (Subframe, Payload)>,
+fn amsdu_body<'a>(
+    parts: impl Iterator<Item = (Subframe, Payload<'a>)>,
     out: &mut Vec<u8>,
 ) -> Result<(), AmsduError> {
     let body = out.len();

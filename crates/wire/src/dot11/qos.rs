@@ -147,7 +147,11 @@ pub(super) fn parse_llc(reader: &mut Reader<'_>) -> Result<EtherType, Error> {
 
 impl Subframe {
     /// Appends the subframe with its payload, without padding.
-    pub(super) fn write(self, payload: &Payload, out: &mut Vec<u8>) -> Result<(), datagram::Error> {
+    pub(super) fn write(
+        self,
+        payload: &Payload<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), datagram::Error> {
         out.extend(self.destination.0);
         out.extend(self.source.0);
         let length = out.len();

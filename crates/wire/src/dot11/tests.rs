@@ -246,7 +246,7 @@ fn part(payload_len: u32) -> (Subframe, Datagram) {
 }
 
 /// Subframes of 14 bytes and an MSDU each, all but the last padded to four (clause 9.3.2.2.2).
-fn payloads(parts: &[(Subframe, Datagram)]) -> impl Iterator<Item = (Subframe, Payload)> {
+fn payloads(parts: &[(Subframe, Datagram)]) -> impl Iterator<Item = (Subframe, Payload<'static>)> {
     parts.iter().map(|(subframe, datagram)| (*subframe, (*datagram).into()))
 }
 
@@ -257,7 +257,8 @@ fn a_report_is_in_front_of_its_datagram_or_alone() {
     let (_, datagram) = part(10);
     for behind in [None, Some(datagram)] {
         let mut out = Vec::new();
-        data_frame(&header, &Payload { report: Some(report), datagram: behind }, &mut out).unwrap();
+        let payload = Payload { report: Some(report), datagram: behind, options: None };
+        data_frame(&header, &payload, &mut out).unwrap();
         let (frame, payload) = parse(strip_fcs(&out).unwrap()).unwrap();
         assert_eq!(frame, Frame::Data(header));
         let (front, rest) = payload.split_at(report.len());
