@@ -169,6 +169,9 @@ impl Study for Socps {
              (good above 5 dB), as their papers assume, and nobody reports under them, DRR, \
              FQ-CoDel and airtime DRR. Under FIFO stations report as in the paper; FIFO without \
              reports stands beside it.",
+            "SOC-X1 to SOC-X3 are Fairwave's own questions. Fading has one Doppler shift for all \
+             pairs, the walker's, also for stations that stand; on 802.11n and ax calls share the \
+             access category of TCP, as calls without marks do.",
             "The simulator's queues take no time. SOC-8 is judged by a recorded measurement of the \
              queues alone, on the computer that its file names.",
         ]
