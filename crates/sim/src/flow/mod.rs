@@ -372,7 +372,7 @@ impl FlowState {
             }
             (Phase::Running | Phase::Stopped, TransportState::Web(web)) => web.wake_user(now),
             (Phase::Running, TransportState::Dccp(dccp)) => {
-                dccp.make(self.screen.as_deref_mut(), now)
+                dccp.make(self.screen.as_deref_mut(), now);
             }
             _ => {}
         }
