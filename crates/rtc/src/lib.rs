@@ -16,7 +16,7 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{Media, Received, Receiver, ReceiverConfig};
+pub use receiver::{Media, Receiver, ReceiverConfig};
 pub use sender::{Frame, Packet, Sender, SenderConfig, SenderEvent, SenderInput, SenderStats};
 
 /// Bytes of IPv4 and UDP headers, which congestion control counts with each packet.

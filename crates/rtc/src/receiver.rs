@@ -27,13 +27,6 @@ impl ReceiverConfig {
     pub const INTERVAL: Duration = Duration::from_millis(100);
 }
 
-/// An RTP packet that arrived.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// Its bytes from the RTP header on; the payload may be missing.
-    pub bytes: Vec<u8>,
-}
-
 /// Media that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Media {
@@ -150,12 +143,12 @@ impl Receiver {
 }
 
 impl Machine for Receiver {
-    type Input = Received;
+    /// The header of an RTP packet that arrived.
+    type Input = Header;
     type Output = Vec<u8>;
     type Event = Media;
 
-    fn handle(&mut self, now: Instant, input: Received) {
-        let Ok((header, _)) = Header::parse(&input.bytes) else { return };
+    fn handle(&mut self, now: Instant, header: Header) {
         let Some(number) = header.transport_sequence else { return };
         if !self.note(now, number) {
             return;

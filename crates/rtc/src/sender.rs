@@ -1,6 +1,7 @@
 //! The sending end: frames in, RTP packets out, feedback in, a target rate out.
 
 use crate::HEADER_BYTES;
+use crate::gcc::trend::Threshold;
 use crate::gcc::{Bounds, Gcc};
 use crate::history::History;
 use crate::pacer::{Pacer, Waiting};
@@ -21,6 +22,8 @@ pub struct SenderConfig {
     pub payload_bytes: u32,
     /// Between which rates the target stays.
     pub bounds: Bounds,
+    /// How fast the threshold of its delays adapts.
+    pub threshold: Threshold,
 }
 
 /// A frame to send.
@@ -48,8 +51,8 @@ pub enum SenderInput {
 /// A packet to transmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// RTP header with its extension.
-    pub header: [u8; HEADER_LEN],
+    /// Its RTP header.
+    pub header: Header,
     /// Bytes of the frame behind it.
     pub payload_bytes: u32,
     /// Which of all packets of all frames it carries, counting from zero.
@@ -110,7 +113,7 @@ impl Sender {
     /// A sender before its first frame.
     pub fn new(config: SenderConfig) -> Self {
         let config = SenderConfig { payload_bytes: config.payload_bytes.max(1), ..config };
-        let gcc = Gcc::new(config.bounds);
+        let gcc = Gcc::new(config.bounds, config.threshold);
         let mut sender = Self {
             sequence: config.first_sequence,
             config,
@@ -230,7 +233,7 @@ impl Sender {
         self.history.push(now, waiting.payload_bytes + Self::overhead());
         self.silent_since.get_or_insert(now);
         let Waiting { payload_bytes, unit, .. } = *waiting;
-        Packet { header: header.bytes(), payload_bytes, unit }
+        Packet { header, payload_bytes, unit }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Both ends over a line: a bottleneck, losses, and feedback that lies.
 
 use crate::gcc::Bounds;
+use crate::gcc::trend::Threshold;
 use crate::*;
 use fairwave_machine::line::{End, Line, Wire};
 use fairwave_machine::{Machine, contract};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
-use fairwave_wire::rtp::Feedback;
+use fairwave_wire::rtp::{Feedback, Header};
 use proptest::prelude::*;
 
 const fn kbps(kbps: u64) -> BitRate {
@@ -21,6 +22,7 @@ fn sender(bounds: Bounds) -> Sender {
         first_sequence: 65_000,
         payload_bytes: 1_200,
         bounds,
+        threshold: Threshold::default(),
     })
 }
 
@@ -31,7 +33,7 @@ fn receiver() -> Receiver {
 /// What the line carries; what is said costs its bytes.
 #[derive(Clone)]
 enum Item {
-    Media { header: [u8; 20], sent: Instant },
+    Media { header: Header, sent: Instant },
     Feedback(Vec<u8>),
 }
 
@@ -92,7 +94,7 @@ impl Call {
             match (to, item) {
                 (End::B, Item::Media { header, sent }) => {
                     self.delays.push(now.since(sent).as_secs_f64() * 1e3);
-                    self.receiver.handle(now, Received { bytes: header.to_vec() });
+                    self.receiver.handle(now, header);
                 }
                 (End::A, Item::Feedback(bytes)) => {
                     self.sender.handle(now, SenderInput::Feedback(bytes));
@@ -225,7 +227,7 @@ fn both_ends_keep_the_contract_of_machines() {
     });
     let sent = contract::check(&mut sender(BOUNDS), frames, at(5_000));
     assert!(sent.len() > 100);
-    let packets = sent.iter().map(|(at, packet)| (*at, Received { bytes: packet.header.to_vec() }));
+    let packets = sent.iter().map(|(at, packet)| (*at, packet.header));
     let feedback = contract::check(&mut receiver(), packets, at(6_000));
     // Every packet is told of, once.
     let told = |(_, bytes): &(Instant, Vec<u8>)| {
@@ -234,24 +236,24 @@ fn both_ends_keep_the_contract_of_machines() {
     assert_eq!(feedback.iter().map(told).sum::<usize>(), sent.len());
 }
 
+fn numbered(number: u16) -> Header {
+    Header {
+        payload_type: 96,
+        marker: false,
+        sequence: number,
+        timestamp: 0,
+        ssrc: 7,
+        transport_sequence: Some(number),
+    }
+}
+
 /// A packet that comes late is told of, with what came since.
 #[test]
 fn a_late_packet_is_told_of() {
     let mut receiver = receiver();
     let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-    let packet = |number: u16| {
-        let header = fairwave_wire::rtp::Header {
-            payload_type: 96,
-            marker: false,
-            sequence: number,
-            timestamp: 0,
-            ssrc: 7,
-            transport_sequence: Some(number),
-        };
-        Received { bytes: header.bytes().to_vec() }
-    };
     for number in [10, 12] {
-        receiver.handle(at(u64::from(number)), packet(number));
+        receiver.handle(at(u64::from(number)), numbered(number));
     }
     let told = |receiver: &mut Receiver, now| {
         let bytes = receiver.poll(now).expect("feedback is due");
@@ -259,10 +261,10 @@ fn a_late_packet_is_told_of() {
         (feedback.base, feedback.arrivals.iter().map(Option::is_some).collect::<Vec<_>>())
     };
     assert_eq!(told(&mut receiver, at(110)), (10, vec![true, false, true]));
-    receiver.handle(at(150), packet(11));
+    receiver.handle(at(150), numbered(11));
     assert_eq!(told(&mut receiver, at(250)), (11, vec![true, true]));
     // Twice is no news, and nothing is due.
-    receiver.handle(at(260), packet(11));
+    receiver.handle(at(260), numbered(11));
     assert_eq!(receiver.deadline(), None);
 }
 
@@ -291,7 +293,7 @@ proptest! {
             let mut newest = 0u16;
             for _ in 0..20 {
                 while let Some(packet) = sender.poll(now) {
-                    newest = u16::from_be_bytes([packet.header[17], packet.header[18]]);
+                    newest = packet.header.transport_sequence.expect("it is numbered");
                 }
                 now += Duration::from_millis(10);
             }
@@ -318,10 +320,7 @@ proptest! {
         let mut now = Instant::ZERO;
         for (number, pause_ms) in numbers {
             now += Duration::from_millis(pause_ms);
-            let mut bytes = vec![0x90, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0xbe, 0xde, 0, 1, 0x51];
-            bytes.extend(number.to_be_bytes());
-            bytes.push(0);
-            receiver.handle(now, Received { bytes });
+            receiver.handle(now, numbered(number));
             while let Some(feedback) = receiver.poll(now) {
                 prop_assert!(Feedback::parse(&feedback).is_ok());
             }

@@ -5,6 +5,7 @@ use crate::world::{Flow, Link, ProbeFlow, Radio, Role, Source, Traffic, World};
 use crate::{Error, proxy};
 use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
+use fairwave_wire::rtp::HEADER_LEN as RTP_HEADER_LEN;
 use std::collections::BTreeSet;
 
 /// Most that a UDP datagram over IPv4 carries (RFC 791: 65 535 bytes with both headers).
@@ -132,6 +133,10 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
         Traffic::Web(web) => (0, (!web.page.is_sound()).then_some("its objects have no size")),
         Traffic::Probe(probe) => (probe.largest_payload_bytes(), probe.unsound(world)),
         Traffic::Tcp(tcp) => (0, tcp.source.as_ref().and_then(Source::unsound)),
+        Traffic::Rtc(rtc) => {
+            let len = rtc.source.largest_payload_bytes().saturating_add(RTP_HEADER_LEN as u32);
+            (len, rtc.source.unsound())
+        }
         Traffic::Dccp(dccp) => {
             (dccp.largest_payload_bytes(), dccp.source.as_ref().and_then(Source::unsound))
         }

@@ -12,6 +12,8 @@ pub use fairwave_probe::{Plan, Trial};
 pub use fairwave_proxy::Opening;
 pub use fairwave_queue::Service;
 use fairwave_queue::Spec;
+pub use fairwave_rtc::gcc::Bounds as RtcBounds;
+pub use fairwave_rtc::gcc::trend::Threshold;
 pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
@@ -275,13 +277,37 @@ pub enum Traffic {
     Probe(ProbeFlow),
     /// A DCCP connection opened by the source.
     Dccp(DccpFlow),
+    /// Real-time media from the source to the sink.
+    Rtc(RtcFlow),
 }
 
 impl Traffic {
     /// Whether it wants to hear of handovers of the stations at its ends.
     pub(crate) fn asks_for_handovers(&self) -> bool {
-        matches!(self, Self::Dccp(flow) if flow.remedies.any())
+        match self {
+            Self::Dccp(flow) => flow.remedies.any(),
+            Self::Rtc(flow) => flow.hears_of_handovers,
+            _ => false,
+        }
     }
+}
+
+/// A flow of real-time media.
+#[derive(Clone, Debug)]
+pub struct RtcFlow {
+    /// What the encoder gives; its payload is what a packet carries of a frame.
+    pub source: Source,
+    /// Whether the encoder follows the congestion control; only a video can.
+    pub adapts: bool,
+    /// Between which rates the congestion control stays, headers included.
+    pub bounds: RtcBounds,
+    /// How fast the threshold of its delays adapts.
+    pub threshold: Threshold,
+    /// From the first packet that is not told of to the feedback that tells of it.
+    pub feedback_interval: Duration,
+    /// Whether the sender hears of handovers of its station, and leaves out what it observed until
+    /// then.
+    pub hears_of_handovers: bool,
 }
 
 /// A DCCP flow.
@@ -355,6 +381,7 @@ impl Traffic {
             Self::Datagrams(source) => Some(source),
             Self::Tcp(tcp) => tcp.source.as_ref(),
             Self::Dccp(dccp) => dccp.source.as_ref(),
+            Self::Rtc(rtc) => Some(&rtc.source),
             Self::Saturate { .. } | Self::Web(_) | Self::Probe(_) => None,
         }
     }

@@ -150,8 +150,9 @@ pub struct VideoSample {
 pub struct RateSample {
     /// The rate that it allows.
     pub allowed: BitRate,
-    /// Loss event rate, of loss events to packets; zero if nothing was lost so far.
-    pub loss_event_rate: f64,
+    /// Loss event rate, of loss events to packets, where it is what counts; zero if nothing was
+    /// lost so far.
+    pub loss_event_rate: Option<f64>,
     /// Mean loss interval in packets, once there was a loss.
     pub mean_loss_interval: Option<f64>,
 }

@@ -192,7 +192,10 @@ pub const FLOWS: Table<FlowRow> = Table {
             of_rate(r, |rate| Cell::unsigned(rate.allowed.0))
         })),
         or_null(&integer("loss_event_ppb", "Its loss event rate, in thousand-millionths.", |r| {
-            of_rate(r, |rate| Cell::Integer((rate.loss_event_rate * 1e9).round() as i64))
+            of_rate(r, |rate| {
+                let ppb = |share: f64| Cell::Integer((share * 1e9).round() as i64);
+                rate.loss_event_rate.map_or(Cell::Null, ppb)
+            })
         })),
         or_null(&integer(
             "mean_loss_interval_milli",

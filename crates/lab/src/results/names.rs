@@ -60,6 +60,7 @@ impl Names {
                 Traffic::Datagrams(source) => source.largest_payload_bytes(),
                 Traffic::Saturate { payload_bytes } => *payload_bytes,
                 Traffic::Dccp(dccp) => dccp.largest_payload_bytes(),
+                Traffic::Rtc(rtc) => rtc.source.largest_payload_bytes(),
                 Traffic::Probe(probe) => {
                     probe.plan.trials.iter().map(|trial| trial.payload_bytes).max().unwrap_or(0)
                 }

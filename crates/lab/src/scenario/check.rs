@@ -278,6 +278,12 @@ impl Check<'_> {
             let pairs = expand::pairs(nodes, flow);
             total += pairs.len();
             for (name, from, to) in &pairs {
+                if flow.transport.remedies_at_source() && !roams(self.scenario, nodes, *from) {
+                    let message = format!("{:?} stays with its access point", names[*from]);
+                    let help = "the sender of media hears only of handovers of its own station";
+                    self.report(at, "remedies", Refusal::new(message).help(help));
+                    break;
+                }
                 if let Some((key, bridge)) = self.bridge_among(nodes, *from, *to) {
                     let message = format!("{bridge:?} is a converter, and sends nothing itself");
                     let help = "a flow begins and ends at hosts: name one behind the converter";
@@ -310,6 +316,12 @@ impl Check<'_> {
             }
         }
     }
+}
+
+/// Whether a node changes its access point.
+fn roams(scenario: &Scenario, nodes: &[Expanded], node: usize) -> bool {
+    let station = scenario.node[nodes[node].group].kind.station();
+    station.is_some_and(|station| station.roaming.is_some())
 }
 
 /// The names to list, were there many.

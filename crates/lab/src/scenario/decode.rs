@@ -10,6 +10,7 @@ use super::node::{Names, node};
 use super::phy::Generation;
 use super::probe;
 use super::reader::{self, Problems, Read, Reader};
+use super::rtc;
 use super::soc;
 use super::tcp::{self, Defaults};
 use super::traffic;
@@ -172,7 +173,7 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
     let category = r.or("category", AccessCategory::BestEffort, reader::choice(words::CATEGORIES));
     let playout = r.optional("playout", video::playout);
     let word = r.optional("transport", reader::choice(words::TRANSPORTS));
-    let foreign = [tcp::KEYS, traffic::TRAFFIC_KEYS, probe::KEYS, dccp::OWN_KEYS];
+    let foreign = [tcp::KEYS, traffic::TRAFFIC_KEYS, probe::KEYS, dccp::OWN_KEYS, rtc::OWN_KEYS];
     let others = |own: &[&'static str]| -> Vec<&'static str> {
         let all = foreign.iter().flat_map(|keys| keys.iter().copied());
         all.filter(|key| !own.contains(key)).collect()
@@ -204,6 +205,13 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
             let dccp = dccp::dccp(r, base).map(Transport::Dccp);
             r.finish(&foreign.concat());
             dccp
+        }
+        Some(TransportWord::Rtc) => {
+            let others = others(&rtc::keys());
+            r.meaningless(&others, "the flow is real-time media");
+            let rtc = rtc::rtc(r).map(Transport::Rtc);
+            r.finish(&others);
+            rtc
         }
     };
     let transport = transport?;

@@ -55,6 +55,7 @@ mod probe;
 mod proxy;
 mod queue;
 mod reader;
+mod rtc;
 mod schema;
 mod service;
 mod soc;

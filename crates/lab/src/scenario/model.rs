@@ -11,6 +11,7 @@ use super::phy::Generation;
 use super::probe::Probe;
 use super::proxy::{Av, Proxy};
 use super::reader::word;
+use super::rtc::Rtc;
 use super::soc::{LinkMonitor, Soc};
 use super::traffic::{Udp, Web};
 use super::video::{Playout, Video};
@@ -225,6 +226,8 @@ pub enum Transport {
     Probe(Probe),
     /// A DCCP connection opened by `from`.
     Dccp(Dccp),
+    /// Real-time media over RTP, with the congestion control of browsers.
+    Rtc(Rtc),
 }
 
 /// A TCP flow. Every key but `size`, `web` and `video` may also stand in the table `[tcp]`, as a

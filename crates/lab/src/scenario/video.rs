@@ -71,17 +71,21 @@ pub(super) fn table(value: &Value) -> Read<Video> {
 /// Reads the keys of a video, which stand in a table of their own or beside others.
 pub(super) fn video(r: &Reader<'_>) -> Option<Video> {
     let rates = reader::within(BitRate(1_000), BitRate::mbps(10_000));
-    let frames = reader::within(Duration::from_millis(1), Duration::from_secs(10));
     let rate = r.required("rate", "rate = \"2 Mbps\"", rates);
-    let d = Video::unread();
-    let video = Video {
-        rate: rate.unwrap_or_default(),
+    let video = frames(r, Video { rate: rate.unwrap_or_default(), ..Video::unread() });
+    rate.map(|_| video)
+}
+
+/// Reads the keys of a video but for its rate; `d` are the defaults.
+pub(super) fn frames(r: &Reader<'_>, d: Video) -> Video {
+    let frames = reader::within(Duration::from_millis(1), Duration::from_secs(10));
+    Video {
+        rate: d.rate,
         interval: r.or("interval", d.interval, frames),
         group: r.or("group", d.group, reader::count(1, 1000)),
         intra_ratio: r.or("intra_ratio", d.intra_ratio, reader::real(0.1, 100.0)),
         spread: r.or("spread", d.spread, reader::real(0.0, 10.0)),
-    };
-    rate.map(|_| video)
+    }
 }
 
 impl Playout {
@@ -92,7 +96,7 @@ impl Playout {
 
 impl Video {
     /// The defaults, and no rate.
-    fn unread() -> Self {
+    pub(super) const fn unread() -> Self {
         Self {
             rate: BitRate(0),
             interval: Duration::from_millis(40),

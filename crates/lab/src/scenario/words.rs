@@ -63,6 +63,7 @@ pub(super) enum TransportWord {
     Udp,
     Probe,
     Dccp,
+    Rtc,
 }
 
 pub(super) const TRANSPORTS: &[(&str, TransportWord)] = &[
@@ -70,6 +71,7 @@ pub(super) const TRANSPORTS: &[(&str, TransportWord)] = &[
     ("udp", TransportWord::Udp),
     ("probe", TransportWord::Probe),
     ("dccp", TransportWord::Dccp),
+    ("rtc", TransportWord::Rtc),
 ];
 
 /// A kind of datagram source.

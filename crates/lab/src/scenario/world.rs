@@ -217,6 +217,11 @@ impl Flow {
 }
 
 impl Transport {
+    /// Whether it has remedies that only a handover of the source brings into play.
+    pub(super) const fn remedies_at_source(&self) -> bool {
+        matches!(self, Self::Rtc(rtc) if rtc.remedies.0)
+    }
+
     /// Whether it sends what a viewer can see.
     pub(super) fn has_frames(&self) -> bool {
         self.to_world().source().is_some()
@@ -243,6 +248,7 @@ impl Transport {
             Self::Udp(udp) => udp.to_world(),
             Self::Probe(probe) => probe.to_world(),
             Self::Dccp(dccp) => dccp.to_world(),
+            Self::Rtc(rtc) => rtc.to_world(),
         }
     }
 }

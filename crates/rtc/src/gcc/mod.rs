@@ -19,7 +19,7 @@ use arrival::Groups;
 use fairwave_units::{BitRate, Duration, Instant};
 use loss::Losses;
 use rate::Incoming;
-use trend::{Trendline, Usage};
+use trend::{Threshold, Trendline, Usage};
 
 /// Between which rates the target stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,7 @@ pub struct Fate {
 #[derive(Clone, Debug)]
 pub struct Gcc {
     bounds: Bounds,
+    threshold: Threshold,
     groups: Groups,
     trendline: Trendline,
     incoming: Incoming,
@@ -62,14 +63,15 @@ impl Gcc {
     pub const SILENCE: Duration = Duration::from_secs(1);
 
     /// A controller before any feedback. Bounds out of order are taken as `min` at most `max`.
-    pub fn new(bounds: Bounds) -> Self {
+    pub fn new(bounds: Bounds, threshold: Threshold) -> Self {
         let min = bounds.min.max(BitRate(1));
         let max = bounds.max.max(min);
         let bounds = Bounds { min, start: bounds.start.clamp(min, max), max };
         Self {
             bounds,
+            threshold,
             groups: Groups::default(),
-            trendline: Trendline::default(),
+            trendline: Trendline::new(threshold),
             incoming: Incoming::default(),
             aimd: Aimd::new(bounds.start.0 as f64),
             losses: Losses::default(),
@@ -121,7 +123,7 @@ impl Gcc {
     /// stays.
     pub fn forget_delays(&mut self) {
         self.groups = Groups::default();
-        self.trendline = Trendline::default();
+        self.trendline = Trendline::new(self.threshold);
         self.incoming = Incoming::default();
         self.usage = Usage::Normal;
     }

@@ -17,11 +17,29 @@ const MOST_DELTAS: u32 = 60;
 const OVERUSE_MS: f64 = 10.0;
 /// A value further above the threshold than this does not move it: it is a spike.
 const MOST_OFFSET_MS: f64 = 15.0;
-/// How fast the threshold goes up and down, per ms.
-const UP: f64 = 0.0087;
-const DOWN: f64 = 0.039;
 /// Longest time that one step of the threshold stands for, in ms.
 const MOST_STEP_MS: f64 = 100.0;
+
+/// How fast the threshold follows what it is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threshold {
+    /// As the draft has it (section 5.4): up by 0.01 of the distance in a ms, down by 0.00018. It
+    /// stays high after others have filled the queue.
+    #[default]
+    Draft,
+    /// As libwebrtc has it: 0.0087 and 0.039. It comes down faster than it goes up.
+    Libwebrtc,
+}
+
+impl Threshold {
+    /// Up and down, per ms.
+    const fn speeds(self) -> (f64, f64) {
+        match self {
+            Self::Draft => (0.01, 0.00018),
+            Self::Libwebrtc => (0.0087, 0.039),
+        }
+    }
+}
 
 /// What delays say of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +55,7 @@ pub enum Usage {
 /// The filter and the detector behind it.
 #[derive(Clone, Debug)]
 pub struct Trendline {
+    speeds: (f64, f64),
     points: VecDeque<(f64, f64)>,
     first_ms: Option<f64>,
     deltas: u32,
@@ -51,9 +70,10 @@ pub struct Trendline {
     usage: Usage,
 }
 
-impl Default for Trendline {
-    fn default() -> Self {
+impl Trendline {
+    pub(super) fn new(threshold: Threshold) -> Self {
         Self {
+            speeds: threshold.speeds(),
             points: VecDeque::with_capacity(WINDOW + 1),
             first_ms: None,
             deltas: 0,
@@ -67,9 +87,7 @@ impl Default for Trendline {
             usage: Usage::Normal,
         }
     }
-}
 
-impl Trendline {
     /// Hears of two groups, and says what delays say by now.
     pub fn take(&mut self, delta: &Delta) -> Usage {
         self.deltas = (self.deltas + 1).min(MOST_DELTAS);
@@ -125,7 +143,8 @@ impl Trendline {
         if value > self.threshold + MOST_OFFSET_MS {
             return;
         }
-        let speed = if value < self.threshold { DOWN } else { UP };
+        let (up, down) = self.speeds;
+        let speed = if value < self.threshold { down } else { up };
         let step = (at_ms - last).clamp(0.0, MOST_STEP_MS);
         self.threshold += speed * (value - self.threshold) * step;
         self.threshold = self.threshold.clamp(6.0, 600.0);
@@ -170,7 +189,7 @@ mod tests {
     /// come down from since.
     #[test]
     fn growing_delays_are_over_use() {
-        let mut trendline = Trendline::default();
+        let mut trendline = Trendline::new(Threshold::Libwebrtc);
         assert_eq!(after(&mut trendline, 19, 0, 2.0), Usage::Normal);
         assert_eq!(after(&mut trendline, 81, 19, 2.0), Usage::Over);
         assert!((trendline.value() - 21.8).abs() < 0.5, "{}", trendline.value());
@@ -178,9 +197,9 @@ mod tests {
 
     #[test]
     fn falling_delays_are_under_use_and_even_ones_normal() {
-        let mut trendline = Trendline::default();
+        let mut trendline = Trendline::new(Threshold::Libwebrtc);
         assert_eq!(after(&mut trendline, 100, 0, -2.0), Usage::Under);
-        let mut trendline = Trendline::default();
+        let mut trendline = Trendline::new(Threshold::Libwebrtc);
         assert_eq!(after(&mut trendline, 100, 0, 0.0), Usage::Normal);
         // Nothing happens: the threshold goes down to its least.
         assert_eq!(trendline.threshold(), 6.0);
@@ -191,7 +210,7 @@ mod tests {
     /// does not move it.
     #[test]
     fn the_threshold_adapts_but_not_to_spikes() {
-        let mut trendline = Trendline::default();
+        let mut trendline = Trendline::new(Threshold::Libwebrtc);
         trendline.adapt(0.0, 0.0);
         trendline.adapt(0.0, 1.0);
         assert!((trendline.threshold() - (12.5 - 0.039 * 12.5)).abs() < 1e-12);

@@ -240,7 +240,7 @@ impl Dccp {
             acks_sent: sink.packets_sent - sink.data_packets_sent,
             rate: sender.rate.map(|rate| RateSample {
                 allowed: BitRate((8.0 * rate) as u64),
-                loss_event_rate: sender.loss_event_rate.unwrap_or(0.0),
+                loss_event_rate: Some(sender.loss_event_rate.unwrap_or(0.0)),
                 mean_loss_interval: sender.mean_loss_interval,
             }),
             ..FlowSample::default()

@@ -3,7 +3,7 @@
 use super::screen::Screen;
 use fairwave_traffic::playout::Made;
 use fairwave_traffic::{Frame, Frames, Source};
-use fairwave_units::{Instant, Stream};
+use fairwave_units::{BitRate, Instant, Stream};
 
 /// A source whose time began at `start`.
 #[derive(Debug)]
@@ -37,6 +37,23 @@ impl Feed {
         let frame = self.next.filter(|frame| self.start + frame.at <= now)?;
         self.next = self.frames.next();
         Some((frame, self.start + frame.at))
+    }
+
+    /// Lets the encoder aim at `rate`, from the frame after the next on.
+    pub(super) const fn set_rate(&mut self, rate: BitRate) {
+        self.frames.set_rate(rate);
+    }
+
+    /// The next frame, if it is due, for a transport that cuts it into datagrams. The screen hears
+    /// of it; its units are those datagrams, numbered from zero.
+    pub(super) fn next_cut(&mut self, now: Instant, screen: Option<&mut Screen>) -> Option<Frame> {
+        let (frame, at) = self.next_frame(now)?;
+        let units = self.given..self.given + frame.datagrams(self.payload_bytes);
+        self.given = units.end;
+        if let Some(screen) = screen {
+            screen.made(Made { at, kind: frame.kind, units });
+        }
+        Some(frame)
     }
 
     /// Payload of the next datagram, if one is due. The screen hears of the frame that it begins,

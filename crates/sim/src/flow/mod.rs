@@ -5,6 +5,7 @@ mod dccp;
 mod feed;
 mod probe;
 mod reception;
+mod rtc;
 mod screen;
 mod tcp;
 mod web;
@@ -27,6 +28,7 @@ use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::dccp::Options;
 use feed::Feed;
 use probe::Probe;
+use rtc::Rtc;
 use screen::Screen;
 use tcp::Tcp;
 pub(crate) use tcp::{check_law, law};
@@ -136,6 +138,7 @@ enum TransportState {
     Web(Box<Web>),
     Probe(Box<Probe>),
     Dccp(Box<Dccp>),
+    Rtc(Box<Rtc>),
 }
 
 /// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
@@ -167,6 +170,11 @@ impl TransportState {
                 let feed = Feed::new(source, flow.start, random());
                 Self::Datagrams(Box::new(Datagrams::framed(ports(id), feed)))
             }
+            (Traffic::Rtc(rtc), _) => {
+                let feed = Feed::new(&rtc.source, flow.start, random());
+                let ids = seed.stream(&format!("rtp/{name}"));
+                Self::Rtc(Box::new(Rtc::new(ports(id), rtc, feed, ids)))
+            }
             (Traffic::Dccp(dccp), _) => {
                 Self::Dccp(Box::new(Dccp::new(id, name, dccp, flow.start, seed)))
             }
@@ -179,6 +187,15 @@ impl TransportState {
             }
         })
     }
+}
+
+/// Ports of what `end` sends, which are those of a client, the source, and a server.
+const fn udp(end: End, (client, server): (u16, u16)) -> Transport {
+    let (source_port, destination_port) = match end {
+        End::Source => (client, server),
+        End::Sink => (server, client),
+    };
+    Transport::Udp { source_port, destination_port }
 }
 
 /// Who gets what a flow delivers.
@@ -242,12 +259,12 @@ impl FlowState {
     pub(crate) fn poll(&mut self, end: End, now: Instant) -> Option<Packet> {
         if let TransportState::Probe(probe) = &mut self.transport {
             let bytes = probe.poll(end, self.made[end as usize], now)?;
-            let (client, server) = probe.ports;
-            let (source_port, destination_port) = match end {
-                End::Source => (client, server),
-                End::Sink => (server, client),
-            };
-            let transport = Transport::Udp { source_port, destination_port };
+            let transport = udp(end, probe.ports);
+            return Some(self.packet(end, transport, bytes, now));
+        }
+        if let TransportState::Rtc(rtc) = &mut self.transport {
+            let bytes = rtc.poll(end, self.made[end as usize], now)?;
+            let transport = udp(end, rtc.ports);
             return Some(self.packet(end, transport, bytes, now));
         }
         if let TransportState::Dccp(dccp) = &mut self.transport {
@@ -260,9 +277,7 @@ impl FlowState {
         let segment = match &mut self.transport {
             TransportState::Tcp(tcp) => tcp.end(end).poll(now)?,
             TransportState::Web(web) => web.poll(end, now)?,
-            TransportState::Datagrams(_) | TransportState::Probe(_) | TransportState::Dccp(_) => {
-                return None;
-            }
+            _ => return None,
         };
         Some(self.wrap(end, &segment, now))
     }
@@ -317,6 +332,10 @@ impl FlowState {
             (TransportState::Probe(probe), _) => {
                 probe.receive(end, packet.number, &mut self.delivery, now);
             }
+            (TransportState::Rtc(rtc), _) => {
+                let screen = self.screen.as_deref_mut();
+                rtc.receive(end, packet, &mut self.delivery, screen, now);
+            }
             (TransportState::Dccp(dccp), _) => {
                 let user = user(&mut self.delivery, &mut self.screen);
                 dccp.receive(end, (packet.number, ecn), user, now);
@@ -349,6 +368,7 @@ impl FlowState {
                     TransportState::Datagrams(datagrams) => datagrams.stop(),
                     TransportState::Probe(probe) => probe.stop(now),
                     TransportState::Dccp(dccp) => dccp.stop(now),
+                    TransportState::Rtc(rtc) => rtc.stop(),
                 }
                 self.phase = Phase::Stopped;
             }
@@ -362,6 +382,7 @@ impl FlowState {
                     TransportState::Web(web) => web.start(now),
                     TransportState::Probe(probe) => probe.start(now),
                     TransportState::Dccp(dccp) => dccp.start(self.screen.as_deref_mut(), now),
+                    TransportState::Rtc(rtc) => rtc.encode(now, self.screen.as_deref_mut()),
                     TransportState::Datagrams(_) => {}
                 }
                 self.phase = Phase::Running;
@@ -371,6 +392,9 @@ impl FlowState {
                 tcp.run_application(End::Source, &mut self.delivery, now);
             }
             (Phase::Running | Phase::Stopped, TransportState::Web(web)) => web.wake_user(now),
+            (Phase::Running, TransportState::Rtc(rtc)) => {
+                rtc.encode(now, self.screen.as_deref_mut());
+            }
             (Phase::Running, TransportState::Dccp(dccp)) => {
                 dccp.make(self.screen.as_deref_mut(), now);
             }
@@ -386,6 +410,7 @@ impl FlowState {
             TransportState::Web(web) => web.user_deadline(),
             TransportState::Datagrams(datagrams) => datagrams.deadline(),
             TransportState::Dccp(dccp) => dccp.source_deadline(),
+            TransportState::Rtc(rtc) => rtc.feed_deadline(),
         };
         match self.phase {
             Phase::Waiting => Some(self.start),
@@ -416,6 +441,7 @@ impl FlowState {
             TransportState::Dccp(dccp) => {
                 dccp.wake(end, user(&mut self.delivery, &mut self.screen), now);
             }
+            TransportState::Rtc(rtc) => rtc.wake(end, now),
             TransportState::Datagrams(_) => {}
         }
         self.show(now);
@@ -431,6 +457,7 @@ impl FlowState {
             (TransportState::Web(web), end) => web.deadline(end),
             (TransportState::Probe(probe), end) => probe.deadline(end),
             (TransportState::Dccp(dccp), end) => dccp.deadline(end),
+            (TransportState::Rtc(rtc), end) => rtc.deadline(end),
             (TransportState::Datagrams(_), _) => None,
         };
         let screen = self.screen.as_ref().filter(|_| end == End::Sink);
@@ -439,8 +466,10 @@ impl FlowState {
 
     /// Tells `end`, if its transport asked, of a handover of its station.
     pub(crate) fn notice(&mut self, end: End, notice: Notice, now: Instant) {
-        if let TransportState::Dccp(dccp) = &mut self.transport {
-            dccp.notice(end, notice, now);
+        match &mut self.transport {
+            TransportState::Dccp(dccp) => dccp.notice(end, notice, now),
+            TransportState::Rtc(rtc) => rtc.notice(end, notice, now),
+            _ => {}
         }
     }
 
@@ -463,6 +492,7 @@ impl FlowState {
             TransportState::Web(web) => web.restart_statistics(),
             TransportState::Datagrams(datagrams) => datagrams.reception.restart(),
             TransportState::Dccp(dccp) => dccp.reception.restart(),
+            TransportState::Rtc(rtc) => rtc.reception.restart(),
         }
     }
 
@@ -471,6 +501,7 @@ impl FlowState {
         match &self.transport {
             TransportState::Datagrams(datagrams) => Some(datagrams.reception.outcome()),
             TransportState::Dccp(dccp) => Some(dccp.reception.outcome()),
+            TransportState::Rtc(rtc) => Some(rtc.reception.outcome()),
             _ => None,
         }
     }
@@ -524,6 +555,7 @@ impl FlowState {
                 FlowSample { delivered_bytes, acks_dropped, acks_filtered, ..web.sample() }
             }
             TransportState::Dccp(dccp) => FlowSample { delivered_bytes, ..dccp.sample() },
+            TransportState::Rtc(rtc) => FlowSample { delivered_bytes, ..rtc.sample() },
             TransportState::Tcp(tcp) => {
                 let source = tcp.source.stats();
                 FlowSample {

@@ -171,7 +171,7 @@ pub enum Size {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn bytes<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn bytes<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(&Bytes(u64::from(*value)).to_string())
 }
 
