@@ -39,9 +39,13 @@ pub struct Config {
     pub retransmission_spills: bool,
     /// Whether a window grows only while it limits the sender (RFC 7661).
     pub validate_window: bool,
+    /// Whether a path's segments are spread over its round-trip time: 5/4 of window over round-trip
+    /// time, twice that in slow start (as Linux does), ten segments at once after a pause.
+    pub pacing: bool,
     /// Whether a path that could send, but for the receive window or for want of new data, repeats
-    /// what another path is holding back; if the receive window was it, that path's window is
-    /// halved (Raiciu et al., NSDI 2012, section 4.2: opportunistic retransmission, penalising).
+    /// what another path is holding back (opportunistic retransmission: Raiciu et al., NSDI 2012,
+    /// section 4.2). That path's window is not halved for it, as they do: see
+    /// `docs/models/shake.md`.
     pub opportunistic: bool,
     /// Whether a path whose timer has expired gets copies alone until one is acknowledged, if
     /// another path works. Otherwise it gets what its window of one segment takes.
@@ -128,6 +132,7 @@ const PAPER: Config = Config {
     retransmission: RetransmissionPath::Widest,
     retransmission_spills: false,
     validate_window: false,
+    pacing: false,
     opportunistic: false,
     suspects_get_copies: false,
     initial_rto: Duration::from_secs(6),
@@ -153,6 +158,7 @@ const MODERN: Config = Config {
     retransmission: RetransmissionPath::LeastRttOverDelivery,
     retransmission_spills: true,
     validate_window: true,
+    pacing: true,
     opportunistic: true,
     suspects_get_copies: true,
     initial_rto: Duration::from_secs(1),

@@ -11,6 +11,9 @@ use std::num::NonZeroU64;
 #[cfg(test)]
 mod tests;
 
+/// Segments that a paced path sends at once after a pause: an initial window (RFC 6928).
+const BURST: u64 = 10;
+
 /// Messages of data after which older ones count half in the loss rate.
 const LOSS_MEMORY: u32 = 1024;
 
@@ -62,10 +65,10 @@ pub(crate) struct Path {
     pub(crate) flight: u32,
     /// When the retransmission timer expires.
     pub(crate) timer: Option<Instant>,
+    /// When pacing lets the next segment go.
+    pub(crate) ready_at: Instant,
     /// When messages are lost because a later one arrived some time ago.
     pub(crate) loss_at: Option<Instant>,
-    /// Not to be penalised again before.
-    pub(crate) spared_until: Instant,
     /// Bytes acknowledged by what is being handled.
     pub(crate) acked: u32,
     pub(crate) delivered: u64,
@@ -102,7 +105,7 @@ impl Path {
             flight: 0,
             timer: None,
             loss_at: None,
-            spared_until: Instant::ZERO,
+            ready_at: Instant::ZERO,
             acked: 0,
             delivered: 0,
             timeouts: 0,
@@ -119,6 +122,11 @@ impl Path {
             mss: config.mss,
             probe_interval: config.probe_interval,
         }
+    }
+
+    /// Whether a loss has just been answered: no message sent since has been echoed.
+    pub(crate) fn is_recovering(&self) -> bool {
+        self.highest_echo.max(1) <= self.recover
     }
 
     /// Begins anew. What is kept: numbers, what is known of its bandwidth, and counts.
@@ -162,11 +170,12 @@ impl Path {
         self.last_number
     }
 
-    pub(crate) fn view(&self) -> PathView {
+    pub(crate) fn view(&self, now: Instant) -> PathView {
         PathView {
             id: self.id,
             cwnd: self.cwnd,
             flight: self.flight,
+            is_ready: self.ready_at <= now,
             in_slow_start: self.cwnd < self.ssthresh,
             srtt: self.rtt.srtt().unwrap_or(self.rtt.base_rto()),
             rttvar: self.rtt.var(),
@@ -198,6 +207,15 @@ impl Path {
         if self.timer.is_none() {
             self.arm(now);
         }
+    }
+
+    /// A segment of `len` bytes has left: the next one waits for its share of the round-trip time.
+    pub(crate) fn pace(&mut self, now: Instant, len: u32) {
+        let Some(srtt) = self.rtt.srtt() else { return };
+        let rate = u64::from(self.cwnd) * if self.cwnd < self.ssthresh { 8 } else { 5 };
+        let gap = srtt * (4 * u64::from(len)) / rate.max(1);
+        let earliest = now.since(Instant::ZERO).saturating_sub(gap * BURST);
+        self.ready_at = self.ready_at.max(Instant::ZERO + earliest) + gap;
     }
 
     fn arm(&mut self, now: Instant) {
@@ -352,7 +370,7 @@ impl Path {
         let slow_start = self.cwnd < self.ssthresh;
         let used = if slow_start { 2 * before } else { before + 2 * u64::from(self.mss) };
         let limits = !validate || used >= u64::from(self.cwnd);
-        if acked == 0 || !limits || self.highest_echo.max(1) <= self.recover {
+        if acked == 0 || !limits || self.is_recovering() {
             return;
         }
         if slow_start {

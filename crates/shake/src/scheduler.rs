@@ -16,6 +16,8 @@ pub struct PathView {
     pub cwnd: u32,
     /// Bytes sent on it and neither acknowledged nor lost.
     pub flight: u32,
+    /// Whether pacing lets it send now.
+    pub is_ready: bool,
     /// Whether it is in slow start.
     pub in_slow_start: bool,
     /// Smoothed round-trip time; the initial timeout before the first sample.
@@ -31,8 +33,14 @@ pub struct PathView {
 }
 
 impl PathView {
-    /// Whether its window takes `len` more bytes. An idle path takes one segment at least.
+    /// Whether it can send now and its window takes `len` more bytes. An idle path takes one
+    /// segment at least.
     pub fn takes(&self, len: u32) -> bool {
+        self.is_ready && self.has_room(len)
+    }
+
+    /// Whether its window takes `len` more bytes.
+    pub fn has_room(&self, len: u32) -> bool {
         self.flight == 0 || u64::from(self.flight) + u64::from(len) <= u64::from(self.cwnd)
     }
 

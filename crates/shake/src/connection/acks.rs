@@ -135,7 +135,11 @@ impl<P: Payload> Connection<P> {
             }
         }
         if let Some(newest) = newest {
-            let target = self.after_loss(index, flight);
+            // A window that is validated was used, even if the receive window keeps it from being
+            // full now: Linux halves it too, where RFC 5681 halves the flight.
+            let cwnd = self.paths[index].cwnd;
+            let used = if self.config.validate_window { flight.max(cwnd) } else { flight };
+            let target = self.after_loss(index, used);
             self.paths[index].cut(newest, target);
         }
     }

@@ -232,6 +232,8 @@ pub struct Connection<P: Payload> {
     /// End of the peer's window, the highest told.
     edge: u64,
     duplicates: u32,
+    /// When pacing lets a path send that could otherwise.
+    pace_at: Option<Instant>,
     persist_at: Option<Instant>,
     persist_backoff: u32,
     pathless_since: Option<Instant>,
@@ -269,6 +271,7 @@ impl<P: Payload> Connection<P> {
             fin_sent: false,
             edge: 0,
             duplicates: 0,
+            pace_at: None,
             persist_at: None,
             persist_backoff: 0,
             pathless_since: None,
@@ -378,7 +381,7 @@ impl<P: Payload> Connection<P> {
             }
         }
         self.lost.clear();
-        (self.persist_at, self.pathless_since) = (None, None);
+        (self.persist_at, self.pathless_since, self.pace_at) = (None, None, None);
     }
 
     /// Both streams have ended, and the peer knows.
@@ -434,7 +437,7 @@ impl<P: Payload> Machine for Connection<P> {
     fn deadline(&self) -> Option<Instant> {
         let give_up = self.pathless_since.map(|since| since + self.config.give_up);
         let paths = self.paths.iter().filter_map(Path::deadline);
-        paths.chain(self.persist_at).chain(give_up).min()
+        paths.chain(self.persist_at).chain(self.pace_at).chain(give_up).min()
     }
 
     fn event(&mut self) -> Option<Self::Event> {

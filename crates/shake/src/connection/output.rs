@@ -76,13 +76,15 @@ impl<P: Payload> Connection<P> {
 
     /// The next segment of data that a path may carry.
     pub(super) fn dispatch(&mut self, now: Instant) -> Option<Segment<P>> {
+        self.pace_at = None;
         let len = self.next_len();
         let has_lost = self.board.lost() > 0;
         let may_repeat = self.config.opportunistic && !self.board.is_empty() && !has_lost;
         if !has_lost && len.is_none() && !may_repeat {
             return None;
         }
-        self.look_at_paths();
+        self.look_at_paths(now);
+        self.pace_at = self.next_ready();
         if !self.views.iter().any(|view| view.takes(1)) {
             return None;
         }
@@ -134,7 +136,7 @@ impl<P: Payload> Connection<P> {
 
     /// Sees which paths may carry data: those that work, and of them those in doubt only if all
     /// are.
-    fn look_at_paths(&mut self) {
+    fn look_at_paths(&mut self, now: Instant) {
         self.views.clear();
         self.view_paths.clear();
         let doubt = self.config.suspects_get_copies;
@@ -142,10 +144,17 @@ impl<P: Payload> Connection<P> {
         let any_sound = self.paths.iter().any(sound);
         for (index, path) in self.paths.iter().enumerate() {
             if if any_sound { sound(path) } else { path.state == State::Up } {
-                self.views.push(path.view());
+                self.views.push(path.view(now));
                 self.view_paths.push(index);
             }
         }
+    }
+
+    /// When pacing, and nothing else, lets a path send.
+    fn next_ready(&self) -> Option<Instant> {
+        let waits = self.views.iter().zip(&self.view_paths);
+        let waits = waits.filter(|(view, _)| !view.is_ready && view.has_room(1));
+        waits.map(|(_, path)| self.paths[*path].ready_at).min()
     }
 
     /// The first lost segment that some path may carry, and that path.
@@ -162,41 +171,23 @@ impl<P: Payload> Connection<P> {
         })
     }
 
-    /// A segment that a path with room would deliver before the one that carries it, and that
-    /// path. The carrier's window is halved, once in its round-trip time, if the receive window
-    /// is what it holds up.
-    fn pick_held_back(&mut self, now: Instant) -> Option<(usize, usize)> {
+    /// A segment that a path with room would deliver before the one that carries it, and that path.
+    fn pick_held_back(&self, now: Instant) -> Option<(usize, usize)> {
         let with_room = self.views.iter().zip(&self.view_paths).filter(|(view, _)| view.takes(1));
         let (view, path) = with_room.min_by_key(|(view, _)| view.srtt)?;
-        let (view, path) = (*view, *path);
-        let (index, held) =
-            self.board.segments().take(MOST_REINJECTED).find_map(|(index, segment)| {
-                let is_missing = !segment.delivered && !segment.reinjected && segment.path != path;
-                let is_earlier = is_missing && self.is_earlier(now, &view, segment);
-                (is_earlier && view.takes(segment.len)).then_some((index, *segment))
-            })?;
-        let is_shut = self.edge < self.board.next() + u64::from(self.config.mss);
-        if is_shut && self.written > self.board.next() {
-            self.penalise(now, held.path);
-        }
-        Some((index, path))
+        let mut missing = self.board.segments().take(MOST_REINJECTED);
+        let (index, _) = missing.find(|(_, segment)| {
+            let is_missing = !segment.delivered && !segment.reinjected && segment.path != *path;
+            is_missing && view.takes(segment.len) && self.is_earlier(now, view, segment)
+        })?;
+        Some((index, *path))
     }
 
     /// Whether a copy sent now on `view` is likely acknowledged before the one that flies.
     fn is_earlier(&self, now: Instant, view: &PathView, segment: &Sent) -> bool {
         let carrier = &self.paths[segment.path];
         let doubtful = !carrier.is_joined() || carrier.is_suspect();
-        doubtful || segment.at + carrier.view().srtt > now + view.srtt
-    }
-
-    fn penalise(&mut self, now: Instant, path: usize) {
-        let mss = self.config.mss;
-        let path = &mut self.paths[path];
-        if path.spared_until <= now {
-            path.spared_until = now + path.view().srtt;
-            path.cwnd = (path.cwnd / 2).max(2 * mss);
-            path.ssthresh = path.ssthresh.min(path.cwnd);
-        }
+        doubtful || segment.at + carrier.window().srtt > now + view.srtt
     }
 
     /// Suspect paths on which nothing flies get a copy of what goes elsewhere.
@@ -243,6 +234,9 @@ impl<P: Payload> Connection<P> {
         let data = Data { seq: segment.seq, fin: segment.fin };
         let header = self.header(now, path, Body::Data(data));
         self.paths[path].launch(now, segment.seq, segment.len);
+        if self.config.pacing {
+            self.paths[path].pace(now, segment.len);
+        }
         self.stats.segments += 1;
         let from = segment.seq - self.board.una();
         Segment { header, payload: self.payload(from, segment.payload()) }

@@ -16,7 +16,7 @@ impl<P: Payload> Connection<P> {
         let works = |index: &usize| self.paths[*index].is_joined() && Some(*index) != not;
         (0..self.paths.len()).filter(works).min_by_key(|index| {
             let path = &self.paths[*index];
-            (path.state == State::Dead, path.is_suspect(), path.view().srtt)
+            (path.state == State::Dead, path.is_suspect(), path.window().srtt)
         })
     }
 

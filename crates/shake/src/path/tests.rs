@@ -81,3 +81,25 @@ fn windows_grow_while_they_limit() {
     assert_eq!(grown(9_000, 10_000, 10_000), 10_100, "1000 * 1000 / 10000");
     assert_eq!(grown(6_000, 10_000, 10_000), 10_000);
 }
+
+/// 1000 of 10000 bytes at 100 ms: 5 ms in slow start, 8 ms after it; ten at once after a pause.
+#[test]
+fn pacing_spreads_a_window() {
+    let mut path = path();
+    path.pace(ms(1_000), 1000);
+    assert_eq!(path.ready_at, Instant::ZERO, "nothing is known of the path yet");
+    path.rtt.sample(Duration::from_millis(100));
+    let sent_at_once = |path: &mut Path, now: Instant| {
+        let paced = (0..50).take_while(|_| {
+            let is_ready = path.view(now).is_ready;
+            path.pace(now, if is_ready { 1000 } else { 0 });
+            is_ready
+        });
+        paced.count()
+    };
+    assert_eq!(sent_at_once(&mut path, ms(1_000)), 11);
+    assert_eq!(path.ready_at, ms(1_005));
+    path.ssthresh = path.cwnd;
+    assert_eq!(sent_at_once(&mut path, ms(1_005)), 1);
+    assert_eq!(path.ready_at, ms(1_013));
+}

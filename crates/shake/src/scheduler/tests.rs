@@ -7,6 +7,7 @@ fn path(id: u8, cwnd: u32, flight: u32, ms: u64) -> PathView {
         id,
         cwnd,
         flight,
+        is_ready: true,
         in_slow_start: false,
         srtt: Duration::from_millis(ms),
         rttvar: Duration::ZERO,
