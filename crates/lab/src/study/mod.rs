@@ -10,6 +10,7 @@ mod fairness;
 mod measure;
 mod socps;
 mod tcp_av;
+mod tfrc_handover;
 
 pub use ack_loss::AckLoss;
 pub use ap_buffer::ApBuffer;
@@ -17,6 +18,7 @@ pub use claim::{Bound, Claim, Test};
 pub use fairness::Fairness;
 pub use socps::Socps;
 pub use tcp_av::TcpAv;
+pub use tfrc_handover::TfrcHandover;
 
 use crate::plan::Plan;
 use crate::plot::Figure;
@@ -30,7 +32,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Every study.
-pub const ALL: &[&dyn Study] = &[&AckLoss, &ApBuffer, &Fairness, &Socps, &TcpAv];
+pub const ALL: &[&dyn Study] = &[&AckLoss, &ApBuffer, &Fairness, &Socps, &TcpAv, &TfrcHandover];
 
 /// The study called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Study> {
