@@ -39,7 +39,8 @@ fn figure_3(plain: &Editions, seconds: f64) -> Exhibit {
         vec![line("mobile", &point.mobile), line("residents", &point.residents)]
     });
     let ours = point.and_then(|point| point.caught_up);
-    let paper = if seconds < 3.0 { "below the residents for more than 10 s" } else { "back in 2-3 s" };
+    let paper =
+        if seconds < 3.0 { "below the residents for more than 10 s" } else { "back in 2-3 s" };
     Exhibit {
         id: format!("fig3-{seconds}"),
         paper: format!("Fig. 3: after {seconds} s the mobile is {paper}."),
@@ -67,8 +68,9 @@ fn figure_4(plain: &Editions) -> Exhibit {
     });
     Exhibit {
         id: "fig4".into(),
-        paper: "Fig. 4: recovery takes long below 3 s without an access point, and short from 3 s on."
-            .into(),
+        paper:
+            "Fig. 4: recovery takes long below 3 s without an access point, and short from 3 s on."
+                .into(),
         ours: "Recovery takes the longer, the longer there was no access point.".into(),
         figure: Figure {
             title: "Recovery time: until the ten rates' standard deviation is below 85 kbps".into(),
@@ -83,18 +85,18 @@ fn figure_4(plain: &Editions) -> Exhibit {
 /// Curves of some disconnections.
 fn some(plain: &Editions, curve_of: impl Fn(&Point) -> Vec<(f64, f64)>) -> Content {
     let shown = [0.5, 1.5, 2.5, 3.5, 4.5, 6.0].iter().filter_map(|&s| at(papers(plain), s));
-    let curves = shown.map(|point| {
-        curve(&format!("{} s", point.disconnection), curve_of(point).into_iter())
-    });
+    let curves = shown
+        .map(|point| curve(&format!("{} s", point.disconnection), curve_of(point).into_iter()));
     Content::Curves(curves.collect())
 }
 
 fn figure_5(plain: &Editions) -> Exhibit {
     Exhibit {
         id: "fig5".into(),
-        paper: "Fig. 5: short disconnections make the mean loss interval fall, long ones make it far \
+        paper:
+            "Fig. 5: short disconnections make the mean loss interval fall, long ones make it far \
                 too high, about 4000 from 4.5 s on."
-            .into(),
+                .into(),
         ours: "The first loss interval stands for the rate received after the gap, whatever its \
                length."
             .into(),
@@ -111,9 +113,10 @@ fn figure_5(plain: &Editions) -> Exhibit {
 fn figure_6(plain: &Editions) -> Exhibit {
     Exhibit {
         id: "fig6".into(),
-        paper: "Fig. 6: up to 3.5 s the mobile's round-trip time is above the residents', from 4.5 s \
+        paper:
+            "Fig. 6: up to 3.5 s the mobile's round-trip time is above the residents', from 4.5 s \
                 on it is equal or lower."
-            .into(),
+                .into(),
         ours: "The first samples are as long as the gap.".into(),
         figure: Figure {
             title: "Smoothed round-trip time of the mobile".into(),

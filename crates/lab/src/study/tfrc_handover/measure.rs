@@ -44,8 +44,7 @@ pub(super) fn disconnection(run: &Run) -> f64 {
 /// Reads a run's flows; nothing where no run directory was written.
 pub(super) fn courses(run: &Run) -> Result<Option<Courses>, Error> {
     let Some(directory) = &run.directory else { return Ok(None) };
-    let columns =
-        ["flow", "allowed_bps", "mean_loss_interval_milli", "srtt_ns", "delivered_bytes"];
+    let columns = ["flow", "allowed_bps", "mean_loss_interval_milli", "srtt_ns", "delivered_bytes"];
     let series = Series::read(directory, FLOWS.file, &columns)?;
     let names = series.texts("flow")?;
     let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();

@@ -57,9 +57,8 @@ impl Point {
             mean(runs.iter().filter_map(of))
         };
         let deviations = over_runs(runs, Courses::deviation);
-        let most = runs.iter().flat_map(|run| {
-            (run.end..run.mobile.rate.len()).map(|k| run.deviation(k))
-        });
+        let most =
+            runs.iter().flat_map(|run| (run.end..run.mobile.rate.len()).map(|k| run.deviation(k)));
         let (mobile, residents) = measure::rates(runs);
         Some(Self {
             disconnection: 0.0,

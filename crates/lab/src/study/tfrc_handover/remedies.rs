@@ -21,7 +21,9 @@ impl Remedies {
         let mut all = points(results, REMEDIES, VARIANT)?;
         let names = results.axis(REMEDIES, VARIANT).into_iter();
         Ok(Self {
-            combinations: names.filter_map(|name| Some((name.clone(), all.remove(&name)?))).collect(),
+            combinations: names
+                .filter_map(|name| Some((name.clone(), all.remove(&name)?)))
+                .collect(),
             join: point(&results.select(JOIN, &[]))?,
             amounts: points(results, AMOUNT, DISCARD)?,
         })

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 fn every_scenario_is_read_in_both_forms() {
     for experiment in EXPERIMENTS {
         for quick in [false, true] {
-            let plan = experiment.plan(quick).unwrap_or_else(|e| panic!("{}: {e}", experiment.name));
+            let plan =
+                experiment.plan(quick).unwrap_or_else(|e| panic!("{}: {e}", experiment.name));
             assert!(!plan.jobs().is_empty(), "{}", experiment.name);
         }
     }
@@ -74,11 +75,8 @@ fn recovery_is_when_the_rates_come_together() {
     use super::measure::{Course, Courses};
     let course = |rates: Vec<f64>| Course { rate: rates, ..Course::default() };
     let late: Vec<f64> = (0..200).map(|k| if k < 80 { 100.0 } else { 400.0 }).collect();
-    let courses = Courses {
-        mobile: course(late),
-        residents: vec![course(vec![400.0; 200]); 9],
-        end: 50,
-    };
+    let courses =
+        Courses { mobile: course(late), residents: vec![course(vec![400.0; 200]); 9], end: 50 };
     assert_eq!(courses.recovery(85.0).map(|s| (10.0 * s).round()), Some(30.0));
     assert_eq!(courses.recovery(0.0), None);
     let runs = [courses];
