@@ -328,6 +328,12 @@ impl Sender {
 
     /// Limits the rate by what is received: step (4) of section 4.3.
     fn limit(&mut self, now: Instant, x_recv: f64, data_limited: bool, increased: bool) {
+        // The first feedback tells of one packet, and so of no rate yet. Where the handshake took
+        // long, what the set began with is old by then; it is meant for two round trips from here.
+        if !self.had_feedback && x_recv <= 0.0 {
+            self.set = ReceiveSet::only(now, f64::INFINITY);
+            return;
+        }
         if self.config.profile == Profile::Rfc3448 {
             self.set = ReceiveSet::only(now, x_recv);
             self.recv_limit = 2.0 * x_recv;

@@ -43,8 +43,8 @@ fn ho_1(plain: &Editions) -> Claim {
         "HO-1",
         "After 1.5 and 2.5 s without an access point the mobile stays below the residents' mean \
          sending rate for more than 10 s; after 3.0 and 3.5 s it is back in 2 to 3 s",
-        "Seconds from the end of the handover until the mobile's sending rate, the mean over seeds, \
-         first comes to 90 % of the residents'; RFC 3448, as in the paper",
+        "Seconds from the end of the handover until the mobile's sending rate, the mean over \
+         seeds, first comes to 90 % of the residents'; RFC 3448, as in the paper",
         &[
             Test("back_1_5_s", Bound::Above(10.0)),
             Test("back_2_5_s", Bound::Above(10.0)),
@@ -69,10 +69,10 @@ fn halvings(points: &[Point]) -> String {
     let texts: Vec<String> = texts.collect();
     format!(
         "What the nofeedback timer leaves of the rate at the end of the gap, and how long the way \
-         back takes: {}. The timer halves the rate every four round trips, at first every 0.2 s; the \
-         longer the gap, the lower the rate and the longer the round-trip time that the packets from \
-         the MAC queue then show, and the rate doubles once in such a round trip. So the way back \
-         grows with the gap, whatever the loss interval.",
+         back takes: {}. The timer halves the rate every four round trips, at first every 0.2 s; \
+         the longer the gap, the lower the rate and the longer the round-trip time that the \
+         packets from the MAC queue then show, and the rate doubles once in such a round trip. So \
+         the way back does not get shorter with the gap, whatever the loss interval.",
         texts.join("; ")
     )
 }
@@ -100,8 +100,8 @@ fn ho_2(plain: &Editions) -> Claim {
          after long ones it is far too high, about 4000 packets from 4.5 s on, for a run of losses \
          is one loss event",
         "Mean loss interval at the sender over 10 s from the end of the handover, seeds averaged, \
-         and the residents' in the same time; to 1 s the least of the curve counts. About 4000: from \
-         2000 to 8000. RFC 3448",
+         and the residents' in the same time; to 1 s the least of the curve counts. About 4000: \
+         from 2000 to 8000. RFC 3448",
         &[
             Test("least_over_residents_to_1_s", Bound::Below(1.0)),
             Test("mean_over_residents_from_4_5_s", Bound::Above(2.0)),
@@ -110,10 +110,10 @@ fn ho_2(plain: &Editions) -> Claim {
         ],
         measured,
         format!(
-            "Mean intervals in packets: {}. The run of losses is one event, as RFC 4342 section 10.2 \
-             has it: nothing arrived in between. But it is the mobile's first, so the interval before \
-             it is not measured but stands for the rate that was received (RFC 5348 section 6.3.1), \
-             and that is at most the residents' share.",
+            "Mean intervals in packets: {}. The run of losses is one event, as RFC 4342 section \
+             10.2 has it: nothing arrived in between. But it is the mobile's first, so the \
+             interval before it is not measured but stands for the rate that was received (RFC \
+             5348 section 6.3.1), and that is at most the residents' share.",
             texts.join(", ")
         ),
     )
@@ -145,8 +145,8 @@ fn ho_3(plain: &Editions) -> Claim {
         measured,
         format!(
             "The mobile's over the residents': {}. The MAC keeps the oldest packets, those of the \
-             gap's beginning, so the first sample is as long as the gap, whatever that is. For a time \
-             that falls again after 4.5 s a MAC must have lost what it held.",
+             gap's beginning, so the first sample is as long as the gap, whatever that is. For a \
+             time that falls again after 4.5 s a MAC must have lost what it held.",
             texts.join(", ")
         ),
     )
@@ -170,9 +170,10 @@ fn steady(results: &Results) -> Result<Option<String>, Error> {
     Ok((!texts.is_empty()).then(|| {
         format!(
             "Steady state. The paper calls ten sending rates steady while their standard deviation \
-             is below {LIMIT_KBPS} kbps, for it never saw more than 81 without a handover. Here it is \
-             {}. The rates that are allowed swing more than the paper's, so its recovery time ends \
-             with the first calm moment; the table has it, the verdicts rest on means over seeds.",
+             is below {LIMIT_KBPS} kbps, for it never saw more than 81 without a handover. Here it \
+             is {}. The rates that are allowed swing more than the paper's, so its recovery time \
+             ends with the first calm moment; the table has it, the verdicts rest on means over \
+             seeds.",
             texts.join("; ")
         )
     }))
@@ -183,12 +184,13 @@ fn plateau(plain: &Editions) -> Option<String> {
     let points = papers(plain);
     let (first, last) = (points.first()?, points.last()?);
     Some(format!(
-        "The plateau near 4000 packets. A first loss interval is what the throughput equation makes of \
-         the receive rate; for the source's 62.9 kB/s it is 4000 packets where the round-trip time is \
-         0.77 s, and grows with its square. Here the mobile's interval 10 s after is {} packets after \
-         {} s and {} after {} s: the receive rate of a sender that the timer has slowed down is low, \
-         and the interval with it. A plateau at 4000 would need the source's full rate received with \
-         the gap's round-trip time: a sender that its timer does not slow down.",
+        "The plateau near 4000 packets. A first loss interval is what the throughput equation \
+         makes of the receive rate; for the source's 62.9 kB/s it is 4000 packets where the \
+         round-trip time is 0.77 s, and grows with its square. Here the mobile's interval 10 s \
+         after is {} packets after {} s and {} after {} s: the receive rate of a sender that the \
+         timer has slowed down is low, and the interval with it. A plateau at 4000 would need the \
+         source's full rate received with the gap's round-trip time: a sender that its timer does \
+         not slow down.",
         first.interval_after().map_or("no".into(), |i| format!("{i:.0}")),
         first.disconnection,
         last.interval_after().map_or("no".into(), |i| format!("{i:.0}")),
@@ -211,8 +213,8 @@ fn wires(results: &Results) -> Result<Option<String>, Error> {
     }
     Ok((!texts.is_empty()).then(|| {
         format!(
-            "The wire. How many packets the sender makes in the gap, before its timer has slowed it \
-             down, goes with the round trip before it. After 3 s: {}.",
+            "The wire. How many packets the sender makes in the gap, before its timer has slowed \
+             it down, goes with the round trip before it. After 3 s: {}.",
             texts.join("; ")
         )
     }))

@@ -71,7 +71,7 @@ fn figure_4(plain: &Editions) -> Exhibit {
         paper:
             "Fig. 4: recovery takes long below 3 s without an access point, and short from 3 s on."
                 .into(),
-        ours: "Recovery takes the longer, the longer there was no access point.".into(),
+        ours: "Recovery does not get shorter with the time without an access point.".into(),
         figure: Figure {
             title: "Recovery time: until the ten rates' standard deviation is below 85 kbps".into(),
             x_label: "Time without an access point (s)".into(),

@@ -106,8 +106,8 @@ impl Study for TfrcHandover {
     }
 
     fn paper(&self) -> &'static str {
-        "Y. Otsuka, D. Tamura, S. Ishihara: Performance evaluation of TFRC focused on disconnection \
-         period due to wireless LAN handover (in Japanese), Shizuoka University"
+        "Y. Otsuka, D. Tamura, S. Ishihara: Performance evaluation of TFRC focused on \
+         disconnection period due to wireless LAN handover (in Japanese), Shizuoka University"
     }
 
     fn statement(&self) -> &'static str {
@@ -127,16 +127,18 @@ impl Study for TfrcHandover {
         &[
             "The curves of Figs 3 to 6 are not in the text; what is judged are the sentences about \
              them.",
-            "The paper's OPNET model of DCCP is not described. CCID 3 is here RFC 4342 over RFC 3448 \
-             or RFC 5348, with the nofeedback timer of either; the send queue holds five packets.",
+            "The paper's OPNET model of DCCP is not described. CCID 3 is here RFC 4342 over RFC \
+             3448 or RFC 5348, with the nofeedback timer of either; the send queue holds five \
+             packets.",
             "The paper tells neither the delay of the wire nor the distances. With 25 ms each way \
-             the MAC's buffer overflows in every gap, as the paper has it; below that the nofeedback \
-             timer stops the sender before (table of wires).",
-            "A sending rate is the rate that TFRC allows, but not more than the source makes, every \
-             100 ms; of other transports it is what arrived in the last half second.",
+             the MAC's buffer overflows in every gap, as the paper has it; below that the \
+             nofeedback timer stops the sender before (table of wires).",
+            "A sending rate is the rate that TFRC allows, but not more than the source makes, \
+             every 100 ms; of other transports it is what arrived in the last half second.",
             "Scanning, authentication and association take no frames: the disconnection is set.",
-            "Remedies are Fairwave's definitions of the paper's sentences (docs/models/handover.md). \
-             What is free for remedy A the station reckons from the access point's BSS Load.",
+            "Remedies are Fairwave's definitions of the paper's sentences \
+             (docs/models/handover.md). What is free for remedy A the station reckons from the \
+             access point's BSS Load.",
         ]
     }
 
