@@ -101,3 +101,26 @@ fn the_best_path_is_not_undercut() {
         assert!(best >= 980, "{halves}/2 {paths:?}: {best}");
     }
 }
+
+/// 128 combinations of two and three paths, with the buffer of RFC 8684; prints the worst ten.
+#[test]
+#[ignore = "a minute: cargo test -p fairwave-shake --test efficiency -- --ignored --nocapture"]
+#[allow(clippy::print_stdout, reason = "the figures of docs/models/shake.md")]
+fn a_grid_of_paths_adds_up() {
+    let rates = [(10, 10), (10, 50), (20, 50), (50, 50), (50, 20), (50, 10), (20, 100), (100, 20)];
+    let thirds = [None, Some((30, 30)), Some((50, 20)), Some((10, 60))];
+    let mut seen = Vec::new();
+    for (first, second) in rates {
+        for (ratio, third) in (1..=4).flat_map(|ratio| thirds.map(|third| (ratio, third))) {
+            let mut paths = vec![(first, 20), (second, 20 * ratio)];
+            paths.extend(third);
+            let (sum, best) = shares(&paths, 4);
+            let longest = paths.iter().map(|path| path.1).max().unwrap();
+            assert!(sum >= if longest <= 40 { 950 } else { 850 }, "{paths:?}: {sum}");
+            assert!(best >= 980, "{paths:?}: {best}");
+            seen.push((sum, best, paths));
+        }
+    }
+    seen.sort();
+    seen.iter().take(10).for_each(|case| println!("{case:?}"));
+}
