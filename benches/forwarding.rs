@@ -141,7 +141,7 @@ fn reports(key: Key, count: usize) -> Vec<(Instant, [u8; fairwave_wire::soc::LEN
 }
 
 /// A report is checked, believed, and the host's weight in the queue set anew.
-fn reporting() -> String {
+fn reporting(name: &str, spec: &Spec) -> String {
     let key = Key::new(b"what a report costs").expect("it is long enough");
     let own = || key.derive("soc station", &[b"1"]);
     let curve = fairwave_soc::POLICIES.iter().find(|kind| kind.name == "pw");
@@ -149,8 +149,7 @@ fn reporting() -> String {
     let mut table = Table::new(TableConfig::new(Policies::per_host(curve)));
     let station = Station { link: Mac::local(1), key: Some(own()), ipv4: None, ipv6: None };
     table.handle(Instant::ZERO, TableInput::Register(station));
-    let limit = Limit::Packets(1000);
-    let mut loaded = Loaded::new(&Spec::Socps(SocpsConfig::Hfsc(HfscConfig::of(limit))));
+    let mut loaded = Loaded::new(spec);
     let mut reports = reports(own(), REPETITIONS * REPORTS as usize).into_iter();
     let mut take = || {
         let Some((now, bytes)) = reports.next() else { return };
@@ -164,7 +163,7 @@ fn reporting() -> String {
             black_box(event);
         }
     };
-    told("report", (0..REPETITIONS).map(|_| nanos(REPORTS, &mut take)).collect())
+    told(name, (0..REPETITIONS).map(|_| nanos(REPORTS, &mut take)).collect())
 }
 
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]
@@ -182,5 +181,9 @@ fn main() {
         let _ = writeln!(text, "  \"{name}\": {size},");
     }
     let _ = writeln!(text, "  \"schemes\": [\n    {}\n  ],", schemes.join(",\n    "));
-    println!("{text}  \"report\": {}\n}}", reporting());
+    let over = |wanted: &str| specs().into_iter().find(|(name, _)| *name == wanted);
+    let over = |wanted| over(wanted).expect("socps is listed over both").1;
+    let wfq = reporting("report over wfq", &over("socps"));
+    let hfsc = reporting("report", &over("socps over h-fsc"));
+    println!("{text}  \"report_over_wfq\": {wfq},\n  \"report\": {hfsc}\n}}");
 }

@@ -56,7 +56,7 @@ fn measure(core: u32) -> Result<Value, String> {
 /// The figures as Markdown.
 fn table(told: &Value) -> Result<String, String> {
     let schemes = told["schemes"].as_array().ok_or("the program told of no queue")?;
-    let rows = schemes.iter().chain([&told["report"]]);
+    let rows = schemes.iter().chain(told.get("report_over_wfq")).chain([&told["report"]]);
     let row = |entry: &Value| {
         let number = |key: &str| entry[key].as_f64().map_or("?".into(), |ns| format!("{ns:.1}"));
         let name = entry["name"].as_str().unwrap_or("?");
@@ -67,7 +67,7 @@ fn table(told: &Value) -> Result<String, String> {
     Ok(format!(
         "# {}, forwarding\n\n`cargo xtask bench-forwarding --record`. {}; {}; load {} before and \
          {} after. One packet of {} bytes in and one out, {} hosts with packets waiting, {} \
-         repetitions of {} packets; \"report\" is a report checked and its weight set. Nanoseconds \
+         repetitions of {} packets; \"report\" is a report checked and its weight set (over H-FSC). Nanoseconds \
          for each.\n\n| queue | least | median | mean | most |\n|---|---|---|---|---|\n{}",
         word("date"),
         word("processor"),

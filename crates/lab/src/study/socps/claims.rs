@@ -3,22 +3,29 @@
 //! The criteria, set before the first run. "The same" is within 5 %, "visibly more" 1.5 times.
 //! - SOC-1: totals within 5 % of FIFO's, Jain's index of the hosts at least 0.99 under each, and
 //!   under FIFO 1.5 times the deviation of 3 s bins.
-//! - SOC-2: GB1's total at least that of GB2, GB3 and PW, and within 5 % of FIFO's.
+//! - SOC-2: GB1's total above that of GB2, GB3 and PW (95 %), and within 5 % of FIFO's. Made
+//!   stricter after the first runs, which asked for means of at least the others': the paper says
+//!   that GB1 is higher, and schemes that are all alike would have passed.
 //! - SOC-3: FIFO's hosts differ by more than 5 % over the run, PW's by less; FIFO's bins deviate
 //!   1.5 times as much as PW's, and PW's by less than 5 % of the mean.
 //! - SOC-4: totals of PW, GB1 and GB2 above FIFO's (95 % confidence), GB3's within 5 %.
-//! - SOC-5: totals of PW, GB1 and GB2 above FIFO's for every number of hosts (95 %).
+//! - SOC-5: totals of PW, GB1 and GB2 above FIFO's for every number of hosts (95 %). GB3 is shown
+//!   and not judged: the paper has it for about as FIFO (Fig. 16).
 //! - SOC-6: voice within 5 % of FIFO's under all four; TCP above it under PW, GB1 and GB2 (95 %).
+//!
+//! "More" has no margin, so the end of an interval must show it; "the same" and "visibly more"
+//! have one of their own, and are read off means.
 
+use super::load::{VOICE_BITS, VOICE_EVERY_MS};
 use super::measure::{self, Criterion, Profile, ap_airtime, goodput, judge, of, overflow};
 use super::measure::{put_extreme, put_off, ratio};
 use super::{ARQ, BAD_CBR, BAD_MIXED, BAD_TCP, BAD_VOIP, FIFO, GOOD_TCP, GOOD_VOIP};
-use super::{OTHERS, VARIANT, WEIGHTED};
+use super::{EQUAL, OTHERS, VARIANT, WEIGHTED};
 use crate::run::Run;
 use crate::stats::Estimate;
 use crate::study::measure::{jain, mean_ap_queue, over, put, show, timeouts_per_flow, total_mbps};
 use crate::study::{Bound, Claim, Results, Test};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 pub(super) fn all(results: &Results) -> Vec<Claim> {
     vec![
@@ -30,6 +37,9 @@ pub(super) fn all(results: &Results) -> Vec<Claim> {
         soc_6(results),
     ]
 }
+
+/// Table 4 of the paper: mean time of a packet in its base station under FIFO.
+const PAPER_FORWARDING_S: f64 = 2629e-6;
 
 const SAME: Bound = Bound::Below(0.05);
 const VISIBLY: Bound = Bound::AtLeast(1.5);
@@ -96,13 +106,15 @@ fn soc_2(results: &Results) -> Claim {
     };
     let criterion = Criterion {
         id: "SOC-2",
-        statement: "Env_b, Tr_tcp: GB1 carries at least what GB2, GB3 and PW do, and about what \
-                    FIFO does: TCP's own congestion control suffices (Fig. 14)",
-        meaning: "Ratios of totals, means over seeds; gb1_off_fifo: distance from one",
+        statement: "Env_b, Tr_tcp: GB1 carries more than GB2, GB3 and PW, and about what FIFO \
+                    does: TCP's own congestion control suffices (Fig. 14)",
+        meaning: "Ratios of totals with 95 % confidence intervals over seeds (made stricter after \
+                  the first runs, which asked for means of 1 at least); gb1_off_fifo: distance \
+                  from one",
         tests: &[
-            Test("gb1_over_gb2", Bound::AtLeast(1.0)),
-            Test("gb1_over_gb3", Bound::AtLeast(1.0)),
-            Test("gb1_over_pw", Bound::AtLeast(1.0)),
+            Test("gb1_over_gb2_low", MORE),
+            Test("gb1_over_gb3_low", MORE),
+            Test("gb1_over_pw_low", MORE),
             Test("gb1_off_fifo", SAME),
         ],
     };
@@ -137,33 +149,37 @@ fn soc_3(results: &Results) -> Claim {
     judge(&criterion, measure, mechanics(results, GOOD_VOIP, &[FIFO, "pw"]))
 }
 
+/// What SOC-4 asks of the ratios below.
+pub(super) const RAISED: &[Test] = &[
+    Test("pw_over_fifo_low", MORE),
+    Test("gb1_over_fifo_low", MORE),
+    Test("gb2_over_fifo_low", MORE),
+    Test("gb3_off_fifo", SAME),
+];
+
 /// Ratios of some schemes to FIFO, and whether GB3 is like it.
+pub(super) fn beside_fifo<'r>(runs: impl Fn(&str) -> Vec<&'r Run>) -> Map<String, Value> {
+    let fifo = runs(FIFO);
+    let mut map = Map::new();
+    put(&mut map, "fifo_mbps", over(&fifo, total_mbps));
+    for (key, scheme) in
+        [("pw_over_fifo", "pw"), ("gb1_over_fifo", "gb1"), ("gb2_over_fifo", "gb2")]
+    {
+        put(&mut map, key, ratio(&runs(scheme), &fifo, total_mbps));
+    }
+    put_off(&mut map, "gb3_off_fifo", ratio(&runs("gb3"), &fifo, total_mbps));
+    map
+}
+
 fn soc_4(results: &Results) -> Claim {
-    let measure = |profile| {
-        let runs = |scheme: &str| of(results, BAD_VOIP, scheme, profile);
-        let fifo = runs(FIFO);
-        let mut map = Map::new();
-        put(&mut map, "fifo_mbps", over(&fifo, total_mbps));
-        for (key, scheme) in
-            [("pw_over_fifo", "pw"), ("gb1_over_fifo", "gb1"), ("gb2_over_fifo", "gb2")]
-        {
-            put(&mut map, key, ratio(&runs(scheme), &fifo, total_mbps));
-        }
-        put_off(&mut map, "gb3_off_fifo", ratio(&runs("gb3"), &fifo, total_mbps));
-        map
-    };
+    let measure = |profile| beside_fifo(|scheme| of(results, BAD_VOIP, scheme, profile));
     let criterion = Criterion {
         id: "SOC-4",
         statement: "Env_b, Tr_voip: weights by SoC raise the total; GB3 carries about what FIFO \
                     does (Fig. 16)",
         meaning: "Ratios of totals with 95 % confidence intervals over seeds; gb3_off_fifo: \
                   distance from one",
-        tests: &[
-            Test("pw_over_fifo_low", MORE),
-            Test("gb1_over_fifo_low", MORE),
-            Test("gb2_over_fifo_low", MORE),
-            Test("gb3_off_fifo", SAME),
-        ],
+        tests: RAISED,
     };
     judge(&criterion, measure, mechanics(results, BAD_VOIP, &[FIFO, "gb1", "pw"]))
 }
@@ -183,9 +199,12 @@ fn soc_5(results: &Results) -> Claim {
     let counts = results.axis(BAD_CBR, OTHERS);
     let measure = |profile| {
         let mut map = Map::new();
-        for (key, scheme) in
-            [("pw_over_fifo", "pw"), ("gb1_over_fifo", "gb1"), ("gb2_over_fifo", "gb2")]
-        {
+        for (key, scheme) in [
+            ("pw_over_fifo", "pw"),
+            ("gb1_over_fifo", "gb1"),
+            ("gb2_over_fifo", "gb2"),
+            ("gb3_over_fifo", "gb3"),
+        ] {
             let gains: Vec<_> = counts
                 .iter()
                 .map(|others| {
@@ -201,10 +220,11 @@ fn soc_5(results: &Results) -> Claim {
     };
     let criterion = Criterion {
         id: "SOC-5",
-        statement: "Env_b, Tr_cbr: SoCPS carries more than FIFO in total, whatever the number of \
-                    clients (Fig. 17)",
+        statement: "Env_b, Tr_cbr: PW, GB1 and GB2 carry more than FIFO in total, whatever the \
+                    number of clients (Fig. 17)",
         meaning: "The least, over the numbers of clients, of the ratio of totals, and of the lower \
-                  end of its 95 % confidence interval",
+                  end of its 95 % confidence interval; GB3 is not judged, since the paper has it \
+                  for about as FIFO (Fig. 16)",
         tests: &[
             Test("pw_over_fifo_low", MORE),
             Test("gb1_over_fifo_low", MORE),
@@ -309,19 +329,75 @@ fn mechanics(results: &Results, experiment: &str, schemes: &[&str]) -> String {
 
 /// Why claims come out as they do, in numbers.
 pub(super) fn explanations(results: &Results) -> Vec<String> {
-    vec![even_voice(results), spared_airtime(results), mixed_voice(results)]
+    vec![
+        even_tcp(results),
+        slowed_tcp(results),
+        even_voice(results),
+        spared_airtime(results),
+        mixed_voice(results),
+    ]
+}
+
+/// C1's goodput, as text.
+fn of_c1(results: &Results, experiment: &str, scheme: &str, profile: Profile) -> String {
+    let runs = of(results, experiment, scheme, profile);
+    show(over(&runs, |run| goodput(run, |host| host == 1)), 3)
+}
+
+fn even_tcp(results: &Results) -> String {
+    let mut parts = Vec::new();
+    for profile in Profile::ALL {
+        for scheme in ["pw", EQUAL, "drr", FIFO, "fifo-400"] {
+            let runs = of(results, GOOD_TCP, scheme, profile);
+            parts.push(format!(
+                "{scheme}, {}: {}",
+                profile.name(),
+                show(over(&runs, measure::deviation), 3)
+            ));
+        }
+    }
+    format!(
+        "SOC-1: what a host's 3 s bins deviate by, in Mbps. {}. All weigh the same where all hear \
+         well: {EQUAL} has PW's queues and reports without its weights, DRR not even reports, and \
+         fifo-400 the room of PW's eight queues. As far as {EQUAL} is as even as PW, queues of \
+         their own make hosts even and SoC does not; as far as fifo-400 is more even than FIFO, \
+         losses at a short queue make FIFO swing.",
+        parts.join("; ")
+    )
+}
+
+fn slowed_tcp(results: &Results) -> String {
+    let mut parts = Vec::new();
+    for profile in Profile::ALL {
+        for scheme in [FIFO, "gb1", "gb2", "gb3", "pw"] {
+            let c1 = of_c1(results, BAD_TCP, scheme, profile);
+            parts.push(format!("{scheme}, {}: {c1}", profile.name()));
+        }
+    }
+    format!(
+        "SOC-2: what C1 gets, in Mbps. {}. Without ARQ TCP slows down for C1's losses until it \
+         sends next to nothing, whatever C1 weighs, so that GB1 has next to nothing to spare and \
+         totals hardly differ. With ARQ repetitions hide losses from TCP and take the air of \
+         others, as much as a weight admits: there the order of the paper is to be seen.",
+        parts.join("; ")
+    )
 }
 
 fn even_voice(results: &Results) -> String {
     let fifo = of(results, GOOD_VOIP, FIFO, Profile::WaveLan);
+    let packets = 8.0 * 1e3 / VOICE_EVERY_MS;
     format!(
         "SOC-3: the voice of eight hosts keeps the access point on the air for {} of the time; {} \
          packets wait on average and {} a second are dropped, so that no scheduler has anything to \
-         decide. At the 2629 us that the paper's Table 4 has for a packet, its 267 packets a \
-         second take 70 % of the base station's time: that is not full either.",
+         decide. At the 2629 us that the paper's Table 4 has for a packet, {packets:.0} packets a \
+         second take {:.0} % of the base station's time. The paper's cell was nearer to full than \
+         ours: it sends CBR \"where voice would fall below what the wireless LAN can carry\" \
+         (section 5.1), which eight voices then did not. Voice by load shows both sides of that \
+         line.",
         show(ap_airtime(&fifo), 3),
         show(over(&fifo, mean_ap_queue), 2),
         show(overflow(&fifo), 2),
+        100.0 * packets * PAPER_FORWARDING_S,
     )
 }
 
@@ -341,26 +417,25 @@ fn spared_airtime(results: &Results) -> String {
         }
     }
     format!(
-        "SOC-4: {}. Seven hosts that are sent 0.601 Mbps cannot take more: where they have it \
+        "SOC-4: {}. Seven hosts that are sent {:.3} Mbps cannot take more: where they have it \
          under FIFO, airtime that is spared on C1 is of use to nobody. With ARQ a frame to C1 \
-         takes up to seven attempts, which fills the air and FIFO's queue, so that sparing it \
-         helps.",
-        parts.join("; ")
+         takes up to seven attempts: while C1 is near 2 dB, though not on average, that fills the \
+         air and FIFO's queue, so that sparing it helps.",
+        parts.join("; "),
+        7.0 * VOICE_BITS / VOICE_EVERY_MS / 1e3,
     )
 }
 
 fn mixed_voice(results: &Results) -> String {
-    let c1 = |scheme| {
-        let runs = of(results, BAD_MIXED, scheme, Profile::WaveLan);
-        show(over(&runs, |run| goodput(run, |host| host == 1)), 3)
-    };
+    let c1 = |scheme| of_c1(results, BAD_MIXED, scheme, Profile::WaveLan);
     format!(
         "SOC-6: C1's voice is {} Mbps under FIFO, {} under GB1, {} under GB2, {} under PW, of \
-         0.086 that are sent to it. What a threshold withholds from C1 is missing from the total \
+         {:.3} that are sent to it. What a threshold withholds from C1 is missing from the total \
          of voice: that can only be the same for all where C1 hears next to nothing anyway.",
         c1(FIFO),
         c1("gb1"),
         c1("gb2"),
         c1("pw"),
+        VOICE_BITS / VOICE_EVERY_MS / 1e3,
     )
 }

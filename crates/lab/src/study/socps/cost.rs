@@ -5,6 +5,11 @@
 //! interrupts, on the computer that the file names. The criterion, set before the measurement: a
 //! packet in and out of SoCPS over H-FSC, with its share of the reports, takes longer than in and
 //! out of FIFO by less than 0.4 % of the paper's forwarding time of 2629 us.
+//!
+//! Made stricter after the measurement: by less than the 8 us that PW adds in Table 4 (0.30 %; GB
+//! 0.34 %; the text rounds to 0.4 %). Microseconds of a Pentium cannot be compared with those of
+//! the computer at hand, and the paper names no clock by which cycles could be: the criterion says
+//! that SoCPS costs no more than it did there, and no computer of today will fail it.
 
 use crate::study::measure::round;
 use crate::study::{Bound, Claim, ResultTable, Test};
@@ -17,6 +22,9 @@ const FILE: &str = "benches/runs/2026-11-21-forwarding.json";
 
 /// Table 4: mean forwarding time under FIFO.
 const PAPER_NS: f64 = 2_629_000.0;
+/// What PW and GB add there.
+const PW_NS: f64 = 8_000.0;
+const GB_NS: f64 = 9_000.0;
 /// What a computer of today may take to forward a packet: a million each second on one core. A
 /// round number of Fairwave's to compare with.
 const TODAY_NS: f64 = 1_000.0;
@@ -38,21 +46,41 @@ pub(super) struct Cost {
 pub(super) struct Recorded {
     pub(super) date: String,
     pub(super) processor: String,
+    #[serde(default)]
+    pub(super) load_before: Option<String>,
     pub(super) repetitions: u32,
     pub(super) packets_per_repetition: u32,
     pub(super) schemes: Vec<Cost>,
+    /// A report where SoCPS is over H-FSC.
     pub(super) report: Cost,
+    /// A report where it is over WFQ, which restamps; records of old do not have it.
+    #[serde(default)]
+    pub(super) report_over_wfq: Option<Cost>,
 }
 
 impl Recorded {
+    /// What is said of a record made while the computer had something else to do.
+    fn loaded(&self) -> String {
+        match &self.load_before {
+            Some(load) => format!(" Load of the computer before the measurement: {load}."),
+            None => String::new(),
+        }
+    }
+
     fn of(&self, name: &str) -> Option<&Cost> {
         self.schemes.iter().find(|cost| cost.name == name)
     }
 
     /// Nanoseconds that `cost` takes beyond FIFO, with its share of reports.
     fn added(&self, cost: &Cost) -> Option<f64> {
-        let reports = if cost.name.starts_with("socps") { REPORTS_PER_PACKET } else { 0.0 };
-        Some(cost.median_ns - self.of("fifo")?.median_ns + reports * self.report.median_ns)
+        let report = match &*cost.name {
+            "socps over h-fsc" => self.report.median_ns,
+            name if name.starts_with("socps") => {
+                self.report_over_wfq.as_ref().unwrap_or(&self.report).median_ns
+            }
+            _ => 0.0,
+        };
+        Some(cost.median_ns - self.of("fifo")?.median_ns + REPORTS_PER_PACKET * report)
     }
 }
 
@@ -82,26 +110,32 @@ pub(super) fn claim(recorded: Option<&Recorded>) -> Claim {
         note = format!(
             "Measured apart from the simulator on {} ({}; {FILE}), {} repetitions of {} packets, \
              medians. The paper's 2629 us are mostly the packet on the air (a voice packet takes \
-             1.7 ms at 2 Mbps) and a Pentium's interrupts, beside which no queue would show: SoCPS \
-             adds {} there, but {} of a microsecond, in which a computer of today forwards a \
-             packet.",
+             1.7 ms at 2 Mbps) and a Pentium's interrupts, beside which no queue would show. It \
+             adds {} (PW) and {} (GB), which its text calls 0.4 %; what SoCPS adds here would be \
+             {} of 2629 us, but is {} of a microsecond, in which a computer of today forwards a \
+             packet. Any computer of today passes this criterion, since the paper names no clock \
+             by which its microseconds could be told in cycles: the verdict says little.{}",
             recorded.date,
             recorded.processor,
             recorded.repetitions,
             recorded.packets_per_repetition,
+            percent(Some(PW_NS / PAPER_NS), 2),
+            percent(Some(GB_NS / PAPER_NS), 2),
             percent(added.map(|ns| ns / PAPER_NS), 4),
             percent(added.map(|ns| ns / TODAY_NS), 0),
+            recorded.loaded(),
         );
     }
     Claim::judge(
         "SOC-8",
-        "Forwarding a voice packet takes 2629 us under FIFO, 2638 under GB and 2637 under PW: 0.4 \
-         % more (Table 4)",
+        "Forwarding a voice packet takes 2629 us under FIFO, 2638 under GB and 2637 under PW, \
+         0.34 and 0.30 % more: a realistic cost (Table 4)",
         "added_ns: a packet in and out of SoCPS over H-FSC less FIFO, medians, and 0.15 reports \
-         for each packet; added_over_paper: as a part of 2629 us; added_over_today: as a part of \
-         1 us, shown and not judged. From a recorded measurement of this program's queues, on the \
+         for each packet, against what PW added there; added_over_paper: as a part of 2629 us; \
+         added_over_today: as a part of 1 us, shown and not judged. From a recorded \
+         measurement of this program's queues, on the \
          machine that it names; the radio has no part in it",
-        &[Test("added_over_paper", Bound::Below(0.004))],
+        &[Test("added_ns", Bound::Below(PW_NS))],
         measured,
         note,
     )

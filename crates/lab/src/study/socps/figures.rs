@@ -4,7 +4,7 @@
 use super::claims::{is_voice, with_others};
 use super::measure::{self, Profile, goodput, of};
 use super::{BAD_CBR, BAD_MIXED, BAD_TCP, BAD_VOIP, BESIDE, FIFO, GOOD_TCP, GOOD_VOIP, MOVING};
-use super::{OTHERS, WEIGHTED};
+use super::{CONTROLS, OTHERS, WEIGHTED};
 use crate::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use crate::run::Run;
 use crate::stats;
@@ -301,6 +301,31 @@ pub(super) fn best(results: &Results) -> String {
          nothing, or the truth for nothing.",
         parts.join("; ")
     )
+}
+
+/// By how much goodput goes up and down where all hear TCP well: who makes it even?
+pub(super) fn evenness(results: &Results) -> ResultTable {
+    let row = |scheme: &str| {
+        let cells = Profile::ALL.map(|profile| {
+            let runs = of(results, GOOD_TCP, scheme, profile);
+            [
+                show(over(&runs, measure::deviation), 3),
+                show(over(&runs, measure::total_deviation), 3),
+                show(over(&runs, total_mbps), 3),
+            ]
+        });
+        [label(scheme)].into_iter().chain(cells.into_iter().flatten()).collect()
+    };
+    let header = Profile::ALL.map(|profile| {
+        ["a host", "the total", "total"].map(|what| format!("{what}, {}", profile.name()))
+    });
+    ResultTable {
+        title: "Standard deviation of 3 s bins of a host and of the total, and the total, Env_g, \
+                Tr_tcp (Mbps)"
+            .into(),
+        header: ["Scheme".to_owned()].into_iter().chain(header.into_iter().flatten()).collect(),
+        rows: all_schemes().chain(CONTROLS).map(row).collect(),
+    }
 }
 
 /// Totals of every scheme in every setting.

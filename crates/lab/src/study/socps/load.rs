@@ -1,15 +1,18 @@
 //! From which load on FIFO is uneven between hosts that all hear voice well: what SOC-3 would
-//! need. No claim of the paper's.
+//! need; and from which load on weights raise the total where one hears badly: what SOC-4 would
+//! need. No claims of the paper's.
 
-use super::measure::{Profile, ap_airtime, relative_deviation, spread};
-use super::{ARQ, FIFO, JITTER, LOAD, PERIOD, VARIANT};
+use super::claims::{RAISED, beside_fifo};
+use super::measure::{Profile, ap_airtime, ratio, relative_deviation, spread};
+use super::{ARQ, BAD_LOAD, FIFO, JITTER, LOAD, PERIOD, VARIANT, WEIGHTED};
 use crate::plot::{Content, Curve, Figure, Interval, Mark};
 use crate::run::Run;
 use crate::study::measure::{over, show, total_mbps};
 use crate::study::{Exhibit, ResultTable, Results};
 
-/// Eight hosts with 322 bytes of payload in each packet.
-const PAYLOAD_BITS: f64 = 8.0 * 322.0 * 8.0;
+/// Payload of a packet of voice, 322 bytes, and how often the paper sends one.
+pub(super) const VOICE_BITS: f64 = 322.0 * 8.0;
+pub(super) const VOICE_EVERY_MS: f64 = 30.0;
 const SCHEMES: [&str; 2] = [FIFO, "pw"];
 
 fn runs<'r>(
@@ -26,7 +29,7 @@ fn runs<'r>(
 /// What is offered when every host gets a packet each `period`, in Mbps.
 fn offered(period: &str) -> f64 {
     let millis: f64 = period.trim_end_matches(" ms").parse().unwrap_or(f64::NAN);
-    PAYLOAD_BITS / millis / 1e3
+    8.0 * VOICE_BITS / millis / 1e3
 }
 
 pub(super) fn table(results: &Results) -> ResultTable {
@@ -109,5 +112,73 @@ pub(super) fn explanation(results: &Results) -> String {
         "SOC-3 by load, without ARQ and jitter: best host less worst over the mean when so much \
          is offered. {}. A queue that never fills treats all alike.",
         all.join("; ")
+    )
+}
+
+fn bad_runs<'r>(
+    results: &'r Results,
+    scheme: &str,
+    period: &str,
+    profile: Profile,
+) -> Vec<&'r Run> {
+    let axes = [(VARIANT, scheme), (PERIOD, period), (ARQ, profile.key())];
+    results.select(BAD_LOAD, &axes)
+}
+
+/// Whether SOC-4's criterion is met when a packet is sent each `period`.
+fn raised(results: &Results, period: &str, profile: Profile) -> bool {
+    let measured = beside_fifo(|scheme| bad_runs(results, scheme, period, profile));
+    RAISED.iter().all(|test| test.passes(&measured))
+}
+
+/// Env_b by load: totals over FIFO's.
+pub(super) fn bad_table(results: &Results) -> ResultTable {
+    let mut rows = Vec::new();
+    for profile in Profile::ALL {
+        for period in results.axis(BAD_LOAD, PERIOD) {
+            let of = |scheme| bad_runs(results, scheme, &period, profile);
+            let fifo = of(FIFO);
+            let mut row = vec![profile.name().to_owned(), period.clone()];
+            row.push(format!("{:.3}", offered(&period)));
+            row.push(show(over(&fifo, total_mbps), 3));
+            row.push(show(ap_airtime(&fifo), 3));
+            row.extend(WEIGHTED.map(|scheme| show(ratio(&of(scheme), &fifo, total_mbps), 3)));
+            row.push(if raised(results, &period, profile) { "yes" } else { "no" }.to_owned());
+            rows.push(row);
+        }
+    }
+    let header = [
+        "Profile",
+        "Packet each",
+        "Offered (Mbps)",
+        "FIFO carries",
+        "On the air",
+        "GB1 / FIFO",
+        "GB2 / FIFO",
+        "GB3 / FIFO",
+        "PW / FIFO",
+        "As SOC-4 asks",
+    ];
+    ResultTable {
+        title: "Voice by load, Env_b, jitter 10 ms: total over FIFO's".into(),
+        header: header.map(str::to_owned).into(),
+        rows,
+    }
+}
+
+/// Where SOC-4's picture is to be found.
+pub(super) fn bad_explanation(results: &Results) -> String {
+    let one = |profile: Profile| {
+        let periods = results.axis(BAD_LOAD, PERIOD);
+        let met = periods.iter().filter(|period| raised(results, period, profile));
+        let met: Vec<String> = met.map(|period| format!("{:.2}", offered(period))).collect();
+        let met = if met.is_empty() { "no load".to_owned() } else { met.join(", ") + " Mbps" };
+        format!("{}: {met}", profile.name())
+    };
+    format!(
+        "SOC-4 by load: the offered loads, of those tried, at which its criterion is met. {}. The \
+         verdict is for the paper's packet each 30 ms; weights pay where more is offered than the \
+         cell carries, since only then somebody wants the air that is spared on C1.",
+        Profile::ALL.map(one).join("; ")
     )
 }

@@ -2,7 +2,8 @@
 //!
 //! The criteria of the claims are in [`claims`], [`walk`], [`slope`] and [`cost`], and were written
 //! before anything was run. Each is judged without link-layer ARQ, as the paper's WaveLAN was, and
-//! beside that with the acknowledgements of 802.11b.
+//! beside that with the acknowledgements of 802.11b. Where a criterion was made stricter after
+//! runs, its module says so; none was made looser.
 
 mod beyond;
 mod claims;
@@ -12,6 +13,7 @@ mod filters;
 mod load;
 mod measure;
 mod modern;
+mod reports;
 mod slope;
 mod walk;
 
@@ -30,6 +32,7 @@ const BAD_MIXED: &str = "bad-mixed";
 const MOVING: &str = "moving-tcp";
 const SLOPE: &str = "slope";
 const LOAD: &str = "load-voip";
+const BAD_LOAD: &str = "bad-load-voip";
 
 const VARIANT: &str = "variant";
 const OTHERS: &str = "node.others.count";
@@ -52,6 +55,10 @@ const BESIDE: [&str; 9] = [
     "iwfq",
     "cif-q",
 ];
+/// Hosts in queues of their own that are served alike, though they report.
+const EQUAL: &str = "wfq-equal";
+/// What tells weights from queues, and queues from room: run in some settings only.
+const CONTROLS: [&str; 2] = [EQUAL, "fifo-400"];
 /// Added to the name of a scheme whose stations report ten times as often.
 const FAST: &str = "-20ms";
 
@@ -79,11 +86,17 @@ macro_rules! experiment {
 
 const QUICK: &[&str] = &["sweep.seeds=4", "duration=120 s"];
 
+/// Voice is the same all the time.
+const QUICK_VOICE: &[&str] = &["sweep.seeds=4", "duration=60 s"];
+const QUICK_WARNING: &str = "This is the quick form: shorter runs and fewer seeds. Verdicts near \
+    their bounds can come out otherwise than in the full form, which counts; SOC-7 on 802.11b once \
+    did.";
+
 const EXPERIMENTS: &[Experiment] = &[
     experiment!(GOOD_TCP, "good-tcp", QUICK, false),
     experiment!(BAD_TCP, "bad-tcp", QUICK, false),
-    experiment!(GOOD_VOIP, "good-voip", QUICK, false),
-    experiment!(BAD_VOIP, "bad-voip", QUICK, false),
+    experiment!(GOOD_VOIP, "good-voip", QUICK_VOICE, false),
+    experiment!(BAD_VOIP, "bad-voip", QUICK_VOICE, false),
     experiment!(
         BAD_CBR,
         "bad-cbr",
@@ -91,13 +104,23 @@ const EXPERIMENTS: &[Experiment] = &[
         false
     ),
     experiment!(BAD_MIXED, "bad-mixed", QUICK, false),
-    // More than a lap.
-    experiment!(MOVING, "moving-tcp", &["sweep.seeds=4", "duration=135 s"], true),
+    // Two laps.
+    experiment!(MOVING, "moving-tcp", &["sweep.seeds=3", "duration=246 s"], true),
     experiment!(
         LOAD,
         "load-voip",
         &[
             "sweep.seeds=2",
+            "duration=60 s",
+            "sweep.flow.c1.interval, flow.c.interval=[['30 ms', '30 ms'], ['16 ms', '16 ms']]",
+        ],
+        false
+    ),
+    experiment!(
+        BAD_LOAD,
+        "bad-load-voip",
+        &[
+            "sweep.seeds=3",
             "duration=60 s",
             "sweep.flow.c1.interval, flow.c.interval=[['30 ms', '30 ms'], ['16 ms', '16 ms']]",
         ],
@@ -172,6 +195,15 @@ impl Study for Socps {
             "SOC-X1 to SOC-X3 are Fairwave's own questions. Fading has one Doppler shift for all \
              pairs, the walker's, also for stations that stand; on 802.11n and ax calls share the \
              access category of TCP, as calls without marks do.",
+            "SOC-7's \"FIFO deviates more\" is judged by the bins of the total, since Fig. 21's \
+             error bars stand on totals; the bins of a host, as in SOC-1 and SOC-3, are shown \
+             beside it.",
+            "A report has 64 bytes, 100 on the air and 592 us at 2 Mbps; the paper's has 8, which \
+             would be 368 us. Each 20 ms eight stations' reports alone take 23.7 % of the air here \
+             and would take 14.7 % there, contention aside.",
+            "In Tr_cbr and in voice by load C1's flow comes from one server and all others from a \
+             second, since their number varies; elsewhere each of four servers sends two. Wires of \
+             100 Mbps carry 10.5 Mbps at most, so that nothing waits there.",
             "The simulator's queues take no time. SOC-8 is judged by a recorded measurement of the \
              queues alone, on the computer that its file names.",
         ]
@@ -180,6 +212,7 @@ impl Study for Socps {
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
         let walks = walk::read(results)?;
         let slopes = slope::read(results)?;
+        let reported = reports::read(results)?;
         let mut all = claims::all(results);
         all.push(walk::claim(results, &walks));
         // A study that ran nothing judges nothing.
@@ -197,14 +230,18 @@ impl Study for Socps {
         all.push(filters::claim(&followed));
         all.push(modern::claim(results, &weighed));
         tables.extend(figures::tables(results));
-        tables.extend([load::table(results), slope::table(&slopes)]);
+        tables.extend([figures::evenness(results), load::table(results)]);
+        tables.extend([load::bad_table(results), reports::damping()]);
+        tables.extend([reports::table(&reported), slope::table(&slopes)]);
         tables.push(cost::table(recorded.as_ref()));
         tables.extend([beyond::table(results), filters::table(&followed)]);
         tables.extend(modern::tables(results));
         let mut explanations = claims::explanations(results);
-        explanations.extend([load::explanation(results), walk::explanation(results)]);
+        explanations.extend([load::explanation(results), load::bad_explanation(results)]);
+        explanations.extend([walk::explanation(results), reports::explanation(&reported)]);
         explanations.push(figures::best(results));
         explanations.extend(filters::answer(&followed));
+        explanations.extend(results.quick.then(|| QUICK_WARNING.to_owned()));
         Ok(Findings { claims: all, exhibits, tables, explanations })
     }
 }

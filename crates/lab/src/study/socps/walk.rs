@@ -4,16 +4,23 @@
 //! over 3 s bins is at least 0.7; the total's bins deviate more under FIFO than under each of GB1,
 //! GB2, GB3 and PW; with `T_soc` = 20 ms every scheme carries less in total than with 200 ms
 //! (95 %).
+//!
+//! Made stricter after the first runs: losses alone make goodput follow the SoC, so PW's
+//! correlation must exceed that of the same queues and reports with equal weights (95 %, seed by
+//! seed); and FIFO's deviation must be more by the end of an interval, not by the mean.
+//!
+//! "FIFO deviates more" has two readings. The total's bins are judged, as before: Fig. 21's error
+//! bars stand on totals. The bins of hosts, as in SOC-1, are measured beside them.
 
 use super::measure::{self, Criterion, Profile, judge, of, put_extreme, ratio, total_deviation};
-use super::{ARQ, FAST, FIFO, MOVING, VARIANT, WEIGHTED};
+use super::{ARQ, EQUAL, FAST, FIFO, MOVING, VARIANT, WEIGHTED};
 use crate::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use crate::results::Series;
 use crate::run::Run;
 use crate::stats::{self, Estimate};
 use crate::study::measure::{over, put, show, timeouts_per_flow, total_mbps};
 use crate::study::{Bound, Claim, Error, Exhibit, Results, Test};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 /// C1's SoC and goodput in each 3 s bin of a run but the first.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +79,7 @@ pub(super) fn read(results: &Results) -> Result<Vec<Walk>, Error> {
     let mut walks = Vec::new();
     for run in results.runs.get(MOVING).into_iter().flatten() {
         let scheme = run.axis(VARIANT).to_owned();
-        let reports = WEIGHTED.contains(&&*scheme) || scheme == FIFO;
+        let reports = WEIGHTED.contains(&&*scheme) || [FIFO, EQUAL].contains(&&*scheme);
         let Some(soc) = reports.then(|| reported(run)).transpose()?.flatten() else { continue };
         let profile = match run.axis(ARQ) {
             "true" => Profile::Arq,
@@ -90,6 +97,32 @@ fn follows(walks: &[Walk], scheme: &str, profile: Profile) -> Option<Estimate> {
     Estimate::of(&of.filter_map(Walk::correlation).collect::<Vec<f64>>())
 }
 
+/// By how much PW's correlation exceeds that with equal weights, seed by seed.
+fn above_equal(walks: &[Walk], profile: Profile) -> Option<Estimate> {
+    let of = |scheme: &'static str| {
+        walks.iter().filter(move |walk| walk.scheme == scheme && walk.profile == profile)
+    };
+    let pairs = of("pw").filter_map(|walk| {
+        let equal = of(EQUAL).find(|equal| equal.seed == walk.seed)?;
+        Some(walk.correlation()? - equal.correlation()?)
+    });
+    Estimate::of(&pairs.collect::<Vec<f64>>())
+}
+
+/// FIFO's deviation over a SoCPS scheme's, the lower end of its interval; the least of four.
+fn put_deviation<'r>(
+    map: &mut Map<String, Value>,
+    key: &str,
+    runs: impl Fn(&str) -> Vec<&'r Run>,
+    deviation: fn(&Run) -> f64,
+) {
+    let ratios = WEIGHTED.map(|scheme| ratio(&runs(FIFO), &runs(scheme), deviation));
+    put_extreme(map, key, ratios.map(|ratio| ratio.map(|ratio| ratio.mean)), f64::min);
+    let low = ratios
+        .map(|ratio| ratio.filter(|ratio| ratio.half_width.is_some()).map(|ratio| ratio.low()));
+    put_extreme(map, &format!("{key}_low"), low, f64::min);
+}
+
 pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
     let runs = |scheme: &str, profile| of(results, MOVING, scheme, profile);
     let fast = |scheme: &str, profile| of(results, MOVING, &format!("{scheme}{FAST}"), profile);
@@ -98,11 +131,12 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
         let mut map = Map::new();
         put(&mut map, "pw_correlation", follows(walks, "pw", profile));
         put(&mut map, "fifo_correlation", follows(walks, FIFO, profile));
+        put(&mut map, "equal_correlation", follows(walks, EQUAL, profile));
+        put(&mut map, "pw_correlation_above_equal", above_equal(walks, profile));
         put(&mut map, "fifo_deviation_mbps", over(&fifo, total_deviation));
-        let swing = WEIGHTED.map(|s| {
-            ratio(&fifo, &runs(s, profile), total_deviation).map(|estimate| estimate.mean)
-        });
-        put_extreme(&mut map, "fifo_deviation_over_most", swing, f64::min);
+        let of = |scheme: &str| runs(scheme, profile);
+        put_deviation(&mut map, "fifo_deviation_over_most", of, total_deviation);
+        put_deviation(&mut map, "fifo_host_deviation_over_most", of, measure::deviation);
         let loss = WEIGHTED.iter().chain(&[FIFO]).map(|s| {
             let loss = ratio(&fast(s, profile), &runs(s, profile), total_mbps);
             loss.filter(|loss| loss.half_width.is_some()).map(|loss| loss.high())
@@ -115,14 +149,18 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
         statement: "Env_m, Tr_tcp: under PW C1's share follows its SoC; FIFO's total deviates more \
                     than SoCPS's; T_soc = 20 ms carries less than 200 ms under every scheme (Figs \
                     19 to 21)",
-        meaning: "correlation: of C1's goodput with its reported SoC over 3 s bins; \
-                  fifo_deviation_over_most: standard deviation of the total's 3 s bins under FIFO \
-                  over a SoCPS scheme's, the least of four; fast_over_slow_most: total with 20 ms \
-                  over that with 200 ms, the largest upper end of a 95 % confidence interval over \
-                  FIFO, GB1, GB2, GB3 and PW",
+        meaning: "correlation: of C1's goodput with its reported SoC over 3 s bins; above_equal: \
+                  PW's less that of the same queues with equal weights, seed by seed (added after \
+                  the first runs: losses alone make goodput follow); fifo_deviation_over_most: \
+                  standard deviation of the total's 3 s bins under FIFO over a SoCPS scheme's, the \
+                  least of four, as in Fig. 21, and the lower end of its interval (the mean at \
+                  first); fifo_host_deviation: of a host's bins, not judged; fast_over_slow_most: \
+                  total with 20 ms over that with 200 ms, the largest upper end of a 95 % \
+                  confidence interval over FIFO, GB1, GB2, GB3 and PW",
         tests: &[
             Test("pw_correlation", Bound::AtLeast(0.7)),
-            Test("fifo_deviation_over_most", Bound::Above(1.0)),
+            Test("pw_correlation_above_equal_low", Bound::Above(0.0)),
+            Test("fifo_deviation_over_most_low", Bound::Above(1.0)),
             Test("fast_over_slow_most", Bound::Below(1.0)),
         ],
     };
@@ -131,11 +169,12 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
         for scheme in [FIFO].into_iter().chain(WEIGHTED) {
             let (slow, fast) = (runs(scheme, profile), fast(scheme, profile));
             notes.push(format!(
-                "{scheme}, {}: {} Mbps, deviation {}, correlation {}, C1 silent for up to {} s; \
-                 with 20 ms {} Mbps.",
+                "{scheme}, {}: {} Mbps, deviation {}, a host's {}, correlation {}, C1 silent \
+                 for up to {} s; with 20 ms {} Mbps.",
                 profile.name(),
                 show(over(&slow, total_mbps), 3),
                 show(over(&slow, total_deviation), 3),
+                show(over(&slow, measure::deviation), 3),
                 show(follows(walks, scheme, profile), 2),
                 show(over(&slow, silence), 0),
                 show(over(&fast, total_mbps), 3),
