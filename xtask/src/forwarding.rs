@@ -67,8 +67,9 @@ fn table(told: &Value) -> Result<String, String> {
     Ok(format!(
         "# {}, forwarding\n\n`cargo xtask bench-forwarding --record`. {}; {}; load {} before and \
          {} after. One packet of {} bytes in and one out, {} hosts with packets waiting, {} \
-         repetitions of {} packets; \"report\" is a report checked and its weight set (over H-FSC). Nanoseconds \
-         for each.\n\n| queue | least | median | mean | most |\n|---|---|---|---|---|\n{}",
+         repetitions of {} packets; \"report\" is a report checked and its weight set (over \
+         H-FSC). Nanoseconds for each.\n\n\
+         | queue | least | median | mean | most |\n|---|---|---|---|---|\n{}",
         word("date"),
         word("processor"),
         word("compiler"),
