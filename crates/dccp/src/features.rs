@@ -456,22 +456,19 @@ impl Slot {
                 1 + list.len()
             }
         };
-        if options
-            .push(Value::Confirm { side, feature: feature as u8, values: &values[..len] })
-            .is_ok()
-        {
-            self.owed = Owed::Nothing;
-        }
+        let values = &values[..len];
+        // What does not fit is asked again; to owe it on would fill packets without end for a peer
+        // whose cookies leave no room.
+        let _ = options.push(Value::Confirm { side, feature: feature as u8, values });
+        self.owed = Owed::Nothing;
     }
 
     /// Adds the Change that is open.
     fn change(&mut self, side: Side, feature: Feature, options: &mut Options) {
         let value = Value::Change { side, feature: feature as u8, values: self.wanted.as_slice() };
-        let pushed =
-            if self.mandatory { options.push_mandatory(value) } else { options.push(value) };
-        if pushed.is_ok() {
-            self.state = State::Changing;
-        }
+        // What does not fit goes with the next repetition.
+        let _ = if self.mandatory { options.push_mandatory(value) } else { options.push(value) };
+        self.state = State::Changing;
     }
 }
 

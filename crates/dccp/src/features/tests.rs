@@ -87,6 +87,34 @@ fn raw(seq: u64, bytes: &[u8]) -> (Seq48, Options) {
 
 /// "Change R(CCID, 2 3 1)", "Confirm L(CCID, 3, 3 2 1)".
 #[test]
+fn a_packet_without_room_leaves_nothing_that_is_due_at_once() {
+    let mut client = EndOf::client().prefer(Local, &[3, 2]);
+    let mut server = EndOf::server();
+    client.features.negotiate(Remote, Feature::Ccid, &[2, 3], false);
+    server.features.negotiate(Remote, Feature::Ccid, &[3, 2], false);
+    client.takes(&server.sends()).unwrap();
+    assert!(client.features.is_due(Instant::ZERO));
+    client.seq += 1;
+    let seq = Seq48::new(client.seq);
+    let carrier =
+        Carrier { now: Instant::ZERO, seq, acknowledges: true, handshake: false, rtt: None };
+    let mut options = Options::new();
+    while options.push(Value::InitCookie(&[7])).is_ok() {}
+    let cookies = options.clone();
+    client.features.write(&carrier, &mut options);
+    assert_eq!(options, cookies);
+    assert!(!client.features.is_due(Instant::ZERO), "it would send packets without end");
+    // The Change that did not fit goes later, and the Confirm when the server asks again.
+    assert!(client.features.deadline().is_some());
+    for _ in 0..6 {
+        let packet = client.sends_at(90);
+        server.takes(&packet).unwrap();
+        client.takes(&server.sends_at(90)).unwrap();
+    }
+    assert!(!client.features.is_changing() && !server.features.is_changing());
+}
+
+#[test]
 fn the_first_example() {
     let mut client = EndOf::client();
     let mut server = EndOf::server().prefer(Local, &[3, 2, 1]);

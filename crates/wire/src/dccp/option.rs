@@ -280,6 +280,9 @@ fn number(data: &[u8]) -> u64 {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options(SmallVec<[u8; INLINE]>);
 
+/// Room for options behind any header: the longest before them, a Response's, has 28 bytes.
+const ROOM: usize = super::HEADER_LEN_MAX - 28;
+
 impl Options {
     /// None.
     pub fn new() -> Self {
@@ -333,8 +336,7 @@ impl Options {
         let len = self.0.len() - start;
         let item = Items::new(&self.0[start..]).next();
         let legal = item.is_some_and(|item| item.value() == Ok(value));
-        // The fixed header has 12 bytes at least.
-        let fits = self.0.len() <= super::HEADER_LEN_MAX - 12;
+        let fits = self.0.len() <= ROOM;
         if legal && fits {
             return Ok(());
         }

@@ -193,6 +193,20 @@ fn bad_options_say_where_they_are() {
     assert_eq!(options.len(), 1 + 3 * 252);
 }
 
+/// The longest header is a Response's: 28 bytes before the options.
+#[test]
+fn options_that_fit_one_header_fit_every_header() {
+    let mut options = Options::new();
+    while options.push(Value::SlowReceiver).is_ok() {}
+    assert!(options.as_bytes().len() > 900);
+    let options_words = options.as_bytes().len().div_ceil(4) as u8;
+    let ack = Seq48::new(7);
+    for kind in [Kind::Data, Kind::Ack { ack }, Kind::Response { ack, service: 1 }] {
+        let header = Header { options_words, ..header(kind) };
+        assert!(written(&header, &options, &[]).len() <= HEADER_LEN_MAX, "{kind:?}");
+    }
+}
+
 #[test]
 fn what_is_refused_says_where() {
     let good = written(&header(Kind::Data), &Options::new(), b"abcd");
