@@ -2,7 +2,7 @@
 
 use super::claims::Editions;
 use super::points::{Point, at, points};
-use super::{CCID2, LAW, PAPERS, STEP_S, TCP, UDP};
+use super::{CCID2, GCC, PAPERS, STEP_S, TCP, UDP, VARIANT};
 use crate::plot::{Content, Curve, Figure, Interval, Mark};
 use crate::study::measure::show;
 use crate::study::{Error, Exhibit, ResultTable, Results};
@@ -177,11 +177,13 @@ pub(super) fn by_disconnection(plain: &Editions) -> ResultTable {
 /// Other transports in the same handover.
 pub(super) fn others(results: &Results) -> Result<Vec<ResultTable>, Error> {
     let mut rows = Vec::new();
-    for (name, experiment, axis) in [("CCID 2", CCID2, ""), ("UDP", UDP, ""), ("TCP", TCP, LAW)] {
-        for (value, points) in points(results, experiment, axis)? {
-            let name = format!("{name} {value}");
-            rows.extend(points.iter().map(|point| row(name.trim(), point)));
+    for (name, experiment) in [("CCID 2", CCID2), ("UDP", UDP), ("TCP", TCP), ("GCC", GCC)] {
+        for (variant, points) in points(results, experiment, VARIANT)? {
+            let name = format!("{name}, {variant}");
+            rows.extend(points.iter().map(|point| row(&name, point)));
         }
     }
-    Ok(vec![table("Other transports; their rate is what arrived in half a second", rows)])
+    let title = "Other transports. The rate of GCC is its target, that of the others what \
+                 arrived in half a second";
+    Ok(vec![table(title, rows)])
 }

@@ -22,6 +22,7 @@ const WIRE: &str = "wire";
 const CCID2: &str = "others-ccid2";
 const UDP: &str = "others-udp";
 const TCP: &str = "others-tcp";
+const GCC: &str = "others-gcc";
 const FRIENDLY: &str = "friendly";
 
 const DISCONNECTION: &str = "node.mobile.roaming.handovers.0.disconnection";
@@ -29,7 +30,6 @@ const PROFILE: &str = "flow.mobile.profile";
 const VARIANT: &str = "variant";
 const DISCARD: &str = "node.mobile.roaming.discard";
 const DELAY: &str = "link.ap-host.delay";
-const LAW: &str = "flow.mobile.congestion_control";
 /// The flow of the mobile.
 const MOBILE: &str = "mobile";
 /// The edition of TFRC that the paper simulated.
@@ -89,6 +89,7 @@ const EXPERIMENTS: &[Experiment] = &[
     experiment!("others-ccid2", true, &[ONE_SEED, FEW]),
     experiment!("others-udp", true, &[ONE_SEED, FEW]),
     experiment!("others-tcp", true, &[ONE_SEED, FEW]),
+    experiment!("others-gcc", true, &[ONE_SEED, FEW]),
     experiment!(
         "friendly",
         false,
