@@ -31,11 +31,14 @@ fn flow<'r>(run: &'r Run, name: &str) -> Option<&'r FlowSummary> {
     run.summary.flows.iter().find(|flow| flow.name == name)
 }
 
-/// Standard deviation over mean of the goodput in bins of half a second.
+/// Standard deviation over mean of the goodput in bins of half a second; infinite, so that no
+/// claim rests on it, where nothing arrives.
 fn variation(flow: &FlowSummary) -> f64 {
     let bins = flow.bins_bps.iter().skip(WARM_UP_BINS).map(|bps| *bps as f64);
     let bins: Vec<f64> = bins.collect();
-    stats::mean(&bins).filter(|mean| *mean > 0.0).map_or(0.0, |mean| stats::std_dev(&bins) / mean)
+    stats::mean(&bins)
+        .filter(|mean| *mean > 0.0)
+        .map_or(f64::INFINITY, |mean| stats::std_dev(&bins) / mean)
 }
 
 impl Friendly {

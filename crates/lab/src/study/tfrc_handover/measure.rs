@@ -180,9 +180,8 @@ pub(super) fn within(runs: &[Courses], share: f64, steady: f64) -> Option<f64> {
     let near = |m: f64, r: f64| (m - r).abs() <= share * r;
     let length = (steady / STEP_S).round() as usize;
     let stays = |k: usize| {
-        let end = (k + length).min(mobile.len());
-        let of = |rates: &[f64]| stats::mean(&rates[k..end]).unwrap_or(0.0);
-        near(of(&mobile), of(&residents))
+        let of = |rates: &[f64]| stats::mean(rates.get(k..k + length)?);
+        of(&mobile).zip(of(&residents)).is_some_and(|(m, r)| near(m, r))
     };
     let there = (0..mobile.len()).find(|&k| near(mobile[k], residents[k]) && stays(k));
     there.map(|k| k as f64 * STEP_S)

@@ -35,6 +35,8 @@ pub(super) struct Point {
     /// Goodput of the mobile over the residents', in the first and in the second second.
     pub(super) first_second: Option<f64>,
     pub(super) second_second: Option<f64>,
+    /// The same from 1 s to 3 s.
+    pub(super) from_1_s: Option<f64>,
     /// Mean goodput of a resident in 10 s, in kbps.
     pub(super) residents_goodput: Option<Estimate>,
     /// The greatest standard deviation of ten rates since the handover, of any run, and the mean.
@@ -80,6 +82,7 @@ impl Point {
             ),
             first_second: share(0.0, 1.0),
             second_second: share(1.0, 2.0),
+            from_1_s: share(1.0, 1.0 + STEADY_S),
             residents_goodput: Estimate::of(&goodputs),
             most_deviation: most.fold(0.0, f64::max),
             mean_deviation: mean(deviations.into_iter()).unwrap_or(0.0),
@@ -89,12 +92,6 @@ impl Point {
     /// Mean loss interval of the mobile in the 10 s after the handover.
     pub(super) fn interval_after(&self) -> Option<f64> {
         until(&self.interval, AFTER_S)
-    }
-
-    /// The least of it in that time.
-    pub(super) fn least_interval(&self) -> Option<f64> {
-        let early = self.interval.iter().take_while(|(t, _)| *t <= AFTER_S);
-        early.map(|(_, interval)| *interval).reduce(f64::min)
     }
 
     /// Round-trip time of the mobile over the residents', in the 2 s after the handover.

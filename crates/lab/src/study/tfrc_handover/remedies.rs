@@ -1,12 +1,15 @@
 //! HO-4: what each remedy does, alone and with others.
 
 use super::points::{Point, point, points};
-use super::{AMOUNT, DISCARD, JOIN, REMEDIES, VARIANT};
+use super::{AMOUNT, DISCARD, JOIN, NEAR, REMEDIES, VARIANT};
 use crate::plot::{Content, Curve, Figure, Interval, Mark};
 use crate::study::measure::{round, show};
 use crate::study::{Bound, Claim, Error, Exhibit, ResultTable, Results, Test};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
+
+/// How soon HO-4 wants the mobile back, in seconds.
+const BACK_S: f64 = 1.0;
 
 /// Points of every combination of remedies, what a new station does, and how much is dropped.
 pub(super) struct Remedies {
@@ -34,11 +37,31 @@ impl Remedies {
         points.iter().map(|p| p.within.unwrap_or(p.length)).fold(0.0, f64::max)
     }
 
-    /// The combination with the shortest worst time; of equals the one with the fewest remedies.
+    /// Least and most goodput of the mobile over the residents' from 1 s on, over disconnections.
+    fn goodput(points: &[Point]) -> Option<(f64, f64)> {
+        let shares: Option<Vec<f64>> = points.iter().map(|p| p.from_1_s).collect();
+        shares?
+            .into_iter()
+            .map(|share| (share, share))
+            .reduce(|(least, most), (share, _)| (least.min(share), most.max(share)))
+    }
+
+    /// How far a combination is from what HO-4 asks of the mobile: the worst time over 1 s or the
+    /// worst distance of its goodput over a fifth, whichever is more.
+    fn shortfall(points: &[Point]) -> f64 {
+        let off = Self::goodput(points)
+            .map_or(f64::INFINITY, |(least, most)| (1.0 - least).max(most - 1.0));
+        (Self::worst(points) / BACK_S).max(off / NEAR)
+    }
+
+    /// The combination that falls short least; of equals the one with the fewest remedies. One that
+    /// lacks a disconnection is none.
     fn recommended(&self) -> Option<&(String, Vec<Point>)> {
-        let tried = self.combinations.iter().filter(|(name, _)| name != "none");
+        let most = self.combinations.iter().map(|(_, points)| points.len()).max()?;
+        let tried = self.combinations.iter();
+        let tried = tried.filter(|(name, points)| name != "none" && points.len() == most);
         tried.min_by(|(a, of_a), (b, of_b)| {
-            Self::worst(of_a).total_cmp(&Self::worst(of_b)).then(a.len().cmp(&b.len()))
+            Self::shortfall(of_a).total_cmp(&Self::shortfall(of_b)).then(a.len().cmp(&b.len()))
         })
     }
 
@@ -57,11 +80,15 @@ impl Remedies {
             if let Some(least) = least {
                 measured.insert("least_residents_over_join".into(), json!(round(least)));
             }
+            if let Some((least, most)) = Self::goodput(points) {
+                measured.insert("least_goodput_from_1_s".into(), json!(round(least)));
+                measured.insert("most_goodput_from_1_s".into(), json!(round(most)));
+            }
             let first = points.iter().filter_map(|p| p.first_second);
             note = format!(
-                "{name} is recommended: of {} combinations it has the shortest worst time, with \
-                 the fewest remedies. In the first second the mobile's goodput is {:.2} of the \
-                 residents' at least. Without a remedy the worst time is {:.1} s.",
+                "{name} is recommended: of {} combinations it falls short least. In the first \
+                 second the mobile's goodput is {:.2} of the residents' at least. Without a \
+                 remedy the worst time is {:.1} s.",
                 self.combinations.len() - 1,
                 first.reduce(f64::min).unwrap_or(0.0),
                 self.combinations
@@ -77,11 +104,16 @@ impl Remedies {
              station",
             "Seconds from the end of the handover until the mobile's sending rate, the mean over \
              seeds, is within a fifth of the residents', and its mean over the next 2 s too; the \
-             worst disconnection counts. Residents: their mean goodput over 10 s, of that beside a \
-             station that begins anew; 2 % less is taken for noise. Recommended is the combination \
-             with the shortest worst time, of equals that with the fewest remedies. RFC 5348",
+             worst disconnection counts. That rate is what is allowed; so the mobile's goodput \
+             over the residents' from 1 to 3 s after has to be within a fifth, too (added after a \
+             first run, since remedies set the rate). Residents: their mean goodput over 10 s, of \
+             that beside a station that begins anew; 2 % less is taken for noise. Recommended is \
+             the combination that falls short of the first two least, by parts of their bounds, \
+             and is judged on the same seeds. RFC 5348",
             &[
-                Test("worst_within_s", Bound::Below(1.0)),
+                Test("worst_within_s", Bound::Below(BACK_S)),
+                Test("least_goodput_from_1_s", Bound::AtLeast(1.0 - NEAR)),
+                Test("most_goodput_from_1_s", Bound::Below(1.0 + NEAR)),
                 Test("least_residents_over_join", Bound::AtLeast(0.98)),
             ],
             measured,
@@ -97,6 +129,9 @@ impl Remedies {
             self.table("The paper's recovery time (s)", |p| show(p.recovery, 1)),
             self.table("Goodput in the first second over the residents'", |p| {
                 p.first_second.map_or("-".into(), |share| format!("{share:.2}"))
+            }),
+            self.table("Goodput from 1 to 3 s over the residents'", |p| {
+                p.from_1_s.map_or("-".into(), |share| format!("{share:.2}"))
             }),
             self.table("Residents' goodput in 10 s (kbps)", |p| show(p.residents_goodput, 0)),
             self.amounts(),
@@ -155,7 +190,7 @@ impl Remedies {
         Exhibit {
             id: "remedies".into(),
             paper: "The paper proposes A to D and tries none.".into(),
-            ours: format!("{recommended} is back soonest in the worst case."),
+            ours: format!("{recommended} falls short of HO-4 least."),
             figure: Figure {
                 title: "Time until the mobile is within a fifth of the residents".into(),
                 x_label: "Time without an access point (s)".into(),
@@ -187,9 +222,48 @@ impl Remedies {
              have carried the mobile through its first second, and leaves the rate where the timer \
              put it; C alone makes round-trip times of the gap weigh more, too. E begins with four \
              packets a round trip, 403 kbps with the wire's 50 ms: that this is about what a \
-             resident gets is chance, and another wire makes it another rate. A, B and D together \
-             do not depend on that.",
+             resident gets is chance, and another wire makes it another rate.",
             texts.join(". ")
         )]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Estimate;
+
+    /// One combination beside "none", after one disconnection.
+    fn remedies(within_s: f64, goodput: f64, residents_kbps: f64) -> Remedies {
+        let residents_goodput = |kbps: f64| Estimate::of(&[kbps, kbps]);
+        let point = |within: f64, goodput: f64| Point {
+            within: Some(within),
+            from_1_s: Some(goodput),
+            residents_goodput: residents_goodput(residents_kbps),
+            ..Point::default()
+        };
+        Remedies {
+            combinations: vec![
+                ("none".into(), vec![point(0.0, 1.0)]),
+                ("A".into(), vec![point(within_s, goodput)]),
+                ("AB".into(), vec![point(2.0, 1.5)]),
+                ("B".into(), Vec::new()),
+            ],
+            join: Some(Point { residents_goodput: residents_goodput(400.0), ..Point::default() }),
+            amounts: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_remedy_needs_its_rate_what_arrives_and_the_residents_share() {
+        let holds = |remedies: Remedies| remedies.claim().holds;
+        assert!(holds(remedies(0.9, 1.1, 395.0)));
+        assert!(!holds(remedies(1.1, 1.0, 400.0)), "late");
+        assert!(!holds(remedies(0.0, 0.7, 400.0)), "its rate is allowed, and little arrives");
+        assert!(!holds(remedies(0.0, 1.3, 400.0)), "more than its share");
+        assert!(!holds(remedies(0.0, 1.0, 380.0)), "at the residents' cost");
+        let name = |remedies: &Remedies| remedies.recommended().map(|(name, _)| name.clone());
+        assert_eq!(name(&remedies(0.9, 1.1, 400.0)).as_deref(), Some("A"));
+        assert_eq!(name(&remedies(0.0, 0.1, 400.0)).as_deref(), Some("AB"));
     }
 }
