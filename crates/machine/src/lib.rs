@@ -10,9 +10,14 @@
 //! After every [`Machine::handle`] or [`Machine::wake`], the host calls [`Machine::poll`] until
 //! it returns `None`, takes [`Machine::event`]s until `None`, and only then reads
 //! [`Machine::deadline`]. [`contract`] holds the test that every machine of the workspace passes.
+//!
+//! [`Replay`] is the memory of message numbers that machines with seals share.
 
 pub mod contract;
 pub mod line;
+mod replay;
+
+pub use replay::Replay;
 
 use fairwave_units::Instant;
 

@@ -15,7 +15,6 @@ pub mod envelope;
 mod growth;
 mod path;
 mod receiver;
-mod replay;
 mod rtt;
 mod scheduler;
 mod scoreboard;

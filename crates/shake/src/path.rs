@@ -1,9 +1,9 @@
 //! One path: its window, its round-trip time, its timer, and what flies on it.
 
 use crate::growth::{PARTS, Window};
-use crate::replay::Replay;
 use crate::rtt::Rtt;
 use crate::{Config, Growth, LossDetection, PathView};
+use fairwave_machine::Replay;
 use fairwave_units::{BitRate, Duration, Instant};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;

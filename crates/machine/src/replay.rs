@@ -1,23 +1,23 @@
-//! Which numbers of a path have been there (RFC 4303 section 3.4.3).
+//! Which numbers of messages have been there (RFC 4303 section 3.4.3).
 
 use std::num::NonZeroU64;
 
 /// How many numbers below the highest are remembered one by one. The RFC asks for 64; paths over
 /// radio reorder more.
-pub(crate) const MEMORY: u64 = 1024;
+const MEMORY: u64 = 1024;
 const WORDS: usize = (MEMORY / 64) as usize;
 
-/// Numbers seen on one path in one direction.
+/// Numbers seen of one sender, such as an end of a connection on one path.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Replay {
+pub struct Replay {
     highest: u64,
     /// A bit for each number in `highest - MEMORY + 1 ..= highest`, by its residue.
     seen: [u64; WORDS],
 }
 
 impl Replay {
-    /// Whether `number` is new; remembers it.
-    pub(crate) fn admit(&mut self, number: NonZeroU64) -> bool {
+    /// Whether `number` is new; remembers it. What is older than the memory is not new.
+    pub fn admit(&mut self, number: NonZeroU64) -> bool {
         let number = number.get();
         if number > self.highest {
             self.advance(number);
