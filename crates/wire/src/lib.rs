@@ -12,6 +12,7 @@ mod checksum;
 mod reader;
 
 pub mod capture;
+pub mod cluster;
 pub mod datagram;
 pub mod dccp;
 pub mod dot11;
