@@ -8,11 +8,14 @@
 //!
 //! It speaks in [`Segment`]s, whose header is the wire's own; [`envelope`] seals and opens their
 //! bytes. Path ids are the host's: which socket a path is, is not known here.
+//!
+//! [`multi`] is its predecessor: a library over one ordinary TCP connection for each path.
 
 mod config;
 mod connection;
 pub mod envelope;
 mod growth;
+pub mod multi;
 mod path;
 mod receiver;
 mod rtt;

@@ -20,6 +20,7 @@ pub mod ethernet;
 pub mod ip;
 pub mod ipv4;
 pub mod link;
+pub mod multi;
 pub mod pcapng;
 pub mod probe;
 pub mod radiotap;

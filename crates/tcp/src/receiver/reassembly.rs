@@ -43,6 +43,11 @@ impl<P: Payload> Reassembly<P> {
         self.ranges.is_empty()
     }
 
+    /// Whether it takes no more chunks.
+    pub fn is_full(&self) -> bool {
+        self.chunks.len() >= self.most
+    }
+
     /// Ranges held, most recently changed first.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         self.recent.iter().rev().map(|r| (r.start, r.end))
@@ -58,7 +63,7 @@ impl<P: Payload> Reassembly<P> {
     /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it if there
     /// are too many chunks already.
     pub fn insert(&mut self, start: u64, data: &P) {
-        if self.chunks.len() >= self.most {
+        if self.is_full() {
             return;
         }
         let end = start + u64::from(data.len());

@@ -1,0 +1,132 @@
+//! What a set of connections is configured with.
+
+use fairwave_tcp::{self as tcp, BuildController};
+use fairwave_units::Seq32;
+use fairwave_wire::multi::HEADER_LEN;
+use thiserror::Error;
+
+/// Most connections of a set.
+pub const MOST_CONNECTIONS: usize = 32;
+/// Least block in bytes. Smaller ones would cost more to remember than they carry.
+pub const LEAST_BLOCK: u16 = 64;
+/// Least that is read of a block whose turn has not come, unless it ends before.
+pub(super) const PIECE: u32 = 1024;
+/// Least receive buffer of a connection. TCP opens its window in steps of up to half of it, so no
+/// more than half is sure to fill while nothing is read.
+const LEAST_RECEIVE_BUFFER: u32 = 2 * PIECE;
+
+/// Which connection gets the next block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// Each in turn, whatever becomes of them (paper, section 3.2.4: 1:1:1).
+    Equal,
+    /// In turn, each as often as its weight says (paper: 2:1:1, by bandwidth).
+    #[default]
+    Weighted,
+    /// That which would deliver it first, among those whose congestion window takes it; what
+    /// does not arrive over one connection goes again over another.
+    Adaptive,
+}
+
+impl Split {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Equal, Self::Weighted, Self::Adaptive];
+
+    /// Its name in scenarios and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Weighted => "weighted",
+            Self::Adaptive => "adaptive",
+        }
+    }
+
+    /// Whether blocks may go again over another connection.
+    pub(super) fn resends(self) -> bool {
+        self == Self::Adaptive
+    }
+}
+
+/// Configuration of one end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How blocks are spread.
+    pub split: Split,
+    /// What [`Split::Weighted`] goes by, for each connection; the others do not look at it.
+    pub weights: Vec<u32>,
+    /// Bytes of a block; the last may be shorter.
+    pub block: u16,
+    /// Bytes that this end keeps of what its application writes: what is in no block yet and,
+    /// with [`Split::Adaptive`], what is not known to have arrived. At least a block.
+    pub send_buffer: u32,
+    /// Bytes that this end keeps beyond what its application has read, in order or not. What
+    /// does not fit stays in the receive buffers of the connections. At least a block.
+    pub receive_buffer: u32,
+}
+
+/// What one connection is made of.
+pub struct Dial {
+    /// Its configuration, ports included.
+    pub config: tcp::Config,
+    /// Its initial sequence number.
+    pub iss: Seq32,
+    /// Makes its congestion control.
+    pub law: BuildController,
+}
+
+/// Why there can be no such set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// Too few or too many connections.
+    #[error("a set has 1 to {MOST_CONNECTIONS} connections, not {0}")]
+    Connections(usize),
+    /// Weights that do not match the connections.
+    #[error("give each of the {connections} connections a weight of 1 to 1000000")]
+    Weights {
+        /// How many connections there are.
+        connections: usize,
+    },
+    /// A block that is too small, or does not fit a buffer.
+    #[error(
+        "a block of {block} bytes: at least {LEAST_BLOCK}, and at most {most}, what buffers hold"
+    )]
+    Block {
+        /// Bytes of a block.
+        block: u16,
+        /// What the least of the send buffers takes, or the set's own buffers.
+        most: u32,
+    },
+    /// A connection whose receive buffer is too small.
+    #[error("a connection's receive buffer of {0} bytes: give it {LEAST_RECEIVE_BUFFER} at least")]
+    ReceiveBuffer(u32),
+}
+
+impl Config {
+    /// Whether a set of these connections can work.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what cannot.
+    pub fn check(&self, connections: &[tcp::Config]) -> Result<(), ConfigError> {
+        let count = connections.len();
+        if count == 0 || count > MOST_CONNECTIONS {
+            return Err(ConfigError::Connections(count));
+        }
+        let fit = self.weights.len() == count
+            && self.weights.iter().all(|weight| (1..=1_000_000).contains(weight));
+        if self.split == Split::Weighted && !fit {
+            return Err(ConfigError::Weights { connections: count });
+        }
+        let header = HEADER_LEN as u32;
+        let sends = connections.iter().map(|c| c.send_buffer.saturating_sub(header));
+        let own = [self.send_buffer, self.receive_buffer];
+        let most = sends.chain(own).min().unwrap_or(0);
+        if self.block < LEAST_BLOCK || u32::from(self.block) > most {
+            return Err(ConfigError::Block { block: self.block, most });
+        }
+        let receives = connections.iter().map(|c| c.receive_buffer);
+        match receives.min().filter(|least| *least < LEAST_RECEIVE_BUFFER) {
+            Some(least) => Err(ConfigError::ReceiveBuffer(least)),
+            None => Ok(()),
+        }
+    }
+}

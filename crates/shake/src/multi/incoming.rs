@@ -1,0 +1,127 @@
+//! What comes in: blocks of all connections, put in order within a bounded buffer.
+
+use super::Fault;
+use super::config::PIECE;
+use super::leg::{Leg, Reading};
+use super::mark::Marked;
+use fairwave_tcp::{Reassembly, Store};
+use fairwave_wire::multi::Header;
+
+/// Least bytes of buffer for each piece that is kept out of order, about what keeping it costs.
+const BYTES_PER_PIECE: u32 = 64;
+
+/// The receiving half of a set.
+#[derive(Debug)]
+pub(super) struct Incoming<P: Marked> {
+    capacity: u32,
+    /// In order, not read by the application yet.
+    ready: P::Store,
+    held: Reassembly<P>,
+    /// Bytes that the application has read.
+    pub(super) read: u64,
+    /// What is below has come in order.
+    next: u64,
+    /// Length of the stream, once a connection has said it.
+    length: Option<u64>,
+    /// Bytes that came again.
+    pub(super) repeated: u64,
+    pub(super) is_readable_told: bool,
+}
+
+impl<P: Marked> Incoming<P> {
+    pub(super) fn new(capacity: u32) -> Self {
+        Self {
+            capacity,
+            ready: P::Store::default(),
+            held: Reassembly::new((capacity / BYTES_PER_PIECE).max(64) as usize),
+            read: 0,
+            next: 0,
+            length: None,
+            repeated: 0,
+            is_readable_told: false,
+        }
+    }
+
+    /// Bytes in order that wait to be read.
+    pub(super) fn bytes_ready(&self) -> u64 {
+        self.ready.len()
+    }
+
+    /// The whole stream has come.
+    pub(super) fn is_complete(&self) -> bool {
+        self.length == Some(self.next)
+    }
+
+    /// Takes up to `max` bytes that came in order.
+    pub(super) fn take(&mut self, max: u32) -> Option<P> {
+        let len = self.ready.len().min(u64::from(max)) as u32;
+        if len == 0 {
+            return None;
+        }
+        let data = self.ready.copy(0, len);
+        self.ready.discard(u64::from(len));
+        self.read += u64::from(len);
+        self.is_readable_told = false;
+        Some(data)
+    }
+
+    /// Where a header says that data, or the end, is: it must be the same stream for all.
+    pub(super) fn check(&self, header: &Header) -> Result<(), Fault> {
+        match (*header, self.length) {
+            (Header::Block { offset, len }, Some(length))
+                if offset + u64::from(len.get()) > length =>
+            {
+                Err(Fault::BeyondEnd { offset, length })
+            }
+            (Header::End { offset }, Some(length)) if offset != length => {
+                Err(Fault::OtherEnd { offset, length })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The stream ends at `offset`.
+    pub(super) fn ends_at(&mut self, offset: u64) -> Result<(), Fault> {
+        let last = self.held.ranges().map(|(_, end)| end).fold(self.next, u64::max);
+        if offset < last {
+            return Err(Fault::OtherEnd { offset: last, length: offset });
+        }
+        self.length = Some(offset);
+        Ok(())
+    }
+
+    /// Takes what there is room for of the block that a connection is in. Whether it was anything.
+    pub(super) fn pull(&mut self, leg: &mut Leg<P>) -> bool {
+        let Reading::Block { at, left } = leg.reading else { return false };
+        let there = leg.bytes_ready().min(u64::from(left)) as u32;
+        let end = self.read + u64::from(self.capacity);
+        let fits = u64::from(there).min(end.saturating_sub(at)) as u32;
+        if at < self.next {
+            let again = u64::from(there).min(self.next - at) as u32;
+            self.repeated += u64::from(again);
+            return again > 0 && leg.read_block(at, left, again).is_some();
+        }
+        // What is kept for later is kept in pieces, of which there must not be too many.
+        let is_worth_it = at == self.next || (fits >= left.min(PIECE) && !self.held.is_full());
+        if fits == 0 || !is_worth_it {
+            return false;
+        }
+        let Some(data) = leg.read_block(at, left, fits) else { return false };
+        if at == self.next {
+            self.append(data);
+        } else {
+            self.held.insert(at, &data);
+        }
+        true
+    }
+
+    fn append(&mut self, data: P) {
+        self.next += u64::from(data.len());
+        self.ready.push(data);
+        while let Some(data) = self.held.pop(self.next) {
+            self.next += u64::from(data.len());
+            self.ready.push(data);
+        }
+        self.held.forget(self.next);
+    }
+}
