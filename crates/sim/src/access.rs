@@ -170,8 +170,7 @@ impl Simulator<'_> {
             let queue = port.queue_id;
             self.dropped(packet, queue, DropCause::RetryLimit, sink);
             if !self.monitors.is_empty()
-                && let Some(Hop::Radio(next)) =
-                    self.routes[node.0 as usize][packet.destination.0 as usize]
+                && let Some(Hop::Radio(next)) = self.routes[node.0 as usize][packet.via.0 as usize]
             {
                 self.note_failure(node, next);
             }
@@ -207,7 +206,7 @@ impl Simulator<'_> {
     /// Tells a queue that shares out airtime what a frame, retries included, took.
     fn charge_sent(&mut self, cell: usize, radio: RadioId, node: NodeId, packet: &Packet) {
         let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
-        let hop = self.routes[node.0 as usize][packet.destination.0 as usize];
+        let hop = self.routes[node.0 as usize][packet.via.0 as usize];
         if let (true, Some(Hop::Radio(next))) = (port.counts_airtime(), hop) {
             port.charge_sent(next, self.cells[cell].channel.stats(radio).airtime);
         }

@@ -34,7 +34,7 @@ pub use outcome::{
     DatagramOutcome, FlowOutcome, Outcome, ProbeOutcome, QueueOutcome, StationOutcome, Times,
     VideoOutcome, WebOutcome,
 };
-pub use routes::passes;
+pub use routes::{Astray, detour, passes};
 use simulator::{Actor, Simulator};
 use world::World;
 

@@ -231,7 +231,7 @@ fn frame_sample(
     FrameSample {
         transmitter: node(report.from),
         receiver: report.to.map(node),
-        ends: report.payload.map(|packet| (packet.source, packet.destination)),
+        ends: report.payload.map(|packet| (packet.source, packet.via)),
         rate: report.mode.rate(),
         ppdu: ppdu(report.mode),
         tid: report.category.map(user_priority),

@@ -14,6 +14,8 @@ pub(crate) struct Packet {
     pub(crate) flow: FlowId,
     pub(crate) source: NodeId,
     pub(crate) destination: NodeId,
+    /// The node that it goes to first; its destination, if there is none or it was there.
+    pub(crate) via: NodeId,
     /// Which of its sender's it is, counting from zero and around.
     pub(crate) number: u32,
     /// When its sender made it.

@@ -83,6 +83,46 @@ pub(crate) fn passes_by(
     [(a, b), (b, a)].into_iter().all(between)
 }
 
+/// Why packets of a flow cannot go by way of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Astray {
+    /// The node is one of the flow's ends.
+    IsEnd,
+    /// No way leads from this node to that one.
+    NoWay(NodeId, NodeId),
+    /// The way from this node to that one passes an end of the flow, the last one.
+    PassesEnd(NodeId, NodeId, NodeId),
+}
+
+/// Whether packets between the ends of `flow` can go by way of `via`, there and back. Stations that
+/// roam count as at the access point of their role.
+///
+/// # Errors
+/// [`Astray`] says why not.
+pub fn detour(world: &World, flow: &Flow, via: NodeId) -> Result<(), Astray> {
+    detour_by(world, &table(world), (flow.source, flow.sink), via)
+}
+
+/// [`detour`] by a table that is at hand.
+pub(crate) fn detour_by(
+    world: &World,
+    table: &Table,
+    (a, b): (NodeId, NodeId),
+    via: NodeId,
+) -> Result<(), Astray> {
+    if via == a || via == b {
+        return Err(Astray::IsEnd);
+    }
+    for (from, to) in [(a, via), (via, b), (b, via), (via, a)] {
+        let way = way(world, table, from, to);
+        let Some((_, inner)) = way.split_last() else { return Err(Astray::NoWay(from, to)) };
+        if let Some(end) = inner.iter().find(|node| **node == a || **node == b) {
+            return Err(Astray::PassesEnd(from, to, *end));
+        }
+    }
+    Ok(())
+}
+
 fn from_node(from: usize, neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<Option<Hop>> {
     let mut first: Vec<Option<Hop>> = vec![None; neighbours.len()];
     let mut queue = VecDeque::from([from]);
@@ -97,3 +137,6 @@ fn from_node(from: usize, neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<Option<Hop>>
     }
     first
 }
+
+#[cfg(test)]
+mod tests;

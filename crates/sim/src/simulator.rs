@@ -273,11 +273,14 @@ impl<'w> Simulator<'w> {
     }
 
     /// A packet is at `node`: hands it up, to a proxy, or on to the next hop.
-    pub(crate) fn forward(&mut self, node: NodeId, packet: Packet, sink: &mut dyn Sink) {
+    pub(crate) fn forward(&mut self, node: NodeId, mut packet: Packet, sink: &mut dyn Sink) {
         if node == packet.destination {
             let flow = packet.flow.0 as usize;
             let end = self.flows[flow].receive(node, &packet, self.now);
             return self.flush_after(flow, end, sink);
+        }
+        if node == packet.via {
+            packet.via = packet.destination;
         }
         match self.relay_at(node, packet.flow) {
             Some(relay) => self.relay(relay, &packet, sink),
@@ -287,7 +290,7 @@ impl<'w> Simulator<'w> {
 
     /// Sends a packet from `node` to the next hop.
     pub(crate) fn send(&mut self, node: NodeId, mut packet: Packet, sink: &mut dyn Sink) {
-        match self.routes[node.0 as usize][packet.destination.0 as usize] {
+        match self.routes[node.0 as usize][packet.via.0 as usize] {
             Some(Hop::Line(line)) => {
                 if let Some(port) = &mut self.ports[node.0 as usize] {
                     port.queue.beside(&mut packet, self.now);
@@ -309,7 +312,7 @@ impl<'w> Simulator<'w> {
     /// Shows a packet that leaves or reaches `node` to who taps it.
     pub(crate) fn tap(&self, node: NodeId, packet: &Packet, sink: &mut dyn Sink) {
         if self.tapped.get(node.0 as usize) == Some(&true) {
-            let (ends, datagram) = ((packet.source, packet.destination), packet.datagram);
+            let (ends, datagram) = ((packet.source, packet.via), packet.datagram);
             sink.record(self.now, &Sample::Packet(PacketSample { node, ends, datagram }));
         }
     }

@@ -183,6 +183,7 @@ impl Reporting {
             flow: Packet::NO_FLOW,
             source: self.node,
             destination: self.ap,
+            via: self.ap,
             number,
             sent: now,
             datagram,

@@ -346,7 +346,8 @@ pub struct FrameSample {
     pub transmitter: NodeId,
     /// The receiver; `None` for broadcast.
     pub receiver: Option<NodeId>,
-    /// Where a data frame comes from and goes to, beyond the radio hop.
+    /// Where a data frame comes from and goes to, beyond the radio hop; if it is to pass a certain
+    /// node first, that node.
     pub ends: Option<(NodeId, NodeId)>,
     /// Its rate.
     pub rate: BitRate,
@@ -400,7 +401,7 @@ pub enum Sample {
 pub struct PacketSample {
     /// The node.
     pub node: NodeId,
-    /// Where the packet comes from and goes to.
+    /// Where the packet comes from and goes to; if it is to pass a certain node first, that node.
     pub ends: (NodeId, NodeId),
     /// The packet.
     pub datagram: Datagram,

@@ -252,7 +252,8 @@ impl FlowState {
             transport,
             payload_len: bytes,
         };
-        Packet { flow: self.id, source, destination, number, sent: now, datagram, report: 0 }
+        let (flow, sent, via) = (self.id, now, destination);
+        Packet { flow, source, destination, via, number, sent, datagram, report: 0 }
     }
 
     /// The next segment or message that `end` has to send.

@@ -21,7 +21,8 @@ fn packet(id: u16) -> Packet {
         payload_len: 1472,
     };
     let (number, sent) = (u32::from(id), Instant::ZERO);
-    Packet { flow: FlowId(0), source, destination, number, sent, datagram, report: 0 }
+    let via = destination;
+    Packet { flow: FlowId(0), source, destination, via, number, sent, datagram, report: 0 }
 }
 
 fn line(jitter: Duration, loss: f64, queue: u32) -> Line {
