@@ -18,6 +18,7 @@ mod growth;
 pub mod multi;
 mod path;
 mod receiver;
+mod registry;
 mod rtt;
 mod scheduler;
 mod scoreboard;
@@ -25,6 +26,10 @@ mod scoreboard;
 pub use config::{Config, LossDetection, Profile, Rules};
 pub use connection::{Connection, Event, Input, PathReport, Segment, Stats};
 pub use growth::{Balia, Growth, Lia, Olia, Uncoupled, Window};
+pub use registry::{
+    BuildGrowth, BuildScheduler, GROWTHS, Named, RETRANSMISSION_PATHS, SCHEDULERS, growth,
+    scheduler,
+};
 pub use scheduler::{
     Blest, Ecf, Job, LeastRtt, PathView, RetransmissionPath, RoundRobin, Scheduler, Widest,
 };
