@@ -19,8 +19,9 @@ struct Point {
     loss: String,
     tfrc_mbps: f64,
     tcp_mbps: f64,
-    tfrc_variation: f64,
-    tcp_variation: f64,
+    /// `None` where nothing arrived in some run.
+    tfrc_variation: Option<f64>,
+    tcp_variation: Option<f64>,
     timeouts: f64,
 }
 
@@ -31,14 +32,20 @@ fn flow<'r>(run: &'r Run, name: &str) -> Option<&'r FlowSummary> {
     run.summary.flows.iter().find(|flow| flow.name == name)
 }
 
-/// Standard deviation over mean of the goodput in bins of half a second; infinite, so that no
-/// claim rests on it, where nothing arrives.
-fn variation(flow: &FlowSummary) -> f64 {
+/// Standard deviation over mean of the goodput in bins of half a second; `None` where nothing
+/// arrives.
+fn variation(flow: &FlowSummary) -> Option<f64> {
     let bins = flow.bins_bps.iter().skip(WARM_UP_BINS).map(|bps| *bps as f64);
     let bins: Vec<f64> = bins.collect();
-    stats::mean(&bins)
-        .filter(|mean| *mean > 0.0)
-        .map_or(f64::INFINITY, |mean| stats::std_dev(&bins) / mean)
+    let mean = stats::mean(&bins).filter(|mean| *mean > 0.0)?;
+    Some(stats::std_dev(&bins) / mean)
+}
+
+/// The mean variation of a flow over runs, if it has one in each.
+fn mean_variation(runs: &[&Run], name: &str) -> Option<f64> {
+    let values: Option<Vec<f64>> =
+        runs.iter().map(|run| flow(run, name).and_then(variation)).collect();
+    stats::mean(&values?)
 }
 
 impl Friendly {
@@ -55,8 +62,8 @@ impl Friendly {
                 points.push(Point {
                     tfrc_mbps: mean("tfrc", &mbps),
                     tcp_mbps: mean("tcp", &mbps),
-                    tfrc_variation: mean("tfrc", &variation),
-                    tcp_variation: mean("tcp", &variation),
+                    tfrc_variation: mean_variation(&runs, "tfrc"),
+                    tcp_variation: mean_variation(&runs, "tcp"),
                     timeouts: mean("tcp", &|flow| flow.timeouts as f64),
                     delay: delay.clone(),
                     loss,
@@ -76,8 +83,10 @@ impl Friendly {
         let ratios = || self.0.iter().map(Point::ratio);
         put("most_ratio", ratios().reduce(f64::max));
         put("least_ratio", ratios().reduce(f64::min));
-        let smooth = self.0.iter().map(|p| p.tfrc_variation / p.tcp_variation);
-        put("most_variation_over_tcp", smooth.reduce(f64::max));
+        let smooth: Option<Vec<f64>> =
+            self.0.iter().map(|p| Some(p.tfrc_variation? / p.tcp_variation?)).collect();
+        let roughest = smooth.and_then(|ratios| ratios.into_iter().reduce(f64::max));
+        put("most_variation_over_tcp", roughest);
         let fair = ratios().filter(|ratio| (1.0 / 1.5..1.5).contains(ratio)).count();
         Claim::judge(
             "HO-X1",
@@ -124,6 +133,7 @@ impl Friendly {
     }
 
     pub(super) fn table(&self) -> ResultTable {
+        let variation = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.2}"));
         let row = |p: &Point| {
             vec![
                 p.delay.clone(),
@@ -131,8 +141,8 @@ impl Friendly {
                 format!("{:.2}", p.tfrc_mbps),
                 format!("{:.2}", p.tcp_mbps),
                 format!("{:.2}", p.ratio()),
-                format!("{:.2}", p.tfrc_variation),
-                format!("{:.2}", p.tcp_variation),
+                variation(p.tfrc_variation),
+                variation(p.tcp_variation),
                 format!("{:.1}", p.timeouts),
             ]
         };

@@ -3,7 +3,7 @@
 use super::measure::{self, Courses, courses, known_over_runs, mean, over_runs};
 use super::{DISCONNECTION, LIMIT_KBPS, NEAR, STEADY_S, STEP_S};
 use crate::run::Run;
-use crate::stats::Estimate;
+use crate::stats::{self, Estimate};
 use crate::study::{Error, Results};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,8 @@ pub(super) struct Point {
     /// Round-trip time of the mobile in seconds; of the residents, the mean of 2 s.
     pub(super) rtt: Vec<(f64, f64)>,
     pub(super) residents_rtt: Option<f64>,
-    /// Goodput of the mobile over the residents', in the first and in the second second.
+    /// Goodput of the mobile over the residents', in the first and in the second second, if it is
+    /// known of every run.
     pub(super) first_second: Option<f64>,
     pub(super) second_second: Option<f64>,
     /// The same from 1 s to 3 s.
@@ -56,7 +57,8 @@ impl Point {
             let of = |run: &Courses| {
                 Some(run.mobile_goodput(from, to)? / run.residents_goodput(from, to)?)
             };
-            mean(runs.iter().filter_map(of))
+            let shares: Option<Vec<f64>> = runs.iter().map(of).collect();
+            stats::mean(&shares?)
         };
         let deviations = over_runs(runs, Courses::deviation);
         let most =

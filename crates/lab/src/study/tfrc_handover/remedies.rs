@@ -76,8 +76,8 @@ impl Remedies {
         if let Some((name, points)) = self.recommended() {
             measured.insert("recommended".into(), json!(name));
             measured.insert("worst_within_s".into(), json!(round(Self::worst(points))));
-            let least = points.iter().filter_map(|p| self.residents(p)).reduce(f64::min);
-            if let Some(least) = least {
+            let kept: Option<Vec<f64>> = points.iter().map(|p| self.residents(p)).collect();
+            if let Some(least) = kept.and_then(|kept| kept.into_iter().reduce(f64::min)) {
                 measured.insert("least_residents_over_join".into(), json!(round(least)));
             }
             if let Some((least, most)) = Self::goodput(points) {
