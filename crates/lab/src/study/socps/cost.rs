@@ -16,9 +16,9 @@ use crate::study::{Bound, Claim, ResultTable, Test};
 use serde::Deserialize;
 use serde_json::{Map, json};
 
-const RECORDED: &str = include_str!("../../../../../benches/runs/2026-11-21-forwarding.json");
+const RECORDED: &str = include_str!("../../../../../benches/runs/2026-11-22-forwarding.json");
 /// Where it is in the repository.
-const FILE: &str = "benches/runs/2026-11-21-forwarding.json";
+const FILE: &str = "benches/runs/2026-11-22-forwarding.json";
 
 /// Table 4: mean forwarding time under FIFO.
 const PAPER_NS: f64 = 2_629_000.0;
