@@ -1,0 +1,405 @@
+//! Leases: who has how much of which uplink, until when.
+
+use super::{Lender, is_due};
+use crate::bucket::Bucket;
+use crate::config::Config;
+use crate::facts::{End, Event, LeaseId, Lent, Way};
+use crate::post::Post;
+use crate::session::Retry;
+use crate::share::max_min;
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::cluster::{Ask, Body, Denial, Grant, MOST_OFFERS, MemberId, Rates, Revocation};
+use std::num::NonZeroU32;
+
+/// A borrower is told of a rate that differs from the last one told by more than this part of it.
+const TOLD: u64 = 8;
+
+#[derive(Debug)]
+pub(super) struct Lease {
+    pub(super) number: NonZeroU32,
+    pub(super) uplink: u8,
+    wanted: Rates,
+    pub(super) rates: Rates,
+    /// What the borrower knows.
+    told: Rates,
+    up: Bucket,
+    down: Bucket,
+    /// Bytes that went over it, and may go over it, both ways together.
+    pub(super) carried: u64,
+    pub(super) most: u64,
+    pub(super) ends: Instant,
+    revoked: Option<Revocation>,
+    /// The borrower has not noted that yet.
+    retry: Option<Retry>,
+}
+
+impl Lease {
+    fn new(ask: &Ask, now: Instant) -> Self {
+        let nothing = Rates::default();
+        Self {
+            number: ask.lease,
+            uplink: ask.uplink,
+            wanted: ask.rates,
+            rates: nothing,
+            told: nothing,
+            up: Bucket::new(BitRate(0), now),
+            down: Bucket::new(BitRate(0), now),
+            carried: 0,
+            most: 0,
+            ends: now,
+            revoked: None,
+            retry: None,
+        }
+    }
+
+    pub(super) fn id(&self, borrower: MemberId) -> LeaseId {
+        LeaseId { borrower, lease: self.number }
+    }
+
+    pub(super) fn report(&self, borrower: MemberId) -> Lent {
+        Lent {
+            lease: self.id(borrower),
+            uplink: self.uplink,
+            rates: self.rates,
+            carried: self.carried,
+            ends: self.ends,
+            is_revoked: self.revoked.is_some(),
+        }
+    }
+
+    pub(super) fn tell_end(&self, borrower: MemberId, why: End, post: &mut Post) {
+        let why = self.revoked.map_or(why, End::Revoked);
+        post.tell(Event::Returned { lease: self.id(borrower), why, carried: self.carried });
+    }
+
+    pub(super) fn next(&self) -> Instant {
+        self.retry.map_or(self.ends, |retry| retry.at.min(self.ends))
+    }
+
+    pub(super) fn bucket(&mut self, way: Way) -> &mut Bucket {
+        match way {
+            Way::Up => &mut self.up,
+            Way::Down => &mut self.down,
+        }
+    }
+
+    fn set_rates(&mut self, now: Instant, rates: Rates) {
+        self.rates = rates;
+        self.up.set_rate(now, rates.up);
+        self.down.set_rate(now, rates.down);
+    }
+}
+
+impl Lender {
+    pub(super) fn leases_of(&self, uplink: u8) -> impl Iterator<Item = &Lease> {
+        let leases = self.clients.values().flat_map(|client| &client.leases);
+        leases.filter(move |lease| lease.uplink == uplink)
+    }
+
+    pub(super) fn lease_mut(&mut self, member: MemberId, number: NonZeroU32) -> Option<&mut Lease> {
+        let client = self.clients.get_mut(&member)?;
+        client.leases.iter_mut().find(|lease| lease.number == number)
+    }
+
+    /// A borrower wants a lease, or to keep it.
+    pub(super) fn ask(
+        &mut self,
+        now: Instant,
+        member: MemberId,
+        ask: &Ask,
+        (config, post): (&Config, &mut Post),
+    ) {
+        self.days.turn(now);
+        let Some(client) = self.clients.get_mut(&member) else { return };
+        let known = client.leases.iter_mut().find(|lease| lease.number == ask.lease);
+        match known {
+            Some(lease) if lease.revoked.is_some() => {
+                return self.say_revoked(now, member, ask.lease, post);
+            }
+            Some(lease) => lease.wanted = ask.rates,
+            None if ask.lease.get() <= client.highest => {
+                // It is over: the borrower missed that.
+                return client.session.say(post, Body::Over { lease: ask.lease });
+            }
+            None => {
+                client.highest = ask.lease.get();
+                if let Err((reason, wait)) = self.admit(now, member, ask, (config, post)) {
+                    return self.deny(member, ask.lease, (reason, wait), post);
+                }
+            }
+        }
+        self.grant(now, member, ask, (config, post));
+    }
+
+    /// Makes a new lease, or says why not and when that may have changed.
+    fn admit(
+        &mut self,
+        now: Instant,
+        member: MemberId,
+        ask: &Ask,
+        (config, post): (&Config, &mut Post),
+    ) -> Result<(), (Denial, Duration)> {
+        let Rates { up, down } = ask.rates;
+        let wants_nothing = (up.0 == 0 && down.0 == 0) || ask.bytes == 0 || ask.duration_ms == 0;
+        if wants_nothing {
+            return Err((Denial::Invalid, config.rest));
+        }
+        let link = self.links.iter().find(|link| link.is.number == ask.uplink && link.is_offered);
+        let Some(link) = link else { return Err((Denial::NoUplink, config.rest)) };
+        if !self.may_lend(link, config) {
+            return Err((Denial::Policy, config.rest));
+        }
+        let (total, account) = self.days.carried(ask.uplink, member);
+        let limits = link.is.limits;
+        if total >= limits.day_bytes || account >= limits.borrower_day_bytes {
+            return Err((Denial::Quota, self.days.rest(now)));
+        }
+        self.supersede(now, member, ask.uplink, post);
+        let others: Vec<Rates> = self.leases_of(ask.uplink).map(|lease| lease.wanted).collect();
+        let is_full = others.len() >= usize::from(limits.borrowers);
+        let would_do = !is_full && self.would_do(ask, &others);
+        let client = self.clients.get_mut(&member);
+        match client.filter(|client| would_do && client.leases.len() < MOST_OFFERS) {
+            None => Err((Denial::Full, config.rest)),
+            Some(client) => {
+                client.leases.push(Lease::new(ask, now));
+                Ok(())
+            }
+        }
+    }
+
+    /// A borrower has one lease of an uplink: who asks for another has lost the first.
+    fn supersede(&mut self, now: Instant, member: MemberId, uplink: u8, post: &mut Post) {
+        let Some(client) = self.clients.get_mut(&member) else { return };
+        let place = client.leases.iter().position(|lease| lease.uplink == uplink);
+        if let Some(place) = place {
+            client.leases.remove(place).tell_end(member, End::Released, post);
+            self.freed(now, post);
+        }
+    }
+
+    /// Whether one more borrower would get the least share, as far as it wants that.
+    fn would_do(&self, ask: &Ask, others: &[Rates]) -> bool {
+        let Some(link) = self.links.iter().find(|link| link.is.number == ask.uplink) else {
+            return false;
+        };
+        let (limits, capacity) = (link.is.limits, link.capacity());
+        let enough = |capacity: BitRate, cap: BitRate, rate: fn(&Rates) -> BitRate| {
+            let all = others.iter().chain([&ask.rates]);
+            let wanted: Vec<u64> = all.map(|rates| rate(rates).min(cap).0).collect();
+            let least = limits.least_share.min(rate(&ask.rates)).0;
+            max_min(capacity.0, &wanted).last().is_some_and(|share| *share >= least)
+        };
+        enough(capacity.up, limits.borrower_rates.up, |rates| rates.up)
+            && enough(capacity.down, limits.borrower_rates.down, |rates| rates.down)
+    }
+
+    fn deny(
+        &mut self,
+        member: MemberId,
+        lease: NonZeroU32,
+        (reason, wait): (Denial, Duration),
+        post: &mut Post,
+    ) {
+        post.refused.denied += 1;
+        let Some(client) = self.clients.get(&member) else { return };
+        let retry_ms = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX);
+        client.session.say(post, Body::Deny { lease, reason, retry_ms });
+    }
+
+    /// Extends a lease within the limits, and says so.
+    fn grant(
+        &mut self,
+        now: Instant,
+        member: MemberId,
+        ask: &Ask,
+        (config, post): (&Config, &mut Post),
+    ) {
+        let Some(uplink) = self.lease_mut(member, ask.lease).map(|lease| lease.uplink) else {
+            return;
+        };
+        let Some(link) = self.links.iter().find(|link| link.is.number == uplink) else { return };
+        let limits = link.is.limits;
+        let (total, account) = self.days.carried(uplink, member);
+        let today = (limits.day_bytes.saturating_sub(total))
+            .min(limits.borrower_day_bytes.saturating_sub(account));
+        let longest = u32::try_from(config.longest_lease.as_millis()).unwrap_or(u32::MAX);
+        let Some(lease) = self.lease_mut(member, ask.lease) else { return };
+        let left = limits.lease_bytes.saturating_sub(lease.carried).min(today).min(ask.bytes);
+        let duration_ms = NonZeroU32::new(ask.duration_ms.min(longest));
+        let Some(duration_ms) = duration_ms.filter(|_| left > 0) else {
+            let why = Revocation::Quota;
+            return self.revoke(now, (member, ask.lease), (why, Duration::ZERO), config, post);
+        };
+        lease.most = lease.carried.saturating_add(left);
+        lease.ends = now + Duration::from_millis(duration_ms.get().into());
+        let before = lease.rates;
+        self.review_at.get_or_insert(now + config.review);
+        self.share(now, uplink, Some((member, ask.lease)), post);
+        let Some(lease) = self.lease_mut(member, ask.lease) else { return };
+        let (rates, id) = (lease.rates, lease.id(member));
+        lease.told = rates;
+        let grant = Grant { lease: ask.lease, at_ms: ask.at_ms, rates, bytes: left, duration_ms };
+        let Some(client) = self.clients.get(&member) else { return };
+        client.session.say(post, Body::Grant(grant));
+        if before != rates {
+            self.news = true;
+            let address = client.session.peer.address;
+            post.tell(Event::Lent { lease: id, address, uplink, rates });
+        }
+    }
+
+    pub(super) fn share_all(&mut self, now: Instant, post: &mut Post) {
+        for index in 0..self.links.len() {
+            self.share(now, self.links[index].is.number, None, post);
+        }
+    }
+
+    /// Shares an uplink among its borrowers, and tells those whose part has changed, but for one
+    /// who will be told.
+    fn share(
+        &mut self,
+        now: Instant,
+        uplink: u8,
+        but: Option<(MemberId, NonZeroU32)>,
+        post: &mut Post,
+    ) {
+        let Some(link) = self.links.iter().find(|link| link.is.number == uplink) else { return };
+        let (capacity, cap) = (link.capacity(), link.is.limits.borrower_rates);
+        let wanted: Vec<Rates> =
+            self.leases_of(uplink).map(|lease| lease.wanted.least(cap)).collect();
+        let part = |capacity: BitRate, rate: fn(&Rates) -> BitRate| {
+            max_min(capacity.0, &wanted.iter().map(|rates| rate(rates).0).collect::<Vec<_>>())
+        };
+        let (up, down) =
+            (part(capacity.up, |rates| rates.up), part(capacity.down, |rates| rates.down));
+        let mut shares = up.into_iter().zip(down);
+        for (member, client) in &mut self.clients {
+            let session = &client.session;
+            for lease in client.leases.iter_mut().filter(|lease| lease.uplink == uplink) {
+                let Some((up, down)) = shares.next() else { return };
+                lease.set_rates(now, Rates { up: BitRate(up), down: BitRate(down) });
+                let (id, rates) = (lease.number, lease.rates);
+                if but == Some((*member, id)) || !is_news(lease.told, rates) {
+                    continue;
+                }
+                lease.told = rates;
+                if lease.revoked.is_none() {
+                    session.say(post, Body::Terms { lease: id, rates });
+                }
+                let address = session.peer.address;
+                post.tell(Event::Lent { lease: lease.id(*member), address, uplink, rates });
+            }
+        }
+    }
+
+    pub(super) fn release(
+        &mut self,
+        now: Instant,
+        member: MemberId,
+        number: NonZeroU32,
+        post: &mut Post,
+    ) {
+        let Some(client) = self.clients.get_mut(&member) else { return };
+        client.session.say(post, Body::Over { lease: number });
+        // Asks for it that are on their way come too late.
+        client.highest = client.highest.max(number.get());
+        let place = client.leases.iter().position(|lease| lease.number == number);
+        if let Some(place) = place {
+            client.leases.remove(place).tell_end(member, End::Released, post);
+            self.freed(now, post);
+        }
+    }
+
+    pub(super) fn noted(&mut self, member: MemberId, number: NonZeroU32) {
+        if let Some(lease) = self.lease_mut(member, number) {
+            lease.retry = None;
+        }
+    }
+
+    pub(super) fn revoke_all(
+        &mut self,
+        now: Instant,
+        uplink: u8,
+        why: Revocation,
+        config: &Config,
+        post: &mut Post,
+    ) {
+        let ids: Vec<LeaseId> =
+            self.lent().filter(|lent| lent.uplink == uplink).map(|lent| lent.lease).collect();
+        for id in ids {
+            self.revoke(now, (id.borrower, id.lease), (why, config.notice), config, post);
+        }
+    }
+
+    /// Ends a lease after `notice`.
+    pub(super) fn revoke(
+        &mut self,
+        now: Instant,
+        (member, number): (MemberId, NonZeroU32),
+        (why, notice): (Revocation, Duration),
+        config: &Config,
+        post: &mut Post,
+    ) {
+        let Some(lease) = self.lease_mut(member, number) else { return };
+        if lease.revoked.is_some() && !notice.is_zero() {
+            return;
+        }
+        lease.revoked = Some(why);
+        lease.ends = lease.ends.min(now + notice);
+        lease.retry = Some(Retry::new(now, config.retry));
+        self.say_revoked(now, member, number, post);
+        if notice.is_zero() {
+            self.age_leases(now, post);
+        }
+    }
+
+    fn say_revoked(&mut self, now: Instant, member: MemberId, number: NonZeroU32, post: &mut Post) {
+        let Some(lease) = self.lease_mut(member, number) else { return };
+        let Some(reason) = lease.revoked else { return };
+        let notice = lease.ends.since(now).as_millis();
+        let notice_ms = u32::try_from(notice).unwrap_or(u32::MAX);
+        if let Some(client) = self.clients.get(&member) {
+            client.session.say(post, Body::Revoke { lease: number, reason, notice_ms });
+        }
+    }
+
+    /// Ends leases whose time is over, and says again what has not been noted.
+    pub(super) fn age_leases(&mut self, now: Instant, post: &mut Post) {
+        let mut repeat = Vec::new();
+        let mut some_ended = false;
+        for (member, client) in &mut self.clients {
+            client.leases.retain_mut(|lease| {
+                let stays = lease.ends > now;
+                if !stays {
+                    lease.tell_end(*member, End::Expired, post);
+                    some_ended = true;
+                } else if is_due(&mut lease.retry, now) {
+                    repeat.push((*member, lease.number));
+                }
+                stays
+            });
+        }
+        for (member, number) in repeat {
+            self.say_revoked(now, member, number, post);
+        }
+        if some_ended {
+            self.freed(now, post);
+        }
+    }
+
+    /// Measures what the lender itself sends, and shares what it leaves.
+    pub(super) fn review(&mut self, now: Instant, config: &Config, post: &mut Post) {
+        for link in &mut self.links {
+            link.review(now);
+        }
+        self.share_all(now, post);
+        let is_used = self.clients.values().any(|client| !client.leases.is_empty());
+        self.review_at = is_used.then_some(now + config.review);
+    }
+}
+
+fn is_news(told: Rates, now: Rates) -> bool {
+    let differs = |told: BitRate, now: BitRate| told.0.abs_diff(now.0) > told.0 / TOLD;
+    differs(told.up, now.up) || differs(told.down, now.down)
+}

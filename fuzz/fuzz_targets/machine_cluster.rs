@@ -1,0 +1,212 @@
+//! A member of a cluster, whatever outsiders and insiders say and its host does: it comes to rest,
+//! never wakes in the past, and keeps no more than it may.
+
+#![no_main]
+
+use fairwave_cluster::{Config, Input, LeaseId, Limits, Member, Power, Uplink, Uplinks, Want, Way};
+use fairwave_machine::Machine;
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::cluster::{
+    self, ANNOUNCE_LEN, Body, Cost, HELLO_LEN, Kind, Meeting, MemberId, Name, Rates,
+};
+use fairwave_wire::seal::{Key, TAG_LEN};
+use libfuzzer_sys::fuzz_target;
+use std::num::NonZeroU64;
+
+const VICTIM: u64 = 0x100;
+const COOKIE: [u8; 16] = [3; 16];
+
+fn id(number: u64) -> MemberId {
+    MemberId(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
+}
+
+/// Takes what the fuzzer has; zeros when it has no more.
+struct Tape<'a>(&'a [u8]);
+
+impl Tape<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    fn short(&mut self) -> u64 {
+        u64::from(self.byte()) << 8 | u64::from(self.byte())
+    }
+
+    fn bytes(&mut self, len: usize) -> Vec<u8> {
+        let (taken, rest) = self.0.split_at(len.min(self.0.len()));
+        self.0 = rest;
+        taken.to_vec()
+    }
+}
+
+struct Stage {
+    member: Member,
+    now: Instant,
+    number: u64,
+    cluster: Key,
+    /// Sessions with the victim: the one that was opened to borrow, and the one to lend.
+    sessions: [Option<Key>; 2],
+}
+
+impl Stage {
+    fn new() -> Self {
+        let cluster = Key::new(b"the secret of this cluster").expect("it is long enough");
+        let secret = cluster.derive("of one start", &[]);
+        let name = Name::new("victim").expect("it is short");
+        let config = Config { lend_metered: true, ..Config::new(id(VICTIM), name, 1) };
+        let member = Member::new(config, cluster.clone(), secret, Instant::ZERO);
+        let member = member.expect("times within bounds");
+        Self { member, now: Instant::ZERO, number: 1 << 32, cluster, sessions: [None, None] }
+    }
+
+    /// Takes all outputs, and the keys that follow from them.
+    fn drain(&mut self, insider: u64) {
+        let mut outputs = 0;
+        while let Some(output) = self.member.poll(self.now) {
+            outputs += 1;
+            assert!(outputs < 1_000, "a drain does not end");
+            assert!(output.bytes.len() <= ANNOUNCE_LEN);
+            let claim = cluster::parse(&output.bytes).expect("what it says can be read");
+            let (peer, victim) = (id(insider), id(VICTIM));
+            match claim.unchecked().body {
+                Body::Challenge { nonce, cookie } => {
+                    let meeting = Meeting { borrower: peer, lender: victim, nonce, cookie };
+                    self.sessions[0] = Some(meeting.key(&self.cluster));
+                    let answer = [&nonce.to_be_bytes()[..], &cookie].concat();
+                    let key = self.sessions[0].clone();
+                    self.hear(insider, 6, &answer, key.as_ref());
+                }
+                Body::Hello { nonce } => {
+                    let (borrower, lender) = (victim, peer);
+                    let meeting = Meeting { borrower, lender, nonce, cookie: COOKIE };
+                    self.sessions[1] = Some(meeting.key(&self.cluster));
+                    self.hear(insider, 5, &[&nonce.to_be_bytes()[..], &COOKIE].concat(), None);
+                }
+                _ => {}
+            }
+        }
+        while self.member.event().is_some() {}
+        assert!(self.member.deadline().is_none_or(|deadline| deadline >= self.now));
+        let census = self.member.census();
+        assert!(census.members <= 64 && census.borrowers <= 16 && census.cookies <= 256);
+        assert!(census.lenders <= 64 && census.resting <= 256 && census.lent <= 16 * 4);
+    }
+
+    /// A message of an insider, sealed with the cluster's key or a session's.
+    fn hear(&mut self, insider: u64, kind: u8, body: &[u8], key: Option<&Key>) {
+        self.number += 1;
+        let mut bytes = [&b"FWcl"[..], &[1, kind, 0, 0]].concat();
+        let cluster_id = cluster::cluster_id(&self.cluster);
+        for word in [cluster_id, insider.max(1), VICTIM, self.number] {
+            bytes.extend(word.to_be_bytes());
+        }
+        bytes.extend(body);
+        // Zeros where the format wants them, so that the fuzzer need not find their number.
+        let len = if matches!(kind, 1 | 2) { ANNOUNCE_LEN } else { HELLO_LEN };
+        if matches!(kind, 1 | 2 | 4) && bytes.len() + TAG_LEN < len {
+            bytes.resize(len - TAG_LEN, 0);
+        }
+        let tag = key.unwrap_or(&self.cluster).tag("fairwave cluster 1", &[&bytes]);
+        bytes.extend(tag.0);
+        let from = ([10, 0, 0, insider as u8], 4_500).into();
+        self.member.handle(self.now, Input::Datagram { from, bytes });
+    }
+
+    fn pass(&mut self, time: Duration, insider: u64) {
+        let end = self.now + time;
+        let mut wakes = 0;
+        while let Some(deadline) = self.member.deadline().filter(|deadline| *deadline <= end) {
+            self.now = deadline;
+            self.member.wake(deadline);
+            self.drain(insider);
+            wakes += 1;
+            assert!(wakes < 100_000, "time does not move on");
+        }
+        self.now = end;
+    }
+
+    fn host(&mut self, tape: &mut Tape<'_>) {
+        let rates = |tape: &mut Tape<'_>| Rates {
+            up: BitRate(tape.short() << (tape.byte() % 48)),
+            down: BitRate(tape.short() << (tape.byte() % 48)),
+        };
+        let input = match tape.byte() % 4 {
+            0 => {
+                let uplinks = (0..tape.byte() % 5).map(|number| {
+                    let nominal = rates(tape);
+                    let limits = Limits {
+                        rates: rates(tape),
+                        borrower_rates: rates(tape),
+                        least_share: BitRate(tape.short()),
+                        borrowers: tape.byte(),
+                        lease_bytes: tape.short(),
+                        borrower_day_bytes: tape.short() * 4,
+                        day_bytes: tape.short() * 16,
+                    };
+                    let cost = if tape.byte() % 2 == 0 { Cost::Flat } else { Cost::Metered };
+                    let (kind, rtt_us, carried_today) = (Kind::Other, None, tape.short());
+                    Uplink { number, kind, cost, nominal, rtt_us, limits, carried_today }
+                });
+                Input::Lend(Uplinks::new(uplinks.collect()).expect("four at most, all different"))
+            }
+            1 => Input::Power(Power { percent: tape.byte(), charging: tape.byte() % 2 == 0 }),
+            2 => {
+                let (rates, duration) = (rates(tape), Duration::from_millis(tape.short() * 8));
+                let (uplinks, metered) = (tape.byte() % 6, tape.byte() % 2 == 0);
+                let bytes = tape.short();
+                Input::Want(Some(Want { uplinks, rates, bytes, duration, metered }))
+            }
+            _ => Input::Leave,
+        };
+        self.member.handle(self.now, input);
+    }
+
+    fn traffic(&mut self, tape: &mut Tape<'_>) {
+        let way = if tape.byte() % 2 == 0 { Way::Up } else { Way::Down };
+        let bytes = tape.short();
+        self.member.own(self.now, tape.byte() % 5, way, bytes);
+        let leases: Vec<LeaseId> = self.member.lent().map(|lent| lent.lease).collect();
+        for lease in leases {
+            let _ = self.member.carry(self.now, lease, way, bytes);
+        }
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let (mut stage, mut tape) = (Stage::new(), Tape(bytes));
+    let mut steps = 0;
+    while !tape.0.is_empty() && steps < 400 {
+        steps += 1;
+        let step = tape.byte();
+        let insider = 1 + u64::from(step >> 4);
+        match step % 6 {
+            0 => {
+                let time = Duration::from_millis(tape.short() * 2);
+                stage.pass(time, insider);
+            }
+            1 => {
+                let len = tape.short() as usize % 300;
+                let bytes = tape.bytes(len);
+                let from = ([192, 0, 2, insider as u8], 4_500).into();
+                stage.member.handle(stage.now, Input::Datagram { from, bytes });
+            }
+            2 => {
+                let (kind, len) = (tape.byte() % 19, usize::from(tape.byte()));
+                let body = tape.bytes(len);
+                stage.hear(insider, kind, &body, None);
+            }
+            3 => {
+                let (kind, len) = (tape.byte() % 19, usize::from(tape.byte()) % 48);
+                let body = tape.bytes(len);
+                let is_lender = matches!(kind, 7 | 10..=12 | 14 | 15);
+                let key = stage.sessions[usize::from(is_lender)].clone();
+                stage.hear(insider, kind, &body, key.as_ref());
+            }
+            4 => stage.host(&mut tape),
+            _ => stage.traffic(&mut tape),
+        }
+        stage.drain(insider);
+    }
+});
