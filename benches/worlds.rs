@@ -2,7 +2,9 @@
 
 use fairwave_dot11::{AccessCategory, Phy, Standard};
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, Service, TcpFlow, Traffic, World};
+use fairwave_sim::world::{
+    Cell, Flow, Link, Loss, Node, Radio, Role, Service, TcpFlow, Traffic, World,
+};
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed, math};
@@ -68,8 +70,9 @@ fn cell_of(stations: u32, duration: Duration) -> World {
         delay: Duration::from_millis(100),
         tick: None,
         jitter: Duration::ZERO,
-        loss: 0.0,
+        loss: Loss::NONE,
         queue: Limit::Packets(10_000).into(),
+        changes: Vec::new(),
     };
     World {
         seed: Seed(1),

@@ -5,8 +5,8 @@ use fairwave_lab::results::{Direction, Names};
 use fairwave_lab::run::{self, Output};
 use fairwave_lab::scenario::Scenario;
 use fairwave_sim::queue_names;
-use fairwave_sim::world::World;
-use fairwave_units::Duration;
+use fairwave_sim::world::{Change, GilbertElliott, Loss, World};
+use fairwave_units::{BitRate, Duration, Instant};
 
 /// The test bed of five terminals, each behind a converter of its own.
 const TEST_BED: &str = r#"
@@ -100,6 +100,51 @@ fn a_link_may_be_a_dummynet_pipe() {
     let (wire, pipe) = (&world.links[0], &world.links[5]);
     assert_eq!((wire.tick, pipe.tick), (None, Some(Duration::from_millis(1))));
     assert_eq!((pipe.rate, pipe.delay), (None, Duration::from_micros(2_500)));
+}
+
+/// Each change is resolved to all that holds from then on; the way back follows `loss` unless it
+/// is written.
+#[test]
+fn a_link_may_change_and_lose_in_bursts() {
+    let delay = "delay = \"2.5 ms\"\n";
+    let changing = "loss = { mean_burst = 4, mean_gap = 50 }\nloss_back = 0\nchanges = [\
+                    { at = \"1 s\", rate = \"16 kbps\" }, { at = \"2 s\", up = false }, \
+                    { at = \"3 s\", up = true, rate = \"unlimited\", loss = 0.05 }, \
+                    { at = \"4 s\", delay = \"9 ms\", loss_back = 0.5 }]\n";
+    let world = scenario(&TEST_BED.replace(delay, &format!("{delay}{changing}"))).to_world(1);
+    let link = &world.links[5];
+    let bursts = GilbertElliott { p: 0.02, r: 0.25, good: 0.0, bad: 1.0 };
+    let bursts = [Loss::Bursts(bursts), Loss::Rate(0.0)];
+    assert_eq!(link.loss, bursts);
+    let change = |secs, rate, micros, loss, is_up| Change {
+        at: Instant::ZERO + Duration::from_secs(secs),
+        rate,
+        delay: Duration::from_micros(micros),
+        loss,
+        is_up,
+    };
+    let slow = Some(BitRate(16_000));
+    let expected = [
+        change(1, slow, 2_500, bursts, true),
+        change(2, slow, 2_500, bursts, false),
+        change(3, None, 2_500, Loss::both(0.05), true),
+        change(4, None, 9_000, [Loss::Rate(0.05), Loss::Rate(0.5)], true),
+    ];
+    assert_eq!(link.changes, expected);
+    assert_eq!(world.links[0].loss, Loss::NONE);
+    assert!(world.links[0].changes.is_empty());
+}
+
+/// A sweep reaches a change by its number.
+#[test]
+fn a_change_has_a_dotted_key() {
+    let delay = "delay = \"2.5 ms\"\n";
+    let text =
+        TEST_BED.replace(delay, &format!("{delay}changes = [{{ at = \"1 s\", up = false }}]\n"));
+    let later = ["link.ap-server.changes.0.at=\"1500 ms\"".to_owned()];
+    let plan = Plan::parse("bed.toml", &text, &later).unwrap_or_else(|e| panic!("{e}"));
+    let world = plan.points[0].scenario.to_world(1);
+    assert_eq!(world.links[5].changes[0].at, Instant::ZERO + Duration::from_millis(1500));
 }
 
 /// Seen from the radio, a host behind a converter sends up, as a station does.

@@ -51,7 +51,12 @@ fn distinct<'w>(what: &str, names: impl Iterator<Item = &'w str>) -> Result<(), 
 }
 
 fn check_link(link: &Link) -> Result<(), Error> {
-    ensure(link.rate.is_none_or(|rate| rate.0 > 0), || "a link has no rate".to_owned())?;
+    let rates = link.changes.iter().map(|change| change.rate).chain([link.rate]);
+    let sends = rates.flatten().all(|rate| rate.0 > 0);
+    ensure(sends, || "a link has no rate".to_owned())?;
+    ensure(link.changes.is_sorted_by_key(|change| change.at), || {
+        "a link's changes are not in order of time".to_owned()
+    })?;
     let ticks = link.tick.is_none_or(|tick| !tick.is_zero());
     ensure(ticks, || "a link's tick is zero".to_owned())?;
     let even = link.tick.is_none() || link.jitter.is_zero();
@@ -124,7 +129,10 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
         format!("flow {}: there is no way between its ends", flow.name)
     })?;
     let endless = matches!(flow.traffic, Traffic::Saturate { .. })
-        && matches!(routes[source][sink], Some(Hop::Line(i)) if world.links[i / 2].rate.is_none());
+        && matches!(
+            routes[source][sink],
+            Some(Hop::Line(i)) if world.links[i / 2].greatest_rate().is_none()
+        );
     ensure(!endless, || format!("flow {}: its link is never saturated", flow.name))?;
     proxy::check(world, routes, flow)?;
     let (payload_bytes, unsound) = match &flow.traffic {

@@ -4,10 +4,14 @@
 //! network protocols", ACM CCR 27(1), 1997), whose clock is that of the kernel: a packet counts as
 //! arrived at the tick before, its transmission ends at a tick, and the delay is a number of
 //! ticks. Packets of one tick come out together.
+//!
+//! Rate, delay, losses and whether it is up may change at set times. What has left keeps its time
+//! of arrival; what is being sent goes on at the new rate and has the new delay.
 
 use crate::metered::Metered;
 use crate::packet::{LINK, Packet, Queued};
-use crate::world::Link;
+use crate::world::{Change, Link, Loss};
+use fairwave_dot11::BurstLink;
 use fairwave_machine::Machine;
 use fairwave_trace::DropCause;
 use fairwave_units::{BitRate, Duration, Instant, Stream};
@@ -16,66 +20,153 @@ use std::collections::VecDeque;
 /// One direction of a link. Packets that arrive come out of `poll`, lost ones out of `event`.
 #[derive(Debug)]
 pub(crate) struct Line {
+    /// 0 from the link's first end, 1 from its second.
+    way: usize,
     rate: Option<BitRate>,
     /// In whole ticks, if there are any.
     delay: Duration,
     tick: Option<Duration>,
     jitter: Duration,
-    loss: f64,
+    loss: Loss,
+    is_up: bool,
     random: Stream,
+    bursts: BurstLink,
     pub(crate) queue: Metered,
     busy_until: Instant,
     /// When the last transmission would have ended without a clock: the next begins there.
     finish: Instant,
+    /// The packet sent last, which may still be being sent; `None` if it was lost.
+    newest: Option<Newest>,
+    /// When the packet sent last arrives, jitter apart: the next one does not before.
+    order: Instant,
     /// Packets on their way, by time of arrival.
     flight: VecDeque<(Instant, Packet)>,
     lost: VecDeque<(Packet, DropCause)>,
+    /// What is still to come.
+    changes: VecDeque<Change>,
+}
+
+/// What a change needs to know of the packet sent last.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    /// When it arrives: the last of that time in `flight`.
+    arrival: Instant,
+    /// What `order` was before it.
+    order_before: Instant,
+    jitter: Duration,
 }
 
 impl Line {
-    pub(crate) fn new(link: &Link, random: Stream) -> Self {
+    /// The direction `way` of a link, with a random stream for its chain of losses apart.
+    pub(crate) fn new(link: &Link, way: usize, random: Stream, bursts: Stream) -> Self {
         Self {
+            way,
             rate: link.rate,
-            delay: link.tick.map_or(link.delay, |tick| ceil(link.delay, tick)),
+            delay: whole(link.delay, link.tick),
             tick: link.tick,
             jitter: link.jitter,
-            loss: link.loss,
+            loss: link.loss[way],
+            is_up: true,
             random,
+            bursts: BurstLink::new(bursts),
             queue: Metered::new(&link.queue),
             busy_until: Instant::ZERO,
             finish: Instant::ZERO,
+            newest: None,
+            order: Instant::ZERO,
             flight: VecDeque::new(),
             lost: VecDeque::new(),
+            changes: link.changes.iter().copied().collect(),
         }
     }
 
     /// Starts sending `packet` at `start`, which a clock may not tell from `now`.
     fn launch(&mut self, packet: Packet, start: Instant, now: Instant) {
         let bytes = u64::from(packet.datagram.wire_len());
-        self.finish = start + self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
-        self.busy_until = match self.tick {
-            None => self.finish,
-            Some(tick) => Instant::ZERO + ceil(self.finish.since(Instant::ZERO), tick),
-        };
-        if self.random.chance(self.loss) {
-            self.queue.count_drop(DropCause::LinkLoss);
-            self.lost.push_back((packet, DropCause::LinkLoss));
-            return;
+        let time = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
+        self.set_finish(start + time);
+        if self.loses() {
+            return self.lose(packet);
         }
         let jitter = match self.jitter {
             Duration::ZERO => 0,
             most => self.random.below(most.as_nanos().saturating_add(1)),
         };
-        let arrival = self.busy_until + self.delay + Duration::from_nanos(jitter);
-        let arrival = arrival.max(now);
+        self.fly(packet, Duration::from_nanos(jitter), now);
+    }
+
+    fn set_finish(&mut self, finish: Instant) {
+        self.finish = finish;
+        self.busy_until = Instant::ZERO + whole(finish.since(Instant::ZERO), self.tick);
+    }
+
+    fn loses(&mut self) -> bool {
+        let p = match self.loss {
+            _ if !self.is_up => 1.0,
+            Loss::Rate(p) => p,
+            Loss::Bursts(chain) => self.bursts.next(&chain),
+        };
+        self.random.chance(p)
+    }
+
+    fn lose(&mut self, packet: Packet) {
+        self.newest = None;
+        self.queue.count_drop(DropCause::LinkLoss);
+        self.lost.push_back((packet, DropCause::LinkLoss));
+    }
+
+    /// The packet sent last will arrive.
+    fn fly(&mut self, packet: Packet, jitter: Duration, now: Instant) {
+        let order_before = self.order;
+        // Only a delay that has shrunk lets a packet arrive before the one ahead of it.
+        self.order = (self.busy_until + self.delay).max(order_before);
+        let arrival = (self.order + jitter).max(now);
         let later = self.flight.iter().rev().take_while(|(at, _)| *at > arrival).count();
         self.flight.insert(self.flight.len() - later, (arrival, packet));
+        self.newest = Some(Newest { arrival, order_before, jitter });
+    }
+
+    /// Does what is due of what becomes of the link.
+    fn change(&mut self, now: Instant) {
+        while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
+            let sending = self.take_sending(change.at);
+            if self.finish > change.at {
+                let left = self.finish.since(change.at);
+                self.set_finish(change.at + rescaled(left, self.rate, change.rate));
+            }
+            self.rate = change.rate;
+            self.delay = whole(change.delay, self.tick);
+            self.loss = change.loss[self.way];
+            self.is_up = change.is_up;
+            match sending {
+                Some((packet, _)) if !self.is_up => self.lose(packet),
+                Some((packet, jitter)) => self.fly(packet, jitter, change.at),
+                None => {}
+            }
+        }
+    }
+
+    /// Takes the packet that is being sent at `now` out of what flies; also its jitter.
+    fn take_sending(&mut self, now: Instant) -> Option<(Packet, Duration)> {
+        let newest = self.newest.filter(|_| self.busy_until > now)?;
+        let place = self.flight.iter().rposition(|(at, _)| *at == newest.arrival)?;
+        let (_, packet) = self.flight.remove(place)?;
+        self.order = newest.order_before;
+        Some((packet, newest.jitter))
     }
 }
 
-/// The first tick that is not before the end of `span`.
-fn ceil(span: Duration, tick: Duration) -> Duration {
-    Duration::from_nanos(span.as_nanos().next_multiple_of(tick.as_nanos()))
+/// What `left` of a transmission at the rate `old` takes at the rate `new`, rounded up.
+fn rescaled(left: Duration, old: Option<BitRate>, new: Option<BitRate>) -> Duration {
+    let (Some(old), Some(new)) = (old, new) else { return Duration::ZERO };
+    let nanos = (u128::from(left.as_nanos()) * u128::from(old.0)).div_ceil(u128::from(new.0));
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// The first tick that is not before the end of `span`; without ticks that end.
+fn whole(span: Duration, tick: Option<Duration>) -> Duration {
+    let ticks = |tick: Duration| span.as_nanos().next_multiple_of(tick.as_nanos());
+    tick.map_or(span, |tick| Duration::from_nanos(ticks(tick)))
 }
 
 /// The last tick that is not after `at`.
@@ -96,6 +187,7 @@ impl Machine for Line {
     type Event = (Packet, DropCause);
 
     fn handle(&mut self, now: Instant, packet: Packet) {
+        self.change(now);
         let queued = Queued { packet, receiver: 0, category: LINK };
         if self.busy_until > now || !self.queue.is_empty(LINK) {
             self.queue.push(queued, now);
@@ -107,6 +199,7 @@ impl Machine for Line {
     }
 
     fn wake(&mut self, now: Instant) {
+        self.change(now);
         while self.busy_until <= now {
             let Some(queued) = self.queue.pop(LINK, now) else { break };
             self.launch(queued.packet, self.finish, now);
@@ -120,10 +213,9 @@ impl Machine for Line {
 
     fn deadline(&self) -> Option<Instant> {
         let arrival = self.flight.front().map(|(arrival, _)| *arrival);
-        if self.queue.is_empty(LINK) {
-            return arrival;
-        }
-        Some(arrival.map_or(self.busy_until, |arrival| arrival.min(self.busy_until)))
+        let next = (!self.queue.is_empty(LINK)).then_some(self.busy_until);
+        let change = self.changes.front().map(|change| change.at);
+        [arrival, next, change].into_iter().flatten().min()
     }
 
     fn event(&mut self) -> Option<(Packet, DropCause)> {

@@ -103,7 +103,10 @@ impl<'w> Simulator<'w> {
         });
         let flows: Result<Vec<_>, _> = flows.collect();
         let directions = world.links.iter().enumerate().flat_map(|(i, link)| {
-            ["forth", "back"].map(|way| Line::new(link, seed.stream(&format!("link/{i}/{way}"))))
+            [(0, "forth"), (1, "back")].map(|(way, name)| {
+                let stream = |use_of: &str| seed.stream(&format!("link/{i}/{name}{use_of}"));
+                Line::new(link, way, stream(""), stream("/bursts"))
+            })
         });
         let mut simulator = Self {
             world,
@@ -200,6 +203,9 @@ impl<'w> Simulator<'w> {
         }
         for i in 0..self.cells.len() {
             self.set_deadline(Actor::Cell(i), self.cells[i].channel.deadline());
+        }
+        for i in 0..self.lines.len() {
+            self.set_deadline(Actor::Line(i), self.lines[i].deadline());
         }
         let kinds = [Kind::Flow, Kind::Queue, Kind::Station, Kind::Soc];
         let sampled = kinds.into_iter().any(|kind| sink.wants(kind));
@@ -430,7 +436,7 @@ fn paced(world: &World, routes: &Table, flow: &Flow) -> Option<Source> {
     match routes[flow.source.0 as usize][flow.sink.0 as usize] {
         Some(Hop::Line(line)) => {
             let wire_bytes = u64::from(payload_bytes) + IPV4_UDP_BYTES;
-            let rate = world.links[line / 2].rate.expect("worlds are checked");
+            let rate = world.links[line / 2].greatest_rate().expect("worlds are checked");
             let interval = rate.time_for(wire_bytes).max(ONE_NANOSECOND);
             Some(Source::Cbr { payload_bytes, interval })
         }

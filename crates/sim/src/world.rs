@@ -205,10 +205,54 @@ pub struct Link {
     pub tick: Option<Duration>,
     /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
     pub jitter: Duration,
-    /// Probability that a packet is lost.
-    pub loss: f64,
+    /// How it loses packets from its first end, and from its second.
+    pub loss: [Loss; 2],
     /// Queue at each end. The packet being sent is not counted.
     pub queue: Spec,
+    /// What becomes of it, in order of time. It is up at first.
+    pub changes: Vec<Change>,
+}
+
+impl Link {
+    /// The greatest rate that it ever has; `None` if packets ever take no time.
+    pub fn greatest_rate(&self) -> Option<BitRate> {
+        let mut later = self.changes.iter().map(|change| change.rate);
+        later.try_fold(self.rate?, |most, rate| rate.map(|rate| most.max(rate)))
+    }
+}
+
+/// How one direction of a link loses packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// Each with this probability.
+    Rate(f64),
+    /// In runs, by a chain that moves with each packet sent.
+    Bursts(GilbertElliott),
+}
+
+impl Loss {
+    /// Nothing is lost, in either direction.
+    pub const NONE: [Self; 2] = Self::both(0.0);
+
+    /// Each packet with probability `p`, in either direction.
+    pub const fn both(p: f64) -> [Self; 2] {
+        [Self::Rate(p); 2]
+    }
+}
+
+/// What holds of a link from a time on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// When.
+    pub at: Instant,
+    /// As in [`Link::rate`].
+    pub rate: Option<BitRate>,
+    /// As in [`Link::delay`].
+    pub delay: Duration,
+    /// As in [`Link::loss`].
+    pub loss: [Loss; 2],
+    /// If not, all that is sent on it is lost, and what was being sent.
+    pub is_up: bool,
 }
 
 /// A flow from one node to another.

@@ -7,7 +7,7 @@ use common::{AP, flow, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
 use fairwave_sim::run;
-use fairwave_sim::world::{ErrorModel, Link, Node, Traffic, World};
+use fairwave_sim::world::{ErrorModel, Link, Loss, Node, Traffic, World};
 use fairwave_trace::{Discard, DropCause, NodeId};
 use fairwave_units::{BitRate, Duration};
 use std::fmt::Write as _;
@@ -49,7 +49,8 @@ fn wired(law: &str, flows: u32, loss: f64) -> World {
     let (rate, delay) = (Some(BitRate::mbps(10)), Duration::from_millis(20));
     let queue = Limit::Packets(50).into();
     let ends = (AP, NodeId(1));
-    world.links = vec![Link { ends, rate, delay, tick: None, jitter: Duration::ZERO, loss, queue }];
+    let (loss, jitter, changes) = (Loss::both(loss), Duration::ZERO, Vec::new());
+    world.links = vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, changes }];
     let greedy = |i| flow(&format!("flow{i}"), AP, NodeId(1), Traffic::Tcp(tcp(law, 2)));
     world.flows = (0..flows).map(greedy).collect();
     shorten(world)

@@ -5,7 +5,7 @@ mod common;
 use common::{AP, flow, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Link, Node, Traffic, World};
+use fairwave_sim::world::{Link, Loss, Node, Traffic, World};
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, DropCause, NodeId};
 use fairwave_units::{BitRate, Duration};
@@ -18,7 +18,8 @@ fn wired(law: &str, loss: f64) -> Outcome {
     let (rate, delay) = (Some(BitRate::mbps(10)), Duration::from_millis(20));
     let ends = (AP, NodeId(1));
     let queue = Limit::Packets(50).into();
-    world.links = vec![Link { ends, rate, delay, tick: None, jitter: Duration::ZERO, loss, queue }];
+    let (loss, jitter, changes) = (Loss::both(loss), Duration::ZERO, Vec::new());
+    world.links = vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, changes }];
     world.flows = vec![flow("greedy", AP, NodeId(1), Traffic::Tcp(tcp(law, 2)))];
     world.duration = Duration::from_secs(30);
     simulate(&world)

@@ -7,7 +7,7 @@ use common::{AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Flow, Source, Traffic, World};
+use fairwave_sim::world::{Flow, Loss, Source, Traffic, World};
 use fairwave_sim::{Error, Outcome, run};
 use fairwave_trace::{Discard, DropCause, Kind, NodeId, Sample, Sink};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
@@ -29,7 +29,8 @@ fn lossy(seed: u64, stations: u32, queue: u32) -> World {
     lossy.warm_up = Duration::from_millis(500);
     lossy.cells[0].errors = ErrorModel::Rate { data: 0.3, control: 0.1 };
     lossy.cells[0].beacon_interval = Some(Duration::from_micros(102_400));
-    (lossy.links[0].loss, lossy.links[0].jitter) = (0.01, Duration::from_millis(2));
+    lossy.links[0].loss = Loss::both(0.01);
+    lossy.links[0].jitter = Duration::from_millis(2);
     lossy.links[0].queue = Limit::Packets(queue).into();
     for node in &mut lossy.nodes {
         if let Some(radio) = &mut node.radio {

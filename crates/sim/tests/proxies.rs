@@ -6,7 +6,9 @@ mod common;
 use common::{flow, tcp};
 use fairwave_cc::TcpAvConfig;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Flow, Link, Node, Opening, Proxy, Source, TcpFlow, Traffic, World};
+use fairwave_sim::world::{
+    Flow, Link, Loss, Node, Opening, Proxy, Source, TcpFlow, Traffic, World,
+};
 use fairwave_sim::{Outcome, passes, run};
 use fairwave_tcp::Config;
 use fairwave_trace::{Discard, FlowSample, Kind, NodeId, Sample, Sink};
@@ -27,8 +29,9 @@ fn world(clients: u32) -> World {
         tick: None,
         delay: Duration::from_millis(millis),
         jitter: Duration::ZERO,
-        loss: 0.0,
+        loss: Loss::NONE,
         queue: Limit::Packets(queue).into(),
+        changes: Vec::new(),
     };
     let names = ["proxy", "router", "server"].map(String::from).into_iter();
     let client =
@@ -87,7 +90,7 @@ impl Sink for Samples {
 fn what_is_sent_arrives_and_no_more() {
     for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
         let mut world = world(1);
-        world.links[1].loss = 0.02;
+        world.links[1].loss = Loss::both(0.02);
         let size = Some(Bytes(3_000_000));
         let sized = Traffic::Tcp(TcpFlow { size, ..tcp("newreno", 2) });
         world.flows = vec![Flow { proxy: proxy("newreno", None), ..flow("it", from, to, sized) }];

@@ -6,7 +6,7 @@ use common::{AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Page, Source, Traffic, WebFlow, World};
+use fairwave_sim::world::{Loss, Page, Source, Traffic, WebFlow, World};
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, NodeId};
 use fairwave_traffic::{Objects, OnOff, Size};
@@ -162,7 +162,7 @@ fn pages_arrive_whole_and_more_connections_make_them_faster() {
 fn a_user_survives_losses() {
     let outcome = browse(web(4), |world| {
         world.cells[0].errors = ErrorModel::Rate { data: 0.5, control: 0.2 };
-        world.links[0].loss = 0.1;
+        world.links[0].loss = Loss::both(0.1);
     });
     let seen = outcome.flows[0].web.expect("a web flow");
     assert!(seen.pages.expect("pages").count > 20, "{seen:?}");
@@ -176,7 +176,7 @@ fn lost_objects_do_not_stop_a_user() {
     if let Traffic::Web(web) = &mut traffic {
         (web.tcp.sender.max_retries, web.tcp.receiver.max_retries) = (1, 1);
     }
-    let outcome = browse(traffic, |world| world.links[0].loss = 0.4);
+    let outcome = browse(traffic, |world| world.links[0].loss = Loss::both(0.4));
     let seen = outcome.flows[0].web.expect("a web flow");
     assert!(seen.objects_lost > 20 && seen.pages.expect("pages").count > 20, "{seen:?}");
 }

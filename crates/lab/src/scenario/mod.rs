@@ -69,7 +69,7 @@ mod world;
 pub use air::{BySignal, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub(crate) use diagnostic::{Problem, Refusal, Sources};
-pub use link::Link;
+pub use link::{Change, Link, Loss};
 pub use model::{Cell, DelayedAck, Errors, Flow, Record, Scenario, Tcp, Transport};
 pub use node::{AccessPoint, Host, Kind, Node, Radio, Station};
 pub use probe::Probe;

@@ -5,7 +5,7 @@ use super::{laws, tcp};
 use serde_json::{Map, Value, json};
 
 /// Keys without a default.
-const REQUIRED: [&str; 14] = [
+const REQUIRED: [&str; 16] = [
     "name",
     "kind",
     "standard",
@@ -20,6 +20,8 @@ const REQUIRED: [&str; 14] = [
     "sigma",
     "p",
     "r",
+    "mean_burst",
+    "mean_gap",
 ];
 
 /// The JSON schema (draft 2020-12) of a scenario file. It knows every key, which are required,

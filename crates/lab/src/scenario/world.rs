@@ -101,16 +101,7 @@ impl Scenario {
 
     fn links(&self, nodes: &[Expanded]) -> Vec<world::Link> {
         let link = |(i, (a, b)): (usize, (usize, usize))| {
-            let link = &self.link[i];
-            world::Link {
-                ends: (NodeId(a as u32), NodeId(b as u32)),
-                rate: link.rate,
-                delay: link.delay,
-                tick: link.tick,
-                jitter: link.jitter,
-                loss: link.loss,
-                queue: link.queue.0,
-            }
+            self.link[i].to_world((NodeId(a as u32), NodeId(b as u32)))
         };
         expand::links(self, nodes).into_iter().map(link).collect()
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::packet::address;
+use crate::world::GilbertElliott;
 use fairwave_machine::contract;
 use fairwave_queue::Limit;
 use fairwave_trace::{FlowId, NodeId};
@@ -25,17 +26,26 @@ fn packet(id: u16) -> Packet {
     Packet { flow: FlowId(0), source, destination, via, number, sent, datagram, report: 0 }
 }
 
-fn line(jitter: Duration, loss: f64, queue: u32) -> Line {
-    let link = Link {
+/// 100 Mbps and 100 ms.
+fn link(jitter: Duration, loss: f64, queue: u32) -> Link {
+    Link {
         ends: (NodeId(0), NodeId(1)),
         rate: Some(BitRate::mbps(100)),
         delay: Duration::from_millis(100),
         tick: None,
         jitter,
-        loss,
+        loss: Loss::both(loss),
         queue: Limit::Packets(queue).into(),
-    };
-    Line::new(&link, Seed(1).stream("link"))
+        changes: Vec::new(),
+    }
+}
+
+fn forth(link: &Link) -> Line {
+    Line::new(link, 0, Seed(1).stream("link"), Seed(1).stream("bursts"))
+}
+
+fn line(jitter: Duration, loss: f64, queue: u32) -> Line {
+    forth(&link(jitter, loss, queue))
 }
 
 /// Ten packets at once; the arrivals in microseconds and order.
@@ -80,16 +90,9 @@ fn losses_are_counted() {
 
 /// A pipe on a kernel clock of 1 ms.
 fn pipe(rate: Option<BitRate>, delay_us: u64, queue: u32) -> Line {
-    let link = Link {
-        ends: (NodeId(0), NodeId(1)),
-        rate,
-        delay: Duration::from_micros(delay_us),
-        tick: Some(Duration::from_millis(1)),
-        jitter: Duration::ZERO,
-        loss: 0.0,
-        queue: Limit::Packets(queue).into(),
-    };
-    Line::new(&link, Seed(1).stream("pipe"))
+    let tick = Some(Duration::from_millis(1));
+    let delay = Duration::from_micros(delay_us);
+    forth(&Link { rate, delay, tick, ..link(Duration::ZERO, 0.0, queue) })
 }
 
 /// Packets sent at these times, in microseconds; when each came out.
@@ -142,4 +145,151 @@ fn a_link_without_a_rate_takes_no_time_and_queues_nothing() {
     line.tick = None;
     line.delay = Duration::from_micros(100);
     assert_eq!(out_of(&mut line, &[0, 0, 0, 7]), [100, 100, 100, 107]);
+}
+
+/// Runs of lost and of delivered packets, their mean lengths.
+fn mean_runs(fates: &[bool]) -> (f64, f64) {
+    let runs = fates.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as f64));
+    let mean = |lost: bool| {
+        let (count, sum) = runs
+            .clone()
+            .filter(|(is_lost, _)| *is_lost == lost)
+            .fold((0.0, 0.0), |(count, sum), (_, len)| (count + 1.0, sum + len));
+        sum / count
+    };
+    (mean(true), mean(false))
+}
+
+/// Losses of 300 000 packets on a link without a rate, in order.
+fn fates(link: &Link, way: usize) -> Vec<bool> {
+    let mut line = Line::new(link, way, Seed(3).stream("link"), Seed(3).stream("bursts"));
+    let fate = |_| {
+        line.handle(Instant::ZERO, packet(0));
+        line.event().is_some()
+    };
+    (0..300_000).map(fate).collect()
+}
+
+/// Runs are geometric with the given means; runs of one are never longer. Back all arrive.
+#[test]
+fn bursts_are_counted_in_packets_and_by_direction() {
+    let lossy = |mean_burst: f64, mean_gap: f64| {
+        let chain = GilbertElliott { p: 1.0 / mean_gap, r: 1.0 / mean_burst, good: 0.0, bad: 1.0 };
+        let loss = [Loss::Bursts(chain), Loss::Rate(0.0)];
+        Link { rate: None, loss, ..link(Duration::ZERO, 0.0, 1) }
+    };
+    let (burst, gap) = mean_runs(&fates(&lossy(3.0, 50.0), 0));
+    assert!((burst / 3.0 - 1.0).abs() < 0.03, "{burst}");
+    assert!((gap / 50.0 - 1.0).abs() < 0.03, "{gap}");
+    let (burst, gap) = mean_runs(&fates(&lossy(1.0, 50.0), 0));
+    assert_eq!(burst, 1.0);
+    assert!((gap / 50.0 - 1.0).abs() < 0.03, "{gap}");
+    assert!(!fates(&lossy(3.0, 50.0), 1).contains(&true));
+}
+
+/// What holds from `ms` on: 100 Mbps and 100 ms but for what `set` does.
+fn change(ms: f64, set: impl Fn(&mut Change)) -> Change {
+    let at = Instant::ZERO + Duration::from_secs_f64(ms / 1e3);
+    let (rate, delay) = (Some(BitRate::mbps(100)), Duration::from_millis(100));
+    let mut change = Change { at, rate, delay, loss: Loss::NONE, is_up: true };
+    set(&mut change);
+    change
+}
+
+fn changing(changes: Vec<Change>) -> Link {
+    Link { changes, ..link(Duration::ZERO, 0.0, 100) }
+}
+
+/// Arrivals in microseconds, and ids, of packets sent at these times in microseconds.
+fn arrivals_of(line: &mut Line, sent_us: &[u64]) -> Vec<(u64, u16)> {
+    let at = |us: &u64| Instant::from_nanos(us * 1000);
+    let inputs = sent_us.iter().enumerate().map(|(id, us)| (at(us), packet(id as u16)));
+    let out = contract::check(line, inputs, Instant::from_nanos(1_000_000_000));
+    out.iter().map(|(at, p)| (at.as_nanos() / 1000, p.datagram.id)).collect()
+}
+
+/// 1500 bytes take 120 us at 100 Mbps. A quarter of the first has left after 30 us; the other 90
+/// us take 900 us at 10 Mbps. The second begins then and takes 1200 us.
+#[test]
+fn what_is_being_sent_goes_on_at_the_new_rate() {
+    let slower = change(0.03, |c| c.rate = Some(BitRate::mbps(10)));
+    let got = arrivals_of(&mut forth(&changing(vec![slower])), &[0, 0]);
+    assert_eq!(got, [(100_930, 0), (102_130, 1)]);
+    // Without a rate all that waits leaves at once.
+    let free = change(0.03, |c| c.rate = None);
+    let got = arrivals_of(&mut forth(&changing(vec![free])), &[0, 0, 0]);
+    assert_eq!(got, [(100_030, 0), (100_030, 1), (100_030, 2)]);
+    // What had left is as it was: at 120 us nothing is being sent.
+    let late = change(0.12, |c| c.rate = Some(BitRate::mbps(10)));
+    assert_eq!(arrivals_of(&mut forth(&changing(vec![late])), &[0, 0])[0], (100_120, 0));
+}
+
+/// The delay falls from 100 to 1 ms while the second of three is being sent: that and the third
+/// would arrive first on their own, but a wire keeps its order.
+#[test]
+fn a_delay_that_shrinks_reorders_nothing() {
+    let nearer = change(0.2, |c| c.delay = Duration::from_millis(1));
+    let got = arrivals_of(&mut forth(&changing(vec![nearer])), &[0, 0, 0, 200_000]);
+    assert_eq!(got, [(100_120, 0), (100_120, 1), (100_120, 2), (201_120, 3)]);
+    let farther = change(0.2, |c| c.delay = Duration::from_millis(150));
+    let got = arrivals_of(&mut forth(&changing(vec![farther])), &[0, 0, 0]);
+    assert_eq!(got, [(100_120, 0), (150_240, 1), (150_360, 2)]);
+}
+
+/// Down from 0.2 to 0.3 ms, with packets of 120 us sent one after the other: the second is cut
+/// off, the third begins while the link is down, the fourth finds it up again; the first, which
+/// had left, arrives.
+#[test]
+fn a_link_that_is_down_loses_what_is_sent_and_what_is_being_sent() {
+    let (down, up) = (change(0.2, |c| c.is_up = false), change(0.3, |_| ()));
+    let mut line = forth(&changing(vec![down, up]));
+    let got = arrivals_of(&mut line, &[0, 0, 0, 0]);
+    assert_eq!(got, [(100_120, 0), (100_480, 3)]);
+    assert_eq!(line.queue.sample().drops[DropCause::LinkLoss as usize], 2);
+}
+
+/// Each direction takes its own share of a change, and from its time on.
+#[test]
+fn losses_may_begin_and_end() {
+    let lossy = change(1.0, |c| c.loss = [Loss::Rate(1.0), Loss::Rate(0.0)]);
+    let link = changing(vec![lossy, change(2.0, |_| ())]);
+    assert_eq!(
+        arrivals_of(&mut forth(&link), &[0, 1_000, 1_999, 2_000]),
+        [(100_120, 0), (102_120 + 119, 3)],
+        "the third, lost, is being sent until 2.119 ms"
+    );
+    let mut back = Line::new(&link, 1, Seed(1).stream("link"), Seed(1).stream("bursts"));
+    assert_eq!(arrivals_of(&mut back, &[0, 1_000, 1_999, 2_000]).len(), 4);
+}
+
+/// A pipe of 20 Mbps on a clock of 1 ms: the first packet, 600 us, would take effect at 1 ms. After
+/// 0.3 ms half of it is left, which takes 3 ms at 2 Mbps: to 3.3 ms, so it does at 4 ms. The second
+/// then takes 6 ms, to 9.3 ms.
+#[test]
+fn a_pipe_changes_between_ticks() {
+    let link = Link {
+        rate: Some(BitRate::mbps(20)),
+        delay: Duration::from_millis(1),
+        tick: Some(Duration::from_millis(1)),
+        ..changing(vec![change(0.3, |c| {
+            (c.rate, c.delay) = (Some(BitRate::mbps(2)), Duration::from_millis(1));
+        })])
+    };
+    assert_eq!(arrivals_of(&mut forth(&link), &[100, 100]), [(5_000, 0), (11_000, 1)]);
+}
+
+/// Jitter of what was being sent is drawn once, and lost packets leave no trace.
+#[test]
+fn a_change_moves_what_is_being_sent_by_as_much_as_it_delays_it() {
+    let at_once = |changes| {
+        let link = Link { jitter: Duration::from_millis(10), ..changing(changes) };
+        arrivals_of(&mut forth(&link), &[0, 0])
+    };
+    let find = |arrivals: &[(u64, u16)], id| {
+        arrivals.iter().find(|arrival| arrival.1 == id).expect("it arrives").0
+    };
+    let (before, after) =
+        (at_once(Vec::new()), at_once(vec![change(0.03, |c| c.rate = Some(BitRate::mbps(10)))]));
+    assert_eq!(find(&after, 0) - find(&before, 0), 930 - 120);
+    assert_eq!(find(&after, 1) - find(&before, 1), 2_130 - 240);
 }

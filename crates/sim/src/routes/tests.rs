@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::simulator::{Actor, Simulator};
-use crate::world::{Link, Node, Source, Traffic};
+use crate::world::{Link, Loss, Node, Source, Traffic};
 use fairwave_dot11::AccessCategory;
 use fairwave_queue::Limit;
 use fairwave_trace::Discard;
@@ -34,8 +34,9 @@ fn world() -> World {
         delay: Duration::from_millis(1),
         tick: None,
         jitter: Duration::ZERO,
-        loss: 0.0,
+        loss: Loss::NONE,
         queue: Limit::Packets(10).into(),
+        changes: Vec::new(),
     };
     let interval = Duration::from_millis(10);
     let flow = Flow {

@@ -2,7 +2,9 @@
 
 use fairwave_dot11::{AccessCategory, Mode, Phy, Standard};
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Cell, Flow, Link, Node, Radio, Role, Service, TcpFlow, Traffic, World};
+use fairwave_sim::world::{
+    Cell, Flow, Link, Loss, Node, Radio, Role, Service, TcpFlow, Traffic, World,
+};
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed, math};
@@ -47,8 +49,9 @@ pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duratio
         delay,
         tick: None,
         jitter: Duration::ZERO,
-        loss: 0.0,
+        loss: Loss::NONE,
         queue: Limit::Packets(10_000).into(),
+        changes: Vec::new(),
     };
     World {
         seed: Seed(1),

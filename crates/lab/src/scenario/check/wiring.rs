@@ -82,7 +82,7 @@ impl Check<'_> {
         // DCCP paces itself.
         let Transport::Udp(udp) = &flow.transport else { return false };
         let is_host = matches!(self.scenario.node[nodes[from].group].kind, Kind::Host(_));
-        let unlimited = |link: &&Link| link.rate.is_none();
+        let unlimited = |link: &&Link| link.is_ever_unlimited();
         is_host
             && udp.traffic == Traffic::Saturate {}
             && self.scenario.link.iter().filter(unlimited).any(|link| {
