@@ -31,5 +31,6 @@ pub use registry::{
     scheduler,
 };
 pub use scheduler::{
-    Blest, Ecf, Job, LeastRtt, PathView, RetransmissionPath, RoundRobin, Scheduler, Widest,
+    Blest, Ecf, Job, LeastRtt, PathView, Redundant, RetransmissionPath, RoundRobin, Scheduler,
+    Widest,
 };

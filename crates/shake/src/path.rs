@@ -69,6 +69,9 @@ pub(crate) struct Path {
     pub(crate) ready_at: Instant,
     /// When messages are lost because a later one arrived some time ago.
     pub(crate) loss_at: Option<Instant>,
+    /// With a redundant scheduler: it has carried all before this offset, or it is known to have
+    /// arrived.
+    pub(crate) carried: u64,
     /// Bytes acknowledged by what is being handled.
     pub(crate) acked: u32,
     pub(crate) delivered: u64,
@@ -106,6 +109,7 @@ impl Path {
             timer: None,
             loss_at: None,
             ready_at: Instant::ZERO,
+            carried: 0,
             acked: 0,
             delivered: 0,
             timeouts: 0,

@@ -2,8 +2,8 @@
 //! messages are views.
 
 use crate::{
-    Balia, Blest, Ecf, Growth, LeastRtt, Lia, Olia, RetransmissionPath, RoundRobin, Scheduler,
-    Uncoupled, Widest,
+    Balia, Blest, Ecf, Growth, LeastRtt, Lia, Olia, Redundant, RetransmissionPath, RoundRobin,
+    Scheduler, Uncoupled, Widest,
 };
 
 /// A part as users choose it.
@@ -58,6 +58,12 @@ pub const SCHEDULERS: &[Named<BuildScheduler>] = &[
         "least-rtt, but waits for the fastest path where that is done earlier",
         "Lim et al. 2017",
         || Box::new(Ecf::default()),
+    ),
+    Named::new(
+        "redundant",
+        "every segment on every path",
+        "Linux's scheduler for MPTCP of this name",
+        || Box::new(Redundant),
     ),
 ];
 

@@ -80,6 +80,12 @@ pub trait Scheduler: Debug + Send {
     /// An index into `paths`, whose window must take the segment; `None` to wait. It is asked
     /// again after every event.
     fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize>;
+
+    /// Whether every path carries every segment that is not known to have arrived. It is then asked
+    /// which path is next, among those that have something left to carry.
+    fn is_redundant(&self) -> bool {
+        false
+    }
 }
 
 /// Lowest numbers on the widest path: that with the largest window, then bandwidth, then the least
@@ -110,6 +116,12 @@ pub struct Blest;
 pub struct Ecf {
     is_waiting: bool,
 }
+
+/// Every segment on every path: each takes, as its window lets it, the next segment that it has not
+/// carried and that is not known to have arrived; the fastest path begins (after Linux's scheduler
+/// for MPTCP of this name). It gives the delay of the best copy for the rate of the best path.
+#[derive(Clone, Copy, Debug)]
+pub struct Redundant;
 
 /// The path that `best` prefers among those with room, by the largest key.
 fn best_with_room<K: Ord>(
@@ -159,6 +171,20 @@ impl Scheduler for RoundRobin {
         let picked = best_with_room(job, paths, |path| Reverse(after(path)))?;
         self.last = Some(paths[picked].id);
         Some(picked)
+    }
+}
+
+impl Scheduler for Redundant {
+    fn name(&self) -> &'static str {
+        "redundant"
+    }
+
+    fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize> {
+        LeastRtt.pick(job, paths)
+    }
+
+    fn is_redundant(&self) -> bool {
+        true
     }
 }
 

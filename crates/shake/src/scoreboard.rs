@@ -152,6 +152,16 @@ impl Scoreboard {
             .filter_map(|(segment, index)| segment.lost.then_some((index, segment)))
     }
 
+    /// The first segment from the offset `from` on that has not arrived; moves `from` there, or to
+    /// where the next new segment begins.
+    pub(crate) fn next_missing(&self, from: &mut u64) -> Option<usize> {
+        let first = self.segments.partition_point(|segment| segment.seq < *from);
+        let mut rest = self.segments.range(first..).zip(first..);
+        let missing = rest.find(|(segment, _)| !segment.delivered);
+        *from = missing.map_or(self.next, |(segment, _)| segment.seq);
+        missing.map(|(_, index)| index)
+    }
+
     /// The first segment that has not arrived.
     pub(crate) fn first_missing(&self) -> Option<usize> {
         self.segments.iter().position(|segment| !segment.delivered)

@@ -1,7 +1,7 @@
 //! In the steady state a connection with virtual payload does not allocate.
 
 use fairwave_machine::Machine;
-use fairwave_shake::{Config, Connection, Input, Profile};
+use fairwave_shake::{Config, Connection, Input, Profile, Rules};
 use fairwave_tcp::Virtual;
 use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::shake::{Body, Side};
@@ -19,8 +19,16 @@ struct Bulk {
 
 impl Bulk {
     fn new(profile: Profile, drop_every: u64) -> Self {
+        Self::ruled(profile, profile.rules().scheduler.name(), drop_every)
+    }
+
+    fn ruled(profile: Profile, scheduler: &str, drop_every: u64) -> Self {
         let config = Config { send_buffer: 200_000, receive_buffer: 150_000, ..profile.config() };
-        let end = |side, seed| Connection::new(config, profile.rules(), side, 9, Seed(seed));
+        let rules = || {
+            let scheduler = fairwave_shake::scheduler(scheduler).expect("it is listed");
+            Rules { scheduler, ..profile.rules() }
+        };
+        let end = |side, seed| Connection::new(config, rules(), side, 9, Seed(seed));
         let mut ends = [end(Side::Opener, 1), end(Side::Acceptor, 2)];
         for path in 0..PATHS {
             ends[0].handle(Instant::ZERO, Input::Join { path, nominal: None });
@@ -79,4 +87,9 @@ fn with_loss() {
 #[test]
 fn with_loss_as_in_the_paper() {
     check(Bulk::new(Profile::Paper, 97));
+}
+
+#[test]
+fn with_every_segment_on_every_path() {
+    check(Bulk::ruled(Profile::Modern, "redundant", 97));
 }

@@ -5,10 +5,7 @@ mod common;
 use bytes::Bytes;
 use common::{Net, Sealed};
 use fairwave_machine::line::{End, Wire};
-use fairwave_shake::{
-    Balia, Blest, Config, Ecf, Event, Growth, Input, LeastRtt, Lia, Olia, Profile, RoundRobin,
-    Rules, Scheduler, Uncoupled, Widest,
-};
+use fairwave_shake::{Config, Event, GROWTHS, Input, Profile, Rules, SCHEDULERS};
 use fairwave_tcp::Store;
 use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
 use proptest::prelude::*;
@@ -218,7 +215,7 @@ enum Deed {
 struct Schedule {
     seed: u64,
     config: Config,
-    rules: u8,
+    rules: usize,
     wires: Vec<(Wire, Wire)>,
     deeds: Vec<(u64, Deed)>,
     lens: [usize; 2],
@@ -264,7 +261,8 @@ fn schedules() -> impl Strategy<Value = Schedule> {
         }
     });
     let deeds = prop::collection::vec(deeds(), 0..12);
-    (any::<u64>(), config, 0..20u8, lines, deeds, (0..60_000usize, 0..20_000usize)).prop_map(
+    let rules = 0..SCHEDULERS.len() * GROWTHS.len();
+    (any::<u64>(), config, rules, lines, deeds, (0..60_000usize, 0..20_000usize)).prop_map(
         |(seed, config, rules, wires, mut deeds, (to, back))| {
             deeds.sort_by_key(|(ms, _)| *ms);
             Schedule { seed, config, rules, wires, deeds, lens: [to, back] }
@@ -272,21 +270,11 @@ fn schedules() -> impl Strategy<Value = Schedule> {
     )
 }
 
-fn rules_of(number: u8) -> Rules {
-    let scheduler: Box<dyn Scheduler> = match number % 5 {
-        0 => Box::new(Widest),
-        1 => Box::new(LeastRtt),
-        2 => Box::new(RoundRobin::default()),
-        3 => Box::new(Blest),
-        _ => Box::new(Ecf::default()),
-    };
-    let growth: Box<dyn Growth> = match number / 5 {
-        0 => Box::new(Uncoupled),
-        1 => Box::new(Lia),
-        2 => Box::new(Olia),
-        _ => Box::new(Balia),
-    };
-    Rules { scheduler, growth }
+/// Every scheduler with every law of growth.
+fn rules_of(number: usize) -> Rules {
+    let scheduler = SCHEDULERS[number % SCHEDULERS.len()].part;
+    let growth = GROWTHS[number / SCHEDULERS.len()].part;
+    Rules { scheduler: scheduler(), growth: growth() }
 }
 
 fn flip_a_bit(bytes: &mut Bytes, stream: &mut Stream) {

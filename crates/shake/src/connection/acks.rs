@@ -21,7 +21,7 @@ impl<P: Payload> Connection<P> {
         self.take_arrivals(now, ack);
         self.grow();
         let advanced = self.board.una() > una;
-        match self.config.loss_detection {
+        match self.loss_detection() {
             LossDetection::Echoes(_) => self.find_lost(now, path),
             LossDetection::Duplicates(threshold) => {
                 self.count_duplicate(now, advanced, ack.echo.is_some(), threshold);
@@ -72,7 +72,19 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Marks what has arrived; the paths of the latest copies are credited.
+    /// How losses are found: path by path where every segment comes more than once, since then
+    /// acknowledgements that do not advance mean nothing.
+    fn loss_detection(&self) -> LossDetection {
+        match self.config.loss_detection {
+            LossDetection::Duplicates(threshold) if self.rules.scheduler.is_redundant() => {
+                LossDetection::Echoes(threshold)
+            }
+            as_set => as_set,
+        }
+    }
+
+    /// Marks what has arrived; the paths of the latest copies are credited, unless several paths
+    /// carry the same: then only their own echoes say what arrived on them.
     fn take_arrivals(&mut self, now: Instant, ack: &Ack) {
         let next = self.board.next();
         let range = |block: &Block| {
@@ -82,8 +94,11 @@ impl<P: Payload> Connection<P> {
         let unsent = ack.blocks.iter().filter(|block| range(block).1 > next).count();
         self.stats.refused.block_of_unsent += unsent as u64;
         let paths = &mut self.paths;
+        let credits = !self.rules.scheduler.is_redundant();
         let mut arrived = |segment: &scoreboard::Sent| {
-            paths[segment.path].settle(now, segment.number);
+            if credits {
+                paths[segment.path].settle(now, segment.number);
+            }
         };
         self.board.acknowledge(ack.cumulative, &mut arrived);
         let blocks = ack.blocks.iter().map(range).filter(|range| range.1 <= next);
@@ -112,18 +127,23 @@ impl<P: Payload> Connection<P> {
 
     /// Looks for losses on one path.
     pub(super) fn find_lost(&mut self, now: Instant, index: usize) {
-        let Some(threshold) = echoes(self.config.loss_detection) else { return };
+        let Some(threshold) = echoes(self.loss_detection()) else { return };
         let flight = self.paths[index].flight;
         self.paths[index].find_lost(now, threshold, &mut self.lost);
         self.answer_losses(index, flight);
     }
 
     /// What is in `self.lost` was lost on the path, which had `flight` bytes before: its window is
-    /// lowered unless all of it has arrived otherwise.
+    /// lowered unless all of it has arrived otherwise. That another path delivered a copy, as it
+    /// does by a redundant scheduler, does not make the path less full.
     fn answer_losses(&mut self, index: usize, flight: u32) {
         let mut newest = None;
+        let is_redundant = self.rules.scheduler.is_redundant();
         while let Some(lost) = self.lost.pop() {
             self.board.landed(lost.seq);
+            if is_redundant {
+                newest = newest.max(Some(lost.number));
+            }
             let Some(segment) = self.board.find(lost.seq) else { continue };
             if self.board.get(segment).delivered {
                 continue;

@@ -101,6 +101,8 @@ pub struct Stats {
     pub retransmissions: u64,
     /// Of them those that repeat what another path holds back.
     pub reinjections: u64,
+    /// Of them further copies of what another path carries, by a redundant scheduler.
+    pub copies: u64,
     /// Of them those that try a path.
     pub probes: u64,
     /// Losses found before a timer expired.

@@ -79,7 +79,9 @@ impl<P: Payload> Connection<P> {
         self.pace_at = None;
         let len = self.next_len();
         let has_lost = self.board.lost() > 0;
-        let may_repeat = self.config.opportunistic && !self.board.is_empty() && !has_lost;
+        let is_redundant = self.rules.scheduler.is_redundant();
+        let repeats = self.config.opportunistic || is_redundant;
+        let may_repeat = repeats && !self.board.is_empty() && !has_lost;
         if !has_lost && len.is_none() && !may_repeat {
             return None;
         }
@@ -91,6 +93,9 @@ impl<P: Payload> Connection<P> {
         if let Some((segment, path)) = self.pick_lost() {
             self.stats.retransmissions += 1;
             return Some(self.send_again(now, segment, path));
+        }
+        if is_redundant {
+            return self.send_everywhere(now, len);
         }
         if let Some((payload, fin)) = len {
             let picked = self.rules.scheduler.pick(&self.job(payload), &self.views);
@@ -106,6 +111,34 @@ impl<P: Payload> Connection<P> {
         self.stats.reinjections += 1;
         self.board.get_mut(segment).reinjected = true;
         Some(self.send_again(now, segment, path))
+    }
+
+    /// The next segment of the path that the scheduler picks among those that have one: what it has
+    /// not carried and is not known to have arrived, else what is new, if `new` says how much.
+    fn send_everywhere(&mut self, now: Instant, new: Option<(u32, bool)>) -> Option<Segment<P>> {
+        let new_len = new.map(|(payload, fin)| payload + u32::from(fin));
+        let (mut kept, mut least) = (0, u32::MAX);
+        for place in 0..self.views.len() {
+            let (view, path) = (self.views[place], self.view_paths[place]);
+            let next = self.board.next_missing(&mut self.paths[path].carried);
+            let Some(len) = next.map(|next| self.board.get(next).len).or(new_len) else { continue };
+            if view.takes(len) {
+                (self.views[kept], self.view_paths[kept]) = (view, path);
+                (kept, least) = (kept + 1, least.min(len));
+            }
+        }
+        self.views.truncate(kept);
+        let picked = self.rules.scheduler.pick(&self.job(least), &self.views)?;
+        let path = self.view_paths[picked];
+        self.rouse_suspects();
+        if let Some(next) = self.board.next_missing(&mut self.paths[path].carried) {
+            self.stats.copies += 1;
+            self.paths[path].carried = self.board.get(next).end();
+            return Some(self.send_again(now, next, path));
+        }
+        let segment = new.map(|(payload, fin)| self.send_new(now, payload, fin, path));
+        self.paths[path].carried = self.board.next();
+        segment
     }
 
     /// Bytes of the next new segment, and whether the stream ends behind it; `None` if there is

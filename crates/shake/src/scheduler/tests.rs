@@ -81,6 +81,18 @@ fn ecf_waits_where_waiting_is_faster() {
     assert_eq!(Ecf::default().pick(&many, &paths(90)), Some(1), "more than both can hold");
 }
 
+/// It is asked about paths that have something left to carry.
+#[test]
+fn redundant_goes_on_with_the_fastest_that_has_room() {
+    let mut paths = [path(1, 9000, 0, 30), path(2, 9000, 9000, 10), path(3, 9000, 0, 20)];
+    assert!(Redundant.is_redundant() && !Blest.is_redundant());
+    assert_eq!(Redundant.pick(&job(0), &paths), Some(2), "whatever the receive window");
+    paths[1].flight = 0;
+    assert_eq!(Redundant.pick(&job(0), &paths), Some(1));
+    paths.iter_mut().for_each(|path| path.flight = 9000);
+    assert_eq!(Redundant.pick(&job(0), &paths), None);
+}
+
 #[test]
 fn each_policy_of_retransmission_has_its_path() {
     let mut paths =
