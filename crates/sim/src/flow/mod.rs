@@ -2,12 +2,14 @@
 
 mod datagrams;
 mod dccp;
+mod delivery;
 mod feed;
 mod probe;
 mod reception;
 mod rtc;
 mod screen;
 mod tcp;
+mod transport;
 mod web;
 
 use crate::Error;
@@ -15,33 +17,21 @@ use crate::handover::Notice;
 use crate::outcome::{DatagramOutcome, ProbeOutcome, VideoOutcome, WebOutcome};
 use crate::packet::{Packet, address};
 use crate::world::{Flow, Traffic};
-use datagrams::Datagrams;
-use dccp::{Dccp, User};
+use dccp::User;
+pub(crate) use delivery::Delivery;
 use fairwave_dccp::Payload;
 use fairwave_machine::Machine;
 use fairwave_probe::Account;
 use fairwave_tcp::{Input, Segment, Virtual};
 use fairwave_trace::{FlowId, FlowSample, NodeId};
 use fairwave_traffic::Source;
-use fairwave_units::{Duration, Instant, Seed};
+use fairwave_units::{Instant, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::dccp::Options;
-use feed::Feed;
-use probe::Probe;
-use rtc::Rtc;
 use screen::Screen;
-use tcp::Tcp;
 pub(crate) use tcp::{check_law, law};
-use web::Web;
-
-/// First port of servers. Ports of both ends are dynamic ones (RFC 6335 section 6) to which
-/// dissectors of captures attach no protocol, so that none reads a meaning into the payload
-/// pattern.
-const FIRST_PORT: u16 = 60_100;
-/// First port of clients, likewise.
-const FIRST_CLIENT_PORT: u16 = 50_000;
-/// Ports for each end.
-const PORTS: u32 = 4_000;
+use transport::TransportState;
+pub(crate) use transport::ports;
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,54 +40,6 @@ pub(crate) enum End {
     Source,
     /// Where the data goes.
     Sink,
-}
-
-/// Delivery to the receiving application, as it went on.
-#[derive(Clone, Debug)]
-pub(crate) struct Delivery {
-    pub(crate) bytes: u64,
-    pub(crate) last: Instant,
-    pub(crate) longest_silence: Duration,
-    pub(crate) completed: Option<Instant>,
-    /// Bytes of each bin that is over, and what was delivered by its end.
-    pub(crate) bins: Vec<u64>,
-    binned: u64,
-}
-
-impl Delivery {
-    fn new() -> Self {
-        Self {
-            bytes: 0,
-            last: Instant::ZERO,
-            longest_silence: Duration::ZERO,
-            completed: None,
-            bins: Vec::new(),
-            binned: 0,
-        }
-    }
-
-    fn take(&mut self, bytes: u32, now: Instant) {
-        self.bytes += u64::from(bytes);
-        self.note_silence(now);
-        self.last = now;
-    }
-
-    /// Counts the silence that ends, or is cut off, at `now`.
-    pub(crate) fn note_silence(&mut self, now: Instant) {
-        self.longest_silence = self.longest_silence.max(now.since(self.last));
-    }
-
-    /// A bin is over.
-    pub(crate) fn end_bin(&mut self) {
-        self.bins.push(self.bytes - self.binned);
-        self.binned = self.bytes;
-    }
-
-    /// Silence counts anew from `now`.
-    pub(crate) fn restart_silence(&mut self, now: Instant) {
-        self.last = now;
-        self.longest_silence = Duration::ZERO;
-    }
 }
 
 /// Where a flow's application is in its life.
@@ -129,64 +71,6 @@ pub(crate) struct FlowState {
     made: [u32; 2],
     /// Who looks at what arrives, if its quality as a video is wanted.
     screen: Option<Box<Screen>>,
-}
-
-#[derive(Debug)]
-enum TransportState {
-    Tcp(Box<Tcp>),
-    Datagrams(Box<Datagrams>),
-    Web(Box<Web>),
-    Probe(Box<Probe>),
-    Dccp(Box<Dccp>),
-    Rtc(Box<Rtc>),
-}
-
-/// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
-pub(crate) fn ports(id: FlowId) -> (u16, u16) {
-    let (client, server) = (id.0 % PORTS, (id.0 % PORTS + id.0 / PORTS) % PORTS);
-    (FIRST_CLIENT_PORT + client as u16, FIRST_PORT + server as u16)
-}
-
-impl TransportState {
-    /// `paced_by` is the link that paces a saturating source, where one does.
-    fn new(id: FlowId, flow: &Flow, paced: Option<&Source>, seed: Seed) -> Result<Self, Error> {
-        let name = &flow.name;
-        let random = || seed.stream(&format!("traffic/{name}"));
-        Ok(match (&flow.traffic, paced) {
-            (Traffic::Tcp(tcp), _) => {
-                check_law(name, &tcp.congestion_control)?;
-                let isn = seed.stream(&format!("isn/{name}"));
-                let feed = |source| Feed::new(source, flow.start, random());
-                Self::Tcp(Box::new(Tcp::new(id, tcp, tcp.source.as_ref().map(feed), isn)))
-            }
-            (Traffic::Web(web), _) => {
-                check_law(name, &web.tcp.congestion_control)?;
-                Self::Web(Box::new(Web::new(id, name, web, seed)))
-            }
-            (Traffic::Probe(probe), _) => {
-                Self::Probe(Box::new(Probe::new(ports(id), flow, probe, seed)))
-            }
-            (Traffic::Datagrams(source), _) if flow.playout.is_some() => {
-                let feed = Feed::new(source, flow.start, random());
-                Self::Datagrams(Box::new(Datagrams::framed(ports(id), feed)))
-            }
-            (Traffic::Rtc(rtc), _) => {
-                let feed = Feed::new(&rtc.source, flow.start, random());
-                let ids = seed.stream(&format!("rtp/{name}"));
-                Self::Rtc(Box::new(Rtc::new(ports(id), rtc, feed, ids)))
-            }
-            (Traffic::Dccp(dccp), _) => {
-                Self::Dccp(Box::new(Dccp::new(id, name, dccp, flow.start, seed)))
-            }
-            (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
-                let datagrams = Datagrams::timed(ports(id), source, flow.start, random());
-                Self::Datagrams(Box::new(datagrams))
-            }
-            (Traffic::Saturate { payload_bytes }, None) => {
-                Self::Datagrams(Box::new(Datagrams::saturating(ports(id), *payload_bytes)))
-            }
-        })
-    }
 }
 
 /// Ports of what `end` sends, which are those of a client, the source, and a server.
@@ -580,19 +464,5 @@ impl FlowState {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn no_two_flows_share_their_ports() {
-        let pairs: BTreeSet<_> = (0..20_000).map(|i| ports(FlowId(i))).collect();
-        assert_eq!(pairs.len(), 20_000);
-        assert_eq!(ports(FlowId(7)), (50_007, 60_107));
-        assert_eq!(ports(FlowId(4_000)), (50_000, 60_101));
     }
 }

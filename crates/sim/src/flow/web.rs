@@ -5,7 +5,8 @@
 //! counters are kept.
 
 use super::tcp::connection;
-use super::{Delivery, End, FIRST_CLIENT_PORT, PORTS, ports};
+use super::transport::{FIRST_CLIENT_PORT, PORTS};
+use super::{Delivery, End, ports};
 use crate::outcome::WebOutcome;
 use crate::spread::Spread;
 use crate::world::WebFlow;

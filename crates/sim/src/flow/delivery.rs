@@ -1,0 +1,51 @@
+//! What the receiving application of a flow gets, and when.
+
+use fairwave_units::{Duration, Instant};
+
+/// Delivery to the receiving application, as it went on.
+#[derive(Clone, Debug)]
+pub(crate) struct Delivery {
+    pub(crate) bytes: u64,
+    pub(crate) last: Instant,
+    pub(crate) longest_silence: Duration,
+    pub(crate) completed: Option<Instant>,
+    /// Bytes of each bin that is over, and what was delivered by its end.
+    pub(crate) bins: Vec<u64>,
+    binned: u64,
+}
+
+impl Delivery {
+    pub(super) fn new() -> Self {
+        Self {
+            bytes: 0,
+            last: Instant::ZERO,
+            longest_silence: Duration::ZERO,
+            completed: None,
+            bins: Vec::new(),
+            binned: 0,
+        }
+    }
+
+    pub(super) fn take(&mut self, bytes: u32, now: Instant) {
+        self.bytes += u64::from(bytes);
+        self.note_silence(now);
+        self.last = now;
+    }
+
+    /// Counts the silence that ends, or is cut off, at `now`.
+    pub(crate) fn note_silence(&mut self, now: Instant) {
+        self.longest_silence = self.longest_silence.max(now.since(self.last));
+    }
+
+    /// A bin is over.
+    pub(crate) fn end_bin(&mut self) {
+        self.bins.push(self.bytes - self.binned);
+        self.binned = self.bytes;
+    }
+
+    /// Silence counts anew from `now`.
+    pub(crate) fn restart_silence(&mut self, now: Instant) {
+        self.last = now;
+        self.longest_silence = Duration::ZERO;
+    }
+}
