@@ -254,6 +254,12 @@ pub(crate) enum Listing {
     SocPolicies,
     /// TCP stacks: whose choices a flow's keys default to
     Stacks,
+    /// Schedulers of SHAKE flows: which path carries new data
+    ShakeSchedulers,
+    /// Laws by which the windows of a SHAKE flow's paths grow
+    ShakeGrowths,
+    /// Which path of a SHAKE flow repeats what was lost
+    ShakeRetransmissions,
     /// 802.11 standards of a cell
     Standards,
     /// The JSON schema of scenario files

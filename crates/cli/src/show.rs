@@ -11,6 +11,7 @@ pub(crate) fn summary(summary: &Summary) -> String {
         datagrams(&summary.flows),
         pages(&summary.flows),
         videos(&summary.flows, summary.measured_ns),
+        paths(&summary.flows),
         completions(&summary.flows),
         probes(&summary.flows),
         stations(&summary.stations),
@@ -124,6 +125,27 @@ fn videos(flows: &[FlowSummary], measured_ns: u64) -> String {
             delay(|times| times.median_ns),
             delay(|times| times.p99_ns),
         ]);
+    }
+    table.render()
+}
+
+/// Paths of flows that have several.
+fn paths(flows: &[FlowSummary]) -> String {
+    let heads = ["flow", "path", "state", "sent", "resent", "timeouts", "arrived kB", "RTT ms"];
+    let mut table = Table::new("Paths", &heads);
+    for flow in flows {
+        for path in &flow.paths {
+            table.row(vec![
+                flow.name.clone(),
+                path.name.clone(),
+                if path.is_up { "up" } else { "down" }.to_owned(),
+                path.sent_packets.to_string(),
+                path.retransmissions.to_string(),
+                path.timeouts.to_string(),
+                format!("{:.1}", path.delivered_bytes as f64 / 1e3),
+                path.srtt_end_ns.map_or_else(|| "-".to_owned(), millis),
+            ]);
+        }
     }
     table.render()
 }

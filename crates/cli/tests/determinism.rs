@@ -45,6 +45,51 @@ fn one_worker_and_two_write_the_same_bytes() {
     }
 }
 
+/// A transfer over two paths that lose packets.
+const SHAKE: &str = r#"
+duration = "2 s"
+[[node]]
+name = "host"
+kind = "host"
+[[node]]
+name = "phone"
+kind = "host"
+count = 2
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+ends = ["host", "phone*"]
+[[link]]
+ends = ["phone*", "server"]
+rate = "5 Mbps"
+delay = "20 ms"
+loss = 0.01
+queue = "20 packets"
+[[flow]]
+name = "transfer"
+from = "host"
+to = "server"
+transport = "shake"
+size = "500 kB"
+paths = [{ via = "phone1" }, { via = "phone2", bandwidth = "5 Mbps", join = "100 ms" }]
+[sweep]
+"flow.transfer.scheduler" = ["widest", "blest"]
+seeds = 2
+"#;
+
+#[test]
+fn paths_are_the_same_for_any_number_of_workers() {
+    let place = scratch();
+    fs::write(place.path().join("shake.toml"), SHAKE).expect("it can be written");
+    for jobs in ["1", "2"] {
+        ends_with(0, place.path(), &["sweep", "shake.toml", "--jobs", jobs, "--out", jobs]);
+    }
+    let (one, two) = (contents(&place.path().join("1")), contents(&place.path().join("2")));
+    assert_eq!(one.keys().filter(|name| name.ends_with("paths.parquet")).count(), 4);
+    assert!(one == two, "{:?}\n{:?}", one.keys(), two.keys());
+}
+
 #[test]
 fn another_seed_writes_other_bytes() {
     let place = scratch();

@@ -1,11 +1,14 @@
 //! What a world must satisfy to be simulated.
 
-use crate::routes::{self, Hop};
-use crate::world::{Flow, Link, ProbeFlow, Radio, Role, Source, Traffic, World};
+use crate::routes::{self, Astray, Hop};
+use crate::world::{
+    Flow, Link, ProbeFlow, Radio, Role, ShakeFlow, ShakePath, Source, Traffic, World,
+};
 use crate::{Error, proxy};
 use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
 use fairwave_wire::rtp::HEADER_LEN as RTP_HEADER_LEN;
+use fairwave_wire::shake::DATA_OVERHEAD;
 use std::collections::BTreeSet;
 
 /// Most that a UDP datagram over IPv4 carries (RFC 791: 65 535 bytes with both headers).
@@ -119,6 +122,42 @@ impl ProbeFlow {
     }
 }
 
+impl ShakeFlow {
+    fn unsound(&self) -> Option<&'static str> {
+        let leaves_late = |path: &ShakePath| path.leave.is_none_or(|leave| leave > path.join);
+        let rules = [
+            (self.config.mss > 0, "its segments are empty"),
+            (!self.paths.is_empty(), "it has no path"),
+            (self.paths.len() <= self.config.most_paths.min(256), "it has too many paths"),
+            (self.paths.iter().all(leaves_late), "a path leaves before it has joined"),
+            (fairwave_shake::scheduler(&self.scheduler).is_some(), "no scheduler is called so"),
+            (fairwave_shake::growth(&self.growth).is_some(), "no law of growth is called so"),
+        ];
+        rules.iter().find(|(holds, _)| !holds).map(|(_, why)| *why)
+    }
+}
+
+/// The paths of a flow pass different nodes, on ways that there are.
+fn check_paths(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), Error> {
+    let vias = flow.traffic.vias();
+    let name = |node: NodeId| world.nodes.get(node.0 as usize).map_or("?", |node| &*node.name);
+    for (i, via) in vias.iter().enumerate() {
+        let what = || format!("flow {}: its path via {}", flow.name, name(*via));
+        ensure((via.0 as usize) < world.nodes.len(), || format!("{} is nowhere", what()))?;
+        ensure(!vias[..i].contains(via), || format!("{} is there twice", what()))?;
+        let why = match routes::detour_by(world, routes, (flow.source, flow.sink), *via) {
+            Ok(()) => continue,
+            Err(Astray::IsEnd) => "passes one of its ends".to_owned(),
+            Err(Astray::NoWay(a, b)) => format!("has no way from {} to {}", name(a), name(b)),
+            Err(Astray::PassesEnd(a, b, end)) => {
+                format!("passes {} between {} and {}", name(end), name(a), name(b))
+            }
+        };
+        return Err(Error::Invalid(format!("{} {why}", what())));
+    }
+    Ok(())
+}
+
 fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), Error> {
     let (source, sink) = (flow.source.0 as usize, flow.sink.0 as usize);
     let nodes = world.nodes.len();
@@ -135,11 +174,15 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
         );
     ensure(!endless, || format!("flow {}: its link is never saturated", flow.name))?;
     proxy::check(world, routes, flow)?;
+    check_paths(world, routes, flow)?;
     let (payload_bytes, unsound) = match &flow.traffic {
         Traffic::Datagrams(source) => (source.largest_payload_bytes(), source.unsound()),
         Traffic::Saturate { payload_bytes } => (*payload_bytes, None),
         Traffic::Web(web) => (0, (!web.page.is_sound()).then_some("its objects have no size")),
         Traffic::Probe(probe) => (probe.largest_payload_bytes(), probe.unsound(world)),
+        Traffic::Shake(shake) => {
+            (shake.config.mss.saturating_add(DATA_OVERHEAD as u32), shake.unsound())
+        }
         Traffic::Tcp(tcp) => (0, tcp.source.as_ref().and_then(Source::unsound)),
         Traffic::Rtc(rtc) => {
             let len = rtc.source.largest_payload_bytes().saturating_add(RTP_HEADER_LEN as u32);

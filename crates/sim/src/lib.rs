@@ -31,8 +31,8 @@ use fairwave_trace::Sink;
 use fairwave_units::Instant;
 pub use observe::queue_names;
 pub use outcome::{
-    DatagramOutcome, FlowOutcome, Outcome, ProbeOutcome, QueueOutcome, StationOutcome, Times,
-    VideoOutcome, WebOutcome,
+    DatagramOutcome, FlowOutcome, Outcome, PathOutcome, ProbeOutcome, QueueOutcome, ShakeOutcome,
+    StationOutcome, Times, VideoOutcome, WebOutcome,
 };
 pub use routes::{Astray, detour, passes};
 use simulator::{Actor, Simulator};

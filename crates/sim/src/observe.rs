@@ -1,15 +1,15 @@
 //! Samples and outcomes: the simulator's state as others see it.
 
 use crate::simulator::{Actor, Simulator};
-use crate::world::{Flow, Traffic};
-use crate::{FlowOutcome, Outcome, QueueOutcome, StationOutcome};
+use crate::world::{Flow, Traffic, World};
+use crate::{FlowOutcome, Outcome, PathOutcome, QueueOutcome, StationOutcome};
 use fairwave_dot11::channel::{FrameKind, FrameReport};
 use fairwave_dot11::{AccessCategory, Format, Mode};
 use fairwave_machine::Machine;
 use fairwave_probe::diagnosis;
 use fairwave_trace::{
-    FlowId, FlowSample, FrameBody, FrameSample, Kind, NodeId, Ppdu, PpduFormat, QueueId,
-    QueueSample, Sample, Sink, StationSample,
+    FlowId, FlowSample, FrameBody, FrameSample, Kind, NodeId, PathSample, Ppdu, PpduFormat,
+    QueueId, QueueSample, Sample, Sink, StationSample,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::soc;
@@ -20,6 +20,7 @@ use crate::packet::Packet;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     flows: Vec<FlowSample>,
+    paths: Vec<Vec<PathSample>>,
     queues: Vec<QueueSample>,
     stations: Vec<StationSample>,
 }
@@ -52,6 +53,7 @@ impl Simulator<'_> {
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {
             flows: (0..self.flows.len()).map(|i| self.flow_sample(i)).collect(),
+            paths: self.flows.iter().map(|flow| flow.paths().collect()).collect(),
             queues: self.queue_samples().collect(),
             stations: (0..self.ports.len()).filter_map(|i| self.station_sample(i)).collect(),
         }
@@ -62,6 +64,13 @@ impl Simulator<'_> {
         if sink.wants(Kind::Flow) {
             for i in 0..self.flows.len() {
                 sink.record(self.now, &Sample::Flow(FlowId(i as u32), self.flow_sample(i)));
+            }
+        }
+        if sink.wants(Kind::Path) {
+            for (flow, id) in self.flows.iter().zip((0..).map(FlowId)) {
+                for (path, number) in flow.paths().zip(0..) {
+                    sink.record(self.now, &Sample::Path(id, number, path));
+                }
             }
         }
         if sink.wants(Kind::Queue) {
@@ -146,6 +155,8 @@ impl Simulator<'_> {
                 web: flow.web(),
                 video: flow.video(end),
                 probe: flow.probe(),
+                shake: flow.shake(),
+                paths: path_outcomes(self.world, i, &warm.paths[i], &last.paths[i]),
             }
         };
         let mut outcomes: Vec<_> = self.flows.iter_mut().enumerate().map(outcome).collect();
@@ -203,7 +214,7 @@ impl Simulator<'_> {
 }
 
 /// `"ap"` for a radio's queue, `"ap>server"` for a link's, in the order of [`QueueId`].
-pub fn queue_names(world: &crate::world::World) -> Vec<String> {
+pub fn queue_names(world: &World) -> Vec<String> {
     let radios = world.nodes.iter().filter(|node| node.radio.is_some());
     let lines = world.links.iter().flat_map(|link| {
         let name = |node: NodeId| &world.nodes[node.0 as usize].name;
@@ -211,6 +222,22 @@ pub fn queue_names(world: &crate::world::World) -> Vec<String> {
         [format!("{a}>{b}"), format!("{b}>{a}")]
     });
     radios.map(|node| node.name.clone()).chain(lines).collect()
+}
+
+/// What the paths of a flow came to, each under the name of the node that it passes.
+fn path_outcomes(
+    world: &World,
+    flow: usize,
+    warm: &[PathSample],
+    last: &[PathSample],
+) -> Vec<PathOutcome> {
+    let counters = warm.iter().zip(last);
+    let vias = world.flows[flow].traffic.vias();
+    let outcome = |(via, (at_warm_up, at_end)): (NodeId, (&PathSample, &PathSample))| {
+        let name = world.nodes[via.0 as usize].name.clone();
+        PathOutcome { name, at_warm_up: *at_warm_up, at_end: *at_end }
+    };
+    vias.into_iter().zip(counters).map(outcome).collect()
 }
 
 fn frame_sample(

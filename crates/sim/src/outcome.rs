@@ -3,9 +3,10 @@
 use fairwave_probe::diagnosis::{self, Diagnosis, Finding, Sharing};
 use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, Failure};
-use fairwave_trace::{FlowSample, QueueSample, StationSample};
+use fairwave_trace::{FlowSample, PathSample, QueueSample, StationSample};
 use fairwave_traffic::playout::Quality;
 use fairwave_units::{BitRate, Duration};
+use fairwave_wire::shake::Reason;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +55,34 @@ pub struct FlowOutcome {
     pub video: Option<VideoOutcome>,
     /// What a buffer probe found, over the whole run.
     pub probe: Option<ProbeOutcome>,
+    /// What a SHAKE connection came to, over the whole run.
+    pub shake: Option<ShakeOutcome>,
+    /// Its paths by their numbers, where it may have several.
+    pub paths: Vec<PathOutcome>,
+}
+
+/// What a SHAKE connection came to at its source, beside its paths and the flow's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShakeOutcome {
+    /// Segments found lost before a timer expired.
+    pub losses_found: u64,
+    /// Segments repeated because another path held them back.
+    pub reinjections: u64,
+    /// Segments that tried a path in doubt, or a shut window.
+    pub probes: u64,
+    /// Why it was over before its end, at whichever end.
+    pub reset: Option<Reason>,
+}
+
+/// A path's result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathOutcome {
+    /// The node that it passes.
+    pub name: String,
+    /// Counters at the end of the warm-up.
+    pub at_warm_up: PathSample,
+    /// Counters and state at the end.
+    pub at_end: PathSample,
 }
 
 /// What a buffer probe found.

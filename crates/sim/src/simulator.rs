@@ -207,7 +207,7 @@ impl<'w> Simulator<'w> {
         for i in 0..self.lines.len() {
             self.set_deadline(Actor::Line(i), self.lines[i].deadline());
         }
-        let kinds = [Kind::Flow, Kind::Queue, Kind::Station, Kind::Soc];
+        let kinds = [Kind::Flow, Kind::Queue, Kind::Station, Kind::Soc, Kind::Path];
         let sampled = kinds.into_iter().any(|kind| sink.wants(kind));
         if sampled && !self.world.sample_every.is_zero() {
             self.set_deadline(Actor::Sampler, Some(Instant::ZERO + self.world.sample_every));

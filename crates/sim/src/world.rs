@@ -14,6 +14,7 @@ pub use fairwave_queue::Service;
 use fairwave_queue::Spec;
 pub use fairwave_rtc::gcc::Bounds as RtcBounds;
 pub use fairwave_rtc::gcc::trend::Threshold;
+pub use fairwave_shake::Config as ShakeConfig;
 pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
@@ -323,6 +324,8 @@ pub enum Traffic {
     Dccp(DccpFlow),
     /// Real-time media from the source to the sink.
     Rtc(RtcFlow),
+    /// A SHAKE connection opened by the source, over several paths.
+    Shake(ShakeFlow),
 }
 
 impl Traffic {
@@ -334,6 +337,34 @@ impl Traffic {
             _ => false,
         }
     }
+}
+
+/// A SHAKE flow.
+#[derive(Clone, Debug)]
+pub struct ShakeFlow {
+    /// Settings of both ends.
+    pub config: ShakeConfig,
+    /// Which path carries new data, by its name in [`fairwave_shake::SCHEDULERS`].
+    pub scheduler: String,
+    /// How windows grow, by its name in [`fairwave_shake::GROWTHS`].
+    pub growth: String,
+    /// How much to send; `None` sends until the flow stops.
+    pub size: Option<Bytes>,
+    /// Its paths, numbered in this order.
+    pub paths: Vec<ShakePath>,
+}
+
+/// A path of a SHAKE flow. Times count from the flow's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShakePath {
+    /// The node that its packets pass, both ways.
+    pub via: NodeId,
+    /// Its bandwidth as the source was told.
+    pub nominal: Option<BitRate>,
+    /// When the source joins it.
+    pub join: Duration,
+    /// When the source leaves it.
+    pub leave: Option<Duration>,
 }
 
 /// A flow of real-time media.
@@ -426,7 +457,15 @@ impl Traffic {
             Self::Tcp(tcp) => tcp.source.as_ref(),
             Self::Dccp(dccp) => dccp.source.as_ref(),
             Self::Rtc(rtc) => Some(&rtc.source),
-            Self::Saturate { .. } | Self::Web(_) | Self::Probe(_) => None,
+            Self::Saturate { .. } | Self::Web(_) | Self::Probe(_) | Self::Shake(_) => None,
+        }
+    }
+
+    /// The nodes that its paths pass, by their numbers; none where its packets go the shortest way.
+    pub fn vias(&self) -> Vec<NodeId> {
+        match self {
+            Self::Shake(shake) => shake.paths.iter().map(|path| path.via).collect(),
+            _ => Vec::new(),
         }
     }
 }

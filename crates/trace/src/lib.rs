@@ -84,6 +84,8 @@ pub enum Kind {
     Association,
     /// [`Sample::Soc`].
     Soc,
+    /// [`Sample::Path`].
+    Path,
 }
 
 /// The state of one flow. Window fields are zero for UDP.
@@ -124,6 +126,31 @@ pub struct FlowSample {
     pub video: Option<VideoSample>,
     /// The rate that its congestion control allows, where that decides by rates.
     pub rate: Option<RateSample>,
+}
+
+/// The state of one path of a flow that has several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathSample {
+    /// Whether it carries data: it has joined, has not left and is not taken for dead.
+    pub is_up: bool,
+    /// Congestion window in bytes.
+    pub cwnd: u32,
+    /// Slow start threshold in bytes; `u32::MAX` while unset.
+    pub ssthresh: u32,
+    /// Bytes in flight.
+    pub flight: u32,
+    /// Smoothed round-trip time, once sampled.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout in force.
+    pub rto: Duration,
+    /// Bytes that are known to have arrived over it, copies among them, cumulative.
+    pub delivered_bytes: u64,
+    /// Segments of data sent on it, cumulative.
+    pub sent_packets: u64,
+    /// Of them those that repeat what was sent before, on whatever path, cumulative.
+    pub retransmissions: u64,
+    /// Expiries of its retransmission timer, cumulative.
+    pub timeouts: u64,
 }
 
 /// What a viewer has seen since the warm-up, or the start before that.
@@ -392,6 +419,8 @@ pub enum Sample {
     Association(NodeId, Option<NodeId>),
     /// State of a station that reports its Strength of Connection.
     Soc(NodeId, SocSample),
+    /// State of a path of a flow, by its number.
+    Path(FlowId, u8, PathSample),
     /// A packet passed a tapped node.
     Packet(PacketSample),
 }

@@ -34,6 +34,9 @@ pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
         Listing::SocFilters => soc_filters(),
         Listing::SocPolicies => soc_policies(),
         Listing::Stacks => stacks(),
+        Listing::ShakeSchedulers => named(fairwave_shake::SCHEDULERS),
+        Listing::ShakeGrowths => named(fairwave_shake::GROWTHS),
+        Listing::ShakeRetransmissions => named(fairwave_shake::RETRANSMISSION_PATHS),
         Listing::Standards => standards(),
     };
     if common.json { print_json(&items) } else { print(&items) }
@@ -111,6 +114,16 @@ fn soc_policies() -> Vec<Item> {
         source: kind.source.to_owned(),
     };
     fairwave_soc::POLICIES.iter().map(item).collect()
+}
+
+/// Parts of a SHAKE connection.
+fn named<T>(list: &[fairwave_shake::Named<T>]) -> Vec<Item> {
+    let item = |known: &fairwave_shake::Named<T>| Item {
+        name: known.name.to_owned(),
+        summary: known.summary.to_owned(),
+        source: known.source.to_owned(),
+    };
+    list.iter().map(item).collect()
 }
 
 fn stacks() -> Vec<Item> {

@@ -2,8 +2,8 @@
 
 use super::table::{Cell, Column, Kind, Table};
 use fairwave_trace::{
-    DropSample, FlowSample, ProxySample, QueueSample, RateSample, SocSample, StationSample,
-    VideoSample,
+    DropSample, FlowSample, PathSample, ProxySample, QueueSample, RateSample, SocSample,
+    StationSample, VideoSample,
 };
 use fairwave_units::{BitRate, Db, Duration, Instant};
 use std::sync::Arc;
@@ -21,6 +21,19 @@ pub struct FlowRow {
     pub since: Instant,
     /// What had been delivered then.
     pub delivered_before: u64,
+}
+
+/// A row of [`PATHS`].
+#[derive(Clone, Debug)]
+pub struct PathRow {
+    /// When.
+    pub at: Instant,
+    /// The flow's name.
+    pub flow: Arc<str>,
+    /// The name of the node that the path passes.
+    pub path: Arc<str>,
+    /// Its state.
+    pub sample: PathSample,
 }
 
 /// A row of [`QUEUES`].
@@ -240,6 +253,47 @@ pub const FLOWS: Table<FlowRow> = Table {
         or_null(&integer("stalled_ns", "Time that its playout's clock stood still.", |r| {
             of_video(r, |v| nanos(v.stalled))
         })),
+    ],
+};
+
+/// State of each path of flows that have several, every sample interval.
+pub const PATHS: Table<PathRow> = Table {
+    file: "paths.parquet",
+    doc: "One row for each path of a flow and sample interval. Counters are cumulative.",
+    columns: &[
+        integer("t_ns", "Virtual time in nanoseconds.", |r: &PathRow| time(r.at)),
+        text("flow", "Name of the flow.", |r| Cell::Text(r.flow.clone())),
+        text("path", "Name of the node that the path passes.", |r| Cell::Text(r.path.clone())),
+        integer("is_up", "1 if it carries data; 0 before it joins, dead, or left.", |r| {
+            Cell::unsigned(r.sample.is_up.into())
+        }),
+        integer("cwnd_bytes", "Its congestion window.", |r| Cell::unsigned(r.sample.cwnd.into())),
+        or_null(&integer("ssthresh_bytes", "Slow start threshold; null while unset.", |r| match r
+            .sample
+            .ssthresh
+        {
+            u32::MAX => Cell::Null,
+            bytes => Cell::unsigned(bytes.into()),
+        })),
+        integer("flight_bytes", "Bytes sent on it, neither acknowledged nor lost.", |r| {
+            Cell::unsigned(r.sample.flight.into())
+        }),
+        or_null(&integer("srtt_ns", "Smoothed round-trip time; null before a sample.", |r| {
+            r.sample.srtt.map_or(Cell::Null, nanos)
+        })),
+        integer("rto_ns", "Retransmission timeout in force.", |r| nanos(r.sample.rto)),
+        integer("delivered_bytes", "Bytes known to have arrived over it, copies included.", |r| {
+            Cell::unsigned(r.sample.delivered_bytes)
+        }),
+        integer("sent_packets", "Segments of data sent on it.", |r| {
+            Cell::unsigned(r.sample.sent_packets)
+        }),
+        integer("retransmissions", "Of them those that repeat bytes sent before.", |r| {
+            Cell::unsigned(r.sample.retransmissions)
+        }),
+        integer("timeouts", "Expiries of its retransmission timer.", |r| {
+            Cell::unsigned(r.sample.timeouts)
+        }),
     ],
 };
 

@@ -73,11 +73,12 @@ pub struct RunDirectory {
 }
 
 /// Every file a run directory may hold, captures of tapped nodes apart.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "scenario.toml",
     "meta.json",
     "summary.json",
     "flows.parquet",
+    "paths.parquet",
     "queues.parquet",
     "stations.parquet",
     "associations.parquet",

@@ -5,6 +5,7 @@
 //! meta.json        version, schema, seed, sweep axes, machine
 //! summary.json     results per flow, queue and station, then totals
 //! flows.parquet    state of each flow every sample interval
+//! paths.parquet    state of each path (only where flows have several)
 //! queues.parquet   state of each queue
 //! stations.parquet state of each radio
 //! associations.parquet each change of a station's access point
@@ -23,6 +24,7 @@ mod directory;
 mod file;
 mod names;
 mod options;
+mod paths;
 mod probe;
 mod read;
 mod recorder;
@@ -35,12 +37,13 @@ mod video;
 
 pub use capture::CaptureError;
 pub use columns::{
-    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, SOC, STATIONS,
-    SocRow, StationRow,
+    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, PATHS, PathRow, QUEUES, QueueRow,
+    SOC, STATIONS, SocRow, StationRow,
 };
 pub use directory::{Meta, RunDirectory, Wanted};
 pub(crate) use file::write as write_file;
 pub use names::{Direction, Names};
+pub use paths::{PathSummary, ShakeSummary};
 pub use probe::{FindingSummary, IntervalSummary, ProbeSummary, SizeSummary};
 pub use read::{Series, Values, read_meta, read_summary};
 pub use recorder::Recorder;

@@ -33,6 +33,8 @@ struct Flow {
     direction: Direction,
     mss: u32,
     start_ns: u64,
+    /// The nodes that its paths pass, by their numbers.
+    vias: Vec<NodeId>,
 }
 
 impl Names {
@@ -61,11 +63,13 @@ impl Names {
                 Traffic::Saturate { payload_bytes } => *payload_bytes,
                 Traffic::Dccp(dccp) => dccp.largest_payload_bytes(),
                 Traffic::Rtc(rtc) => rtc.source.largest_payload_bytes(),
+                Traffic::Shake(shake) => shake.config.mss,
                 Traffic::Probe(probe) => {
                     probe.plan.trials.iter().map(|trial| trial.payload_bytes).max().unwrap_or(0)
                 }
             },
             start_ns: flow.start.as_nanos(),
+            vias: flow.traffic.vias(),
         });
         Self { flows: flows.collect(), queues, ap_queues, nodes, radios }
     }
@@ -73,6 +77,11 @@ impl Names {
     /// A flow's name.
     pub fn flow(&self, id: FlowId) -> Arc<str> {
         self.flows[id.0 as usize].name.clone()
+    }
+
+    /// What a path of a flow is called: by the node that it passes.
+    pub fn path(&self, flow: FlowId, number: u8) -> Arc<str> {
+        self.node(self.flows[flow.0 as usize].vias[usize::from(number)])
     }
 
     /// A queue's name.

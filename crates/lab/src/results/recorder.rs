@@ -2,8 +2,8 @@
 
 use super::capture::Capture;
 use super::columns::{
-    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, QUEUES, QueueRow, SOC, STATIONS,
-    SocRow, StationRow,
+    ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, PATHS, PathRow, QUEUES, QueueRow,
+    SOC, STATIONS, SocRow, StationRow,
 };
 use super::directory::Wanted;
 use super::options::PacketOptions;
@@ -36,6 +36,8 @@ struct SeriesWriters {
     queues: Writer<QueueRow>,
     stations: Writer<StationRow>,
     associations: Writer<AssociationRow>,
+    /// Where flows have several paths.
+    paths: Option<Writer<PathRow>>,
     /// Where stations report their channels.
     soc: Option<Writer<SocRow>>,
 }
@@ -43,7 +45,9 @@ struct SeriesWriters {
 impl SeriesWriters {
     fn create(directory: &Path, world: &World) -> Result<Self, Error> {
         let reports = !world.soc.is_empty();
+        let has_paths = world.flows.iter().any(|flow| !flow.traffic.vias().is_empty());
         Ok(Self {
+            paths: has_paths.then(|| Writer::create(&PATHS, directory)).transpose()?,
             soc: reports.then(|| Writer::create(&SOC, directory)).transpose()?,
             flows: Writer::create(&FLOWS, directory)?,
             queues: Writer::create(&QUEUES, directory)?,
@@ -77,6 +81,7 @@ impl Recorder {
         }
         if let Some(series) = self.series {
             series.flows.finish()?;
+            series.paths.map_or(Ok(()), Writer::finish)?;
             series.queues.finish()?;
             series.stations.finish()?;
             series.associations.finish()?;
@@ -107,6 +112,14 @@ impl Recorder {
             (Sample::Soc(id, sample), Some(SeriesWriters { soc: Some(soc), .. }), _) => {
                 let station = self.names.node(*id);
                 soc.push(&SocRow { at, station, sample: *sample })
+            }
+            (
+                Sample::Path(id, number, sample),
+                Some(SeriesWriters { paths: Some(paths), .. }),
+                _,
+            ) => {
+                let (flow, path) = (self.names.flow(*id), self.names.path(*id, *number));
+                paths.push(&PathRow { at, flow, path, sample: *sample })
             }
             (Sample::Drop(sample), _, Some(drops)) => {
                 let flow = sample.flow.map(|id| self.names.flow(id));
@@ -142,6 +155,7 @@ impl Sink for Recorder {
         match kind {
             Kind::Flow | Kind::Queue | Kind::Station | Kind::Association => self.series.is_some(),
             Kind::Soc => self.series.as_ref().is_some_and(|series| series.soc.is_some()),
+            Kind::Path => self.series.as_ref().is_some_and(|series| series.paths.is_some()),
             Kind::Drop => self.drops.is_some(),
             Kind::Frame => self.capture.is_some(),
         }

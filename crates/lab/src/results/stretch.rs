@@ -98,6 +98,7 @@ impl Sink for Stretches {
             | Sample::Frame(_)
             | Sample::Association(..)
             | Sample::Soc(..)
+            | Sample::Path(..)
             | Sample::Packet(_) => {}
         }
     }

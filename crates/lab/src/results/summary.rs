@@ -1,5 +1,6 @@
 //! What a run came to, per flow, queue and station before any aggregate.
 
+use super::paths::{PathSummary, ShakeSummary};
 use super::probe::ProbeSummary;
 use super::video::VideoSummary;
 use super::{Direction, Names, Stretch, Stretches};
@@ -97,6 +98,12 @@ pub struct FlowSummary {
     /// What a buffer probe found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeSummary>,
+    /// What a SHAKE connection came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shake: Option<ShakeSummary>,
+    /// Its paths by their numbers, where it has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathSummary>,
 }
 
 /// What a proxy did on its way to a flow's sink.
@@ -306,6 +313,8 @@ fn flow_summary(
         }),
         proxy: to.proxy.as_ref().map(|end| ProxySummary::of(&from.proxy.unwrap_or_default(), end)),
         probe: flow.probe.as_ref().map(ProbeSummary::of),
+        shake: flow.shake.as_ref().map(ShakeSummary::of),
+        paths: flow.paths.iter().map(PathSummary::of).collect(),
     }
 }
 

@@ -9,6 +9,7 @@ use super::model::{Scenario, Transport};
 use super::node::Kind;
 use super::proxy;
 use super::reader::element_path;
+use super::shake;
 use super::value::{Data, Span, Table, Value};
 use super::words;
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
     if check.problems.is_empty() {
         check.flows(&nodes);
         check.proxies(&nodes);
+        check.paths(&nodes);
         check.watchers();
     }
     check.problems
@@ -85,6 +87,14 @@ impl Check<'_> {
         if self.problems.is_empty() {
             for (flow, refusal) in proxy::misplaced(self.scenario, nodes) {
                 self.report(("flow", flow), "proxy", refusal);
+            }
+        }
+    }
+
+    fn paths(&mut self, nodes: &[Expanded]) {
+        if self.problems.is_empty() {
+            for (flow, refusal) in shake::astray(self.scenario, nodes) {
+                self.report(("flow", flow), "paths", refusal);
             }
         }
     }

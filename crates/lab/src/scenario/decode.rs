@@ -11,6 +11,7 @@ use super::phy::Generation;
 use super::probe;
 use super::reader::{self, Problems, Read, Reader};
 use super::rtc;
+use super::shake;
 use super::soc;
 use super::tcp::{self, Defaults};
 use super::traffic;
@@ -172,13 +173,40 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
     let stop = r.or("stop", None, reader::or_word("never", span(NANOSECOND, DAY)));
     let category = r.or("category", AccessCategory::BestEffort, reader::choice(words::CATEGORIES));
     let playout = r.optional("playout", video::playout);
+    let transport = transport(r, defaults, base)?;
+    if playout.is_some() && !transport.has_frames() {
+        let help = "a flow with a source of datagrams can be watched, or one with `video`";
+        r.refuse("playout", Refusal::new("this flow has no frames").help(help));
+    }
+    Some(Flow {
+        name: name?,
+        from: from?,
+        to: to?,
+        start,
+        start_spread,
+        stop,
+        category,
+        playout,
+        transport,
+    })
+}
+
+/// What carries a flow, by its own keys; those of other kinds are told apart from unknown ones.
+fn transport(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Transport> {
     let word = r.optional("transport", reader::choice(words::TRANSPORTS));
-    let foreign = [tcp::KEYS, traffic::TRAFFIC_KEYS, probe::KEYS, dccp::OWN_KEYS, rtc::OWN_KEYS];
+    let foreign = [
+        tcp::KEYS,
+        traffic::TRAFFIC_KEYS,
+        probe::KEYS,
+        dccp::OWN_KEYS,
+        rtc::OWN_KEYS,
+        shake::OWN_KEYS,
+    ];
     let others = |own: &[&'static str]| -> Vec<&'static str> {
         let all = foreign.iter().flat_map(|keys| keys.iter().copied());
         all.filter(|key| !own.contains(key)).collect()
     };
-    let transport = match word {
+    match word {
         None if r.has("transport") => None,
         None | Some(TransportWord::Tcp) => {
             let others = others(tcp::KEYS);
@@ -213,21 +241,12 @@ fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
             r.finish(&others);
             rtc
         }
-    };
-    let transport = transport?;
-    if playout.is_some() && !transport.has_frames() {
-        let help = "a flow with a source of datagrams can be watched, or one with `video`";
-        r.refuse("playout", Refusal::new("this flow has no frames").help(help));
+        Some(TransportWord::Shake) => {
+            let others = others(&shake::keys());
+            r.meaningless(&others, "the flow is SHAKE");
+            let shake = shake::shake(r).map(Transport::Shake);
+            r.finish(&others);
+            shake
+        }
     }
-    Some(Flow {
-        name: name?,
-        from: from?,
-        to: to?,
-        start,
-        start_spread,
-        stop,
-        category,
-        playout,
-        transport,
-    })
 }

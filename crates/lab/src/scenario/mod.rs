@@ -58,6 +58,7 @@ mod reader;
 mod rtc;
 mod schema;
 mod service;
+mod shake;
 mod soc;
 mod tcp;
 mod traffic;
@@ -77,6 +78,7 @@ pub use proxy::{Av, Proxy};
 pub use queue::Queue;
 pub use schema::schema;
 pub use service::Service;
+pub use shake::{Shake, SharedPath};
 pub use soc::{ByCategory, LinkMonitor, Policy, Soc};
 pub use traffic::{Objects, Size, Traffic, Udp, Web};
 

@@ -12,6 +12,7 @@ use super::probe::Probe;
 use super::proxy::{Av, Proxy};
 use super::reader::word;
 use super::rtc::Rtc;
+use super::shake::Shake;
 use super::soc::{LinkMonitor, Soc};
 use super::traffic::{Udp, Web};
 use super::video::{Playout, Video};
@@ -228,6 +229,8 @@ pub enum Transport {
     Dccp(Dccp),
     /// Real-time media over RTP, with the congestion control of browsers.
     Rtc(Rtc),
+    /// One connection opened by `from` over several paths.
+    Shake(Shake),
 }
 
 /// A TCP flow. Every key but `size`, `web` and `video` may also stand in the table `[tcp]`, as a
@@ -370,12 +373,12 @@ fn category<S: Serializer>(value: &AccessCategory, s: S) -> Result<S::Ok, S::Err
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn bytes<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn bytes<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(&Bytes(u64::from(*value)).to_string())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn segments<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn segments<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(&format!("{value} segments"))
 }
 
@@ -443,6 +446,6 @@ fn bytes_or_all<S: Serializer>(v: &Option<u32>, s: S) -> Result<S::Ok, S::Error>
     or(v.map(|b| Bytes(u64::from(b))), "all", s)
 }
 
-fn bytes_or_unlimited<S: Serializer>(v: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn bytes_or_unlimited<S: Serializer>(v: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
     or(v.map(|b| Bytes(u64::from(b))), "unlimited", s)
 }

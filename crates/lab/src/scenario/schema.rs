@@ -5,7 +5,7 @@ use super::{laws, tcp};
 use serde_json::{Map, Value, json};
 
 /// Keys without a default.
-const REQUIRED: [&str; 16] = [
+const REQUIRED: [&str; 18] = [
     "name",
     "kind",
     "standard",
@@ -22,6 +22,8 @@ const REQUIRED: [&str; 16] = [
     "r",
     "mean_burst",
     "mean_gap",
+    "paths",
+    "via",
 ];
 
 /// The JSON schema (draft 2020-12) of a scenario file. It knows every key, which are required,

@@ -64,6 +64,7 @@ pub(super) enum TransportWord {
     Probe,
     Dccp,
     Rtc,
+    Shake,
 }
 
 pub(super) const TRANSPORTS: &[(&str, TransportWord)] = &[
@@ -72,6 +73,7 @@ pub(super) const TRANSPORTS: &[(&str, TransportWord)] = &[
     ("probe", TransportWord::Probe),
     ("dccp", TransportWord::Dccp),
     ("rtc", TransportWord::Rtc),
+    ("shake", TransportWord::Shake),
 ];
 
 /// A kind of datagram source.

@@ -119,7 +119,7 @@ impl Scenario {
                     start,
                     stop: flow.stop.map(|stop| Instant::ZERO + stop),
                     category: flow.category,
-                    traffic: flow.transport.to_world(),
+                    traffic: flow.transport.to_world(nodes),
                     proxy: flow.transport.world_proxy(nodes, member),
                     playout: flow.playout.map(Playout::to_world),
                 });
@@ -215,10 +215,10 @@ impl Transport {
 
     /// Whether it sends what a viewer can see.
     pub(super) fn has_frames(&self) -> bool {
-        self.to_world().source().is_some()
+        self.to_world(&[]).source().is_some()
     }
 
-    fn to_world(&self) -> world::Traffic {
+    fn to_world(&self, nodes: &[Expanded]) -> world::Traffic {
         match self {
             Self::Tcp(tcp) => {
                 let flow = world::TcpFlow {
@@ -240,6 +240,7 @@ impl Transport {
             Self::Probe(probe) => probe.to_world(),
             Self::Dccp(dccp) => dccp.to_world(),
             Self::Rtc(rtc) => rtc.to_world(),
+            Self::Shake(shake) => shake.to_world(|name| id(nodes, name)),
         }
     }
 }

@@ -8,13 +8,14 @@ mod probe;
 mod reception;
 mod rtc;
 mod screen;
+mod shake;
 mod tcp;
 mod transport;
 mod web;
 
 use crate::Error;
 use crate::handover::Notice;
-use crate::outcome::{DatagramOutcome, ProbeOutcome, VideoOutcome, WebOutcome};
+use crate::outcome::{DatagramOutcome, ProbeOutcome, ShakeOutcome, VideoOutcome, WebOutcome};
 use crate::packet::{Packet, address};
 use crate::world::{Flow, Traffic};
 use dccp::User;
@@ -23,7 +24,7 @@ use fairwave_dccp::Payload;
 use fairwave_machine::Machine;
 use fairwave_probe::Account;
 use fairwave_tcp::{Input, Segment, Virtual};
-use fairwave_trace::{FlowId, FlowSample, NodeId};
+use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
 use fairwave_traffic::Source;
 use fairwave_units::{Instant, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -159,6 +160,12 @@ impl FlowState {
             packet.datagram.tos = sent.ecn.put(packet.datagram.tos);
             return Some(packet);
         }
+        if let TransportState::Shake(shake) = &mut self.transport {
+            let message = shake.poll(end, self.made[end as usize], now)?;
+            let transport = udp(end, shake.ports);
+            let packet = self.packet(end, transport, message.bytes, now);
+            return Some(Packet { via: message.via, ..packet });
+        }
         let segment = match &mut self.transport {
             TransportState::Tcp(tcp) => tcp.end(end).poll(now)?,
             TransportState::Web(web) => web.poll(end, now)?,
@@ -225,6 +232,9 @@ impl FlowState {
                 let user = user(&mut self.delivery, &mut self.screen);
                 dccp.receive(end, (packet.number, ecn), user, now);
             }
+            (TransportState::Shake(shake), _) => {
+                shake.receive(end, packet.number, &mut self.delivery, now);
+            }
             _ => {}
         }
         self.show(now);
@@ -254,6 +264,7 @@ impl FlowState {
                     TransportState::Probe(probe) => probe.stop(now),
                     TransportState::Dccp(dccp) => dccp.stop(now),
                     TransportState::Rtc(rtc) => rtc.stop(),
+                    TransportState::Shake(shake) => shake.stop(&mut self.delivery, now),
                 }
                 self.phase = Phase::Stopped;
             }
@@ -268,6 +279,7 @@ impl FlowState {
                     TransportState::Probe(probe) => probe.start(now),
                     TransportState::Dccp(dccp) => dccp.start(self.screen.as_deref_mut(), now),
                     TransportState::Rtc(rtc) => rtc.encode(now, self.screen.as_deref_mut()),
+                    TransportState::Shake(shake) => shake.start(&mut self.delivery, now),
                     TransportState::Datagrams(_) => {}
                 }
                 self.phase = Phase::Running;
@@ -277,6 +289,7 @@ impl FlowState {
                 tcp.run_application(End::Source, &mut self.delivery, now);
             }
             (Phase::Running | Phase::Stopped, TransportState::Web(web)) => web.wake_user(now),
+            (Phase::Running | Phase::Stopped, TransportState::Shake(shake)) => shake.step(now),
             (Phase::Running, TransportState::Rtc(rtc)) => {
                 rtc.encode(now, self.screen.as_deref_mut());
             }
@@ -296,6 +309,7 @@ impl FlowState {
             TransportState::Datagrams(datagrams) => datagrams.deadline(),
             TransportState::Dccp(dccp) => dccp.source_deadline(),
             TransportState::Rtc(rtc) => rtc.feed_deadline(),
+            TransportState::Shake(shake) => shake.step_deadline(),
         };
         match self.phase {
             Phase::Waiting => Some(self.start),
@@ -327,6 +341,7 @@ impl FlowState {
                 dccp.wake(end, user(&mut self.delivery, &mut self.screen), now);
             }
             TransportState::Rtc(rtc) => rtc.wake(end, now),
+            TransportState::Shake(shake) => shake.wake(end, &mut self.delivery, now),
             TransportState::Datagrams(_) => {}
         }
         self.show(now);
@@ -343,6 +358,7 @@ impl FlowState {
             (TransportState::Probe(probe), end) => probe.deadline(end),
             (TransportState::Dccp(dccp), end) => dccp.deadline(end),
             (TransportState::Rtc(rtc), end) => rtc.deadline(end),
+            (TransportState::Shake(shake), end) => shake.deadline(end),
             (TransportState::Datagrams(_), _) => None,
         };
         let screen = self.screen.as_ref().filter(|_| end == End::Sink);
@@ -373,7 +389,7 @@ impl FlowState {
             screen.restart(now);
         }
         match &mut self.transport {
-            TransportState::Tcp(_) | TransportState::Probe(_) => {}
+            TransportState::Tcp(_) | TransportState::Probe(_) | TransportState::Shake(_) => {}
             TransportState::Web(web) => web.restart_statistics(),
             TransportState::Datagrams(datagrams) => datagrams.reception.restart(),
             TransportState::Dccp(dccp) => dccp.reception.restart(),
@@ -410,6 +426,23 @@ impl FlowState {
         Some(ProbeOutcome::of(probe.accounts(), probe.ended()))
     }
 
+    /// What a connection over several paths came to, beside its paths.
+    pub(crate) fn shake(&self) -> Option<ShakeOutcome> {
+        match &self.transport {
+            TransportState::Shake(shake) => Some(shake.outcome()),
+            _ => None,
+        }
+    }
+
+    /// The state of its paths, by their numbers; none where there is but one way.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathSample> + '_ {
+        let shake = match &self.transport {
+            TransportState::Shake(shake) => Some(shake),
+            _ => None,
+        };
+        shake.into_iter().flat_map(|shake| (0..shake.paths()).map(|number| shake.path(number)))
+    }
+
     /// The accounts of a buffer probe.
     pub(crate) fn accounts(&self) -> &[Account] {
         match &self.transport {
@@ -441,6 +474,7 @@ impl FlowState {
             }
             TransportState::Dccp(dccp) => FlowSample { delivered_bytes, ..dccp.sample() },
             TransportState::Rtc(rtc) => FlowSample { delivered_bytes, ..rtc.sample() },
+            TransportState::Shake(shake) => FlowSample { delivered_bytes, ..shake.sample() },
             TransportState::Tcp(tcp) => {
                 let source = tcp.source.stats();
                 FlowSample {

@@ -5,6 +5,7 @@ use super::dccp::Dccp;
 use super::feed::Feed;
 use super::probe::Probe;
 use super::rtc::Rtc;
+use super::shake::Shake;
 use super::tcp::{Tcp, check_law};
 use super::web::Web;
 use crate::Error;
@@ -30,6 +31,7 @@ pub(super) enum TransportState {
     Probe(Box<Probe>),
     Dccp(Box<Dccp>),
     Rtc(Box<Rtc>),
+    Shake(Box<Shake>),
 }
 
 /// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
@@ -73,6 +75,9 @@ impl TransportState {
             }
             (Traffic::Dccp(dccp), _) => {
                 Self::Dccp(Box::new(Dccp::new(id, name, dccp, flow.start, seed)))
+            }
+            (Traffic::Shake(shake), _) => {
+                Self::Shake(Box::new(Shake::new(id, name, shake, flow.start, seed)))
             }
             (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
                 let datagrams = Datagrams::timed(ports(id), source, flow.start, random());

@@ -56,6 +56,8 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         bins_bps: Vec::new(),
         proxy: None,
         probe: None,
+        shake: None,
+        paths: Vec::new(),
     }
 }
 
