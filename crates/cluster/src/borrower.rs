@@ -33,8 +33,8 @@ struct Lender {
 enum Stage {
     /// It has been greeted.
     Greeting { peer: Addressee, nonce: u64, retry: Retry },
-    /// Its challenge has been answered.
-    Answering { nonce: u64, cookie: Cookie, session: Session, retry: Retry },
+    /// Its challenge, a message of this number, has been answered.
+    Answering { nonce: u64, number: u64, cookie: Cookie, session: Session, retry: Retry },
     /// There is a session.
     Open(Session),
 }
@@ -138,15 +138,17 @@ impl Borrower {
             post.refused.stray += 1;
             return;
         };
-        if matches!(stage, Stage::Answering { cookie: known, .. } if *known == cookie) {
+        let number = message.number.get();
+        if matches!(stage, Stage::Answering { number: last, .. } if *last >= number) {
+            post.refused.replayed += 1;
             return;
         }
         let peer = stage.peer();
         let key = Meeting { borrower: post.id, lender: member, nonce, cookie }.key(&post.key);
-        let session = Session::new(peer, key, start_of(message.number.get()), now);
+        let session = Session::new(peer, key, start_of(number), now);
         session.say(post, Body::Response { nonce, cookie });
         let retry = Retry::new(now, config.retry);
-        *stage = Stage::Answering { nonce, cookie, session, retry };
+        *stage = Stage::Answering { nonce, number, cookie, session, retry };
     }
 
     /// A refusal whose seal fits.

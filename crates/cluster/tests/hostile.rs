@@ -202,6 +202,22 @@ fn a_flood_of_joins_and_leases_is_bounded() {
     assert_eq!((net.member(0).census().borrowers, net.member(0).census().lent), (1, 1));
 }
 
+#[test]
+fn one_address_has_few_sessions_and_an_idle_one_makes_room() {
+    let mut net = borrowed();
+    let mut actors: Vec<_> = (0..6).map(|number| Actor::new(0x900 + number, 1)).collect();
+    let keys: Vec<_> = actors.iter_mut().map(|actor| actor.join(&mut net).unwrap()).collect();
+    assert_eq!(net.member(0).census().borrowers, 1 + 4);
+    // The first two are gone; a lease keeps a session.
+    assert_eq!(actors[0].say_within(&mut net, 0, &keys[0], ask(1, kbps(9, 9))), []);
+    assert_eq!(actors[2].say_within(&mut net, 0, &keys[2], ask(1, kbps(9, 9))).len(), 1);
+    for number in 0..20 {
+        assert!(Actor::new(0xa00 + number, 1).join(&mut net).is_some());
+    }
+    assert_eq!(net.member(0).census().borrowers, 1 + 4);
+    assert_eq!(net.member(0).census().lent, 2);
+}
+
 /// Greetings come faster than strangers are answered; a session goes on beside them.
 #[test]
 fn a_flood_of_greetings_is_answered_at_a_bounded_rate() {
@@ -247,8 +263,12 @@ fn a_lender_that_grants_what_was_not_asked_is_not_believed() {
     let cookie = [7; 16];
     let meeting = Meeting { borrower: id(1), lender: actor.id, nonce, cookie };
     let key = meeting.key(&cluster_key());
+    let other = Body::Challenge { nonce, cookie: [8; 16] };
+    let held_back = actor.bytes(1, &cluster_key(), other);
     let answers = actor.say(&mut net, 1, Body::Challenge { nonce, cookie });
     assert_eq!(answers, [Body::Response { nonce, cookie }]);
+    net.inject(1, actor.address, &held_back);
+    assert_eq!(net.member(1).refused().replayed, 1, "an older challenge is not answered");
     let asked = actor.say_within(&mut net, 1, &key, Body::Welcome);
     let [Body::Ask(Ask { lease, at_ms, .. })] = asked[..] else { panic!("nothing: {asked:?}") };
     let grant = |lease: u32, at_ms: u32| {
@@ -262,7 +282,11 @@ fn a_lender_that_grants_what_was_not_asked_is_not_believed() {
         actor.say_within(&mut net, 1, &key, grant(lease.get(), wrong));
     }
     assert_eq!((net.paths(1), net.member(1).refused().stray), (vec![], 2));
+    // Of two messages about rates the later one counts, whichever comes first.
+    let late = actor.bytes(1, &key, Body::Terms { lease, rates: kbps(1, 1) });
     actor.say_within(&mut net, 1, &key, grant(lease.get(), at_ms));
+    net.inject(1, actor.address, &late);
+    assert_eq!(net.member(1).held().next().unwrap().over.rates, nominal);
     let held = net.member(1).held().next().unwrap();
     assert!(held.ends <= net.now + secs(20), "as long as was wanted, not 49 days");
     net.run_for(secs(60));

@@ -158,6 +158,22 @@ fn a_withdrawn_uplink_may_be_used_until_its_notice_is_over() {
     assert_eq!(last(&net, 0), Event::Returned { lease, why, carried: 2_000 });
 }
 
+/// What is revoked is said until it is noted: the first word is lost.
+#[test]
+fn a_revocation_that_is_lost_is_said_again() {
+    let mut net = borrowed(phone(), 1);
+    net.set_weather(Weather { loss: 1.0, ..Weather::default() });
+    net.tell(0, lend(&[]));
+    net.set_weather(Weather { delay: ms(2), ..Weather::default() });
+    assert_eq!(net.paths(1), [1]);
+    net.run_for(ms(260));
+    assert_eq!(net.paths(1), [], "well within its notice of two seconds");
+    net.run_for(secs(3));
+    let revoked = net.sent.iter().filter(|sent| matches!(sent.body(), Body::Revoke { .. }));
+    assert_eq!(revoked.count(), 2, "and no more, once it is noted");
+    assert_eq!(net.member(0).census().lent, 0);
+}
+
 #[test]
 fn a_low_battery_ends_the_lending_and_a_charger_begins_it_again() {
     let mut net = borrowed(phone(), 1);
