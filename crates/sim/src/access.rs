@@ -164,6 +164,11 @@ impl Simulator<'_> {
         sink: &mut dyn Sink,
     ) {
         let node = self.cells[cell].nodes[radio.0 as usize];
+        if (fate == Fate::RetryLimit || !self.world.cells[cell].acknowledges)
+            && let Some(flow) = self.flows.get_mut(packet.flow.0 as usize)
+        {
+            flow.given_up(packet, node);
+        }
         if fate == Fate::RetryLimit {
             let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
             port.queue.count_drop(DropCause::RetryLimit);

@@ -288,6 +288,9 @@ impl<'w> Simulator<'w> {
         if node == packet.via {
             packet.via = packet.destination;
         }
+        if let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) {
+            flow.passes(&packet, node);
+        }
         match self.relay_at(node, packet.flow) {
             Some(relay) => self.relay(relay, &packet, sink),
             None => self.send(node, packet, sink),
@@ -394,11 +397,15 @@ impl<'w> Simulator<'w> {
         cause: DropCause,
         sink: &mut dyn Sink,
     ) {
-        if !packet.is_report() && packet.is_pure_ack() {
-            let flow = &mut self.flows[packet.flow.0 as usize];
+        if let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) {
             match cause {
                 DropCause::AckFiltered => flow.acks_filtered += 1,
-                _ => flow.acks_dropped += 1,
+                _ if packet.is_pure_ack() => flow.acks_dropped += 1,
+                _ => {}
+            }
+            // A radio that gives up does not know: the simulator tells the flow by itself.
+            if cause != DropCause::RetryLimit {
+                flow.dropped(packet);
             }
         }
         if self.records_drops {

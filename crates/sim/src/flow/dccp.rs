@@ -2,8 +2,9 @@
 //! congestion control lets them go.
 //!
 //! The simulated network carries headers and lengths. Options and data wait here, by the number of
-//! the datagram that carries them, until that arrives.
+//! the datagram that carries them, while that is under way.
 
+use super::carried::{Carried, UnderWay};
 use super::feed::Feed;
 use super::reception::Reception;
 use super::screen::Screen;
@@ -15,14 +16,10 @@ use fairwave_dccp::{
     Config, Connection, Event, Input, Packet, Payload, QueueLimits, Standard, ccid3,
 };
 use fairwave_machine::Machine;
-use fairwave_trace::{FlowId, FlowSample, RateSample};
+use fairwave_trace::{FlowId, FlowSample, NodeId, RateSample};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
 use fairwave_wire::dccp::{Options, Seq48};
 use fairwave_wire::ipv4::Ecn;
-use std::collections::VecDeque;
-
-/// Packets of one end that may be under way; older ones count as lost.
-const MOST_CARRIED: usize = 16_384;
 
 /// The service code that both ends agree on: "FAIR" (RFC 4340 section 8.1.2).
 const SERVICE: u32 = 0x4641_4952;
@@ -70,7 +67,7 @@ pub(crate) struct Dccp {
     most_waiting: usize,
     made: u64,
     started: bool,
-    carried: [VecDeque<(u32, Packet<Made>)>; 2],
+    carried: [Carried<Packet<Made>>; 2],
     pub(super) reception: Reception,
 }
 
@@ -159,23 +156,29 @@ impl Dccp {
         self.run_application(end, user, now);
     }
 
-    /// The next packet of `end`, to be carried by its datagram with this number.
-    pub(super) fn poll(&mut self, end: End, number: u32, now: Instant) -> Option<Packet<Made>> {
+    /// The next packet of `end`, at `node`, to be carried by its datagram with this number.
+    pub(super) fn poll(
+        &mut self,
+        (end, node): (End, NodeId),
+        number: u32,
+        now: Instant,
+    ) -> Option<Packet<Made>> {
         let packet = self.end(end).poll(now)?;
         if end == End::Source && matches!(self.schedule, Schedule::Saturate { .. }) {
             self.make(None, now);
         }
-        let carried = &mut self.carried[end as usize];
-        if carried.len() == MOST_CARRIED {
-            carried.pop_front();
-        }
-        carried.push_back((number, packet.clone()));
+        self.carried[end as usize].push(number, node, packet.clone());
         Some(packet)
     }
 
     /// The options of the packet that `end` has made last.
     pub(super) fn last_options(&self, end: End) -> Option<&Options> {
-        self.carried[end as usize].back().map(|(_, packet)| &packet.options)
+        self.carried[end as usize].newest().map(|packet| &packet.options)
+    }
+
+    /// The packets of `end` that are under way.
+    pub(super) fn under_way(&mut self, end: End) -> &mut dyn UnderWay {
+        &mut self.carried[end as usize]
     }
 
     /// The datagram with this number of the other end came to `end`.
@@ -187,11 +190,7 @@ impl Dccp {
         now: Instant,
     ) {
         let other = if end == End::Source { End::Sink } else { End::Source };
-        let carried = &mut self.carried[other as usize];
-        let Ok(place) = carried.binary_search_by_key(&number, |(number, _)| *number) else {
-            return;
-        };
-        let Some((_, packet)) = carried.remove(place) else { return };
+        let Some(packet) = self.carried[other as usize].take(number) else { return };
         self.end(end).handle(now, Input::Packet(Packet { ecn, ..packet }));
         self.run_application(end, user, now);
     }

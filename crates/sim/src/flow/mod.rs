@@ -1,5 +1,6 @@
 //! The two ends of a flow and the application behind each.
 
+mod carried;
 mod datagrams;
 mod dccp;
 mod delivery;
@@ -143,18 +144,19 @@ impl FlowState {
 
     /// The next segment or message that `end` has to send.
     pub(crate) fn poll(&mut self, end: End, now: Instant) -> Option<Packet> {
+        let node = if end == End::Source { self.source } else { self.sink };
         if let TransportState::Probe(probe) = &mut self.transport {
             let bytes = probe.poll(end, self.made[end as usize], now)?;
             let transport = udp(end, probe.ports);
             return Some(self.packet(end, transport, bytes, now));
         }
         if let TransportState::Rtc(rtc) = &mut self.transport {
-            let bytes = rtc.poll(end, self.made[end as usize], now)?;
+            let bytes = rtc.poll((end, node), self.made[end as usize], now)?;
             let transport = udp(end, rtc.ports);
             return Some(self.packet(end, transport, bytes, now));
         }
         if let TransportState::Dccp(dccp) = &mut self.transport {
-            let sent = dccp.poll(end, self.made[end as usize], now)?;
+            let sent = dccp.poll((end, node), self.made[end as usize], now)?;
             let bytes = sent.payload.map_or(0, |made| made.len());
             let mut packet = self.packet(end, Transport::Dccp(sent.header), bytes, now);
             packet.datagram.tos = sent.ecn.put(packet.datagram.tos);

@@ -2,8 +2,9 @@
 //! control.
 //!
 //! The simulated network carries lengths. Headers and feedback wait here, by the number of the
-//! datagram that carries them, until that arrives.
+//! datagram that carries them, while that is under way.
 
+use super::carried::{Carried, UnderWay};
 use super::feed::Feed;
 use super::reception::Reception;
 use super::screen::Screen;
@@ -15,13 +16,10 @@ use fairwave_machine::Machine;
 use fairwave_rtc::{
     Frame, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent, SenderInput, SenderStats,
 };
-use fairwave_trace::{FlowSample, RateSample};
+use fairwave_trace::{FlowSample, NodeId, RateSample};
 use fairwave_units::{Instant, Stream};
 use fairwave_wire::rtp::{HEADER_LEN, Header};
-use std::collections::VecDeque;
 
-/// Datagrams of one end that may be under way; older ones count as lost.
-const MOST_CARRIED: usize = 16_384;
 /// A dynamic payload type (RFC 3551 section 6).
 const PAYLOAD_TYPE: u8 = 96;
 
@@ -31,25 +29,6 @@ struct Media {
     header: Header,
     payload_bytes: u32,
     unit: u64,
-}
-
-/// What is under way in one direction, by the number of its datagram.
-#[derive(Debug)]
-struct Carried<T>(VecDeque<(u32, T)>);
-
-impl<T> Carried<T> {
-    fn push(&mut self, number: u32, item: T) {
-        if self.0.len() == MOST_CARRIED {
-            self.0.pop_front();
-        }
-        self.0.push_back((number, item));
-    }
-
-    /// What the datagram carries. Those before it that have not come by now hardly will, but may.
-    fn take(&mut self, number: u32) -> Option<T> {
-        let place = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-        self.0.remove(place).map(|(_, item)| item)
-    }
 }
 
 /// The two ends, and what is between them.
@@ -95,8 +74,8 @@ impl Rtc {
             feed: Some(Box::new(feed)),
             adapts: flow.adapts,
             hears_of_handovers: flow.hears_of_handovers,
-            media: Carried(VecDeque::new()),
-            feedback: Carried(VecDeque::new()),
+            media: Carried::default(),
+            feedback: Carried::default(),
             reception: Reception::default(),
         }
     }
@@ -137,21 +116,35 @@ impl Rtc {
         }
     }
 
-    /// Length of the UDP payload that `end` sends next, in the datagram with this number.
-    pub(super) fn poll(&mut self, end: End, number: u32, now: Instant) -> Option<u32> {
+    /// Length of the UDP payload that `end`, at `node`, sends next, in the datagram with this
+    /// number.
+    pub(super) fn poll(
+        &mut self,
+        (end, node): (End, NodeId),
+        number: u32,
+        now: Instant,
+    ) -> Option<u32> {
         match end {
             End::Source => {
                 let packet = self.sender.poll(now)?;
                 let fairwave_rtc::Packet { header, payload_bytes, unit } = packet;
-                self.media.push(number, Media { header, payload_bytes, unit });
+                self.media.push(number, node, Media { header, payload_bytes, unit });
                 Some(HEADER_LEN as u32 + payload_bytes)
             }
             End::Sink => {
                 let feedback = self.receiver.poll(now)?;
                 let len = feedback.len() as u32;
-                self.feedback.push(number, feedback);
+                self.feedback.push(number, node, feedback);
                 Some(len)
             }
+        }
+    }
+
+    /// The packets of `end` that are under way.
+    pub(super) fn under_way(&mut self, end: End) -> &mut dyn UnderWay {
+        match end {
+            End::Source => &mut self.media,
+            End::Sink => &mut self.feedback,
         }
     }
 
