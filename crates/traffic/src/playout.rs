@@ -24,7 +24,7 @@ pub use quality::Quality;
 
 /// Frames that are kept after their time, for those that depend on them.
 const KEPT: u64 = 1_024;
-/// Frames that may wait for their time; beyond that the oldest is lost.
+/// Frames that may wait for their time; beyond that the oldest is lost. As many may be late.
 const MOST: usize = 1 << 16;
 
 /// What to do about a frame that is not there when its time comes.
@@ -69,11 +69,25 @@ struct Record {
     overtaken: Option<Instant>,
 }
 
+/// A frame that is no longer kept, and has not come.
+#[derive(Clone, Debug)]
+struct Late {
+    number: u64,
+    at: Instant,
+    units: Range<u64>,
+    missing: u64,
+}
+
 /// What was last on the screen, and the slot that sets the time of what follows (of a stall).
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     at: Instant,
     made: Instant,
+}
+
+/// How many units are in both.
+fn shared(a: &Range<u64>, b: &Range<u64>) -> u64 {
+    a.end.min(b.end).saturating_sub(a.start.max(b.start))
 }
 
 /// A viewer.
@@ -84,7 +98,9 @@ pub struct Playout {
     frames: VecDeque<Record>,
     /// Number of the first of them.
     first: u64,
-    /// Whether the frame before that could be decoded.
+    /// Frames from before that may still come, in order.
+    late: VecDeque<Late>,
+    /// Whether the frame before the first could be decoded.
     decoded_before: bool,
     /// The next frame whose time comes.
     next: u64,
@@ -102,6 +118,7 @@ impl Playout {
             config,
             frames: VecDeque::new(),
             first: 0,
+            late: VecDeque::new(),
             decoded_before: false,
             next: 0,
             counted_from: 0,
@@ -127,12 +144,12 @@ impl Playout {
     /// Units arrived, each for the first time.
     pub fn arrived(&mut self, now: Instant, units: Range<u64>) {
         self.advance(now);
+        self.arrived_late(now, &units);
         let mut i = self.frames.partition_point(|frame| frame.made.units.end <= units.start);
         while let Some(frame) = self.frames.get_mut(i)
             && frame.made.units.start < units.end
         {
-            let own = &frame.made.units;
-            let came = units.end.min(own.end) - units.start.max(own.start);
+            let came = shared(&frame.made.units, &units);
             let was_missing = frame.missing > 0;
             frame.missing = frame.missing.saturating_sub(came);
             if was_missing && frame.missing == 0 {
@@ -141,6 +158,23 @@ impl Playout {
             i += 1;
         }
         self.advance(now);
+    }
+
+    /// Units arrived, of frames that are no longer kept.
+    fn arrived_late(&mut self, now: Instant, units: &Range<u64>) {
+        let mut i = self.late.partition_point(|frame| frame.units.end <= units.start);
+        while let Some(frame) = self.late.get_mut(i)
+            && frame.units.start < units.end
+        {
+            frame.missing = frame.missing.saturating_sub(shared(&frame.units, units));
+            if frame.missing > 0 {
+                i += 1;
+                continue;
+            }
+            self.latencies.push_back(now.since(frame.at));
+            self.quality.came_late += u64::from(frame.number >= self.counted_from);
+            self.late.remove(i);
+        }
     }
 
     /// When [`Self::wake`] is due: what has been told settles nothing before.
@@ -172,13 +206,14 @@ impl Playout {
 
     /// What the viewer saw up to `now`, a picture that stands still being counted so far.
     pub fn quality(&self, now: Instant) -> Quality {
-        let waits = match self.config.policy {
-            Policy::Skip => self.quality.passed_since_shown,
-            Policy::Stall => self.quality.passed_since_shown || self.stalls_since(now).is_some(),
-        };
+        let stalls = self.stalls_since(now).is_some();
         let mut quality = self.quality;
-        if waits {
+        if stalls {
             quality.stand_still(now, self.config.interval);
+        } else if quality.passed_since_shown {
+            // The picture stands for as long as it would if the next frame came as usual.
+            let next = quality.last_judged.unwrap_or(now) + self.config.interval;
+            quality.stand_still(now.min(next), self.config.interval);
         }
         if let Some(since) = self.stalls_since(now) {
             quality.stall(now.since(since));
@@ -267,6 +302,8 @@ impl Playout {
     }
 
     fn judge(&mut self, at: Instant, decodable: bool, complete: bool) {
+        let made = self.frames[(self.next - self.first) as usize].made.at;
+        self.quality.judge(at, made, self.config.interval);
         self.next += 1;
         if decodable {
             self.quality.show(at, self.config.interval);
@@ -321,6 +358,14 @@ impl Playout {
             && let Some(oldest) = self.frames.pop_front()
         {
             self.decoded_before = oldest.decodable.is_some();
+            if oldest.complete.is_none() {
+                if self.late.len() == MOST {
+                    self.late.pop_front();
+                }
+                let Record { made, missing, .. } = oldest;
+                let (number, at, units) = (self.first, made.at, made.units);
+                self.late.push_back(Late { number, at, units, missing });
+            }
             self.first += 1;
         }
     }

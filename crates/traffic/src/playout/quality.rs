@@ -19,7 +19,8 @@ pub struct Quality {
     pub came_late: u64,
     /// Those of the shown that had to be waited for.
     pub waited: u64,
-    /// Times that the same picture stood for at least three frames and for 150 ms longer than one.
+    /// Times that the same picture stood for at least three frames and for 150 ms longer than one,
+    /// pauses of the source left out.
     pub freezes: u64,
     /// How long it stood then, all together.
     pub frozen: Duration,
@@ -33,6 +34,11 @@ pub struct Quality {
     last_shown: Option<Instant>,
     /// Whether a frame has been passed over since.
     pub(super) passed_since_shown: bool,
+    /// When the last frame was judged, and when it had been made.
+    pub(super) last_judged: Option<Instant>,
+    last_made: Option<Instant>,
+    /// For how much longer than usual no frame was made, of all since the picture was shown.
+    paused: Duration,
     /// What was before is not counted.
     pub(super) since: Instant,
 }
@@ -52,6 +58,9 @@ impl Quality {
             stalled: Duration::ZERO,
             last_shown: None,
             passed_since_shown: false,
+            last_judged: None,
+            last_made: None,
+            paused: Duration::ZERO,
             since: Instant::ZERO,
         }
     }
@@ -72,8 +81,18 @@ impl Quality {
     }
 
     pub(super) fn restart(&mut self, now: Instant) {
-        let (last_shown, passed_since_shown) = (self.last_shown, self.passed_since_shown);
-        *self = Self { last_shown, passed_since_shown, since: now, ..Self::new() };
+        let Self { last_shown, passed_since_shown, last_judged, last_made, .. } = *self;
+        let since = now;
+        *self =
+            Self { last_shown, passed_since_shown, last_judged, last_made, since, ..Self::new() };
+    }
+
+    /// The time of a frame has come that was made then.
+    pub(super) fn judge(&mut self, at: Instant, made: Instant, interval: Duration) {
+        // A pause of the source is none of the picture.
+        let usual = self.last_made.map_or(made, |last| last + interval);
+        self.paused += made.since(usual);
+        (self.last_judged, self.last_made) = (Some(at), Some(made));
     }
 
     pub(super) fn show(&mut self, at: Instant, interval: Duration) {
@@ -81,6 +100,7 @@ impl Quality {
         self.shown += 1;
         self.last_shown = Some(at);
         self.passed_since_shown = false;
+        self.paused = Duration::ZERO;
     }
 
     pub(super) const fn pass_over(&mut self, complete: bool) {
@@ -97,10 +117,10 @@ impl Quality {
         self.stalled += length;
     }
 
-    /// The picture shown last stands until `at`.
+    /// The picture shown last stands until `at`. While nothing was made it does not count.
     pub(super) fn stand_still(&mut self, at: Instant, interval: Duration) {
         let Some(last) = self.last_shown else { return };
-        let stood = at.since(last.max(self.since));
+        let stood = at.since(last.max(self.since)).saturating_sub(self.paused);
         if stood >= (interval * 3).max(interval + FREEZE) {
             self.freezes += 1;
             self.frozen += stood;

@@ -151,6 +151,67 @@ fn counting_begins_with_the_warm_up_s_end() {
     assert_eq!(quality.freezes, 0);
 }
 
+/// A thousand frames after it was forgotten a frame comes: late, not lost, and it took as long as
+/// it took. Of two units the second makes it whole.
+#[test]
+fn a_frame_that_comes_very_late_has_come() {
+    let mut playout = viewer(Policy::Skip, 200);
+    make(&mut playout, 0..3_000, 1);
+    playout.wake(at(130_000));
+    playout.arrived(at(130_000), 10..11);
+    assert_eq!((playout.quality(at(130_000)).late(), playout.latency()), (0, None));
+    playout.arrived(at(140_000), 11..12);
+    assert_eq!(counts(&playout.quality(at(140_000))), [0, 0, 1, 2_999]);
+    assert_eq!(playout.latency(), Some(ms(140_000 - 200)));
+    // Bytes of a stream come in one piece, over the edge of what is kept.
+    playout.arrived(at(140_000), 12..6_000);
+    assert_eq!(counts(&playout.quality(at(140_000))), [0, 0, 2_995, 5]);
+    // Those of before the warm-up's end are nobody's late frames.
+    playout.restart(at(150_000));
+    playout.arrived(at(150_000), 0..10);
+    assert_eq!(counts(&playout.quality(at(150_000))), [0, 0, 0, 0]);
+}
+
+/// Speech pauses, and a picture of it does not freeze then: spurts of five frames with pauses of
+/// two seconds, all in time. A call that loses the last frame of a spurt and the first of the
+/// next does not count the pause either: from frame 8 at 2.52 s to frame 11 at 4.64 s are 2.12 s,
+/// of which 2 s are the pause.
+#[test]
+fn a_pause_of_the_source_is_no_freeze() {
+    for (policy, loses) in [(Policy::Skip, false), (Policy::Skip, true), (Policy::Stall, false)] {
+        let mut playout = viewer(policy, 200);
+        for n in 0..30 {
+            let start = at(40 * n + 2_000 * (n / 5));
+            playout.wake(start);
+            playout.made(Made { at: start, kind: Intra, units: n..n + 1 });
+            if !loses || (n != 9 && n != 10) {
+                playout.arrived(start + ms(10), n..n + 1);
+            }
+        }
+        playout.wake(at(20_000));
+        let quality = playout.quality(at(20_000));
+        let shown = if loses { 28 } else { 30 };
+        assert_eq!((quality.shown, quality.freezes), (shown, 0), "{policy:?}");
+    }
+}
+
+/// The last frames are lost and the source ends: the picture is frozen for as long as the frames
+/// would have been shown, not until the end of the run.
+#[test]
+fn what_was_not_made_does_not_freeze_the_end() {
+    let mut playout = viewer(Policy::Skip, 200);
+    for n in 0..20 {
+        make(&mut playout, n..n + 1, 1);
+        if n < 10 {
+            playout.arrived(at(40 * n + 10), 2 * n..2 * n + 2);
+        }
+    }
+    playout.wake(at(60_000));
+    // Frame 9 at 560 ms, frame 19 at 960 ms and gone at 1 s.
+    let quality = playout.quality(at(60_000));
+    assert_eq!((quality.freezes, quality.frozen), (1, ms(440)));
+}
+
 #[test]
 fn memory_is_bounded() {
     let mut playout = viewer(Policy::Stall, 100);
@@ -159,6 +220,9 @@ fn memory_is_bounded() {
     }
     assert!(playout.frames.len() <= MOST);
     assert_eq!(playout.quality(at(0)).missed, 5_001);
+    let mut playout = viewer(Policy::Skip, 100);
+    make(&mut playout, 0..2 * MOST as u64, 1);
+    assert!(playout.frames.len() + playout.late.len() <= 2 * MOST);
 }
 
 proptest! {
@@ -173,6 +237,7 @@ proptest! {
         fates in proptest::collection::vec(proptest::option::weighted(0.9, 0u64..400), 120),
     ) {
         let policy = if stalls { Policy::Stall } else { Policy::Skip };
+        let whole = fates.chunks(2).filter(|pair| pair.iter().all(Option::is_some)).count();
         let mut events: Vec<(u64, u64, bool)> = (0..60).map(|n| (40 * n, n, true)).collect();
         for (unit, delay) in fates.iter().enumerate() {
             let unit = unit as u64;
@@ -202,6 +267,10 @@ proptest! {
         prop_assert_eq!(a, b);
         prop_assert!(a.due() == 60 || policy == Policy::Stall);
         prop_assert!(a.due() <= 60 && a.came_late <= a.missed && a.waited <= a.shown);
+        let mut latencies: Vec<_> = core::iter::from_fn(|| lazy.latency()).collect();
+        latencies.sort();
+        prop_assert_eq!(latencies.len(), whole, "one for each that came");
+        prop_assert!(policy == Policy::Stall || a.lost() == (60 - whole) as u64);
         prop_assert!(a.frozen <= end.since(Instant::ZERO) && a.longest_freeze <= a.frozen);
     }
 }
