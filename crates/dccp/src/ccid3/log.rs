@@ -3,9 +3,12 @@
 use fairwave_units::Instant;
 use std::collections::VecDeque;
 
-/// Packets remembered. What is acknowledged later gives no round-trip time, as if it had been sent
-/// by somebody who does not save times.
-const REMEMBERED: usize = 4096;
+/// Packets remembered: the largest Sequence Window of a scenario, so that what may be acknowledged
+/// is known. What is acknowledged later gives no round-trip time, as if it had been sent by
+/// somebody who does not save times.
+const REMEMBERED: usize = 65_536;
+/// Packets that there is room for at once.
+const USUAL: usize = 4096;
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +28,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new() -> Self {
-        Self { first: 0, entries: VecDeque::with_capacity(REMEMBERED) }
+        Self { first: 0, entries: VecDeque::with_capacity(USUAL) }
     }
 
     /// Remembers packet `seq`; numbers go up one by one.
@@ -70,14 +73,15 @@ mod tests {
     #[test]
     fn the_oldest_are_forgotten() {
         let mut log = Log::new();
-        for seq in 10..10 + 5_000 {
+        for seq in 10..10 + 70_000 {
             log.push(seq, sent(seq));
         }
         assert_eq!(log.get(10), None);
-        assert_eq!(log.get(5_009), Some(sent(5_009)));
-        assert_eq!(log.get(5_010), None);
-        assert_eq!(log.get(5_010 - REMEMBERED as u64), Some(sent(5_010 - REMEMBERED as u64)));
-        assert_eq!(log.first_since(sent(5_000).at), 5_000);
-        assert_eq!(log.first_since(sent(9_000).at), 5_010);
+        assert_eq!(log.get(70_009), Some(sent(70_009)));
+        assert_eq!(log.get(70_010), None);
+        let oldest = 70_010 - REMEMBERED as u64;
+        assert_eq!((log.get(oldest - 1), log.get(oldest)), (None, Some(sent(oldest))));
+        assert_eq!(log.first_since(sent(50_000).at), 50_000);
+        assert_eq!(log.first_since(sent(90_000).at), 70_010);
     }
 }

@@ -182,7 +182,7 @@ impl Sender {
         self.timer
     }
 
-    /// How often the nofeedback timer expired.
+    /// How often the nofeedback timer expired because feedback was missing, or lowered the rate.
     pub fn timeouts(&self) -> u64 {
         self.timeouts
     }
@@ -192,9 +192,17 @@ impl Sender {
         if self.timer.is_none_or(|timer| timer > now) {
             return;
         }
-        self.timeouts += 1;
+        let before = (self.x, self.recv_limit);
         self.halve(now);
-        self.restart_timer(now);
+        let lowers = (self.x, self.recv_limit) != before;
+        self.timeouts += u64::from(lowers || !self.idle);
+        if self.idle && !lowers && !self.handover.suspends(self.config.remedies) {
+            // Nothing was sent, and nothing is to be lowered until something is: the timer would
+            // only expire again and again.
+            self.timer = None;
+        } else {
+            self.restart_timer(now);
+        }
     }
 
     /// Feedback came (RFC 5348, section 4.3).

@@ -81,6 +81,20 @@ fn p_comes_from_the_loss_intervals() {
     assert!(close(sender.rate_control().rate(), throughput(1000.0, 0.1, 0.02)));
 }
 
+/// A queue that grows under 5000 packets: feedback on the first of them, two seconds after it went,
+/// gives a round-trip time. R = 0.9 * 100 ms + 0.1 * 2000 ms.
+#[test]
+fn a_long_queue_makes_the_round_trip_long() {
+    let mut sender = steady(SenderConfig::default());
+    let intervals = fifty();
+    feedback(&mut sender, at(1090), 99, &complete(&intervals, &[]));
+    for n in 0..5_000 {
+        sender.on_sent(at(1100) + Duration::from_micros(100 * n), &sent(100 + n));
+    }
+    feedback(&mut sender, at(3100), 100, &complete(&intervals, &[]));
+    assert_eq!(sender.stats().rtt, Some(millis(290)));
+}
+
 /// Section 6: what lacks one of the three options is no feedback.
 #[test]
 fn incomplete_feedback_changes_nothing() {

@@ -175,10 +175,37 @@ fn idleness_stops_at_the_initial_rate() {
         sender.feedback(now, report(now, millis(100), 1e6, 0.0));
     }
     assert!(close(sender.rate(), 16.0 * 43_800.0));
-    for wanted in [8.0, 4.0, 2.0, 1.0, 1.0, 1.0] {
+    for wanted in [8.0, 4.0, 2.0, 1.0, 1.0] {
         sender.wake(sender.deadline().unwrap());
         assert!(close(sender.rate(), wanted * 43_800.0), "{wanted}: {}", sender.rate());
     }
+    // Nothing is left to lower, so the timer waits for the next packet, and a whole timeout then.
+    assert_eq!((sender.timeouts(), sender.deadline()), (4, None));
+    sender.sent(at(5_000));
+    assert_eq!(sender.deadline(), Some(at(5_400)));
+}
+
+/// A packet a second, each answered after 20 ms: the timer of 80 ms expires once a second at most,
+/// and none of that is feedback that was missing.
+#[test]
+fn a_sender_that_is_often_idle_counts_no_timeouts() {
+    let mut sender = Sender::new(SenderConfig::new(1000.0), at(0));
+    sender.take_rtt(at(0), millis(20));
+    let mut expiries = 0;
+    for second in 0..60 {
+        let now = at(1_000 * second);
+        sender.sent(now);
+        sender.feedback(now + millis(20), report(now + millis(20), millis(20), 1_000.0, 0.0));
+        while let Some(timer) = sender.deadline().filter(|timer| *timer < now + millis(1_000)) {
+            sender.wake(timer);
+            expiries += 1;
+        }
+    }
+    assert_eq!((sender.timeouts(), expiries), (0, 60));
+    // Feedback that is missing counts.
+    sender.sent(at(60_000));
+    sender.wake(at(60_080));
+    assert_eq!(sender.timeouts(), 1);
 }
 
 /// Before any feedback: halved for packets that went, kept while nothing goes.
@@ -192,6 +219,7 @@ fn without_a_round_trip_time_only_sending_costs() {
     assert_eq!(timer, at(6000));
     sender.wake(timer);
     assert!(close(sender.rate(), 500.0), "idle since");
+    assert_eq!(sender.timeouts(), 1);
 }
 
 /// Section 4.5: a sample twice the average. R_sqmean takes a tenth of it first, so that the
