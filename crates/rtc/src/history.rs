@@ -5,10 +5,13 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::rtp::{Feedback, TICK};
 use std::collections::VecDeque;
 
-/// Packets that are remembered; feedback about older ones is not heard.
-const MOST: usize = 8_192;
+/// Packets that are remembered; feedback about older ones is not heard. Numbers of 16 bits tell no
+/// more apart.
+const MOST: usize = 32_767;
 /// Unit of the reference time.
 const REFERENCE_NS: i64 = 64_000_000;
+/// Beyond this the reference begins anew: only lies go so far, and sums of times must fit.
+const MOST_REFERENCE: i64 = 1 << 35;
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -33,8 +36,8 @@ pub(crate) struct History {
     first: u64,
     /// The reference of the newest feedback, extended beyond 24 bits.
     reference: Option<i64>,
-    /// Of the remembered, those of which nothing is told.
-    unanswered: usize,
+    /// The number behind the newest that was told of.
+    answered: u64,
 }
 
 /// What feedback has told anew.
@@ -52,18 +55,17 @@ impl History {
     }
 
     pub(crate) fn push(&mut self, at: Instant, bytes: u32) {
-        if self.sent.len() == MOST
-            && let Some(oldest) = self.sent.pop_front()
-        {
+        if self.sent.len() == MOST {
+            self.sent.pop_front();
             self.first += 1;
-            self.unanswered -= usize::from(oldest.told == Told::Nothing);
         }
         self.sent.push_back(Sent { at, bytes, told: Told::Nothing });
-        self.unanswered += 1;
     }
 
-    pub(crate) const fn unanswered(&self) -> usize {
-        self.unanswered
+    /// Packets since the newest that was told of. Those before it of which nothing was told are
+    /// awaited no longer: feedback does not go back to what a lost one told.
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.next() - self.answered
     }
 
     /// What `feedback` tells of packets that were sent, and had not been told before. A packet
@@ -75,16 +77,16 @@ impl History {
         let mut news = News::default();
         for (number, delta) in (base..).zip(&feedback.arrivals) {
             let arrived = delta.map(|delta| {
-                arrival = arrival.saturating_add(i64::from(delta) * tick);
+                arrival += i64::from(delta) * tick;
                 arrival
             });
             let index = usize::try_from(number - self.first.cast_signed()).ok();
             let Some(sent) = index.and_then(|i| self.sent.get_mut(i)) else { continue };
+            self.answered = self.answered.max(number.cast_unsigned() + 1);
             let told = if arrived.is_some() { Told::Arrived } else { Told::Missing };
             if sent.told == told || sent.told == Told::Arrived {
                 continue;
             }
-            self.unanswered -= usize::from(sent.told == Told::Nothing);
             sent.told = told;
             if arrived.is_some() {
                 let took = now.since(sent.at);
@@ -109,11 +111,12 @@ impl History {
             None => i64::from(low),
             Some(last) => {
                 let ahead = (i64::from(low) - last) & 0xff_ffff;
-                last + if ahead < 1 << 23 { ahead } else { ahead - (1 << 24) }
+                let next = last + if ahead < 1 << 23 { ahead } else { ahead - (1 << 24) };
+                if next.abs() > MOST_REFERENCE { i64::from(low) } else { next }
             }
         };
         self.reference = Some(reference);
-        reference.saturating_mul(REFERENCE_NS)
+        reference * REFERENCE_NS
     }
 }
 
@@ -169,6 +172,29 @@ mod tests {
         let news = history.take(at(700_000), &feedback(69_998u32 as u16, -8_388_608, &[Some(0)]));
         let ahead = news.fates[0].arrived.zip(first).map(|(b, a)| b - a);
         assert_eq!(ahead, Some(REFERENCE_NS));
-        assert!(history.sent.len() <= MOST && history.unanswered() == MOST - 2);
+        assert!(history.sent.len() <= MOST && history.unanswered() == 0);
+    }
+
+    /// Feedback about the first three of six is lost, and about the fourth comes: two are awaited.
+    #[test]
+    fn what_lost_feedback_told_is_not_awaited() {
+        let mut history = history(6);
+        assert_eq!(history.unanswered(), 6);
+        history.take(at(100), &feedback(3, 0, &[Some(0)]));
+        assert_eq!(history.unanswered(), 2);
+        // Older feedback changes nothing.
+        history.take(at(100), &feedback(0, 0, &[Some(0); 2]));
+        assert_eq!(history.unanswered(), 2);
+    }
+
+    /// References that run away begin anew, and never leave what times can be reckoned with.
+    #[test]
+    fn a_reference_that_runs_away_begins_anew() {
+        let mut history = history(1);
+        let times: Vec<i64> = (0..40_000i64)
+            .map(|n| history.reference_ns((n * 0x7f_ffff % (1 << 24) - (1 << 23)) as i32))
+            .collect();
+        assert!(times.iter().all(|ns| ns.abs() <= MOST_REFERENCE * REFERENCE_NS));
+        assert!(times.windows(2).any(|pair| pair[1] < pair[0]), "it did begin anew");
     }
 }

@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 
 /// Packets whose arrival is remembered, for those that come late.
 const MOST_KEPT: usize = 1_024;
+/// Packets that one feedback tells of; more are told in several. Each takes two bytes at most and
+/// two bits of a chunk, so that feedback has 1200 B at most: 20 + 2 * 74 + 2 * 512 and padding.
+const MOST_TOLD: usize = 512;
 /// A number that jumps further ahead begins anew.
 const MOST_JUMP: u16 = 2_048;
 /// Ticks of the reference time.
@@ -48,6 +51,8 @@ pub struct Receiver {
     first: u16,
     /// How many of them, from the front, feedback has told of.
     told: usize,
+    /// How many of them it has told of at least once.
+    seen: usize,
     media_ssrc: u32,
     due: Option<Instant>,
     count: u8,
@@ -62,6 +67,7 @@ impl Receiver {
             arrivals: VecDeque::new(),
             first: 0,
             told: 0,
+            seen: 0,
             media_ssrc: 0,
             due: None,
             count: 0,
@@ -81,7 +87,7 @@ impl Receiver {
         }
         if usize::from(place) >= self.arrivals.len() + usize::from(MOST_JUMP) {
             self.arrivals.clear();
-            (self.first, self.told, place) = (number, 0, 0);
+            (self.first, self.told, self.seen, place) = (number, 0, 0, 0);
         }
         let place = usize::from(place);
         if place >= self.arrivals.len() {
@@ -102,6 +108,7 @@ impl Receiver {
         let old = self.told.min(self.arrivals.len().saturating_sub(MOST_KEPT));
         self.arrivals.drain(..old);
         self.told -= old;
+        self.seen -= old;
         self.first = self.first.wrapping_add(old as u16);
     }
 
@@ -111,8 +118,8 @@ impl Receiver {
         let start = *untold.clone().flatten().next()?;
         let reference = start / REFERENCE_TICKS;
         let mut last = reference * REFERENCE_TICKS;
-        let mut arrivals = Vec::with_capacity(untold.len());
-        for arrival in &mut untold {
+        let mut arrivals = Vec::with_capacity(untold.len().min(MOST_TOLD));
+        for arrival in untold.by_ref().take(MOST_TOLD) {
             let delta = arrival.map(|at| {
                 let delta = at.cast_signed() - last.cast_signed();
                 last = at;
@@ -126,6 +133,7 @@ impl Receiver {
         }
         let base = self.first.wrapping_add(self.told as u16);
         self.told += arrivals.len();
+        self.seen = self.seen.max(self.told);
         let feedback = Feedback {
             sender_ssrc: self.config.ssrc,
             media_ssrc: self.media_ssrc,
@@ -137,7 +145,7 @@ impl Receiver {
         };
         self.count = self.count.wrapping_add(1);
         let mut bytes = Vec::new();
-        feedback.write(&mut bytes).expect("no more is remembered than feedback tells of");
+        feedback.write(&mut bytes).expect("it tells of few packets");
         Some(bytes)
     }
 }
@@ -154,7 +162,11 @@ impl Machine for Receiver {
             return;
         }
         self.media_ssrc = header.ssrc;
-        self.due.get_or_insert(now + self.config.interval);
+        let due = *self.due.get_or_insert(now + self.config.interval);
+        if self.arrivals.len() - self.seen >= MOST_TOLD {
+            // One feedback is full. What comes late fills none.
+            self.due = Some(due.min(now));
+        }
         if self.media.len() == MOST_KEPT {
             self.media.pop_front();
         }
@@ -180,5 +192,92 @@ impl Machine for Receiver {
 
     fn event(&mut self) -> Option<Media> {
         self.media.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn numbered(number: u16) -> Header {
+        Header {
+            payload_type: 96,
+            marker: false,
+            sequence: number,
+            timestamp: 0,
+            ssrc: 7,
+            transport_sequence: Some(number),
+        }
+    }
+
+    /// Lets packets come, each so much ahead of the one before and so long after it; how many of
+    /// them were told of as arrived. Checks what must hold whatever comes.
+    fn hear(interval: Duration, steps: impl IntoIterator<Item = (u16, Duration)>) -> usize {
+        let mut receiver = Receiver::new(ReceiverConfig { ssrc: 8, interval });
+        let (mut now, mut number, mut told) = (Instant::ZERO, 0u16, 0);
+        let mut drain = |receiver: &mut Receiver, now| {
+            while let Some(bytes) = receiver.poll(now) {
+                assert!(bytes.len() <= 1_200, "{} bytes", bytes.len());
+                let (feedback, _) = Feedback::parse(&bytes).expect("it is legal");
+                told += feedback.arrivals.iter().flatten().count();
+            }
+            assert!(receiver.arrivals.len() <= MOST_KEPT + MOST_TOLD + usize::from(MOST_JUMP));
+            assert!(receiver.deadline().is_none_or(|due| due > now));
+        };
+        for (ahead, pause) in steps {
+            (now, number) = (now + pause, number.wrapping_add(ahead));
+            receiver.handle(now, numbered(number));
+            while receiver.event().is_some() {}
+            drain(&mut receiver, now);
+        }
+        drain(&mut receiver, now + interval);
+        told
+    }
+
+    /// Numbers that jump by as much as they may, all at once: the gaps between are more than one
+    /// feedback can tell of.
+    #[test]
+    fn five_packets_that_jump_are_told_of() {
+        let jumps = [0, 2_047, 2_047, 2_047, 2_047].map(|ahead| (ahead, Duration::ZERO));
+        assert_eq!(hear(ReceiverConfig::INTERVAL, jumps), 5);
+    }
+
+    /// 12 500 packets of 1 Gbps in an interval of 100 ms, and 20 000 in one of a second.
+    #[test]
+    fn a_fast_stream_is_told_of_in_several() {
+        let every = |us| (1, Duration::from_micros(us));
+        let told = hear(ReceiverConfig::INTERVAL, core::iter::repeat_n(every(8), 12_500));
+        assert_eq!(told, 12_500);
+        let told = hear(Duration::from_secs(1), core::iter::repeat_n(every(50), 20_000));
+        assert_eq!(told, 20_000);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whatever comes however fast: no feedback is too long, little is kept, and each packet
+        /// that goes on from those before is told of.
+        #[test]
+        fn feedback_is_bounded(
+            steps in proptest::collection::vec((1u16..2_048, 0u64..40), 1..400),
+        ) {
+            let steps = steps.into_iter();
+            let steps: Vec<_> =
+                steps.map(|(step, ms)| (step, Duration::from_millis(ms / 20))).collect();
+            let packets = steps.len();
+            prop_assert_eq!(hear(ReceiverConfig::INTERVAL, steps), packets);
+        }
+
+        /// Packets that come late, out of all that is remembered.
+        #[test]
+        fn late_packets_are_told_of_in_bounds(
+            steps in proptest::collection::vec((any::<i16>(), 0u64..40), 1..400),
+        ) {
+            let step = |(back, ms): (i16, u64)| {
+                ((back / 16).cast_unsigned(), Duration::from_millis(ms / 20))
+            };
+            hear(ReceiverConfig::INTERVAL, steps.into_iter().map(step));
+        }
     }
 }

@@ -57,6 +57,8 @@ pub struct Packet {
     pub payload_bytes: u32,
     /// Which of all packets of all frames it carries, counting from zero.
     pub unit: u64,
+    /// When the encoder gave its frame.
+    pub made: Instant,
 }
 
 /// What a sender has to say.
@@ -118,7 +120,7 @@ impl Sender {
             sequence: config.first_sequence,
             config,
             gcc,
-            pacer: Pacer::default(),
+            pacer: Pacer::new(Self::overhead()),
             history: History::default(),
             units: 0,
             stats: SenderStats::default(),
@@ -164,14 +166,14 @@ impl Sender {
         }
     }
 
-    fn take_frame(&mut self, frame: Frame) {
+    fn take_frame(&mut self, now: Instant, frame: Frame) {
         let mut left = frame.bytes.max(1);
         while left > 0 {
             let payload_bytes = left.min(self.config.payload_bytes.into()) as u32;
             left -= u64::from(payload_bytes);
             let (timestamp, marker, unit) = (frame.timestamp, left == 0, self.units);
             self.units += 1;
-            self.pacer.push(Waiting { payload_bytes, timestamp, marker, unit });
+            self.pacer.push(Waiting { payload_bytes, timestamp, marker, unit, since: now });
         }
     }
 
@@ -232,8 +234,8 @@ impl Sender {
         self.stats.packets += 1;
         self.history.push(now, waiting.payload_bytes + Self::overhead());
         self.silent_since.get_or_insert(now);
-        let Waiting { payload_bytes, unit, .. } = *waiting;
-        Packet { header, payload_bytes, unit }
+        let Waiting { payload_bytes, unit, since, .. } = *waiting;
+        Packet { header, payload_bytes, unit, made: since }
     }
 }
 
@@ -244,7 +246,7 @@ impl Machine for Sender {
 
     fn handle(&mut self, now: Instant, input: SenderInput) {
         match input {
-            SenderInput::Frame(frame) => self.take_frame(frame),
+            SenderInput::Frame(frame) => self.take_frame(now, frame),
             SenderInput::Feedback(bytes) => self.take_feedback(now, &bytes),
             SenderInput::LinkLost => self.link = Link::Lost,
             SenderInput::LinkFound => {
@@ -260,7 +262,7 @@ impl Machine for Sender {
     }
 
     fn poll(&mut self, now: Instant) -> Option<Packet> {
-        let waiting = self.pacer.pop(now, self.gcc.target(), Self::overhead())?;
+        let waiting = self.pacer.pop(now, self.gcc.target())?;
         Some(self.send(now, &waiting))
     }
 

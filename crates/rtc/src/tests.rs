@@ -8,6 +8,7 @@ use fairwave_machine::{Machine, contract};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
 use fairwave_wire::rtp::{Feedback, Header};
 use proptest::prelude::*;
+use std::collections::VecDeque;
 
 const fn kbps(kbps: u64) -> BitRate {
     BitRate(kbps * 1_000)
@@ -46,9 +47,16 @@ struct Call {
     received_bytes: u64,
     /// Delays of the media that arrived, in ms.
     delays: Vec<f64>,
-    /// What the encoder was told, every 100 ms.
+    /// What the encoder was told, every frame.
     targets: Vec<f64>,
+    /// What the sender's station keeps while it has no link; nothing is heard then.
+    held: Option<VecDeque<(Item, u64)>>,
+    /// By how many times 64 ms the time of the next feedback is off.
+    lie: Option<i32>,
 }
+
+/// Packets that a station keeps.
+const HELD: usize = 60;
 
 const FRAME: Duration = Duration::from_millis(33);
 
@@ -64,6 +72,8 @@ impl Call {
             received_bytes: 0,
             delays: Vec::new(),
             targets: Vec::new(),
+            held: None,
+            lie: None,
         }
     }
 
@@ -96,6 +106,7 @@ impl Call {
                     self.delays.push(now.since(sent).as_secs_f64() * 1e3);
                     self.receiver.handle(now, header);
                 }
+                (End::A, Item::Feedback(_)) if self.held.is_some() => {}
                 (End::A, Item::Feedback(bytes)) => {
                     self.sender.handle(now, SenderInput::Feedback(bytes));
                 }
@@ -106,9 +117,14 @@ impl Call {
         while let Some(packet) = self.sender.poll(now) {
             let bytes = u64::from(packet.payload_bytes + 48);
             let item = Item::Media { header: packet.header, sent: now };
-            self.line.send(now, End::A, item, bytes);
+            match &mut self.held {
+                None => self.line.send(now, End::A, item, bytes),
+                Some(held) if held.len() < HELD => held.push_back((item, bytes)),
+                Some(_) => {}
+            }
         }
         while let Some(feedback) = self.receiver.poll(now) {
+            let feedback = self.lie.take().map_or(feedback.clone(), |off| lied(&feedback, off));
             let bytes = feedback.len() as u64 + 28;
             self.line.send(now, End::B, Item::Feedback(feedback), bytes);
         }
@@ -130,6 +146,15 @@ impl Call {
         delays.sort_by(f64::total_cmp);
         delays[(delays.len() - 1) * percent / 100]
     }
+}
+
+/// Feedback with another time.
+fn lied(feedback: &[u8], off: i32) -> Vec<u8> {
+    let (honest, _) = Feedback::parse(feedback).expect("it is legal");
+    let reference = (honest.reference + off) << 8 >> 8;
+    let mut bytes = Vec::new();
+    Feedback { reference, ..honest }.write(&mut bytes).expect("it was short before");
+    bytes
 }
 
 fn bottleneck(rate: BitRate, queue: usize) -> Wire {
@@ -192,23 +217,27 @@ fn without_feedback_the_rate_goes_down() {
     assert_eq!((sender.stats().target, sender.deadline()), (BOUNDS.min, None));
 }
 
-/// Two seconds without a link, with the packets of that time kept and sent on afterwards: told of
-/// it, the sender takes none of that for a queue, and is sending at its old rate at once.
+/// Two seconds without a link, with the packets of that time kept, as many as a queue holds, and
+/// sent on afterwards: told of it, the sender takes none of that for a queue, and is sending at
+/// its old rate at once.
 #[test]
 fn a_known_gap_is_no_congestion() {
     let after_gap = |tell: bool| {
-        let mut call = Call::new(Seed(4), BOUNDS, bottleneck(kbps(2_000), 60));
+        let mut call = Call::new(Seed(4), BOUNDS, bottleneck(kbps(2_000), 250));
         call.run(40);
         let before = call.targets[call.targets.len() - 1];
         if tell {
             call.sender.handle(call.now, SenderInput::LinkLost);
         }
-        let away = Wire { rate: Some(BitRate(1)), ..bottleneck(kbps(2_000), 60) };
-        call.line.set_wire(End::A, away);
+        call.held = Some(VecDeque::new());
         call.run(2);
-        call.line = Line::new(Seed(4), bottleneck(kbps(2_000), 60), Wire::default());
+        let held = call.held.take().unwrap_or_default();
+        assert_eq!(held.len(), HELD, "the queue is full");
         if tell {
             call.sender.handle(call.now, SenderInput::LinkFound);
+        }
+        for (item, bytes) in held {
+            call.line.send(call.now, End::A, item, bytes);
         }
         call.run(3);
         call.mean_target(1) / before
@@ -216,6 +245,49 @@ fn a_known_gap_is_no_congestion() {
     let (told, untold) = (after_gap(true), after_gap(false));
     assert!(told > 1.0, "{told} of before");
     assert!(untold < 0.8, "{untold} of before");
+}
+
+/// A frame every two seconds, each answered but for the first, which is lost: two seconds of
+/// silence cost two fifths of the rate. Once something later was told of it is awaited no longer.
+#[test]
+fn a_packet_lost_once_is_no_silence_for_ever() {
+    let target = |loses_first: bool| {
+        let (mut sender, mut receiver) = (sender(BOUNDS), receiver());
+        let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+        for n in 0..40 {
+            let start = 2_000 * n;
+            sender.wake(at(start));
+            let frame = Frame { bytes: 1_000, timestamp: n as u32 };
+            sender.handle(at(start), SenderInput::Frame(frame));
+            let packet = sender.poll(at(start)).expect("nothing waits");
+            if n > 0 || !loses_first {
+                receiver.handle(at(start + 25), packet.header);
+            }
+            if let Some(feedback) = receiver.poll(at(start + 125)) {
+                sender.handle(at(start + 150), SenderInput::Feedback(feedback));
+            }
+        }
+        sender.stats().target
+    };
+    assert_eq!((target(false), target(true)), (kbps(300), kbps(192)));
+}
+
+/// One feedback whose time is off, by 1.8 hours either way: the honest ones after it bring the rate
+/// to where it would have been.
+#[test]
+fn a_clock_that_was_wrong_once_is_forgiven() {
+    let target = |off: i32| {
+        let mut call = Call::new(Seed(5), BOUNDS, bottleneck(kbps(2_000), 250));
+        call.run(20);
+        call.lie = Some(off);
+        call.run(40);
+        call.mean_target(10)
+    };
+    let honest = target(0);
+    for off in [100_000, -100_000] {
+        let lied = target(off);
+        assert!(lied > 0.8 * honest, "{lied} and {honest} Mbps");
+    }
 }
 
 #[test]
@@ -271,7 +343,8 @@ fn a_late_packet_is_told_of() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever feedback says, the target stays within its bounds and nothing panics.
+    /// Whatever feedback says, the target stays within its bounds and nothing panics. Afterwards
+    /// honest feedback brings the rate up from wherever it is.
     #[test]
     fn feedback_that_lies_stays_within_bounds(
         lies in proptest::collection::vec(
@@ -309,6 +382,12 @@ proptest! {
             prop_assert!(target >= BOUNDS.min && target <= BOUNDS.max, "{target}");
             prop_assert!(sender.stats().waiting_bytes < 50 * 20_000);
         }
+        let lied = sender.stats().target;
+        let mut call = Call::new(Seed(6), BOUNDS, bottleneck(kbps(2_000), 250));
+        (call.sender, call.now, call.next_frame) = (sender, now, now);
+        call.run(60);
+        let honest = call.mean_target(5);
+        prop_assert!(honest > 0.5 || honest * 1e6 > 4.0 * lied.0 as f64, "{honest} Mbps");
     }
 
     /// Whatever arrives, the receiver does not panic, keeps little, and tells what can be read.

@@ -75,6 +75,27 @@ fn alone_it_uses_the_bottleneck_and_not_the_queue() {
     }
 }
 
+/// An encoder that gives 2 Mbps to a sender whose target is 300 kbps at most: frames wait for two
+/// seconds in the pacer, and the delay from one application to the other has that in it.
+#[test]
+fn delay_counts_from_the_encoder() {
+    let mut world = bottleneck(Threshold::Draft, 250);
+    world.links[0].rate = Some(BitRate::mbps(10));
+    if let Traffic::Rtc(rtc) = &mut world.flows[0].traffic {
+        rtc.adapts = false;
+        let Source::Video(video) = &mut rtc.source else { unreachable!("a call is a video") };
+        video.rate = BitRate::mbps(2);
+        (rtc.bounds.start, rtc.bounds.max) = (BitRate(200_000), BitRate(300_000));
+    }
+    (world.duration, world.warm_up) = (Duration::from_secs(20), Duration::from_secs(5));
+    let flows = simulate(&world);
+    let delay = flows[0].datagrams.and_then(|seen| seen.delay).expect("media came");
+    let latency = flows[0].video.and_then(|seen| seen.latency).expect("frames came");
+    assert!((ms(1_900)..ms(2_100)).contains(&delay.median), "{}", delay.median);
+    // A frame is there with its last packet.
+    assert!(delay.mean <= latency.mean && latency.mean < delay.mean + ms(50));
+}
+
 /// Carlucci et al. 2017, section on the adaptive threshold: with it a call is not starved by a TCP
 /// flow that fills a queue of 150 ms. With libwebrtc's threshold, which comes down faster than it
 /// goes up, it is.

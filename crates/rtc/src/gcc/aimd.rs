@@ -13,6 +13,8 @@ const MOST_OVER_BPS: f64 = 10_000.0;
 /// Bits of a full packet, and frames per second, from which the draft reckons a usual packet.
 const PACKET_BITS: f64 = 1_200.0 * 8.0;
 const FRAMES: f64 = 30.0;
+/// While nobody knows what arrives the rate is halved no more often than this (libwebrtc).
+const HALVE_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -52,11 +54,13 @@ pub struct Aimd {
     rate: f64,
     capacity: Option<Capacity>,
     updated: Option<Instant>,
+    halved: Option<Instant>,
 }
 
 impl Aimd {
     pub(super) const fn new(start_bps: f64) -> Self {
-        Self { state: State::Increase, rate: start_bps, capacity: None, updated: None }
+        let (capacity, updated, halved) = (None, None, None);
+        Self { state: State::Increase, rate: start_bps, capacity, updated, halved }
     }
 
     /// In bit/s.
@@ -82,7 +86,7 @@ impl Aimd {
         match self.state {
             State::Hold => {}
             State::Increase => self.increase(since, incoming, rtt),
-            State::Decrease => self.decrease(incoming),
+            State::Decrease => self.decrease(now, incoming),
         }
     }
 
@@ -116,10 +120,13 @@ impl Aimd {
         self.rate = raised.min(most.max(self.rate));
     }
 
-    fn decrease(&mut self, incoming: Option<f64>) {
+    fn decrease(&mut self, now: Instant, incoming: Option<f64>) {
         let Some(bps) = incoming else {
             // Nobody knows what arrives so soon after the start: half is a guess of libwebrtc's.
-            self.rate /= 2.0;
+            if self.halved.is_none_or(|last| now.since(last) >= HALVE_EVERY) {
+                self.halved = Some(now);
+                self.rate /= 2.0;
+            }
             return;
         };
         let kbps = bps / 1e3;
@@ -171,6 +178,15 @@ mod tests {
         // packets of 9444 bits; in 100 of 200 ms the step is a quarter of one.
         aimd.update(at(200), Usage::Normal, Some(1e6), RTT);
         assert!((aimd.rate() - (850_000.0 + 9_444.4 / 4.0)).abs() < 0.1, "{}", aimd.rate());
+    }
+
+    /// Feedback every 10 ms that tells of over-use, before anybody knows what arrives: half at
+    /// once and half after 200 ms.
+    #[test]
+    fn a_rate_is_not_halved_by_each_feedback() {
+        let mut aimd = Aimd::new(4e6);
+        (0..30).for_each(|n| aimd.update(at(10 * n), Usage::Over, None, RTT));
+        assert_eq!(aimd.rate(), 1e6);
     }
 
     #[test]

@@ -48,7 +48,9 @@ impl Group {
         }
         let came = arrived - self.last_arrived;
         let went = sent.since(self.last_sent).as_nanos().cast_signed();
-        came < went && came <= BURST_NS && arrived - self.first_arrived < MOST_BURST_NS
+        // One that came long before the group's first is of another clock, not of the group.
+        let is_near = (arrived - self.first_arrived).abs() < MOST_BURST_NS;
+        came < went && came <= BURST_NS && is_near
     }
 }
 
@@ -113,6 +115,16 @@ mod tests {
         }
         assert_eq!(take(&mut groups, 40, 120), None);
         assert_eq!(take(&mut groups, 60, 140), Some((18.0, 20.0)));
+    }
+
+    /// After the receiver's clock was set back by a minute groups go on from there.
+    #[test]
+    fn a_clock_set_back_does_not_make_one_group_of_all() {
+        let mut groups = Groups::default();
+        for (sent, arrived) in [(0, 60_100), (20, 60_120), (40, 140), (60, 160)] {
+            take(&mut groups, sent, arrived);
+        }
+        assert_eq!(take(&mut groups, 80, 180), Some((20.0, 20.0)));
     }
 
     /// What was sent earlier is not counted; what arrived before the packet it follows is of that

@@ -40,6 +40,11 @@ impl Losses {
         self.limit
     }
 
+    /// A limit below what is sent at least would only take long to come back from.
+    pub(super) const fn keep_above(&mut self, bps: f64) {
+        self.limit = self.limit.max(bps);
+    }
+
     /// Hears that of `packets` packets `lost` did not arrive; `target` is what is being sent.
     pub(super) fn take(
         &mut self,

@@ -21,6 +21,9 @@ use loss::Losses;
 use rate::Incoming;
 use trend::{Threshold, Trendline, Usage};
 
+/// A receiver's clock that jumps so far has been set (libwebrtc `InterArrival` begins anew then).
+const CLOCK_JUMP_NS: i64 = 3_000_000_000;
+
 /// Between which rates the target stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
@@ -53,7 +56,8 @@ pub struct Gcc {
     incoming: Incoming,
     aimd: Aimd,
     losses: Losses,
-    last_feedback: Option<Instant>,
+    /// When feedback came last, and the newest arrival of which it told.
+    newest: Option<(Instant, i64)>,
     usage: Usage,
 }
 
@@ -75,7 +79,7 @@ impl Gcc {
             incoming: Incoming::default(),
             aimd: Aimd::new(bounds.start.0 as f64),
             losses: Losses::default(),
-            last_feedback: None,
+            newest: None,
             usage: Usage::Normal,
         }
     }
@@ -93,7 +97,9 @@ impl Gcc {
 
     /// Hears what became of packets, in the order of their sending.
     pub fn on_feedback(&mut self, now: Instant, fates: &[Fate], rtt: Duration) {
-        self.last_feedback = Some(now);
+        if self.clock_has_jumped(now, fates) {
+            self.forget_delays();
+        }
         let mut overused = false;
         for fate in fates {
             let Some(arrived) = fate.arrived else { continue };
@@ -111,6 +117,18 @@ impl Gcc {
         let lost = fates.iter().filter(|fate| fate.arrived.is_none()).count();
         let target = self.target().0 as f64;
         self.losses.take(now, lost as u64, fates.len() as u64, target, rtt);
+        self.losses.keep_above(self.bounds.min.0 as f64);
+    }
+
+    /// Whether the receiver's clock is another than at the last feedback: [`CLOCK_JUMP_NS`] ahead
+    /// of how far the sender's went, or as much back. Feedback that was held up on its way tells of
+    /// arrivals that go on more slowly than the sender's clock, so that is no jump.
+    fn clock_has_jumped(&mut self, now: Instant, fates: &[Fate]) -> bool {
+        let Some(newest) = fates.iter().filter_map(|fate| fate.arrived).max() else { return false };
+        let Some((then, before)) = self.newest.replace((now, newest)) else { return false };
+        let went = now.since(then).as_nanos().cast_signed();
+        let came = newest - before;
+        came - went >= CLOCK_JUMP_NS || came <= -CLOCK_JUMP_NS
     }
 
     /// Nothing has been heard for [`Self::SILENCE`], though something was sent.
@@ -130,5 +148,41 @@ impl Gcc {
 
     fn bound_aimd(&mut self) {
         self.aimd.clamp(self.bounds.min.0 as f64, self.bounds.max.0 as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Feedback on a packet of 1000 B.
+    fn hear(gcc: &mut Gcc, sent_ms: u64, arrived_ms: u64) {
+        let arrived = Some(1_000_000 * arrived_ms.cast_signed());
+        let fate = Fate { sent: at(sent_ms), arrived, bytes: 1_000 };
+        gcc.on_feedback(at(arrived_ms + 20), &[fate], Duration::from_millis(40));
+    }
+
+    /// Packets every 20 ms, each 2 ms later than the one before, are over-use. On another path with
+    /// half a second of delay nothing of that is known, and the rate is not lowered any more.
+    #[test]
+    fn a_new_path_begins_with_nothing_known() {
+        let (min, max) = (BitRate(50_000), BitRate(10_000_000));
+        let bounds = Bounds { min, start: BitRate(1_000_000), max };
+        let mut gcc = Gcc::new(bounds, Threshold::Draft);
+        (0..100).for_each(|n| hear(&mut gcc, 20 * n, 22 * n));
+        assert_eq!(gcc.usage(), Usage::Over);
+        gcc.forget_delays();
+        assert_eq!(gcc.usage(), Usage::Normal);
+        let mut target = gcc.target();
+        for n in 100..200 {
+            hear(&mut gcc, 20 * n, 20 * n + 500);
+            assert_eq!(gcc.usage(), Usage::Normal, "packet {n}");
+            assert!(gcc.target() >= target, "packet {n}");
+            target = gcc.target();
+        }
     }
 }

@@ -29,6 +29,8 @@ struct Media {
     header: Header,
     payload_bytes: u32,
     unit: u64,
+    /// When its frame was made.
+    made: Instant,
 }
 
 /// The two ends, and what is between them.
@@ -127,8 +129,8 @@ impl Rtc {
         match end {
             End::Source => {
                 let packet = self.sender.poll(now)?;
-                let fairwave_rtc::Packet { header, payload_bytes, unit } = packet;
-                self.media.push(number, node, Media { header, payload_bytes, unit });
+                let fairwave_rtc::Packet { header, payload_bytes, unit, made } = packet;
+                self.media.push(number, node, Media { header, payload_bytes, unit, made });
                 Some(HEADER_LEN as u32 + payload_bytes)
             }
             End::Sink => {
@@ -165,7 +167,7 @@ impl Rtc {
             }
             End::Sink => {
                 let Some(media) = self.media.take(packet.number) else { return };
-                self.reception.take(packet.number, packet.sent, now);
+                self.reception.take(packet.number, media.made, now);
                 self.receiver.handle(now, media.header);
                 while self.receiver.event().is_some() {}
                 delivery.take(media.payload_bytes, now);
