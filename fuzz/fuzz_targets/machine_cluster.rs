@@ -7,11 +7,12 @@ use fairwave_cluster::{Config, Input, LeaseId, Limits, Member, Power, Uplink, Up
 use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::cluster::{
-    self, ANNOUNCE_LEN, Body, Cost, HELLO_LEN, Kind, Meeting, MemberId, Name, Rates,
+    self, ANNOUNCE_LEN, Announce, Ask, Body, Cost, Grant, HELLO_LEN, Kind, Meeting, MemberId,
+    Message, Name, Offer, Offers, Rates,
 };
 use fairwave_wire::seal::{Key, TAG_LEN};
 use libfuzzer_sys::fuzz_target;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 
 const VICTIM: u64 = 0x100;
 const COOKIE: [u8; 16] = [3; 16];
@@ -41,6 +42,11 @@ impl Tape<'_> {
     }
 }
 
+fn rates(tape: &mut Tape<'_>) -> Rates {
+    let mut rate = || BitRate(tape.short() << (tape.byte() % 48));
+    Rates { up: rate(), down: rate() }
+}
+
 struct Stage {
     member: Member,
     now: Instant,
@@ -61,7 +67,7 @@ impl Stage {
         Self { member, now: Instant::ZERO, number: 1 << 32, cluster, sessions: [None, None] }
     }
 
-    /// Takes all outputs, and the keys that follow from them.
+    /// Takes all outputs. The insider answers as one who wants a session and leases.
     fn drain(&mut self, insider: u64) {
         let mut outputs = 0;
         while let Some(output) = self.member.poll(self.now) {
@@ -70,22 +76,27 @@ impl Stage {
             assert!(output.bytes.len() <= ANNOUNCE_LEN);
             let claim = cluster::parse(&output.bytes).expect("what it says can be read");
             let (peer, victim) = (id(insider), id(VICTIM));
-            match claim.unchecked().body {
+            let (answer, key) = match claim.unchecked().body {
                 Body::Challenge { nonce, cookie } => {
                     let meeting = Meeting { borrower: peer, lender: victim, nonce, cookie };
                     self.sessions[0] = Some(meeting.key(&self.cluster));
-                    let answer = [&nonce.to_be_bytes()[..], &cookie].concat();
-                    let key = self.sessions[0].clone();
-                    self.hear(insider, 6, &answer, key.as_ref());
+                    (Body::Response { nonce, cookie }, self.sessions[0].clone())
                 }
                 Body::Hello { nonce } => {
-                    let (borrower, lender) = (victim, peer);
-                    let meeting = Meeting { borrower, lender, nonce, cookie: COOKIE };
+                    let (borrower, lender, cookie) = (victim, peer, COOKIE);
+                    let meeting = Meeting { borrower, lender, nonce, cookie };
                     self.sessions[1] = Some(meeting.key(&self.cluster));
-                    self.hear(insider, 5, &[&nonce.to_be_bytes()[..], &COOKIE].concat(), None);
+                    (Body::Challenge { nonce, cookie }, None)
                 }
-                _ => {}
-            }
+                Body::Response { .. } => (Body::Welcome, self.sessions[1].clone()),
+                Body::Ask(Ask { lease, at_ms, rates, bytes, duration_ms, .. }) => {
+                    let Some(duration_ms) = NonZeroU32::new(duration_ms) else { continue };
+                    let grant = Grant { lease, at_ms, rates, bytes, duration_ms };
+                    (Body::Grant(grant), self.sessions[1].clone())
+                }
+                _ => continue,
+            };
+            self.say(insider, answer, key.as_ref());
         }
         while self.member.event().is_some() {}
         assert!(self.member.deadline().is_none_or(|deadline| deadline >= self.now));
@@ -94,7 +105,50 @@ impl Stage {
         assert!(census.lenders <= 64 && census.resting <= 256 && census.lent <= 16 * 4);
     }
 
-    /// A message of an insider, sealed with the cluster's key or a session's.
+    /// A message of an insider, which the format allows.
+    fn say(&mut self, insider: u64, body: Body, key: Option<&Key>) {
+        self.number += 1;
+        let number = NonZeroU64::new(self.number).expect("it begins above zero");
+        let cluster = cluster::cluster_id(&self.cluster);
+        let (from, to) = (id(insider), Some(id(VICTIM)));
+        let mut bytes = Vec::new();
+        let message = Message { cluster, from, to, number, body };
+        message.write(key.unwrap_or(&self.cluster), &mut bytes);
+        let from = ([10, 0, 0, insider as u8], 4_500).into();
+        self.member.handle(self.now, Input::Datagram { from, bytes });
+    }
+
+    /// An insider lends, or asks for a lease.
+    fn deal(&mut self, insider: u64, tape: &mut Tape<'_>) {
+        if tape.byte() % 2 == 0 {
+            let mut offers = Offers::default();
+            for uplink in 0..tape.byte() % 5 {
+                let nominal = rates(tape);
+                let (kind, cost, places, rtt_us) = (Kind::Wifi, Cost::Flat, tape.byte(), None);
+                offers.push(Offer { uplink, kind, cost, places, rtt_us, nominal, free: nominal });
+            }
+            let interval_ds = NonZeroU16::MIN.saturating_add(tape.byte().into());
+            let name = Name::default();
+            self.say(insider, Body::Announce(Announce { name, interval_ds, offers }), None);
+            return;
+        }
+        if self.sessions[0].is_none() {
+            self.say(insider, Body::Hello { nonce: tape.short() }, None);
+            return self.drain(insider);
+        }
+        let ask = Ask {
+            lease: NonZeroU32::MIN.saturating_add(u32::from(tape.byte() % 8)),
+            uplink: tape.byte() % 4,
+            at_ms: 0,
+            rates: rates(tape),
+            bytes: tape.short() << (tape.byte() % 48),
+            duration_ms: u32::from(tape.byte()) << (tape.byte() % 24),
+        };
+        let key = self.sessions[0].clone();
+        self.say(insider, Body::Ask(ask), key.as_ref());
+    }
+
+    /// Bytes of an insider, sealed with the cluster's key or a session's.
     fn hear(&mut self, insider: u64, kind: u8, body: &[u8], key: Option<&Key>) {
         self.number += 1;
         let mut bytes = [&b"FWcl"[..], &[1, kind, 0, 0]].concat();
@@ -128,10 +182,6 @@ impl Stage {
     }
 
     fn host(&mut self, tape: &mut Tape<'_>) {
-        let rates = |tape: &mut Tape<'_>| Rates {
-            up: BitRate(tape.short() << (tape.byte() % 48)),
-            down: BitRate(tape.short() << (tape.byte() % 48)),
-        };
         let input = match tape.byte() % 4 {
             0 => {
                 let uplinks = (0..tape.byte() % 5).map(|number| {
@@ -181,7 +231,7 @@ fuzz_target!(|bytes: &[u8]| {
         steps += 1;
         let step = tape.byte();
         let insider = 1 + u64::from(step >> 4);
-        match step % 6 {
+        match step % 8 {
             0 => {
                 let time = Duration::from_millis(tape.short() * 2);
                 stage.pass(time, insider);
@@ -205,6 +255,7 @@ fuzz_target!(|bytes: &[u8]| {
                 stage.hear(insider, kind, &body, key.as_ref());
             }
             4 => stage.host(&mut tape),
+            5 | 6 => stage.deal(insider, &mut tape),
             _ => stage.traffic(&mut tape),
         }
         stage.drain(insider);
