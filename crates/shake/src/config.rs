@@ -42,6 +42,10 @@ pub struct Config {
     /// Whether a path's segments are spread over its round-trip time: 5/4 of window over round-trip
     /// time, twice that in slow start (as Linux does), ten segments at once after a pause.
     pub pacing: bool,
+    /// A path has no more in flight than so many times what its least round-trip time takes, so
+    /// that a deeper queue does not keep the receive window of others (after Ferlin et al., IWQoS
+    /// 2014). Zero: as much as its window.
+    pub most_round_trips: u32,
     /// Whether a path that could send, but for the receive window or for want of new data, repeats
     /// what another path is holding back (opportunistic retransmission: Raiciu et al., NSDI 2012,
     /// section 4.2). That path's window is not halved for it, as they do: see
@@ -133,6 +137,7 @@ const PAPER: Config = Config {
     retransmission_spills: false,
     validate_window: false,
     pacing: false,
+    most_round_trips: 0,
     opportunistic: false,
     suspects_get_copies: false,
     initial_rto: Duration::from_secs(6),
@@ -159,6 +164,7 @@ const MODERN: Config = Config {
     retransmission_spills: true,
     validate_window: true,
     pacing: true,
+    most_round_trips: 2,
     opportunistic: true,
     suspects_get_copies: true,
     initial_rto: Duration::from_secs(1),

@@ -67,6 +67,11 @@ pub(crate) struct Path {
     pub(crate) timer: Option<Instant>,
     /// When pacing lets the next segment go.
     pub(crate) ready_at: Instant,
+    /// Smoothed time until it is known that a message arrived, which another path's acknowledgement
+    /// may tell before its own: the window goes round once in it.
+    turn: Option<Duration>,
+    /// When word came of the last of what flew; `None` if that was given up.
+    quiet_since: Option<Instant>,
     /// When messages are lost because a later one arrived some time ago.
     pub(crate) loss_at: Option<Instant>,
     /// With a redundant scheduler: it has carried all before this offset, or it is known to have
@@ -90,6 +95,7 @@ pub(crate) struct Path {
     initial_window: u32,
     mss: u32,
     probe_interval: Duration,
+    most_round_trips: u32,
 }
 
 impl Path {
@@ -109,6 +115,8 @@ impl Path {
             timer: None,
             loss_at: None,
             ready_at: Instant::ZERO,
+            turn: None,
+            quiet_since: None,
             carried: 0,
             acked: 0,
             delivered: 0,
@@ -125,6 +133,7 @@ impl Path {
             initial_window: config.initial_window.max(1),
             mss: config.mss,
             probe_interval: config.probe_interval,
+            most_round_trips: config.most_round_trips,
         }
     }
 
@@ -177,15 +186,35 @@ impl Path {
     pub(crate) fn view(&self, now: Instant) -> PathView {
         PathView {
             id: self.id,
-            cwnd: self.cwnd,
+            cwnd: self.usable(),
             flight: self.flight,
             is_ready: self.ready_at <= now,
             in_slow_start: self.cwnd < self.ssthresh,
-            srtt: self.rtt.srtt().unwrap_or(self.rtt.base_rto()),
+            srtt: self.expected_rtt(now),
             rttvar: self.rtt.var(),
             nominal: self.nominal,
             sent: self.sent,
             lost: self.lost,
+        }
+    }
+
+    /// What of its window may fly: that which passes in so many of its least round-trip times.
+    fn usable(&self) -> u32 {
+        let most = self.rtt.least() * u64::from(self.most_round_trips);
+        let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > most && !most.is_zero()) else {
+            return self.cwnd;
+        };
+        let part =
+            u128::from(self.cwnd) * u128::from(most.as_nanos()) / u128::from(srtt.as_nanos());
+        u32::try_from(part).unwrap_or(self.cwnd).max(self.mss)
+    }
+
+    /// A queue holds more than the path may keep there, and has not overflowed: the window ends its
+    /// slow start where that is not so.
+    fn fit_window(&mut self) {
+        let usable = self.usable().max(2 * self.mss);
+        if usable < self.cwnd {
+            (self.cwnd, self.ssthresh) = (usable, usable);
         }
     }
 
@@ -199,8 +228,25 @@ impl Path {
         }
     }
 
+    /// Whether nothing has flown for a round-trip time: then no queue holds anything of this path,
+    /// and what was measured with one there is out of date.
+    fn has_rested(&self, now: Instant) -> bool {
+        let Some((since, srtt)) = self.quiet_since.zip(self.rtt.srtt()) else { return false };
+        self.flight == 0 && now >= since + srtt
+    }
+
+    /// What the next message will take.
+    fn expected_rtt(&self, now: Instant) -> Duration {
+        let srtt = self.rtt.srtt().unwrap_or(self.rtt.base_rto());
+        if self.has_rested(now) { srtt.min(self.rtt.least()) } else { srtt }
+    }
+
     /// A message of data leaves, with the number taken last.
     pub(crate) fn launch(&mut self, now: Instant, seq: u64, len: u32) {
+        if self.has_rested(now) {
+            self.fit_window();
+            self.rtt.rest();
+        }
         let number = self.last_number;
         self.flights.push_back(Flight { number, seq, len, at: now, done: false });
         self.flight += len;
@@ -215,7 +261,7 @@ impl Path {
 
     /// A segment of `len` bytes has left: the next one waits for its share of the round-trip time.
     pub(crate) fn pace(&mut self, now: Instant, len: u32) {
-        let Some(srtt) = self.rtt.srtt() else { return };
+        let Some(srtt) = self.turn.or(self.rtt.srtt()) else { return };
         let rate = u64::from(self.cwnd) * if self.cwnd < self.ssthresh { 8 } else { 5 };
         let gap = srtt * (4 * u64::from(len)) / rate.max(1);
         let earliest = now.since(Instant::ZERO).saturating_sub(gap * BURST);
@@ -241,6 +287,9 @@ impl Path {
         self.acked += flight.len;
         self.delivered += u64::from(flight.len);
         self.since_loss += u64::from(flight.len);
+        let turn = now.since(flight.at);
+        self.turn = Some(self.turn.map_or(turn, |old| (old * 7 + turn) / 8));
+        self.note_quiet(now);
         self.arm(now);
         self.forget_front();
         Some(flight)
@@ -258,6 +307,12 @@ impl Path {
     pub(crate) fn note_late_echo(&mut self, now: Instant, age: Duration) {
         self.rtt.sample(age);
         self.arm(now);
+    }
+
+    fn note_quiet(&mut self, now: Instant) {
+        if self.flight == 0 {
+            self.quiet_since = Some(now);
+        }
     }
 
     fn forget_front(&mut self) {
@@ -301,6 +356,7 @@ impl Path {
     /// Something that flew is gone.
     fn landed(&mut self, now: Instant) {
         self.forget_front();
+        self.note_quiet(now);
         if self.flight == 0 {
             self.timer = None;
         } else if self.timer.is_none() {
@@ -321,7 +377,7 @@ impl Path {
     pub(crate) fn lose_all(&mut self, lost: &mut Vec<Flight>) {
         (0..self.flights.len()).for_each(|index| self.give_up(index, lost));
         self.flights.clear();
-        (self.timer, self.loss_at) = (None, None);
+        (self.timer, self.loss_at, self.quiet_since) = (None, None, None);
     }
 
     /// Lowers the window for losses with `flight` bytes on the path before them, once a window.
@@ -376,6 +432,9 @@ impl Path {
         let limits = !validate || used >= u64::from(self.cwnd);
         if acked == 0 || !limits || self.is_recovering() {
             return;
+        }
+        if slow_start && self.usable() < self.cwnd {
+            return self.fit_window();
         }
         if slow_start {
             self.cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh.max(self.cwnd));

@@ -11,6 +11,7 @@ pub(crate) struct Rtt {
     srtt: Option<Duration>,
     var: Duration,
     latest: Duration,
+    least: Duration,
     /// Timeouts since the last sign of life.
     backoff: u32,
     initial: Duration,
@@ -25,6 +26,7 @@ impl Rtt {
             srtt: None,
             var: Duration::ZERO,
             latest: Duration::ZERO,
+            least: Duration::MAX,
             backoff: 0,
             initial: config.initial_rto,
             min: config.min_rto,
@@ -37,6 +39,7 @@ impl Rtt {
     pub(crate) fn sample(&mut self, rtt: Duration) {
         let rtt = self.in_ticks(rtt);
         self.latest = rtt;
+        self.least = self.least.min(rtt);
         self.srtt = Some(match self.srtt {
             None => {
                 self.var = rtt / 2;
@@ -77,6 +80,20 @@ impl Rtt {
 
     pub(crate) fn var(&self) -> Duration {
         self.var
+    }
+
+    /// No queue holds anything of this path: the estimate is the least sample again, and what it
+    /// was more remains as deviation, so that the timeout does not shrink at once.
+    pub(crate) fn rest(&mut self) {
+        let Some(srtt) = self.srtt else { return };
+        let rested = srtt.min(self.least);
+        self.var = self.var.max((srtt - rested) / 4);
+        self.srtt = Some(rested);
+    }
+
+    /// The least sample; [`Duration::MAX`] before the first.
+    pub(crate) fn least(&self) -> Duration {
+        self.least
     }
 
     /// After which a message is lost if a later one has arrived (RFC 9002 section 6.1.2).

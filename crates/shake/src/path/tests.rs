@@ -103,3 +103,54 @@ fn pacing_spreads_a_window() {
     assert_eq!(sent_at_once(&mut path, ms(1_005)), 1);
     assert_eq!(path.ready_at, ms(1_013));
 }
+
+/// Another path tells after 40 ms what the own echo tells after 60. The window of ten segments goes
+/// round in 40 ms; at 5/4 of that rate they are 3.2 ms apart, and ten may go after a pause.
+#[test]
+fn pacing_follows_the_turn_of_the_window() {
+    let mut path = path();
+    path.ssthresh = 5_000;
+    path.rtt.sample(Duration::from_millis(60));
+    for n in 0..10 {
+        assert!(path.settle(ms(n + 40), n + 1).is_some());
+    }
+    path.pace(ms(1000), 1000);
+    assert_eq!(path.ready_at, ms(1000) - Duration::from_micros(9 * 3_200));
+}
+
+/// 20 ms, then (7 * 20 + 660) / 8 = 100 ms smoothed: of the window as much flies as passes in two
+/// least round-trip times, 40 % of it.
+fn behind_a_queue() -> Path {
+    let mut path = path();
+    for rtt in [20, 660] {
+        path.rtt.sample(Duration::from_millis(rtt));
+    }
+    assert_eq!(path.rtt.srtt(), Some(Duration::from_millis(100)));
+    path
+}
+
+#[test]
+fn a_deep_queue_is_not_filled() {
+    let mut path = behind_a_queue();
+    assert_eq!((path.view(ms(50)).cwnd, path.cwnd), (4_000, 10_000));
+    path.settle(ms(50), 1);
+    path.grow(&Uncoupled, 0, &[path.window()], true);
+    assert_eq!((path.cwnd, path.ssthresh), (4_000, 4_000), "slow start ends there");
+}
+
+#[test]
+fn a_path_that_rested_has_no_queue() {
+    let mut path = behind_a_queue();
+    for n in 0..10 {
+        path.settle(ms(200), n + 1);
+    }
+    let srtt = |path: &Path, at: u64| path.view(ms(at)).srtt.as_millis();
+    assert_eq!((srtt(&path, 299), srtt(&path, 300)), (100, 20));
+    let rto = path.rtt.rto();
+    path.take_number();
+    path.launch(ms(300), 10_000, 1000);
+    assert_eq!((path.cwnd, path.view(ms(300)).cwnd, srtt(&path, 300)), (4_000, 4_000, 20));
+    assert!(path.rtt.rto() + Duration::from_millis(80) >= rto, "the deviation remains");
+    path.lose_all(&mut Vec::new());
+    assert_eq!(path.quiet_since, None, "what was given up says nothing of the queue");
+}
