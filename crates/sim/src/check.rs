@@ -1,5 +1,6 @@
 //! What a world must satisfy to be simulated.
 
+use crate::flow::check_multi;
 use crate::routes::{self, Astray, Hop};
 use crate::world::{
     Flow, Link, ProbeFlow, Radio, Role, ShakeFlow, ShakePath, Source, Traffic, World,
@@ -183,6 +184,7 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
         Traffic::Shake(shake) => {
             (shake.config.mss.saturating_add(DATA_OVERHEAD as u32), shake.unsound())
         }
+        Traffic::MultiTcp(multi) => (0, check_multi(flow, multi).map(|()| None)?),
         Traffic::Tcp(tcp) => (0, tcp.source.as_ref().and_then(Source::unsound)),
         Traffic::Rtc(rtc) => {
             let len = rtc.source.largest_payload_bytes().saturating_add(RTP_HEADER_LEN as u32);

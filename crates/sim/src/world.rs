@@ -15,6 +15,7 @@ use fairwave_queue::Spec;
 pub use fairwave_rtc::gcc::Bounds as RtcBounds;
 pub use fairwave_rtc::gcc::trend::Threshold;
 pub use fairwave_shake::Config as ShakeConfig;
+pub use fairwave_shake::multi::Split;
 pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
@@ -326,6 +327,8 @@ pub enum Traffic {
     Rtc(RtcFlow),
     /// A SHAKE connection opened by the source, over several paths.
     Shake(ShakeFlow),
+    /// Several TCP connections opened by the source, which carry one stream.
+    MultiTcp(MultiTcpFlow),
 }
 
 impl Traffic {
@@ -434,6 +437,31 @@ pub struct WebFlow {
     pub page: Page,
 }
 
+/// A flow of multi-connection SHAKE: one stream over a TCP connection for each path.
+#[derive(Clone, Debug)]
+pub struct MultiTcpFlow {
+    /// The connections, all alike; `source` is not used.
+    pub tcp: TcpFlow,
+    /// Where each connection leads.
+    pub paths: Vec<MultiTcpPath>,
+    /// How blocks are spread.
+    pub split: Split,
+    /// Bytes of a block.
+    pub block: u16,
+    /// Bytes that either end keeps outside its connections
+    /// ([`fairwave_shake::multi::Config::receive_buffer`], and `send_buffer`).
+    pub buffer: u32,
+}
+
+/// The way of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MultiTcpPath {
+    /// The node that its packets go to first, in both directions.
+    pub via: NodeId,
+    /// How often it gets a block, with [`Split::Weighted`].
+    pub weight: u32,
+}
+
 /// A TCP flow.
 #[derive(Clone, Debug)]
 pub struct TcpFlow {
@@ -457,7 +485,11 @@ impl Traffic {
             Self::Tcp(tcp) => tcp.source.as_ref(),
             Self::Dccp(dccp) => dccp.source.as_ref(),
             Self::Rtc(rtc) => Some(&rtc.source),
-            Self::Saturate { .. } | Self::Web(_) | Self::Probe(_) | Self::Shake(_) => None,
+            Self::Saturate { .. }
+            | Self::Web(_)
+            | Self::Probe(_)
+            | Self::Shake(_)
+            | Self::MultiTcp(_) => None,
         }
     }
 
@@ -465,6 +497,7 @@ impl Traffic {
     pub fn vias(&self) -> Vec<NodeId> {
         match self {
             Self::Shake(shake) => shake.paths.iter().map(|path| path.via).collect(),
+            Self::MultiTcp(multi) => multi.paths.iter().map(|path| path.via).collect(),
             _ => Vec::new(),
         }
     }

@@ -64,6 +64,7 @@ impl Names {
                 Traffic::Dccp(dccp) => dccp.largest_payload_bytes(),
                 Traffic::Rtc(rtc) => rtc.source.largest_payload_bytes(),
                 Traffic::Shake(shake) => shake.config.mss,
+                Traffic::MultiTcp(multi) => u32::from(multi.tcp.sender.mss),
                 Traffic::Probe(probe) => {
                     probe.plan.trials.iter().map(|trial| trial.payload_bytes).max().unwrap_or(0)
                 }

@@ -5,7 +5,7 @@ mod wiring;
 use super::diagnostic::{Problem, Refusal};
 use super::expand::{self, Expanded};
 use super::medium;
-use super::model::{Scenario, Transport};
+use super::model::Scenario;
 use super::node::Kind;
 use super::proxy;
 use super::reader::element_path;
@@ -216,7 +216,7 @@ impl Check<'_> {
     fn tcp(&mut self) {
         let (mut used, mut aims) = (false, false);
         for (i, flow) in self.scenario.flow.iter().enumerate() {
-            let Transport::Tcp(tcp) = &flow.transport else { continue };
+            let Some(tcp) = flow.transport.connections() else { continue };
             used = true;
             aims |= tcp.av.is_some();
             let (min, max) = (tcp.min_rto, tcp.max_rto);

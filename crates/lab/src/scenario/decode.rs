@@ -6,6 +6,7 @@ use super::diagnostic::{Problem, Refusal};
 use super::link::link;
 use super::medium;
 use super::model::{Cell, Errors, Flow, Record, Scenario, Transport};
+use super::multi;
 use super::node::{Names, node};
 use super::phy::Generation;
 use super::probe;
@@ -201,6 +202,7 @@ fn transport(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Tra
         dccp::OWN_KEYS,
         rtc::OWN_KEYS,
         shake::OWN_KEYS,
+        multi::OWN_KEYS,
     ];
     let others = |own: &[&'static str]| -> Vec<&'static str> {
         let all = foreign.iter().flat_map(|keys| keys.iter().copied());
@@ -247,6 +249,13 @@ fn transport(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Tra
             let shake = shake::shake(r).map(Transport::Shake);
             r.finish(&others);
             shake
+        }
+        Some(TransportWord::MultiTcp) => {
+            let others = others(&multi::keys());
+            r.meaningless(&others, "the flow is a set of TCP connections");
+            let multi = multi::multi(r, defaults).map(Transport::MultiTcp);
+            r.finish(&others);
+            multi
         }
     }
 }

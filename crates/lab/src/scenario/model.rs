@@ -6,6 +6,7 @@
 use super::air::{Fading, Shadowing};
 use super::dccp::Dccp;
 use super::link::Link;
+use super::multi::MultiTcp;
 use super::node::Node;
 use super::phy::Generation;
 use super::probe::Probe;
@@ -231,6 +232,9 @@ pub enum Transport {
     Rtc(Rtc),
     /// One connection opened by `from` over several paths.
     Shake(Shake),
+    /// Several TCP connections opened by `from`, one for each path, which carry one stream.
+    #[serde(rename = "multi-tcp")]
+    MultiTcp(MultiTcp),
 }
 
 /// A TCP flow. Every key but `size`, `web` and `video` may also stand in the table `[tcp]`, as a

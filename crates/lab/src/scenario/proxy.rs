@@ -195,7 +195,12 @@ impl Transport {
     fn proxy(&self) -> Option<&Proxy> {
         match self {
             Self::Tcp(tcp) => tcp.proxy.as_deref(),
-            Self::Udp(_) | Self::Probe(_) | Self::Dccp(_) | Self::Rtc(_) | Self::Shake(_) => None,
+            Self::Udp(_)
+            | Self::Probe(_)
+            | Self::Dccp(_)
+            | Self::Rtc(_)
+            | Self::Shake(_)
+            | Self::MultiTcp(_) => None,
         }
     }
 

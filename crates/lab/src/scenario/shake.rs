@@ -264,6 +264,7 @@ impl Transport {
     fn vias(&self) -> Vec<&str> {
         match self {
             Self::Shake(shake) => shake.paths.iter().map(|path| path.via.as_str()).collect(),
+            Self::MultiTcp(multi) => multi.paths.iter().map(|path| path.via.as_str()).collect(),
             _ => Vec::new(),
         }
     }

@@ -65,6 +65,7 @@ pub(super) enum TransportWord {
     Dccp,
     Rtc,
     Shake,
+    MultiTcp,
 }
 
 pub(super) const TRANSPORTS: &[(&str, TransportWord)] = &[
@@ -74,6 +75,7 @@ pub(super) const TRANSPORTS: &[(&str, TransportWord)] = &[
     ("dccp", TransportWord::Dccp),
     ("rtc", TransportWord::Rtc),
     ("shake", TransportWord::Shake),
+    ("multi-tcp", TransportWord::MultiTcp),
 ];
 
 /// A kind of datagram source.

@@ -213,6 +213,15 @@ impl Transport {
         matches!(self, Self::Rtc(rtc) if rtc.remedies.0)
     }
 
+    /// What its TCP connections are like, if it has some.
+    pub(super) const fn connections(&self) -> Option<&Tcp> {
+        match self {
+            Self::Tcp(tcp) => Some(tcp),
+            Self::MultiTcp(multi) => Some(&multi.tcp),
+            _ => None,
+        }
+    }
+
     /// Whether it sends what a viewer can see.
     pub(super) fn has_frames(&self) -> bool {
         self.to_world(&[]).source().is_some()
@@ -221,13 +230,7 @@ impl Transport {
     fn to_world(&self, nodes: &[Expanded]) -> world::Traffic {
         match self {
             Self::Tcp(tcp) => {
-                let flow = world::TcpFlow {
-                    sender: tcp.config(),
-                    receiver: tcp.receiver_config(),
-                    congestion_control: tcp.congestion_control.clone(),
-                    size: tcp.size,
-                    source: tcp.video.as_ref().map(|video| video.to_world(tcp.mss)),
-                };
+                let flow = tcp.to_world();
                 match &tcp.web {
                     None => world::Traffic::Tcp(flow),
                     Some(web) => {
@@ -241,6 +244,7 @@ impl Transport {
             Self::Dccp(dccp) => dccp.to_world(),
             Self::Rtc(rtc) => rtc.to_world(),
             Self::Shake(shake) => shake.to_world(|name| id(nodes, name)),
+            Self::MultiTcp(multi) => multi.to_world(multi.tcp.to_world(), |name| id(nodes, name)),
         }
     }
 }
@@ -251,6 +255,16 @@ fn stack(name: &str) -> tcp::Config {
 }
 
 impl Tcp {
+    fn to_world(&self) -> world::TcpFlow {
+        world::TcpFlow {
+            sender: self.config(),
+            receiver: self.receiver_config(),
+            congestion_control: self.congestion_control.clone(),
+            size: self.size,
+            source: self.video.as_ref().map(|video| video.to_world(self.mss)),
+        }
+    }
+
     /// The configuration of the receiving end, without ports.
     fn receiver_config(&self) -> tcp::Config {
         self.receiver_stack.as_ref().map_or_else(|| self.config(), |name| stack(name))

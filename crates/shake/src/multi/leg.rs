@@ -33,6 +33,7 @@ pub(super) enum Reading {
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     offset: u64,
+    len: u16,
     /// Where the block ends on this connection's stream.
     until: u64,
 }
@@ -56,6 +57,10 @@ pub(super) struct Leg<P: Marked> {
     pub(super) delivered: u64,
     /// Blocks put on it.
     pub(super) blocks: u64,
+    /// Of them those that had been put on a connection before.
+    pub(super) repeated: u64,
+    /// Bytes of blocks that the peer's TCP has got.
+    pub(super) arrived: u64,
     /// End of the furthest block put on it.
     pub(super) furthest: u64,
     /// Of payload with lengths only: marks written, for the host to carry, and marks carried.
@@ -78,6 +83,8 @@ impl<P: Marked> Leg<P> {
             reading: Reading::Preface,
             delivered: 0,
             blocks: 0,
+            repeated: 0,
+            arrived: 0,
             furthest: 0,
             to_tell: VecDeque::new(),
             told: VecDeque::new(),
@@ -155,9 +162,10 @@ impl<P: Marked> Leg<P> {
             self.acked = acked;
             self.is_stalled = false;
         }
-        let first = self.placed.front().filter(|placed| placed.until <= self.acked)?.offset;
+        let first = *self.placed.front().filter(|placed| placed.until <= self.acked)?;
         self.placed.pop_front();
-        Some(first)
+        self.arrived += u64::from(first.len);
+        Some(first.offset)
     }
 
     fn write(&mut self, now: Instant, data: P) {
@@ -183,7 +191,7 @@ impl<P: Marked> Leg<P> {
         self.write(now, data);
         self.blocks += 1;
         self.furthest = self.furthest.max(offset + u64::from(len.get()));
-        self.placed.push_back(Placed { offset, until: self.written });
+        self.placed.push_back(Placed { offset, len: len.get(), until: self.written });
         self.written
     }
 

@@ -148,9 +148,13 @@ pub struct ConnectionReport {
     pub tcp: tcp::Stats,
     /// Whether blocks may go on it: it is open, has not failed, and does not seem stalled.
     pub is_up: bool,
-    /// Blocks put on it, copies among them.
+    /// Blocks put on it.
     pub blocks: u64,
-    /// Bytes of blocks that came over it, those that came twice among them.
+    /// Of them those that had been put on a connection before.
+    pub repeated: u64,
+    /// Bytes of its blocks that the peer's TCP has got.
+    pub arrived: u64,
+    /// Bytes of the peer's blocks that came over it, those that came twice among them.
     pub delivered: u64,
 }
 
@@ -239,8 +243,10 @@ impl<P: Marked> Multi<P> {
     pub fn connections(&self) -> impl ExactSizeIterator<Item = ConnectionReport> {
         self.legs.iter().map(|leg| ConnectionReport {
             tcp: leg.connection.stats(),
-            is_up: leg.is_up && !leg.is_stalled,
+            is_up: leg.is_up && !leg.is_stalled && !leg.is_over(),
             blocks: leg.blocks,
+            repeated: leg.repeated,
+            arrived: leg.arrived,
             delivered: leg.delivered,
         })
     }

@@ -290,6 +290,7 @@ impl<P: Marked> Outgoing<P> {
                 (block.leg, block.until) = (leg, to.put(now, block, data));
                 self.again.remove(&offset);
                 self.resent += 1;
+                to.repeated += 1;
                 if job == Job::Rescue(offset) {
                     self.rescued = offset + 1;
                 }

@@ -5,6 +5,7 @@ mod datagrams;
 mod dccp;
 mod delivery;
 mod feed;
+mod multi;
 mod probe;
 mod reception;
 mod rtc;
@@ -30,6 +31,7 @@ use fairwave_traffic::Source;
 use fairwave_units::{Instant, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::dccp::Options;
+pub(crate) use multi::check as check_multi;
 use screen::Screen;
 pub(crate) use tcp::{check_law, law};
 use transport::TransportState;
@@ -168,6 +170,10 @@ impl FlowState {
             let packet = self.packet(end, transport, message.bytes, now);
             return Some(Packet { via: message.via, ..packet });
         }
+        if let TransportState::MultiTcp(multi) = &mut self.transport {
+            let (via, segment) = multi.poll(end, now)?;
+            return Some(Packet { via, ..self.wrap(end, &segment, now) });
+        }
         let segment = match &mut self.transport {
             TransportState::Tcp(tcp) => tcp.end(end).poll(now)?,
             TransportState::Web(web) => web.poll(end, now)?,
@@ -215,6 +221,10 @@ impl FlowState {
             (TransportState::Web(web), Transport::Tcp(header)) => {
                 let segment = Segment { header, ecn, payload };
                 web.receive(end, segment, &mut self.delivery, now);
+            }
+            (TransportState::MultiTcp(multi), Transport::Tcp(header)) => {
+                let segment = Segment { header, ecn, payload };
+                multi.receive(end, segment, &mut self.delivery, now);
             }
             (TransportState::Datagrams(datagrams), _) if end == End::Sink => {
                 self.delivery.take(payload.0, now);
@@ -267,6 +277,7 @@ impl FlowState {
                     TransportState::Dccp(dccp) => dccp.stop(now),
                     TransportState::Rtc(rtc) => rtc.stop(),
                     TransportState::Shake(shake) => shake.stop(&mut self.delivery, now),
+                    TransportState::MultiTcp(multi) => multi.stop(&mut self.delivery, now),
                 }
                 self.phase = Phase::Stopped;
             }
@@ -282,6 +293,7 @@ impl FlowState {
                     TransportState::Dccp(dccp) => dccp.start(self.screen.as_deref_mut(), now),
                     TransportState::Rtc(rtc) => rtc.encode(now, self.screen.as_deref_mut()),
                     TransportState::Shake(shake) => shake.start(&mut self.delivery, now),
+                    TransportState::MultiTcp(multi) => multi.start(&mut self.delivery, now),
                     TransportState::Datagrams(_) => {}
                 }
                 self.phase = Phase::Running;
@@ -306,7 +318,7 @@ impl FlowState {
     pub(crate) fn source_deadline(&self) -> Option<Instant> {
         let user = match &self.transport {
             TransportState::Tcp(tcp) => tcp.feed_deadline(),
-            TransportState::Probe(_) => None,
+            TransportState::Probe(_) | TransportState::MultiTcp(_) => None,
             TransportState::Web(web) => web.user_deadline(),
             TransportState::Datagrams(datagrams) => datagrams.deadline(),
             TransportState::Dccp(dccp) => dccp.source_deadline(),
@@ -344,6 +356,7 @@ impl FlowState {
             }
             TransportState::Rtc(rtc) => rtc.wake(end, now),
             TransportState::Shake(shake) => shake.wake(end, &mut self.delivery, now),
+            TransportState::MultiTcp(multi) => multi.wake(end, &mut self.delivery, now),
             TransportState::Datagrams(_) => {}
         }
         self.show(now);
@@ -361,6 +374,7 @@ impl FlowState {
             (TransportState::Dccp(dccp), end) => dccp.deadline(end),
             (TransportState::Rtc(rtc), end) => rtc.deadline(end),
             (TransportState::Shake(shake), end) => shake.deadline(end),
+            (TransportState::MultiTcp(multi), end) => multi.deadline(end),
             (TransportState::Datagrams(_), _) => None,
         };
         let screen = self.screen.as_ref().filter(|_| end == End::Sink);
@@ -391,7 +405,10 @@ impl FlowState {
             screen.restart(now);
         }
         match &mut self.transport {
-            TransportState::Tcp(_) | TransportState::Probe(_) | TransportState::Shake(_) => {}
+            TransportState::Tcp(_)
+            | TransportState::Probe(_)
+            | TransportState::Shake(_)
+            | TransportState::MultiTcp(_) => {}
             TransportState::Web(web) => web.restart_statistics(),
             TransportState::Datagrams(datagrams) => datagrams.reception.restart(),
             TransportState::Dccp(dccp) => dccp.reception.restart(),
@@ -438,11 +455,14 @@ impl FlowState {
 
     /// The state of its paths, by their numbers; none where there is but one way.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathSample> + '_ {
-        let shake = match &self.transport {
-            TransportState::Shake(shake) => Some(shake),
-            _ => None,
+        let (shake, multi) = match &self.transport {
+            TransportState::Shake(shake) => (Some(shake), None),
+            TransportState::MultiTcp(multi) => (None, Some(multi)),
+            _ => (None, None),
         };
-        shake.into_iter().flat_map(|shake| (0..shake.paths()).map(|number| shake.path(number)))
+        let shake = shake.into_iter();
+        let shake = shake.flat_map(|shake| (0..shake.paths()).map(|number| shake.path(number)));
+        shake.chain(multi.into_iter().flat_map(|multi| multi.paths()))
     }
 
     /// The accounts of a buffer probe.
@@ -477,6 +497,10 @@ impl FlowState {
             TransportState::Dccp(dccp) => FlowSample { delivered_bytes, ..dccp.sample() },
             TransportState::Rtc(rtc) => FlowSample { delivered_bytes, ..rtc.sample() },
             TransportState::Shake(shake) => FlowSample { delivered_bytes, ..shake.sample() },
+            TransportState::MultiTcp(multi) => {
+                let (acks_dropped, acks_filtered) = (self.acks_dropped, self.acks_filtered);
+                FlowSample { delivered_bytes, acks_dropped, acks_filtered, ..multi.sample() }
+            }
             TransportState::Tcp(tcp) => {
                 let source = tcp.source.stats();
                 FlowSample {

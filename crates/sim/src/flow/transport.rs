@@ -3,6 +3,7 @@
 use super::datagrams::Datagrams;
 use super::dccp::Dccp;
 use super::feed::Feed;
+use super::multi::MultiTcp;
 use super::probe::Probe;
 use super::rtc::Rtc;
 use super::shake::Shake;
@@ -32,6 +33,7 @@ pub(super) enum TransportState {
     Dccp(Box<Dccp>),
     Rtc(Box<Rtc>),
     Shake(Box<Shake>),
+    MultiTcp(Box<MultiTcp>),
 }
 
 /// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
@@ -78,6 +80,10 @@ impl TransportState {
             }
             (Traffic::Shake(shake), _) => {
                 Self::Shake(Box::new(Shake::new(id, name, shake, flow.start, seed)))
+            }
+            (Traffic::MultiTcp(multi), _) => {
+                check_law(name, &multi.tcp.congestion_control)?;
+                Self::MultiTcp(Box::new(MultiTcp::new(id, name, multi, seed)))
             }
             (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
                 let datagrams = Datagrams::timed(ports(id), source, flow.start, random());
