@@ -131,7 +131,7 @@ fn videos(flows: &[FlowSummary], measured_ns: u64) -> String {
 
 /// Paths of flows that have several.
 fn paths(flows: &[FlowSummary]) -> String {
-    let heads = ["flow", "path", "state", "sent", "resent", "timeouts", "arrived kB", "RTT ms"];
+    let heads = ["flow", "path", "state", "sent", "resent", "timeouts", "arrived KB", "RTT ms"];
     let mut table = Table::new("Paths", &heads);
     for flow in flows {
         for path in &flow.paths {

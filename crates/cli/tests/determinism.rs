@@ -71,7 +71,7 @@ name = "transfer"
 from = "host"
 to = "server"
 transport = "shake"
-size = "500 kB"
+size = "500 KB"
 paths = [{ via = "phone1" }, { via = "phone2", bandwidth = "5 Mbps", join = "100 ms" }]
 [sweep]
 "flow.transfer.scheduler" = ["widest", "blest"]

@@ -59,7 +59,7 @@ fn what_is_left_out_is_the_profiles() {
 fn every_key_acts() {
     let keys = r#"
 profile = "paper"
-size = "1000 kB"
+size = "1000 KB"
 paths = [
     { via = "phone1", bandwidth = "64 kbps" },
     { via = "phone2", join = "2 s", leave = "60 s" },
@@ -69,8 +69,8 @@ growth = "olia"
 retransmission = "same"
 sack = false
 mss = "1000 B"
-send_buffer = "100 kB"
-receive_buffer = "50 kB"
+send_buffer = "100 KB"
+receive_buffer = "50 KB"
 initial_window = "2 segments"
 initial_ssthresh = "unlimited"
 duplicates = 3

@@ -77,11 +77,11 @@ pub struct Shake {
     #[serde(serialize_with = "bytes")]
     #[schemars(with = "String")]
     pub mss: u32,
-    /// Send buffer, up to 1 GiB. Default: "8 MB"; in the paper "52.56 kB".
+    /// Send buffer, up to 1 GiB. Default: "8 MB"; in the paper "52560 B".
     #[serde(serialize_with = "bytes")]
     #[schemars(with = "String")]
     pub send_buffer: u32,
-    /// Receive buffer, up to 1 GiB. Default: "4 MB"; in the paper "52.56 kB".
+    /// Receive buffer, up to 1 GiB. Default: "4 MB"; in the paper "52560 B".
     #[serde(serialize_with = "bytes")]
     #[schemars(with = "String")]
     pub receive_buffer: u32,
@@ -90,7 +90,7 @@ pub struct Shake {
     #[schemars(with = "String")]
     pub initial_window: u32,
     /// Slow start threshold of a path at its start, or "unlimited". Default: "unlimited"; in the
-    /// paper "29.2 kB".
+    /// paper "29200 B".
     #[serde(serialize_with = "bytes_or_unlimited")]
     #[schemars(with = "String")]
     pub initial_ssthresh: Option<u32>,
