@@ -7,8 +7,6 @@ use std::collections::VecDeque;
 /// is known. What is acknowledged later gives no round-trip time, as if it had been sent by
 /// somebody who does not save times.
 const REMEMBERED: usize = 65_536;
-/// Packets that there is room for at once.
-const USUAL: usize = 4096;
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +26,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new() -> Self {
-        Self { first: 0, entries: VecDeque::with_capacity(USUAL) }
+        Self { first: 0, entries: VecDeque::with_capacity(REMEMBERED) }
     }
 
     /// Remembers packet `seq`; numbers go up one by one.
