@@ -118,6 +118,7 @@ impl FlowState {
         match &mut self.transport {
             TransportState::Dccp(dccp) => Some(dccp.under_way(end)),
             TransportState::Rtc(rtc) => Some(rtc.under_way(end)),
+            TransportState::Shake(shake) => Some(shake.under_way(end)),
             _ => None,
         }
     }

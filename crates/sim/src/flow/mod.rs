@@ -165,7 +165,7 @@ impl FlowState {
             return Some(packet);
         }
         if let TransportState::Shake(shake) = &mut self.transport {
-            let message = shake.poll(end, self.made[end as usize], now)?;
+            let message = shake.poll((end, node), self.made[end as usize], now)?;
             let transport = udp(end, shake.ports);
             let packet = self.packet(end, transport, message.bytes, now);
             return Some(Packet { via: message.via, ..packet });

@@ -1,25 +1,20 @@
 //! A flow over SHAKE: one connection whose paths pass nodes of their own, over UDP.
 //!
 //! The simulated network carries lengths. Headers wait here, by the number of the datagram that
-//! carries them, until that arrives.
+//! carries them, while that is under way.
 
+use super::carried::{Carried, UnderWay};
 use super::delivery::Delivery;
 use super::{End, ports};
 use crate::outcome::ShakeOutcome;
 use crate::world::ShakeFlow;
 use fairwave_machine::Machine;
-use fairwave_shake::{Config, Connection, Event, Input, Rules, Segment, growth, scheduler};
+use fairwave_shake::{Connection, Event, Input, Rules, Segment, growth, scheduler};
 use fairwave_tcp::Virtual;
 use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
 use fairwave_wire::shake::{Body, Reason, Side};
 use std::collections::VecDeque;
-
-/// Messages of one end that may be under way; older ones count as lost. At least so many, and
-/// what the send buffer holds twice over.
-const LEAST_CARRIED: usize = 16_384;
-/// At most so many, whatever the buffer.
-const MOST_CARRIED: usize = 1 << 20;
 
 /// What a path of the source is to do.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +56,7 @@ pub(crate) struct Shake {
     sent_up_to: u64,
     tallies: Vec<Tally>,
     acks_sent: u64,
-    carried: [VecDeque<(u32, Segment<Virtual>)>; 2],
-    most_carried: usize,
+    carried: [Carried<Segment<Virtual>>; 2],
     reset: Option<Reason>,
 }
 
@@ -98,7 +92,6 @@ impl Shake {
             tallies: vec![Tally::default(); flow.paths.len()],
             acks_sent: 0,
             carried: Default::default(),
-            most_carried: most_carried(&flow.config),
             reset: None,
         }
     }
@@ -150,8 +143,13 @@ impl Shake {
         self.run_application(end, delivery, now);
     }
 
-    /// The next message of `end`, to be carried by its datagram with this number.
-    pub(super) fn poll(&mut self, end: End, number: u32, now: Instant) -> Option<Message> {
+    /// The next message of `end`, at `node`, to be carried by its datagram with this number.
+    pub(super) fn poll(
+        &mut self,
+        (end, node): (End, NodeId),
+        number: u32,
+        now: Instant,
+    ) -> Option<Message> {
         let segment = self.end(end).poll(now)?;
         let path = usize::from(segment.header.path);
         let Virtual(payload) = segment.payload;
@@ -167,22 +165,19 @@ impl Shake {
             _ => {}
         }
         let bytes = segment.header.len_with(payload as usize) as u32;
-        let carried = &mut self.carried[end as usize];
-        if carried.len() == self.most_carried {
-            carried.pop_front();
-        }
-        carried.push_back((number, segment));
+        self.carried[end as usize].push(number, node, segment);
         Some(Message { bytes, via: self.vias[path] })
+    }
+
+    /// The messages of `end` that are under way.
+    pub(super) fn under_way(&mut self, end: End) -> &mut dyn UnderWay {
+        &mut self.carried[end as usize]
     }
 
     /// The datagram with this number of the other end came to `end`.
     pub(super) fn receive(&mut self, end: End, number: u32, delivery: &mut Delivery, now: Instant) {
         let other = if end == End::Source { End::Sink } else { End::Source };
-        let carried = &mut self.carried[other as usize];
-        let Ok(place) = carried.binary_search_by_key(&number, |(number, _)| *number) else {
-            return;
-        };
-        let Some((_, segment)) = carried.remove(place) else { return };
+        let Some(segment) = self.carried[other as usize].take(number) else { return };
         self.end(end).handle(now, Input::Segment(segment));
         self.run_application(end, delivery, now);
     }
@@ -298,9 +293,4 @@ fn steps(flow: &ShakeFlow, start: Instant) -> VecDeque<(Instant, u8, Step)> {
     }
     steps.sort_by_key(|(at, ..)| *at);
     steps.into()
-}
-
-fn most_carried(config: &Config) -> usize {
-    let buffered = 2 * config.send_buffer as usize / config.mss.max(1) as usize;
-    buffered.clamp(LEAST_CARRIED, MOST_CARRIED)
 }
