@@ -190,14 +190,14 @@ fn a_grid_of_paths_adds_up() {
             let mut paths = vec![(first, 20), (second, 20 * ratio)];
             paths.extend(third);
             let (sum, best) = shares(&paths, 4);
-            let longest = paths.iter().map(|path| path.1).max().unwrap();
-            assert!(sum >= if longest <= 40 { 950 } else { 850 }, "{paths:?}: {sum}");
-            assert!(best >= 980, "{paths:?}: {best}");
             seen.push((sum, best, paths));
         }
     }
     seen.sort();
     seen.iter().take(10).for_each(|case| println!("{case:?}"));
+    assert!(seen.iter().all(|case| case.0 >= 940 && case.1 >= 980), "{:?}", seen[0]);
+    let below = seen.iter().filter(|case| case.0 < 950).count();
+    assert!(below <= 2, "{below} have less than 95 % of the sum");
 }
 
 /// Does something to one of the paths.

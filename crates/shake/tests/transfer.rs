@@ -4,6 +4,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{Net, Sealed};
+use fairwave_machine::Machine;
 use fairwave_machine::line::{End, Wire};
 use fairwave_shake::{Config, Event, GROWTHS, Input, Profile, Rules, SCHEDULERS};
 use fairwave_tcp::Store;
@@ -163,6 +164,21 @@ fn a_shut_window_opens_again() {
     net.apps[1].reads = true;
     net.run_to_the_end(at(10_000), Seed(1));
     assert_whole(&net, [200_000, 0], Seed(1));
+}
+
+/// Found by fuzzing: an application that read byte by byte made as many messages.
+#[test]
+fn many_small_reads_tell_the_window_once() {
+    let config = Config { receive_buffer: 20_000, ..Profile::Modern.config() };
+    let mut net = Net::new(Seed(1), config, common::rules, &[wire(10, 10)], Sealed::new());
+    net.apps[0].to_write.push(bytes(200_000, 0));
+    net.apps[1].reads = false;
+    net.join_all();
+    net.run_until(at(1_000));
+    while net.ends[1].read(1).is_some() {}
+    let now = net.now;
+    let said = core::iter::from_fn(|| net.ends[1].poll(now)).count();
+    assert_eq!(said, 1);
 }
 
 #[test]

@@ -244,6 +244,8 @@ pub struct Connection<P: Payload> {
     last_arrival: usize,
     control: VecDeque<Control>,
     events: VecDeque<Event>,
+    /// It waits to be said that the window has opened: many small reads make one message.
+    update_due: bool,
     readable_told: bool,
     writable_wanted: bool,
     finished_told: bool,
@@ -281,6 +283,7 @@ impl<P: Payload> Connection<P> {
             last_arrival: 0,
             control: VecDeque::new(),
             events: VecDeque::new(),
+            update_due: false,
             readable_told: false,
             writable_wanted: false,
             finished_told: false,
@@ -302,7 +305,8 @@ impl<P: Payload> Connection<P> {
     pub fn read(&mut self, most: u32) -> Option<P> {
         let data = self.receiver.read(most)?;
         self.readable_told = self.receiver.readable() > 0;
-        if self.receiver.window_has_opened() && !self.is_over() {
+        if self.receiver.window_has_opened() && !self.is_over() && !self.update_due {
+            self.update_due = true;
             self.control.push_back(Control::WindowUpdate);
         }
         Some(data)

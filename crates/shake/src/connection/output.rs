@@ -50,6 +50,7 @@ impl<P: Payload> Connection<P> {
                 self.message(now, path, Body::Ack(ack))
             }
             Control::WindowUpdate => {
+                self.update_due = false;
                 let path = self.path_for_window()?;
                 let ack = self.receiver.acknowledge(None, self.config.sack_blocks);
                 self.message(now, path, Body::Ack(ack))
