@@ -1,0 +1,25 @@
+//! `shake-segments PATHS ROUNDS` sends over so many paths for so many milliseconds, for a profiler,
+//! and prints the segments sent: two lengths give the instructions that a segment takes with both
+//! ends and its acknowledgement, without what comes before.
+
+mod shake_pair;
+
+use shake_pair::Pair;
+
+const USAGE: &str = "usage: shake-segments PATHS ROUNDS";
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [paths, rounds] = &arguments[..] else { return Err(USAGE.into()) };
+    let paths = paths.parse().map_err(|error| format!("{paths}: {error}"))?;
+    let rounds: u64 = rounds.parse().map_err(|error| format!("{rounds}: {error}"))?;
+    let mut pair = Pair::new(paths);
+    (0..rounds).for_each(|_| pair.round());
+    print(pair.sent);
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a program's answer")]
+fn print(segments: u64) {
+    println!("{segments}");
+}
