@@ -18,6 +18,17 @@ pub(super) fn paired(a: &[&Run], b: &[&Run], value: impl Fn(&Run) -> f64) -> Opt
     Estimate::of(&pairs.collect::<Vec<f64>>())
 }
 
+/// The estimate of the ratio a / b of runs with the same seed.
+pub(super) fn paired_ratio(
+    a: &[&Run],
+    b: &[&Run],
+    value: impl Fn(&Run) -> f64,
+) -> Option<Estimate> {
+    let other = |run: &Run| b.iter().find(|other| other.seed == run.seed);
+    let pairs = a.iter().filter_map(|run| Some(value(run) / value(other(run)?)));
+    Estimate::of(&pairs.collect::<Vec<f64>>())
+}
+
 /// Jain's index of the flows' goodput; zero without flows.
 pub(super) fn jain(run: &Run) -> f64 {
     run.summary.totals.jain.unwrap_or(0.0)
@@ -67,6 +78,19 @@ pub(super) fn put_share(map: &mut Map<String, Value>, key: &str, share: Option<P
     map.insert(key.to_owned(), json!(round(share.share)));
     map.insert(format!("{key}_low"), json!(round(share.low)));
     map.insert(format!("{key}_high"), json!(round(share.high)));
+}
+
+/// Writes the greatest, or least, of several numbers; nothing if one is missing.
+pub(super) fn put_extreme(
+    map: &mut Map<String, Value>,
+    key: &str,
+    values: impl IntoIterator<Item = Option<f64>>,
+    pick: fn(f64, f64) -> f64,
+) {
+    let all: Option<Vec<f64>> = values.into_iter().collect();
+    if let Some(value) = all.and_then(|all| all.into_iter().reduce(pick)) {
+        map.insert(key.to_owned(), json!(round(value)));
+    }
 }
 
 /// To six decimals: more would suggest a precision that a handful of seeds does not have.

@@ -4,6 +4,7 @@ use super::{ARQ, VARIANT};
 use crate::run::Run;
 use crate::stats::{self, Estimate};
 use crate::study::measure::{over, put};
+pub(super) use crate::study::measure::{paired_ratio as ratio, put_extreme};
 use crate::study::{Claim, ResultTable, Results, Test};
 use serde_json::{Map, Value, json};
 
@@ -90,30 +91,10 @@ pub(super) fn spread(run: &Run) -> f64 {
     (most - least) / stats::mean(&rates).unwrap_or(f64::NAN)
 }
 
-/// The ratio a / b of runs with the same seed.
-pub(super) fn ratio(a: &[&Run], b: &[&Run], value: impl Fn(&Run) -> f64) -> Option<Estimate> {
-    let other = |run: &Run| b.iter().find(|other| other.seed == run.seed);
-    let pairs = a.iter().filter_map(|run| Some(value(run) / value(other(run)?)));
-    Estimate::of(&pairs.collect::<Vec<f64>>())
-}
-
 /// Writes the mean of `estimate`'s distance from one.
 pub(super) fn put_off(map: &mut Map<String, Value>, key: &str, estimate: Option<Estimate>) {
     let off = |e: Estimate| Estimate { mean: (e.mean - 1.0).abs(), half_width: None, ..e };
     put(map, key, estimate.map(off));
-}
-
-/// Writes the greatest, or least, of several numbers; nothing if one is missing.
-pub(super) fn put_extreme(
-    map: &mut Map<String, Value>,
-    key: &str,
-    values: impl IntoIterator<Item = Option<f64>>,
-    pick: fn(f64, f64) -> f64,
-) {
-    let all: Option<Vec<f64>> = values.into_iter().collect();
-    if let Some(value) = all.and_then(|all| all.into_iter().reduce(pick)) {
-        map.insert(key.into(), json!(crate::study::measure::round(value)));
-    }
 }
 
 /// What a claim says, and when it counts as holding.
