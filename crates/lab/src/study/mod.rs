@@ -8,6 +8,7 @@ mod ap_buffer;
 mod claim;
 mod fairness;
 mod measure;
+mod shake;
 mod socps;
 mod tcp_av;
 mod tfrc_handover;
@@ -16,6 +17,7 @@ pub use ack_loss::AckLoss;
 pub use ap_buffer::ApBuffer;
 pub use claim::{Bound, Claim, Test};
 pub use fairness::Fairness;
+pub use shake::Shake;
 pub use socps::Socps;
 pub use tcp_av::TcpAv;
 pub use tfrc_handover::TfrcHandover;
@@ -32,7 +34,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Every study.
-pub const ALL: &[&dyn Study] = &[&AckLoss, &ApBuffer, &Fairness, &Socps, &TcpAv, &TfrcHandover];
+pub const ALL: &[&dyn Study] =
+    &[&AckLoss, &ApBuffer, &Fairness, &Shake, &Socps, &TcpAv, &TfrcHandover];
 
 /// The study called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Study> {
