@@ -52,6 +52,15 @@ pub(crate) struct Path {
     pub(crate) state: State,
     /// The nonce of the join that was answered last.
     pub(crate) joined: Option<u64>,
+    /// Acceptor: the nonce of the challenge that answered that join.
+    pub(crate) challenged: Option<u64>,
+    /// Whether the peer takes it for answered: it has sent data or an acknowledgement on it.
+    pub(crate) is_confirmed: bool,
+    /// When it is to be seen whether it works, and how often it was asked in a row.
+    pub(crate) check_at: Option<Instant>,
+    pub(crate) checks: u32,
+    /// The peer's last message on it that told a window, and the end of that window.
+    pub(crate) told: (u64, u64),
     /// The number of the peer's message that joined it last.
     pub(crate) joined_at: u64,
     /// This end's last number when it was left.
@@ -104,6 +113,11 @@ impl Path {
             id,
             state,
             joined: None,
+            challenged: None,
+            is_confirmed: false,
+            check_at: None,
+            checks: 0,
+            told: (0, 0),
             joined_at: 0,
             left_at: 0,
             seen: Replay::default(),
@@ -166,6 +180,11 @@ impl Path {
     /// Whether it has been answered for and not left: it takes part, dead or not.
     pub(crate) fn is_joined(&self) -> bool {
         matches!(self.state, State::Up | State::Dead)
+    }
+
+    /// Whether it carries data and is not in doubt; with `doubts` a timeout puts it in doubt.
+    pub(crate) fn is_sound(&self, doubts: bool) -> bool {
+        self.state == State::Up && !(doubts && self.is_suspect())
     }
 
     /// Whether its timer has expired and nothing arrived since.
@@ -396,11 +415,11 @@ impl Path {
         (self.between_losses, self.since_loss) = (self.since_loss, 0);
     }
 
-    /// The timer has expired with `flight` bytes on the path, all given up: one segment (RFC 5681
-    /// section 3.1); the threshold is lowered by the first of several timeouts.
-    pub(crate) fn time_out(&mut self, flight: u32) {
+    /// The timer has expired with `used` bytes of the window in use, all given up: one segment (RFC
+    /// 5681 section 3.1); the threshold is lowered by the first of several timeouts.
+    pub(crate) fn time_out(&mut self, used: u32) {
         if !self.is_suspect() {
-            self.ssthresh = (flight / 2).max(2 * self.mss);
+            self.ssthresh = (used / 2).max(2 * self.mss);
             self.note_loss();
         }
         self.cwnd = self.mss;
@@ -412,6 +431,7 @@ impl Path {
     /// It works again, from its initial window.
     pub(crate) fn revive(&mut self) {
         self.state = State::Up;
+        self.rtt.alive();
         self.cwnd = self.initial_window;
         self.credit = 0;
     }
@@ -454,7 +474,7 @@ impl Path {
             State::Challenged { retry_at, .. } => retry_at,
             _ => None,
         };
-        [self.timer, self.loss_at, retry].into_iter().flatten().min()
+        [self.timer, self.loss_at, self.check_at, retry].into_iter().flatten().min()
     }
 }
 

@@ -8,13 +8,13 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::{Ack, Block, Echo};
 
 impl<P: Payload> Connection<P> {
-    pub(super) fn take_ack(&mut self, now: Instant, path: usize, ack: &Ack) {
+    pub(super) fn take_ack(&mut self, now: Instant, path: usize, number: u64, ack: &Ack) {
         if ack.cumulative > self.board.next() {
             self.stats.refused.ack_of_unsent += 1;
             return;
         }
         let una = self.board.una();
-        self.take_window(ack);
+        self.take_window(path, number, ack);
         if let Some(echo) = ack.echo {
             self.take_echo(now, path, echo);
         }
@@ -32,14 +32,19 @@ impl<P: Payload> Connection<P> {
         self.close_if_done();
     }
 
-    fn take_window(&mut self, ack: &Ack) {
+    /// A window ends before one told earlier only if both were told on this path, in the order of
+    /// their numbers: acknowledgements overtake each other.
+    fn take_window(&mut self, path: usize, number: u64, ack: &Ack) {
         let edge = ack.cumulative + u64::from(ack.window);
         if edge > self.edge {
             self.edge = edge;
             self.persist_backoff = 0;
             self.persist_at = None;
-        } else if edge < self.edge && ack.cumulative >= self.board.una() {
-            self.stats.refused.window_shrunk += 1;
+        }
+        let (told_at, told) = &mut self.paths[path].told;
+        if number > *told_at {
+            self.stats.refused.window_shrunk += u64::from(edge < *told);
+            (*told_at, *told) = (number, edge.max(*told));
         }
     }
 
@@ -65,6 +70,12 @@ impl<P: Payload> Connection<P> {
                 }
             }
         }
+        self.revive(index);
+    }
+
+    /// An answer came over a path: if it was dead, it carries data again.
+    pub(super) fn revive(&mut self, index: usize) {
+        let path = &mut self.paths[index];
         if path.state == State::Dead {
             path.revive();
             let id = path.id;
@@ -112,12 +123,11 @@ impl<P: Payload> Connection<P> {
         if self.paths.iter().all(|path| path.acked == 0) {
             return;
         }
-        self.windows.clear();
-        self.windows.extend(self.paths.iter().filter(|path| path.is_joined()).map(Path::window));
+        self.look_at_windows();
         let mut index = 0;
         let law = self.rules.growth.as_ref();
         for path in &mut self.paths {
-            if path.is_joined() {
+            if path.state == State::Up {
                 path.grow(law, index, &self.windows, self.config.validate_window);
                 index += 1;
             }
@@ -164,13 +174,19 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn after_loss(&mut self, index: usize, flight: u32) -> u32 {
+    /// The windows that coupled laws weigh: a dead path shares nothing with those that carry data.
+    fn look_at_windows(&mut self) {
+        let up = self.paths.iter().filter(|path| path.state == State::Up);
         self.windows.clear();
-        self.windows.extend(self.paths.iter().filter(|path| path.is_joined()).map(Path::window));
-        let before = self.paths[..index].iter().filter(|path| path.is_joined()).count();
-        if !self.paths[index].is_joined() {
+        self.windows.extend(up.map(Path::window));
+    }
+
+    fn after_loss(&mut self, index: usize, flight: u32) -> u32 {
+        if self.paths[index].state != State::Up {
             return flight / 2;
         }
+        self.look_at_windows();
+        let before = self.paths[..index].iter().filter(|path| path.state == State::Up).count();
         self.rules.growth.after_loss(before, flight, &self.windows)
     }
 
@@ -204,10 +220,18 @@ impl<P: Payload> Connection<P> {
         }
     }
 
+    /// Whether something flies whose fate will be known: on a path in doubt that counts only if all
+    /// are, as it may be the same copy for ever.
+    pub(super) fn flies(&self) -> bool {
+        let doubts = self.config.suspects_get_copies;
+        let any_sound = self.paths.iter().any(|path| path.is_sound(doubts));
+        let counts = |path: &Path| !any_sound || path.is_sound(doubts);
+        self.paths.iter().any(|path| path.flight > 0 && counts(path))
+    }
+
     /// If nothing flies and nothing is known as lost, what has not arrived was refused.
     pub(super) fn unstick(&mut self) {
-        let flies = self.paths.iter().any(|path| path.flight > 0);
-        if !flies && !self.board.is_empty() && self.board.lost() == 0 {
+        if !self.flies() && !self.board.is_empty() && self.board.lost() == 0 {
             self.board.lose_all();
         }
     }

@@ -23,7 +23,7 @@ impl<P: Payload> Connection<P> {
         let Segment { header, payload } = segment;
         let Some(path) = self.admit(&header) else { return };
         match header.body {
-            Body::Join(join) => self.take_join(now, path, header.number.get(), &join),
+            Body::Join(join) => self.take_join(now, path, &header, &join),
             Body::Challenge(challenge) => {
                 self.take_challenge(path, header.number.get(), &challenge);
             }
@@ -38,10 +38,14 @@ impl<P: Payload> Connection<P> {
                 }
             }
             Body::Data(data) => {
+                self.paths[path].is_confirmed = true;
                 let echo = Echo { number: header.number, sent_us: header.sent_us };
                 self.take_data(path, echo, data, &payload);
             }
-            Body::Ack(ack) => self.take_ack(now, path, &ack),
+            Body::Ack(ack) => {
+                self.paths[path].is_confirmed = true;
+                self.take_ack(now, path, header.number.get(), &ack);
+            }
         }
     }
 

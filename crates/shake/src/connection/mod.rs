@@ -206,6 +206,8 @@ enum Control {
         reason: Reason,
     },
     Probe(usize),
+    /// Whatever shows whether the path works.
+    Check(usize),
     /// A byte beyond a closed window.
     Persist,
 }
@@ -382,6 +384,7 @@ impl<P: Payload> Connection<P> {
     fn silence(&mut self) {
         for path in &mut self.paths {
             path.lose_all(&mut self.lost);
+            path.check_at = None;
             if !matches!(path.state, State::Up) {
                 path.state = State::Left;
             }

@@ -6,7 +6,7 @@ use crate::scoreboard::Sent;
 use crate::{Job, PathView};
 use fairwave_tcp::{Payload, Store};
 use fairwave_units::Instant;
-use fairwave_wire::shake::{Body, Data, Header, Join, Leave};
+use fairwave_wire::shake::{Body, Data, Header, Join, Leave, Side};
 
 /// Lost segments that are looked at for one that may go: each may have a path of its own.
 const MOST_LOST_TRIED: usize = 64;
@@ -64,6 +64,7 @@ impl<P: Payload> Connection<P> {
             Control::Left { path, leave } => self.message(now, path, Body::Left(leave)),
             Control::Reset { path, reason } => self.message(now, path, Body::Reset { reason }),
             Control::Probe(path) => self.probe(now, path),
+            Control::Check(path) => self.check(now, path),
             Control::Persist => self.persist(now),
         }
     }
@@ -173,11 +174,10 @@ impl<P: Payload> Connection<P> {
     fn look_at_paths(&mut self, now: Instant) {
         self.views.clear();
         self.view_paths.clear();
-        let doubt = self.config.suspects_get_copies;
-        let sound = |path: &Path| path.state == State::Up && !(doubt && path.is_suspect());
-        let any_sound = self.paths.iter().any(sound);
+        let doubts = self.config.suspects_get_copies;
+        let any_sound = self.paths.iter().any(|path| path.is_sound(doubts));
         for (index, path) in self.paths.iter().enumerate() {
-            if if any_sound { sound(path) } else { path.state == State::Up } {
+            if path.is_sound(doubts && any_sound) {
                 self.views.push(path.view(now));
                 self.view_paths.push(index);
             }
@@ -288,6 +288,25 @@ impl<P: Payload> Connection<P> {
         self.stats.probes += 1;
         self.board.get_mut(missing).flying += 1;
         Some(self.copy(now, missing, path))
+    }
+
+    /// What makes the peer answer on a path: a copy that it lacks, or the join or challenge over
+    /// again, with the nonces that both know.
+    fn check(&mut self, now: Instant, index: usize) -> Option<Segment<P>> {
+        if !self.is_to_be_checked(&self.paths[index]) {
+            return None;
+        }
+        if let Some(copy) = self.probe(now, index) {
+            return Some(copy);
+        }
+        let body = match self.side {
+            Side::Opener => {
+                let (open, window) = (self.is_opening(), self.receiver.window());
+                Body::Join(Join { open, nonce: self.paths[index].joined?, window })
+            }
+            Side::Acceptor => Body::Challenge(self.challenge(index)?),
+        };
+        self.message(now, index, body)
     }
 
     /// A byte beyond a window that has been shut for long: its acknowledgement tells the window.

@@ -4,7 +4,7 @@ use super::{Connection, Control, Event, Phase};
 use crate::path::{Path, State};
 use fairwave_tcp::Payload;
 use fairwave_units::{BitRate, Instant};
-use fairwave_wire::shake::{Challenge, Join, Leave, Side};
+use fairwave_wire::shake::{Challenge, Echo, Header, Join, Leave, Side};
 
 impl<P: Payload> Connection<P> {
     pub(super) fn is_opening(&self) -> bool {
@@ -28,6 +28,10 @@ impl<P: Payload> Connection<P> {
         }
         let is_wanted = known.is_none_or(|path| self.paths[path].state != State::Up);
         let is_reset = matches!(self.phase, Phase::Reset { .. });
+        if let Some(path) = known.filter(|path| self.is_to_be_checked(&self.paths[*path])) {
+            self.paths[path].checks = 0;
+            self.control.push_back(Control::Check(path));
+        }
         if self.side == Side::Acceptor || !is_wanted || is_reset {
             return;
         }
@@ -73,8 +77,9 @@ impl<P: Payload> Connection<P> {
         self.unstick();
     }
 
-    pub(super) fn take_join(&mut self, now: Instant, index: usize, number: u64, join: &Join) {
+    pub(super) fn take_join(&mut self, now: Instant, index: usize, header: &Header, join: &Join) {
         let path = &mut self.paths[index];
+        let number = header.number.get();
         if self.side == Side::Opener || number < path.joined_at {
             self.stats.refused.stray += 1;
             return;
@@ -85,20 +90,46 @@ impl<P: Payload> Connection<P> {
             let nonce = self.nonces.next_u64();
             let retry_at = Some(now + self.config.initial_rto);
             self.restart(index, State::Challenged { nonce, tries: 0, retry_at });
+            self.paths[index].challenged = Some(nonce);
         }
-        self.open_window(join.window);
-        self.control.push_back(Control::Challenge(index));
+        self.open_window(index, join.window);
+        // The opener asks whether a path works that was answered for: an acknowledgement says so.
+        let echo = Echo { number: header.number, sent_us: header.sent_us };
+        match self.paths[index].state {
+            State::Up => self.control.push_back(Control::Ack { path: index, echo }),
+            State::Dead => {
+                self.control.push_back(Control::Ack { path: index, echo });
+                self.control.push_back(Control::Challenge(index));
+            }
+            State::Leaving { .. } | State::Left => self.control.push_back(Control::Leave(index)),
+            _ => self.control.push_back(Control::Challenge(index)),
+        }
     }
 
     /// The window that the peer has before anything was sent.
-    fn open_window(&mut self, window: u32) {
-        self.edge = self.edge.max(u64::from(window));
+    fn open_window(&mut self, path: usize, window: u32) {
+        let window = u64::from(window);
+        self.edge = self.edge.max(window);
+        let told = &mut self.paths[path].told.1;
+        *told = window.max(*told);
     }
 
-    /// The challenge of a path that has not been answered for.
+    /// Whether a path is to be asked for a sign of life: it is dead and nothing flies on it, or the
+    /// opener does not know whether its response arrived.
+    pub(super) fn is_to_be_checked(&self, path: &Path) -> bool {
+        let is_idle = path.state == State::Dead && path.flight == 0;
+        let is_unsure = self.side == Side::Opener && path.state == State::Up && !path.is_confirmed;
+        self.phase == Phase::Open && (is_idle || is_unsure)
+    }
+
+    /// The challenge of a path that has not been answered for, or seems dead.
     pub(super) fn challenge(&self, path: usize) -> Option<Challenge> {
         let path = &self.paths[path];
-        let State::Challenged { nonce, .. } = path.state else { return None };
+        let nonce = match path.state {
+            State::Challenged { nonce, .. } => nonce,
+            State::Dead => path.challenged?,
+            _ => return None,
+        };
         Some(Challenge { nonce, answers: path.joined?, window: self.receiver.window() })
     }
 
@@ -112,14 +143,18 @@ impl<P: Payload> Connection<P> {
             return;
         }
         match path.state {
-            State::Joining { .. } if !is_closed => {
+            State::Joining { .. } => {
                 path.joined_at = number;
-                self.open_window(challenge.window);
+                self.open_window(index, challenge.window);
                 self.come_up(index);
             }
-            // The response was lost.
+            // The response was lost, or the acceptor asks whether the path works.
             State::Up | State::Dead => {}
             _ if is_closed => {}
+            State::Leaving { .. } | State::Left => {
+                self.control.push_back(Control::Leave(index));
+                return;
+            }
             _ => {
                 self.stats.refused.stray += 1;
                 return;
@@ -131,6 +166,7 @@ impl<P: Payload> Connection<P> {
     pub(super) fn take_response(&mut self, index: usize, answers: u64) {
         match self.paths[index].state {
             State::Challenged { nonce, .. } if nonce == answers => self.come_up(index),
+            State::Dead if self.paths[index].challenged == Some(answers) => self.revive(index),
             State::Leaving { .. } | State::Left => self.control.push_back(Control::Leave(index)),
             _ => self.stats.refused.stray += 1,
         }

@@ -1,12 +1,13 @@
 //! Timers: retransmission, joins and leaves repeated, a shut window, no path at all.
 
 use super::{Connection, Control, Event, Phase};
-use crate::path::State;
+use crate::path::{Path, State};
 use fairwave_tcp::Payload;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::Reason;
 
-/// A leave is said, and a challenge repeated, so often.
+/// A leave is said so often; so are a challenge before the connection is open, and a join when it
+/// is closed.
 const MOST_REPEATED: u32 = 6;
 /// Doublings of the time between probes of a shut window.
 const MOST_DOUBLINGS: u32 = 6;
@@ -24,6 +25,11 @@ impl<P: Payload> Connection<P> {
             if is_due(self.paths[index].timer) {
                 self.time_out(index);
             }
+            if is_due(self.paths[index].check_at) {
+                self.paths[index].check_at = None;
+                self.paths[index].checks += 1;
+                self.control.push_back(Control::Check(index));
+            }
         }
         if is_due(self.persist_at) {
             self.persist_at = None;
@@ -39,13 +45,19 @@ impl<P: Payload> Connection<P> {
     fn repeat(&mut self, now: Instant, index: usize) {
         let later = |tries: u32| now + (self.config.initial_rto * (2 << tries.min(5)));
         match self.paths[index].state {
+            State::Joining { tries, retry_at, .. }
+                if retry_at <= now && self.is_over() && tries >= MOST_REPEATED =>
+            {
+                self.paths[index].state = State::Left;
+            }
             State::Joining { nonce, tries, retry_at } if retry_at <= now => {
                 let retry_at = later(tries);
                 self.paths[index].state = State::Joining { nonce, tries: tries + 1, retry_at };
                 self.control.push_back(Control::Join(index));
             }
             State::Challenged { nonce, tries, retry_at: Some(at) } if at <= now => {
-                let retry_at = (tries < MOST_REPEATED).then(|| later(tries));
+                let goes_on = tries < MOST_REPEATED || self.phase == Phase::Open;
+                let retry_at = goes_on.then(|| later(tries));
                 self.paths[index].state = State::Challenged { nonce, tries: tries + 1, retry_at };
                 self.control.push_back(Control::Challenge(index));
             }
@@ -64,7 +76,9 @@ impl<P: Payload> Connection<P> {
 
     /// The retransmission timer of a path: all that flies on it is lost (TCP SHAKE section 2.3).
     fn time_out(&mut self, index: usize) {
-        let flight = self.paths[index].flight;
+        let Path { flight, cwnd, .. } = self.paths[index];
+        // As for losses found earlier: a window that is validated was used.
+        let used = if self.config.validate_window { flight.max(cwnd) } else { flight };
         self.stats.timeouts += 1;
         self.duplicates = 0;
         self.abandon(index);
@@ -72,7 +86,7 @@ impl<P: Payload> Connection<P> {
             self.board.lose_all();
         }
         let path = &mut self.paths[index];
-        path.time_out(flight);
+        path.time_out(used);
         if path.state == State::Up && path.rtt.backoff() >= self.config.dead_after {
             path.state = State::Dead;
             let id = path.id;
@@ -83,27 +97,47 @@ impl<P: Payload> Connection<P> {
                 other == index || path.state != State::Up || path.is_suspect()
             });
         let is_dead = self.paths[index].state == State::Dead;
-        if is_dead || (self.config.suspects_get_copies && !is_alone) {
+        if is_dead {
+            self.control.push_back(Control::Check(index));
+        } else if self.config.suspects_get_copies && !is_alone {
             self.control.push_back(Control::Probe(index));
         }
     }
 
     /// Nothing more can be sent now: sets the timers that wait for the peer or for a path.
     pub(super) fn set_waits(&mut self, now: Instant) {
+        self.set_checks(now);
         let has_path = self.paths.iter().any(|path| path.state == State::Up);
-        if has_path || self.is_over() || self.paths.is_empty() {
+        let has_more = self.written > self.board.next() || (self.finishing && !self.fin_sent);
+        let owes = !self.board.is_empty() || has_more;
+        let may_rest = !owes && self.paths.iter().any(|path| path.state == State::Dead);
+        if has_path || may_rest || self.is_over() || self.paths.is_empty() {
             self.pathless_since = None;
         } else if self.pathless_since.is_none() {
             self.pathless_since = Some(now);
         }
-        let flies = self.paths.iter().any(|path| path.flight > 0);
         let waits = self.board.lost() > 0 || self.written > self.board.next();
-        if self.phase != Phase::Open || flies || !waits || !has_path {
+        if self.phase != Phase::Open || self.flies() || !waits || !has_path {
             self.persist_at = None;
         } else if self.persist_at.is_none() {
             let least = Duration::from_millis(200).max(self.config.min_rto);
             let doublings = self.persist_backoff.min(MOST_DOUBLINGS);
             self.persist_at = Some(now + least * (1 << doublings));
+        }
+    }
+
+    /// When paths are asked for a sign of life: dead ones at the interval of probes, others less
+    /// and less often.
+    fn set_checks(&mut self, now: Instant) {
+        for index in 0..self.paths.len() {
+            let path = &self.paths[index];
+            let is_wanted = self.is_to_be_checked(path);
+            let wait = match path.state {
+                State::Dead => self.config.probe_interval,
+                _ => self.config.initial_rto * (1 << path.checks.min(MOST_DOUBLINGS)),
+            };
+            let path = &mut self.paths[index];
+            path.check_at = is_wanted.then(|| path.check_at.unwrap_or(now + wait));
         }
     }
 }
