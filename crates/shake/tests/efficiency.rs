@@ -197,7 +197,7 @@ fn a_grid_of_paths_adds_up() {
     seen.iter().take(10).for_each(|case| println!("{case:?}"));
     assert!(seen.iter().all(|case| case.0 >= 940 && case.1 >= 980), "{:?}", seen[0]);
     let below = seen.iter().filter(|case| case.0 < 950).count();
-    assert!(below <= 2, "{below} have less than 95 % of the sum");
+    assert!(below <= 1, "{below} have less than 95 % of the sum");
 }
 
 /// Does something to one of the paths.
