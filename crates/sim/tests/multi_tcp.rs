@@ -3,30 +3,21 @@
 
 #[allow(dead_code, reason = "every test file uses a part of it")]
 mod common;
+mod ways;
 
-use common::{flow, world};
-use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{
-    Link, Loss, MultiTcpFlow, MultiTcpPath, Node, Split, TcpFlow, Traffic, World,
-};
+use fairwave_sim::world::{Loss, MultiTcpFlow, MultiTcpPath, Split, TcpFlow, Traffic, World};
 use fairwave_sim::{Error, FlowOutcome, Outcome, run};
 use fairwave_tcp::Config;
 use fairwave_trace::{Discard, Kind, NodeId, PacketSample, Sample, Sink};
-use fairwave_units::{BitRate, Bytes, Duration, Seed};
+use fairwave_units::{Bytes, Duration, Seed};
 use fairwave_wire::datagram::Transport;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use ways::{HOST, bottlenecks, gateway};
 
-const HOST: NodeId = NodeId(0);
-const SERVER: NodeId = NodeId(1);
 /// Rate in kbps and delay of one way in microseconds: the paths of the paper.
 const PAPER: [(u64, u64); 3] = [(64, 130_000), (32, 187_500), (32, 187_500)];
-
-/// The node that a connection passes.
-fn gateway(connection: usize) -> NodeId {
-    NodeId(2 + connection as u32)
-}
 
 /// Connections with the paper's parameters (Table 8).
 fn multi(split: Split, weights: &[u32], size: Option<u64>) -> MultiTcpFlow {
@@ -57,29 +48,11 @@ fn multi(split: Split, weights: &[u32], size: Option<u64>) -> MultiTcpFlow {
     }
 }
 
-/// A host, a server, and between them a node for each bottleneck, with a queue of 50 packets. The
-/// link from the host to that node is fast.
-fn worldwide(bottlenecks: &[(u64, u64)], multi: &MultiTcpFlow) -> World {
-    let mut world = world(Standard::A, 54, 1, Duration::ZERO);
-    let wire = world.links[0].clone();
-    let mut names = vec!["host".to_owned(), "server".to_owned()];
-    world.links.clear();
-    for (i, (kbps, micros)) in bottlenecks.iter().enumerate() {
-        names.push(format!("gateway{i}"));
-        world.links.push(Link { ends: (HOST, gateway(i)), ..wire.clone() });
-        world.links.push(Link {
-            ends: (gateway(i), SERVER),
-            rate: Some(BitRate(kbps * 1000)),
-            delay: Duration::from_micros(*micros),
-            queue: Limit::Packets(50).into(),
-            ..wire.clone()
-        });
-    }
-    world.nodes = names.into_iter().map(|name| Node { name, radio: None }).collect();
-    world.cells.clear();
-    (world.duration, world.warm_up) = (Duration::from_secs(120), Duration::ZERO);
-    world.flows = vec![flow("transfer", HOST, SERVER, Traffic::MultiTcp(multi.clone()))];
-    world
+/// Bottlenecks by rate in kbps and delay of one way in microseconds, with queues of 50 packets.
+fn worldwide(rates: &[(u64, u64)], multi: &MultiTcpFlow) -> World {
+    let ways = rates.iter().map(|(kbps, micros)| (*kbps, Duration::from_micros(*micros)));
+    let world = bottlenecks(ways, 50, Traffic::MultiTcp(multi.clone()));
+    World { duration: Duration::from_secs(120), ..world }
 }
 
 fn of(world: &mut World) -> &mut MultiTcpFlow {

@@ -3,24 +3,16 @@
 
 #[allow(dead_code, reason = "every test file uses a part of it")]
 mod common;
+mod ways;
 
-use common::{flow, world};
-use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
 use fairwave_shake::Profile;
 use fairwave_sim::world::{Change, Link, Loss, Node, ShakeFlow, ShakePath, Traffic, World};
 use fairwave_sim::{Error, FlowOutcome, Outcome, run};
 use fairwave_trace::{Discard, Kind, NodeId, PacketSample, PathSample, Sample, Sink};
-use fairwave_units::{BitRate, Bytes, Duration, Instant, Seed};
+use fairwave_units::{Bytes, Duration, Instant, Seed};
 use proptest::prelude::*;
-
-const HOST: NodeId = NodeId(0);
-const SERVER: NodeId = NodeId(1);
-
-/// The node that a path passes.
-fn gateway(path: usize) -> NodeId {
-    NodeId(2 + path as u32)
-}
+use ways::{HOST, SERVER, bottlenecks, gateway};
 
 fn path(via: NodeId) -> ShakePath {
     ShakePath { via, nominal: None, join: Duration::ZERO, leave: None }
@@ -37,29 +29,11 @@ fn shake(profile: Profile, paths: usize, size: Option<u64>) -> ShakeFlow {
     }
 }
 
-/// A host, a server, and between them a node for each bottleneck: rate and one-way delay. The link
-/// from the host to that node is fast; the bottleneck's queue is one of 100 packets.
-fn paths(bottlenecks: &[(u64, u64)], shake: &ShakeFlow) -> World {
-    let mut world = world(Standard::A, 54, 1, Duration::ZERO);
-    let wire = world.links[0].clone();
-    let mut names = vec!["host".to_owned(), "server".to_owned()];
-    world.links.clear();
-    for (i, (kbps, millis)) in bottlenecks.iter().enumerate() {
-        names.push(format!("gateway{i}"));
-        world.links.push(Link { ends: (HOST, gateway(i)), ..wire.clone() });
-        world.links.push(Link {
-            ends: (gateway(i), SERVER),
-            rate: Some(BitRate(kbps * 1000)),
-            delay: Duration::from_millis(*millis),
-            queue: Limit::Packets(100).into(),
-            ..wire.clone()
-        });
-    }
-    world.nodes = names.into_iter().map(|name| Node { name, radio: None }).collect();
-    world.cells.clear();
-    (world.duration, world.warm_up) = (Duration::from_secs(60), Duration::ZERO);
-    world.flows = vec![flow("transfer", HOST, SERVER, Traffic::Shake(shake.clone()))];
-    world
+/// Bottlenecks by rate in kbps and delay of one way in milliseconds, with queues of 100 packets.
+fn paths(rates: &[(u64, u64)], shake: &ShakeFlow) -> World {
+    let ways = rates.iter().map(|(kbps, millis)| (*kbps, Duration::from_millis(*millis)));
+    let world = bottlenecks(ways, 100, Traffic::Shake(shake.clone()));
+    World { duration: Duration::from_secs(60), ..world }
 }
 
 fn of(world: &mut World) -> &mut ShakeFlow {

@@ -3,6 +3,7 @@
 use crate::results::FlowSummary;
 use crate::run::Run;
 use crate::stats::{Estimate, Proportion};
+use crate::study::{Claim, Test};
 use serde_json::{Map, Value, json};
 
 /// The estimate over the runs of some number of each.
@@ -27,6 +28,30 @@ pub(super) fn paired_ratio(
     let other = |run: &Run| b.iter().find(|other| other.seed == run.seed);
     let pairs = a.iter().filter_map(|run| Some(value(run) / value(other(run)?)));
     Estimate::of(&pairs.collect::<Vec<f64>>())
+}
+
+/// What a claim says, and when it counts as holding.
+pub(super) struct Criterion<'a> {
+    pub(super) id: &'static str,
+    pub(super) statement: &'static str,
+    pub(super) meaning: &'a str,
+    pub(super) tests: &'a [Test],
+}
+
+/// Judges a claim by `measured`; what the same tests make of other circumstances, which have a
+/// name, is written beside it. `circumstances` says in words which are which.
+pub(super) fn judge_beside(
+    criterion: &Criterion<'_>,
+    mut measured: Map<String, Value>,
+    (name, other): (&str, Map<String, Value>),
+    circumstances: &str,
+    note: String,
+) -> Claim {
+    let holds = !other.is_empty() && criterion.tests.iter().all(|test| test.passes(&other));
+    measured.extend(other.into_iter().map(|(key, value)| (format!("{name}_{key}"), value)));
+    measured.insert(format!("{name}_holds"), json!(holds));
+    let Criterion { id, statement, meaning, tests } = *criterion;
+    Claim::judge(id, statement, &format!("{meaning}. {circumstances}"), tests, measured, note)
 }
 
 /// Jain's index of the flows' goodput; zero without flows.

@@ -4,8 +4,9 @@ use super::{TRANSFER, VARIANT};
 use crate::results::FlowSummary;
 use crate::run::Run;
 use crate::stats::Estimate;
-use crate::study::measure::over;
-use crate::study::{Claim, Results, Test};
+pub(super) use crate::study::measure::Criterion;
+use crate::study::measure::{judge_beside, over};
+use crate::study::{Claim, Results};
 use serde_json::{Map, Value, json};
 
 /// Whether a path loses acknowledgements as it loses data. The paper does not say.
@@ -61,14 +62,6 @@ pub(super) fn mean(estimate: Option<Estimate>) -> Option<f64> {
     estimate.map(|estimate| estimate.mean)
 }
 
-/// What a claim says, and when it counts as holding.
-pub(super) struct Criterion<'a> {
-    pub(super) id: &'static str,
-    pub(super) statement: &'static str,
-    pub(super) meaning: &'a str,
-    pub(super) tests: &'a [Test],
-}
-
 /// Judges a claim where acknowledgements are lost too; what the same tests make of runs that keep
 /// them is written beside it.
 pub(super) fn judge(
@@ -76,17 +69,10 @@ pub(super) fn judge(
     measure: impl Fn(Acks) -> Map<String, Value>,
     note: String,
 ) -> Claim {
-    let mut measured = measure(Acks::Lost);
-    let kept = measure(Acks::Kept);
-    let holds = !kept.is_empty() && criterion.tests.iter().all(|test| test.passes(&kept));
-    measured.extend(kept.into_iter().map(|(key, value)| (format!("acks_kept_{key}"), value)));
-    measured.insert("acks_kept_holds".into(), json!(holds));
-    let Criterion { id, statement, meaning, tests } = *criterion;
-    let meaning = format!(
-        "{meaning}. Judged where a path loses packets both ways; acks_kept_* are the same where it \
-         loses data only"
-    );
-    Claim::judge(id, statement, &meaning, tests, measured, note)
+    let circumstances = "Judged where a path loses packets both ways; acks_kept_* are the same \
+                         where it loses data only";
+    let kept = ("acks_kept", measure(Acks::Kept));
+    judge_beside(criterion, measure(Acks::Lost), kept, circumstances, note)
 }
 
 /// A counter of the transfer, over runs.

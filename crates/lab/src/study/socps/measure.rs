@@ -3,10 +3,10 @@
 use super::{ARQ, VARIANT};
 use crate::run::Run;
 use crate::stats::{self, Estimate};
-use crate::study::measure::{over, put};
-pub(super) use crate::study::measure::{paired_ratio as ratio, put_extreme};
-use crate::study::{Claim, ResultTable, Results, Test};
-use serde_json::{Map, Value, json};
+pub(super) use crate::study::measure::{Criterion, paired_ratio as ratio, put_extreme};
+use crate::study::measure::{judge_beside, over, put};
+use crate::study::{Claim, ResultTable, Results};
+use serde_json::{Map, Value};
 
 /// Whether frames are acknowledged and repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,28 +97,15 @@ pub(super) fn put_off(map: &mut Map<String, Value>, key: &str, estimate: Option<
     put(map, key, estimate.map(off));
 }
 
-/// What a claim says, and when it counts as holding.
-pub(super) struct Criterion<'a> {
-    pub(super) id: &'static str,
-    pub(super) statement: &'static str,
-    pub(super) meaning: &'a str,
-    pub(super) tests: &'a [Test],
-}
-
 /// Judges a claim without ARQ; what 802.11b makes of the same tests is written beside it.
 pub(super) fn judge(
     criterion: &Criterion<'_>,
     measure: impl Fn(Profile) -> Map<String, Value>,
     note: String,
 ) -> Claim {
-    let mut measured = measure(Profile::WaveLan);
-    let arq = measure(Profile::Arq);
-    let holds = !arq.is_empty() && criterion.tests.iter().all(|test| test.passes(&arq));
-    measured.extend(arq.into_iter().map(|(key, value)| (format!("arq_{key}"), value)));
-    measured.insert("arq_holds".into(), json!(holds));
-    let Criterion { id, statement, meaning, tests } = *criterion;
-    let meaning = format!("{meaning}. Judged without ARQ; arq_* are the same on 802.11b");
-    Claim::judge(id, statement, &meaning, tests, measured, note)
+    let circumstances = "Judged without ARQ; arq_* are the same on 802.11b";
+    let arq = ("arq", measure(Profile::Arq));
+    judge_beside(criterion, measure(Profile::WaveLan), arq, circumstances, note)
 }
 
 /// The verdicts on both profiles.
