@@ -15,6 +15,7 @@ mod config;
 mod connection;
 pub mod envelope;
 mod growth;
+mod marks;
 pub mod multi;
 mod path;
 mod receiver;

@@ -1,5 +1,6 @@
 //! The segments that have been sent and not acknowledged, in the order of their numbers.
 
+use crate::marks::Marks;
 use fairwave_units::Instant;
 use fairwave_wire::shake::MOST_BLOCKS;
 use std::collections::VecDeque;
@@ -47,14 +48,19 @@ impl Sent {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     segments: VecDeque<Sent>,
+    /// How many were here before them: the place of the first one.
+    first: u64,
     /// Where the next new segment begins.
     next: u64,
-    /// Segments marked as lost.
+    /// Segments marked as lost, and their places.
     lost: usize,
-    /// No segment before this offset is lost.
-    lost_from: u64,
+    lost_at: Marks,
+    /// Places of those that have not arrived. Neither is looked for one by one: a peer chooses how
+    /// far they are from each other, and asks with every message.
+    missing_at: Marks,
     /// Blocks that the last acknowledgement named: all in them is marked.
     known: [(u64, u64); MOST_BLOCKS],
+    looked_at: u64,
 }
 
 impl Scoreboard {
@@ -83,6 +89,7 @@ impl Scoreboard {
     pub(crate) fn push(&mut self, segment: Sent) -> usize {
         debug_assert_eq!(segment.seq, self.next, "segments are sent in order");
         self.next = segment.end();
+        self.missing_at.set(self.first + self.segments.len() as u64);
         self.segments.push_back(segment);
         self.segments.len() - 1
     }
@@ -104,8 +111,11 @@ impl Scoreboard {
     /// A new copy has left.
     pub(crate) fn sent_again(&mut self, index: usize, path: usize, number: u64, at: Instant) {
         let segment = &mut self.segments[index];
-        self.lost -= usize::from(segment.lost);
-        segment.lost = false;
+        if segment.lost {
+            segment.lost = false;
+            self.lost -= 1;
+            self.lost_at.clear(self.first + index as u64);
+        }
         segment.flying += 1;
         (segment.path, segment.number, segment.at) = (path, number, at);
     }
@@ -125,46 +135,50 @@ impl Scoreboard {
             return false;
         }
         segment.lost = true;
-        self.lost_from = self.lost_from.min(segment.seq);
         self.lost += 1;
+        self.lost_at.set(self.first + index as u64);
         true
     }
 
     /// Marks all that has not arrived; TCP without SACK goes back so.
     pub(crate) fn lose_all(&mut self) {
-        (0..self.segments.len()).for_each(|index| {
+        let mut from = 0;
+        while let Some(index) = self.missing_from(from) {
             self.lose(index);
-        });
+            from = index + 1;
+        }
     }
 
     /// Lost segments by number, from the first.
-    pub(crate) fn lost_segments(&mut self) -> impl Iterator<Item = (usize, &Sent)> {
-        let mut first = self.segments.partition_point(|segment| segment.seq < self.lost_from);
-        let more = if self.lost > 0 { self.segments.len() } else { first };
-        while first < more && !self.segments[first].lost {
-            first += 1;
-        }
-        self.lost_from = self.segments.get(first).map_or(self.next, |segment| segment.seq);
-        let end = first.max(more);
-        self.segments
-            .range(first..end)
-            .zip(first..)
-            .filter_map(|(segment, index)| segment.lost.then_some((index, segment)))
+    pub(crate) fn lost_segments(&self) -> impl Iterator<Item = (usize, &Sent)> {
+        let next = |from: u64| if self.lost > 0 { self.lost_at.next(from) } else { None };
+        let places = core::iter::successors(next(self.first), move |place| next(place + 1));
+        places.map(|place| (place - self.first) as usize).map(|index| (index, self.get(index)))
+    }
+
+    /// The first segment from `index` on that has not arrived.
+    fn missing_from(&self, index: usize) -> Option<usize> {
+        let place = self.missing_at.next(self.first + index as u64)?;
+        Some((place - self.first) as usize)
     }
 
     /// The first segment from the offset `from` on that has not arrived; moves `from` there, or to
     /// where the next new segment begins.
     pub(crate) fn next_missing(&self, from: &mut u64) -> Option<usize> {
         let first = self.segments.partition_point(|segment| segment.seq < *from);
-        let mut rest = self.segments.range(first..).zip(first..);
-        let missing = rest.find(|(segment, _)| !segment.delivered);
-        *from = missing.map_or(self.next, |(segment, _)| segment.seq);
-        missing.map(|(_, index)| index)
+        let missing = self.missing_from(first);
+        *from = missing.map_or(self.next, |index| self.segments[index].seq);
+        missing
     }
 
     /// The first segment that has not arrived.
     pub(crate) fn first_missing(&self) -> Option<usize> {
-        self.segments.iter().position(|segment| !segment.delivered)
+        self.missing_from(0)
+    }
+
+    /// Segments looked at so far because a block may cover them.
+    pub(crate) fn looked_at(&self) -> u64 {
+        self.looked_at
     }
 
     /// Everything below `cumulative` has arrived: forgets it. `arrived` hears of each segment
@@ -173,33 +187,45 @@ impl Scoreboard {
         while let Some(front) = self.segments.front().filter(|front| front.end() <= cumulative) {
             if !front.delivered {
                 arrived(front);
-                self.lost -= usize::from(front.lost);
+                self.missing_at.clear(self.first);
+            }
+            if front.lost {
+                self.lost -= 1;
+                self.lost_at.clear(self.first);
             }
             self.segments.pop_front();
+            self.first += 1;
         }
+        self.missing_at.forget(self.first);
+        self.lost_at.forget(self.first);
     }
 
     /// What lies within `start..end` has arrived; as [`Scoreboard::acknowledge`]. Returns up to
     /// where that was marked: half a segment is none.
     fn sack(&mut self, start: u64, end: u64, mut arrived: impl FnMut(&Sent)) -> u64 {
-        let mut at = start.max(self.una());
-        while at < end {
-            if let Some(known) = self.known.iter().find(|known| known.0 <= at && at < known.1) {
-                at = known.1;
-                continue;
-            }
-            let index = self.segments.partition_point(|segment| segment.seq < at);
-            let segment = self.segments.get_mut(index).filter(|segment| segment.end() <= end);
-            let Some(segment) = segment else { break };
-            at = segment.end();
-            if !segment.delivered {
-                segment.delivered = true;
-                self.lost -= usize::from(segment.lost);
-                segment.lost = false;
-                arrived(segment);
-            }
+        let known = self.known.iter().find(|known| known.0 <= start && start < known.1);
+        let start = known.map_or(start, |known| known.1);
+        if start >= end {
+            return end;
         }
-        at
+        let mut from = self.segments.partition_point(|segment| segment.seq < start);
+        while let Some(index) = self.missing_from(from) {
+            self.looked_at += 1;
+            let segment = &mut self.segments[index];
+            if segment.end() > end {
+                return segment.seq.min(end);
+            }
+            segment.delivered = true;
+            self.missing_at.clear(self.first + index as u64);
+            if segment.lost {
+                segment.lost = false;
+                self.lost -= 1;
+                self.lost_at.clear(self.first + index as u64);
+            }
+            arrived(segment);
+            from = index + 1;
+        }
+        end
     }
 
     /// What lies within `blocks` has arrived.

@@ -28,7 +28,10 @@ struct Victim {
 impl Victim {
     fn new(side: Side) -> Self {
         let config = Config { send_buffer: 50_000, ..Profile::Modern.config() };
-        let config = Config { receive_buffer: 50_000, most_paths: 8, ..config };
+        Self::with(side, Config { receive_buffer: 50_000, most_paths: 8, ..config })
+    }
+
+    fn with(side: Side, config: Config) -> Self {
         let end = Connection::new(config, common::rules(), side, ID, Seed(3));
         let from = side.other();
         Self { end, from, now: Instant::ZERO, number: 1, said: Vec::new() }
@@ -37,15 +40,30 @@ impl Victim {
     /// An opener whose paths 0 and 1 were answered for, with 40 segments to send.
     fn opener() -> Self {
         let mut victim = Self::new(Side::Opener);
-        for path in 0..2 {
-            victim.tell(Input::Join { path, nominal: None });
-            let Body::Join(join) = victim.said.pop().unwrap().body else { panic!("no join") };
-            let challenge = Challenge { nonce: 1, answers: join.nonce, window: WINDOW };
-            victim.hear(path, Body::Challenge(challenge), 0);
-        }
-        victim.said.clear();
+        victim.open(WINDOW);
         victim.tell(Input::Write(Virtual(50_000)));
         victim
+    }
+
+    /// An opener with all of `len` bytes in flight.
+    fn opener_with(len: u32) -> Self {
+        let config = Config { send_buffer: len, initial_window: len, ..Profile::Modern.config() };
+        let mut victim = Self::with(Side::Opener, config);
+        victim.open(len);
+        victim.end.handle(victim.now, Input::Write(Virtual(len)));
+        while victim.end.poll(victim.now).is_some() {}
+        assert_eq!(victim.end.paths().map(|path| path.flight).sum::<u32>(), len);
+        victim
+    }
+
+    fn open(&mut self, window: u32) {
+        for path in 0..2 {
+            self.tell(Input::Join { path, nominal: None });
+            let Body::Join(join) = self.said.pop().unwrap().body else { panic!("no join") };
+            let challenge = Challenge { nonce: 1, answers: join.nonce, window };
+            self.hear(path, Body::Challenge(challenge), 0);
+        }
+        self.said.clear();
     }
 
     /// An acceptor whose path 0 was answered for.
@@ -195,24 +213,32 @@ fn the_end_of_a_stream_does_not_move() {
     assert_eq!(victim.end.received(), 1_501);
 }
 
-/// Crumbs at every other byte, and blocks for every other byte: what is kept does not grow with
-/// what is said.
+/// Crumbs at every other byte, and blocks of crumbs and of most of 8 MB by turns: what is kept does
+/// not grow with what is said, nor what is done with what is said again.
 #[test]
 fn floods_are_bounded() {
+    const LEN: u32 = 8_000_000;
+    const PART: u32 = LEN / 16;
     let mut acceptor = Victim::acceptor();
-    let mut opener = Victim::opener();
+    let mut opener = Victim::opener_with(LEN);
     let counted = allocation_counter::measure(|| {
         for n in 0..20_000u32 {
             acceptor.data(u64::from(2 * n + 1), 1, false);
             acceptor.said.clear();
-            let blocks: Vec<_> = (0..8).map(|k| (1 + (n * 16 + 2 * k) % 15_000, 1)).collect();
-            opener.ack(0, WINDOW, u64::from(n % 5), &blocks);
+            let block = |k: u32| match n % 3 {
+                0 => (1 + (n * 16 + 2 * k) % 15_000, 1),
+                side => (1 + PART * (2 * k + side - 1), PART - 10_000),
+            };
+            let blocks: Vec<_> = (0..8).map(block).collect();
+            opener.ack(0, LEN, u64::from(n % 5), &blocks);
             opener.said.clear();
         }
     });
     assert!(counted.bytes_current < 100_000, "{} bytes are kept", counted.bytes_current);
     assert_eq!((acceptor.end.received(), opener.end.acknowledged()), (0, 0));
-    assert!(opener.end.stats().segments < 30_000, "{:?}", opener.end.stats());
+    let stats = opener.end.stats();
+    assert!(stats.segments < 30_000, "{stats:?}");
+    assert!(stats.looked_at <= u64::from(LEN / 1_400 + 1) + 8 * 20_000, "{stats:?}");
 }
 
 /// Any message that the format allows.

@@ -111,6 +111,9 @@ pub struct Stats {
     pub timeouts: u64,
     /// Messages of data received.
     pub received: u64,
+    /// Segments looked at to see whether a block covers them: one for each that does, and at most
+    /// one more a block, whatever the peer repeats.
+    pub looked_at: u64,
     /// What was refused.
     pub refused: Refused,
 }
@@ -336,7 +339,7 @@ impl<P: Payload> Connection<P> {
 
     /// What has been counted.
     pub fn stats(&self) -> Stats {
-        self.stats
+        Stats { looked_at: self.board.looked_at(), ..self.stats }
     }
 
     /// The paths, in the order in which they were first joined.

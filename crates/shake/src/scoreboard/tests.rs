@@ -45,6 +45,21 @@ fn blocks_tell_each_arrival_once() {
     assert_eq!((news, board.una()), (vec![0, 10, 60], 70));
 }
 
+/// Half of 10 000 segments by turns with the other half: none is looked at twice.
+#[test]
+fn lists_of_blocks_that_take_turns_cost_no_more() {
+    let mut board = Scoreboard::default();
+    (0..10_000).for_each(|n| {
+        board.push(segment(10 * n, 10));
+    });
+    let start = |odd: u64, k: u64| 12_500 * k + 6_250 * odd;
+    let half = |odd| (0..8).map(move |k| (start(odd, k), start(odd, k) + 5_000));
+    for round in 0..100 {
+        board.sack_blocks(half(round % 2), |_| {});
+    }
+    assert!(board.looked_at() <= 10_000 + 8 * 100, "{}", board.looked_at());
+}
+
 #[test]
 fn what_is_lost_is_found_in_order_until_it_arrives() {
     let mut board = board();
