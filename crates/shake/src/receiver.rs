@@ -4,10 +4,11 @@ use fairwave_tcp::{Payload, Reassembly, Store};
 use fairwave_wire::shake::{Ack, Block, Blocks, Echo};
 use std::num::NonZeroU32;
 
-/// Chunks out of order that are kept beyond one for each of so many bytes of buffer: a flood of
-/// tiny ones must not cost many times the buffer.
+/// Chunks out of order that are kept, at least and one for each of so many bytes of buffer: each
+/// costs some 90 bytes beside its own, so that a flood of tiny ones with gaps between them costs
+/// about what the buffer does. Tiny ones without gaps are joined.
 const LEAST_CHUNKS: usize = 64;
-const BYTES_A_CHUNK: usize = 512;
+const BYTES_A_CHUNK: usize = 64;
 
 /// The receiving half.
 #[derive(Debug)]
@@ -40,6 +41,9 @@ pub(crate) enum Arrival {
     Contradiction,
     /// It is new, and nobody reads.
     Unread,
+    /// Too many pieces wait for what is missing between them. It is as if it had been lost on its
+    /// way, so that its path sends it again.
+    NoRoom,
 }
 
 impl<P: Payload> Receiver<P> {
@@ -87,7 +91,7 @@ impl<P: Payload> Receiver<P> {
         let end = seq + u64::from(data.len());
         let contradicts = match self.end {
             Some(known) => end > known || (fin && end != known),
-            None => fin && (end < self.next || self.held.ranges().any(|range| range.1 > end)),
+            None => fin && (end < self.next || self.held.end().is_some_and(|held| held > end)),
         };
         if contradicts {
             return Arrival::Contradiction;
@@ -104,22 +108,23 @@ impl<P: Payload> Receiver<P> {
             self.end = Some(end);
         }
         let end = end.min(edge);
-        if end > self.next {
-            self.store(seq, &data.slice(0, (end - seq) as u32));
+        if end > self.next && !self.store(seq, &data.slice(0, (end - seq) as u32)) {
+            return Arrival::NoRoom;
         }
         Arrival::Fine { news: self.cumulative() > was }
     }
 
-    fn store(&mut self, seq: u64, data: &P) {
+    /// Whether there was room for it.
+    fn store(&mut self, seq: u64, data: &P) -> bool {
         if seq > self.next {
-            self.held.insert(seq, data);
-            return;
+            return self.held.insert(seq, data);
         }
         self.push(data.slice((self.next - seq) as u32, data.len()));
         while let Some(chunk) = self.held.pop(self.next) {
             self.push(chunk);
         }
         self.held.forget(self.next);
+        true
     }
 
     fn push(&mut self, data: P) {

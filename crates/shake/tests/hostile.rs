@@ -236,6 +236,9 @@ fn floods_are_bounded() {
     });
     assert!(counted.bytes_current < 100_000, "{} bytes are kept", counted.bytes_current);
     assert_eq!((acceptor.end.received(), opener.end.acknowledged()), (0, 0));
+    assert!(acceptor.end.stats().refused.no_room > 15_000, "{:?}", acceptor.end.stats());
+    acceptor.data(40_003, 1, false);
+    assert_eq!(acceptor.said.len(), 0, "what is dropped is not echoed: it is to come again");
     let stats = opener.end.stats();
     assert!(stats.segments < 30_000, "{stats:?}");
     assert!(stats.looked_at <= u64::from(LEN / 1_400 + 1) + 8 * 20_000, "{stats:?}");

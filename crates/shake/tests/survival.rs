@@ -274,3 +274,37 @@ fn windows_told_late_do_not_shrink() {
     assert!(net.ends[1].received() > 100_000);
     assert_eq!(net.ends[0].stats().refused.window_shrunk, 0);
 }
+
+/// The longest time without news for the reader, in ms, where 400 KB come in tiny segments, some of
+/// which are lost on one of the paths.
+fn longest_pause(mss: u32, loss: f64) -> u64 {
+    let wires = [wire(10, 10), wire(20, 10)].map(|wire| Wire { queue: Some(1_000), ..wire });
+    let config = Config { mss, receive_buffer: 50_000, ..Profile::Modern.config() };
+    let mut net = net(&wires, config, common::rules);
+    net.join_all();
+    set(&mut net, 0, Wire { loss, ..wires[0] });
+    write(&mut net, 0, 400_000);
+    let (mut before, mut since, mut longest) = (0, 100, 0);
+    for ms in 100..5_000 {
+        net.run_until(at(ms));
+        let received = net.ends[1].received();
+        if received > before {
+            longest = longest.max(ms - since);
+            (before, since) = (received, ms);
+        }
+    }
+    assert_eq!(before, 400_000, "{mss} bytes, loss {loss}: {:?}", net.ends[0].stats());
+    longest
+}
+
+/// Segments of tiny writes wait for the slower path, and for what was lost, without being dropped:
+/// nobody has to wait for a timer, the least of which takes 200 ms.
+#[test]
+fn crumbs_behind_a_gap_stop_nobody() {
+    for mss in [16, 20, 60] {
+        for loss in [0.0, 0.001, 0.01] {
+            let pause = longest_pause(mss, loss);
+            assert!(pause < 150, "{mss} bytes, loss {loss}: {pause} ms");
+        }
+    }
+}

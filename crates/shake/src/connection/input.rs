@@ -123,6 +123,10 @@ impl<P: Payload> Connection<P> {
                 self.stats.refused.contradiction += 1;
                 return;
             }
+            Arrival::NoRoom => {
+                self.stats.refused.no_room += 1;
+                return;
+            }
             Arrival::Unread => {
                 self.reset(Reason::NotReading, false);
                 return;

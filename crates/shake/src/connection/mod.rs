@@ -141,6 +141,8 @@ pub struct Refused {
     pub window_shrunk: u64,
     /// Data beyond the window.
     pub beyond_window: u64,
+    /// Data between which too much is missing.
+    pub no_room: u64,
     /// Data that contradicts where the stream ends.
     pub contradiction: u64,
     /// Bytes written without room for them.

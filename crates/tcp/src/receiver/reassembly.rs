@@ -1,7 +1,10 @@
 //! Data that arrived out of order, and the SACK blocks that describe it (RFC 2018).
 
-use crate::Payload;
+use crate::{Payload, Store};
 use std::collections::VecDeque;
+
+/// Neighbouring chunks are joined into chunks of up to so many bytes.
+const GATHERED: u32 = 4096;
 
 /// Out-of-order data beyond RCV.NXT.
 #[derive(Clone, Debug)]
@@ -26,6 +29,10 @@ struct Range {
     changed: u64,
 }
 
+fn end_of<P: Payload>((start, chunk): &(u64, P)) -> u64 {
+    start + u64::from(chunk.len())
+}
+
 impl<P: Payload> Reassembly<P> {
     /// Holds nothing yet, and never more than `most` chunks.
     pub fn new(most: usize) -> Self {
@@ -43,7 +50,7 @@ impl<P: Payload> Reassembly<P> {
         self.ranges.is_empty()
     }
 
-    /// Whether it takes no more chunks.
+    /// Whether it takes no more chunks than there are, unless some can be joined.
     pub fn is_full(&self) -> bool {
         self.chunks.len() >= self.most
     }
@@ -60,27 +67,73 @@ impl<P: Payload> Reassembly<P> {
         Some((range.start.max(start), range.end.min(end)))
     }
 
-    /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it if there
-    /// are too many chunks already.
-    pub fn insert(&mut self, start: u64, data: &P) {
-        if self.is_full() {
-            return;
-        }
+    /// Where the last of what is held ends.
+    pub fn end(&self) -> Option<u64> {
+        self.ranges.back().map(|range| range.end)
+    }
+
+    /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it, and returns
+    /// false, if there are too many chunks already.
+    pub fn insert(&mut self, start: u64, data: &P) -> bool {
         let end = start + u64::from(data.len());
-        let mut at = start;
-        let mut index = self.chunks.partition_point(|(s, c)| s + u64::from(c.len()) <= start);
-        while at < end {
-            let next = self.chunks.get(index).map(|(s, c)| (*s, s + u64::from(c.len())));
-            let gap_end = next.map_or(end, |(s, _)| s.min(end));
-            if at < gap_end {
-                let piece = data.slice((at - start) as u32, (gap_end - start) as u32);
-                self.chunks.insert(index, (at, piece));
-                index += 1;
+        if self.is_full() {
+            self.gather();
+        }
+        let mut first = self.chunks.partition_point(|chunk| end_of(chunk) <= start);
+        let mut from = start;
+        if let Some(chunk) = self.chunks.get(first).filter(|chunk| chunk.0 < start) {
+            from = end_of(chunk);
+            first += 1;
+        }
+        // What it covers wholly it replaces, so that it is one chunk itself.
+        let covered = self.chunks.range(first..).take_while(|chunk| end_of(chunk) <= end).count();
+        let last = first + covered;
+        let to = self.chunks.get(last).map_or(end, |chunk| chunk.0.min(end));
+        if from < to {
+            if covered == 0 && self.is_full() {
+                return false;
             }
-            at = next.map_or(end, |(_, e)| e);
-            index += 1;
+            let piece = data.slice((from - start) as u32, (to - start) as u32);
+            if covered == 0 {
+                self.chunks.insert(first, (from, piece));
+            } else {
+                self.chunks[first] = (from, piece);
+                self.chunks.drain(first + 1..last);
+            }
         }
         self.join(start, end);
+        true
+    }
+
+    /// Joins small chunks that touch, where that makes room for a quarter of the most or more: so
+    /// it is seldom done, whatever comes.
+    fn gather(&mut self) {
+        if self.chunks.len() < self.ranges.len() + self.most / 2 {
+            return;
+        }
+        let mut kept = 0;
+        let mut next = 0;
+        while next < self.chunks.len() {
+            let (start, first) = self.chunks[next].clone();
+            next += 1;
+            let mut len = first.len();
+            let mut joined = P::Store::default();
+            while let Some((at, chunk)) = self.chunks.get(next)
+                && *at == start + u64::from(len)
+                && len + chunk.len() <= GATHERED
+            {
+                if joined.is_empty() {
+                    joined.push(first.clone());
+                }
+                len += chunk.len();
+                joined.push(chunk.clone());
+                next += 1;
+            }
+            let chunk = if joined.is_empty() { first } else { joined.copy(0, len) };
+            self.chunks[kept] = (start, chunk);
+            kept += 1;
+        }
+        self.chunks.truncate(kept);
     }
 
     /// Adds a range, joined with what it touches, as the most recent.
@@ -155,24 +208,50 @@ mod tests {
     #[test]
     fn a_flood_of_crumbs_is_bounded() {
         let mut held = Reassembly::new(64);
-        (0..10_000).for_each(|i| held.insert(2 * i + 1, &crate::Virtual(1)));
-        assert_eq!((held.chunks.len(), held.ranges().count()), (64, 64));
+        let kept = (0..10_000).filter(|i| held.insert(2 * i + 1, &crate::Virtual(1))).count();
+        assert_eq!((held.chunks.len(), held.ranges().count(), kept), (64, 64, 64));
+        // What is held already, or covers what is, needs no room.
+        assert!(held.insert(1, &crate::Virtual(1)) && held.insert(3, &crate::Virtual(19)));
+        assert_eq!((held.chunks.len(), held.ranges().next()), (55, Some((3, 22))));
         // What it leaves out comes again in order.
         assert_eq!(held.pop(1), Some(crate::Virtual(1)));
+    }
+
+    /// Tiny pieces in a row are no reason to refuse anything: they are joined.
+    #[test]
+    fn crumbs_in_a_row_are_all_kept() {
+        let mut held = Reassembly::new(64);
+        for n in 0..10_000u64 {
+            assert!(held.insert(1 + 2 * n, &Bytes::copy_from_slice(&[n as u8, !n as u8])), "{n}");
+        }
+        assert!(held.ranges().eq([(1, 20_001)]));
+        assert!(held.insert(0, &Bytes::from_static(b"x")));
+        let mut out = Vec::new();
+        while let Some(piece) = held.pop(out.len() as u64) {
+            out.extend_from_slice(&piece);
+        }
+        let crumb = |n: usize| [n as u8, !n as u8];
+        assert!(out.len() == 20_001 && out[1..].chunks(2).enumerate().all(|(n, c)| c == crumb(n)));
     }
 
     proptest! {
         /// Whatever the order and overlap of arrival, the stream comes out whole.
         #[test]
         fn any_cover_of_the_stream_reassembles(
+            most in prop_oneof![2..20usize, Just(1_000)],
             mut pieces in prop::collection::vec((0usize..190, 1usize..30), 0..40),
         ) {
             let stream: Vec<u8> = (0..200u8).collect();
             pieces.extend((0..20).map(|i| (i * 10, 10)));
-            let mut held = Reassembly::new(1_000);
+            // There is room for what covers all.
+            pieces.extend((most < 20).then_some((0, 200)));
+            let mut held = Reassembly::new(most);
             for (start, len) in pieces {
                 let end = (start + len).min(200);
                 held.insert(start as u64, &Bytes::copy_from_slice(&stream[start..end]));
+                let apart = held.chunks.iter().zip(held.chunks.iter().skip(1));
+                prop_assert!(held.chunks.len() <= most);
+                prop_assert!(apart.into_iter().all(|(one, next)| end_of(one) <= next.0));
             }
             prop_assert!(held.ranges().eq([(0, 200)]));
             let mut out = Vec::new();
