@@ -293,8 +293,9 @@ impl Path {
         self.timer = (self.flight > 0).then(|| self.rtt.expiry(now, timeout));
     }
 
-    /// The message of this number has arrived; `None` if that was known.
-    pub(crate) fn settle(&mut self, now: Instant, number: u64) -> Option<Flight> {
+    /// The message of this number has arrived; `None` if that was known. `is_sure`: it, and not
+    /// another copy, so that its time counts.
+    pub(crate) fn settle(&mut self, now: Instant, number: u64, is_sure: bool) -> Option<Flight> {
         let index = self.flights.partition_point(|flight| flight.number < number);
         let flight = self.flights.get_mut(index).filter(|flight| flight.number == number)?;
         if flight.done {
@@ -306,8 +307,10 @@ impl Path {
         self.acked += flight.len;
         self.delivered += u64::from(flight.len);
         self.since_loss += u64::from(flight.len);
-        let turn = now.since(flight.at);
-        self.turn = Some(self.turn.map_or(turn, |old| (old * 7 + turn) / 8));
+        if is_sure {
+            let turn = now.since(flight.at);
+            self.turn = Some(self.turn.map_or(turn, |old| (old * 7 + turn) / 8));
+        }
         self.note_quiet(now);
         self.arm(now);
         self.forget_front();
@@ -319,7 +322,7 @@ impl Path {
     pub(crate) fn echo(&mut self, now: Instant, number: u64) -> Option<Flight> {
         self.highest_echo = self.highest_echo.max(number);
         self.rtt.alive();
-        self.settle(now, number)
+        self.settle(now, number, true)
     }
 
     /// The echo of a message that flies no more took so long.
@@ -332,6 +335,11 @@ impl Path {
         if self.flight == 0 {
             self.quiet_since = Some(now);
         }
+    }
+
+    /// The message that left first of those that fly and came before the latest one echoed.
+    pub(crate) fn overtaken(&self) -> Option<Flight> {
+        self.flights.front().filter(|flight| flight.number < self.highest_echo).copied()
     }
 
     fn forget_front(&mut self) {

@@ -23,11 +23,13 @@ pub(crate) struct Sent {
     pub(crate) lost: bool,
     /// It has been sent on a second path for the sake of the first byte.
     pub(crate) reinjected: bool,
+    /// More than one copy has left.
+    pub(crate) repeated: bool,
     /// Copies that are neither echoed nor lost.
     pub(crate) flying: u32,
     /// Index of the path of the latest copy.
     pub(crate) path: usize,
-    /// Number of the latest copy on that path.
+    /// Number of the latest copy on that path; zero before the first has left.
     pub(crate) number: u64,
     /// When the latest copy left.
     pub(crate) at: Instant,
@@ -108,15 +110,22 @@ impl Scoreboard {
         self.segments.get(index).filter(|segment| segment.seq == seq).map(|_| index)
     }
 
-    /// A new copy has left.
+    /// A copy has left, and another stays the one that counts.
+    pub(crate) fn copied(&mut self, index: usize) {
+        let segment = &mut self.segments[index];
+        segment.repeated |= segment.number > 0;
+        segment.flying += 1;
+    }
+
+    /// A new copy has left, the one that counts from now on.
     pub(crate) fn sent_again(&mut self, index: usize, path: usize, number: u64, at: Instant) {
+        self.copied(index);
         let segment = &mut self.segments[index];
         if segment.lost {
             segment.lost = false;
             self.lost -= 1;
             self.lost_at.clear(self.first + index as u64);
         }
-        segment.flying += 1;
         (segment.path, segment.number, segment.at) = (path, number, at);
     }
 

@@ -4,7 +4,9 @@ mod common;
 
 use common::ID;
 use fairwave_machine::Machine;
-use fairwave_shake::{Config, Connection, Input, Profile, Segment};
+use fairwave_shake::{
+    Config, Connection, Input, LossDetection, Profile, RetransmissionPath, Segment,
+};
 use fairwave_tcp::Virtual;
 use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::shake::{
@@ -118,11 +120,15 @@ impl Victim {
     }
 
     fn ack(&mut self, cumulative: u64, window: u32, echo: u64, blocks: &[(u32, u32)]) {
+        self.ack_on(0, cumulative, window, echo, blocks);
+    }
+
+    fn ack_on(&mut self, path: u8, cumulative: u64, window: u32, echo: u64, blocks: &[(u32, u32)]) {
         let part = |n| NonZeroU32::new(n).unwrap();
         let block = |(offset, len): &(u32, u32)| Block { offset: part(*offset), len: part(*len) };
         let blocks: Blocks = blocks.iter().map(block).collect();
         let echo = NonZeroU64::new(echo).map(|number| Echo { number, sent_us: 0 });
-        self.hear(0, Body::Ack(Ack { cumulative, window, echo, blocks }), 0);
+        self.hear(path, Body::Ack(Ack { cumulative, window, echo, blocks }), 0);
     }
 
     fn data(&mut self, seq: u64, len: u32, fin: bool) {
@@ -183,6 +189,66 @@ fn a_window_does_not_shrink() {
     let before = victim.said.len();
     victim.ack(2_800, 0, 4, &[]);
     assert!(victim.said.len() > before, "what was promised may be sent");
+}
+
+/// An opener whose one segment two paths have carried, the second after a timeout of the first, on
+/// which another copy flies then if `both` is set; and the last messages on both.
+fn repeated(both: bool, loss_detection: LossDetection) -> (Victim, [Header; 2]) {
+    let retransmission = RetransmissionPath::LargestWindow;
+    let config = Config { retransmission, opportunistic: false, ..Profile::Modern.config() };
+    let config = Config { suspects_get_copies: both, loss_detection, ..config };
+    let mut victim = Victim::with(Side::Opener, config);
+    victim.open(WINDOW);
+    (0..2).for_each(|path| victim.ack_on(path, 0, WINDOW, 0, &[]));
+    victim.tell(Input::Write(Virtual(1_000)));
+    victim.pass(Duration::from_millis(1_100));
+    let said = victim.said.clone();
+    let last = |path| *said.iter().rfind(|said| said.path == path).expect("it has carried one");
+    (victim, [last(0), last(1)])
+}
+
+/// Bytes that arrived over the path of a message, by what its window grows, and those that fly.
+fn credit(victim: &Victim, message: &Header) -> (u64, u32) {
+    let path = victim.end.paths().find(|path| path.id == message.path).unwrap();
+    (path.delivered, path.flight)
+}
+
+/// The first copy was slow, not lost: the path of the second has delivered nothing by that.
+#[test]
+fn a_copy_is_no_credit_to_the_path_of_another() {
+    for both in [false, true] {
+        let (mut victim, [first, second]) = repeated(both, LossDetection::Echoes(3));
+        victim.ack_on(first.path, 1_000, WINDOW, first.number.get(), &[]);
+        assert_eq!(victim.end.acknowledged(), 1_000);
+        assert_eq!(credit(&victim, &second), (0, 1_000), "both: {both}");
+        victim.ack_on(second.path, 1_000, WINDOW, second.number.get(), &[]);
+        assert_eq!(credit(&victim, &second), (1_000, 0), "both: {both}");
+    }
+}
+
+/// The echo was lost, and the number is all there is: if one copy flies it has arrived, and of two
+/// nobody knows.
+#[test]
+fn the_one_copy_that_flies_is_credited_without_an_echo() {
+    for (both, expected) in [(false, (1_000, 0)), (true, (0, 1_000))] {
+        let (mut victim, [first, second]) = repeated(both, LossDetection::Echoes(3));
+        victim.ack_on(first.path, 1_000, WINDOW, 0, &[]);
+        assert_eq!(credit(&victim, &second), expected, "both: {both}");
+    }
+}
+
+/// Where acknowledgements that do not advance tell losses, nobody looks for a copy whose echo was
+/// lost: a later echo of its path ends its flight.
+#[test]
+fn a_copy_that_is_not_echoed_does_not_fly_for_ever() {
+    let (mut victim, [first, second]) = repeated(false, LossDetection::Duplicates(10));
+    victim.ack_on(first.path, 1_000, WINDOW, first.number.get(), &[]);
+    victim.tell(Input::Leave { path: first.path });
+    victim.tell(Input::Write(Virtual(1_000)));
+    assert_eq!(credit(&victim, &second), (0, 2_000));
+    let next = victim.said.iter().rfind(|said| said.path == second.path).unwrap().number;
+    victim.ack_on(second.path, 2_000, WINDOW, next.get(), &[]);
+    assert_eq!(credit(&victim, &second), (1_000, 0));
 }
 
 #[test]

@@ -7,6 +7,17 @@ use fairwave_tcp::{Payload, Store};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::{Ack, Block, Echo};
 
+/// What an acknowledgement echoes.
+#[derive(Clone, Copy, Debug)]
+enum Echoed {
+    /// Nothing that was sent.
+    None,
+    /// A copy of the segment that begins at this offset, which was not known to have arrived.
+    Copy(u64),
+    /// What was given up or known to have arrived, perhaps of a segment that has been repeated.
+    Late,
+}
+
 impl<P: Payload> Connection<P> {
     pub(super) fn take_ack(&mut self, now: Instant, path: usize, number: u64, ack: &Ack) {
         if ack.cumulative > self.board.next() {
@@ -15,16 +26,15 @@ impl<P: Payload> Connection<P> {
         }
         let una = self.board.una();
         self.take_window(path, number, ack);
-        if let Some(echo) = ack.echo {
-            self.take_echo(now, path, echo);
-        }
-        self.take_arrivals(now, ack);
+        let echoed = ack.echo.map_or(Echoed::None, |echo| self.take_echo(now, path, echo));
+        self.take_arrivals(now, ack, echoed);
         self.grow();
         let advanced = self.board.una() > una;
         match self.loss_detection() {
             LossDetection::Echoes(_) => self.find_lost(now, path),
             LossDetection::Duplicates(threshold) => {
                 self.count_duplicate(now, advanced, ack.echo.is_some(), threshold);
+                self.forget_overtaken(now, path);
             }
         }
         self.release(una);
@@ -49,17 +59,18 @@ impl<P: Payload> Connection<P> {
     }
 
     /// The message of data echoed came over this path: a sign of life, and a round-trip time.
-    fn take_echo(&mut self, now: Instant, index: usize, echo: Echo) {
+    fn take_echo(&mut self, now: Instant, index: usize, echo: Echo) -> Echoed {
         let path = &mut self.paths[index];
         let number = echo.number.get();
         if number > path.last_number() {
             self.stats.refused.echo_of_unsent += 1;
-            return;
+            return Echoed::None;
         }
-        match path.echo(now, number) {
+        let echoed = match path.echo(now, number) {
             Some(flight) => {
                 path.rtt.sample(now.since(flight.at));
                 self.board.landed(flight.seq);
+                Echoed::Copy(flight.seq)
             }
             // It was known to have arrived, or given up: the echoed time is all there is.
             None => {
@@ -68,9 +79,11 @@ impl<P: Payload> Connection<P> {
                 if u64::from(age) <= now_us && path.is_joined() {
                     path.note_late_echo(now, Duration::from_micros(age.into()));
                 }
+                Echoed::Late
             }
-        }
+        };
         self.revive(index);
+        echoed
     }
 
     /// An answer came over a path: if it was dead, it carries data again.
@@ -94,9 +107,10 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Marks what has arrived; the paths of the latest copies are credited, unless several paths
-    /// carry the same: then only their own echoes say what arrived on them.
-    fn take_arrivals(&mut self, now: Instant, ack: &Ack) {
+    /// Marks what has arrived. Its path is credited for it where it was sent once, or where one
+    /// copy alone is left that may have arrived; that one gives no time (Karn). Otherwise, and
+    /// where several paths carry the same, only their own echoes say what arrived on them.
+    fn take_arrivals(&mut self, now: Instant, ack: &Ack, echoed: Echoed) {
         let next = self.board.next();
         let range = |block: &Block| {
             let start = ack.cumulative + u64::from(block.offset.get());
@@ -107,8 +121,13 @@ impl<P: Payload> Connection<P> {
         let paths = &mut self.paths;
         let credits = !self.rules.scheduler.is_redundant();
         let mut arrived = |segment: &scoreboard::Sent| {
-            if credits {
-                paths[segment.path].settle(now, segment.number);
+            let is_open = match echoed {
+                Echoed::None => true,
+                Echoed::Copy(seq) => seq != segment.seq,
+                Echoed::Late => false,
+            };
+            if credits && (!segment.repeated || (is_open && segment.flying == 1)) {
+                paths[segment.path].settle(now, segment.number, !segment.repeated);
             }
         };
         self.board.acknowledge(ack.cumulative, &mut arrived);
@@ -116,6 +135,21 @@ impl<P: Payload> Connection<P> {
         if self.config.sack_blocks > 0 {
             self.board.sack_blocks(blocks, arrived);
         }
+    }
+
+    /// Where no loss is looked for path by path: copies that a later message of their path has
+    /// overtaken fly no more once another has arrived.
+    fn forget_overtaken(&mut self, now: Instant, index: usize) {
+        let is_missing = |board: &scoreboard::Scoreboard, seq| {
+            board.find(seq).is_some_and(|s| !board.get(s).delivered)
+        };
+        while let Some(flight) = self.paths[index].overtaken()
+            && !is_missing(&self.board, flight.seq)
+        {
+            self.paths[index].lose(now, flight.number, &mut self.lost);
+            self.board.landed(flight.seq);
+        }
+        self.lost.clear();
     }
 
     /// Windows of the paths with news grow.

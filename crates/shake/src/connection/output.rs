@@ -245,6 +245,7 @@ impl<P: Payload> Connection<P> {
             delivered: false,
             lost: false,
             reinjected: false,
+            repeated: false,
             flying: 0,
             path,
             number: 0,
@@ -286,7 +287,7 @@ impl<P: Payload> Connection<P> {
         let wanted = self.paths[path].is_joined() && self.paths[path].flight == 0;
         let missing = self.board.first_missing().filter(|_| wanted && !self.is_over())?;
         self.stats.probes += 1;
-        self.board.get_mut(missing).flying += 1;
+        self.board.copied(missing);
         Some(self.copy(now, missing, path))
     }
 

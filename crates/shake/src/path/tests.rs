@@ -112,7 +112,7 @@ fn pacing_follows_the_turn_of_the_window() {
     path.ssthresh = 5_000;
     path.rtt.sample(Duration::from_millis(60));
     for n in 0..10 {
-        assert!(path.settle(ms(n + 40), n + 1).is_some());
+        assert!(path.settle(ms(n + 40), n + 1, true).is_some());
     }
     path.pace(ms(1000), 1000);
     assert_eq!(path.ready_at, ms(1000) - Duration::from_micros(9 * 3_200));
@@ -133,7 +133,7 @@ fn behind_a_queue() -> Path {
 fn a_deep_queue_is_not_filled() {
     let mut path = behind_a_queue();
     assert_eq!((path.view(ms(50)).cwnd, path.cwnd), (4_000, 10_000));
-    path.settle(ms(50), 1);
+    path.settle(ms(50), 1, true);
     path.grow(&Uncoupled, 0, &[path.window()], true);
     assert_eq!((path.cwnd, path.ssthresh), (4_000, 4_000), "slow start ends there");
 }
@@ -142,7 +142,7 @@ fn a_deep_queue_is_not_filled() {
 fn a_path_that_rested_has_no_queue() {
     let mut path = behind_a_queue();
     for n in 0..10 {
-        path.settle(ms(200), n + 1);
+        path.settle(ms(200), n + 1, true);
     }
     let srtt = |path: &Path, at: u64| path.view(ms(at)).srtt.as_millis();
     assert_eq!((srtt(&path, 299), srtt(&path, 300)), (100, 20));

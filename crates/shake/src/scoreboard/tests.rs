@@ -11,6 +11,7 @@ fn segment(seq: u64, len: u32) -> Sent {
         delivered: false,
         lost: false,
         reinjected: false,
+        repeated: false,
         flying: 1,
         path: 0,
         number: 1 + seq,
