@@ -143,12 +143,18 @@ impl<P: Payload> Receiver<P> {
         Some(data)
     }
 
+    /// What the peer may send beyond what has come in order, as it was told.
+    pub(crate) fn told_window(&self) -> u64 {
+        self.told.saturating_sub(self.next)
+    }
+
     /// Whether the sender may be waiting for a window that has opened since it was told: it had
     /// less than half the buffer, and gets a quarter of it or more.
     pub(crate) fn window_has_opened(&self) -> bool {
         let quarter = u64::from(self.capacity / 4);
-        let told = self.told.saturating_sub(self.next);
-        !self.is_finished() && told < 2 * quarter && self.edge() - self.told >= quarter.max(1)
+        !self.is_finished()
+            && self.told_window() < 2 * quarter
+            && self.edge() - self.told >= quarter.max(1)
     }
 
     /// The acknowledgement of now, with the blocks that changed last.

@@ -78,6 +78,27 @@ fn a_shut_window_opens_over_the_path_that_is_left() {
     }
 }
 
+/// As above; what is read is told on the path that is left, without being asked for.
+#[test]
+fn a_window_that_opens_is_told_on_every_path() {
+    for dead in 0..2 {
+        let wires = [wire(10 + 10 * dead as u64, 10), wire(20 - 10 * dead as u64, 10)];
+        let config = Config { receive_buffer: 40_000, ..Profile::Modern.config() };
+        let mut net = net(&wires, config, common::rules);
+        net.join_all();
+        write(&mut net, 0, 400_000);
+        net.run_until(at(100));
+        net.apps[1].reads = false;
+        net.run_until(at(30_100));
+        set(&mut net, dead, cut(wires[dead]));
+        let before = net.ends[1].received();
+        net.apps[1].reads = true;
+        net.drain(1);
+        net.run_until(at(31_500));
+        assert!(net.ends[1].received() > before + 40_000, "path {dead} is dead");
+    }
+}
+
 /// A path died, another finished the work; it is found working before there is anything to send.
 #[test]
 fn an_idle_connection_finds_that_a_path_works_again() {

@@ -200,7 +200,9 @@ enum Control {
         path: usize,
         echo: Echo,
     },
+    /// The window has opened: it is said on the paths that this chooses.
     WindowUpdate,
+    Window(usize),
     Leave(usize),
     Left {
         path: usize,

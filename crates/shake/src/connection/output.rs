@@ -51,7 +51,10 @@ impl<P: Payload> Connection<P> {
             }
             Control::WindowUpdate => {
                 self.update_due = false;
-                let path = self.path_for_window()?;
+                self.choose_paths_for_window();
+                None
+            }
+            Control::Window(path) => {
                 let ack = self.receiver.acknowledge(None, self.config.sack_blocks);
                 self.message(now, path, Body::Ack(ack))
             }
@@ -69,11 +72,17 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// That on which data came last, if it works.
-    fn path_for_window(&self) -> Option<usize> {
-        let last = Some(self.last_arrival);
+    /// The path on which data came last tells the window, if it works. After a shut window all do:
+    /// the peer is silent until it hears of it, and one that only hears does not see a path die.
+    fn choose_paths_for_window(&mut self) {
         let works = |path: &usize| self.paths.get(*path).is_some_and(Path::is_joined);
-        last.filter(works).or_else(|| self.best_path(None))
+        let last = Some(self.last_arrival).filter(works).or_else(|| self.best_path(None));
+        let was_shut = self.receiver.told_window() < u64::from(self.config.mss);
+        for (index, path) in self.paths.iter().enumerate() {
+            if Some(index) == last || (was_shut && path.state == State::Up) {
+                self.control.push_back(Control::Window(index));
+            }
+        }
     }
 
     /// The next segment of data that a path may carry.
