@@ -329,3 +329,55 @@ fn crumbs_behind_a_gap_stop_nobody() {
         }
     }
 }
+
+/// When an end was told that path 0 has been left.
+fn told_left(net: &Net2, end: usize) -> Vec<u64> {
+    let left = Event::PathLeft { path: 0 };
+    let told = net.apps[end].events.iter().filter(|(_, event)| *event == left);
+    told.map(|(at, _)| at.since(Instant::ZERO).as_millis() / 1_000).collect()
+}
+
+/// For more than a minute all that an end says of its leaving is lost, and the other has nothing to
+/// send that would be answered by it: it hears of it all the same, once the lines work.
+#[test]
+fn an_idle_end_hears_that_a_path_was_left() {
+    for leaver in 0..2 {
+        let wires = [wire(10, 10), wire(20, 10)];
+        let mut net = modern(&wires);
+        net.join_all();
+        write(&mut net, 0, 10_000);
+        net.run_until(at(1_000));
+        (0..2).for_each(|path| set(&mut net, path, cut(wires[path])));
+        net.tell(leaver, Input::Leave { path: 0 });
+        net.run_until(at(70_000));
+        (0..2).for_each(|path| set(&mut net, path, wires[path]));
+        net.run_until(at(200_000));
+        assert_eq!([leaver, 1 - leaver].map(|end| told_left(&net, end)), [[64], [128]]);
+        assert_eq!(net.ends.each_ref().map(Machine::deadline), [None, None]);
+    }
+}
+
+/// The acceptor leaves its path before it has heard that all it sent has arrived: the opener, which
+/// is done, is told, so that its host can join the path again.
+#[test]
+fn who_is_done_hears_that_a_path_was_left() {
+    let wires = [wire(10, 10)];
+    let mut net = modern(&wires);
+    net.apps[0].finishes = true;
+    net.join_all();
+    net.run_until(at(500));
+    net.lines[0].set_wire(End::A, cut(wires[0]));
+    net.apps[1].finishes = true;
+    write(&mut net, 1, 10_000);
+    net.run_until(at(600));
+    assert!(net.ends[0].is_over() && !net.ends[1].is_over());
+    net.tell(1, Input::Leave { path: 0 });
+    net.run_until(at(700));
+    set(&mut net, 0, wires[0]);
+    net.run_until(at(5_000));
+    assert_eq!(told_left(&net, 0).len(), 1);
+    join(&mut net, 0);
+    net.run_until(at(10_000));
+    let last = net.apps[1].events.last().map(|(_, event)| *event);
+    assert_eq!(last, Some(Event::Closed));
+}

@@ -69,7 +69,8 @@ pub enum Event {
         /// Its id.
         path: u8,
     },
-    /// A path has been left, by this end or the other.
+    /// A path has been left, by this end or the other. Of the other's leaving the host is told even
+    /// when the connection is closed, as the peer may lack a path to hear of that.
     PathLeft {
         /// Its id.
         path: u8,
@@ -362,7 +363,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Tells the host, unless the connection is over: a peer that missed the last acknowledgement
-    /// may still move paths to ask for it.
+    /// may still move paths to ask for it, of which the host need know when they are left alone.
     fn tell(&mut self, event: Event) {
         if !self.is_over() {
             self.events.push_back(event);

@@ -1,5 +1,6 @@
 //! Paths join, are answered for, leave, and come again.
 
+use super::timers::MOST_REPEATED;
 use super::{Connection, Control, Event, Phase};
 use crate::path::{Path, State};
 use fairwave_tcp::Payload;
@@ -202,9 +203,15 @@ impl<P: Payload> Connection<P> {
         if !path.is_left() {
             path.left_at = path.last_number();
         }
+        let left = Event::PathLeft { path: path.id };
+        let is_told = matches!(path.state, State::Leaving { tries, .. } if tries >= MOST_REPEATED);
         path.state = State::Left;
         self.abandon(index);
-        self.tell(Event::PathLeft { path: self.paths[index].id });
+        // When this end is done too: a peer that missed the last acknowledgement may need the path,
+        // and the opener's host alone can join it again.
+        if !is_told && !matches!(self.phase, Phase::Reset { .. }) {
+            self.events.push_back(left);
+        }
     }
 
     pub(super) fn take_leave(&mut self, over: usize, leave: Leave) {

@@ -6,9 +6,9 @@ use fairwave_tcp::Payload;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::Reason;
 
-/// A leave is said so often; so are a challenge before the connection is open, and a join when it
-/// is closed.
-const MOST_REPEATED: u32 = 6;
+/// A leave is said so often before the host is told that it is done, and a challenge, a join and a
+/// leave at all unless the connection is open.
+pub(super) const MOST_REPEATED: u32 = 6;
 /// Doublings of the time between probes of a shut window.
 const MOST_DOUBLINGS: u32 = 6;
 
@@ -62,12 +62,17 @@ impl<P: Payload> Connection<P> {
                 self.control.push_back(Control::Challenge(index));
             }
             State::Leaving { tries, retry_at } if retry_at <= now => {
-                if tries + 1 >= MOST_REPEATED {
+                let tries = tries + 1;
+                if tries >= MOST_REPEATED && self.phase != Phase::Open {
                     self.go(index);
                     return;
                 }
-                let retry_at = later(tries);
-                self.paths[index].state = State::Leaving { tries: tries + 1, retry_at };
+                // A peer that has nothing to send would never hear of it otherwise.
+                let retry_at = later(tries - 1);
+                self.paths[index].state = State::Leaving { tries, retry_at };
+                if tries == MOST_REPEATED {
+                    self.tell(Event::PathLeft { path: self.paths[index].id });
+                }
                 self.control.push_back(Control::Leave(index));
             }
             _ => {}
