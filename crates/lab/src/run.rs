@@ -8,8 +8,7 @@ use crate::results::{self, Meta, Names, Recorder, RunDirectory, Stretches, Summa
 use crate::scenario::Record;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::{Duration, Instant, Seed};
-use fairwave_wire::datagram::Datagram;
-use fairwave_wire::dccp::Options;
+use fairwave_wire::datagram::{Contents, Datagram};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -98,9 +97,9 @@ impl Sink for Tee<'_> {
         self.recorder.as_ref().is_some_and(|r| r.taps(node))
     }
 
-    fn note_options(&mut self, datagram: &Datagram, options: &Options) {
+    fn note_contents(&mut self, datagram: &Datagram, contents: Contents) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.note_options(datagram, options);
+            recorder.note_contents(datagram, contents);
         }
     }
 

@@ -10,6 +10,7 @@ mod check;
 pub mod deadlines;
 mod flow;
 mod handover;
+mod key;
 mod line;
 mod metered;
 mod monitor;
@@ -29,6 +30,7 @@ pub mod world;
 pub use fairwave_probe as probe;
 use fairwave_trace::Sink;
 use fairwave_units::Instant;
+pub use key::shared_key;
 pub use observe::queue_names;
 pub use outcome::{
     DatagramOutcome, FlowOutcome, Outcome, PathOutcome, ProbeOutcome, QueueOutcome, ShakeOutcome,

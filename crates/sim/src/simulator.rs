@@ -132,6 +132,9 @@ impl<'w> Simulator<'w> {
             radios: world.nodes.iter().filter(|node| node.radio.is_some()).count(),
             events: 0,
         };
+        if simulator.shows_packets {
+            simulator.flows.iter_mut().for_each(FlowState::show_contents);
+        }
         simulator.actors = simulator.list_actors();
         debug_assert!(simulator.actors.iter().zip(0..).all(|(&a, i)| simulator.number(a) == i));
         simulator.deadlines = Deadlines::new(simulator.actors.len());
@@ -257,9 +260,9 @@ impl<'w> Simulator<'w> {
         let node = if end == End::Source { spec.source } else { spec.sink };
         while let Some(packet) = self.flows[flow].poll(end, self.now) {
             if self.shows_packets
-                && let Some(options) = self.flows[flow].last_options(end)
+                && let Some(contents) = self.flows[flow].last_contents(end, &packet)
             {
-                sink.note_options(&packet.datagram, options);
+                sink.note_contents(&packet.datagram, contents);
             }
             self.forward(node, packet, sink);
         }

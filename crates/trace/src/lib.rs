@@ -7,8 +7,8 @@
 pub mod analysis;
 
 use fairwave_units::{BitRate, Db, Dbm, Duration, Instant};
-use fairwave_wire::datagram::Datagram;
-use fairwave_wire::{dccp, soc};
+use fairwave_wire::datagram::{Contents, Datagram};
+use fairwave_wire::soc;
 
 /// Version of the sample vocabulary, recorded in every run directory. It grows when a field
 /// changes its meaning or goes away.
@@ -442,9 +442,9 @@ pub trait Sink {
     fn wants(&self, kind: Kind) -> bool;
     /// Takes one sample.
     fn record(&mut self, at: Instant, sample: &Sample);
-    /// Takes the options of a DCCP packet that has just been made, which its datagrams in later
-    /// samples leave out. Called for a sink that wants [`Sample::Frame`]s or taps a node.
-    fn note_options(&mut self, _: &Datagram, _: &dccp::Options) {}
+    /// Takes what a packet carries that has just been made, which its datagrams in later samples
+    /// leave out. Called for a sink that wants [`Sample::Frame`]s or taps a node.
+    fn note_contents(&mut self, _: &Datagram, _: Contents) {}
     /// Whether [`Sample::Packet`]s of this node should be made; asked once, before the run.
     fn taps(&self, _: NodeId) -> bool {
         false

@@ -9,9 +9,14 @@
 //! retransmission carries the same bytes. For UDP it starts at the identification times 65536, for
 //! DCCP at the sequence number times 65536.
 //!
-//! The options of a DCCP packet vary from nothing to 1008 bytes, and every packet of every flow
-//! would pay for the room. A datagram therefore knows only how much they take on the wire; who
-//! wants the true bytes keeps them aside and gives them to [`Datagram::write_with_options`].
+//! The options of a DCCP packet vary from nothing to 1008 bytes, and a message in the payload is as
+//! long as it likes; every packet of every flow would pay for the room. A datagram therefore knows
+//! only how much they take on the wire; who wants the true bytes keeps them aside as [`Contents`]
+//! and gives them to [`Datagram::write_with`].
+
+mod contents;
+
+pub use contents::{Contents, Piece};
 
 use crate::ipv4::Ecn;
 use crate::{dccp, ipv4, tcp, udp};
@@ -129,6 +134,14 @@ pub enum Error {
     /// The DCCP packet.
     #[error("dccp: {0}")]
     Dccp(#[from] dccp::Error),
+    /// Contents that are not those of the datagram.
+    #[error("contents of {len} bytes in a datagram of {payload_len}")]
+    Contents {
+        /// How long they are.
+        len: u32,
+        /// How long the payload is.
+        payload_len: u32,
+    },
     /// None of TCP, UDP and DCCP.
     #[error("protocol at offset 9 is {protocol}, none of tcp (6), udp (17) and dccp (33)")]
     Protocol {
@@ -168,6 +181,11 @@ pub const fn pattern(position: u32) -> u8 {
     (position & !3).to_be_bytes()[(position & 3) as usize]
 }
 
+/// So many bytes of the pattern, from a position on and around.
+pub fn patterned(position: u32, len: u32) -> impl Iterator<Item = u8> {
+    (0..len).map(move |offset| pattern(position.wrapping_add(offset)))
+}
+
 impl Datagram {
     /// Appends the datagram with checksums, don't-fragment bit and patterned payload. Where DCCP
     /// options would be there is padding.
@@ -175,22 +193,27 @@ impl Datagram {
     /// # Errors
     /// Options or payload that do not fit; then nothing is appended.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.write_with_options(&dccp::Options::new(), out)
+        self.write_with(None, out)
     }
 
-    /// As [`Datagram::write`], with the options of a DCCP packet; another transport ignores them.
+    /// As [`Datagram::write`], with what it carries. Options of another transport are ignored.
     ///
     /// # Errors
-    /// Options or payload that do not fit; then nothing is appended.
-    pub fn write_with_options(
-        &self,
-        options: &dccp::Options,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    /// Contents, options or payload that do not fit; then nothing is appended.
+    pub fn write_with(&self, contents: Option<&Contents>, out: &mut Vec<u8>) -> Result<(), Error> {
+        let none = dccp::Options::new();
+        let options = contents.and_then(Contents::options).unwrap_or(&none);
+        let payload = match contents.and_then(Contents::payload) {
+            Some(payload) => payload,
+            None => self.payload(),
+        };
+        if payload.len() != self.payload_len as usize {
+            let len = payload.len() as u32;
+            return Err(Error::Contents { len, payload_len: self.payload_len });
+        }
         let header = self.ipv4();
         let start = out.len();
         header.write(out)?;
-        let payload = self.payload();
         let written = match self.transport {
             Transport::Tcp(tcp) => tcp.write(out, header.pseudo(), &payload).map_err(Error::from),
             Transport::Udp { source_port, destination_port } => {
@@ -223,7 +246,7 @@ impl Datagram {
 
     /// The payload that [`Datagram::write`] gives it.
     pub fn payload(&self) -> Vec<u8> {
-        (0..self.payload_len).map(|offset| pattern(self.position(offset))).collect()
+        patterned(self.position(0), self.payload_len).collect()
     }
 
     /// Offset of the first byte that is not as the pattern has it, or that is missing or surplus.

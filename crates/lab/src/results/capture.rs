@@ -3,8 +3,8 @@
 mod radio;
 
 use super::Error;
+use super::contents::PacketContents;
 use super::file::Pending;
-use super::options::PacketOptions;
 use super::sides::Sides;
 use fairwave_dot11::{Phy, Preamble, Standard};
 use fairwave_sim::world::{Cell, Role, World};
@@ -67,21 +67,21 @@ impl Capture {
         &mut self,
         start: Instant,
         frame: &FrameSample,
-        options: &PacketOptions,
+        contents: &PacketContents,
     ) -> Result<(), Error> {
         self.waiting.push(start, *frame);
         let now = start + frame.airtime;
         while let Some((start, frame)) = self.waiting.pop_settled(now) {
-            self.out.write(start, &frame, options).map_err(Error::capture(self.pending.path()))?;
+            self.out.write(start, &frame, contents).map_err(Error::capture(self.pending.path()))?;
         }
         Ok(())
     }
 
     /// Writes what still waits and completes the file.
-    pub(super) fn finish(self, options: &PacketOptions) -> Result<(), Error> {
+    pub(super) fn finish(self, contents: &PacketContents) -> Result<(), Error> {
         let Self { pending, mut out, waiting } = self;
         for (start, frame) in waiting.frames {
-            out.write(start, &frame, options).map_err(Error::capture(pending.path()))?;
+            out.write(start, &frame, contents).map_err(Error::capture(pending.path()))?;
         }
         let mut file = out.writer.into_inner();
         file.flush().map_err(Error::io(pending.path()))?;
@@ -147,7 +147,7 @@ impl Out {
         &mut self,
         start: Instant,
         frame: &FrameSample,
-        options: &PacketOptions,
+        contents: &PacketContents,
     ) -> Result<(), CaptureError> {
         let is_amsdu = frame.place.is_some_and(|place| place.is_amsdu);
         if is_amsdu {
@@ -161,12 +161,12 @@ impl Out {
         radiotap_header(&radio.cell, start, frame).write(&mut self.bytes);
         match frame.body {
             FrameBody::Data(_) | FrameBody::Report if is_amsdu => {
-                let parts = self.parts.iter().map(|part| subframe(radio, part, sides, options));
+                let parts = self.parts.iter().map(|part| subframe(radio, part, sides, contents));
                 amsdu_frame(&amsdu(radio, frame, sides), parts, &mut self.bytes)?;
                 self.parts.clear();
             }
             FrameBody::Data(_) | FrameBody::Report => {
-                data_frame(&data(radio, frame, sides), &payload(frame, options), &mut self.bytes)?;
+                data_frame(&data(radio, frame, sides), &payload(frame, contents), &mut self.bytes)?;
             }
             FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
             FrameBody::Ack | FrameBody::BlockAck(_) | FrameBody::Rts | FrameBody::Cts => {
@@ -246,19 +246,19 @@ fn subframe<'a>(
     radio: &Radio,
     frame: &FrameSample,
     sides: &Sides,
-    options: &'a PacketOptions,
+    contents: &'a PacketContents,
 ) -> (Subframe, Payload<'a>) {
     let Data { source, destination, ether_type, .. } = data(radio, frame, sides);
-    (Subframe { destination, source, ether_type }, payload(frame, options))
+    (Subframe { destination, source, ether_type }, payload(frame, contents))
 }
 
-fn payload<'a>(frame: &FrameSample, options: &'a PacketOptions) -> Payload<'a> {
+fn payload<'a>(frame: &FrameSample, contents: &'a PacketContents) -> Payload<'a> {
     let datagram = match frame.body {
         FrameBody::Data(datagram) => Some(datagram),
         _ => None,
     };
-    let options = datagram.as_ref().and_then(|datagram| options.of(datagram));
-    Payload { report: frame.report, datagram, options }
+    let contents = datagram.as_ref().and_then(|datagram| contents.of(datagram));
+    Payload { report: frame.report, datagram, contents }
 }
 
 fn control(frame: &FrameSample) -> Frame {

@@ -20,10 +20,10 @@
 
 mod capture;
 mod columns;
+mod contents;
 mod directory;
 mod file;
 mod names;
-mod options;
 mod paths;
 mod probe;
 mod read;

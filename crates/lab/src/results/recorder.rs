@@ -5,16 +5,15 @@ use super::columns::{
     ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, PATHS, PathRow, QUEUES, QueueRow,
     SOC, STATIONS, SocRow, StationRow,
 };
+use super::contents::PacketContents;
 use super::directory::Wanted;
-use super::options::PacketOptions;
 use super::table::Writer;
 use super::tap::Taps;
 use super::{Error, Names};
 use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, FlowSample, Kind, NodeId, Sample, Sink};
 use fairwave_units::Instant;
-use fairwave_wire::datagram::Datagram;
-use fairwave_wire::dccp::Options;
+use fairwave_wire::datagram::{Contents, Datagram};
 use std::path::Path;
 
 /// Streams samples into Parquet files, one row group at a time, and frames into a capture.
@@ -25,7 +24,7 @@ pub struct Recorder {
     drops: Option<Writer<DropRow>>,
     capture: Option<Capture>,
     taps: Option<Taps>,
-    options: PacketOptions,
+    contents: PacketContents,
     /// When each flow was sampled last, and what had been delivered.
     before: Vec<(Instant, u64)>,
     failure: Option<Error>,
@@ -70,7 +69,7 @@ impl Recorder {
             before: vec![(Instant::ZERO, 0); names.flow_count()],
             names,
             failure: None,
-            options: PacketOptions::default(),
+            contents: PacketContents::default(),
         })
     }
 
@@ -88,7 +87,7 @@ impl Recorder {
             series.soc.map_or(Ok(()), Writer::finish)?;
         }
         self.drops.map_or(Ok(()), Writer::finish)?;
-        self.capture.map_or(Ok(()), |capture| capture.finish(&self.options))?;
+        self.capture.map_or(Ok(()), |capture| capture.finish(&self.contents))?;
         self.taps.map_or(Ok(()), Taps::finish)
     }
 
@@ -129,9 +128,9 @@ impl Recorder {
             (Sample::Frame(frame), ..) => self
                 .capture
                 .as_mut()
-                .map_or(Ok(()), |capture| capture.push(at, frame, &self.options)),
+                .map_or(Ok(()), |capture| capture.push(at, frame, &self.contents)),
             (Sample::Packet(packet), ..) => {
-                self.taps.as_mut().map_or(Ok(()), |taps| taps.push(at, packet, &self.options))
+                self.taps.as_mut().map_or(Ok(()), |taps| taps.push(at, packet, &self.contents))
             }
             _ => Ok(()),
         }
@@ -165,8 +164,8 @@ impl Sink for Recorder {
         self.taps.as_ref().is_some_and(|taps| taps.holds(node))
     }
 
-    fn note_options(&mut self, datagram: &Datagram, options: &Options) {
-        self.options.note(datagram, options);
+    fn note_contents(&mut self, datagram: &Datagram, contents: Contents) {
+        self.contents.note(datagram, contents);
     }
 
     fn record(&mut self, at: Instant, sample: &Sample) {

@@ -6,8 +6,8 @@
 
 use super::Error;
 use super::capture::{CaptureError, mac};
+use super::contents::PacketContents;
 use super::file::Pending;
-use super::options::PacketOptions;
 use super::sides::Sides;
 use fairwave_sim::world::World;
 use fairwave_trace::{NodeId, PacketSample};
@@ -67,7 +67,7 @@ impl Taps {
         &mut self,
         at: Instant,
         packet: &PacketSample,
-        options: &PacketOptions,
+        contents: &PacketContents,
     ) -> Result<(), Error> {
         let Self { sides, taps, bytes } = self;
         let Some(tap) = taps.get_mut(&packet.node) else { return Ok(()) };
@@ -77,11 +77,8 @@ impl Taps {
             [source, destination].map(|end| mac(sides.seen_from(packet.node, end)));
         Header { destination, source, ether_type: EtherType::IPV4 }.write(bytes);
         debug_assert_eq!(bytes.len(), HEADER_LEN);
-        let written = match options.of(&packet.datagram) {
-            Some(options) => packet.datagram.write_with_options(options, bytes),
-            None => packet.datagram.write(bytes),
-        };
-        let written = written.map_err(CaptureError::from);
+        let contents = contents.of(&packet.datagram);
+        let written = packet.datagram.write_with(contents, bytes).map_err(CaptureError::from);
         written
             .and_then(|()| Ok(tap.writer.write_packet(tap.interface, at, bytes, None)?))
             .map_err(Error::capture(tap.pending.path()))

@@ -1,6 +1,7 @@
 //! The two ends of a flow and the application behind each.
 
 mod carried;
+mod contents;
 mod datagrams;
 mod dccp;
 mod delivery;
@@ -30,7 +31,6 @@ use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
 use fairwave_traffic::Source;
 use fairwave_units::{Instant, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
-use fairwave_wire::dccp::Options;
 pub(crate) use multi::check as check_multi;
 use screen::Screen;
 pub(crate) use tcp::{check_law, law};
@@ -180,14 +180,6 @@ impl FlowState {
             _ => return None,
         };
         Some(self.wrap(end, &segment, now))
-    }
-
-    /// The options of the packet that `end` has made last, if its packets have some.
-    pub(crate) fn last_options(&self, end: End) -> Option<&Options> {
-        match &self.transport {
-            TransportState::Dccp(dccp) => dccp.last_options(end),
-            _ => None,
-        }
     }
 
     /// A segment of `end`, or of a proxy that stands for it, as a datagram to the other end.

@@ -4,6 +4,7 @@
 //! the streams beside the data goes from one end to the other here, when it is written.
 
 use super::End;
+use super::contents::MarkedStream;
 use super::delivery::Delivery;
 use super::tcp::law;
 use super::transport::{FIRST_CLIENT_PORT, PORTS, ports};
@@ -14,6 +15,8 @@ use fairwave_shake::multi::{Config, Dial, Event, Input, Multi};
 use fairwave_tcp::{self as tcp, Segment, Virtual};
 use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
 use fairwave_units::{Bytes, Duration, Instant, Seed, Seq32};
+use fairwave_wire::datagram::Contents;
+use fairwave_wire::tcp::Header;
 
 /// The two ends of a set, and an application that writes as much as fits.
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub(crate) struct MultiTcp {
     unwritten: Option<u64>,
     size: Option<Bytes>,
     is_closing: bool,
+    /// What each end has written beside the data on each connection, where somebody captures.
+    shown: Option<Box<[Vec<MarkedStream>; 2]>>,
 }
 
 /// Refuses a set that cannot work.
@@ -80,6 +85,7 @@ impl MultiTcp {
             unwritten: flow.tcp.size.map(|size| size.0),
             size: flow.tcp.size,
             is_closing: false,
+            shown: None,
         }
     }
 
@@ -120,10 +126,33 @@ impl MultiTcp {
             End::Source => segment.header.destination_port,
             End::Sink => segment.header.source_port,
         };
-        let offset = u32::from(client.wrapping_sub(FIRST_CLIENT_PORT)) + PORTS - self.first;
-        let connection = (offset % PORTS) as u8;
+        let connection = self.connection(client);
         self.end(end).handle(now, Input::Segment(connection, segment));
         self.run_application(end, delivery, now);
+    }
+
+    /// The connection that has this port of the client.
+    fn connection(&self, client: u16) -> u8 {
+        let offset = u32::from(client.wrapping_sub(FIRST_CLIENT_PORT)) + PORTS - self.first;
+        (offset % PORTS) as u8
+    }
+
+    /// Somebody will ask for [`Self::contents`].
+    pub(super) fn show_contents(&mut self) {
+        let streams = || self.vias.iter().map(|_| MarkedStream::default()).collect();
+        self.shown = Some(Box::new([streams(), streams()]));
+    }
+
+    /// What a segment that `end` sends now carries.
+    pub(super) fn contents(&mut self, end: End, header: &Header, len: u32) -> Option<Contents> {
+        let client = match end {
+            End::Source => header.source_port,
+            End::Sink => header.destination_port,
+        };
+        let connection = usize::from(self.connection(client));
+        let acked = self.end(end).connections().nth(connection)?.tcp.bytes_acked;
+        let stream = self.shown.as_mut()?[end as usize].get_mut(connection)?;
+        stream.segment(header, len, acked)
     }
 
     pub(super) fn deadline(&self, end: End) -> Option<Instant> {
@@ -189,6 +218,9 @@ impl MultiTcp {
         };
         for connection in 0..self.vias.len() as u8 {
             while let Some(mark) = from.told(connection) {
+                if let Some(streams) = &mut self.shown {
+                    streams[end as usize][usize::from(connection)].write(mark);
+                }
                 to.handle(now, Input::Told(connection, mark));
             }
         }

@@ -4,6 +4,7 @@
 //! number of the datagram that carries it, until that arrives.
 
 use super::{Delivery, End};
+use crate::key::shared_key;
 use crate::packet::address;
 use crate::world::{Flow, ProbeFlow};
 use fairwave_machine::Machine;
@@ -43,11 +44,9 @@ impl Probe {
     pub(super) fn new(ports: (u16, u16), flow: &Flow, probe: &ProbeFlow, seed: Seed) -> Self {
         let mut random = seed.stream(&format!("probe/{}", flow.name));
         let mut draw = || random.next_u64();
-        let mut key = || {
-            let secret: Vec<u8> = [draw(), draw()].map(u64::to_be_bytes).concat();
-            Key::new(&secret).expect("sixteen bytes are enough")
-        };
-        let (key, cookie_key) = (key(), key());
+        let secret: Vec<u8> = [draw(), draw()].map(u64::to_be_bytes).concat();
+        let cookie_key = Key::new(&secret).expect("sixteen bytes are enough");
+        let key = shared_key(seed);
         let addresses = [(flow.source, ports.0), (flow.sink, ports.1)]
             .map(|(node, port)| SocketAddr::from((address(node), port)));
         let ProbeFlow { plan, limits, .. } = probe.clone();
@@ -113,6 +112,11 @@ impl Probe {
         }
         carried.push_back((number, bytes));
         Some(len)
+    }
+
+    /// The message that `end` has sent last.
+    pub(super) fn last_message(&self, end: End) -> Option<&[u8]> {
+        self.carried[end as usize].back().map(|(_, bytes)| &bytes[..])
     }
 
     /// The datagram with this number of the other end came to `end`.

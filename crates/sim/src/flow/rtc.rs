@@ -8,7 +8,7 @@ use super::carried::{Carried, UnderWay};
 use super::feed::Feed;
 use super::reception::Reception;
 use super::screen::Screen;
-use super::{Delivery, End};
+use super::{Delivery, End, contents};
 use crate::handover::Notice;
 use crate::packet::Packet;
 use crate::world::RtcFlow;
@@ -18,6 +18,7 @@ use fairwave_rtc::{
 };
 use fairwave_trace::{FlowSample, NodeId, RateSample};
 use fairwave_units::{Instant, Stream};
+use fairwave_wire::datagram::Contents;
 use fairwave_wire::rtp::{HEADER_LEN, Header};
 
 /// A dynamic payload type (RFC 3551 section 6).
@@ -139,6 +140,17 @@ impl Rtc {
                 self.feedback.push(number, node, feedback);
                 Some(len)
             }
+        }
+    }
+
+    /// The packet that `end` has sent last, whose datagram has this identification, as bytes.
+    pub(super) fn last_contents(&self, end: End, id: u16) -> Option<Contents> {
+        match end {
+            End::Source => {
+                let Media { header, payload_bytes, .. } = self.media.newest()?;
+                Some(contents::media(header, *payload_bytes, id))
+            }
+            End::Sink => self.feedback.newest().cloned().map(Contents::bytes),
         }
     }
 

@@ -5,7 +5,8 @@
 
 use super::carried::{Carried, UnderWay};
 use super::delivery::Delivery;
-use super::{End, ports};
+use super::{End, contents, ports};
+use crate::key::shared_key;
 use crate::outcome::ShakeOutcome;
 use crate::world::ShakeFlow;
 use fairwave_machine::Machine;
@@ -13,7 +14,9 @@ use fairwave_shake::{Connection, Event, Input, Rules, Segment, growth, scheduler
 use fairwave_tcp::Virtual;
 use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
-use fairwave_wire::shake::{Body, Reason, Side};
+use fairwave_wire::datagram::Contents;
+use fairwave_wire::seal::Key;
+use fairwave_wire::shake::{Body, Reason, Side, connection_key};
 use std::collections::VecDeque;
 
 /// What a path of the source is to do.
@@ -57,6 +60,8 @@ pub(crate) struct Shake {
     tallies: Vec<Tally>,
     acks_sent: u64,
     carried: [Carried<Segment<Virtual>>; 2],
+    /// That of the connection, for who captures it. Nothing is sealed for the simulated network.
+    key: Key,
     reset: Option<Reason>,
 }
 
@@ -92,6 +97,7 @@ impl Shake {
             tallies: vec![Tally::default(); flow.paths.len()],
             acks_sent: 0,
             carried: Default::default(),
+            key: connection_key(&shared_key(seed), connection),
             reset: None,
         }
     }
@@ -167,6 +173,12 @@ impl Shake {
         let bytes = segment.header.len_with(payload as usize) as u32;
         self.carried[end as usize].push(number, node, segment);
         Some(Message { bytes, via: self.vias[path] })
+    }
+
+    /// The message that `end` has sent last, as bytes.
+    pub(super) fn last_contents(&self, end: End) -> Option<Contents> {
+        let segment = self.carried[end as usize].newest()?;
+        contents::shake(segment, &self.key)
     }
 
     /// The messages of `end` that are under way.

@@ -177,11 +177,36 @@ fn dccp_options_are_written_or_padded() {
     let mut options = dccp::Options::new();
     options.push(dccp::Value::Timestamp(5)).unwrap();
     let mut bytes = Vec::new();
-    value.write_with_options(&options, &mut bytes).unwrap();
+    let contents = Contents::Options(options);
+    assert!(contents.fit(&value));
+    value.write_with(Some(&contents), &mut bytes).unwrap();
     assert_eq!(hex(&bytes[44..52]), "2906000000050000");
     assert_eq!(hex(&bytes[52..]), "000700000007", "the pattern begins at the number");
     for bytes in [bytes, written(&value)] {
         let (read, payload) = parse(&bytes).unwrap();
         assert_eq!((read, read.first_mismatch(payload)), (value, None));
     }
+}
+
+#[test]
+fn a_payload_is_written_piece_by_piece_and_never_another_packets() {
+    let transport = Transport::Udp { source_port: 3, destination_port: 4 };
+    let value = datagram(transport, 12);
+    let pieces = vec![
+        Piece::Bytes(b"abc".to_vec()),
+        Piece::Pattern { position: 0xffff_fffe, len: 7 },
+        Piece::Bytes(b"xy".to_vec()),
+    ];
+    let contents = Contents::Payload(pieces);
+    assert!(contents.fit(&value));
+    let mut bytes = Vec::new();
+    value.write_with(Some(&contents), &mut bytes).unwrap();
+    let (read, payload) = parse(&bytes).unwrap();
+    assert_eq!(read, value);
+    assert_eq!(hex(payload), "616263 fffc 00000000 00 7879".replace(' ', ""));
+    let shorter = Datagram { payload_len: 11, ..value };
+    assert!(!contents.fit(&shorter));
+    let refused = shorter.write_with(Some(&contents), &mut bytes);
+    assert_eq!(refused, Err(Error::Contents { len: 12, payload_len: 11 }));
+    assert_eq!(bytes.len(), 40, "nothing is appended");
 }

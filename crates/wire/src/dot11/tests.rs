@@ -257,7 +257,7 @@ fn a_report_is_in_front_of_its_datagram_or_alone() {
     let (_, datagram) = part(10);
     for behind in [None, Some(datagram)] {
         let mut out = Vec::new();
-        let payload = Payload { report: Some(report), datagram: behind, options: None };
+        let payload = Payload { report: Some(report), datagram: behind, contents: None };
         data_frame(&header, &payload, &mut out).unwrap();
         let (frame, payload) = parse(strip_fcs(&out).unwrap()).unwrap();
         assert_eq!(frame, Frame::Data(header));

@@ -86,11 +86,11 @@ type Seen = (Instant, radiotap::Header, Frame, Option<String>);
 fn captured(name: &str, frames: &[(u64, FrameSample)]) -> Vec<Seen> {
     let directory = scratch(name);
     let mut capture = Capture::create(&world(), &directory).unwrap();
-    let options = PacketOptions::default();
+    let contents = PacketContents::default();
     for (start_us, frame) in frames {
-        capture.push(at_us(*start_us), frame, &options).unwrap();
+        capture.push(at_us(*start_us), frame, &contents).unwrap();
     }
-    capture.finish(&options).unwrap();
+    capture.finish(&contents).unwrap();
     let bytes = fs::read(directory.join(FILE)).unwrap();
     fs::remove_dir_all(&directory).unwrap();
     let packets = Reader::new(&bytes).unwrap().map(|packet| {
