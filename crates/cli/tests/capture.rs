@@ -2,24 +2,8 @@
 
 mod common;
 
-use common::{ends_with, scratch, tiny_run};
+use common::{ends_with, frames, scratch, tiny_run};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// Lines that tshark prints for the frames that pass `filter`, checksums verified.
-fn frames(capture: &Path, filter: &str) -> Vec<String> {
-    let mut tshark = Command::new("tshark");
-    for check in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
-        tshark.args(["-o", &format!("{check}:TRUE")]);
-    }
-    tshark.args(["-o", "wlan.check_checksum:TRUE", "-n", "-Y", filter, "-r"]).arg(capture);
-    let output = tshark.output().unwrap_or_else(|error| {
-        panic!("tshark does not start ({error}); `cargo xtask test` installs it or says how")
-    });
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "tshark -Y {filter}: {err}");
-    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
-}
 
 /// What tshark finds wrong in a capture. Of what it thinks of TCP, retransmissions for instance,
 /// frames are not guilty.

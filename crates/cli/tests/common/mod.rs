@@ -53,3 +53,22 @@ pub(crate) fn tiny_run(out: &str) -> Vec<String> {
     let args = ["run", &scenario, "--set", one_point, "--set", "sweep.seeds=1", "--out", out];
     args.map(str::to_owned).to_vec()
 }
+
+/// Lines that tshark prints for the frames that pass `filter`, checksums verified.
+pub(crate) fn frames(capture: &Path, filter: &str) -> Vec<String> {
+    tshark(&["-n", "-Y", filter], capture)
+}
+
+/// Lines that tshark prints of a capture with these arguments, checksums verified.
+pub(crate) fn tshark(args: &[&str], capture: &Path) -> Vec<String> {
+    let mut tshark = Command::new("tshark");
+    for check in ["ip", "tcp", "udp", "wlan"] {
+        tshark.args(["-o", &format!("{check}.check_checksum:TRUE")]);
+    }
+    let output = tshark.args(args).arg("-r").arg(capture).output().unwrap_or_else(|error| {
+        panic!("tshark does not start ({error}); `cargo xtask test` installs it or says how")
+    });
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "tshark {}: {err}", args.join(" "));
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
