@@ -17,6 +17,10 @@ const BURST: u64 = 10;
 /// Messages of data after which older ones count half in the loss rate.
 const LOSS_MEMORY: u32 = 1024;
 
+/// Messages of this end after which one that has not been echoed is not waited for, if nothing is
+/// missing that it carries.
+const ECHO_MEMORY: u64 = 1024;
+
 /// Where a path is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -42,8 +46,19 @@ pub(crate) struct Flight {
     pub(crate) seq: u64,
     pub(crate) len: u32,
     pub(crate) at: Instant,
+    fate: Fate,
+}
+
+/// What is known of a message of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Nothing: it takes part of the window.
+    Flies,
+    /// Another copy of its segment has arrived: it takes none, as in RFC 6675, but its echo may
+    /// still come.
+    Moot,
     /// Echoed, or known to have arrived, or given up.
-    done: bool,
+    Known,
 }
 
 #[derive(Clone, Debug)]
@@ -267,7 +282,7 @@ impl Path {
             self.rtt.rest();
         }
         let number = self.last_number;
-        self.flights.push_back(Flight { number, seq, len, at: now, done: false });
+        self.flights.push_back(Flight { number, seq, len, at: now, fate: Fate::Flies });
         self.flight += len;
         self.sent += 1;
         if self.sent >= LOSS_MEMORY {
@@ -298,12 +313,13 @@ impl Path {
     pub(crate) fn settle(&mut self, now: Instant, number: u64, is_sure: bool) -> Option<Flight> {
         let index = self.flights.partition_point(|flight| flight.number < number);
         let flight = self.flights.get_mut(index).filter(|flight| flight.number == number)?;
-        if flight.done {
-            return None;
+        match flight.fate {
+            Fate::Flies => self.flight -= flight.len,
+            Fate::Moot => {}
+            Fate::Known => return None,
         }
-        flight.done = true;
+        flight.fate = Fate::Known;
         let flight = *flight;
-        self.flight -= flight.len;
         self.acked += flight.len;
         self.delivered += u64::from(flight.len);
         self.since_loss += u64::from(flight.len);
@@ -315,6 +331,19 @@ impl Path {
         self.arm(now);
         self.forget_front();
         Some(flight)
+    }
+
+    /// Another copy of what the message of this number carries has arrived. It is no credit to the
+    /// path until it is echoed.
+    pub(crate) fn release(&mut self, now: Instant, number: u64) {
+        let index = self.flights.partition_point(|flight| flight.number < number);
+        let flight = self.flights.get_mut(index);
+        let flying = flight.filter(|flight| flight.number == number && flight.fate == Fate::Flies);
+        if let Some(flight) = flying {
+            flight.fate = Fate::Moot;
+            self.flight -= flight.len;
+            self.landed(now);
+        }
     }
 
     /// Its own acknowledgement says that the message of this number has arrived, and with it that
@@ -339,11 +368,18 @@ impl Path {
 
     /// The message that left first of those that fly and came before the latest one echoed.
     pub(crate) fn overtaken(&self) -> Option<Flight> {
-        self.flights.front().filter(|flight| flight.number < self.highest_echo).copied()
+        let flight = self.flights.front().filter(|flight| flight.fate == Fate::Flies)?;
+        (flight.number < self.highest_echo).then_some(*flight)
     }
 
     fn forget_front(&mut self) {
-        while self.flights.front().is_some_and(|flight| flight.done) {
+        let (echoed, last) = (self.highest_echo, self.last_number);
+        let is_over = |flight: &Flight| match flight.fate {
+            Fate::Flies => false,
+            Fate::Moot => flight.number < echoed || last - flight.number > ECHO_MEMORY,
+            Fate::Known => true,
+        };
+        while self.flights.front().is_some_and(is_over) {
             self.flights.pop_front();
         }
     }
@@ -351,10 +387,10 @@ impl Path {
     /// Gives up the message at `index`.
     fn give_up(&mut self, index: usize, lost: &mut Vec<Flight>) {
         let flight = &mut self.flights[index];
-        if flight.done {
+        if flight.fate != Fate::Flies {
             return;
         }
-        flight.done = true;
+        flight.fate = Fate::Known;
         self.flight -= flight.len;
         self.lost += 1;
         lost.push(*flight);
@@ -368,7 +404,7 @@ impl Path {
         self.loss_at = None;
         for index in 0..until {
             let flight = self.flights[index];
-            if flight.done {
+            if flight.fate != Fate::Flies {
                 continue;
             }
             if until - 1 - index < threshold && flight.at + delay > now {
