@@ -136,7 +136,7 @@ impl<P: Payload> Connection<P> {
             // The peer does not know yet.
             self.control.push_back(Control::Leave(path));
         } else {
-            self.control.push_back(Control::Ack { path, echo });
+            self.control.push_back(Control::Ack { path, echo: Some(echo) });
         }
         self.close_if_done();
     }

@@ -199,11 +199,10 @@ enum Control {
     },
     Ack {
         path: usize,
-        echo: Echo,
+        echo: Option<Echo>,
     },
-    /// The window has opened: it is said on the paths that this chooses.
+    /// The window has opened: acknowledgements say so on the paths that this chooses.
     WindowUpdate,
-    Window(usize),
     Leave(usize),
     Left {
         path: usize,

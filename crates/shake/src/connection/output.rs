@@ -46,17 +46,13 @@ impl<P: Payload> Connection<P> {
                 self.message(now, path, Body::Response { answers })
             }
             Control::Ack { path, echo } => {
-                let ack = self.receiver.acknowledge(Some(echo), self.config.sack_blocks);
+                let ack = self.receiver.acknowledge(echo, self.config.sack_blocks);
                 self.message(now, path, Body::Ack(ack))
             }
             Control::WindowUpdate => {
                 self.update_due = false;
                 self.choose_paths_for_window();
                 None
-            }
-            Control::Window(path) => {
-                let ack = self.receiver.acknowledge(None, self.config.sack_blocks);
-                self.message(now, path, Body::Ack(ack))
             }
             Control::Leave(left) => {
                 let path = &self.paths[left];
@@ -80,7 +76,7 @@ impl<P: Payload> Connection<P> {
         let was_shut = self.receiver.told_window() < u64::from(self.config.mss);
         for (index, path) in self.paths.iter().enumerate() {
             if Some(index) == last || (was_shut && path.state == State::Up) {
-                self.control.push_back(Control::Window(index));
+                self.control.push_back(Control::Ack { path: index, echo: None });
             }
         }
     }

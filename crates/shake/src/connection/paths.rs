@@ -95,7 +95,7 @@ impl<P: Payload> Connection<P> {
         }
         self.open_window(index, join.window);
         // The opener asks whether a path works that was answered for: an acknowledgement says so.
-        let echo = Echo { number: header.number, sent_us: header.sent_us };
+        let echo = Some(Echo { number: header.number, sent_us: header.sent_us });
         match self.paths[index].state {
             State::Up => self.control.push_back(Control::Ack { path: index, echo }),
             State::Dead => {
