@@ -21,6 +21,9 @@ const LOSS_MEMORY: u32 = 1024;
 /// missing that it carries.
 const ECHO_MEMORY: u64 = 1024;
 
+/// A path that carries nothing forgets half of its losses in this time: they may be over.
+const LOSS_HALF_LIFE: Duration = Duration::from_secs(8);
+
 /// Where a path is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -116,6 +119,10 @@ pub(crate) struct Path {
     between_losses: u64,
     sent: u32,
     lost: u32,
+    loss_events: u32,
+    /// Losses up to this number belong to the last loss event.
+    event_until: u64,
+    launched_at: Instant,
     initial_window: u32,
     mss: u32,
     probe_interval: Duration,
@@ -159,6 +166,9 @@ impl Path {
             between_losses: 0,
             sent: 0,
             lost: 0,
+            loss_events: 0,
+            event_until: 0,
+            launched_at: Instant::ZERO,
             initial_window: config.initial_window.max(1),
             mss: config.mss,
             probe_interval: config.probe_interval,
@@ -218,6 +228,7 @@ impl Path {
     }
 
     pub(crate) fn view(&self, now: Instant) -> PathView {
+        let halvings = self.forgotten(now);
         PathView {
             id: self.id,
             cwnd: self.usable(),
@@ -225,28 +236,46 @@ impl Path {
             is_ready: self.ready_at <= now,
             in_slow_start: self.cwnd < self.ssthresh,
             srtt: self.expected_rtt(now),
+            least_rtt: self.rtt.least().min(self.expected_rtt(now)),
             rttvar: self.rtt.var(),
             nominal: self.nominal,
-            sent: self.sent,
-            lost: self.lost,
+            sent: self.sent >> halvings,
+            lost: self.lost >> halvings,
+            loss_events: self.loss_events >> halvings,
         }
+    }
+
+    /// How often what is known of losses has been halved since something was sent.
+    fn forgotten(&self, now: Instant) -> u32 {
+        let rest = now.since(self.launched_at).as_nanos() / LOSS_HALF_LIFE.as_nanos();
+        u32::try_from(rest).unwrap_or(u32::MAX).min(u32::BITS - 2)
+    }
+
+    fn forget_losses(&mut self, halvings: u32) {
+        self.sent >>= halvings;
+        self.lost >>= halvings;
+        self.loss_events >>= halvings;
     }
 
     /// What of its window may fly: that which passes in so many of its least round-trip times.
     fn usable(&self) -> u32 {
-        let most = self.rtt.least() * u64::from(self.most_round_trips);
-        let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > most && !most.is_zero()) else {
-            return self.cwnd;
-        };
-        let part =
-            u128::from(self.cwnd) * u128::from(most.as_nanos()) / u128::from(srtt.as_nanos());
-        u32::try_from(part).unwrap_or(self.cwnd).max(self.mss)
+        self.usable_of(self.cwnd)
     }
 
-    /// A queue holds more than the path may keep there, and has not overflowed: the window ends its
-    /// slow start where that is not so.
-    fn fit_window(&mut self) {
-        let usable = self.usable().max(2 * self.mss);
+    /// The part of a window that may fly, if with all of it the round-trip time is that of now.
+    fn usable_of(&self, window: u32) -> u32 {
+        let most = self.rtt.least() * u64::from(self.most_round_trips);
+        let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > most && !most.is_zero()) else {
+            return window;
+        };
+        let part = u128::from(window) * u128::from(most.as_nanos()) / u128::from(srtt.as_nanos());
+        u32::try_from(part).unwrap_or(window).max(self.mss)
+    }
+
+    /// A queue holds more than the path may keep there, and has not overflowed: the window becomes
+    /// one with which that is not so. `was` is the window that the round-trip time is of.
+    fn fit_window(&mut self, was: u32) {
+        let usable = self.usable_of(was).max(2 * self.mss);
         if usable < self.cwnd {
             (self.cwnd, self.ssthresh) = (usable, usable);
         }
@@ -278,16 +307,15 @@ impl Path {
     /// A message of data leaves, with the number taken last.
     pub(crate) fn launch(&mut self, now: Instant, seq: u64, len: u32) {
         if self.has_rested(now) {
-            self.fit_window();
+            self.fit_window(self.cwnd);
             self.rtt.rest();
         }
         let number = self.last_number;
         self.flights.push_back(Flight { number, seq, len, at: now, fate: Fate::Flies });
         self.flight += len;
+        self.forget_losses(self.forgotten(now) + u32::from(self.sent >= LOSS_MEMORY));
+        self.launched_at = now;
         self.sent += 1;
-        if self.sent >= LOSS_MEMORY {
-            (self.sent, self.lost) = (self.sent / 2, self.lost / 2);
-        }
         if self.timer.is_none() {
             self.arm(now);
         }
@@ -379,8 +407,21 @@ impl Path {
             Fate::Moot => flight.number < echoed || last - flight.number > ECHO_MEMORY,
             Fate::Known => true,
         };
-        while self.flights.front().is_some_and(is_over) {
+        while let Some(flight) = self.flights.front().copied().filter(is_over) {
             self.flights.pop_front();
+            if flight.fate == Fate::Moot && flight.number < echoed {
+                self.count_lost(flight.number);
+            }
+        }
+    }
+
+    /// A message of this number was lost, whether anything is missing for it or not.
+    fn count_lost(&mut self, number: u64) {
+        self.lost += 1;
+        if number > self.event_until {
+            // The first ends the first slow start, which overshoots on any path.
+            self.loss_events += u32::from(self.event_until > 0);
+            self.event_until = self.last_number;
         }
     }
 
@@ -392,8 +433,9 @@ impl Path {
         }
         flight.fate = Fate::Known;
         self.flight -= flight.len;
-        self.lost += 1;
-        lost.push(*flight);
+        let flight = *flight;
+        self.count_lost(flight.number);
+        lost.push(flight);
     }
 
     /// Appends to `lost` what later arrivals on this path say is lost.
@@ -497,8 +539,12 @@ impl Path {
         if acked == 0 || !limits || self.is_recovering() {
             return;
         }
-        if slow_start && self.usable() < self.cwnd {
-            return self.fit_window();
+        if self.usable() < self.cwnd {
+            if slow_start {
+                // What was measured now left when the window was half of what it is.
+                self.fit_window(self.cwnd / 2);
+            }
+            return;
         }
         if slow_start {
             self.cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh.max(self.cwnd));

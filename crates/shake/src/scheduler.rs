@@ -22,6 +22,8 @@ pub struct PathView {
     pub in_slow_start: bool,
     /// Smoothed round-trip time; the initial timeout before the first sample.
     pub srtt: Duration,
+    /// The least measured, at most `srtt`.
+    pub least_rtt: Duration,
     /// Its mean deviation.
     pub rttvar: Duration,
     /// Its bandwidth, if somebody said so.
@@ -30,6 +32,8 @@ pub struct PathView {
     pub sent: u32,
     /// How many of these were lost.
     pub lost: u32,
+    /// Loss events among them: losses within a round-trip time are one (RFC 5348 section 5.2).
+    pub loss_events: u32,
 }
 
 impl PathView {
@@ -52,6 +56,11 @@ impl PathView {
         )
     }
 
+    /// Bytes per second: its window a round-trip time.
+    fn rate(&self) -> u64 {
+        u64::from(self.cwnd) * 1_000_000_000 / self.srtt.as_nanos().max(1)
+    }
+
     /// Round-trip time over the part of its messages that arrives.
     fn expected_time(&self) -> u64 {
         let arrived = u64::from(self.sent.saturating_sub(self.lost)) + 1;
@@ -60,6 +69,9 @@ impl PathView {
         u64::try_from(time).unwrap_or(u64::MAX)
     }
 }
+
+/// A path of which less is known is judged as if so many more messages had arrived.
+const LEAST_SENT: u64 = 16;
 
 /// What is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +118,8 @@ pub struct RoundRobin {
 /// As [`LeastRtt`], but a slower path gets nothing that would keep the receive window shut for
 /// faster ones (after Ferlin et al., IFIP Networking 2016). They look at the fastest path alone,
 /// count rounds in whole numbers and correct what they reckon by a factor that learns; here all
-/// faster paths count, with the rates that they have now.
+/// faster paths count, with the rates that they have now. Nor gets a lossy path anything where the
+/// window would likely be shut for the others until it was sent again: this is Fairwave's.
 #[derive(Clone, Copy, Debug)]
 pub struct Blest;
 
@@ -189,12 +202,67 @@ impl Scheduler for Redundant {
 }
 
 impl Blest {
-    /// Bytes that `fast` sends while a segment on `slow` is on its way and back.
-    fn meanwhile(fast: &PathView, slow: &PathView) -> u64 {
-        let (fast_rtt, slow_rtt) = (fast.srtt.as_nanos().max(1), slow.srtt.as_nanos());
+    /// Bytes that `fast` sends in `time`.
+    fn meanwhile(fast: &PathView, time: Duration) -> u64 {
         let grown = if fast.in_slow_start { 2 } else { 1 };
-        let bytes = u128::from(fast.cwnd) * u128::from(slow_rtt) * grown / u128::from(fast_rtt);
+        let rtt = u128::from(fast.srtt.as_nanos().max(1));
+        let bytes = u128::from(fast.cwnd) * u128::from(time.as_nanos()) * grown / rtt;
         u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+/// What a rule has to know of all paths to judge one against the others. Rates are those of now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Crowd {
+    /// Bytes per second.
+    total: u64,
+    largest: u64,
+    /// Bytes that keep all of them busy without a queue.
+    held: u64,
+    /// The two least round-trip times.
+    fastest: [Duration; 2],
+}
+
+/// Bytes that pass in `time` at so many bytes per second.
+fn passing(rate: u64, time: Duration) -> u64 {
+    rate.saturating_mul(time.as_micros()) / 1_000_000
+}
+
+impl Crowd {
+    fn of(paths: &[PathView]) -> Self {
+        let none = Self { fastest: [Duration::MAX; 2], ..Self::default() };
+        paths.iter().fold(none, |seen, path| {
+            let (rate, [first, second]) = (path.rate(), seen.fastest);
+            Self {
+                total: seen.total.saturating_add(rate),
+                largest: seen.largest.max(rate),
+                held: seen.held.saturating_add(passing(rate, path.least_rtt)),
+                fastest: [first.min(path.srtt), second.min(first.max(path.srtt))],
+            }
+        })
+    }
+
+    /// Whether a segment on `path` is expected to bring less than the others lose by it: if it gets
+    /// lost, they wait with a shut window until it has been sent again. The widest path is not
+    /// asked, so that there is always one to use.
+    fn suffers_from(&self, path: &PathView, job: &Job) -> bool {
+        let rate = path.rate();
+        if path.loss_events == 0 || rate >= self.largest {
+            return false;
+        }
+        let [first, second] = self.fastest;
+        let again = if path.srtt > first { first } else { second };
+        // It is noticed when a later message is echoed, and by time (RFC 9002 section 6.1.2).
+        let next = path.srtt * u64::from(job.len) / u64::from(path.cwnd.max(job.len)).max(1);
+        let repaired = path.srtt + next.max(path.srtt / 8) + again;
+        let others = passing(self.total - rate, repaired);
+        let needed = others.min(job.waiting) + u64::from(job.len);
+        let withheld = needed.saturating_sub(job.window);
+        // Where the others fill the window, a segment here takes the place of one of theirs.
+        let held = self.held - passing(rate, path.least_rtt);
+        let brought = if held < job.window { u64::from(job.len) } else { 0 };
+        let (sent, events) = (u64::from(path.sent) + LEAST_SENT, u64::from(path.loss_events));
+        withheld.saturating_mul(events) > brought * sent.saturating_sub(events)
     }
 }
 
@@ -204,12 +272,23 @@ impl Scheduler for Blest {
     }
 
     fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize> {
-        let picked = LeastRtt.pick(job, paths)?;
-        let slow = &paths[picked];
-        let faster = paths.iter().filter(|path| path.srtt < slow.srtt);
-        let needed: u64 = faster.map(|fast| Self::meanwhile(fast, slow)).sum();
-        let fits = needed.min(job.waiting) + u64::from(job.len) <= job.window;
-        (needed == 0 || fits).then_some(picked)
+        let crowd = Crowd::of(paths);
+        let is_sound = |path: &PathView| !crowd.suffers_from(path, job);
+        let usable = |(_, path): &(usize, &PathView)| path.takes(job.len) && is_sound(path);
+        let (picked, slow) =
+            paths.iter().enumerate().filter(usable).min_by_key(|(_, path)| path.srtt)?;
+        let faster = || paths.iter().filter(|path| path.srtt < slow.srtt && is_sound(path));
+        let needed = |time| faster().map(|fast| Self::meanwhile(fast, time)).sum::<u64>();
+        let left = job.window.saturating_sub(job.len.into());
+        let now = needed(slow.srtt).min(job.waiting);
+        if now <= left || faster().next().is_none() {
+            return Some(picked);
+        }
+        // Without what it has in its own queue it might be fast enough: it gets that part of its
+        // window with which its round-trip time fits.
+        let part = u128::from(slow.cwnd) * u128::from(left) / u128::from(now);
+        let has_room = u128::from(slow.flight) + u128::from(job.len) <= part;
+        (has_room && needed(slow.least_rtt) <= left).then_some(picked)
     }
 }
 

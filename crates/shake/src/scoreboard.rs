@@ -21,7 +21,7 @@ pub(crate) struct Sent {
     pub(crate) delivered: bool,
     /// It is to be sent again.
     pub(crate) lost: bool,
-    /// It has been sent on a second path for the sake of the first byte.
+    /// It has been sent on a second path for the sake of the first byte, and was not lost since.
     pub(crate) reinjected: bool,
     /// More than one copy has left.
     pub(crate) repeated: bool,
@@ -143,7 +143,7 @@ impl Scoreboard {
         if segment.delivered || segment.lost {
             return false;
         }
-        segment.lost = true;
+        (segment.lost, segment.reinjected) = (true, false);
         self.lost += 1;
         self.lost_at.set(self.first + index as u64);
         true

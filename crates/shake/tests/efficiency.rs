@@ -86,15 +86,19 @@ fn run_until(net: &mut Net<Virtual, Plain>, cross: &mut [Cross], end: Instant) {
     net.run_until(end);
 }
 
-/// Goodput in bits per second, in order, of a transfer without end.
-fn goodput(ways: &[Way], config: Config, seed: Seed) -> u64 {
+/// Goodput in bits per second, in order, of a transfer without end. Each path joins so much later
+/// than the one before.
+fn goodput(ways: &[Way], config: Config, seed: Seed, stagger: Duration) -> u64 {
     let wires: Vec<_> = ways.iter().map(wires).collect();
     let mut cross: Vec<_> =
         ways.iter().enumerate().filter_map(|way| Cross::new(way, seed)).collect();
     let mut net = Net::new(seed, config, common::rules, &wires, Plain);
     net.apps[0].to_write.push(Virtual(u32::MAX));
     net.apps[1].finishes = false;
-    net.join_all();
+    for path in 0..ways.len() as u8 {
+        net.run_until(Instant::ZERO + stagger * u64::from(path));
+        net.tell(0, Input::Join { path, nominal: None });
+    }
     let begin = Instant::ZERO + WARM_UP;
     run_until(&mut net, &mut cross, begin);
     let before = net.ends[1].received();
@@ -111,14 +115,21 @@ fn with_buffer(ways: &[Way], halves: u64) -> Config {
     Config { receive_buffer, ..Profile::Modern.config() }
 }
 
+/// Joins that follow each other so much later. Without random losses the sawteeth of the windows
+/// stay as they began, together or in turns; a mean over these says more than one of them.
+const STAGGERS_MS: [u64; 3] = [0, 70, 150];
+
 /// Permille of the sum of capacities, and of the best path alone with the same buffer.
 #[allow(clippy::print_stdout, reason = "the figures of docs/models/shake.md, with --nocapture")]
 fn shares(paths: &[PathSpec], halves: u64) -> (u64, u64) {
     let ways: Vec<Way> = paths.iter().copied().map(Way::from).collect();
     let config = with_buffer(&ways, halves);
     let capacity: u64 = paths.iter().map(|path| path.0 * 1_000_000 * MSS / PACKET).sum();
-    let together = goodput(&ways, config, Seed(1));
-    let best = ways.iter().map(|way| goodput(&[*way], config, Seed(1))).max().unwrap();
+    let staggers = STAGGERS_MS.map(Duration::from_millis);
+    let together = staggers.map(|stagger| goodput(&ways, config, Seed(1), stagger));
+    let together = together.iter().sum::<u64>() / staggers.len() as u64;
+    let alone = |way: &Way| goodput(&[*way], config, Seed(1), Duration::ZERO);
+    let best = ways.iter().map(alone).max().unwrap();
     let shares = (together * 1000 / capacity, together * 1000 / best);
     println!("{halves}/2 {paths:?}: {} of the sum, {} of the best", shares.0, shares.1);
     shares
@@ -127,17 +138,20 @@ fn shares(paths: &[PathSpec], halves: u64) -> (u64, u64) {
 /// Permille of the sum of what each path gives alone, and of the best alone, with the buffer of RFC
 /// 8684 each; over seeds 1, 2, ...
 #[allow(clippy::print_stdout, reason = "the figures of docs/models/shake.md, with --nocapture")]
-fn shares_of_singles(what: &str, ways: &[Way], seeds: u64) -> (u64, u64) {
-    let config = with_buffer(ways, 4);
-    let over_seeds =
-        |ways: &[Way]| (1..=seeds).map(|seed| goodput(ways, config, Seed(seed))).sum::<u64>();
+fn shares_of_singles(what: &str, ways: &[Way], halves: u64, seeds: u64) -> (u64, u64) {
+    let config = with_buffer(ways, halves);
+    let one = |ways: &[Way], seed| goodput(ways, config, Seed(seed), Duration::ZERO);
+    let over_seeds = |ways: &[Way]| (1..=seeds).map(|seed| one(ways, seed)).sum::<u64>();
     let together = over_seeds(ways);
     let alone: Vec<_> = ways.iter().map(|way| over_seeds(&[*way])).collect();
     let (sum, best) = (alone.iter().sum::<u64>(), *alone.iter().max().unwrap());
     let shares = (together * 1000 / sum, together * 1000 / best);
     let paths: Vec<_> = ways.iter().map(|way| (way.mbps, way.rtt_ms)).collect();
     let mbps: Vec<_> = alone.iter().map(|bps| bps / seeds / 1000).collect();
-    println!("{what} {paths:?}: {} of the sum, {} of the best {mbps:?}", shares.0, shares.1);
+    println!(
+        "{halves}/2 {what} {paths:?}: {} of the sum, {} of the best {mbps:?}",
+        shares.0, shares.1
+    );
     shares
 }
 
@@ -195,9 +209,7 @@ fn a_grid_of_paths_adds_up() {
     }
     seen.sort();
     seen.iter().take(10).for_each(|case| println!("{case:?}"));
-    assert!(seen.iter().all(|case| case.0 >= 940 && case.1 >= 980), "{:?}", seen[0]);
-    let below = seen.iter().filter(|case| case.0 < 950).count();
-    assert!(below <= 1, "{below} have less than 95 % of the sum");
+    assert!(seen.iter().all(|case| case.0 >= 950 && case.1 >= 980), "{:?}", seen[0]);
 }
 
 /// Does something to one of the paths.
@@ -227,7 +239,7 @@ fn troubled(paths: &[PathSpec], trouble: Trouble) -> Vec<Way> {
 #[test]
 fn a_troubled_path_adds_what_it_has() {
     for (what, trouble) in TROUBLES {
-        let (sum, best) = shares_of_singles(what, &troubled(CASES[4], trouble), 1);
+        let (sum, best) = shares_of_singles(what, &troubled(CASES[4], trouble), 4, 1);
         assert!(sum >= 950, "{what}: {sum}");
         assert!(best >= 980, "{what}: {best}");
     }
@@ -241,7 +253,7 @@ fn a_grid_of_troubles() {
     let mut seen = Vec::new();
     for (what, trouble) in TROUBLES {
         for paths in CASES {
-            let (sum, best) = shares_of_singles(what, &troubled(paths, trouble), 3);
+            let (sum, best) = shares_of_singles(what, &troubled(paths, trouble), 4, 3);
             seen.push((sum, best, what, paths));
         }
     }
@@ -249,6 +261,49 @@ fn a_grid_of_troubles() {
     seen.iter().take(10).for_each(|case| println!("{case:?}"));
     let worst = seen.iter().map(|case| case.1).min().unwrap();
     assert!(worst >= 980, "{worst} of the best path alone");
+}
+
+/// A quarter of RFC 8684's buffer is one flight of the second.
+const FAR: &[PathSpec] = &[(20, 20), (20, 100)];
+
+/// Losses of one path with buffers below that of RFC 8684.
+const LOSSES: [(&str, Trouble); 6] = [
+    ("first loses 1 %", |ways| ways[0].loss_permille = 10.0),
+    ("first loses 5 %", |ways| ways[0].loss_permille = 50.0),
+    ("first loses 10 %", |ways| ways[0].loss_permille = 100.0),
+    ("last loses 1 %", |ways| last(ways).loss_permille = 10.0),
+    ("last loses 5 %", |ways| last(ways).loss_permille = 50.0),
+    ("last loses 10 %", |ways| last(ways).loss_permille = 100.0),
+];
+
+/// A path that loses, beside one whose flight takes the whole receive window, is left alone rather
+/// than that the other waits for what it loses.
+#[test]
+fn a_lossy_path_does_not_hold_up_the_best() {
+    let cases = [(LOSSES[5], CASES[0], 1), (LOSSES[2], FAR, 1), (LOSSES[5], CASES[5], 2)];
+    for ((what, trouble), paths, halves) in cases {
+        let (_, best) = shares_of_singles(what, &troubled(paths, trouble), halves, 1);
+        assert!(best >= 980, "{halves}/2 {paths:?} {what}: {best}");
+    }
+}
+
+/// Losses of one path, with half and a quarter of the buffer of RFC 8684; prints the worst ten.
+#[test]
+#[ignore = "minutes: cargo test -p fairwave-shake --test efficiency -- --ignored --nocapture"]
+#[allow(clippy::print_stdout, reason = "the figures of docs/models/shake.md")]
+fn a_grid_of_losses_with_small_buffers() {
+    let mut seen = Vec::new();
+    for halves in [1, 2] {
+        for (what, trouble) in LOSSES {
+            for paths in CASES.into_iter().chain([FAR]) {
+                let (sum, best) = shares_of_singles(what, &troubled(paths, trouble), halves, 3);
+                seen.push((best, sum, halves, what, paths));
+            }
+        }
+    }
+    seen.sort();
+    seen.iter().take(10).for_each(|case| println!("{case:?}"));
+    assert!(seen[0].0 >= 980, "{} of the best path alone", seen[0].0);
 }
 
 /// Milliseconds until 2 MB have arrived, in the mean over seeds, with bandwidths told.

@@ -245,6 +245,8 @@ pub struct Connection<P: Payload> {
     duplicates: u32,
     /// When pacing lets a path send that could otherwise.
     pace_at: Option<Instant>,
+    /// When a segment that may hold the line up should have been acknowledged.
+    overdue_at: Option<Instant>,
     persist_at: Option<Instant>,
     persist_backoff: u32,
     pathless_since: Option<Instant>,
@@ -285,6 +287,7 @@ impl<P: Payload> Connection<P> {
             edge: 0,
             duplicates: 0,
             pace_at: None,
+            overdue_at: None,
             persist_at: None,
             persist_backoff: 0,
             pathless_since: None,
@@ -397,7 +400,8 @@ impl<P: Payload> Connection<P> {
             }
         }
         self.lost.clear();
-        (self.persist_at, self.pathless_since, self.pace_at) = (None, None, None);
+        (self.persist_at, self.pathless_since) = (None, None);
+        (self.pace_at, self.overdue_at) = (None, None);
     }
 
     /// Both streams have ended, and the peer knows.
@@ -453,7 +457,8 @@ impl<P: Payload> Machine for Connection<P> {
     fn deadline(&self) -> Option<Instant> {
         let give_up = self.pathless_since.map(|since| since + self.config.give_up);
         let paths = self.paths.iter().filter_map(Path::deadline);
-        paths.chain(self.persist_at).chain(self.pace_at).chain(give_up).min()
+        let sending = self.persist_at.into_iter().chain(self.pace_at).chain(self.overdue_at);
+        paths.chain(sending).chain(give_up).min()
     }
 
     fn event(&mut self) -> Option<Self::Event> {

@@ -83,7 +83,7 @@ impl<P: Payload> Connection<P> {
 
     /// The next segment of data that a path may carry.
     pub(super) fn dispatch(&mut self, now: Instant) -> Option<Segment<P>> {
-        self.pace_at = None;
+        (self.pace_at, self.overdue_at) = (None, None);
         let len = self.next_len();
         let has_lost = self.board.lost() > 0;
         let is_redundant = self.rules.scheduler.is_redundant();
@@ -211,15 +211,28 @@ impl<P: Payload> Connection<P> {
     }
 
     /// A segment that a path with room would deliver before the one that carries it, and that path.
-    fn pick_held_back(&self, now: Instant) -> Option<(usize, usize)> {
-        let with_room = self.views.iter().zip(&self.view_paths).filter(|(view, _)| view.takes(1));
-        let (view, path) = with_room.min_by_key(|(view, _)| view.srtt)?;
-        let mut missing = self.board.segments().take(MOST_REINJECTED);
-        let (index, _) = missing.find(|(_, segment)| {
-            let is_missing = !segment.delivered && !segment.reinjected && segment.path != *path;
-            is_missing && view.takes(segment.len) && self.is_earlier(now, view, segment)
-        })?;
-        Some((index, *path))
+    /// If there is none yet, there may be one when a segment is overdue.
+    fn pick_held_back(&mut self, now: Instant) -> Option<(usize, usize)> {
+        let with_room =
+            || self.views.iter().zip(&self.view_paths).filter(|(view, _)| view.takes(1));
+        let best = with_room().min_by_key(|(view, _)| view.srtt)?;
+        let second = with_room().filter(|(_, path)| *path != best.1);
+        let second = second.min_by_key(|(view, _)| view.srtt);
+        for (index, segment) in self.board.segments().take(MOST_REINJECTED) {
+            let other = if segment.path == *best.1 { second } else { Some(best) };
+            let Some((view, path)) = other.filter(|(view, _)| view.takes(segment.len)) else {
+                continue;
+            };
+            if segment.delivered || segment.reinjected {
+                continue;
+            }
+            let overdue_at = segment.at + self.paths[segment.path].rtt.loss_delay();
+            if overdue_at <= now || self.is_earlier(now, view, segment) {
+                return Some((index, *path));
+            }
+            self.overdue_at = self.overdue_at.into_iter().chain([overdue_at]).min();
+        }
+        None
     }
 
     /// Whether a copy sent now on `view` is likely acknowledged before the one that flies.

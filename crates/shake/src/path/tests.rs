@@ -38,6 +38,28 @@ fn three_later_messages_or_time_tell_a_loss() {
     assert_eq!(path.echo(ms(117), 4), None, "it was given up");
 }
 
+/// Losses 1 and 2 belong to the flight that ends slow start, which does not count, 11 to the next.
+/// A path at rest forgets half in 8 s.
+#[test]
+fn losses_within_a_flight_are_one_event_and_are_forgotten() {
+    let mut path = path();
+    path.echo(ms(104), 5);
+    assert_eq!(lost(&mut path, ms(104)), [1, 2]);
+    assert_eq!(lost(&mut path, ms(1200)), [3, 4], "they were sent before the first was missed");
+    for n in 10..14 {
+        path.take_number();
+        path.launch(ms(1300 + n), 1000 * n, 1000);
+    }
+    path.echo(ms(1400), 14);
+    assert_eq!(lost(&mut path, ms(1400)), [6, 7, 8, 9, 10, 11]);
+    let known = |view: PathView| (view.sent, view.lost, view.loss_events);
+    assert_eq!(known(path.view(ms(1400))), (14, 10, 1));
+    assert_eq!(known(path.view(ms(9313))), (7, 5, 0));
+    path.take_number();
+    path.launch(ms(17_313), 14_000, 1000);
+    assert_eq!(known(path.view(ms(17_313))), (4, 2, 0));
+}
+
 #[test]
 fn a_window_is_cut_once_for_losses_of_one_flight() {
     let mut path = path();
@@ -135,7 +157,11 @@ fn a_deep_queue_is_not_filled() {
     assert_eq!((path.view(ms(50)).cwnd, path.cwnd), (4_000, 10_000));
     path.settle(ms(50), 1, true);
     path.grow(&Uncoupled, 0, &[path.window()], true);
-    assert_eq!((path.cwnd, path.ssthresh), (4_000, 4_000), "slow start ends there");
+    assert_eq!((path.cwnd, path.ssthresh), (2_000, 2_000), "a round trip ago it was half as wide");
+    path.credit = 0;
+    path.settle(ms(51), 2, true);
+    path.grow(&Uncoupled, 0, &[path.window()], true);
+    assert_eq!((path.cwnd, path.credit), (2_000, 0), "nor does it grow while the queue is there");
 }
 
 #[test]

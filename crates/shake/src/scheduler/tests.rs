@@ -10,10 +10,12 @@ fn path(id: u8, cwnd: u32, flight: u32, ms: u64) -> PathView {
         is_ready: true,
         in_slow_start: false,
         srtt: Duration::from_millis(ms),
+        least_rtt: Duration::from_millis(ms),
         rttvar: Duration::ZERO,
         nominal: None,
         sent: 0,
         lost: 0,
+        loss_events: 0,
     }
 }
 
@@ -67,6 +69,50 @@ fn blest_keeps_the_window_for_the_fast_path() {
     paths[0].in_slow_start = true;
     assert_eq!(Blest.pick(&job(60_999), &paths), None);
     assert_eq!(Blest.pick(&job(61_000), &paths), Some(1));
+}
+
+/// A slow path of 30 ms, 45 ms with what it has in its own queue, beside a fast one that sends 30
+/// and 45 segments meanwhile: with a window for 30 it gets two thirds of its own.
+#[test]
+fn blest_gives_a_slow_path_what_does_not_queue() {
+    let mut paths = [path(1, 10_000, 10_000, 10), path(2, 15_000, 0, 45)];
+    paths[1].least_rtt = Duration::from_millis(30);
+    let mut picked = |flight, window| {
+        paths[1].flight = flight;
+        Blest.pick(&job(window), &paths)
+    };
+    assert_eq!(picked(14_000, 46_000), Some(1));
+    assert_eq!(picked(9_000, 31_000), Some(1));
+    assert_eq!(picked(9_001, 31_000), None);
+    assert_eq!(picked(0, 30_999), None, "not even without a queue");
+}
+
+/// 20 Mbps at 20 ms beside 8 Mbps at 20 ms that loses: until what was lost there has been sent
+/// again over the other one, 42.5 ms, the other sends 106,250 bytes. With 100,000 bytes of window
+/// it is kept from 7250 bytes by each loss event.
+#[test]
+fn blest_spares_the_others_a_lossy_path() {
+    let mut paths = [path(1, 50_000, 50_000, 20), path(2, 20_000, 0, 20)];
+    let mut picked = |sent, loss_events, window| {
+        (paths[1].sent, paths[1].loss_events) = (sent, loss_events);
+        Blest.pick(&job(window), &paths)
+    };
+    assert_eq!(picked(8 * 100 - 16, 100, 100_000), None, "one in eight is more than it brings");
+    assert_eq!(picked(9 * 100 - 16, 100, 100_000), Some(1), "one in nine is not");
+    assert_eq!(picked(84, 100, 107_250), Some(1), "nobody waits");
+    assert_eq!(picked(100_000, 1, 50_001), Some(1), "one in a hundred thousand");
+    assert_eq!(picked(100_000, 1, 50_000), None, "the other fills the window alone");
+    paths[1].cwnd = 60_000;
+    assert_eq!(Blest.pick(&job(50_000), &paths), Some(1), "the widest path is always used");
+}
+
+/// What a lossy path is not given does not count as what faster paths send.
+#[test]
+fn blest_goes_past_a_lossy_path_to_a_slower_one() {
+    let mut paths = [path(1, 10_000, 0, 10), path(2, 50_000, 0, 40)];
+    assert_eq!(Blest.pick(&job(30_000), &paths), Some(0));
+    (paths[0].sent, paths[0].loss_events) = (50, 10);
+    assert_eq!(Blest.pick(&job(30_000), &paths), Some(1));
 }
 
 /// 5 segments wait. The fast path (10 segments, 10 ms) is done after two rounds, 20 ms at most; a
