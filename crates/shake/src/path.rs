@@ -228,15 +228,15 @@ impl Path {
     }
 
     pub(crate) fn view(&self, now: Instant) -> PathView {
-        let halvings = self.forgotten(now);
+        let (halvings, srtt) = (self.forgotten(now), self.expected_rtt(now));
         PathView {
             id: self.id,
             cwnd: self.usable(),
             flight: self.flight,
             is_ready: self.ready_at <= now,
             in_slow_start: self.cwnd < self.ssthresh,
-            srtt: self.expected_rtt(now),
-            least_rtt: self.rtt.least().min(self.expected_rtt(now)),
+            srtt,
+            least_rtt: self.rtt.least().min(srtt),
             rttvar: self.rtt.var(),
             nominal: self.nominal,
             sent: self.sent >> halvings,
@@ -247,8 +247,13 @@ impl Path {
 
     /// How often what is known of losses has been halved since something was sent.
     fn forgotten(&self, now: Instant) -> u32 {
-        let rest = now.since(self.launched_at).as_nanos() / LOSS_HALF_LIFE.as_nanos();
-        u32::try_from(rest).unwrap_or(u32::MAX).min(u32::BITS - 2)
+        let rest = now.since(self.launched_at);
+        if rest < LOSS_HALF_LIFE {
+            return 0;
+        }
+        u32::try_from(rest.as_nanos() / LOSS_HALF_LIFE.as_nanos())
+            .unwrap_or(u32::MAX)
+            .min(u32::BITS - 2)
     }
 
     fn forget_losses(&mut self, halvings: u32) {

@@ -272,8 +272,10 @@ impl Scheduler for Blest {
     }
 
     fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize> {
-        let crowd = Crowd::of(paths);
-        let is_sound = |path: &PathView| !crowd.suffers_from(path, job);
+        let any_lossy = paths.iter().any(|path| path.loss_events > 0);
+        let crowd = any_lossy.then(|| Crowd::of(paths));
+        let is_sound =
+            |path: &PathView| crowd.as_ref().is_none_or(|crowd| !crowd.suffers_from(path, job));
         let usable = |(_, path): &(usize, &PathView)| path.takes(job.len) && is_sound(path);
         let (picked, slow) =
             paths.iter().enumerate().filter(usable).min_by_key(|(_, path)| path.srtt)?;

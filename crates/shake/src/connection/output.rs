@@ -12,6 +12,8 @@ use fairwave_wire::shake::{Body, Data, Header, Join, Leave, Side};
 const MOST_LOST_TRIED: usize = 64;
 /// Segments from the first missing one on that may be sent a second time on another path.
 const MOST_REINJECTED: usize = 64;
+/// Of them those that were not yet, which are looked at: what was sent later is later, too.
+const MOST_HELD_BACK: usize = 16;
 
 impl<P: Payload> Connection<P> {
     fn header(&mut self, now: Instant, path: usize, body: Body) -> Header {
@@ -218,14 +220,13 @@ impl<P: Payload> Connection<P> {
         let best = with_room().min_by_key(|(view, _)| view.srtt)?;
         let second = with_room().filter(|(_, path)| *path != best.1);
         let second = second.min_by_key(|(view, _)| view.srtt);
-        for (index, segment) in self.board.segments().take(MOST_REINJECTED) {
+        let held = self.board.segments().take(MOST_REINJECTED);
+        let held = held.filter(|(_, segment)| !segment.delivered && !segment.reinjected);
+        for (index, segment) in held.take(MOST_HELD_BACK) {
             let other = if segment.path == *best.1 { second } else { Some(best) };
             let Some((view, path)) = other.filter(|(view, _)| view.takes(segment.len)) else {
                 continue;
             };
-            if segment.delivered || segment.reinjected {
-                continue;
-            }
             let overdue_at = segment.at + self.paths[segment.path].rtt.loss_delay();
             if overdue_at <= now || self.is_earlier(now, view, segment) {
                 return Some((index, *path));
