@@ -17,9 +17,8 @@ const BURST: u64 = 10;
 /// Messages of data after which older ones count half in the loss rate.
 const LOSS_MEMORY: u32 = 1024;
 
-/// Messages of this end after which one that has not been echoed is not waited for, if nothing is
-/// missing that it carries.
-const ECHO_MEMORY: u64 = 1024;
+/// Messages whose fate is known that may stand behind one whose fate is not, beside as many as fly.
+const MOST_KNOWN: usize = 64;
 
 /// A path that carries nothing forgets half of its losses in this time: they may be over.
 const LOSS_HALF_LIFE: Duration = Duration::from_secs(8);
@@ -49,19 +48,7 @@ pub(crate) struct Flight {
     pub(crate) seq: u64,
     pub(crate) len: u32,
     pub(crate) at: Instant,
-    fate: Fate,
-}
-
-/// What is known of a message of data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// Nothing: it takes part of the window.
-    Flies,
-    /// Another copy of its segment has arrived: it takes none, as in RFC 6675, but its echo may
-    /// still come.
-    Moot,
-    /// Echoed, or known to have arrived, or given up.
-    Known,
+    done: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -109,6 +96,8 @@ pub(crate) struct Path {
     pub(crate) delivered: u64,
     pub(crate) timeouts: u64,
     flights: VecDeque<Flight>,
+    /// How many of these are not done.
+    flying: usize,
     last_number: u64,
     highest_echo: u64,
     /// Losses up to this number have been answered.
@@ -158,6 +147,7 @@ impl Path {
             delivered: 0,
             timeouts: 0,
             flights: VecDeque::new(),
+            flying: 0,
             last_number: 0,
             highest_echo: 0,
             recover: 0,
@@ -316,8 +306,9 @@ impl Path {
             self.rtt.rest();
         }
         let number = self.last_number;
-        self.flights.push_back(Flight { number, seq, len, at: now, fate: Fate::Flies });
+        self.flights.push_back(Flight { number, seq, len, at: now, done: false });
         self.flight += len;
+        self.flying += 1;
         self.forget_losses(self.forgotten(now) + u32::from(self.sent >= LOSS_MEMORY));
         self.launched_at = now;
         self.sent += 1;
@@ -328,7 +319,10 @@ impl Path {
 
     /// A segment of `len` bytes has left: the next one waits for its share of the round-trip time.
     pub(crate) fn pace(&mut self, now: Instant, len: u32) {
-        let Some(srtt) = self.turn.or(self.rtt.srtt()) else { return };
+        // A copy that tries the path did not wait for its share, and takes none.
+        let Some(srtt) = self.turn.or(self.rtt.srtt()).filter(|_| self.ready_at <= now) else {
+            return;
+        };
         let rate = u64::from(self.cwnd) * if self.cwnd < self.ssthresh { 8 } else { 5 };
         let gap = srtt * (4 * u64::from(len)) / rate.max(1);
         let earliest = now.since(Instant::ZERO).saturating_sub(gap * BURST);
@@ -346,13 +340,13 @@ impl Path {
     pub(crate) fn settle(&mut self, now: Instant, number: u64, is_sure: bool) -> Option<Flight> {
         let index = self.flights.partition_point(|flight| flight.number < number);
         let flight = self.flights.get_mut(index).filter(|flight| flight.number == number)?;
-        match flight.fate {
-            Fate::Flies => self.flight -= flight.len,
-            Fate::Moot => {}
-            Fate::Known => return None,
+        if flight.done {
+            return None;
         }
-        flight.fate = Fate::Known;
+        flight.done = true;
         let flight = *flight;
+        self.flight -= flight.len;
+        self.flying -= 1;
         self.acked += flight.len;
         self.delivered += u64::from(flight.len);
         self.since_loss += u64::from(flight.len);
@@ -364,19 +358,6 @@ impl Path {
         self.arm(now);
         self.forget_front();
         Some(flight)
-    }
-
-    /// Another copy of what the message of this number carries has arrived. It is no credit to the
-    /// path until it is echoed.
-    pub(crate) fn release(&mut self, now: Instant, number: u64) {
-        let index = self.flights.partition_point(|flight| flight.number < number);
-        let flight = self.flights.get_mut(index);
-        let flying = flight.filter(|flight| flight.number == number && flight.fate == Fate::Flies);
-        if let Some(flight) = flying {
-            flight.fate = Fate::Moot;
-            self.flight -= flight.len;
-            self.landed(now);
-        }
     }
 
     /// Its own acknowledgement says that the message of this number has arrived, and with it that
@@ -401,22 +382,17 @@ impl Path {
 
     /// The message that left first of those that fly and came before the latest one echoed.
     pub(crate) fn overtaken(&self) -> Option<Flight> {
-        let flight = self.flights.front().filter(|flight| flight.fate == Fate::Flies)?;
+        let flight = self.flights.front().filter(|flight| !flight.done)?;
         (flight.number < self.highest_echo).then_some(*flight)
     }
 
     fn forget_front(&mut self) {
-        let (echoed, last) = (self.highest_echo, self.last_number);
-        let is_over = |flight: &Flight| match flight.fate {
-            Fate::Flies => false,
-            Fate::Moot => flight.number < echoed || last - flight.number > ECHO_MEMORY,
-            Fate::Known => true,
-        };
-        while let Some(flight) = self.flights.front().copied().filter(is_over) {
+        while self.flights.front().is_some_and(|flight| flight.done) {
             self.flights.pop_front();
-            if flight.fate == Fate::Moot && flight.number < echoed {
-                self.count_lost(flight.number);
-            }
+        }
+        // One that is never echoed must not keep all behind it.
+        if self.flights.len() > 2 * self.flying + MOST_KNOWN {
+            self.flights.retain(|flight| !flight.done);
         }
     }
 
@@ -433,10 +409,11 @@ impl Path {
     /// Gives up the message at `index`.
     fn give_up(&mut self, index: usize, lost: &mut Vec<Flight>) {
         let flight = &mut self.flights[index];
-        if flight.fate != Fate::Flies {
+        if flight.done {
             return;
         }
-        flight.fate = Fate::Known;
+        flight.done = true;
+        self.flying -= 1;
         self.flight -= flight.len;
         let flight = *flight;
         self.count_lost(flight.number);
@@ -451,7 +428,7 @@ impl Path {
         self.loss_at = None;
         for index in 0..until {
             let flight = self.flights[index];
-            if flight.fate != Fate::Flies {
+            if flight.done {
                 continue;
             }
             if until - 1 - index < threshold && flight.at + delay > now {

@@ -280,7 +280,8 @@ impl Scheduler for Blest {
         let (picked, slow) =
             paths.iter().enumerate().filter(usable).min_by_key(|(_, path)| path.srtt)?;
         let faster = || paths.iter().filter(|path| path.srtt < slow.srtt && is_sound(path));
-        let needed = |time| faster().map(|fast| Self::meanwhile(fast, time)).sum::<u64>();
+        let meanwhile = |time| faster().map(move |fast| Self::meanwhile(fast, time));
+        let needed = |time| meanwhile(time).fold(0, u64::saturating_add);
         let left = job.window.saturating_sub(job.len.into());
         let now = needed(slow.srtt).min(job.waiting);
         if now <= left || faster().next().is_none() {

@@ -381,3 +381,42 @@ fn who_is_done_hears_that_a_path_was_left() {
     let last = net.apps[1].events.last().map(|(_, event)| *event);
     assert_eq!(last, Some(Event::Closed));
 }
+
+/// The acceptor leaves before the response arrives, and what it says of that is lost for 40 s: the
+/// opener, whose data it gets from then on, is told all the same.
+#[test]
+fn who_left_before_it_opened_says_so() {
+    let wires = [wire(10, 10)];
+    let mut net = modern(&wires);
+    net.join_all();
+    write(&mut net, 0, 1_000);
+    net.run_until(at(15));
+    set(&mut net, 0, cut(wires[0]));
+    net.tell(1, Input::Leave { path: 0 });
+    net.run_until(at(40_000));
+    set(&mut net, 0, wires[0]);
+    net.run_until(at(100_000));
+    assert_eq!(told_left(&net, 0).len(), 1);
+}
+
+/// Five minutes of 20 s round trips and 40 % loss, then a good path: pacing for the slow one keeps
+/// nothing back, and no open window is asked after byte by byte.
+#[test]
+fn a_slow_and_lossy_time_leaves_nothing_behind() {
+    let good = wire(10, 10);
+    let bad = Wire { delay: Duration::from_secs(10), loss: 0.4, ..good };
+    let mut net = modern(&[good]);
+    net.join_all();
+    write(&mut net, 0, 50_000);
+    net.run_until(at(1_000));
+    set(&mut net, 0, bad);
+    write(&mut net, 0, 2_000_000);
+    net.run_until(at(300_000));
+    set(&mut net, 0, good);
+    net.run_until(at(340_000));
+    let before = net.ends[0].stats();
+    write(&mut net, 0, 1_000_000);
+    net.run_until(at(350_000));
+    assert_eq!(net.ends[1].received(), 3_050_000);
+    assert_eq!(net.ends[0].stats().probes, before.probes);
+}

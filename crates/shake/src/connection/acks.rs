@@ -108,9 +108,9 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Marks what has arrived. Its path is credited for it where it was sent once, or where one
-    /// copy alone is left that may have arrived; that one gives no time (Karn). Otherwise the
-    /// latest copy leaves its window, and is credited when it is echoed. Where all paths carry the
-    /// same, only their own echoes say what arrived on them.
+    /// copy alone is left that may have arrived; that one gives no time (Karn). Otherwise copies
+    /// keep their place in the windows until they are echoed or lost: a path that is full of copies
+    /// is full. Where all paths carry the same, only their own echoes say what arrived on them.
     fn take_arrivals(&mut self, now: Instant, ack: &Ack, echoed: Echoed) {
         let next = self.board.next();
         let range = |block: &Block| {
@@ -127,11 +127,8 @@ impl<P: Payload> Connection<P> {
                 Echoed::Copy(seq) => seq != segment.seq,
                 Echoed::Late => false,
             };
-            let path = &mut paths[segment.path];
             if credits && (!segment.repeated || (is_open && segment.flying == 1)) {
-                path.settle(now, segment.number, !segment.repeated);
-            } else if credits {
-                path.release(now, segment.number);
+                paths[segment.path].settle(now, segment.number, !segment.repeated);
             }
         };
         self.board.acknowledge(ack.cumulative, &mut arrived);

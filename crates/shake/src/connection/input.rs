@@ -33,8 +33,13 @@ impl<P: Payload> Connection<P> {
             Body::Reset { reason } => self.reset(reason, true),
             Body::Data(_) | Body::Ack(_) if !self.is_answered(path) => {
                 self.stats.refused.unanswered += 1;
-                if matches!(self.paths[path].state, State::Challenged { .. }) {
-                    self.control.push_back(Control::Challenge(path));
+                match self.paths[path].state {
+                    State::Challenged { .. } => self.control.push_back(Control::Challenge(path)),
+                    // The peer takes it for answered, and does not know that it was left.
+                    State::Leaving { .. } | State::Left => {
+                        self.control.push_back(Control::Leave(path));
+                    }
+                    _ => {}
                 }
             }
             Body::Data(data) => {

@@ -36,7 +36,12 @@ impl<P: Payload> Connection<P> {
         if self.side == Side::Acceptor || !is_wanted || is_reset {
             return;
         }
-        let nonce = self.nonces.next_u64();
+        // A challenge that answers the join under way still fits.
+        let under_way = known.and_then(|path| match self.paths[path].state {
+            State::Joining { nonce, .. } => Some(nonce),
+            _ => None,
+        });
+        let nonce = under_way.unwrap_or_else(|| self.nonces.next_u64());
         let retry_at = now + self.config.initial_rto;
         let state = State::Joining { nonce, tries: 0, retry_at };
         let path = match known {

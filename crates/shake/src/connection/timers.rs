@@ -122,7 +122,8 @@ impl<P: Payload> Connection<P> {
             self.pathless_since = Some(now);
         }
         let waits = self.board.lost() > 0 || self.written > self.board.next();
-        if self.phase != Phase::Open || self.flies() || !waits || !has_path {
+        let is_paced = self.pace_at.is_some();
+        if self.phase != Phase::Open || self.flies() || !waits || !has_path || is_paced {
             self.persist_at = None;
         } else if self.persist_at.is_none() {
             let least = Duration::from_millis(200).max(self.config.min_rto);

@@ -87,6 +87,18 @@ fn blest_gives_a_slow_path_what_does_not_queue() {
     assert_eq!(picked(0, 30_999), None, "not even without a queue");
 }
 
+/// Echoed times are the peer's word.
+#[test]
+fn extreme_times_do_not_overflow() {
+    let mut paths =
+        [path(1, 3_000_000, 3_000_000, 0), path(2, 3_000_000, 3_000_000, 0), path(3, 14_000, 0, 0)];
+    let longest = Duration::from_nanos(u64::MAX);
+    (paths[2].srtt, paths[2].least_rtt) = (longest, longest);
+    assert_eq!(Blest.pick(&job(100_000), &paths), None);
+    (paths[0].loss_events, paths[2].loss_events) = (1, u32::MAX);
+    assert_eq!(Blest.pick(&job(100_000), &paths), None);
+}
+
 /// 20 Mbps at 20 ms beside 8 Mbps at 20 ms that loses: until what was lost there has been sent
 /// again over the other one, 42.5 ms, the other sends 106,250 bytes. With 100,000 bytes of window
 /// it is kept from 7250 bytes by each loss event.
