@@ -398,25 +398,3 @@ fn who_left_before_it_opened_says_so() {
     net.run_until(at(100_000));
     assert_eq!(told_left(&net, 0).len(), 1);
 }
-
-/// Five minutes of 20 s round trips and 40 % loss, then a good path: pacing for the slow one keeps
-/// nothing back, and no open window is asked after byte by byte.
-#[test]
-fn a_slow_and_lossy_time_leaves_nothing_behind() {
-    let good = wire(10, 10);
-    let bad = Wire { delay: Duration::from_secs(10), loss: 0.4, ..good };
-    let mut net = modern(&[good]);
-    net.join_all();
-    write(&mut net, 0, 50_000);
-    net.run_until(at(1_000));
-    set(&mut net, 0, bad);
-    write(&mut net, 0, 2_000_000);
-    net.run_until(at(300_000));
-    set(&mut net, 0, good);
-    net.run_until(at(340_000));
-    let before = net.ends[0].stats();
-    write(&mut net, 0, 1_000_000);
-    net.run_until(at(350_000));
-    assert_eq!(net.ends[1].received(), 3_050_000);
-    assert_eq!(net.ends[0].stats().probes, before.probes);
-}
