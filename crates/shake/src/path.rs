@@ -48,6 +48,7 @@ pub(crate) struct Flight {
     pub(crate) seq: u64,
     pub(crate) len: u32,
     pub(crate) at: Instant,
+    /// Echoed, or known to have arrived, or given up.
     done: bool,
 }
 
