@@ -3,8 +3,8 @@
 //! what a sweep without recording runs (a summary, no files); a directory records everything that
 //! the scenario asks for. Prints what was simulated and how much memory that took, as JSON.
 
-use fairwave_lab::plan::{Job, Plan};
 use fairwave_lab::run::{self, Output};
+use fairwave_scenario::plan::{Job, Plan};
 use fairwave_trace::Discard;
 use std::path::Path;
 

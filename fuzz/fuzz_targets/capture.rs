@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use fairwave_lab::capture::Capture;
+use fairwave_capture::file::Capture;
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Read};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use fairwave_lab::trace::StreamName;
+use fairwave_capture::trace::StreamName;
 use fairwave_units::{Duration, Seed};
 use std::net::IpAddr;
 use std::num::NonZeroUsize;

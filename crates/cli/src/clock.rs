@@ -1,6 +1,6 @@
 //! What a command took: time on the wall, and time of the processors.
 
-use fairwave_lab::study::Cost;
+use fairwave_study::Cost;
 use serde_json::{Value, json};
 
 /// Started with the work.

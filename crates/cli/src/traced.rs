@@ -3,7 +3,7 @@
 
 use crate::output::{HEADING, styled};
 use crate::table::Table;
-use fairwave_lab::trace::{ComparisonSummary, Connection, TraceSummary, UdpStream, words};
+use fairwave_capture::trace::{ComparisonSummary, Connection, TraceSummary, UdpStream, words};
 
 /// Most rows of a table; --json has all.
 const ROWS: usize = 40;

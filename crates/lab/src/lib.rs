@@ -1,13 +1,8 @@
-//! The laboratory: scenario files, plans and their jobs.
+//! The laboratory: jobs of a plan over worker threads, run directories, statistics and plots.
 
-pub mod capture;
-pub mod plan;
+pub mod page;
 pub mod plot;
-pub mod report;
 pub mod results;
 pub mod run;
-pub mod scenario;
 pub mod stats;
-pub mod study;
 pub mod target;
-pub mod trace;

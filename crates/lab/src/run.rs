@@ -3,9 +3,9 @@
 //! Runs are independent and serial within: the number of workers changes nothing but the time
 //! it takes.
 
-use crate::plan::{Job, Plan};
 use crate::results::{self, Meta, Names, Recorder, RunDirectory, Stretches, Summary, Wanted};
-use crate::scenario::Record;
+use fairwave_scenario::Record;
+use fairwave_scenario::plan::{Job, Plan};
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::datagram::{Contents, Datagram};

@@ -1,8 +1,8 @@
 //! Runs and sweeps: the same bytes however they are scheduled, and errors that name the seed.
 
-use fairwave_lab::plan::Plan;
 use fairwave_lab::results::{FLOWS, Series, read_meta, read_summary};
 use fairwave_lab::run::{self, Output, Progress};
+use fairwave_scenario::plan::Plan;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

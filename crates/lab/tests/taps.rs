@@ -1,8 +1,8 @@
 //! Captures at tapped nodes: which packets, when, and with whose addresses.
 
-use fairwave_lab::plan::Plan;
 use fairwave_lab::results::{self, Meta};
 use fairwave_lab::run::{self, Output, Run};
+use fairwave_scenario::plan::Plan;
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{self, Datagram};
 use fairwave_wire::ethernet::{self, EtherType, Mac};

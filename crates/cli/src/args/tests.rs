@@ -2,7 +2,7 @@
 
 use super::*;
 use clap::CommandFactory;
-use fairwave_lab::plan::Plan;
+use fairwave_scenario::plan::Plan;
 use std::path::Path;
 
 /// Where the documents and scenarios are.

@@ -3,7 +3,7 @@
 use crate::args::Common;
 use crate::outcome::Failure;
 use crate::output::{self, GOOD, styled};
-use fairwave_lab::plan::{LoadError, Plan};
+use fairwave_scenario::plan::{LoadError, Plan};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

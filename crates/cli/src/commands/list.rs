@@ -3,7 +3,7 @@
 use crate::args::{Common, Listing};
 use crate::outcome::Failure;
 use crate::output;
-use fairwave_lab::{scenario, study};
+use fairwave_study::Study;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ struct Item {
 /// Prints one list.
 pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
     let items = match what {
-        Listing::Schema => return Ok(output::print_json(&scenario::schema())?),
+        Listing::Schema => return Ok(output::print_json(&fairwave_scenario::schema())?),
         Listing::Studies => studies(),
         Listing::Scenarios => scenarios()?,
         Listing::CongestionControls => congestion_controls(),
@@ -136,17 +136,17 @@ fn stacks() -> Vec<Item> {
 }
 
 fn studies() -> Vec<Item> {
-    let item = |study: &&dyn study::Study| Item {
+    let item = |study: &&dyn Study| Item {
         name: study.name().to_owned(),
         summary: study.statement().to_owned(),
         source: study.paper().to_owned(),
     };
-    study::ALL.iter().map(item).collect()
+    fairwave_studies::ALL.iter().map(item).collect()
 }
 
 /// The words that the schema accepts.
 fn standards() -> Vec<Item> {
-    let schema = scenario::schema();
+    let schema = fairwave_scenario::schema();
     let words = schema.pointer("/$defs/Cell/properties/standard/enum").and_then(Value::as_array);
     let names = words.into_iter().flatten().filter_map(Value::as_str);
     names

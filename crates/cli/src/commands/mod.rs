@@ -10,8 +10,8 @@ pub(crate) mod trace;
 
 use crate::args::Common;
 use crate::outcome::Failure;
-use fairwave_lab::plan::{LoadError, Plan};
 use fairwave_lab::run::Run;
+use fairwave_scenario::plan::{LoadError, Plan};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -6,8 +6,8 @@ use crate::outcome::Failure;
 use crate::output::{self, BAD, GOOD, HEADING, styled};
 use crate::place;
 use crate::progress::Progress;
-use fairwave_lab::study::{self, Claim, Findings, Results, Study};
-use fairwave_lab::{report, run};
+use fairwave_lab::run;
+use fairwave_study::{self as study, Claim, Findings, Results, Study, report};
 use serde_json::Value;
 use std::path::Path;
 
@@ -35,8 +35,8 @@ pub(crate) fn run(common: &Common, name: &str, quick: bool, strict: bool) -> Res
 }
 
 fn find(name: &str) -> Result<&'static dyn Study, Failure> {
-    study::find(name).ok_or_else(|| {
-        let known: Vec<&str> = study::ALL.iter().map(|study| study.name()).collect();
+    fairwave_studies::find(name).ok_or_else(|| {
+        let known: Vec<&str> = fairwave_studies::ALL.iter().map(|study| study.name()).collect();
         Failure::Usage(format!("there is no study {name:?}; there are: {}", known.join(", ")))
     })
 }

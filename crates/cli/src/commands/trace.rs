@@ -4,9 +4,9 @@ use crate::args::{Common, Trace};
 use crate::outcome::Failure;
 use crate::progress::Progress;
 use crate::{output, place, traced};
-use fairwave_lab::capture::{Capture, Error};
-use fairwave_lab::trace::out::{self, Drawings, Tables};
-use fairwave_lab::trace::{
+use fairwave_capture::file::{Capture, Error};
+use fairwave_capture::trace::out::{self, Drawings, Tables};
+use fairwave_capture::trace::{
     self, BrokenSummary, Collector, ComparisonSummary, Selection, StreamName, TraceSummary,
 };
 use fairwave_trace::analysis::{Config, Ignore, Points, compare};

@@ -46,7 +46,7 @@ impl Drop for Pending {
 }
 
 /// Writes a whole file at once.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let (pending, mut out) = Pending::create(path.to_owned())?;
     out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::io(path))?;
     pending.finish()

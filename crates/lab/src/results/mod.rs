@@ -41,7 +41,7 @@ pub use columns::{
     SOC, STATIONS, SocRow, StationRow,
 };
 pub use directory::{Meta, RunDirectory, Wanted};
-pub(crate) use file::write as write_file;
+pub use file::write as write_file;
 pub use names::{Direction, Names};
 pub use paths::{PathSummary, ShakeSummary};
 pub use probe::{FindingSummary, IntervalSummary, ProbeSummary, SizeSummary};
@@ -52,7 +52,7 @@ pub use summary::{
     DatagramSummary, FlowSummary, QueueSummary, STARVED_FRACTION, StationSummary, Summary,
     TimesSummary, Totals, WebSummary,
 };
-pub(crate) use table::Writer as TableWriter;
+pub use table::Writer as TableWriter;
 pub use table::{Cell, Column, Kind, Table};
 pub use tap::tap_file;
 pub use video::VideoSummary;

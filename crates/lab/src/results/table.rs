@@ -108,7 +108,7 @@ fn field<R>(column: &Column<R>) -> Result<Type, ParquetError> {
 }
 
 /// Writes the rows of one table with bounded memory.
-pub(crate) struct Writer<R: 'static> {
+pub struct Writer<R: 'static> {
     table: &'static Table<R>,
     pending: Pending,
     writer: SerializedFileWriter<BufWriter<File>>,
@@ -118,10 +118,7 @@ pub(crate) struct Writer<R: 'static> {
 
 impl<R> Writer<R> {
     /// Opens the table's file in `directory`.
-    pub(crate) fn create(
-        table: &'static Table<R>,
-        directory: &std::path::Path,
-    ) -> Result<Self, Error> {
+    pub fn create(table: &'static Table<R>, directory: &std::path::Path) -> Result<Self, Error> {
         let path: PathBuf = directory.join(table.file);
         let (pending, out) = Pending::create(path)?;
         let properties = WriterProperties::builder()
@@ -137,7 +134,7 @@ impl<R> Writer<R> {
     }
 
     /// Adds a row.
-    pub(crate) fn push(&mut self, row: &R) -> Result<(), Error> {
+    pub fn push(&mut self, row: &R) -> Result<(), Error> {
         for (column, cells) in self.table.columns.iter().zip(&mut self.cells) {
             cells.push((column.cell)(row));
         }
@@ -155,7 +152,7 @@ impl<R> Writer<R> {
     }
 
     /// Completes the file.
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), Error> {
         if !self.cells[0].is_empty() {
             self.flush()?;
         }

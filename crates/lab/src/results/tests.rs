@@ -2,7 +2,7 @@
 
 use super::table::Writer;
 use super::*;
-use crate::plan::Plan;
+use fairwave_scenario::plan::Plan;
 use fairwave_sim::world::World;
 use fairwave_trace::{
     DropCause, DropSample, FlowId, FlowSample, NodeId, QueueId, QueueSample, Sample, Sink,

@@ -1,8 +1,8 @@
 //! Runs whose captures are read back.
 
-use fairwave_lab::plan::Plan;
 use fairwave_lab::results::Summary;
 use fairwave_lab::run::{self, Output};
+use fairwave_scenario::plan::Plan;
 use fairwave_wire::datagram::{self, Datagram};
 use fairwave_wire::link;
 use fairwave_wire::pcapng::Reader;

@@ -1,7 +1,7 @@
 //! Frames come out in order, with the addresses and the radio's facts that they had on the air.
 
 use super::*;
-use crate::plan::Plan;
+use fairwave_scenario::plan::Plan;
 use fairwave_trace::{Place, Ppdu, PpduFormat, Scoreboard};
 use fairwave_units::{BitRate, Dbm};
 use fairwave_wire::pcapng::Reader;

@@ -1,0 +1,258 @@
+//! Two captures of the same traffic, made at two points: what happened to it between them.
+
+use super::Selection;
+use super::summary::{BrokenSummary, Ends};
+use crate::file::{Capture, Error, Facts};
+use fairwave_trace::analysis::Captured;
+use fairwave_trace::analysis::compare::{
+    Bins, Comparison, Config, Count, Flow, Place, Report, Spread, Way,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// What the JSON of a comparison calls itself.
+pub const COMPARISON_SCHEMA: &str = "fairwave-trace-comparison";
+
+/// The result of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ComparisonSummary {
+    /// [`COMPARISON_SCHEMA`].
+    pub schema: &'static str,
+    /// [`super::SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The files.
+    pub captures: [FileSummary; 2],
+    /// The second clock less the first, where it was said to be known.
+    pub offset_ns: Option<i64>,
+    /// What the ends of flows sent, the most lossy first.
+    pub ways: Vec<WayBetween>,
+    /// Packets forgotten for lack of room.
+    pub forgotten: u64,
+}
+
+/// One of the files.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FileSummary {
+    /// Its name.
+    pub file: String,
+    /// `pcap` or `pcapng`.
+    pub format: &'static str,
+    /// `gzip` or `zstd`.
+    pub compression: Option<&'static str>,
+    /// Packets that were read.
+    pub packets: u64,
+    /// TCP and UDP packets among them.
+    pub known: u64,
+    /// Where it is damaged; null if it is whole.
+    pub broken: Option<BrokenSummary>,
+}
+
+/// What one end of a flow sent, between the two points.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WayBetween {
+    /// `tcp` or `udp`.
+    pub protocol: &'static str,
+    /// `a` is the sender here.
+    #[serde(flatten)]
+    pub ends: Ends,
+    /// Packets at each point, duplicates included.
+    pub packets: [u64; 2],
+    /// Where packets pass first, `first` or `second`, as far as that can be told.
+    pub passes_first: Option<&'static str>,
+    /// Packets that were seen where they pass first, and not at the other point; unknown with
+    /// that.
+    pub lost: Option<u64>,
+    /// Their share of those seen where they pass first, in hundredths.
+    pub lost_percent: Option<f64>,
+    /// All packets.
+    pub all: CountBetween,
+    /// ACKs alone among them.
+    pub pure_acks: CountBetween,
+    /// Packets that overtook another on the way.
+    pub reordered: u64,
+    /// Copies of packets, at each point.
+    pub duplicates: [u64; 2],
+    /// Time at the second point less that at the first.
+    pub shift: Option<ShiftSummary>,
+    /// Index of the flow and of its sending end, for the bins.
+    #[serde(skip)]
+    pub(super) place: (usize, usize),
+}
+
+/// Where packets were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CountBetween {
+    /// At both points.
+    pub crossed: u64,
+    /// At one only, while the other was watched: at the first, at the second.
+    pub alone: [u64; 2],
+    /// At one only, before the first or after the last frame of the other capture: at the first,
+    /// at the second. They are no losses: nobody can say.
+    pub outside: [u64; 2],
+}
+
+/// Signed times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShiftSummary {
+    /// How many.
+    pub count: u64,
+    /// The least.
+    pub least_ns: i64,
+    /// Their mean.
+    pub mean_ns: i64,
+    /// Half are not greater.
+    pub median_ns: i64,
+    /// 99 of 100 are not greater.
+    pub p99_ns: i64,
+    /// The greatest.
+    pub most_ns: i64,
+}
+
+impl ShiftSummary {
+    fn of(spread: &Spread) -> Option<Self> {
+        let (least_ns, most_ns) = spread.range_ns()?;
+        Some(Self {
+            count: spread.count(),
+            least_ns,
+            mean_ns: spread.mean_ns()?,
+            median_ns: spread.quantile_ns(0.5)?,
+            p99_ns: spread.quantile_ns(0.99)?,
+            most_ns,
+        })
+    }
+
+    /// How much later than the quickest packet a share of them came: in the order of travel this
+    /// is the delay above the least one, whatever the clocks say.
+    pub fn above_least_ns(&self, forward: bool) -> [u64; 2] {
+        let (from, sign) = if forward { (self.least_ns, 1) } else { (self.most_ns, -1) };
+        let above = |value: i64| ((value - from) * sign).max(0) as u64;
+        // Of the way back, the least shift is the longest delay: its tail is the other one.
+        let tail = if forward { self.p99_ns } else { self.least_ns };
+        [above(self.median_ns), above(tail)]
+    }
+}
+
+impl From<Count> for CountBetween {
+    fn from(count: Count) -> Self {
+        Self { crossed: count.crossed, alone: count.alone, outside: count.outside }
+    }
+}
+
+/// Reads two captures side by side and compares them. `report` hears what share of the work is
+/// done.
+///
+/// # Errors
+/// When one of them is no capture.
+pub fn compare(
+    captures: &mut [Capture; 2],
+    config: Config,
+    bins: &mut Bins,
+    report: &mut dyn FnMut(f64),
+) -> Result<Report, Error> {
+    let mut comparison = Comparison::new(config);
+    while let Some(place) = comparison.wants() {
+        let capture = &mut captures[place as usize];
+        let Some(packet) = capture.next_packet()? else {
+            comparison.ended(place);
+            continue;
+        };
+        let number = packet.number;
+        if let Some(at) = packet.at {
+            let (link, bytes) = (packet.link_type, packet.data);
+            let frame = Captured { at, link, bytes, original_len: packet.original_len };
+            comparison.push(place, frame, bins);
+        }
+        if number % super::REPORT_EVERY == 0
+            && let [Some(first), Some(second)] = captures.each_ref().map(Capture::progress)
+        {
+            report(f64::midpoint(first, second));
+        }
+    }
+    Ok(comparison.finish(bins))
+}
+
+impl ComparisonSummary {
+    /// Of two captures that were read to their ends.
+    pub fn new(
+        files: [(&str, Facts); 2],
+        report: &Report,
+        config: &Config,
+        selection: &Selection,
+    ) -> Self {
+        let flows = report.flows.iter().enumerate();
+        let wanted = flows.filter(|(_, flow)| selection.takes_ends(&flow.ends));
+        let mut ways: Vec<WayBetween> =
+            wanted.flat_map(|(i, flow)| ways(i, flow, config.offset_ns)).collect();
+        ways.sort_by_key(|way| (Reverse((way.lost, way.packets[0])), way.place));
+        let [first, second] = files;
+        Self {
+            schema: COMPARISON_SCHEMA,
+            schema_version: super::SCHEMA_VERSION,
+            captures: [
+                FileSummary::new(first.0, &first.1, report.seen[0].packets),
+                FileSummary::new(second.0, &second.1, report.seen[1].packets),
+            ],
+            offset_ns: config.offset_ns,
+            ways,
+            forgotten: report.forgotten,
+        }
+    }
+}
+
+impl FileSummary {
+    fn new(file: &str, facts: &Facts, known: u64) -> Self {
+        Self {
+            file: file.to_owned(),
+            format: facts.format.map_or("", fairwave_wire::capture::Format::name),
+            compression: facts.compression.map(crate::file::Compression::name),
+            packets: facts.packets,
+            known,
+            broken: facts.broken.as_ref().map(BrokenSummary::of),
+        }
+    }
+}
+
+/// What the ends of a flow sent, of those that sent anything.
+fn ways(index: usize, flow: &Flow, offset_ns: Option<i64>) -> Vec<WayBetween> {
+    let sent = flow.ways.iter().enumerate().filter(|(_, way)| way.packets != [0, 0]);
+    sent.map(|(from, way)| {
+        let ends = [from, 1 - from].map(|end| flow.ends[end].to_string());
+        WayBetween::new(flow.is_tcp, ends, way, flow.begins_at(from, offset_ns), (index, from))
+    })
+    .collect()
+}
+
+impl WayBetween {
+    fn new(
+        is_tcp: bool,
+        [a, b]: [String; 2],
+        way: &Way,
+        begins_at: Option<Place>,
+        place: (usize, usize),
+    ) -> Self {
+        let percent = |place| way.all.lost_from(place).map(|share| 100.0 * share);
+        Self {
+            protocol: if is_tcp { "tcp" } else { "udp" },
+            ends: Ends { a, b },
+            packets: way.packets,
+            passes_first: begins_at.map(|place| match place {
+                Place::First => "first",
+                Place::Second => "second",
+            }),
+            lost: begins_at.map(|place| way.all.alone[place as usize]),
+            lost_percent: begins_at.and_then(percent),
+            all: way.all.into(),
+            pure_acks: way.pure_acks.into(),
+            reordered: way.reordered,
+            duplicates: way.duplicates,
+            shift: ShiftSummary::of(&way.shift),
+            place,
+        }
+    }
+
+    /// Whether it passes the second point first.
+    pub fn is_backward(&self) -> bool {
+        self.passes_first == Some("second")
+    }
+}

@@ -1,0 +1,165 @@
+//! What `fairwave trace --out` leaves behind: tables, figures and a page.
+//!
+//! ```text
+//! summary.json         what `--json` prints
+//! connections.parquet  what each end of each stream sent
+//! intervals.parquet    packets per interval
+//! points.parquet       segments, ACKs and round-trip times of the connections drawn
+//! figures/             time-sequence graphs and their kind, as SVG
+//! report.html          all of it on one page
+//! ```
+//! Of two captures it is `between.parquet` instead of the other tables.
+
+mod between;
+mod drawing;
+mod page;
+mod tables;
+mod thin;
+
+pub use between::{BETWEEN, BinRow, between};
+pub use tables::{ENDS, EndRow, INTERVALS, IntervalRow, POINTS};
+
+use super::{StreamName, TraceSummary};
+use drawing::Drawing;
+use fairwave_lab::plot;
+use fairwave_lab::results::{self, TableWriter, write_file};
+use fairwave_trace::analysis::{Mark, Point, Points, Side, Stream, StreamId};
+use fairwave_units::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tables::Streams;
+
+/// Most connections that are drawn without being asked for.
+pub const DRAWN: usize = 3;
+
+/// Why results could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file cannot be written.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+    /// A figure cannot be drawn.
+    #[error(transparent)]
+    Plot(#[from] plot::Error),
+    /// The summary cannot be written as JSON.
+    #[error("summary.json: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Writes what every stream came to while a capture is read.
+pub struct Tables {
+    streams: Streams,
+}
+
+impl Tables {
+    /// Opens the tables in a directory, which is made if need be.
+    ///
+    /// # Errors
+    /// When a file cannot be made.
+    pub fn create(directory: &Path) -> Result<Self, Error> {
+        make(directory)?;
+        Ok(Self { streams: Streams::create(directory)? })
+    }
+
+    /// Completes the files, or says what went wrong on the way.
+    ///
+    /// # Errors
+    /// When one could not be written.
+    pub fn finish(self) -> Result<(), Error> {
+        Ok(self.streams.finish()?)
+    }
+}
+
+impl Points for Tables {
+    fn stream(&mut self, stream: Stream) {
+        self.streams.stream(&stream);
+    }
+
+    fn point(&mut self, point: &Point) {
+        if let Mark::Interval(counts) = point.mark {
+            self.streams.interval(point, counts);
+        }
+    }
+}
+
+/// Collects the drawings of some connections while a capture is read, and writes their points.
+pub struct Drawings {
+    drawings: BTreeMap<StreamId, Drawing>,
+    points: TableWriter<Point>,
+    failure: Option<results::Error>,
+}
+
+impl Drawings {
+    /// For these connections, with intervals of this length; `directory` is made if need be.
+    ///
+    /// # Errors
+    /// When a file cannot be made.
+    pub fn create(
+        directory: &Path,
+        names: &[StreamName],
+        interval: Duration,
+    ) -> Result<Self, Error> {
+        make(directory)?;
+        let points = TableWriter::create(&POINTS, directory)?;
+        let drawings = names.iter().map(|name| (name.0, Drawing::new(interval))).collect();
+        Ok(Self { drawings, points, failure: None })
+    }
+
+    /// Completes the points, draws, and writes page and summary; returns the page's path.
+    ///
+    /// # Errors
+    /// When a figure cannot be drawn or a file not be written.
+    pub fn finish(self, summary: &TraceSummary, directory: &Path) -> Result<PathBuf, Error> {
+        self.failure.map_or(Ok(()), Err)?;
+        self.points.finish()?;
+        let figures = directory.join("figures");
+        make(&figures)?;
+        let origin = Instant::from_nanos(summary.capture.start_unix_ns.unwrap_or(0));
+        let mut drawn = BTreeMap::new();
+        for connection in &summary.connections {
+            let Some(drawing) = self.drawings.get(&StreamId::Tcp(connection.number)) else {
+                continue;
+            };
+            let side = if connection.sender == 'a' { Side::A } else { Side::B };
+            let name = format!("Connection {}", connection.number);
+            let mut svgs = Vec::new();
+            let start = connection.start_ns as f64 / 1e9;
+            let seconds = (start, start + (connection.watched_ns as f64 / 1e9).max(1e-6) * 1.01);
+            let made = drawing.figures(&name, side, origin, seconds);
+            for (kind, figure) in FIGURES.iter().zip(made) {
+                let svg = figure.to_svg()?;
+                let file = figures.join(format!("connection-{}-{kind}.svg", connection.number));
+                write_file(&file, svg.as_bytes())?;
+                svgs.push((figure.title, svg));
+            }
+            drawn.insert(connection.number, svgs);
+        }
+        let json = serde_json::to_string_pretty(summary)?;
+        write_file(&directory.join("summary.json"), json.as_bytes())?;
+        let path = directory.join("report.html");
+        write_file(&path, page::page(summary, &drawn).as_bytes())?;
+        Ok(path)
+    }
+}
+
+/// Names of a connection's figures, in the order in which they are drawn.
+const FIGURES: [&str; 4] = ["sequence", "packets", "rtt", "flight"];
+
+impl Points for Drawings {
+    fn stream(&mut self, _: Stream) {}
+
+    fn point(&mut self, point: &Point) {
+        let Some(drawing) = self.drawings.get_mut(&point.stream) else { return };
+        drawing.add(point);
+        if matches!(point.mark, Mark::Interval(_)) || self.failure.is_some() {
+            return;
+        }
+        self.failure = self.points.push(point).err();
+    }
+}
+
+fn make(directory: &Path) -> Result<(), Error> {
+    let refused = |source| results::Error::Io { path: directory.to_owned(), source };
+    Ok(fs::create_dir_all(directory).map_err(refused)?)
+}

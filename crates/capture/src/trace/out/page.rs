@@ -1,0 +1,111 @@
+//! The page: what the capture holds, its connections, and figures of some.
+
+use crate::trace::{Connection, TraceSummary, UdpStream, words};
+use fairwave_lab::page::{CSS, responsive};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::collections::BTreeMap;
+
+/// Most rows of a table on the page; the Parquet files have all.
+pub(super) const ROWS: usize = 200;
+
+/// A figure's title and its drawing.
+type Drawn = Vec<(String, String)>;
+
+/// The page as text.
+pub(super) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "Fairwave: " (summary.capture.file) }
+                style { (PreEscaped(CSS)) }
+            }
+            body {
+                header {
+                    h1 { "Capture " (summary.capture.file) }
+                    @for line in words::capture(&summary.capture) { p.paper { (line) } }
+                }
+                main {
+                    @if let Some(broken) = &summary.capture.broken {
+                        p.quick role="note" {
+                            strong { "Damaged: " }
+                            "byte " (broken.offset) ", behind packet " (broken.packets) ": "
+                            (broken.reason) ". Figures are of what comes before."
+                        }
+                    }
+                    section { h2 { "Connections, the worst first" } (connections(summary)) }
+                    @if !summary.udp.is_empty() {
+                        section { h2 { "UDP streams" } (udp(&summary.udp)) }
+                    }
+                    @for one in &summary.connections {
+                        @if let Some(figures) = drawn.get(&one.number) {
+                            section { (closely(one, figures)) }
+                        }
+                    }
+                }
+                footer { p { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn connections(summary: &TraceSummary) -> Markup {
+    html! {
+        div.wide {
+            table.results {
+                thead {
+                    tr {
+                        th scope="col" { "connection" }
+                        @for head in words::COLUMNS { th scope="col" { (head) } }
+                    }
+                }
+                tbody {
+                    @for one in summary.connections.iter().take(ROWS) {
+                        tr {
+                            th scope="row" { (words::name(one)) }
+                            @for cell in words::row(one) { td { (cell) } }
+                        }
+                    }
+                }
+            }
+        }
+        @let more = summary.connections.len().saturating_sub(ROWS) as u64 + summary.left_out;
+        @if more > 0 { p.note { (more) " more; connections.parquet has all" } }
+    }
+}
+
+fn udp(streams: &[UdpStream]) -> Markup {
+    html! {
+        div.wide {
+            table.results {
+                thead {
+                    tr {
+                        th scope="col" { "stream" }
+                        @for head in words::UDP_COLUMNS { th scope="col" { (head) } }
+                    }
+                }
+                tbody {
+                    @for (name, row) in streams.iter().take(ROWS).flat_map(words::udp_rows) {
+                        tr { th scope="row" { (name) } @for cell in row { td { (cell) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn closely(one: &Connection, figures: &Drawn) -> Markup {
+    html! {
+        h2 { "Connection " (words::name(one)) }
+        ul { @for line in words::connection(one) { li { (line) } } }
+        @for (title, svg) in figures {
+            figure {
+                div.plot role="img" aria-label=(title) { (PreEscaped(responsive(svg))) }
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! What a capture came to: the value behind table, JSON and report.
+
+use super::way::{TcpWaySummary, UdpWaySummary, from};
+use super::{Collector, Counts, Events, Limit, StreamName, letter};
+use crate::file::Facts;
+use fairwave_trace::analysis::{End, Frames, Packets, Side, Spells, Stream, StreamId};
+use fairwave_units::Instant;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What the JSON calls itself.
+pub const SCHEMA: &str = "fairwave-trace";
+/// Grows when a key changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The result of a trace analysis.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TraceSummary {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The file.
+    pub capture: CaptureSummary,
+    /// TCP connections, the worst first.
+    pub connections: Vec<Connection>,
+    /// UDP streams, likewise.
+    pub udp: Vec<UdpStream>,
+    /// Streams that are not listed, because there are so many.
+    pub left_out: u64,
+}
+
+/// What is known of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CaptureSummary {
+    /// Its name.
+    pub file: String,
+    /// `pcap` or `pcapng`.
+    pub format: &'static str,
+    /// `gzip` or `zstd`.
+    pub compression: Option<&'static str>,
+    /// Bytes that were read, uncompressed.
+    pub bytes: u64,
+    /// Packets that were read.
+    pub packets: u64,
+    /// Those among them without a time, which were left out.
+    pub untimed: u64,
+    /// Earliest time, from 1970.
+    pub start_unix_ns: Option<u64>,
+    /// From the earliest to the latest.
+    pub duration_ns: u64,
+    /// Packets that stand behind a later one.
+    pub backward: u64,
+    /// Where it is damaged; null if it is whole.
+    pub broken: Option<BrokenSummary>,
+    /// What became of its frames.
+    pub frames: FrameCounts,
+    /// What became of the IP packets in them.
+    pub ip: PacketCounts,
+    /// TCP connections in it, whether or not they are shown.
+    pub tcp_streams: u64,
+    /// UDP streams.
+    pub udp_streams: u64,
+    /// Streams that were given up for lack of room while they were open.
+    pub evicted: u64,
+}
+
+/// Where a capture is damaged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BrokenSummary {
+    /// First byte of the damaged record, uncompressed.
+    pub offset: u64,
+    /// Packets before it.
+    pub packets: u64,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl BrokenSummary {
+    pub(super) fn of(broken: &crate::file::Broken) -> Self {
+        let crate::file::Broken { offset, packets, reason } = broken.clone();
+        Self { offset, packets, reason }
+    }
+}
+
+/// What became of frames; all but the first add up to the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FrameCounts {
+    /// All.
+    pub seen: u64,
+    /// IP was looked for in them.
+    pub opened: u64,
+    /// Retransmissions on the air of frames that had been seen.
+    pub repeated: u64,
+    /// Wrong check sequence.
+    pub bad_fcs: u64,
+    /// Neither IPv4 nor IPv6.
+    pub not_ip: u64,
+    /// 802.11 control and management.
+    pub control: u64,
+    /// Encrypted.
+    pub encrypted: u64,
+    /// Later fragments of an MSDU.
+    pub fragments: u64,
+    /// Cut before the IP header.
+    pub truncated: u64,
+    /// A broken link header.
+    pub broken: u64,
+    /// Of a link type that is not known.
+    pub unsupported: u64,
+}
+
+/// What became of IP packets; all but the first add up to the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PacketCounts {
+    /// All.
+    pub seen: u64,
+    /// TCP.
+    pub tcp: u64,
+    /// UDP.
+    pub udp: u64,
+    /// Other protocols.
+    pub other: u64,
+    /// Later fragments.
+    pub fragments: u64,
+    /// TCP or UDP with a cut or broken header.
+    pub unreadable: u64,
+    /// No IP after all.
+    pub broken: u64,
+}
+
+/// Addresses and ports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Ends {
+    /// The end that began.
+    pub a: String,
+    /// The other.
+    pub b: String,
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Connection {
+    /// Its number, as in tshark's `tcp.stream`.
+    pub number: u32,
+    /// Its ends.
+    #[serde(flatten)]
+    pub ends: Ends,
+    /// First packet, from the first of the capture.
+    pub start_ns: u64,
+    /// From its first to its last packet.
+    pub duration_ns: u64,
+    /// How long it was seen to be open: to the end of the capture, if it was open then.
+    pub watched_ns: u64,
+    /// Why it was over: `closed`, `reset`, `reused`, `evicted` or `capture`.
+    pub end: &'static str,
+    /// The end that sent more of the stream: `a` or `b`.
+    pub sender: char,
+    /// What limited it.
+    pub limit: Limit,
+    /// Times without packets and with nothing outstanding.
+    pub idle: super::SpellsSummary,
+    /// What A sent.
+    pub a_sent: TcpWaySummary,
+    /// What B sent.
+    pub b_sent: TcpWaySummary,
+    /// What happened on it, if it was asked for by its number.
+    pub events: Option<Events>,
+}
+
+impl Connection {
+    /// What the end sent that sent more.
+    pub const fn main(&self) -> &TcpWaySummary {
+        if self.sender == 'a' { &self.a_sent } else { &self.b_sent }
+    }
+}
+
+/// Datagrams between two ports.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct UdpStream {
+    /// Its number, as in tshark's `udp.stream`.
+    pub number: u32,
+    /// Its ends.
+    #[serde(flatten)]
+    pub ends: Ends,
+    /// First packet, from the first of the capture.
+    pub start_ns: u64,
+    /// From its first to its last packet.
+    pub duration_ns: u64,
+    /// What A sent.
+    pub a_sent: UdpWaySummary,
+    /// What B sent.
+    pub b_sent: UdpWaySummary,
+}
+
+impl TraceSummary {
+    /// Of a capture that was read to its end.
+    pub fn new(file: &str, facts: &Facts, counts: &Counts, collector: Collector) -> Self {
+        let span @ (origin, _) = counts.totals.span.unwrap_or((Instant::ZERO, Instant::ZERO));
+        let (streams, mut events, left_out) = collector.into_parts();
+        let (mut connections, mut udp) = (Vec::new(), Vec::new());
+        for stream in &streams {
+            match stream.id {
+                StreamId::Tcp(number) => {
+                    let events = events.remove(&stream.id).map(|mut events| {
+                        events.settle(origin);
+                        events
+                    });
+                    connections.push(connection(number, stream, span, events));
+                }
+                StreamId::Udp(number) => udp.push(udp_stream(number, stream, origin)),
+            }
+        }
+        Self {
+            schema: SCHEMA,
+            schema_version: SCHEMA_VERSION,
+            capture: CaptureSummary::new(file, facts, counts),
+            connections,
+            udp,
+            left_out,
+        }
+    }
+
+    /// Names of the worst connections, so many at most.
+    pub fn worst(&self, most: usize) -> Vec<StreamName> {
+        let numbers = self.connections.iter().map(|one| one.number).take(most);
+        numbers.map(|number| StreamName(StreamId::Tcp(number))).collect()
+    }
+
+    /// Names that were asked for, and are not there.
+    pub fn missing<'a>(&self, names: &'a [StreamName]) -> Option<&'a StreamName> {
+        let there = |name: &StreamName| match name.0 {
+            StreamId::Tcp(number) => self.connections.iter().any(|one| one.number == number),
+            StreamId::Udp(number) => self.udp.iter().any(|one| one.number == number),
+        };
+        names.iter().find(|name| !there(name))
+    }
+}
+
+impl CaptureSummary {
+    fn new(file: &str, facts: &Facts, counts: &Counts) -> Self {
+        let totals = &counts.totals;
+        let span = totals.span;
+        Self {
+            file: file.to_owned(),
+            format: facts.format.map_or("", fairwave_wire::capture::Format::name),
+            compression: facts.compression.map(crate::file::Compression::name),
+            bytes: facts.bytes,
+            packets: facts.packets,
+            untimed: counts.untimed,
+            start_unix_ns: span.map(|(first, _)| first.as_nanos()),
+            duration_ns: span.map_or(0, |(first, last)| from(first, last)),
+            backward: totals.backward,
+            broken: facts.broken.as_ref().map(BrokenSummary::of),
+            frames: FrameCounts::from(totals.frames),
+            ip: PacketCounts::from(totals.packets),
+            tcp_streams: totals.tcp_streams,
+            udp_streams: totals.udp_streams,
+            evicted: totals.evicted,
+        }
+    }
+}
+
+impl From<Frames> for FrameCounts {
+    fn from(frames: Frames) -> Self {
+        Self {
+            seen: frames.seen,
+            opened: frames.opened,
+            repeated: frames.repeated,
+            bad_fcs: frames.bad_fcs,
+            not_ip: frames.not_ip,
+            control: frames.control,
+            encrypted: frames.encrypted,
+            fragments: frames.fragments,
+            truncated: frames.truncated,
+            broken: frames.broken,
+            unsupported: frames.unsupported,
+        }
+    }
+}
+
+impl From<Packets> for PacketCounts {
+    fn from(packets: Packets) -> Self {
+        Self {
+            seen: packets.seen,
+            tcp: packets.tcp,
+            udp: packets.udp,
+            other: packets.other,
+            fragments: packets.fragments,
+            unreadable: packets.unreadable,
+            broken: packets.broken,
+        }
+    }
+}
+
+fn ends(stream: &Stream) -> Ends {
+    let [a, b] = stream.ends.map(|end| end.to_string());
+    Ends { a, b }
+}
+
+fn connection(
+    number: u32,
+    stream: &Stream,
+    (origin, end): (Instant, Instant),
+    events: Option<Events>,
+) -> Connection {
+    let over = stream.last.since(stream.first);
+    let watched = if stream.end == End::Capture { end.since(stream.first) } else { over };
+    let [a, b] = &stream.ways;
+    let sender = if b.tcp.unique_bytes > a.tcp.unique_bytes { Side::B } else { Side::A };
+    Connection {
+        number,
+        ends: ends(stream),
+        start_ns: from(origin, stream.first),
+        duration_ns: over.as_nanos(),
+        watched_ns: watched.as_nanos(),
+        end: word(stream.end),
+        sender: letter(sender),
+        limit: Limit::of(&stream.ways[sender.index()], &stream.idle, watched),
+        idle: spells(&stream.idle, origin),
+        a_sent: TcpWaySummary::of(a, over, origin),
+        b_sent: TcpWaySummary::of(b, over, origin),
+        events,
+    }
+}
+
+fn udp_stream(number: u32, stream: &Stream, origin: Instant) -> UdpStream {
+    let over = stream.last.since(stream.first);
+    let [a, b] = &stream.ways;
+    UdpStream {
+        number,
+        ends: ends(stream),
+        start_ns: from(origin, stream.first),
+        duration_ns: over.as_nanos(),
+        a_sent: UdpWaySummary::of(a, over, origin),
+        b_sent: UdpWaySummary::of(b, over, origin),
+    }
+}
+
+fn spells(spells: &Spells, origin: Instant) -> super::SpellsSummary {
+    super::SpellsSummary::of(spells, origin)
+}
+
+const fn word(end: End) -> &'static str {
+    match end {
+        End::Closed => "closed",
+        End::Reset => "reset",
+        End::Reused => "reused",
+        End::Evicted => "evicted",
+        End::Capture => "capture",
+    }
+}

@@ -1,0 +1,267 @@
+//! What one end of a stream sent, in a form that lasts.
+
+use fairwave_lab::results::TimesSummary;
+use fairwave_trace::analysis::{Kind, Numbering, Numbers, Quantiles, Spells, TcpWay, Way};
+use fairwave_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What one end of a TCP connection sent.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TcpWaySummary {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire from the IP header on.
+    pub ip_bytes: u64,
+    /// Payload, retransmissions included.
+    pub payload_bytes: u64,
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Bytes of the stream, each counted once.
+    pub unique_bytes: u64,
+    /// Bytes of the stream that were acknowledged.
+    pub acked_bytes: u64,
+    /// Unique bytes over the time of the connection.
+    pub goodput_bps: u64,
+    /// Packets of each kind that occurs; together they are all packets.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Packets of the five kinds of retransmission together.
+    pub retransmissions: u64,
+    /// Payload in them.
+    pub retransmitted_bytes: u64,
+    /// Retransmissions by the timer.
+    pub timeouts: u64,
+    /// Longest row of them without progress.
+    pub timeouts_in_row_max: u32,
+    /// Packets with SYN.
+    pub syn: u64,
+    /// Packets with FIN.
+    pub fin: u64,
+    /// Packets with RST.
+    pub rst: u64,
+    /// MSS that it announced.
+    pub mss: Option<u16>,
+    /// Window scale that it announced.
+    pub window_scale: Option<u8>,
+    /// Whether it permits SACK.
+    pub sack_permitted: bool,
+    /// Whether its packets carry timestamps.
+    pub timestamps: bool,
+    /// Largest payload of a packet.
+    pub payload_max: u32,
+    /// Packets behind a hole.
+    pub holes: u64,
+    /// Bytes of holes that never came.
+    pub missing_bytes: u64,
+    /// ACKs for what was never seen.
+    pub unseen_acked: u64,
+    /// Smallest window that it offered.
+    pub window_min: Option<u32>,
+    /// Largest window that it offered.
+    pub window_max: Option<u32>,
+    /// Packets that offer none.
+    pub zero_windows: u64,
+    /// Segments up to the edge of the other end's window.
+    pub window_full: u64,
+    /// SACK blocks.
+    pub sack_blocks: u64,
+    /// Those that tell of duplicates.
+    pub dsack_blocks: u64,
+    /// Packets with ECE.
+    pub ece: u64,
+    /// Packets with CWR.
+    pub cwr: u64,
+    /// Packets marked CE.
+    pub ce: u64,
+    /// Most bytes outstanding.
+    pub flight_max: u64,
+    /// Round-trip times of its data, seen from the capture.
+    pub rtt: Option<TimesSummary>,
+    /// ACKs for its data that were lost before the capture, inferred.
+    pub acks_lost_inferred: u64,
+    /// Segments that an ACK covers, where that was learnt.
+    pub ack_stride: Option<u32>,
+    /// Times without an ACK for outstanding data.
+    pub ack_gaps: SpellsSummary,
+    /// Times without progress of outstanding data.
+    pub starvation: SpellsSummary,
+    /// Times in which the other end's window was zero.
+    pub zero_window_spells: SpellsSummary,
+    /// Longest time between two packets, whoever was to blame.
+    pub gap_max_ns: u64,
+    /// When it began.
+    pub gap_max_at_ns: Option<u64>,
+    /// Segments that were not followed, there being too many.
+    pub untracked: u64,
+}
+
+impl TcpWaySummary {
+    pub(super) fn of(way: &Way, over: Duration, origin: Instant) -> Self {
+        let Way { volume, tcp, .. } = way;
+        let (gap_max_at_ns, gap_max_ns) = gap(way, origin);
+        Self {
+            packets: volume.packets,
+            ip_bytes: volume.ip_bytes,
+            payload_bytes: volume.payload_bytes,
+            data_packets: tcp.data_packets,
+            unique_bytes: tcp.unique_bytes,
+            acked_bytes: tcp.acked_bytes,
+            goodput_bps: way.goodput_bps(over) as u64,
+            kinds: kinds(tcp),
+            retransmissions: tcp.retransmissions(),
+            retransmitted_bytes: tcp.retransmitted_bytes,
+            timeouts: tcp.count(Kind::Timeout),
+            timeouts_in_row_max: tcp.timeouts_in_row_max,
+            syn: tcp.syn,
+            fin: tcp.fin,
+            rst: tcp.rst,
+            mss: tcp.mss,
+            window_scale: tcp.window_scale,
+            sack_permitted: tcp.sack_permitted,
+            timestamps: tcp.timestamps,
+            payload_max: tcp.payload_max,
+            holes: tcp.holes,
+            missing_bytes: tcp.missing_bytes,
+            unseen_acked: tcp.unseen_acked,
+            window_min: tcp.window.map(|(min, _)| min),
+            window_max: tcp.window.map(|(_, max)| max),
+            zero_windows: tcp.zero_windows,
+            window_full: tcp.window_full,
+            sack_blocks: tcp.sack_blocks,
+            dsack_blocks: tcp.dsack_blocks,
+            ece: tcp.ece,
+            cwr: tcp.cwr,
+            ce: volume.ce,
+            flight_max: tcp.flight_max,
+            rtt: times(&tcp.rtt),
+            acks_lost_inferred: tcp.acks_lost_inferred,
+            ack_stride: tcp.ack_stride,
+            ack_gaps: SpellsSummary::of(&tcp.ack_gaps, origin),
+            starvation: SpellsSummary::of(&tcp.starvation, origin),
+            zero_window_spells: SpellsSummary::of(&tcp.zero_window_spells, origin),
+            gap_max_ns,
+            gap_max_at_ns,
+            untracked: tcp.untracked,
+        }
+    }
+
+    /// Retransmissions for each hundred segments.
+    pub fn resent_percent(&self) -> f64 {
+        // A connection without data may have sent its SYN again.
+        let sent = self.data_packets.max(self.retransmissions).max(1);
+        100.0 * self.retransmissions as f64 / sent as f64
+    }
+}
+
+/// What one end of a UDP stream sent.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct UdpWaySummary {
+    /// Datagrams.
+    pub packets: u64,
+    /// Bytes on the wire from the IP header on.
+    pub ip_bytes: u64,
+    /// Payload.
+    pub payload_bytes: u64,
+    /// Payload over the time of the stream.
+    pub rate_bps: u64,
+    /// Longest time between two datagrams.
+    pub gap_max_ns: u64,
+    /// When it began.
+    pub gap_max_at_ns: Option<u64>,
+    /// What the numbers in its datagrams tell; null where there are none.
+    pub numbers: Option<NumbersSummary>,
+}
+
+impl UdpWaySummary {
+    pub(super) fn of(way: &Way, over: Duration, origin: Instant) -> Self {
+        let (gap_max_at_ns, gap_max_ns) = gap(way, origin);
+        Self {
+            packets: way.volume.packets,
+            ip_bytes: way.volume.ip_bytes,
+            payload_bytes: way.volume.payload_bytes,
+            rate_bps: way.goodput_bps(over) as u64,
+            gap_max_ns,
+            gap_max_at_ns,
+            numbers: way.numbers.as_ref().map(NumbersSummary::of),
+        }
+    }
+}
+
+/// What numbers in datagrams tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NumbersSummary {
+    /// Where they stand: `leading`, `iperf3` or `rtp`.
+    pub numbering: &'static str,
+    /// Numbers that never came.
+    pub lost: u64,
+    /// Datagrams behind one of a higher number.
+    pub reordered: u64,
+    /// Datagrams that had come before.
+    pub duplicates: u64,
+}
+
+impl NumbersSummary {
+    const fn of(numbers: &Numbers) -> Self {
+        let numbering = match numbers.numbering {
+            Numbering::Leading => "leading",
+            Numbering::Probe => "probe",
+            Numbering::Iperf3 => "iperf3",
+            Numbering::Rtp => "rtp",
+        };
+        let Numbers { lost, reordered, duplicates, .. } = *numbers;
+        Self { numbering, lost, reordered, duplicates }
+    }
+}
+
+/// Spells of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SpellsSummary {
+    /// How many.
+    pub count: u64,
+    /// Their lengths together.
+    pub total_ns: u64,
+    /// Length of the longest.
+    pub longest_ns: u64,
+    /// When that began.
+    pub longest_at_ns: Option<u64>,
+}
+
+impl SpellsSummary {
+    pub(super) fn of(spells: &Spells, origin: Instant) -> Self {
+        Self {
+            count: spells.count,
+            total_ns: spells.total.as_nanos(),
+            longest_ns: spells.longest.map_or(0, |(_, length)| length.as_nanos()),
+            longest_at_ns: spells.longest.map(|(at, _)| from(origin, at)),
+        }
+    }
+}
+
+/// A time from the first packet of the capture.
+pub(super) fn from(origin: Instant, at: Instant) -> u64 {
+    at.as_nanos().saturating_sub(origin.as_nanos())
+}
+
+fn gap(way: &Way, origin: Instant) -> (Option<u64>, u64) {
+    let gap = way.gap_max.map(|(at, length)| (from(origin, at), length.as_nanos()));
+    (gap.map(|(at, _)| at), gap.map_or(0, |(_, length)| length))
+}
+
+fn kinds(tcp: &TcpWay) -> BTreeMap<&'static str, u64> {
+    let counts = Kind::ALL.iter().map(|&kind| (kind.name(), tcp.count(kind)));
+    counts.filter(|(_, count)| *count > 0).collect()
+}
+
+fn times(sketch: &Quantiles) -> Option<TimesSummary> {
+    let quantile = |q| Some(sketch.quantile(q)?.as_nanos());
+    Some(TimesSummary {
+        count: sketch.count(),
+        mean_ns: sketch.mean()?.as_nanos(),
+        least_ns: sketch.min()?.as_nanos(),
+        median_ns: quantile(0.5)?,
+        p95_ns: quantile(0.95)?,
+        p99_ns: quantile(0.99)?,
+        most_ns: sketch.max()?.as_nanos(),
+    })
+}

@@ -1,0 +1,112 @@
+//! Scenario files: TOML in, [`Scenario`] out, and [`Diagnostics`] where that cannot be.
+//!
+//! A key acts or is an error; a quantity has a written unit; what is left out has a documented
+//! default, which [`Scenario::to_toml`] writes out. The fields of [`Scenario`] are the keys.
+//!
+//! ```toml
+//! # Do sixteen uploads through one access point share it fairly?
+//! duration = "120 s"
+//! cell.standard = "802.11a"
+//!
+//! [[node]]
+//! name = "ap"
+//! kind = "access-point"
+//!
+//! [[node]]
+//! name = "sta"
+//! kind = "station"
+//! count = 16
+//!
+//! [[node]]
+//! name = "server"
+//! kind = "host"
+//!
+//! [[link]]
+//! ends = ["ap", "server"]
+//! delay = "100 ms"
+//!
+//! [[flow]]
+//! name = "up"
+//! from = "sta*"
+//! to = "server"
+//!
+//! [sweep]
+//! "node.sta.count" = [2, 4, 8, 16]
+//! seeds = 10
+//! ```
+//!
+//! Beside the fields of [`Scenario`] a file may have a table `[tcp]` of defaults for every TCP
+//! flow, and a table `[sweep]`, which [`crate::plan::Plan`] reads.
+
+mod air;
+mod check;
+mod dccp;
+mod decode;
+mod diagnostic;
+mod expand;
+mod laws;
+mod link;
+mod medium;
+mod model;
+mod multi;
+mod node;
+pub(crate) mod path;
+mod phy;
+pub mod plan;
+mod probe;
+mod proxy;
+mod queue;
+mod reader;
+mod rtc;
+mod schema;
+mod service;
+mod shake;
+mod soc;
+mod tcp;
+mod traffic;
+pub(crate) mod value;
+mod video;
+mod words;
+mod world;
+
+pub use air::{BySignal, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub(crate) use diagnostic::{Problem, Refusal, Sources};
+pub use link::{Change, Link, Loss};
+pub use model::{Cell, DelayedAck, Errors, Flow, Record, Scenario, Tcp, Transport};
+pub use multi::{MultiTcp, WeightedPath};
+pub use node::{AccessPoint, Host, Kind, Node, Radio, Station};
+pub use probe::Probe;
+pub use proxy::{Av, Proxy};
+pub use queue::Queue;
+pub use schema::schema;
+pub use service::Service;
+pub use shake::{Shake, SharedPath};
+pub use soc::{ByCategory, LinkMonitor, Policy, Soc};
+pub use traffic::{Objects, Size, Traffic, Udp, Web};
+
+use std::path::Path;
+
+impl Scenario {
+    /// Reads a scenario without a sweep from `text`; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// Everything that was found wrong.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostics> {
+        let sources = Sources::new(file, text);
+        let table = value::document(text).map_err(|p| sources.diagnose(p))?;
+        Self::from_table(&table, &sources.directory()).map_err(|p| sources.diagnose(p))
+    }
+
+    /// Reads a scenario from tables without a sweep; files that it names are sought from `base`.
+    pub(crate) fn from_table(root: &value::Table, base: &Path) -> Result<Self, Vec<Problem>> {
+        let scenario = decode::scenario(root, base)?;
+        let problems = check::check(&scenario, root);
+        if problems.is_empty() { Ok(scenario) } else { Err(problems) }
+    }
+
+    /// The scenario as TOML with every default written out. Reading it gives this scenario.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario holds nothing that TOML cannot write")
+    }
+}

@@ -1,0 +1,284 @@
+//! Plans: a scenario with its sweep, resolved into points and jobs.
+
+mod axis;
+
+use crate::value::{self, Data, Entry, Span, Table, Value};
+use crate::{Diagnostics, Problem, Refusal, Scenario, Sources, path};
+use axis::Axis;
+use std::path::Path;
+
+/// The most jobs of a plan.
+pub const MOST_JOBS: usize = 100_000;
+/// The most points of a plan.
+pub const MOST_POINTS: usize = 10_000;
+/// The largest scenario file in bytes.
+pub const MOST_BYTES: usize = 1 << 20;
+/// The most bytes that all points may take as text: bounds the plan's memory.
+const MOST_POINT_BYTES: usize = 64 << 20;
+
+/// What is to be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The combinations of the sweep, the last axis fastest; one without a sweep.
+    pub points: Vec<Point>,
+    /// Runs of each point.
+    pub seeds: u64,
+}
+
+/// One combination of the sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Its index in [`Plan::points`].
+    pub index: usize,
+    /// What distinguishes it: dotted keys with their values, in the order of the file.
+    pub axes: Vec<(String, String)>,
+    /// Its scenario, whose seed is the first of its runs'.
+    pub scenario: Scenario,
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Job {
+    /// Index into [`Plan::points`].
+    pub point: usize,
+    /// Its master seed.
+    pub seed: u64,
+}
+
+/// Why a plan could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file could not be read.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] Diagnostics),
+}
+
+impl Plan {
+    /// Reads the scenario file at `path`; `overrides` are `key=value`, as [`Plan::parse`] takes.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the scenario or an override is wrong.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, LoadError> {
+        let file = path.display().to_string();
+        let bytes =
+            std::fs::read(path).map_err(|source| LoadError::Io { file: file.clone(), source })?;
+        Ok(Self::parse_bytes(&file, &bytes, overrides)?)
+    }
+
+    /// Reads a scenario from `bytes`, which should be UTF-8.
+    ///
+    /// # Errors
+    /// Everything that was found wrong.
+    pub fn parse_bytes(file: &str, bytes: &[u8], sets: &[String]) -> Result<Self, Diagnostics> {
+        Self::parse(file, value::decode_utf8(file, bytes)?, sets)
+    }
+
+    /// Reads a scenario with its sweep from `text`; `file` is what messages call it.
+    ///
+    /// Each of `overrides` is `key=value` with a dotted key, as in `node.sta.count=8`. The value
+    /// is TOML, or else taken as text. On an axis of the sweep it leaves the one value;
+    /// `sweep.node.sta.count=[2, 4]` makes or replaces an axis, and `sweep.seeds=3` counts runs.
+    /// An axis of several keys, `"a, b" = [[1, 2], [3, 4]]`, changes them together. The values of
+    /// the axis `variant` are tables: each has a name, and sets the keys that it writes.
+    ///
+    /// # Errors
+    /// Everything that was found wrong; of the points of a sweep, the first that is wrong.
+    pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Diagnostics> {
+        let mut sources = Sources::new(file, text);
+        let result = plan(text, overrides, &mut sources);
+        result.map_err(|problems| sources.diagnose(problems))
+    }
+
+    /// Every run, point by point.
+    pub fn jobs(&self) -> Vec<Job> {
+        let runs = |p: &Point| (0..self.seeds).map(|k| Job::new(p, k)).collect::<Vec<_>>();
+        self.points.iter().flat_map(runs).collect()
+    }
+
+    /// The scenario of one run, its seed written in: what a run directory keeps.
+    pub fn scenario(&self, job: Job) -> Scenario {
+        Scenario { seed: job.seed, ..self.points[job.point].scenario.clone() }
+    }
+}
+
+impl Job {
+    fn new(point: &Point, k: u64) -> Self {
+        Self { point: point.index, seed: point.scenario.seed + k }
+    }
+}
+
+#[derive(Default)]
+struct Sweep {
+    axes: Vec<Axis>,
+    seeds: Option<(u64, Span)>,
+}
+
+fn plan(text: &str, sets: &[String], sources: &mut Sources) -> Result<Plan, Vec<Problem>> {
+    if text.len() > MOST_BYTES {
+        let refusal = Refusal::new(format!("more than {MOST_BYTES} bytes"));
+        return Err(vec![Problem { span: 0..0, key: "(file)".to_owned(), refusal }]);
+    }
+    let mut root = value::document(text)?;
+    let mut sweep = Sweep::default();
+    if let Some(entry) = root.take("sweep") {
+        sweep.read(entry)?;
+    }
+    for argument in sets {
+        apply(&mut root, &mut sweep, argument, sources).map_err(|p| vec![p])?;
+    }
+    let seeds = sweep.check_size(text.len()).map_err(|p| vec![p])?;
+    let points = points(&root, &sweep.axes, &sources.directory())?;
+    for point in &points {
+        if point.scenario.seed.checked_add(seeds - 1).is_none_or(|s| s > i64::MAX as u64) {
+            let refusal = Refusal::new("the last run's seed would not be below 2^63");
+            let span = sweep.seeds.map_or(0..0, |(_, span)| span);
+            return Err(vec![Problem { span, key: "sweep.seeds".to_owned(), refusal }]);
+        }
+    }
+    Ok(Plan { points, seeds })
+}
+
+fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Problem>> {
+    let count: usize = axes.iter().map(|a| a.steps.len()).product();
+    let mut points = Vec::with_capacity(count);
+    for index in 0..count {
+        let mut table = root.clone();
+        let mut labels = Vec::with_capacity(axes.len());
+        let mut stride = count;
+        for axis in axes {
+            stride /= axis.steps.len();
+            let step = &axis.steps[index / stride % axis.steps.len()];
+            labels.extend(step.labels.iter().cloned());
+            for (key, value) in &step.sets {
+                path::set(&mut table, key, axis.span.clone(), value.clone())
+                    .map_err(|p| vec![p])?;
+            }
+        }
+        let scenario = Scenario::from_table(&table, base)?;
+        points.push(Point { index, axes: labels, scenario });
+    }
+    Ok(points)
+}
+
+/// Applies one `key=value` of the command line.
+fn apply(
+    root: &mut Table,
+    sweep: &mut Sweep,
+    argument: &str,
+    sources: &mut Sources,
+) -> Result<(), Problem> {
+    let base = sources.add(&format!("--set {argument}"), argument);
+    let Some((key, text)) = argument.split_once('=') else {
+        let refusal = Refusal::new("this has no \"=\"").help("write --set key=value");
+        let span = base..base + argument.len();
+        return Err(Problem { span, key: argument.to_owned(), refusal });
+    };
+    let span = base..base + key.len();
+    let value = value::argument(text, base + key.len() + 1);
+    let key = key.trim();
+    if let Some(axis) = key.strip_prefix("sweep.") {
+        return sweep.insert(axis, span, value);
+    }
+    match sweep.axes.iter_mut().find(|a| a.answers_to(key)) {
+        Some(axis) if axis.is_called(key) => axis.fix(span, value)?,
+        Some(axis) => {
+            return Err(Problem { span, key: key.to_owned(), refusal: axis.is_joint() });
+        }
+        None => path::set(root, key, span, value)?,
+    }
+    Ok(())
+}
+
+impl Sweep {
+    fn read(&mut self, Entry { value, .. }: Entry) -> Result<(), Vec<Problem>> {
+        let Data::Table(table) = value.data else {
+            let refusal = Refusal::new("the sweep must be a table").help("write [sweep]");
+            return Err(vec![Problem { span: value.span, key: "sweep".to_owned(), refusal }]);
+        };
+        let mut problems = Vec::new();
+        self.flatten("", table, &mut problems);
+        if problems.is_empty() && self.axes.is_empty() && self.seeds.is_none() {
+            let refusal = Refusal::new("the sweep is empty").help("add an axis, or remove it");
+            let key = "sweep".to_owned();
+            problems.push(Problem { span: value.span, key, refusal });
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// Reads axes; a dotted key without quotes makes tables, which mean the same.
+    fn flatten(&mut self, prefix: &str, table: Table, problems: &mut Vec<Problem>) {
+        for Entry { key, key_span, value } in table.0 {
+            let key = format!("{prefix}{key}");
+            let result = match value.data {
+                Data::Table(inner) => {
+                    self.flatten(&format!("{key}."), inner, problems);
+                    Ok(())
+                }
+                _ if self.axes.iter().any(|a| a.is_called(&key)) => {
+                    let refusal = Refusal::new("this axis is there twice");
+                    Err(Problem { span: key_span, key: format!("sweep.{key}"), refusal })
+                }
+                _ => self.insert(&key, key_span, value),
+            };
+            problems.extend(result.err());
+        }
+    }
+
+    fn insert(&mut self, key: &str, span: Span, value: Value) -> Result<(), Problem> {
+        let fail = |span, refusal| Err(Problem { span, key: format!("sweep.{key}"), refusal });
+        if key == "seeds" {
+            let most = MOST_JOBS as i64;
+            return match value.data {
+                Data::Integer(n @ 1..) if n <= most => {
+                    self.seeds = Some((n as u64, value.span));
+                    Ok(())
+                }
+                _ => fail(value.span, Refusal::new(format!("this must be 1 to {most} runs"))),
+            };
+        }
+        let values = match value.data {
+            Data::List(values) if !values.is_empty() => values,
+            Data::List(_) => return fail(value.span, Refusal::new("this axis has no values")),
+            _ => {
+                let refusal = Refusal::new("an axis is a list of values");
+                return fail(value.span, refusal.help("write it as [2, 4, 8]"));
+            }
+        };
+        let axis = Axis::read(key, span.clone(), values)?;
+        match self.axes.iter_mut().find(|a| a.meets(&axis)) {
+            Some(old) if !old.is_called(key) => return fail(span, old.is_joint()),
+            Some(old) => *old = axis,
+            None => self.axes.push(axis),
+        }
+        Ok(())
+    }
+
+    /// Refuses what would be too much to run or to hold; returns the runs of each point.
+    fn check_size(&self, text_bytes: usize) -> Result<u64, Problem> {
+        let seeds = self.seeds.as_ref().map_or(1, |(n, _)| *n);
+        let multiply = |n: usize, a: &Axis| n.checked_mul(a.steps.len());
+        let points = self.axes.iter().try_fold(1, multiply).unwrap_or(usize::MAX);
+        let jobs = points.saturating_mul(usize::try_from(seeds).unwrap_or(usize::MAX));
+        let message = if jobs > MOST_JOBS {
+            format!("this sweep makes more than {MOST_JOBS} runs")
+        } else if points > MOST_POINTS {
+            format!("this sweep makes more than {MOST_POINTS} points")
+        } else if points.saturating_mul(text_bytes) > MOST_POINT_BYTES.max(text_bytes) {
+            "this sweep has too many points for so long a file".to_owned()
+        } else {
+            return Ok(seeds);
+        };
+        let spans = self.axes.iter().map(|a| &a.span).chain(self.seeds.iter().map(|(_, s)| s));
+        let span = spans.min_by_key(|s| s.start).cloned().unwrap_or(0..0);
+        let refusal = Refusal::new(message).help("split it into several files");
+        Err(Problem { span, key: "sweep".to_owned(), refusal })
+    }
+}

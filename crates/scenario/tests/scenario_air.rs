@@ -1,0 +1,108 @@
+//! Keys of a varying channel, of rate control and of stations that move, as a user writes them.
+
+use fairwave_scenario::Scenario;
+use fairwave_sim::world::{self, ErrorModel, World};
+use fairwave_units::{Db, Duration, Instant, Metres};
+
+const NETWORK: &str = r#"
+[[node]]
+name = "ap1"
+kind = "access-point"
+cell = "left"
+[[node]]
+name = "ap2"
+kind = "access-point"
+cell = "right"
+position = ["40 m", "0 m"]
+[[link]]
+ends = ["ap1", "ap2"]
+[[flow]]
+name = "up"
+from = "sta"
+to = "ap1"
+"#;
+
+/// Two cells with `cell` in the first, and a station with `station`.
+fn world(cell: &str, station: &str) -> World {
+    let text = format!(
+        "[[cell]]\nname = \"left\"\nstandard = \"802.11a\"\n{cell}\n[[cell]]\nname = \"right\"\n\
+         standard = \"802.11a\"\nchannel = 149\n[[node]]\nname = \"sta\"\n\
+         kind = \"station\"\nap = \"ap1\"\n{station}\n{NETWORK}"
+    );
+    let scenario = Scenario::parse("air.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let resolved = scenario.to_toml();
+    let again = Scenario::parse("resolved.toml", &resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scenario, again, "{resolved}");
+    scenario.to_world(1)
+}
+
+fn station(world: &World) -> &world::Radio {
+    world.nodes[0].radio.as_ref().expect("a station has a radio")
+}
+
+#[test]
+fn a_cell_may_fade_and_shadow() {
+    let keys = "fading = { rice_k = \"10 dB\", doppler_hz = 4.6 }\n\
+                shadowing = { sigma = \"6 dB\", decorrelation = \"8 m\" }";
+    let world = world(keys, "");
+    let fading = world.cells[0].fading.expect("the cell fades");
+    assert!((fading.rice_k - 10.0).abs() < 1e-12 && fading.doppler_hz == 4.6);
+    let shadowing = world.cells[0].shadowing.expect("the cell has shadows");
+    assert_eq!((shadowing.sigma, shadowing.decorrelation), (Db(6.0), Some(Metres(8.0))));
+    assert!(world.cells[1].fading.is_none() && world.cells[1].shadowing.is_none());
+}
+
+#[test]
+fn middle_and_width_make_delivery_a_slope() {
+    let world = world("errors = { middle = \"5 dB\", width = \"1.1 dB\" }", "");
+    let ErrorModel::Slope(slope) = world.cells[0].errors else { panic!("no slope") };
+    assert_eq!((slope.middle, slope.width), (Db(5.0), Db(1.1)));
+}
+
+#[test]
+fn p_and_r_make_losses_come_in_bursts() {
+    let world = world("errors = { p = 0.02, r = 0.25, good = 0.001 }", "");
+    let ErrorModel::Bursts(chain) = world.cells[0].errors else { panic!("no chain") };
+    assert_eq!((chain.p, chain.r, chain.good, chain.bad), (0.02, 0.25, 0.001, 1.0));
+}
+
+#[test]
+fn a_controlled_rate_begins_with_the_one_that_is_set() {
+    let keys = "rate_control = \"minstrel\"\ndata_rate = \"24 Mbps\"";
+    let controlled = world("", keys);
+    let rates = station(&controlled).rates.as_ref().expect("its rate is controlled");
+    assert_eq!((rates.algorithm.name, rates.modes.len(), rates.initial), ("minstrel", 8, 4));
+    assert!(station(&world("", "rate_control = \"constant\"")).rates.is_none());
+}
+
+#[test]
+fn a_path_takes_the_place_of_a_distance() {
+    let keys = "path = [{ at = \"0 s\", position = [\"0 m\", \"3 m\"] }, \
+                { at = \"10 s\", position = [\"20 m\", \"3 m\"] }]";
+    let world = world("", keys);
+    let path = station(&world).path.as_ref().expect("it goes somewhere");
+    let half = Instant::ZERO + Duration::from_secs(5);
+    assert_eq!(path.position(half), (Metres(10.0), Metres(3.0)));
+}
+
+#[test]
+fn a_trace_lists_its_points() {
+    let keys = "snr_trace = { points = [[\"0 s\", \"20 dB\"], [\"4 s\", \"-2 dB\"]] }";
+    let world = world("", keys);
+    let trace = station(&world).snr_trace.as_ref().expect("it has a trace");
+    assert_eq!(trace.at(Instant::ZERO + Duration::from_secs(2)), Db(9.0));
+}
+
+#[test]
+fn a_station_may_roam_among_all_access_points() {
+    let keys = "[node.roaming]\nbegin = \"strongest\"\nhold = \"20 packets\"\n\
+                handovers = [{ at = \"5 s\", to = \"ap2\", disconnection = \"2 s\" }]\n\
+                by_signal = { hysteresis = \"3 dB\" }";
+    let world = world("", keys);
+    let roaming = station(&world).roaming.as_ref().expect("it roams");
+    assert_eq!(roaming.candidates.len(), 2);
+    assert!(roaming.begins_with_strongest && roaming.hold == 20);
+    assert_eq!(roaming.handovers[0].to, roaming.candidates[1]);
+    let by_signal = roaming.by_signal.expect("also by signal");
+    assert_eq!((by_signal.hysteresis, by_signal.dwell), (Db(3.0), Duration::from_millis(500)));
+}

@@ -1,0 +1,114 @@
+//! SHAKE flows in scenarios: what is left out is the profile's, and every key acts.
+
+use fairwave_scenario::Scenario;
+use fairwave_shake::{LossDetection, Profile, RetransmissionPath};
+use fairwave_sim::world::{ShakeFlow, ShakePath, Traffic};
+use fairwave_trace::NodeId;
+use fairwave_units::{BitRate, Bytes, Duration};
+
+const WORLD: &str = r#"
+[[node]]
+name = "host"
+kind = "host"
+[[node]]
+name = "phone"
+kind = "host"
+count = 2
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+ends = ["host", "phone*"]
+[[link]]
+ends = ["phone*", "server"]
+[[flow]]
+name = "transfer"
+from = "host"
+to = "server"
+transport = "shake"
+"#;
+
+fn read(keys: &str) -> (Scenario, ShakeFlow) {
+    let text = format!("{WORLD}{keys}");
+    let scenario = Scenario::parse("shake.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let Traffic::Shake(flow) = scenario.to_world(1).flows[0].traffic.clone() else {
+        panic!("it is SHAKE")
+    };
+    (scenario, flow)
+}
+
+#[test]
+fn what_is_left_out_is_the_profiles() {
+    for profile in Profile::ALL {
+        let name = profile.name();
+        let (scenario, flow) =
+            read(&format!("profile = {name:?}\npaths = [{{ via = \"phone2\" }}]"));
+        assert_eq!(flow.config, profile.config());
+        let rules = profile.rules();
+        assert_eq!(flow.scheduler, rules.scheduler.name());
+        assert_eq!(flow.growth, rules.growth.name());
+        assert_eq!(flow.size, None);
+        let path = ShakePath { via: NodeId(2), nominal: None, join: Duration::ZERO, leave: None };
+        assert_eq!(flow.paths, [path]);
+        let again = Scenario::parse("resolved.toml", &scenario.to_toml());
+        assert_eq!(again.unwrap_or_else(|e| panic!("{e}")), scenario);
+    }
+}
+
+#[test]
+fn every_key_acts() {
+    let keys = r#"
+profile = "paper"
+size = "1000 KB"
+paths = [
+    { via = "phone1", bandwidth = "64 kbps" },
+    { via = "phone2", join = "2 s", leave = "60 s" },
+]
+scheduler = "ecf"
+growth = "olia"
+retransmission = "same"
+sack = false
+mss = "1000 B"
+send_buffer = "100 KB"
+receive_buffer = "50 KB"
+initial_window = "2 segments"
+initial_ssthresh = "unlimited"
+duplicates = 3
+spills = true
+pacing = true
+opportunistic = true
+"#;
+    let (scenario, flow) = read(keys);
+    assert_eq!((&*flow.scheduler, &*flow.growth), ("ecf", "olia"));
+    assert_eq!(flow.size, Some(Bytes(1_000_000)));
+    let first = ShakePath {
+        via: NodeId(1),
+        nominal: Some(BitRate(64_000)),
+        join: Duration::ZERO,
+        leave: None,
+    };
+    let second = ShakePath {
+        via: NodeId(2),
+        nominal: None,
+        join: Duration::from_secs(2),
+        leave: Some(Duration::from_secs(60)),
+    };
+    assert_eq!(flow.paths, [first, second]);
+    let config = fairwave_shake::Config {
+        mss: 1000,
+        send_buffer: 100_000,
+        receive_buffer: 50_000,
+        initial_window: 2000,
+        initial_ssthresh: u32::MAX,
+        loss_detection: LossDetection::Duplicates(3),
+        sack_blocks: 0,
+        retransmission: RetransmissionPath::Same,
+        retransmission_spills: true,
+        pacing: true,
+        opportunistic: true,
+        ..Profile::Paper.config()
+    };
+    assert_eq!(flow.config, config);
+    let again = Scenario::parse("resolved.toml", &scenario.to_toml());
+    assert_eq!(again.unwrap_or_else(|e| panic!("{e}")), scenario);
+}

@@ -1,0 +1,322 @@
+//! The paper's four claims and ours, and the mechanisms behind how they come out.
+
+use super::measure::{self, over, paired, put, show};
+use super::{COUNT, DELAYED, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
+use super::{UNREPAIRED, UP_DOWN, UPLOADS};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats::Estimate;
+use fairwave_study::{Bound, Claim, Results, Test};
+use fairwave_units::math;
+use serde_json::{Map, Value, json};
+
+/// High for errors that TCP sees: it halves its window for each.
+const UNREPAIRED_HIGH: &str = "0.03";
+const REMEDY: &str = "ack-loss-literal+";
+
+pub(super) fn all(results: &Results) -> Vec<Claim> {
+    let papers = [ack_1(results), ack_2(results), ack_3(results), ack_4(results)];
+    papers.into_iter().chain(super::remedies::claims(results)).collect()
+}
+
+fn uploads<'a>(results: &'a Results, law: &str) -> Vec<&'a Run> {
+    results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (LAW, law)])
+}
+
+fn up_down<'a>(results: &'a Results, errors: &str, law: &str) -> Vec<&'a Run> {
+    results.select(UP_DOWN, &[(ERRORS, errors), (LAW, law)])
+}
+
+fn ack_1(results: &Results) -> Claim {
+    let runs = uploads(results, "compound");
+    let starved: Vec<_> = runs.iter().flat_map(|run| measure::starved_flows(run)).collect();
+    let longest = starved.iter().max_by_key(|flow| flow.collapsed.length_ns);
+    let mut measured = Map::new();
+    let any = |run: &Run| f64::from(u8::from(!measure::starved_flows(run).is_empty()));
+    let share = over(&runs, any).map_or(0.0, |e| e.mean);
+    measured.insert("runs".into(), json!(runs.len()));
+    measured.insert("share_of_runs_with_starved_flow".into(), json!(measure::round(share)));
+    put(&mut measured, "starved_flows", over(&runs, |r| measure::starved_flows(r).len() as f64));
+    let length = longest.map_or(0.0, |flow| measure::seconds(&flow.collapsed));
+    measured.insert("longest_starvation_s".into(), json!(measure::round(length)));
+    let note = match longest {
+        None => format!(
+            "No upload starved so. Longest time of any window at its floor: {} s; ACKs dropped: \
+             {} of those sent; timeouts per flow: {}.",
+            show(over(&runs, measure::longest_collapse_s), 1),
+            show(over(&runs, measure::ack_drop_share), 3),
+            show(over(&runs, measure::timeouts_per_flow), 1),
+        ),
+        Some(flow) => {
+            let stretch = &flow.collapsed;
+            format!(
+                "The longest: {} from {:.1} s on, for {:.1} s. Its sink sent {} ACKs in that time, \
+                 of which {} were dropped at the full queue of the access point, and its timer \
+                 expired {} times. Over all flows {} of the ACKs are dropped.",
+                flow.name,
+                stretch.start_ns as f64 / 1e9,
+                measure::seconds(stretch),
+                stretch.acks_sent,
+                stretch.acks_dropped_at_ap,
+                stretch.timeouts,
+                show(over(&runs, measure::ack_drop_share), 3),
+            )
+        }
+    };
+    Claim::judge(
+        "ACK-1",
+        "Compound, 16 uploads: starved flows appear, whose window stays at about one segment for \
+         tens of seconds while their ACKs are dropped at the access point",
+        "A flow is starved if its window, sampled every 100 ms, is at most 2 segments for at \
+         least 10 s on end while at least half of the ACKs that its receiver sends are dropped \
+         at the access point's full queue",
+        &[
+            Test("share_of_runs_with_starved_flow", Bound::AtLeast(0.5)),
+            Test("longest_starvation_s", Bound::AtLeast(20.0)),
+        ],
+        measured,
+        note,
+    )
+}
+
+fn ack_2(results: &Results) -> Claim {
+    let mut measured = Map::new();
+    let mut notes = Vec::new();
+    for (law, without_key, with_key) in [
+        ("reno", "jain_reno_without", "jain_reno_with"),
+        ("compound", "jain_compound_without", "jain_compound_with"),
+    ] {
+        let (without, with) = (uploads(results, law), uploads(results, &format!("{REMEDY}{law}")));
+        put(&mut measured, without_key, over(&without, measure::jain));
+        put(&mut measured, with_key, over(&with, measure::jain));
+        notes.push(format!("{law}: {}", contrast(&without, &with)));
+    }
+    Claim::judge(
+        "ACK-2",
+        "Reno and Compound with the remedy, 16 uploads, no radio loss: the throughputs become \
+         close to equal; Jain's index from clearly unfair to above 0.95",
+        "Ends of 95 % confidence intervals over seeds: the remedy's lower end, the other's upper",
+        &[
+            Test("jain_reno_without_high", Bound::Below(0.9)),
+            Test("jain_reno_with_low", Bound::Above(0.95)),
+            Test("jain_compound_without_high", Bound::Below(0.9)),
+            Test("jain_compound_with_low", Bound::Above(0.95)),
+        ],
+        measured,
+        notes.join(" "),
+    )
+}
+
+/// What the remedy changes behind the fairness: loss of ACKs, timeouts, total.
+fn contrast(without: &[&Run], with: &[&Run]) -> String {
+    let line = |value: fn(&Run) -> f64, digits| {
+        format!(
+            "{} without, {} with",
+            show(over(without, value), digits),
+            show(over(with, value), digits)
+        )
+    };
+    format!(
+        "share of ACKs dropped {}; timeouts per flow {}; flows below a tenth of the fair share \
+         {}; total Mbps {}.",
+        line(measure::ack_drop_share, 3),
+        line(measure::timeouts_per_flow, 1),
+        line(measure::starved_by_share, 1),
+        line(measure::total_mbps, 2),
+    )
+}
+
+fn ack_3(results: &Results) -> Claim {
+    let without = up_down(results, LOW, "compound");
+    let with = up_down(results, LOW, &format!("{REMEDY}compound"));
+    let distance = |run: &Run| measure::log_ratio(run).abs();
+    let mut measured = Map::new();
+    put(&mut measured, "distance_without", over(&without, distance));
+    put(&mut measured, "distance_with", over(&with, distance));
+    put(&mut measured, "distance_shrinks_by", paired(&without, &with, distance));
+    put(&mut measured, "total_mbps_without", over(&without, measure::total_mbps));
+    put(&mut measured, "total_mbps_with", over(&with, measure::total_mbps));
+    put(&mut measured, "total_falls_by_mbps", paired(&without, &with, measure::total_mbps));
+    let mean = |runs: &[&Run]| over(runs, measure::total_mbps).map_or(0.0, |e| e.mean);
+    if mean(&without) > 0.0 {
+        let kept = mean(&with) / mean(&without);
+        measured.insert("total_kept".into(), json!(measure::round(kept)));
+    }
+    let note = format!(
+        "Uploads over downloads: {} without, {} with. {}",
+        ratio_text(over(&without, measure::log_ratio)),
+        ratio_text(over(&with, measure::log_ratio)),
+        contrast(&without, &with),
+    );
+    Claim::judge(
+        "ACK-3",
+        "Compound, 8 uploads and 8 downloads, low packet error rate: the shares of uploads and \
+         downloads come together; the total falls somewhat",
+        "At a packet error rate of 0.001. Distance is |ln(uploads / downloads)|, zero for equal \
+         shares; differences are of runs with the same seed, and their intervals' lower ends \
+         must be above zero; somewhat: at least half of the total is kept",
+        &[
+            Test("distance_shrinks_by_low", Bound::Above(0.0)),
+            Test("total_falls_by_mbps_low", Bound::Above(0.0)),
+            Test("total_kept", Bound::AtLeast(0.5)),
+        ],
+        measured,
+        note,
+    )
+}
+
+/// A mean of logarithms as a ratio.
+fn ratio_text(estimate: Option<Estimate>) -> String {
+    estimate.map_or("no runs".to_owned(), |e| format!("{:.2}", math::exp(e.mean)))
+}
+
+/// When uploads and downloads share fairly because the access point's queue does not overflow.
+const FAIR: &[Test] = &[
+    Test("up_over_down", Bound::AtLeast(0.67)),
+    Test("up_over_down", Bound::Below(1.5)),
+    Test("jain_low", Bound::Above(0.9)),
+    Test("ap_overflow_share", Bound::Below(0.01)),
+];
+
+/// What [`FAIR`] asks about.
+fn fairness(runs: &[&Run]) -> Map<String, Value> {
+    let mut measured = Map::new();
+    if let Some(log) = over(runs, measure::log_ratio) {
+        measured.insert("up_over_down".into(), json!(measure::round(math::exp(log.mean))));
+    }
+    put(&mut measured, "jain", over(runs, measure::jain));
+    put(&mut measured, "ap_overflow_share", over(runs, measure::overflow_share));
+    measured
+}
+
+/// The least packet error rate of an experiment from which on Compound without the remedy is
+/// fair at every rate.
+fn fair_from(results: &Results, experiment: &str) -> Option<String> {
+    let is_fair = |errors: &String| {
+        let runs = results.select(experiment, &[(ERRORS, errors), (LAW, "compound")]);
+        let measured = fairness(&runs);
+        FAIR.iter().all(|test| test.passes(&measured))
+    };
+    let rates = results.axis(experiment, ERRORS);
+    rates.into_iter().rev().take_while(is_fair).last()
+}
+
+fn ack_4(results: &Results) -> Claim {
+    let mut measured = fairness(&up_down(results, HIGH, "compound"));
+    let from = fair_from(results, UP_DOWN);
+    let rates = results.axis(UP_DOWN, ERRORS);
+    measured.insert("fair_from_rate".into(), json!(from));
+    let note = format!(
+        "Of the rates {} to {} that were tried, the criterion is met {}. Without the remedy, by \
+         packet error rate, the MAC making up to 7 attempts: {}. With one attempt, so that \
+         errors and collisions reach TCP: {}.",
+        rates.first().map_or("none", String::as_str),
+        rates.last().map_or("none", String::as_str),
+        from.map_or("at none up to the highest".to_owned(), |rate| format!("from {rate} on")),
+        by_error_rate(results, UP_DOWN),
+        by_error_rate(results, UNREPAIRED),
+    );
+    Claim::judge(
+        "ACK-4",
+        "The same with a high packet error rate: no unfairness even without the remedy, because \
+         the access point's queue does not overflow",
+        "At a packet error rate of 0.3, the highest of the range set for this study before it \
+         ran, without the remedy; up_over_down is the geometric mean over seeds, jain_low the \
+         lower end of its confidence interval, ap_overflow_share the share of packets that the \
+         access point's full queue refuses; fair_from_rate is the least rate tried from which \
+         on all of this is met",
+        FAIR,
+        measured,
+        note,
+    )
+}
+
+/// How Compound without the remedy fares at each packet error rate of an experiment.
+fn by_error_rate(results: &Results, experiment: &str) -> String {
+    let points = results.axis(experiment, ERRORS).into_iter().map(|errors| {
+        let runs = results.select(experiment, &[(ERRORS, &errors), (LAW, "compound")]);
+        format!(
+            "{errors}: up/down {}, Jain {}, AP overflow {}, AP queue {} packets, total {} Mbps",
+            ratio_text(over(&runs, measure::log_ratio)),
+            show(over(&runs, measure::jain), 2),
+            show(over(&runs, measure::overflow_share), 3),
+            show(over(&runs, measure::mean_ap_queue), 1),
+            show(over(&runs, measure::total_mbps), 1),
+        )
+    });
+    points.collect::<Vec<_>>().join("; ")
+}
+
+/// Mechanisms, each from the runs.
+pub(super) fn explanations(results: &Results) -> Vec<String> {
+    let runs = uploads(results, "compound");
+    let with = uploads(results, "ack-loss-literal+compound");
+    vec![
+        format!(
+            "Where ACKs drop: with 16 Compound uploads {} of all ACKs are dropped, {} of a flow; \
+             the access point's queue holds {} of its 100 packets on average and refuses {} of \
+             what arrives. With the remedy it refuses {}.",
+            show(over(&runs, measure::ack_drop_share), 3),
+            show(over(&runs, measure::acks_dropped_per_flow), 0),
+            show(over(&runs, measure::mean_ap_queue), 0),
+            show(over(&runs, measure::overflow_share), 3),
+            show(over(&with, measure::overflow_share), 3),
+        ),
+        format!(
+            "Start order: the correlation of a flow's start with its throughput is {} without \
+             the remedy (negative: who starts first gets more).",
+            show(over(&runs, measure::start_correlation), 2),
+        ),
+        packet_errors(results),
+        delayed_ack(results),
+    ]
+}
+
+/// Why a high packet error rate does or does not cure the unfairness.
+fn packet_errors(results: &Results) -> String {
+    let line = |experiment: &str, errors: &str| {
+        let runs = results.select(experiment, &[(ERRORS, errors), (LAW, "compound")]);
+        format!(
+            "at a rate of {errors} {} of the packets are lost to TCP, the access point's queue \
+             holds {} packets on average, and uploads over downloads are {}",
+            show(over(&runs, measure::unrepaired_share), 4),
+            show(over(&runs, measure::mean_ap_queue), 1),
+            ratio_text(over(&runs, measure::log_ratio)),
+        )
+    };
+    let queue = |experiment: &str, errors: &str| {
+        let runs = results.select(experiment, &[(ERRORS, errors), (LAW, "compound")]);
+        over(&runs, measure::mean_ap_queue).map(|estimate| estimate.mean)
+    };
+    let mechanism = match (queue(UP_DOWN, HIGH), queue(UNREPAIRED, UNREPAIRED_HIGH)) {
+        (Some(repaired), Some(not)) if 2.0 * not < repaired => {
+            " Loss that TCP sees keeps the queue short; loss that the MAC repairs does not."
+        }
+        _ => "",
+    };
+    format!(
+        "Packet errors: where the MAC makes up to 7 attempts, {}. Where it makes one, {}.\
+         {mechanism} The paper does not say which of the two it simulated.",
+        line(UP_DOWN, HIGH),
+        line(UNREPAIRED, UNREPAIRED_HIGH),
+    )
+}
+
+fn delayed_ack(results: &Results) -> String {
+    let line = |law: &str| {
+        let runs = results.select(DELAYED, &[(COUNT, PAPER_UPLOADS), (LAW, law)]);
+        format!(
+            "{law} {} Mbps, Jain {}, ACKs dropped {}",
+            show(over(&runs, measure::total_mbps), 2),
+            show(over(&runs, measure::jain), 2),
+            show(over(&runs, measure::ack_drop_share), 3),
+        )
+    };
+    format!(
+        "Delayed ACKs, 16 uploads: {}; {}; {}. The literal rule takes every delayed ACK, which \
+         advances by two segments, for a lost one, and halves the window every round trip; the \
+         learnt stride does not.",
+        line("compound"),
+        line("ack-loss-literal+compound"),
+        line("ack-loss+compound"),
+    )
+}

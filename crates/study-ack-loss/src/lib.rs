@@ -1,0 +1,152 @@
+//! Control on ACK losses: Hashimoto, Hasegawa and Murata (2008).
+
+mod claims;
+mod figures;
+mod measure;
+mod remedies;
+
+use fairwave_study::{Error, Experiment, Findings, Results, Study};
+
+/// The study.
+#[derive(Clone, Copy, Debug)]
+pub struct AckLoss;
+
+const UPLOADS: &str = "uploads";
+const DELAYED: &str = "delayed-ack";
+const UP_DOWN: &str = "up-down";
+const UNREPAIRED: &str = "up-down-unrepaired";
+const REMEDIES: &str = "remedies";
+const REMEDIES_UP_DOWN: &str = "remedies-up-down";
+const DETAIL: &str = "detail";
+const COUNT: &str = "node.sta.count";
+const LAW: &str = "tcp.congestion_control";
+const ERRORS: &str = "cell.errors.data";
+/// The number of uploads in the paper's figures.
+const PAPER_UPLOADS: &str = "16";
+/// The packet error rates that stand for the paper's "low" and "high", which it does not state.
+const LOW: &str = "0.001";
+const HIGH: &str = "0.3";
+
+const QUICK_REMEDIES: &[&str] = &[
+    "sweep.seeds=3",
+    "sweep.node.ap.queue.discipline=['drop-tail', 'fq-codel', 'airtime-drr']",
+    "sweep.node.ap.queue.limit=['100 packets']",
+];
+
+const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: DETAIL,
+        file: "studies/ack-loss/detail.toml",
+        text: include_str!("../../../studies/ack-loss/detail.toml"),
+        quick: &[],
+        series: true,
+    },
+    Experiment {
+        name: UPLOADS,
+        file: "studies/ack-loss/uploads.toml",
+        text: include_str!("../../../studies/ack-loss/uploads.toml"),
+        quick: &["sweep.seeds=3", "sweep.node.sta.count=[4, 16]"],
+        series: false,
+    },
+    Experiment {
+        name: DELAYED,
+        file: "studies/ack-loss/delayed-ack.toml",
+        text: include_str!("../../../studies/ack-loss/delayed-ack.toml"),
+        quick: &["sweep.seeds=3", "sweep.node.sta.count=[16]"],
+        series: false,
+    },
+    Experiment {
+        name: UP_DOWN,
+        file: "studies/ack-loss/up-down.toml",
+        text: include_str!("../../../studies/ack-loss/up-down.toml"),
+        quick: &[
+            "sweep.seeds=3",
+            "sweep.cell.errors.data=[0.001, 0.3, 0.5]",
+            "sweep.tcp.congestion_control=[\"compound\", \"ack-loss-literal+compound\"]",
+        ],
+        series: false,
+    },
+    Experiment {
+        name: UNREPAIRED,
+        file: "studies/ack-loss/up-down-unrepaired.toml",
+        text: include_str!("../../../studies/ack-loss/up-down-unrepaired.toml"),
+        quick: &[
+            "sweep.seeds=3",
+            "sweep.cell.errors.data=[0.001, 0.03]",
+            "sweep.tcp.congestion_control=[\"compound\"]",
+        ],
+        series: false,
+    },
+    Experiment {
+        name: REMEDIES,
+        file: "studies/ack-loss/remedies.toml",
+        text: include_str!("../../../studies/ack-loss/remedies.toml"),
+        quick: QUICK_REMEDIES,
+        series: false,
+    },
+    Experiment {
+        name: REMEDIES_UP_DOWN,
+        file: "studies/ack-loss/remedies-up-down.toml",
+        text: include_str!("../../../studies/ack-loss/remedies-up-down.toml"),
+        quick: QUICK_REMEDIES,
+        series: false,
+    },
+];
+
+impl Study for AckLoss {
+    fn name(&self) -> &'static str {
+        "ack-loss"
+    }
+
+    fn paper(&self) -> &'static str {
+        "M. Hashimoto, G. Hasegawa, M. Murata: Fairness Improvement of Hybrid TCP Congestion \
+         Control Mechanisms in Wireless LAN Environment (in Japanese), Osaka University, 2008"
+    }
+
+    fn statement(&self) -> &'static str {
+        "Many uploads share one access point whose queue fills with ACKs and drops them. A sender \
+         with a large window survives lost ACKs, because a later one acknowledges the same data, \
+         and keeps growing. A sender with a window of about one segment loses its only ACK, times \
+         out, and starves. The remedy: the sender halves its window when it sees from the \
+         acknowledgement numbers that ACKs were lost."
+    }
+
+    fn experiments(&self) -> &'static [Experiment] {
+        EXPERIMENTS
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[
+            "The paper's figures are known from its text only: the scan has no pictures, so no \
+             number can be read off its curves.",
+            "The paper names neither ns-2's version nor its TCP parameters. Assumed: SACK on, no \
+             timestamps, initial window of 3 segments, RTO of at least 1 s, starts spread over \
+             1 s, 54 Mbps data rate, no RTS/CTS, no beacons. Congestion avoidance counts ACKs, not \
+             bytes, as ns-2's TCP does.",
+            "The paper does not say whether a packet error is repaired by the MAC. The claims \
+             are judged with a MAC that does, as 802.11's does: each attempt is lost \
+             independently, and there are up to 7 attempts. Beside them stand runs with one \
+             attempt, where errors and collisions reach TCP.",
+            "The paper does not say what a low and a high packet error rate are. Here they are \
+             0.001 and 0.3; the tables show others.",
+            "Remedies other than the paper's are not from the paper: their comparison is ours. \
+             Split queues have the stated room for ACKs and for data each, the others for both. \
+             The stations' queues are drop-tail.",
+            "No rate adaptation, no fading, no hidden stations: all stations hear one another.",
+        ]
+    }
+
+    fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
+        Ok(Findings {
+            claims: claims::all(results),
+            exhibits: [figures::exhibits(results)?, remedies::exhibits(results)].concat(),
+            tables: [figures::tables(results), remedies::tables(results)].concat(),
+            explanations: claims::explanations(results),
+        })
+    }
+}
+
+#[cfg(test)]
+mod report_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! The page holds what it must, and nothing that it was given can break it.
+
+use super::*;
+use fairwave_study::report::{Context, page, write};
+use std::fs;
+
+fn made() -> (Results, Findings) {
+    let results = tests::results(tests::as_in_the_paper);
+    let findings = AckLoss.evaluate(&results).unwrap();
+    (results, findings)
+}
+
+fn context() -> Context<'static> {
+    Context { study: &AckLoss, command: "fairwave reproduce ack-loss --quick", cost: None }
+}
+
+#[test]
+fn the_page_says_what_was_found_and_how() {
+    let (results, findings) = made();
+    let page = page(&context(), &results, &findings).unwrap();
+    for text in ["ACK-1", "✓ holds", "fairwave reproduce ack-loss --quick", "Quick form", "Jain"]
+    {
+        assert!(page.contains(text), "{text} is missing");
+    }
+    assert_eq!(page.matches("<svg").count(), findings.exhibits.len());
+    assert_eq!(page.matches("role=\"img\"").count(), findings.exhibits.len());
+}
+
+#[test]
+fn a_verdict_is_what_the_claim_says() {
+    let (results, mut findings) = made();
+    findings.claims.iter_mut().for_each(|claim| claim.holds = false);
+    let page = page(&context(), &results, &findings).unwrap();
+    assert!(!page.contains("✓ holds") && page.contains("✗ does not hold"));
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere() {
+    let (results, findings) = made();
+    let page = page(&context(), &results, &findings).unwrap();
+    let page = page.replace("http://www.w3.org/2000/svg", "");
+    for foreign in ["http://", "https://", "<script", "<link", "@import", "src="] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn writing_twice_gives_the_same_bytes() {
+    let root = std::env::temp_dir().join(format!("fairwave-report-{}", std::process::id()));
+    let (results, findings) = made();
+    let [a, b] = ["a", "b"].map(|name| {
+        let path = write(&context(), &results, &findings, &root.join(name)).unwrap();
+        fs::read(path).unwrap()
+    });
+    assert_eq!(a, b);
+    assert!(root.join("a/figures/fig3-reno.png").exists());
+    assert!(root.join("a/figures/fig3-reno.svg").exists());
+}

@@ -1,0 +1,150 @@
+//! The claim of the issue and ours, and why they come out so.
+
+use super::measure::{self, Point, points};
+use super::{BESIDE, IDLE};
+use fairwave_lab::run::Run;
+use fairwave_study::measure::{round, show};
+use fairwave_study::{Bound, Claim, Results, Test};
+use serde_json::{Map, json};
+
+pub(super) fn all(results: &Results) -> Vec<Claim> {
+    vec![buf_1(results), buf_x1(results)]
+}
+
+/// Share of runs whose estimate is as near as the claim says; not a number without runs.
+fn within(points: &[Point<'_>]) -> f64 {
+    let runs = || points.iter().flat_map(|point| &point.runs);
+    let near = runs().filter(|run| measure::misses(run) <= 1.0).count();
+    near as f64 / runs().count() as f64
+}
+
+/// The point whose value is largest in the mean, with it.
+fn worst<'p, 'r>(points: &'p [Point<'r>], value: fn(&Run) -> f64) -> Option<(&'p Point<'r>, f64)> {
+    let means = points.iter().filter_map(|point| Some((point, point.over(value)?.mean)));
+    means.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn bias(run: &Run) -> f64 {
+    measure::naive(run) - measure::configured(run)
+}
+
+fn buf_1(results: &Results) -> Claim {
+    let (idle, beside) = (points(results, IDLE), points(results, BESIDE));
+    let mut measured = Map::new();
+    let mut put = |key: &str, value: f64| {
+        measured.insert(key.to_owned(), json!(round(value)));
+    };
+    put("idle_runs_within", within(&idle));
+    put("beside_runs_within", within(&beside));
+    let lows = idle.iter().chain(&beside).filter_map(|point| Some(point.over(bias)?.low()));
+    if let Some(least) = lows.reduce(f64::min) {
+        put("least_naive_bias_low", least);
+    }
+    let mut notes = Vec::new();
+    for (name, points) in [(IDLE, &idle), (BESIDE, &beside)] {
+        let Some((point, misses)) = worst(points, measure::misses) else { continue };
+        put(&format!("{name}_worst"), misses);
+        notes.push(format!(
+            "Furthest off, {name}: {} over {} is estimated as {} packets, {:.0} % of what is \
+             allowed.",
+            point.queue,
+            point.standard,
+            show(point.over(measure::corrected), 2),
+            100.0 * misses
+        ));
+    }
+    if let Some((point, bias)) = worst(&idle, bias) {
+        notes.push(format!(
+            "The naive count is furthest off at {} over {}: {} packets, {bias:.0} too many.",
+            point.queue,
+            point.standard,
+            show(point.over(measure::naive), 1),
+        ));
+    }
+    Claim::judge(
+        "BUF-1",
+        "The probe recovers the access point's buffer: the corrected estimate is within 1 packet \
+         or 2 % of it for all six access points, 802.11b and g, idle and beside other traffic; \
+         the naive count is too large",
+        "Shares of runs, each the mean over its trains, whose estimate is off by at most 1 packet \
+         or 2 % of the buffer, whichever is more; over the access points, the least lower end of \
+         the 95 % confidence interval of the naive count less the buffer",
+        &[
+            Test("idle_runs_within", Bound::AtLeast(1.0)),
+            Test("beside_runs_within", Bound::AtLeast(1.0)),
+            Test("least_naive_bias_low", Bound::Above(0.0)),
+        ],
+        measured,
+        notes.join(" "),
+    )
+}
+
+fn buf_x1(results: &Results) -> Claim {
+    let answers = measure::answers(results);
+    let share =
+        |part: u64, answers: &measure::Answers| part as f64 / answers.count(|_| true) as f64;
+    let right = answers.iter().map(|a| share(a.right(), a)).reduce(f64::min);
+    let wrong = answers.iter().map(|a| share(a.wrong(), a)).reduce(f64::max);
+    let mut measured = Map::new();
+    let findings = answers.iter().map(|a| a.count(|_| true)).sum::<u64>();
+    measured.insert("findings".into(), json!(findings));
+    for (key, share) in [("least_right", right), ("most_wrong", wrong)] {
+        measured.insert(key.into(), json!(share.map(round)));
+    }
+    let lacking = answers.iter().filter(|a| a.right() < a.count(|_| true)).map(|answers| {
+        let truth = answers.truth.unwrap_or("cannot tell");
+        let told = answers.told.iter().map(|(verdict, count)| {
+            format!("{} {count} times", verdict.as_deref().unwrap_or("cannot tell"))
+        });
+        format!(
+            "{}, where it is {truth}: {}.",
+            answers.question,
+            told.collect::<Vec<_>>().join(", ")
+        )
+    });
+    let lacking: Vec<String> = lacking.collect();
+    let note = match lacking.is_empty() {
+        true => "Every finding is right.".to_owned(),
+        false => format!("Not all right: {}", lacking.join(" ")),
+    };
+    Claim::judge(
+        "BUF-X6",
+        "Ours: the trains tell packets from bytes, drop-tail from AQM, a shared queue from \
+         separate ones and a lossy radio from a clean one; what they cannot tell they leave open",
+        "Over the questions and what is so (the rows of the table of findings), the least share \
+         of right findings and the largest of wrong ones. Right is also to leave open what the \
+         trains do not reach: the limit of a queue that they do not fill",
+        &[Test("least_right", Bound::AtLeast(0.9)), Test("most_wrong", Bound::Below(0.05))],
+        measured,
+        note,
+    )
+}
+
+pub(super) fn explanations(results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    for standard in ["802.11b", "802.11g"] {
+        let of = |point: &Point<'_>| point.standard == standard;
+        let Some(point) = points(results, IDLE).into_iter().find(of) else { continue };
+        lines.push(format!(
+            "{standard}, {}: the radio drains {} of what the train brings, so the buffer fills \
+             only after {} packets. Times one less that share this is {}; the one more is the \
+             frame that the radio holds. The count of what had drained gives {}.",
+            point.queue,
+            show(point.over(measure::load), 3),
+            show(point.over(measure::naive), 1),
+            show(point.over(measure::by_rates), 1),
+            show(point.over(measure::corrected), 2),
+        ));
+    }
+    let beside = points(results, BESIDE);
+    if let Some(point) = beside.first() {
+        lines.push(format!(
+            "Beside other traffic, {} over {}: {} packets of it were the probe's when the first \
+             was dropped. Others brought about 43 packets a second against the train's 7900.",
+            point.queue,
+            point.standard,
+            show(point.over(measure::corrected), 2),
+        ));
+    }
+    lines
+}

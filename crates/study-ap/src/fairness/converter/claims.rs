@@ -1,0 +1,185 @@
+//! The claim on the converter, and what lies behind its part on UDP.
+
+use super::passages::Way;
+use super::{Load, Point, Shown};
+use fairwave_lab::results::QueueSummary;
+use fairwave_study::measure::{put, ratio, round, show};
+use fairwave_study::{Bound, Claim, Test};
+use fairwave_units::Duration;
+use serde_json::{Map, Value, json};
+
+/// The interval of the paper's packet counts is not stated; Wireshark's graphs offer 100 ms.
+pub(super) const INTERVAL: Duration = Duration::from_millis(100);
+/// A load counts as an overload from here on, as a multiple of what passes.
+const OVERLOADS: f64 = 1.1;
+
+pub(super) fn all(shown: &Shown<'_>) -> Vec<Claim> {
+    vec![buf_5(shown), behind(shown)]
+}
+
+/// What is measured of both directions: the worse of the two.
+fn worst(point: &Point<'_>, of: impl Fn(&Way) -> Option<f64>) -> Option<f64> {
+    let ways = point.passages.iter().flat_map(|passages| [&passages.data, &passages.acks]);
+    let values: Option<Vec<f64>> = ways.map(of).collect();
+    values?.into_iter().reduce(f64::max)
+}
+
+/// How much longer data are under way behind the converter than from a station, in milliseconds.
+fn added_ms(shown: &Shown<'_>) -> Option<f64> {
+    let [wired, radio] = &shown.tcp;
+    let delay = |point: &Point<'_>| point.over(|passages| passages.data.delay_ms());
+    Some(delay(wired)?.mean - delay(radio)?.mean)
+}
+
+fn insert(measured: &mut Map<String, Value>, key: &str, value: Option<f64>) {
+    measured.extend(value.map(|value| (key.to_owned(), json!(round(value)))));
+}
+
+fn overloads<'s>(shown: &'s Shown<'_>) -> Vec<&'s Load> {
+    let capacity = shown.capacity_mbps().unwrap_or(f64::INFINITY);
+    shown.loads.iter().filter(|load| load.offered_mbps >= OVERLOADS * capacity).collect()
+}
+
+const ON_TCP: &[Test] = &[
+    Test("tcp_lost", Bound::Below(0.001)),
+    Test("tcp_interval_difference", Bound::Below(0.05)),
+    Test("tcp_delay_added_ms", Bound::Below(1.0)),
+];
+
+const ON_UDP: &[Test] =
+    &[Test("udp_least_share", Bound::AtLeast(0.4)), Test("udp_most_share", Bound::Below(0.6))];
+
+fn verdict(part: &[Test], measured: &Map<String, Value>) -> &'static str {
+    if part.iter().all(|test| test.passes(measured)) { "holds" } else { "does not hold" }
+}
+
+fn buf_5(shown: &Shown<'_>) -> Claim {
+    let tcp = &shown.tcp[0];
+    let mut measured = Map::new();
+    insert(&mut measured, "tcp_lost", worst(tcp, Way::lost));
+    let apart = worst(tcp, |way| way.interval_difference(INTERVAL));
+    insert(&mut measured, "tcp_interval_difference", apart);
+    insert(&mut measured, "tcp_delay_added_ms", added_ms(shown).map(f64::abs));
+    let shares = || overloads(shown).into_iter().map(|load| load.share.mean);
+    insert(&mut measured, "udp_least_share", shares().reduce(f64::min));
+    insert(&mut measured, "udp_most_share", shares().reduce(f64::max));
+    put(&mut measured, "udp_share_54", shown.udp[0].over(|p| p.lost().map(|lost| 1.0 - lost)));
+    let note = format!(
+        "By these bounds the part on TCP {} and the part on UDP {}. {} {}",
+        verdict(ON_TCP, &measured),
+        verdict(ON_UDP, &measured),
+        in_words_tcp(shown),
+        in_words_udp(shown),
+    );
+    Claim::judge(
+        "BUF-5",
+        "The converter leaves the timing of TCP alone; of UDP that overloads it about half \
+         arrives",
+        "Behind a converter, of data and ACKs the worse: tcp_lost is the share seen at one end \
+         only, tcp_interval_difference by how much the packets in 100 ms differ between the ends. \
+         tcp_delay_added_ms is the mean delay of data less that from a station that has the radio \
+         itself. udp_least_share and udp_most_share are the shares of the datagrams that arrive, \
+         over all loads at least 1.1 times what the radio carries, up to what Ethernet does",
+        &[ON_TCP, ON_UDP].concat(),
+        measured,
+        note,
+    )
+}
+
+fn in_words_tcp(shown: &Shown<'_>) -> String {
+    let [wired, radio] = &shown.tcp;
+    let delay = |point: &Point<'_>| show(point.over(|p| p.data.delay_ms()), 2);
+    format!(
+        "TCP: data take {} ms from the terminal to the host behind a converter and {} ms from a \
+         station; the wire in between is 0.12 ms for a segment, the rest of the queue is the \
+         same, at another place.",
+        delay(wired),
+        delay(radio),
+    )
+}
+
+fn in_words_udp(shown: &Shown<'_>) -> String {
+    let capacity = shown.capacity_mbps().unwrap_or(0.0);
+    format!(
+        "UDP: the share that arrives is what the radio carries, {capacity:.1} Mbps, over what is \
+         offered: half of {:.1} Mbps, and any share from nine tenths down to {} is to be had by \
+         the choice of the load, which the paper does not state.",
+        2.0 * capacity,
+        show(shown.loads.last().map(|load| load.share), 2),
+    )
+}
+
+/// By how much a load's share is off what the capacity leaves of it, at most.
+fn worst_error(shown: &Shown<'_>) -> Option<f64> {
+    let capacity = shown.capacity_mbps()?;
+    let error = |load: &&Load| (load.share.mean * load.offered_mbps / capacity - 1.0).abs();
+    overloads(shown).iter().map(error).reduce(f64::max)
+}
+
+/// The load of which half arrives, between the two next to it in the sweep.
+fn half_mbps(shown: &Shown<'_>) -> Option<f64> {
+    let carried = |load: &Load| load.share.mean;
+    let pair = shown.loads.windows(2).find(|pair| carried(&pair[1]) < 0.5)?;
+    let (above, below) = (carried(&pair[0]), carried(&pair[1]));
+    let part = (above - 0.5) / (above - below);
+    let step = pair[1].offered_mbps - pair[0].offered_mbps;
+    (above >= 0.5).then(|| pair[0].offered_mbps + part * step)
+}
+
+/// Of what the captures miss at the server, the share that the converter's full queue dropped.
+fn dropped_at_converter(shown: &Shown<'_>) -> Option<f64> {
+    let runs = shown.udp[0].runs.iter().map(|run| &run.summary);
+    let (mut here, mut all) = (0, 0);
+    for queue in runs.flat_map(|summary| &summary.queues) {
+        let drops = |q: &QueueSummary| {
+            q.drops_queue_full + q.drops_retry_limit + q.drops_link_loss + q.drops_no_route
+        };
+        all += drops(queue);
+        here += if queue.name == "conv" { queue.drops_queue_full } else { 0 };
+    }
+    (all > 0).then(|| ratio(here, all))
+}
+
+fn behind(shown: &Shown<'_>) -> Claim {
+    let mut measured = Map::new();
+    insert(&mut measured, "capacity_mbps", shown.capacity_mbps());
+    insert(&mut measured, "worst_error", worst_error(shown));
+    insert(&mut measured, "half_mbps", half_mbps(shown));
+    insert(&mut measured, "dropped_at_converter", dropped_at_converter(shown));
+    put(&mut measured, "blocking_wired_share", shown.blocking[0].map(|(share, _)| share));
+    let lost = shown.blocking[1].map(|(share, _)| (1.0 - share.mean).max(0.0));
+    insert(&mut measured, "blocking_radio_lost", lost);
+    Claim::judge(
+        "BUF-X5",
+        "Ours: a converter hides the radio from the sender: of datagrams there arrives what the \
+         radio carries over what Ethernet took, and the rest is dropped at the converter",
+        "capacity_mbps is what a station sends that waits for its interface. worst_error is the \
+         greatest deviation of share times load from it, over all overloads; half_mbps the load \
+         of which half arrives; dropped_at_converter the share of all drops at 54 Mbps that the \
+         converter's queue made. Sent as fast as the interface takes them, blocking_wired_share \
+         arrive from behind a converter, and of a station's blocking_radio_lost are lost",
+        &[
+            Test("worst_error", Bound::Below(0.03)),
+            Test("dropped_at_converter", Bound::AtLeast(0.999)),
+            Test("blocking_radio_lost", Bound::Below(0.01)),
+            Test("blocking_wired_share", Bound::Below(0.5)),
+        ],
+        measured,
+        in_words_udp(shown),
+    )
+}
+
+pub(super) fn explanations(shown: &Shown<'_>) -> Vec<String> {
+    let (Some(capacity), Some(half)) = (shown.capacity_mbps(), half_mbps(shown)) else {
+        return Vec::new();
+    };
+    let at_54 = show(shown.udp[0].over(|p| p.lost().map(|lost| 1.0 - lost)), 3);
+    vec![format!(
+        "Why UDP loses about half behind a converter and TCP nothing: Ethernet takes 100 Mbps, \
+         the radio carries {capacity:.1} Mbps of datagrams, and no word of a full queue goes back \
+         over the wire. TCP has 64 KB under way and no more, which the converter's queue holds. \
+         Half is lost at {half:.1} Mbps; at 54 Mbps, which a user of an \"802.11g, 54 Mbps\" may \
+         well ask Iperf for, {at_54} arrive. The converter changes no timing: it moves the queue \
+         from the terminal into a box of its own."
+    )]
+}

@@ -1,0 +1,157 @@
+//! Fairness among uploads by the buffer of the access point: Ando, Murase and Oguchi.
+
+mod claims;
+mod converter;
+mod corrected;
+mod figures;
+mod map;
+mod measure;
+mod spells;
+mod split;
+mod traces;
+
+use fairwave_study::{Error, Experiment, Findings, Results, Study};
+
+/// The study.
+#[derive(Clone, Copy, Debug)]
+pub struct Fairness;
+
+const MIXES: &str = "mixes";
+const MAP: &str = "map";
+const DETAIL: &str = "detail";
+const SIX: &str = "six";
+const SPLIT: &str = "split";
+const CORRECTED: &str = "corrected";
+const QUEUE: &str = "node.ap.queue";
+const LINUX: &str = "node.linux.count";
+const XP: &str = "node.xp.count";
+const ACKS: &str = "tcp.delayed_ack";
+/// The access points of the paper's figures.
+const LARGE: &str = "255 packets";
+const SMALL: &str = "31 packets";
+
+const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: DETAIL,
+        file: "studies/fairness/detail.toml",
+        text: include_str!("../../../../studies/fairness/detail.toml"),
+        quick: &[],
+        series: true,
+    },
+    Experiment {
+        name: SIX,
+        file: "studies/fairness/six.toml",
+        text: include_str!("../../../../studies/fairness/six.toml"),
+        quick: &["sweep.seeds=2"],
+        series: true,
+    },
+    Experiment {
+        name: SPLIT,
+        file: "studies/fairness/split.toml",
+        text: include_str!("../../../../studies/fairness/split.toml"),
+        quick: &["sweep.seeds=1"],
+        series: false,
+    },
+    Experiment {
+        name: MIXES,
+        file: "studies/fairness/mixes.toml",
+        text: include_str!("../../../../studies/fairness/mixes.toml"),
+        quick: &["sweep.seeds=1"],
+        series: false,
+    },
+    Experiment {
+        name: MAP,
+        file: "studies/fairness/map.toml",
+        text: include_str!("../../../../studies/fairness/map.toml"),
+        quick: &[
+            "sweep.seeds=1",
+            "duration=60 s",
+            "sweep.node.ap.queue=['255 packets', '135 packets', '31 packets']",
+        ],
+        series: false,
+    },
+    Experiment {
+        name: CORRECTED,
+        file: "studies/fairness/corrected.toml",
+        text: include_str!("../../../../studies/fairness/corrected.toml"),
+        quick: &["sweep.seeds=1", "duration=60 s"],
+        series: false,
+    },
+    converter::TCP_EXPERIMENT,
+    converter::UDP_EXPERIMENT,
+    converter::LOAD_EXPERIMENT,
+    converter::BLOCKING_EXPERIMENT,
+];
+
+impl Study for Fairness {
+    fn name(&self) -> &'static str {
+        "fairness"
+    }
+
+    fn paper(&self) -> &'static str {
+        "R. Ando, T. Murase, M. Oguchi: An evaluation of fairness of bandwidth affected by the \
+         buffer size of access point in the wireless LAN environment (in Japanese), Ochanomizu \
+         University and NEC"
+    }
+
+    fn statement(&self) -> &'static str {
+        "Terminals upload by TCP through one access point. It wins the medium as often as one \
+         terminal, so ACKs for all of them pile up in its buffer and overflow. A terminal with a \
+         large window hardly notices lost ACKs; one with a small window loses them all, times \
+         out, and stays near 0 Mbps while others get more than their share. With a buffer of 255 \
+         packets this begins at 5 terminals; with 31 packets some mixes are unfair from 3 on, \
+         others are fair with 7, and 6 terminals tend to split into two groups, for which the \
+         paper has no explanation."
+    }
+
+    fn experiments(&self) -> &'static [Experiment] {
+        EXPERIMENTS
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[
+            "The paper's figures are known from its text only: the scan has no pictures, so no \
+             number can be read off its bars.",
+            "The paper does not name the wired host's system. It acknowledges here as Linux 2.4 \
+             does: every second segment, or after 40 ms, the first 16 segments at once. The maps \
+             show both that and an ACK for every segment.",
+            "Buffers are 64 KB at both ends as Iperf was asked for, which overrides the 17,520 \
+             bytes that Windows XP would offer. Linux doubles what an application asks for; how \
+             much of it becomes window the paper does not say.",
+            "The access point's buffer is taken to be what the paper measured, in packets, for \
+             traffic to the terminals alone. The converters' buffers are large.",
+            "Converters and radio are alike for all terminals: 3 m, 54 Mbps, no loss but by \
+             collision, no rate adaptation, no hidden stations. The paper's room is unknown.",
+            "Near 0 Mbps means below 5 % of the equal share; the paper gives no number, its \
+             examples have 2.9 % and 3.7 %. A split means two groups of at least two terminals, \
+             apart by a factor of 1.5 and more sharply than 19 of 20 normal samples.",
+            "What Iperf offered as UDP in section 5 is not stated: the share that arrives is shown \
+             over all loads, and packets over time at 54 Mbps, the rate in the name of 802.11g. \
+             Room in the converter is taken to be 100 packets, its processor to take no time.",
+        ]
+    }
+
+    fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
+        let pair = traces::read(results)?;
+        let spells = spells::read(results)?;
+        let converter = converter::findings(results)?;
+        let mut exhibits = figures::repetitions(results);
+        exhibits.extend(traces::exhibits(pair.as_ref()));
+        exhibits.extend(map::exhibits(results));
+        exhibits.extend(spells::exhibits(results, &spells)?);
+        exhibits.extend(converter.exhibits);
+        let mut tables = figures::tables(results);
+        tables.extend(map::tables(results));
+        tables.extend([split::table(results), spells::table(&spells)]);
+        tables.extend(converter.tables);
+        let mut explanations: Vec<String> = spells.iter().map(spells::Spells::in_words).collect();
+        explanations.extend(split::in_words(results));
+        explanations.extend(converter.explanations);
+        let mut claims = claims::all(results, pair.as_ref());
+        claims.extend(converter.claims);
+        Ok(Findings { claims, exhibits, tables, explanations })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+//! What captures at a starved and at a fast terminal show: Figs. 14 to 17 of the paper.
+
+use super::DETAIL;
+use super::measure::terminal;
+use fairwave_capture::file::Capture;
+use fairwave_capture::trace;
+use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
+use fairwave_lab::results::{FlowSummary, tap_file};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats;
+use fairwave_study::measure::{ratio, round};
+use fairwave_study::{Bound, Claim, Error, Exhibit, Results, Test};
+use fairwave_trace::analysis::{Config, Kind, Mark as Seen, Point, Points, Side, Stream, TcpWay};
+use fairwave_units::{Duration, Instant};
+use serde_json::{Map, json};
+
+/// A time without an ACK while data is outstanding counts as waiting from here on: 40 times the
+/// round trip without queues.
+const WAITING: Duration = Duration::from_millis(200);
+/// Length of the piece that the time-sequence graphs show.
+const PIECE_S: f64 = 30.0;
+/// How much of it comes before the starved terminal's longest wait.
+const BEFORE: f64 = 0.8;
+/// Most dots of a curve: what comes thicker is thinned.
+const DOTS: usize = 1000;
+
+/// What a terminal's capture shows of its upload.
+#[derive(Default)]
+pub(super) struct Trace {
+    /// Ends of new segments: time in seconds, sequence number.
+    sent: Vec<(f64, f64)>,
+    /// Ends of segments that the timer sent again.
+    timeouts: Vec<(f64, f64)>,
+    acks: Vec<(f64, f64)>,
+    /// Packets in each second.
+    packets: Vec<(f64, f64)>,
+    stream: Option<Stream>,
+    /// How long the run was: a capture ends with its last packet.
+    length: Duration,
+}
+
+impl Points for Trace {
+    fn stream(&mut self, stream: Stream) {
+        self.stream.get_or_insert(stream);
+    }
+
+    fn point(&mut self, point: &Point) {
+        let at = point.at.as_nanos() as f64 / 1e9;
+        match (point.side, point.mark) {
+            (Side::A, Seen::Segment { end, kind: Kind::Timeout, .. }) => {
+                self.timeouts.push((at, end as f64));
+            }
+            (Side::A, Seen::Segment { end, .. }) => self.sent.push((at, end as f64)),
+            (Side::B, Seen::Ack { ack, .. }) => self.acks.push((at, ack as f64)),
+            (Side::A, Seen::Interval(interval)) => {
+                self.packets.push((at, f64::from(interval.packets)));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Trace {
+    fn read(run: &Run, flow: &FlowSummary) -> Result<Option<Self>, Error> {
+        let Some(directory) = &run.directory else { return Ok(None) };
+        let mut capture = Capture::open(&directory.join(tap_file(terminal(flow))))?;
+        let config = Config { ack_gap: WAITING, ..Config::default() };
+        let length = Duration::from_nanos(run.summary.simulated_ns);
+        let mut trace = Self { length, ..Self::default() };
+        trace::analyse(&mut capture, config, &mut trace, &mut |_| {})?;
+        Ok(Some(trace))
+    }
+
+    fn way(&self) -> Option<&TcpWay> {
+        self.stream.as_ref().map(|stream| &stream.ways[Side::A.index()].tcp)
+    }
+
+    fn mbps(&self) -> f64 {
+        let way = self.stream.as_ref().map(|stream| &stream.ways[Side::A.index()]);
+        way.map_or(0.0, |way| way.goodput_bps(self.length) / 1e6)
+    }
+
+    /// The share of the time in which it waited for an ACK. It waits to the end of the run if
+    /// data is outstanding when the capture ends.
+    fn waiting(&self) -> f64 {
+        let (Some(stream), Some(way)) = (&self.stream, self.way()) else { return 0.0 };
+        let outstanding = way.unique_bytes > way.acked_bytes;
+        let end = Instant::from_nanos(self.length.as_nanos());
+        let after = if outstanding { end.since(stream.last) } else { Duration::ZERO };
+        let after = if after >= WAITING { after } else { Duration::ZERO };
+        ratio((way.ack_gaps.total + after).as_nanos(), self.length.as_nanos())
+    }
+
+    fn timeouts(&self) -> u64 {
+        self.way().map_or(0, |way| way.count(Kind::Timeout))
+    }
+
+    fn longest_wait(&self) -> (f64, f64) {
+        let longest = self.way().and_then(|way| way.ack_gaps.longest);
+        longest
+            .map_or((0.0, 0.0), |(at, length)| (at.as_nanos() as f64 / 1e9, length.as_secs_f64()))
+    }
+}
+
+/// The captures of the run's slowest and fastest terminal.
+pub(super) struct Pair<'r> {
+    run: &'r Run,
+    starved: (&'r FlowSummary, Trace),
+    fast: (&'r FlowSummary, Trace),
+}
+
+pub(super) fn read(results: &Results) -> Result<Option<Pair<'_>>, Error> {
+    let Some(&run) = results.select(DETAIL, &[]).first() else { return Ok(None) };
+    let flows = || run.summary.flows.iter();
+    let (Some(slow), Some(fast)) =
+        (flows().min_by_key(|f| f.goodput_bps), flows().max_by_key(|f| f.goodput_bps))
+    else {
+        return Ok(None);
+    };
+    let (Some(of_slow), Some(of_fast)) = (Trace::read(run, slow)?, Trace::read(run, fast)?) else {
+        return Ok(None);
+    };
+    Ok(Some(Pair { run, starved: (slow, of_slow), fast: (fast, of_fast) }))
+}
+
+pub(super) fn claim(pair: Option<&Pair<'_>>) -> Claim {
+    let mut measured = Map::new();
+    let mut note = "There is no run with captures.".to_owned();
+    if let Some(Pair { run, starved: (slow, starved), fast: (_, fast) }) = pair {
+        let equal = stats::mean(&run.summary.goodputs()).unwrap_or(0.0) / 1e6;
+        let mut put = |key: &str, value: f64| measured.insert(key.into(), json!(round(value)));
+        put("starved_mbps", starved.mbps());
+        put("starved_of_equal_share", starved.mbps() / equal.max(1e-9));
+        put("starved_timeouts", starved.timeouts() as f64);
+        put("starved_waiting", starved.waiting());
+        put("fast_mbps", fast.mbps());
+        put("fast_timeouts", fast.timeouts() as f64);
+        put("fast_waiting", fast.waiting());
+        note = format!(
+            "{} The simulator, which sees the queue, says that {} of the {} ACKs for the starved \
+             terminal were dropped; of all others' {:.3}.",
+            in_words(pair),
+            slow.acks_dropped,
+            slow.acks_sent,
+            others_dropped(run, slow),
+        );
+    }
+    Claim::judge(
+        "BUF-4",
+        "The starved terminal's trace shows data without ACKs and retransmission timeouts; the \
+         fast one streams",
+        "Of captures at the slowest and the fastest terminal of an unfair run, through `fairwave \
+         trace`. waiting is the share of the time in which data was outstanding and no ACK came \
+         for 200 ms or more; timeouts are segments sent again by the timer",
+        &[
+            Test("starved_of_equal_share", Bound::Below(0.05)),
+            Test("starved_timeouts", Bound::AtLeast(10.0)),
+            Test("starved_waiting", Bound::AtLeast(0.5)),
+            Test("fast_waiting", Bound::Below(0.05)),
+        ],
+        measured,
+        note,
+    )
+}
+
+fn others_dropped(run: &Run, slow: &FlowSummary) -> f64 {
+    let others = || run.summary.flows.iter().filter(|flow| flow.name != slow.name);
+    ratio(others().map(|f| f.acks_dropped).sum(), others().map(|f| f.acks_sent).sum())
+}
+
+fn in_words(pair: Option<&Pair<'_>>) -> String {
+    let Some(Pair { starved, fast, .. }) = pair else { return String::new() };
+    let line = |(flow, trace): &(&FlowSummary, Trace)| {
+        let (at, length) = trace.longest_wait();
+        format!(
+            "{}: {:.3} Mbps, {} segments, {} ACKs, {} timeouts, waiting for {:.1} % of the time, \
+             the longest from {at:.1} s on for {length:.1} s",
+            terminal(flow),
+            trace.mbps(),
+            trace.sent.len() + trace.timeouts.len(),
+            trace.acks.len(),
+            trace.timeouts(),
+            100.0 * trace.waiting(),
+        )
+    };
+    format!("Captured at the terminals: {}. {}.", line(starved), line(fast))
+}
+
+pub(super) fn exhibits(pair: Option<&Pair<'_>>) -> Vec<Exhibit> {
+    let Some(Pair { starved, fast, .. }) = pair else { return Vec::new() };
+    let (at, _) = starved.1.longest_wait();
+    let from = (at - BEFORE * PIECE_S).max(0.0);
+    vec![
+        sequence(fast, from, ("fig14", "Fig. 14 (8.8 Mbps): data and ACKs follow one another.")),
+        sequence(
+            starved,
+            from,
+            ("fig15", "Fig. 15 (0.143 Mbps): wide gaps, and data for which no ACK comes."),
+        ),
+        packets(starved, fast),
+    ]
+}
+
+fn exact(points: &[(f64, f64)]) -> Vec<(f64, Interval)> {
+    let every = points.len().div_ceil(DOTS).max(1);
+    points.iter().step_by(every).map(|&(x, y)| (x, Interval::exact(y))).collect()
+}
+
+fn sequence(
+    (flow, trace): &(&FlowSummary, Trace),
+    from: f64,
+    (id, paper): (&str, &str),
+) -> Exhibit {
+    let inside = |&&(at, _): &&(f64, f64)| (from..from + PIECE_S).contains(&at);
+    let every = |points: &[(f64, f64)]| points.iter().filter(inside).copied().collect::<Vec<_>>();
+    let [sent, again, acks] = [&trace.sent, &trace.timeouts, &trace.acks].map(|p| every(p));
+    let all = || sent.iter().chain(&again).chain(&acks).map(|&(_, y)| y);
+    let low = all().fold(f64::INFINITY, f64::min);
+    let high = all().fold(0.0, f64::max);
+    let curve = |label: &str, points: Vec<(f64, f64)>, mark| {
+        let points: Vec<_> = points.into_iter().map(|(x, y)| (x, (y - low) / 1e3)).collect();
+        Curve { label: label.to_owned(), points: exact(&points), mark }
+    };
+    let top = ((high - low) / 1e3).max(1.0);
+    Exhibit {
+        id: id.to_owned(),
+        paper: paper.to_owned(),
+        ours: format!(
+            "Time-sequence graph from the capture at {} ({:.3} Mbps): {} segments sent, {} of them \
+             by the timer, and {} ACKs in these {PIECE_S} s. Where there are more than {DOTS} dots \
+             some are left out.",
+            terminal(flow),
+            trace.mbps(),
+            sent.len() + again.len(),
+            again.len(),
+            acks.len(),
+        ),
+        figure: Figure {
+            title: format!("Data and ACKs at {} ({:.2} Mbps)", terminal(flow), trace.mbps()),
+            x_label: "Time (s)".into(),
+            y_label: "Sequence number (kB)".into(),
+            y_range: Some((-0.05 * top, 1.06 * top)),
+            content: Content::Curves(vec![
+                curve("data", sent, Mark::Dots),
+                curve("sent again by the timer", again, Mark::Strokes),
+                curve("ACK", acks, Mark::Line),
+            ]),
+        },
+    }
+}
+
+fn packets(starved: &(&FlowSummary, Trace), fast: &(&FlowSummary, Trace)) -> Exhibit {
+    let curve = |(flow, trace): &(&FlowSummary, Trace)| Curve {
+        label: format!("{} ({:.2} Mbps)", terminal(flow), trace.mbps()),
+        points: exact(&trace.packets),
+        mark: Mark::Line,
+    };
+    Exhibit {
+        id: "fig16-17".into(),
+        paper: "Figs. 16 (6.17 Mbps) and 17 (0.184 Mbps): packets over time. The fast terminal \
+                sends without pause, the slow one loses packets again and again and never gets \
+                its window open."
+            .into(),
+        ours: "Packets sent in each second, from the captures at the two terminals.".into(),
+        figure: Figure {
+            title: "Packets sent by a fast and a starved terminal".into(),
+            x_label: "Time (s)".into(),
+            y_label: "Packets per second".into(),
+            y_range: None,
+            content: Content::Curves(vec![curve(fast), curve(starved)]),
+        },
+    }
+}

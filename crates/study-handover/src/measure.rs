@@ -1,0 +1,194 @@
+//! What a run shows of its ten flows over time.
+
+use super::{DISCONNECTION, HANDOVER_S, MOBILE, SOURCE_KBPS, STEP_S};
+use fairwave_lab::results::{FLOWS, Series};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats;
+use fairwave_study::Error;
+use fairwave_units::Duration;
+use std::collections::BTreeMap;
+
+/// One flow, sampled every [`STEP_S`]; the first sample is one step after the run's beginning.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Course {
+    /// The rate at which it sends: what its congestion control allows, but not more than the source
+    /// makes; of a control without rates, what arrived in the last half second. In kbps.
+    pub(super) rate: Vec<f64>,
+    /// Mean loss interval in packets; `None` before the first loss.
+    pub(super) interval: Vec<Option<f64>>,
+    /// Smoothed round-trip time in seconds.
+    pub(super) rtt: Vec<Option<f64>>,
+    /// Bytes delivered so far.
+    pub(super) delivered: Vec<f64>,
+}
+
+/// The mobile's flow and those of the residents in one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Courses {
+    pub(super) mobile: Course,
+    pub(super) residents: Vec<Course>,
+    /// The step in which the mobile has its new access point.
+    pub(super) end: usize,
+}
+
+/// The step that ends at `seconds` or is the next after.
+pub(super) fn step(seconds: f64) -> usize {
+    ((seconds / STEP_S - 1.0).ceil()).max(0.0) as usize
+}
+
+/// The time without an access point of a point of the sweep, in seconds.
+pub(super) fn disconnection(run: &Run) -> f64 {
+    run.axis(DISCONNECTION).parse::<Duration>().unwrap_or_default().as_secs_f64()
+}
+
+/// Reads a run's flows; nothing where no run directory was written.
+pub(super) fn courses(run: &Run) -> Result<Option<Courses>, Error> {
+    let Some(directory) = &run.directory else { return Ok(None) };
+    let columns = ["flow", "allowed_bps", "mean_loss_interval_milli", "srtt_ns", "delivered_bytes"];
+    let series = Series::read(directory, FLOWS.file, &columns)?;
+    let names = series.texts("flow")?;
+    let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (row, name) in names.iter().enumerate() {
+        rows.entry(name.as_deref().unwrap_or_default()).or_default().push(row);
+    }
+    let mobile = match rows.remove(MOBILE) {
+        Some(rows) => course(&series, &rows)?,
+        None => Course::default(),
+    };
+    let residents: Result<_, Error> = rows.values().map(|rows| course(&series, rows)).collect();
+    let end = step(HANDOVER_S + disconnection(run));
+    Ok(Some(Courses { mobile, residents: residents?, end }))
+}
+
+fn course(series: &Series, rows: &[usize]) -> Result<Course, Error> {
+    let column = |name: &str, scale: f64| -> Result<Vec<Option<f64>>, Error> {
+        let values = series.integers(name)?;
+        Ok(rows.iter().map(|&row| values[row].map(|value| value as f64 * scale)).collect())
+    };
+    let known = |values: Vec<Option<f64>>| -> Vec<f64> {
+        values.into_iter().map(Option::unwrap_or_default).collect()
+    };
+    let delivered = known(column("delivered_bytes", 1.0)?);
+    let allowed = column("allowed_bps", 1e-3)?;
+    let rate = (0..rows.len()).map(|k| match allowed[k] {
+        Some(allowed) => allowed.min(SOURCE_KBPS),
+        None => arrived_kbps(&delivered, k),
+    });
+    Ok(Course {
+        rate: rate.collect(),
+        interval: column("mean_loss_interval_milli", 1e-3)?,
+        rtt: column("srtt_ns", 1e-9)?,
+        delivered,
+    })
+}
+
+/// What arrived in the half second that ends with step `k`.
+fn arrived_kbps(delivered: &[f64], k: usize) -> f64 {
+    let steps = (0.5 / STEP_S).round() as usize;
+    let before = k.checked_sub(steps).map_or(0.0, |k| delivered[k]);
+    (delivered[k] - before) * 8.0 / 500.0
+}
+
+impl Courses {
+    /// Steps from the end of the handover to the end of the run.
+    pub(super) fn after(&self) -> usize {
+        self.mobile.rate.len().saturating_sub(self.end)
+    }
+
+    /// The mean sending rate of the residents at a step.
+    pub(super) fn residents_rate(&self, k: usize) -> f64 {
+        mean(self.residents.iter().map(|course| course.rate[k])).unwrap_or(0.0)
+    }
+
+    /// Some value of all residents at a step, averaged over those that have it.
+    pub(super) fn residents_mean(
+        &self,
+        k: usize,
+        value: impl Fn(&Course) -> &[Option<f64>],
+    ) -> Option<f64> {
+        mean(self.residents.iter().filter_map(|course| value(course)[k]))
+    }
+
+    /// The standard deviation of all sending rates at a step.
+    pub(super) fn deviation(&self, k: usize) -> f64 {
+        let residents = self.residents.iter().map(|course| course.rate[k]);
+        let rates: Vec<f64> = residents.chain([self.mobile.rate[k]]).collect();
+        stats::std_dev(&rates)
+    }
+
+    /// The paper's recovery time: from the end of the handover until that is below `limit` kbps.
+    /// `None`: not before the run ends.
+    pub(super) fn recovery(&self, limit: f64) -> Option<f64> {
+        (self.end..self.mobile.rate.len())
+            .find(|&k| self.deviation(k) < limit)
+            .map(|k| (k - self.end) as f64 * STEP_S)
+    }
+
+    /// Mean goodput of the residents, in kbps, from `from` to `to` seconds after the handover.
+    pub(super) fn residents_goodput(&self, from: f64, to: f64) -> Option<f64> {
+        mean(self.residents.iter().filter_map(|course| self.goodput(course, from, to)))
+    }
+
+    /// Goodput of the mobile, likewise.
+    pub(super) fn mobile_goodput(&self, from: f64, to: f64) -> Option<f64> {
+        self.goodput(&self.mobile, from, to)
+    }
+
+    fn goodput(&self, course: &Course, from: f64, to: f64) -> Option<f64> {
+        let at = |seconds: f64| {
+            let k = self.end as f64 + (seconds / STEP_S).round();
+            course.delivered.get(k.max(0.0) as usize)
+        };
+        Some((at(to)? - at(from)?) * 8e-3 / (to - from))
+    }
+}
+
+/// The mean of some numbers, if there are any.
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    stats::mean(&values.collect::<Vec<f64>>())
+}
+
+/// A curve over the time since the handover: the mean over runs, as far as the shortest goes.
+pub(super) fn over_runs(runs: &[Courses], value: impl Fn(&Courses, usize) -> f64) -> Vec<f64> {
+    let steps = runs.iter().map(Courses::after).min().unwrap_or(0);
+    let at = |k: usize| mean(runs.iter().map(|run| value(run, run.end + k))).unwrap_or(0.0);
+    (0..steps).map(at).collect()
+}
+
+/// The same where some runs may have no value; steps at which none has any are left out.
+pub(super) fn known_over_runs(
+    runs: &[Courses],
+    value: impl Fn(&Courses, usize) -> Option<f64>,
+) -> Vec<(f64, f64)> {
+    let steps = runs.iter().map(Courses::after).min().unwrap_or(0);
+    let at = |k: usize| mean(runs.iter().filter_map(|run| value(run, run.end + k)));
+    (0..steps).filter_map(|k| Some((k as f64 * STEP_S, at(k)?))).collect()
+}
+
+/// How long after the handover the mobile's mean rate first comes to at least `share` of the
+/// residents', in seconds; `None`: not before the runs end.
+pub(super) fn caught_up(runs: &[Courses], share: f64) -> Option<f64> {
+    let (mobile, residents) = rates(runs);
+    let there = mobile.iter().zip(&residents).position(|(m, r)| *m >= share * r);
+    there.map(|k| k as f64 * STEP_S)
+}
+
+/// How long after the handover the mobile's mean rate is first within `share` of the residents',
+/// above or below, and stays there for the `steady` seconds that follow on average over them.
+pub(super) fn within(runs: &[Courses], share: f64, steady: f64) -> Option<f64> {
+    let (mobile, residents) = rates(runs);
+    let near = |m: f64, r: f64| (m - r).abs() <= share * r;
+    let length = (steady / STEP_S).round() as usize;
+    let stays = |k: usize| {
+        let of = |rates: &[f64]| stats::mean(rates.get(k..k + length)?);
+        of(&mobile).zip(of(&residents)).is_some_and(|(m, r)| near(m, r))
+    };
+    let there = (0..mobile.len()).find(|&k| near(mobile[k], residents[k]) && stays(k));
+    there.map(|k| k as f64 * STEP_S)
+}
+
+/// Mean sending rates of the mobile and of the residents since the handover.
+pub(super) fn rates(runs: &[Courses]) -> (Vec<f64>, Vec<f64>) {
+    let mobile = over_runs(runs, |run, k| run.mobile.rate[k]);
+    (mobile, over_runs(runs, Courses::residents_rate))
+}

@@ -1,0 +1,150 @@
+//! What the runs of one point of a sweep come to together.
+
+use super::measure::{self, Courses, courses, known_over_runs, mean, over_runs};
+use super::{DISCONNECTION, LIMIT_KBPS, NEAR, STEADY_S, STEP_S};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats::{self, Estimate};
+use fairwave_study::{Error, Results};
+use std::collections::BTreeMap;
+
+/// Seconds after the handover over which goodputs and loss intervals are averaged.
+const AFTER_S: f64 = 10.0;
+
+/// The runs of a point, averaged. Curves begin with the end of the handover.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Point {
+    /// Seconds without an access point.
+    pub(super) disconnection: f64,
+    /// The paper's recovery time; a run that does not recover counts with its whole length.
+    pub(super) recovery: Option<Estimate>,
+    /// When the mean rate first comes to nine tenths of the residents'.
+    pub(super) caught_up: Option<f64>,
+    /// When it is first within a fifth of the residents', and stays.
+    pub(super) within: Option<f64>,
+    /// Seconds of the curves.
+    pub(super) length: f64,
+    /// Sending rates in kbps.
+    pub(super) mobile: Vec<f64>,
+    pub(super) residents: Vec<f64>,
+    /// Mean loss interval of the mobile, in packets; of the residents, the mean of 10 s.
+    pub(super) interval: Vec<(f64, f64)>,
+    pub(super) residents_interval: Option<f64>,
+    /// Round-trip time of the mobile in seconds; of the residents, the mean of 2 s.
+    pub(super) rtt: Vec<(f64, f64)>,
+    pub(super) residents_rtt: Option<f64>,
+    /// Goodput of the mobile over the residents', in the first and in the second second, if it is
+    /// known of every run.
+    pub(super) first_second: Option<f64>,
+    pub(super) second_second: Option<f64>,
+    /// The same from 1 s to 3 s.
+    pub(super) from_1_s: Option<f64>,
+    /// Mean goodput of a resident in 10 s, in kbps.
+    pub(super) residents_goodput: Option<Estimate>,
+    /// The greatest standard deviation of ten rates since the handover, of any run, and the mean.
+    pub(super) most_deviation: f64,
+    pub(super) mean_deviation: f64,
+}
+
+impl Point {
+    fn of(runs: &[Courses]) -> Option<Self> {
+        let first = runs.first()?;
+        let length = first.after() as f64 * STEP_S;
+        let recoveries: Vec<f64> =
+            runs.iter().map(|run| run.recovery(LIMIT_KBPS).unwrap_or(length)).collect();
+        let goodputs: Vec<f64> =
+            runs.iter().filter_map(|run| run.residents_goodput(0.0, AFTER_S)).collect();
+        let share = |from: f64, to: f64| {
+            let of = |run: &Courses| {
+                Some(run.mobile_goodput(from, to)? / run.residents_goodput(from, to)?)
+            };
+            let shares: Option<Vec<f64>> = runs.iter().map(of).collect();
+            stats::mean(&shares?)
+        };
+        let deviations = over_runs(runs, Courses::deviation);
+        let most =
+            runs.iter().flat_map(|run| (run.end..run.mobile.rate.len()).map(|k| run.deviation(k)));
+        let (mobile, residents) = measure::rates(runs);
+        Some(Self {
+            disconnection: 0.0,
+            recovery: Estimate::of(&recoveries),
+            caught_up: measure::caught_up(runs, 0.9),
+            within: measure::within(runs, NEAR, STEADY_S),
+            length,
+            mobile,
+            residents,
+            interval: known_over_runs(runs, |run, k| run.mobile.interval[k]),
+            residents_interval: until(
+                &known_over_runs(runs, |run, k| run.residents_mean(k, |c| &c.interval)),
+                AFTER_S,
+            ),
+            rtt: known_over_runs(runs, |run, k| run.mobile.rtt[k]),
+            residents_rtt: until(
+                &known_over_runs(runs, |run, k| run.residents_mean(k, |c| &c.rtt)),
+                2.0,
+            ),
+            first_second: share(0.0, 1.0),
+            second_second: share(1.0, 2.0),
+            from_1_s: share(1.0, 1.0 + STEADY_S),
+            residents_goodput: Estimate::of(&goodputs),
+            most_deviation: most.fold(0.0, f64::max),
+            mean_deviation: mean(deviations.into_iter()).unwrap_or(0.0),
+        })
+    }
+
+    /// Mean loss interval of the mobile in the 10 s after the handover.
+    pub(super) fn interval_after(&self) -> Option<f64> {
+        until(&self.interval, AFTER_S)
+    }
+
+    /// Round-trip time of the mobile over the residents', in the 2 s after the handover.
+    pub(super) fn rtt_ratio(&self) -> Option<f64> {
+        Some(until(&self.rtt, 2.0)? / self.residents_rtt?)
+    }
+}
+
+/// The mean of a curve from its beginning to `seconds`.
+fn until(curve: &[(f64, f64)], seconds: f64) -> Option<f64> {
+    mean(curve.iter().take_while(|(t, _)| *t <= seconds).map(|(_, value)| *value))
+}
+
+/// The points of an experiment, by the value of `axis`, in the order of disconnections. One run is
+/// in memory at a time for each seed of a point.
+pub(super) fn points(
+    results: &Results,
+    experiment: &str,
+    axis: &str,
+) -> Result<BTreeMap<String, Vec<Point>>, Error> {
+    let mut all: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    for value in axis_or_all(results, experiment, axis) {
+        for time in axis_or_all(results, experiment, DISCONNECTION) {
+            let axes = [(axis, value.as_str()), (DISCONNECTION, time.as_str())];
+            let given: Vec<_> = axes.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+            let runs = results.select(experiment, &given);
+            if let Some(point) = point(&runs)? {
+                all.entry(value.clone()).or_default().push(point);
+            }
+        }
+    }
+    for points in all.values_mut() {
+        points.sort_by(|a, b| a.disconnection.total_cmp(&b.disconnection));
+    }
+    Ok(all)
+}
+
+fn axis_or_all(results: &Results, experiment: &str, axis: &str) -> Vec<String> {
+    let values = results.axis(experiment, axis);
+    if values.is_empty() { vec![String::new()] } else { values }
+}
+
+/// What these runs of one point come to.
+pub(super) fn point(runs: &[&Run]) -> Result<Option<Point>, Error> {
+    let read: Result<Vec<_>, Error> = runs.iter().map(|run| courses(run)).collect();
+    let read: Vec<Courses> = read?.into_iter().flatten().collect();
+    let disconnection = runs.first().map_or(0.0, |run| measure::disconnection(run));
+    Ok(Point::of(&read).map(|point| Point { disconnection, ..point }))
+}
+
+/// The point with this disconnection.
+pub(super) fn at(points: &[Point], seconds: f64) -> Option<&Point> {
+    points.iter().find(|point| (point.disconnection - seconds).abs() < 1e-9)
+}

@@ -1,0 +1,85 @@
+//! The claims on hand-made results: each can hold and each can fail.
+
+use super::points::Point;
+use super::*;
+use fairwave_study::Claim;
+use std::collections::BTreeMap;
+
+#[test]
+fn every_scenario_is_read_in_both_forms() {
+    for experiment in EXPERIMENTS {
+        for quick in [false, true] {
+            let plan =
+                experiment.plan(quick).unwrap_or_else(|e| panic!("{}: {e}", experiment.name));
+            assert!(!plan.jobs().is_empty(), "{}", experiment.name);
+        }
+    }
+}
+
+#[test]
+fn nothing_holds_without_runs() {
+    let findings = TfrcHandover.evaluate(&Results::default()).expect("nothing to read");
+    assert_eq!(findings.claims.len(), 5);
+    assert!(findings.claims.iter().all(|claim| !claim.holds));
+}
+
+/// As the paper says: slow to 2.5 s, fast from 3 s on; intervals and round-trip times likewise.
+fn as_in_the_paper() -> BTreeMap<String, Vec<Point>> {
+    let point = |tenths: u32| {
+        let disconnection = f64::from(tenths) * 0.5;
+        let (short, long) = (disconnection < 3.0, disconnection >= 4.5);
+        Point {
+            disconnection,
+            caught_up: Some(if short { 11.0 } else { 2.5 }),
+            length: 20.0,
+            mobile: vec![100.0; 200],
+            residents: vec![400.0; 200],
+            interval: vec![(0.0, if long { 4000.0 } else { 100.0 })],
+            residents_interval: Some(500.0),
+            rtt: vec![(0.0, if long { 0.3 } else { 0.9 })],
+            residents_rtt: Some(0.3),
+            ..Point::default()
+        }
+    };
+    BTreeMap::from([(PAPERS.to_owned(), (1..=12).map(point).collect())])
+}
+
+fn verdicts(claims: &[Claim]) -> Vec<bool> {
+    claims.iter().map(|claim| claim.holds).collect()
+}
+
+#[test]
+fn the_claims_hold_if_it_is_as_in_the_paper() {
+    assert_eq!(verdicts(&claims::all(&as_in_the_paper())), [true, true, true]);
+}
+
+#[test]
+fn each_claim_fails_by_one_point() {
+    let changed = |change: fn(&mut Point), index: usize| {
+        let mut points = as_in_the_paper();
+        change(&mut points.get_mut(PAPERS).expect("made above")[index]);
+        verdicts(&claims::all(&points))
+    };
+    // 1.5 s is the third, 4.5 s the ninth.
+    assert_eq!(changed(|p| p.caught_up = Some(9.0), 2), [false, true, true]);
+    assert_eq!(changed(|p| p.caught_up = None, 5), [false, true, true]);
+    assert_eq!(changed(|p| p.interval = vec![(0.0, 600.0)], 0), [true, false, true]);
+    assert_eq!(changed(|p| p.interval = vec![(0.0, 9000.0)], 8), [true, false, true]);
+    assert_eq!(changed(|p| p.rtt = vec![(0.0, 0.4)], 8), [true, true, false]);
+}
+
+/// Ten flows that stand at 400 kbps, but the mobile at 100 until 3 s after its handover: the
+/// deviation is sqrt(0.1 * 0.9) * 300 = 90 kbps (of the population) until then, and 0 afterwards.
+#[test]
+fn recovery_is_when_the_rates_come_together() {
+    use super::measure::{Course, Courses};
+    let course = |rates: Vec<f64>| Course { rate: rates, ..Course::default() };
+    let late: Vec<f64> = (0..200).map(|k| if k < 80 { 100.0 } else { 400.0 }).collect();
+    let courses =
+        Courses { mobile: course(late), residents: vec![course(vec![400.0; 200]); 9], end: 50 };
+    assert_eq!(courses.recovery(85.0).map(|s| (10.0 * s).round()), Some(30.0));
+    assert_eq!(courses.recovery(0.0), None);
+    let runs = [courses];
+    assert_eq!(measure::caught_up(&runs, 0.9).map(|s| (10.0 * s).round()), Some(30.0));
+    assert_eq!(measure::within(&runs, 0.2, 2.0).map(|s| (10.0 * s).round()), Some(30.0));
+}

@@ -1,0 +1,163 @@
+//! SHK-4: runs of lost segments.
+//!
+//! The criterion, set before the first run: over mean lengths of 2 to 5 the choice of the repeating
+//! path changes the time by at least 5 %, whichever way, and by more than the interval of the
+//! change; SACK changes it by less than 5 %. Each is the mean over the other's two settings.
+//!
+//! The text says that scenarios 3 and 4 of Table 5 were the faster ones, those that repeat on the
+//! same path, and concludes that choosing the path well pays. Which was faster is reported, and is
+//! not judged.
+
+use super::measure::{Acks, Criterion, judge, of, put_unfinished, seconds};
+use super::{BURST, BURSTS, VARIANT};
+use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats::{self, Estimate};
+use fairwave_study::measure::{over, put, round, show};
+use fairwave_study::{Bound, Claim, Exhibit, ResultTable, Results, Test};
+use serde_json::{Map, json};
+use std::collections::BTreeMap;
+
+/// Table 5, in the paper's order.
+const SCENARIOS: [&str; 4] =
+    ["1: widest, no SACK", "2: widest, SACK", "3: same, no SACK", "4: same, SACK"];
+
+fn at<'r>(results: &'r Results, scenario: &str, burst: &str) -> Vec<&'r Run> {
+    results.select(BURSTS, &[(VARIANT, scenario), (BURST, burst)])
+}
+
+/// The mean lengths at which losses come in runs.
+fn lengths(results: &Results) -> Vec<String> {
+    results.axis(BURSTS, BURST).into_iter().filter(|length| length != "1").collect()
+}
+
+/// Time under the first scenario of each pair over that under the second: the mean over lengths and
+/// pairs for each seed, and over seeds.
+fn change(results: &Results, acks: Acks, pairs: [(usize, usize); 2]) -> Option<Estimate> {
+    let mut by_seed: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for length in lengths(results) {
+        for (a, b) in pairs {
+            let runs = |scenario: usize| at(results, &acks.of(SCENARIOS[scenario]), &length);
+            let others = runs(b);
+            for run in runs(a) {
+                let other = others.iter().find(|other| other.seed == run.seed)?;
+                by_seed.entry(run.seed).or_default().push(seconds(run) / seconds(other));
+            }
+        }
+    }
+    let means: Vec<f64> = by_seed.values().filter_map(|ratios| stats::mean(ratios)).collect();
+    Estimate::of(&means)
+}
+
+pub(super) fn claim(results: &Results) -> Claim {
+    let measure = |acks: Acks| {
+        let mut map = Map::new();
+        let path = change(results, acks, [(0, 2), (1, 3)]);
+        let sack = change(results, acks, [(1, 0), (3, 2)]);
+        put(&mut map, "widest_over_same", path);
+        put(&mut map, "sack_over_none", sack);
+        if let Some((path, half)) = path.and_then(|e| Some((e, e.half_width?))) {
+            let away = (path.mean - 1.0).abs();
+            map.insert("path_changes".into(), json!(round(away)));
+            map.insert("path_changes_less_interval".into(), json!(round(away - half)));
+        }
+        if let Some(sack) = sack {
+            map.insert("sack_changes".into(), json!(round((sack.mean - 1.0).abs())));
+        }
+        for (key, scenario) in ["s_1", "s_2", "s_3", "s_4"].into_iter().zip(SCENARIOS) {
+            let runs: Vec<&Run> = lengths(results)
+                .iter()
+                .flat_map(|length| at(results, &acks.of(scenario), length))
+                .collect();
+            put(&mut map, key, over(&runs, seconds));
+        }
+        let all = SCENARIOS.map(|scenario| of(results, BURSTS, &acks.of(scenario)));
+        put_unfinished(&mut map, &all);
+        map
+    };
+    let criterion = Criterion {
+        id: "SHK-4",
+        statement: "500 KB, bursts of 1 on path 1 and of 1 to 5 segments on paths 2 and 3, 50 \
+                    apart: the repeating path matters, SACK hardly (Tables 4 and 5, Fig. 9; the \
+                    text and Table 5 contradict each other on which path was the better one)",
+        meaning: "widest_over_same: time where the widest path repeats over that where the same \
+                  does, mean over bursts of 2 and more and over both settings of SACK, interval \
+                  over seeds; sack_over_none likewise; *_changes: distance from one; \
+                  s_1 to s_4: seconds under Table 5's scenarios over these bursts",
+        tests: &[
+            Test("path_changes", Bound::AtLeast(0.05)),
+            Test("path_changes_less_interval", Bound::Above(0.0)),
+            Test("sack_changes", Bound::Below(0.05)),
+            Test("unfinished", Bound::Below(1.0)),
+        ],
+    };
+    judge(&criterion, measure, winners(results))
+}
+
+/// Which scenarios won, which the paper's text and table tell differently.
+fn winners(results: &Results) -> String {
+    let texts = results.axis(BURSTS, BURST).into_iter().filter_map(|length| {
+        let time = |s: &str| Some(over(&at(results, s, &length), seconds)?.mean);
+        let times: Option<Vec<f64>> = SCENARIOS.iter().map(|s| time(s)).collect();
+        let best = times?.into_iter().zip(SCENARIOS).min_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(format!("{length}: {} ({:.1} s)", best.1, best.0))
+    });
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() {
+        return String::new();
+    }
+    let ratio = change(results, Acks::Lost, [(0, 2), (1, 3)]);
+    let so = ratio.map_or("", |ratio| match ratio.mean < 1.0 {
+        true => {
+            "So Table 5 and the paper's conclusion fit each other with the text's numbers \
+                 swapped: scenarios 1 and 2 are the faster ones."
+        }
+        false => {
+            "So the text's numbers fit Table 5: scenarios 3 and 4 are the faster ones, and \
+                  the paper's conclusion does not follow."
+        }
+    });
+    format!("Fastest by mean burst: {}. {so}", texts.join("; "))
+}
+
+pub(super) fn exhibit(results: &Results) -> Exhibit {
+    let curve = |scenario: &&str| Curve {
+        label: (*scenario).to_owned(),
+        points: results
+            .axis(BURSTS, BURST)
+            .iter()
+            .filter_map(|length| {
+                let time = over(&at(results, scenario, length), seconds)?;
+                Some((length.parse().unwrap_or(0.0), Interval::from(time)))
+            })
+            .collect(),
+        mark: Mark::DottedLine,
+    };
+    Exhibit {
+        id: "fig9".into(),
+        paper: "Fig. 9: the text has scenarios 3 and 4 below 1 and 2, which by Table 5 repeat on \
+                the widest path."
+            .into(),
+        ours: "Time by mean burst on paths 2 and 3, mean and 95 % interval over seeds".into(),
+        figure: Figure {
+            title: "Times of 500 KB where losses come in runs".into(),
+            x_label: "Mean length of bursts on paths 2 and 3 (segments)".into(),
+            y_label: "Time (s)".into(),
+            y_range: None,
+            content: Content::Curves(SCENARIOS.iter().map(curve).collect()),
+        },
+    }
+}
+
+pub(super) fn table(results: &Results) -> ResultTable {
+    let variants = results.axis(BURSTS, VARIANT);
+    let row = |length: String| {
+        let times = variants.iter().map(|v| show(over(&at(results, v, &length), seconds), 1));
+        [length.clone()].into_iter().chain(times).collect()
+    };
+    ResultTable {
+        title: "Times of 500 KB by mean burst (s)".into(),
+        header: ["Burst".to_owned()].into_iter().chain(variants.iter().cloned()).collect(),
+        rows: results.axis(BURSTS, BURST).into_iter().map(row).collect(),
+    }
+}

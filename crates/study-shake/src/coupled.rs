@@ -1,0 +1,122 @@
+//! SHK-X3: a coupled law beside one TCP.
+//!
+//! The criterion, set before the first run, for each of LIA, OLIA and BALIA, after the goals of RFC
+//! 6356 section 3: two paths through one bottleneck carry at most 1.15 times what one path there
+//! carries (the end of the 95 % interval), and two paths with bottlenecks of their own at least
+//! 0.95 of what the better one alone carries.
+
+use super::measure::mbps;
+use super::{APART, GROWTH, SHARED, VARIANT};
+use fairwave_lab::plot::{BarSeries, Content, Figure, Interval};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats::Estimate;
+use fairwave_study::measure::{over, paired_ratio, put, put_extreme, show};
+use fairwave_study::{Bound, Claim, Exhibit, ResultTable, Results, Test};
+use serde_json::Map;
+
+const UNCOUPLED: &str = "uncoupled";
+const COUPLED: [&str; 3] = ["lia", "olia", "balia"];
+const BOTH: &str = "both";
+const FIRST: &str = "first";
+const SECOND: &str = "second";
+
+fn at<'r>(results: &'r Results, file: &str, growth: &str, paths: &str) -> Vec<&'r Run> {
+    results.select(file, &[(GROWTH, growth), (VARIANT, paths)])
+}
+
+/// Two paths over one of them, by a law; one path alone grows as Reno under every law.
+fn gain(results: &Results, file: &str, growth: &str) -> Option<Estimate> {
+    let alone = [FIRST, SECOND].map(|path| at(results, file, UNCOUPLED, path));
+    let better = alone.into_iter().max_by(|a, b| {
+        let rate = |runs: &[&Run]| over(runs, mbps).map_or(0.0, |rate| rate.mean);
+        rate(a).total_cmp(&rate(b))
+    })?;
+    paired_ratio(&at(results, file, growth, BOTH), &better, mbps)
+}
+
+/// Goodput of the TCP connection beside path 1.
+fn tcp(run: &Run) -> f64 {
+    let flow = run.summary.flows.iter().find(|flow| flow.name == "tcp1");
+    flow.map_or(f64::NAN, |flow| flow.goodput_bps as f64 / 1e6)
+}
+
+pub(super) fn claim(results: &Results) -> Claim {
+    let mut measured = Map::new();
+    for growth in [UNCOUPLED].into_iter().chain(COUPLED) {
+        put(&mut measured, &format!("{growth}_shared"), gain(results, SHARED, growth));
+        put(&mut measured, &format!("{growth}_apart"), gain(results, APART, growth));
+    }
+    let high = COUPLED.map(|growth| {
+        let gain = gain(results, SHARED, growth).filter(|gain| gain.half_width.is_some());
+        gain.map(|gain| gain.high())
+    });
+    put_extreme(&mut measured, "shared_high_most", high, f64::max);
+    let apart = COUPLED.map(|growth| gain(results, APART, growth).map(|gain| gain.mean));
+    put_extreme(&mut measured, "apart_least", apart, f64::min);
+    Claim::judge(
+        "SHK-X3",
+        "Ours: under LIA, OLIA and BALIA two paths through one bottleneck take no more than one \
+         would, and two with bottlenecks of their own carry at least what the better one would",
+        "Goodput of two paths over that of one (apart: of the better one), each beside a TCP \
+         connection in every bottleneck, seed by seed; shared_high_most: the end of the interval, \
+         the most of the three laws; apart_least: the mean, the least",
+        &[Test("shared_high_most", Bound::Below(1.15)), Test("apart_least", Bound::AtLeast(0.95))],
+        measured,
+        shares(results),
+    )
+}
+
+/// Who gets what in the shared bottleneck.
+fn shares(results: &Results) -> String {
+    let text = |growth: &str, paths: &str, name: &str| {
+        let runs = at(results, SHARED, growth, paths);
+        format!("{name}: {} beside {}", show(over(&runs, mbps), 2), show(over(&runs, tcp), 2))
+    };
+    let laws = [UNCOUPLED].into_iter().chain(COUPLED).map(|growth| text(growth, BOTH, growth));
+    let texts: Vec<String> = [text(UNCOUPLED, FIRST, "one path")].into_iter().chain(laws).collect();
+    format!("Mbps of the transfer and of TCP in the shared bottleneck of 20. {}.", texts.join("; "))
+}
+
+pub(super) fn exhibit(results: &Results) -> Exhibit {
+    let groups: Vec<String> = [UNCOUPLED].into_iter().chain(COUPLED).map(str::to_owned).collect();
+    let series = [(SHARED, "one bottleneck, over one path"), (APART, "two, over the better path")];
+    let series = series.map(|(file, label)| BarSeries {
+        label: label.to_owned(),
+        values: groups
+            .iter()
+            .map(|growth| gain(results, file, growth).map(Interval::from))
+            .collect(),
+    });
+    Exhibit {
+        id: "shkx3".into(),
+        paper: "Nothing: windows grow each for itself.".into(),
+        ours: "What two paths carry over what one does, by the law of growth".into(),
+        figure: Figure {
+            title: "Two paths beside TCP, by the law of growth".into(),
+            x_label: "Growth".into(),
+            y_label: "Goodput over that of one path".into(),
+            y_range: None,
+            content: Content::Bars { groups, series: series.into() },
+        },
+    }
+}
+
+pub(super) fn table(results: &Results) -> ResultTable {
+    let mut rows = Vec::new();
+    for (file, name) in [(SHARED, "shared"), (APART, "apart")] {
+        for growth in results.axis(file, GROWTH) {
+            for paths in results.axis(file, VARIANT) {
+                let runs = at(results, file, &growth, &paths);
+                let mut row = vec![name.to_owned(), growth.clone(), paths];
+                row.extend([show(over(&runs, mbps), 2), show(over(&runs, tcp), 2)]);
+                rows.push(row);
+            }
+        }
+    }
+    let header = ["Bottlenecks", "Growth", "Paths", "Transfer (Mbps)", "TCP beside path 1 (Mbps)"];
+    ResultTable {
+        title: "Two paths beside TCP".into(),
+        header: header.map(str::to_owned).into(),
+        rows,
+    }
+}

@@ -1,0 +1,264 @@
+//! SHK-1 and SHK-2: which path repeats, and SACK; both by how bytes in order grow (Figs 6 and 7).
+//!
+//! The criteria, set before the first run:
+//! - SHK-1: repeating on the widest path ends sooner than on the same one, seed by seed (95 %).
+//! - SHK-2: with SACK a transfer ends sooner (95 %), stands still for less than 10 % of its time,
+//!   and for less than half of the share of time that it does without.
+//!
+//! To stand still is to deliver nothing for 2 s or more: four times the round trip without queues,
+//! and twice the least timeout. Time counts from the first byte to the last.
+
+use super::measure::{Acks, Criterion, counter, judge, mean, of, put_unfinished, seconds};
+use super::{NO_SACK, REPETITION, SAME, TRANSFER, VARIANT, WIDEST};
+use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
+use fairwave_lab::results::{FLOWS, FlowSummary, Series};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats::Estimate;
+use fairwave_study::measure::{over, paired, paired_ratio, put, round, show};
+use fairwave_study::{Bound, Claim, Error, Exhibit, ResultTable, Results, Test};
+use serde_json::{Map, Value, json};
+
+/// From here on `rcv_nxt` stands still, in seconds.
+const STANDS_S: f64 = 2.0;
+
+/// How one transfer grew.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Course {
+    pub(super) variant: String,
+    pub(super) seed: u64,
+    /// Bytes in order over seconds, up to the last.
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+impl Course {
+    /// Seconds of every spell without a byte, from the first byte on.
+    fn spells(&self) -> Vec<f64> {
+        let mut spells = Vec::new();
+        let mut since: Option<(f64, f64)> = None;
+        for &(t, bytes) in &self.points {
+            match since {
+                None if bytes > 0.0 => since = Some((t, bytes)),
+                Some((from, before)) if bytes > before => {
+                    spells.push(t - from);
+                    since = Some((t, bytes));
+                }
+                _ => {}
+            }
+        }
+        spells
+    }
+
+    /// The longest spell.
+    pub(super) fn longest(&self) -> f64 {
+        self.spells().into_iter().fold(0.0, f64::max)
+    }
+
+    /// The share of its time that it stands still.
+    pub(super) fn still(&self) -> f64 {
+        let spells = self.spells();
+        let all: f64 = spells.iter().sum();
+        let still: f64 = spells.iter().filter(|spell| **spell >= STANDS_S).sum();
+        still / all
+    }
+}
+
+/// The bytes in order of a run's transfer; nothing where no run directory was written.
+fn course(run: &Run) -> Result<Option<Course>, Error> {
+    let Some(directory) = &run.directory else { return Ok(None) };
+    let series = Series::read(directory, FLOWS.file, &["t_ns", "flow", "delivered_bytes"])?;
+    let mut points = series.points(&[("flow", TRANSFER)], "delivered_bytes", 1.0)?;
+    let last = points.last().map_or(0.0, |(_, bytes)| *bytes);
+    let end = points.partition_point(|(_, bytes)| *bytes < last);
+    points.truncate(end + 1);
+    Ok(Some(Course { variant: run.axis(VARIANT).to_owned(), seed: run.seed, points }))
+}
+
+/// Every run's course.
+pub(super) fn read(results: &Results) -> Result<Vec<Course>, Error> {
+    let mut all = Vec::new();
+    for run in results.runs.get(REPETITION).into_iter().flatten() {
+        all.extend(course(run)?);
+    }
+    Ok(all)
+}
+
+fn courses(all: &[Course], variant: &str, value: impl Fn(&Course) -> f64) -> Option<Estimate> {
+    let of = all.iter().filter(|course| course.variant == variant);
+    Estimate::of(&of.map(value).collect::<Vec<f64>>())
+}
+
+/// Times under two variants, and their difference.
+fn put_times(map: &mut Map<String, Value>, a: (&str, &[&Run]), b: (&str, &[&Run])) {
+    for (name, runs) in [a, b] {
+        put(map, &format!("{name}_s"), over(runs, seconds));
+    }
+    put(map, &format!("{}_less_{}_s", a.0, b.0), paired(a.1, b.1, seconds));
+    put(map, &format!("{}_over_{}", a.0, b.0), paired_ratio(a.1, b.1, seconds));
+    put_unfinished(map, &[a.1.to_vec(), b.1.to_vec()]);
+}
+
+pub(super) fn claims(results: &Results, all: &[Course]) -> Vec<Claim> {
+    vec![shk_1(results, all), shk_2(results, all)]
+}
+
+fn shk_1(results: &Results, all: &[Course]) -> Claim {
+    let measure = |acks: Acks| {
+        let runs = |variant: &str| of(results, REPETITION, &acks.of(variant));
+        let mut map = Map::new();
+        put_times(&mut map, ("widest", &runs(WIDEST)), ("same", &runs(SAME)));
+        map
+    };
+    let criterion = Criterion {
+        id: "SHK-1",
+        statement: "1000 KB, losses 1/4/4 %, bit errors 1/1/1 %: repeating on the widest path \
+                    is better than on the same path (Table 2, Fig. 6)",
+        meaning: "Seconds of a transfer, means over seeds with 95 % intervals; widest_less_same_s \
+                  is the difference seed by seed",
+        tests: &[
+            Test("widest_less_same_s_high", Bound::Below(0.0)),
+            Test("unfinished", Bound::Below(1.0)),
+        ],
+    };
+    let still = |variant: &str| show(courses(all, variant, Course::still), 3);
+    let note = format!(
+        "Shares of time without a byte in order for 2 s and more: {} where the widest path \
+         repeats, {} where the same does. {}",
+        still(WIDEST),
+        still(SAME),
+        repairs(results)
+    );
+    judge(&criterion, measure, note)
+}
+
+/// What was repeated and how often timers expired.
+fn repairs(results: &Results) -> String {
+    let texts = [WIDEST, SAME, NO_SACK].map(|variant| {
+        let runs = of(results, REPETITION, variant);
+        let flow = |value: fn(&FlowSummary) -> u64| show(counter(&runs, value), 1);
+        format!(
+            "{variant}: {} timeouts, {} segments repeated of {}",
+            flow(|flow| flow.timeouts),
+            flow(|flow| flow.retransmissions),
+            flow(|flow| flow.sent_packets)
+        )
+    });
+    format!("In a transfer: {}.", texts.join("; "))
+}
+
+fn shk_2(results: &Results, all: &[Course]) -> Claim {
+    let measure = |acks: Acks| {
+        let runs = |variant: &str| of(results, REPETITION, &acks.of(variant));
+        let mut map = Map::new();
+        put_times(&mut map, ("sack", &runs(WIDEST)), ("none", &runs(NO_SACK)));
+        let of = |variant: &str, value: fn(&Course) -> f64| courses(all, &acks.of(variant), value);
+        put(&mut map, "still_sack", of(WIDEST, Course::still));
+        put(&mut map, "still_none", of(NO_SACK, Course::still));
+        put(&mut map, "longest_sack_s", of(WIDEST, Course::longest));
+        put(&mut map, "longest_none_s", of(NO_SACK, Course::longest));
+        let still = |variant: &str| mean(of(variant, Course::still));
+        if let Some((sack, none)) = still(WIDEST).zip(still(NO_SACK)) {
+            map.insert("still_sack_over_none".into(), json!(round(sack / none)));
+        }
+        map
+    };
+    let criterion = Criterion {
+        id: "SHK-2",
+        statement: "The same: with SACK rcv_nxt hardly stands still and grows at a nearly constant \
+                    rate, without it stands still for long (Fig. 7)",
+        meaning: "still_*: share of a transfer's time in spells of 2 s and more without a byte in \
+                  order; longest_*: the longest spell; means over seeds; sack_less_none_s: \
+                  difference of times, seed by seed",
+        tests: &[
+            Test("sack_less_none_s_high", Bound::Below(0.0)),
+            Test("still_sack", Bound::Below(0.1)),
+            Test("still_sack_over_none", Bound::Below(0.5)),
+            Test("unfinished", Bound::Below(1.0)),
+        ],
+    };
+    judge(&criterion, measure, repairs(results))
+}
+
+/// Switched copies: what times come to without what is taken for the cause.
+pub(super) fn explanation(results: &Results) -> Option<String> {
+    let copies = [
+        WIDEST,
+        NO_SACK,
+        "threshold 3",
+        "threshold 3, no SACK",
+        "buffers of 360",
+        "no loss",
+        "no loss, buffers of 360",
+    ];
+    let time = |variant: &str| {
+        let time = over(&of(results, REPETITION, variant), seconds)?;
+        Some(format!("{variant} {} s", show(Some(time), 1)))
+    };
+    let times: Option<Vec<String>> = copies.into_iter().map(time).collect();
+    Some(format!(
+        "Switched copies of the transfer of 1000 KB: {}. Heads included, 128 kbps take 66 s for \
+         it. Of 36 segments of buffer path 1 may fill most with its queue where nothing lowers its \
+         window, and ten acknowledgements that do not advance come late, or not at all, where few \
+         segments fly.",
+        times?.join(", ")
+    ))
+}
+
+/// Bytes in order of the first seed under two variants.
+fn figure(title: &str, all: &[Course], variants: [(&str, &str); 2]) -> Figure {
+    let seed = all.iter().map(|course| course.seed).min().unwrap_or(0);
+    let curve = |(variant, label): (&str, &str)| {
+        let course = all.iter().find(|course| course.variant == variant && course.seed == seed);
+        let points = course.map_or(&[][..], |course| &course.points);
+        Curve {
+            label: label.to_owned(),
+            points: points.iter().map(|(t, b)| (*t, Interval::exact(b / 1e3))).collect(),
+            mark: Mark::Line,
+        }
+    };
+    Figure {
+        title: title.to_owned(),
+        x_label: "Time (s)".into(),
+        y_label: "rcv_nxt (KB)".into(),
+        y_range: None,
+        content: Content::Curves(variants.map(curve).into()),
+    }
+}
+
+pub(super) fn exhibits(all: &[Course]) -> Vec<Exhibit> {
+    let paths = [(WIDEST, "widest path repeats"), (SAME, "same path repeats")];
+    let sack = [(WIDEST, "SACK"), (NO_SACK, "no SACK")];
+    vec![
+        Exhibit {
+            id: "fig6".into(),
+            paper: "Fig. 6: rcv_nxt grows faster where the widest path repeats.".into(),
+            ours: "rcv_nxt over time, the first seed, by the path that repeats".into(),
+            figure: figure("Bytes in order by the path that repeats", all, paths),
+        },
+        Exhibit {
+            id: "fig7".into(),
+            paper: "Fig. 7: without SACK rcv_nxt has plateaus, with it hardly any.".into(),
+            ours: "rcv_nxt over time, the first seed, with and without SACK".into(),
+            figure: figure("Bytes in order with and without SACK", all, sack),
+        },
+    ]
+}
+
+pub(super) fn table(results: &Results, all: &[Course]) -> ResultTable {
+    let row = |variant: String| {
+        let runs = of(results, REPETITION, &variant);
+        let course =
+            |value: fn(&Course) -> f64, digits| show(courses(all, &variant, value), digits);
+        vec![
+            variant.clone(),
+            show(over(&runs, seconds), 1),
+            course(Course::still, 3),
+            course(Course::longest, 1),
+        ]
+    };
+    let header = ["Variant", "Time (s)", "Share of time still", "Longest spell (s)"];
+    ResultTable {
+        title: "1000 KB: time, and how long no byte came in order".into(),
+        header: header.map(str::to_owned).into(),
+        rows: results.axis(REPETITION, VARIANT).into_iter().map(row).collect(),
+    }
+}

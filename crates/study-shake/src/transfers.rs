@@ -1,0 +1,224 @@
+//! SHK-3 and SHK-6: how long transfers of 100 to 1000 KB take, by losses and by means.
+//!
+//! The criteria, set before the first run. Means over seeds at each size:
+//! - SHK-3, "hardly any difference": at no size is the slowest of the three scenarios more than
+//!   10 % slower than the fastest.
+//! - SHK-6: at every size the weighted connections take within 10 % of what TCP SHAKE takes, either
+//!   way, and the equal ones at least 20 % more than the weighted ones.
+//!
+//! Every transfer must end.
+
+use super::measure::{Acks, Criterion, counter, judge, mean, of, put_unfinished, seconds};
+use super::{CONNECTIONS_SHAKE, CONNECTIONS_TCP, LOSSES, SIZE, VARIANT};
+use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats::Estimate;
+use fairwave_study::measure::{over, paired_ratio, put, put_extreme, show};
+use fairwave_study::{Bound, Claim, Exhibit, ResultTable, Results, Test};
+use fairwave_units::Bytes;
+use serde_json::Map;
+
+/// Losses of the three paths in Table 3, in per cent, without the bit errors.
+const SCENARIOS: [&str; 3] = ["4/4/4", "1/4/4", "1/4/2"];
+/// How transfers are made in Fig. 11, and the paper's names for it.
+const SHAKE: &str = "shake";
+const EQUAL: &str = "equal";
+const WEIGHTED: &str = "weighted";
+const ADAPTIVE: &str = "adaptive";
+
+fn at<'r>(results: &'r Results, experiment: &str, variant: &str, size: &str) -> Vec<&'r Run> {
+    results.select(experiment, &[(VARIANT, variant), (SIZE, size)])
+}
+
+/// The file that has this variant.
+fn experiment(variant: &str) -> &'static str {
+    if variant.starts_with(SHAKE) { CONNECTIONS_SHAKE } else { CONNECTIONS_TCP }
+}
+
+pub(super) fn claims(results: &Results) -> [Claim; 2] {
+    [shk_3(results), shk_6(results)]
+}
+
+fn shk_3(results: &Results) -> Claim {
+    let measure = |acks: Acks| {
+        let runs = |scenario: &str, size: &str| at(results, LOSSES, &acks.of(scenario), size);
+        let mut map = Map::new();
+        let sizes = results.axis(LOSSES, SIZE);
+        let apart = sizes.iter().map(|size| {
+            let means = SCENARIOS.map(|scenario| mean(over(&runs(scenario, size), seconds)));
+            let all: Option<Vec<f64>> = means.into_iter().collect();
+            let all = all?;
+            let least = all.iter().copied().reduce(f64::min)?;
+            Some(all.iter().copied().reduce(f64::max)? / least - 1.0)
+        });
+        put_extreme(&mut map, "apart_most", apart, f64::max);
+        if let Some(size) = sizes.last() {
+            for (key, scenario) in ["s_4_4_4", "s_1_4_4", "s_1_4_2"].into_iter().zip(SCENARIOS) {
+                put(&mut map, key, over(&runs(scenario, size), seconds));
+            }
+        }
+        put_unfinished(&mut map, &SCENARIOS.map(|s| of(results, LOSSES, &acks.of(s))));
+        map
+    };
+    let criterion = Criterion {
+        id: "SHK-3",
+        statement: "100 to 1000 KB, losses of 4/4/4, 1/4/4 and 1/4/2 % besides bit errors: times \
+                    differ hardly between the scenarios (Table 3, Fig. 8)",
+        meaning: "apart_most: the slowest scenario's mean time over the fastest's, less one, the \
+                  most over sizes; s_4_4_4 and others: seconds for the largest size",
+        tests: &[Test("apart_most", Bound::Below(0.1)), Test("unfinished", Bound::Below(1.0))],
+    };
+    judge(&criterion, measure, shares(results))
+}
+
+/// What a transfer of the largest size lost and repeated under each scenario.
+fn shares(results: &Results) -> String {
+    let Some(size) = results.axis(LOSSES, SIZE).pop() else { return String::new() };
+    let texts = SCENARIOS.map(|scenario| {
+        let runs = at(results, LOSSES, scenario, &size);
+        format!(
+            "{scenario}: {} s, {} timeouts, {} of {} segments repeated",
+            show(over(&runs, seconds), 1),
+            show(counter(&runs, |flow| flow.timeouts), 1),
+            show(counter(&runs, |flow| flow.retransmissions), 1),
+            show(counter(&runs, |flow| flow.sent_packets), 0),
+        )
+    });
+    format!("{size}, losses both ways. {}.", texts.join("; "))
+}
+
+fn shk_6(results: &Results) -> Claim {
+    let sizes = results.axis(CONNECTIONS_SHAKE, SIZE);
+    let measure = |acks: Acks| {
+        let runs = |name: &str, size: &str| at(results, experiment(name), &acks.of(name), size);
+        let each = |a: &'static str, b: &'static str| -> Vec<Option<f64>> {
+            let ratio = |size: &String| paired_ratio(&runs(a, size), &runs(b, size), seconds);
+            sizes.iter().map(|size| mean(ratio(size))).collect()
+        };
+        let mut map = Map::new();
+        put_extreme(&mut map, "weighted_over_shake_least", each(WEIGHTED, SHAKE), f64::min);
+        put_extreme(&mut map, "weighted_over_shake_most", each(WEIGHTED, SHAKE), f64::max);
+        put_extreme(&mut map, "equal_over_weighted_least", each(EQUAL, WEIGHTED), f64::min);
+        if let Some(size) = sizes.last() {
+            for (key, name) in [("shake_s", SHAKE), ("weighted_s", WEIGHTED), ("equal_s", EQUAL)] {
+                put(&mut map, key, over(&runs(name, size), seconds));
+            }
+        }
+        let all = [SHAKE, WEIGHTED, EQUAL];
+        put_unfinished(&mut map, &all.map(|name| of(results, experiment(name), &acks.of(name))));
+        map
+    };
+    let criterion = Criterion {
+        id: "SHK-6",
+        statement: "100 to 1000 KB, losses of 3/5/4 %: connections weighted 2:1:1 take about as \
+                    long as TCP SHAKE, equal ones clearly longer (Tables 7 and 8, Fig. 11)",
+        meaning: "Ratios of times, means over seeds, the least or most over sizes; *_s: seconds \
+                  for the largest size. Connections have SACK",
+        tests: &[
+            Test("weighted_over_shake_least", Bound::AtLeast(0.9)),
+            Test("weighted_over_shake_most", Bound::Below(1.1)),
+            Test("equal_over_weighted_least", Bound::AtLeast(1.2)),
+            Test("unfinished", Bound::Below(1.0)),
+        ],
+    };
+    judge(&criterion, measure, without_sack(results, &sizes))
+}
+
+/// The other reading of Table 8, and our split.
+fn without_sack(results: &Results, sizes: &[String]) -> String {
+    let Some(size) = sizes.last() else { return String::new() };
+    let of = |name: &str| over(&at(results, experiment(name), name, size), seconds);
+    format!(
+        "{size}: connections without SACK take {} s weighted and {} s equal; split by what they \
+         acknowledge, {} s. A segment of SHAKE has 80 bytes of heads, one of TCP 40, 2.7 % less \
+         on the wire; blocks of connections have heads of their own.",
+        show(of("weighted, no SACK"), 1),
+        show(of("equal, no SACK"), 1),
+        show(of(ADAPTIVE), 1),
+    )
+}
+
+/// Times by size, a curve for each variant.
+fn curves(results: &Results, variants: &[(&'static str, &str)]) -> Content {
+    let curve = |&(experiment, variant): &(&'static str, &str)| Curve {
+        label: variant.to_owned(),
+        points: results
+            .axis(experiment, SIZE)
+            .iter()
+            .filter_map(|size| {
+                let time = over(&at(results, experiment, variant, size), seconds)?;
+                Some((kilobytes(size), Interval::from(time)))
+            })
+            .collect(),
+        mark: Mark::DottedLine,
+    };
+    Content::Curves(variants.iter().map(curve).collect())
+}
+
+fn kilobytes(size: &str) -> f64 {
+    size.parse::<Bytes>().map_or(0.0, |bytes| bytes.0 as f64 / 1e3)
+}
+
+pub(super) fn exhibits(results: &Results) -> Vec<Exhibit> {
+    let figure = |title: &str, content| Figure {
+        title: title.to_owned(),
+        x_label: "Size (KB)".into(),
+        y_label: "Time (s)".into(),
+        y_range: None,
+        content,
+    };
+    let fig_8 = SCENARIOS.map(|scenario| (LOSSES, scenario));
+    let fig_11 = [EQUAL, WEIGHTED, SHAKE, ADAPTIVE].map(|name| (experiment(name), name));
+    vec![
+        Exhibit {
+            id: "fig8".into(),
+            paper: "Fig. 8: three lines that lie on each other.".into(),
+            ours: "Time by size and losses, mean and 95 % interval over seeds".into(),
+            figure: figure("Times of transfers by the losses of paths", curves(results, &fig_8)),
+        },
+        Exhibit {
+            id: "fig11".into(),
+            paper: "Fig. 11: equal connections lie above weighted ones and TCP SHAKE, which lie \
+                    together."
+                .into(),
+            ours: "Time by size and means, mean and 95 % interval over seeds".into(),
+            figure: figure("Times of transfers by TCP SHAKE and by TCPs", curves(results, &fig_11)),
+        },
+    ]
+}
+
+pub(super) fn tables(results: &Results) -> Vec<ResultTable> {
+    let of_file = |experiment: &'static str, title: &str| {
+        let variants = results.axis(experiment, VARIANT);
+        let variants: Vec<_> = variants.into_iter().map(|v| (experiment, v)).collect();
+        table(results, title, &variants)
+    };
+    let both = [CONNECTIONS_SHAKE, CONNECTIONS_TCP].into_iter().flat_map(|experiment| {
+        results.axis(experiment, VARIANT).into_iter().map(move |variant| (experiment, variant))
+    });
+    vec![
+        of_file(LOSSES, "Times by losses of the three paths (s)"),
+        table(
+            results,
+            "Times of TCP SHAKE and of several connections (s)",
+            &both.collect::<Vec<_>>(),
+        ),
+    ]
+}
+
+fn table(results: &Results, title: &str, variants: &[(&'static str, String)]) -> ResultTable {
+    let first = variants.first().map_or(LOSSES, |(experiment, _)| experiment);
+    let header = variants.iter().map(|(_, variant)| variant.clone());
+    let row = |size: String| {
+        let times = variants.iter().map(|(experiment, variant)| {
+            let time: Option<Estimate> = over(&at(results, experiment, variant, &size), seconds);
+            show(time, 1)
+        });
+        [size.clone()].into_iter().chain(times).collect()
+    };
+    ResultTable {
+        title: title.to_owned(),
+        header: ["Size".to_owned()].into_iter().chain(header).collect(),
+        rows: results.axis(first, SIZE).into_iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,211 @@
+//! SHK-5: the windows of the three paths.
+//!
+//! The criterion, set before the first run, from 10 s after the start to the last byte: path 1's
+//! mean window and its standard deviation over time exceed those of each other path, seed by seed
+//! (95 %); and in fewer than half of the transfers do all three windows stand at one segment at
+//! once, so that one transfer, as the paper's, more likely than not does not show it.
+
+use super::measure::{Acks, Criterion, judge, transfer};
+use super::{REPETITION, TRANSFER, VARIANT, WIDEST};
+use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
+use fairwave_lab::results::{PATHS, Series};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats::{self, Estimate};
+use fairwave_study::measure::{put, put_extreme, round, show};
+use fairwave_study::{Bound, Claim, Error, Exhibit, ResultTable, Results, Test};
+use serde_json::{Map, json};
+
+/// Payload of a segment.
+const MSS: f64 = 1460.0;
+/// When the first slow start is over, in seconds.
+const SETTLED_S: f64 = 10.0;
+/// The neighbours, the widest path first.
+const PHONES: [&str; 3] = ["phone1", "phone2", "phone3"];
+
+/// The windows of one transfer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Windows {
+    pub(super) variant: String,
+    pub(super) seed: u64,
+    pub(super) seconds: Vec<f64>,
+    /// In segments, path by path, at each of these times.
+    pub(super) paths: [Vec<f64>; 3],
+}
+
+impl Windows {
+    /// The windows of a path once the first slow start is over.
+    fn settled(&self, path: usize) -> &[f64] {
+        let from = self.seconds.partition_point(|t| *t < SETTLED_S);
+        self.paths[path].get(from..).unwrap_or_default()
+    }
+
+    fn mean(&self, path: usize) -> f64 {
+        stats::mean(self.settled(path)).unwrap_or(f64::NAN)
+    }
+
+    fn deviation(&self, path: usize) -> f64 {
+        stats::std_dev(self.settled(path))
+    }
+
+    /// The sum of the windows, sample by sample.
+    fn totals(&self) -> Vec<f64> {
+        let paths = [0, 1, 2].map(|path| self.settled(path));
+        let length = paths.iter().map(|windows| windows.len()).min().unwrap_or(0);
+        (0..length).map(|k| paths.iter().map(|windows| windows[k]).sum()).collect()
+    }
+
+    fn least_total(&self) -> f64 {
+        self.totals().into_iter().fold(f64::INFINITY, f64::min)
+    }
+
+    /// The share of samples in which every window is one segment.
+    fn collapsed(&self) -> f64 {
+        let totals = self.totals();
+        let least = totals.iter().filter(|total| **total < 3.5).count();
+        least as f64 / totals.len() as f64
+    }
+}
+
+/// The windows of every transfer whose widest path repeats.
+pub(super) fn read(results: &Results) -> Result<Vec<Windows>, Error> {
+    let mut all = Vec::new();
+    for run in results.runs.get(REPETITION).into_iter().flatten() {
+        if Acks::ALL.iter().any(|acks| acks.of(WIDEST) == run.axis(VARIANT)) {
+            all.extend(windows(run)?);
+        }
+    }
+    Ok(all)
+}
+
+fn windows(run: &Run) -> Result<Option<Windows>, Error> {
+    let Some(directory) = &run.directory else { return Ok(None) };
+    let series = Series::read(directory, PATHS.file, &["t_ns", "flow", "path", "cwnd_bytes"])?;
+    let end = transfer(run).and_then(|flow| flow.completed_ns).unwrap_or(run.summary.simulated_ns);
+    let mut seconds = Vec::new();
+    let mut paths = [const { Vec::new() }; 3];
+    for (phone, windows) in PHONES.iter().zip(&mut paths) {
+        let filters = [("flow", TRANSFER), ("path", *phone)];
+        let mut points = series.points(&filters, "cwnd_bytes", 1.0 / MSS)?;
+        points.retain(|(t, _)| *t <= end as f64 / 1e9);
+        (seconds, *windows) = points.into_iter().unzip();
+    }
+    Ok(Some(Windows { variant: run.axis(VARIANT).to_owned(), seed: run.seed, seconds, paths }))
+}
+
+fn estimate(all: &[&Windows], value: impl Fn(&Windows) -> f64) -> Option<Estimate> {
+    Estimate::of(&all.iter().map(|windows| value(windows)).collect::<Vec<f64>>())
+}
+
+pub(super) fn claim(all: &[Windows]) -> Claim {
+    let measure = |acks: Acks| {
+        let variant = acks.of(WIDEST);
+        let of: Vec<&Windows> = all.iter().filter(|windows| windows.variant == variant).collect();
+        let mut map = Map::new();
+        for (k, name) in ["path_1", "path_2", "path_3"].into_iter().enumerate() {
+            put(&mut map, &format!("{name}_mean"), estimate(&of, |w| w.mean(k)));
+            put(&mut map, &format!("{name}_deviation"), estimate(&of, |w| w.deviation(k)));
+        }
+        let low = |value: fn(&Windows, usize) -> f64| {
+            [1, 2].map(|k| {
+                let less = estimate(&of, |w| value(w, 0) - value(w, k));
+                less.filter(|less| less.half_width.is_some()).map(|less| less.low())
+            })
+        };
+        put_extreme(&mut map, "larger_by_low", low(Windows::mean), f64::min);
+        put_extreme(&mut map, "livelier_by_low", low(Windows::deviation), f64::min);
+        put(&mut map, "share_of_time_at_one", estimate(&of, Windows::collapsed));
+        if !of.is_empty() {
+            let some = of.iter().filter(|w| w.collapsed() > 0.0).count() as f64;
+            map.insert("transfers_at_one".into(), json!(round(some / of.len() as f64)));
+            let least = of.iter().map(|w| w.least_total()).fold(f64::INFINITY, f64::min);
+            map.insert("least_total".into(), json!(round(least)));
+        }
+        map
+    };
+    let criterion = Criterion {
+        id: "SHK-5",
+        statement: "1000 KB, losses 1/4/4 %: path 1's window is the largest and the liveliest, and \
+                    the sum of all never falls to the least (Table 6, Fig. 10)",
+        meaning: "Segments, means over seeds; *_by_low: by how much path 1's mean and standard \
+                  deviation exceed those of each other path, the end of the interval, the least \
+                  of two; transfers_at_one: the part of the transfers in which all three windows \
+                  are one segment at once; share_of_time_at_one: for how much of the time",
+        tests: &[
+            Test("larger_by_low", Bound::Above(0.0)),
+            Test("livelier_by_low", Bound::Above(0.0)),
+            Test("transfers_at_one", Bound::Below(0.5)),
+        ],
+    };
+    judge(&criterion, measure, note(all))
+}
+
+fn note(all: &[Windows]) -> String {
+    let of: Vec<&Windows> = all.iter().filter(|windows| windows.variant == WIDEST).collect();
+    let path = |k: usize| {
+        let mean = estimate(&of, |w| w.mean(k));
+        let deviation = estimate(&of, |w| w.deviation(k));
+        let relative = estimate(&of, |w| w.deviation(k) / w.mean(k));
+        format!(
+            "path {}: {} segments, deviation {}, over the mean {}",
+            k + 1,
+            show(mean, 2),
+            show(deviation, 2),
+            show(relative, 2)
+        )
+    };
+    let paths: Vec<String> = (0..3).map(path).collect();
+    format!(
+        "{}. What is in flight on path 1 without a queue is 64 kbps times 0.45 s, or 2.5 segments, \
+         on the others 2.",
+        paths.join("; ")
+    )
+}
+
+pub(super) fn exhibit(all: &[Windows]) -> Exhibit {
+    let of = all.iter().filter(|windows| windows.variant == WIDEST);
+    let first = of.min_by_key(|windows| windows.seed);
+    let curve = |label: &str, values: Vec<f64>| {
+        let times = first.map_or(&[][..], |windows| &windows.seconds);
+        let points = times.iter().zip(values).map(|(t, w)| (*t, Interval::exact(w)));
+        Curve { label: label.to_owned(), points: points.collect(), mark: Mark::Line }
+    };
+    let curves = first.map_or_else(Vec::new, |windows| {
+        let paths = [("path 1", 0), ("path 2", 1), ("path 3", 2)];
+        paths.map(|(label, k)| curve(label, windows.paths[k].clone())).into()
+    });
+    Exhibit {
+        id: "fig10".into(),
+        paper: "Fig. 10: path 1's window is the largest and swings most; the others stay low."
+            .into(),
+        ours: "Windows over time, the first seed".into(),
+        figure: Figure {
+            title: "Windows of the three paths".into(),
+            x_label: "Time (s)".into(),
+            y_label: "Window (segments)".into(),
+            y_range: None,
+            content: Content::Curves(curves),
+        },
+    }
+}
+
+pub(super) fn table(all: &[Windows]) -> ResultTable {
+    let mut rows = Vec::new();
+    for acks in Acks::ALL {
+        let variant = acks.of(WIDEST);
+        let of: Vec<&Windows> = all.iter().filter(|windows| windows.variant == variant).collect();
+        for (k, phone) in PHONES.iter().enumerate() {
+            rows.push(vec![
+                variant.clone(),
+                (*phone).to_owned(),
+                show(estimate(&of, |w| w.mean(k)), 2),
+                show(estimate(&of, |w| w.deviation(k)), 2),
+            ]);
+        }
+    }
+    let header = ["Variant", "By way of", "Mean (segments)", "Deviation over time"];
+    ResultTable {
+        title: "Windows of the three paths".into(),
+        header: header.map(str::to_owned).into(),
+        rows,
+    }
+}

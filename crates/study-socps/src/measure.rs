@@ -1,0 +1,142 @@
+//! What is measured of a run of the testbed, and how a claim is judged on both profiles.
+
+use super::{ARQ, VARIANT};
+use fairwave_lab::run::Run;
+use fairwave_lab::stats::{self, Estimate};
+pub(super) use fairwave_study::measure::{Criterion, paired_ratio as ratio, put_extreme};
+use fairwave_study::measure::{judge_beside, over, put};
+use fairwave_study::{Claim, ResultTable, Results};
+use serde_json::{Map, Value};
+
+/// Whether frames are acknowledged and repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Profile {
+    /// As WaveLAN: no.
+    WaveLan,
+    /// As 802.11b: yes.
+    Arq,
+}
+
+impl Profile {
+    pub(super) const ALL: [Self; 2] = [Self::WaveLan, Self::Arq];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::WaveLan => "no ARQ",
+            Self::Arq => "802.11b",
+        }
+    }
+
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::WaveLan => "false",
+            Self::Arq => "true",
+        }
+    }
+}
+
+/// The runs of a scheme in an experiment, by seed.
+pub(super) fn of<'r>(
+    results: &'r Results,
+    experiment: &str,
+    scheme: &str,
+    profile: Profile,
+) -> Vec<&'r Run> {
+    results.select(experiment, &[(VARIANT, scheme), (ARQ, profile.key())])
+}
+
+/// Whose flow it is: C1 to C8.
+pub(super) fn host(name: &str) -> u32 {
+    name.trim_start_matches('c').parse().unwrap_or(0)
+}
+
+/// Goodput of the hosts that `which` picks by their numbers, in Mbps.
+pub(super) fn goodput(run: &Run, which: impl Fn(u32) -> bool) -> f64 {
+    let flows = run.summary.flows.iter().filter(|flow| which(host(&flow.name)));
+    flows.map(|flow| flow.goodput_bps as f64 / 1e6).sum()
+}
+
+/// Goodput of a flow in each 3 s bin but the first, in which it starts; in Mbps.
+pub(super) fn bins(run: &Run, flow: usize) -> Vec<f64> {
+    run.summary.flows[flow].bins_bps.iter().skip(1).map(|bps| *bps as f64 / 1e6).collect()
+}
+
+/// Standard deviation of the hosts' goodput over 3 s bins, mean over hosts, in Mbps.
+pub(super) fn deviation(run: &Run) -> f64 {
+    let each = (0..run.summary.flows.len()).map(|i| stats::std_dev(&bins(run, i)));
+    stats::mean(&each.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+}
+
+/// The same over the mean goodput of a host.
+pub(super) fn relative_deviation(run: &Run) -> f64 {
+    let mean = goodput(run, |_| true) / run.summary.flows.len() as f64;
+    deviation(run) / mean
+}
+
+/// Standard deviation of the total over 3 s bins, in Mbps.
+pub(super) fn total_deviation(run: &Run) -> f64 {
+    let flows = run.summary.flows.len();
+    let all: Vec<Vec<f64>> = (0..flows).map(|i| bins(run, i)).collect();
+    let shortest = all.iter().map(Vec::len).min().unwrap_or(0);
+    let totals = (0..shortest).map(|t| all.iter().map(|bins| bins[t]).sum());
+    stats::std_dev(&totals.collect::<Vec<f64>>())
+}
+
+/// The best host's goodput less the worst's, over the mean.
+pub(super) fn spread(run: &Run) -> f64 {
+    let rates = run.summary.goodputs();
+    let (least, most) = rates
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(*rate), most.max(*rate)));
+    (most - least) / stats::mean(&rates).unwrap_or(f64::NAN)
+}
+
+/// Writes the mean of `estimate`'s distance from one.
+pub(super) fn put_off(map: &mut Map<String, Value>, key: &str, estimate: Option<Estimate>) {
+    let off = |e: Estimate| Estimate { mean: (e.mean - 1.0).abs(), half_width: None, ..e };
+    put(map, key, estimate.map(off));
+}
+
+/// Judges a claim without ARQ; what 802.11b makes of the same tests is written beside it.
+pub(super) fn judge(
+    criterion: &Criterion<'_>,
+    measure: impl Fn(Profile) -> Map<String, Value>,
+    note: String,
+) -> Claim {
+    let circumstances = "Judged without ARQ; arq_* are the same on 802.11b";
+    let arq = ("arq", measure(Profile::Arq));
+    judge_beside(criterion, measure(Profile::WaveLan), arq, circumstances, note)
+}
+
+/// The verdicts on both profiles.
+pub(super) fn verdicts(claims: &[Claim]) -> ResultTable {
+    let word = |holds: bool| if holds { "holds" } else { "does not hold" }.to_owned();
+    let row = |claim: &Claim| {
+        let arq = claim.measured.get("arq_holds").and_then(Value::as_bool);
+        let arq = arq.map_or("the radio has no part in it".to_owned(), word);
+        vec![claim.id.to_owned(), word(claim.holds), arq]
+    };
+    ResultTable {
+        title: "Verdicts by profile".into(),
+        header: ["Claim", "WaveLAN without ARQ (the verdict)", "802.11b with ARQ"]
+            .map(str::to_owned)
+            .into(),
+        rows: claims.iter().map(row).collect(),
+    }
+}
+
+/// The share of time that the access point was on the air.
+pub(super) fn ap_airtime(runs: &[&Run]) -> Option<Estimate> {
+    over(runs, |run| {
+        let ap = run.summary.stations.iter().find(|station| station.name == "ap");
+        ap.map_or(f64::NAN, |ap| ap.airtime_share)
+    })
+}
+
+/// Packets per second that the access point dropped because a queue was full.
+pub(super) fn overflow(runs: &[&Run]) -> Option<Estimate> {
+    over(runs, |run| {
+        let drops: u64 = run.summary.ap_queues().map(|queue| queue.drops_queue_full).sum();
+        drops as f64 / (run.summary.measured_ns as f64 / 1e9)
+    })
+}
