@@ -29,7 +29,7 @@ pub(crate) fn test(slow: bool) -> Outcome {
     })?;
     steps.step("release build", || run(cargo(&["build", "--release", "-p", "fairwave-cli"])))?;
     steps.step("simulator against theory, in release", || {
-        run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "validation"]))
+        run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
     })?;
     steps.step("same bytes: debug and release, one worker and two", determinism)?;
     steps.step("every scenario is valid", check_scenarios)?;

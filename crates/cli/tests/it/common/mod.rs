@@ -1,0 +1,72 @@
+//! What the tests of the command share: the command, and a place for its results.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A sweep of two points and two seeds, a second and a half each.
+pub(crate) fn tiny() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny.toml")
+}
+
+/// A directory that goes away with the value.
+pub(crate) fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+/// `fairwave args...`, to be run in `directory`.
+pub(crate) fn fairwave(directory: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairwave"));
+    command.args(args).current_dir(directory).env_remove("NO_COLOR");
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn output(directory: &Path, args: &[&str]) -> Output {
+    fairwave(directory, args).output().expect("the command starts")
+}
+
+/// Runs it, checks its exit code, and gives standard output and error as text.
+pub(crate) fn ends_with(code: i32, directory: &Path, args: &[&str]) -> (String, String) {
+    let output = output(directory, args);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it prints UTF-8");
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    let line = args.join(" ");
+    assert_eq!(output.status.code(), Some(code), "fairwave {line}\n{out}\n{err}");
+    (out, err)
+}
+
+/// Runs it with `--json` and parses what it prints.
+pub(crate) fn json(directory: &Path, args: &[&str]) -> Value {
+    let (out, err) = ends_with(0, directory, &[args, &["--json"]].concat());
+    assert_eq!(err, "", "with --json standard error is silent");
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
+}
+
+/// Arguments that run the tiny scenario's first point once into `out`.
+pub(crate) fn tiny_run(out: &str) -> Vec<String> {
+    let scenario = tiny().display().to_string();
+    let one_point = "tcp.congestion_control=reno";
+    let args = ["run", &scenario, "--set", one_point, "--set", "sweep.seeds=1", "--out", out];
+    args.map(str::to_owned).to_vec()
+}
+
+/// Lines that tshark prints for the frames that pass `filter`, checksums verified.
+pub(crate) fn frames(capture: &Path, filter: &str) -> Vec<String> {
+    tshark(&["-n", "-Y", filter], capture)
+}
+
+/// Lines that tshark prints of a capture with these arguments, checksums verified.
+pub(crate) fn tshark(args: &[&str], capture: &Path) -> Vec<String> {
+    let mut tshark = Command::new("tshark");
+    for check in ["ip", "tcp", "udp", "wlan"] {
+        tshark.args(["-o", &format!("{check}.check_checksum:TRUE")]);
+    }
+    let output = tshark.args(args).arg("-r").arg(capture).output().unwrap_or_else(|error| {
+        panic!("tshark does not start ({error}); `cargo xtask test` installs it or says how")
+    });
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "tshark {}: {err}", args.join(" "));
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}

@@ -1,0 +1,14 @@
+//! The integration tests of this crate, in one binary: what a test binary costs is its linking.
+
+mod capture;
+mod common;
+mod determinism;
+mod edges;
+mod exit_codes;
+mod output;
+mod real;
+mod real_traffic;
+mod trace;
+mod trace_golden;
+mod views;
+mod wireshark;

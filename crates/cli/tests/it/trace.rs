@@ -1,0 +1,127 @@
+//! `fairwave trace` on the command line: what it says of captures, good and bad.
+
+use crate::common::{ends_with, fairwave, json, scratch, tiny_run};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A run of the tiny scenario with a capture, in `one/capture.pcapng`.
+fn simulated(place: &Path) {
+    let args = tiny_run("one");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    ends_with(0, place, &[&args[..], &["--pcap"]].concat());
+}
+
+#[test]
+fn what_is_no_capture_ends_with_2_and_what_cannot_be_read_with_1() {
+    let place = scratch();
+    fs::write(place.path().join("text"), "hello, world").unwrap();
+    let (out, err) = ends_with(2, place.path(), &["trace", "text"]);
+    assert_eq!(out, "");
+    assert!(err.contains("text: not a capture"), "{err}");
+    let (_, err) = ends_with(1, place.path(), &["trace", "missing.pcap"]);
+    assert!(err.contains("missing.pcap"), "{err}");
+    ends_with(2, place.path(), &["trace", "text", "--connection", "sctp:1"]);
+    ends_with(2, place.path(), &["trace", "text", "--seed", "1"]);
+}
+
+#[test]
+fn a_cut_capture_gives_what_is_there_and_a_warning() {
+    let place = scratch();
+    simulated(place.path());
+    let whole = json(place.path(), &["trace", "one/capture.pcapng"]);
+    assert_eq!(whole["capture"]["broken"], serde_json::Value::Null);
+    let bytes = fs::read(place.path().join("one/capture.pcapng")).unwrap();
+    fs::write(place.path().join("cut.pcapng"), &bytes[..bytes.len() - 10]).unwrap();
+    let (out, err) = ends_with(0, place.path(), &["trace", "cut.pcapng"]);
+    assert!(out.contains("Connections"), "{out}");
+    assert!(err.contains("warning: cut.pcapng is damaged at byte "), "{err}");
+    let (out, _) = ends_with(0, place.path(), &["trace", "cut.pcapng", "--json"]);
+    let cut: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let packets = whole["capture"]["packets"].as_u64().unwrap();
+    assert_eq!(cut["capture"]["packets"], packets - 1);
+    assert_eq!(cut["capture"]["broken"]["packets"], packets - 1);
+}
+
+#[test]
+fn standard_input_and_compressed_files_say_the_same() {
+    let place = scratch();
+    simulated(place.path());
+    let file = json(place.path(), &["trace", "one/capture.pcapng"]);
+    let bytes = fs::read(place.path().join("one/capture.pcapng")).unwrap();
+    for program in ["cat", "gzip", "zstd"] {
+        let mut packer =
+            Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = fairwave(place.path(), &["trace", "-", "--json"])
+            .stdin(packer.stdout.take().unwrap())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        packer.stdin.take().unwrap().write_all(&bytes).unwrap();
+        let output = child.stdout.take().map(std::io::read_to_string).unwrap().unwrap();
+        assert!(packer.wait().unwrap().success() && child.wait().unwrap().success());
+        let piped: serde_json::Value = serde_json::from_str(&output).unwrap();
+        assert_eq!(piped["connections"], file["connections"], "{program}");
+        assert_eq!(piped["capture"]["bytes"], file["capture"]["bytes"], "{program}");
+    }
+}
+
+#[test]
+fn a_connection_is_told_in_words_and_a_missing_one_is_named() {
+    let place = scratch();
+    simulated(place.path());
+    let args = ["trace", "one/capture.pcapng", "--connection", "0"];
+    let (out, _) = ends_with(0, place.path(), &args);
+    assert!(out.contains("Connection 0: ") && out.contains("Starved"), "{out}");
+    let args = ["trace", "one/capture.pcapng", "--connection", "99"];
+    let (_, err) = ends_with(2, place.path(), &args);
+    assert!(err.contains("no connection 99"), "{err}");
+}
+
+#[test]
+fn a_directory_holds_tables_figures_and_a_page_that_needs_nothing_else() {
+    let place = scratch();
+    simulated(place.path());
+    let args = ["trace", "one/capture.pcapng", "--out", "told", "--interval", "100 ms"];
+    let (out, _) = ends_with(0, place.path(), &args);
+    assert!(out.contains("Report: told/report.html"), "{out}");
+    let told = place.path().join("told");
+    for file in ["connections.parquet", "intervals.parquet", "points.parquet"] {
+        let bytes = fs::read(told.join(file)).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{file}");
+    }
+    let page = fs::read_to_string(told.join("report.html")).unwrap();
+    assert!(page.contains("time and sequence") && page.contains("<svg"));
+    let page = page.replace("http://www.w3.org/2000/svg", "");
+    for foreign in ["http://", "https://", "<script", "<link", "@import", "src="] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    let told: serde_json::Value =
+        serde_json::from_slice(&fs::read(told.join("summary.json")).unwrap()).unwrap();
+    let printed = json(place.path(), &["trace", "one/capture.pcapng"]);
+    assert_eq!(told, printed);
+    ends_with(2, place.path(), &["trace", "one/capture.pcapng", "--interval", "1 s"]);
+    ends_with(2, place.path(), &args);
+}
+
+#[test]
+fn a_capture_compared_with_itself_lost_nothing() {
+    let place = scratch();
+    simulated(place.path());
+    let both = ["trace", "one/capture.pcapng", "one/capture.pcapng"];
+    let told = json(place.path(), &both);
+    let ways = told["ways"].as_array().unwrap();
+    assert!(!ways.is_empty());
+    for way in ways {
+        assert_eq!((&way["all"]["alone"][0], &way["all"]["alone"][1]), (&0.into(), &0.into()));
+        assert_eq!(way["shift"]["most_ns"], 0);
+    }
+    let (out, _) = ends_with(0, place.path(), &[&both[..], &["--out", "told"]].concat());
+    assert!(out.contains("Between the captures"), "{out}");
+    for file in ["report.html", "between.parquet", "summary.json", "figures/way-1-shift.svg"] {
+        assert!(place.path().join("told").join(file).exists(), "{file}");
+    }
+    ends_with(2, place.path(), &[&both[..], &["--connection", "1"]].concat());
+    ends_with(2, place.path(), &["trace", "one/capture.pcapng", "--same-clock"]);
+}

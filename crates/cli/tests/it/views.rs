@@ -1,0 +1,58 @@
+//! What is made from the code: completion scripts, manual pages, the schema in `docs`.
+
+use crate::common;
+
+use crate::common::{ends_with, scratch};
+use std::fs;
+use std::path::Path;
+
+/// What every view must know.
+const COMMANDS: [&str; 7] = ["run", "sweep", "reproduce", "check", "list", "completions", "man"];
+
+#[test]
+fn each_shell_gets_a_script_that_knows_every_command() {
+    let place = scratch();
+    for (shell, mark) in [("bash", "complete "), ("zsh", "#compdef"), ("fish", "complete -c")] {
+        let (script, _) = ends_with(0, place.path(), &["completions", shell]);
+        assert!(script.contains(mark), "{shell}: {mark}");
+        for command in COMMANDS {
+            assert!(script.contains(command), "{shell} does not know {command}");
+        }
+    }
+}
+
+#[test]
+fn each_command_has_a_page() {
+    let place = scratch();
+    ends_with(0, place.path(), &["man", "--out", "pages"]);
+    for command in COMMANDS {
+        let name = format!("fairwave-{command}.1");
+        let page = fs::read_to_string(place.path().join("pages").join(&name)).expect(&name);
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(command), "{name}: {page}");
+    }
+    let main = fs::read_to_string(place.path().join("pages/fairwave.1")).unwrap();
+    let (printed, _) = ends_with(0, place.path(), &["man"]);
+    assert_eq!(main, printed);
+    assert!(main.contains("Exit codes"), "{main}");
+}
+
+#[test]
+fn the_schema_in_docs_is_the_one_the_command_prints() {
+    let place = scratch();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.schema.json");
+    let (printed, _) = ends_with(0, place.path(), &["list", "schema"]);
+    let kept = fs::read_to_string(path).expect("docs/scenario.schema.json");
+    assert!(kept == printed, "docs/scenario.schema.json is out of date: `cargo xtask gen`");
+}
+
+#[test]
+fn only_a_single_run_takes_a_capture() {
+    let place = scratch();
+    let scenario = common::tiny().display().to_string();
+    for command in ["sweep", "check"] {
+        let (_, err) = ends_with(2, place.path(), &[command, &scenario, "--pcap"]);
+        assert!(err.contains("--pcap"), "{command}: {err}");
+    }
+    let (_, err) = ends_with(2, place.path(), &["reproduce", "ack-loss", "--pcap"]);
+    assert!(err.contains("--pcap"), "reproduce: {err}");
+}

@@ -1,0 +1,9 @@
+//! The integration tests of this crate, in one binary: what a test binary costs is its linking.
+
+mod ccid3;
+mod common;
+mod contract;
+mod handshake;
+mod transfer;
+mod tshark;
+mod validity;

@@ -1,0 +1,5 @@
+//! The integration tests of this crate, in one binary: what a test binary costs is its linking.
+
+mod allocation;
+mod bianchi;
+mod throughput;

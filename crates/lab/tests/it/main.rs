@@ -1,0 +1,7 @@
+//! The integration tests of this crate, in one binary: what a test binary costs is its linking.
+
+mod captured;
+mod messages;
+mod results_runs;
+mod taps;
+mod wiring;

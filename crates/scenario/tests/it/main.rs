@@ -1,0 +1,8 @@
+//! The integration tests of this crate, in one binary: what a test binary costs is its linking.
+
+mod scenario;
+mod scenario_air;
+mod scenario_errors;
+mod scenario_multi;
+mod scenario_shake;
+mod scenario_soc;

@@ -1,0 +1,16 @@
+//! The integration tests of this crate, in one binary: what a test binary costs is its linking.
+
+mod allocation;
+mod common;
+mod contract;
+mod efficiency;
+mod hostile;
+mod multi;
+mod multi_allocation;
+mod multi_common;
+mod multi_contract;
+mod multi_hostile;
+mod pacing;
+mod redundant;
+mod survival;
+mod transfer;

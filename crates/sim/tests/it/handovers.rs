@@ -1,0 +1,133 @@
+//! Handovers at awkward moments: long absences, and access points that keep a queue full.
+
+#[allow(dead_code, reason = "every test file uses a part of it")]
+use crate::common;
+
+use crate::common::{AP, flow, world};
+use fairwave_dot11::{Phy, Standard};
+use fairwave_sim::run;
+use fairwave_sim::world::{BySignal, Flow, Handover, Link, Node, Path, Radio, Roaming};
+use fairwave_sim::world::{Source, Traffic, WayPoint, World};
+use fairwave_trace::{Kind, NodeId, Sample, Sink};
+use fairwave_units::{Db, Duration, Instant, Metres};
+
+const STATION: NodeId = NodeId(1);
+const SERVER: NodeId = NodeId(2);
+const SECOND_AP: NodeId = NodeId(3);
+
+fn secs(secs: f64) -> Instant {
+    Instant::ZERO + Duration::from_secs_f64(secs)
+}
+
+/// Two access points 60 m apart on channels of their own, both joined to the server, and a
+/// station in the middle.
+fn two_cells(roaming: Roaming) -> World {
+    let mut world = world(Standard::A, 6, 1, Duration::ZERO);
+    (world.duration, world.warm_up) = (Duration::from_secs(6), Duration::ZERO);
+    let first = world.nodes[0].radio.clone().expect("the access point");
+    let second = Radio { cell: 1, position: (Metres(60.0), Metres(0.0)), ..first };
+    world.cells.push(world.cells[0].clone());
+    world.nodes.push(Node { name: "ap2".into(), radio: Some(second) });
+    let link = world.links[0].clone();
+    world.links.push(Link { ends: (SECOND_AP, SERVER), ..link });
+    let station = world.nodes[1].radio.as_mut().expect("the station");
+    station.position = (Metres(30.0), Metres(0.0));
+    station.mode = Phy::new(Standard::A).lowest_mode();
+    station.roaming = Some(Roaming { candidates: vec![AP, SECOND_AP], hold: 50, ..roaming });
+    world
+}
+
+fn goes(at: f64, to: NodeId) -> Handover {
+    Handover { at: secs(at), to, disconnection: Duration::from_millis(300) }
+}
+
+/// Times of samples, in the order in which they were recorded.
+#[derive(Default)]
+struct Times(Vec<Instant>);
+
+impl Sink for Times {
+    fn wants(&self, kind: Kind) -> bool {
+        kind == Kind::Flow || kind == Kind::Association
+    }
+
+    fn record(&mut self, at: Instant, _: &Sample) {
+        self.0.push(at);
+    }
+}
+
+/// A station that is away for longer than it takes to compare levels again.
+#[test]
+fn time_goes_on_after_a_long_absence() {
+    let by_signal = BySignal {
+        hysteresis: Db(3.0),
+        dwell: Duration::ZERO,
+        disconnection: Duration::from_millis(730),
+    };
+    let mut world = two_cells(Roaming { by_signal: Some(by_signal), ..Roaming::default() });
+    world.sample_every = Duration::from_millis(10);
+    let point = |s, x| WayPoint { at: secs(s), position: (Metres(x), Metres(0.0)) };
+    let station = world.nodes[1].radio.as_mut().expect("the station");
+    station.path = Path::new(vec![point(0.0, 1.0), point(6.0, 60.0)]);
+    world.flows = vec![flow("down", SERVER, STATION, cbr(200, 10))];
+    let mut seen = Times::default();
+    let outcome = run(&world, &mut seen, &mut |_| {}).expect("the world is right");
+    assert!(seen.0.is_sorted(), "time went back");
+    let silence = outcome.flows[0].longest_silence.as_secs_f64();
+    assert!((0.72..0.75).contains(&silence), "{silence} s");
+}
+
+fn cbr(payload_bytes: u32, millis: u64) -> Traffic {
+    Traffic::Datagrams(Source::Cbr { payload_bytes, interval: Duration::from_millis(millis) })
+}
+
+fn saturating_from(source: NodeId, start: f64, handovers: Vec<Handover>) -> f64 {
+    let mut world = two_cells(Roaming { handovers, ..Roaming::default() });
+    let traffic = Traffic::Saturate { payload_bytes: 1000 };
+    world.flows = vec![Flow { start: secs(start), ..flow("down", source, STATION, traffic) }];
+    let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
+    outcome.expect("the world is right").flows[0].goodput.as_mbps_f64()
+}
+
+/// An access point that keeps its queue full for a station sends to it as long as that is here:
+/// for 2 s and 1.7 s of 6 s.
+#[test]
+fn a_saturating_access_point_pauses_while_its_station_is_elsewhere() {
+    let always = saturating_from(AP, 0.0, vec![]);
+    let there_and_back = vec![goes(2.0, SECOND_AP), goes(4.0, AP)];
+    let share = saturating_from(AP, 0.0, there_and_back) / always;
+    assert!((share - 3.7 / 6.0).abs() < 0.03, "{share} of {always}");
+    // It starts while the station is elsewhere, which is so until 4.3 s.
+    let late = saturating_from(AP, 3.0, vec![goes(2.0, SECOND_AP), goes(4.0, AP)]) / always;
+    assert!((late - 1.7 / 6.0).abs() < 0.03, "{late} of {always}");
+}
+
+/// The other access point sends by way of the server at the rate of its link, and over its own
+/// radio while the station is with it.
+#[test]
+fn a_saturating_access_point_sends_on_when_its_station_comes() {
+    let came = saturating_from(SECOND_AP, 0.0, vec![goes(2.0, SECOND_AP)]);
+    let always = saturating_from(AP, 0.0, vec![]);
+    assert!((came / always - 5.7 / 6.0).abs() < 0.05, "{came} of {always}");
+}
+
+/// What waited at a station when it went over goes first, and aggregated as all else: nothing of
+/// it waits for what came later.
+#[test]
+fn what_waited_before_a_handover_goes_first() {
+    let handover = Handover { at: secs(2.0), to: SECOND_AP, disconnection: Duration::ZERO };
+    let most_delay = |handovers| {
+        let mut world = two_cells(Roaming { handovers, ..Roaming::default() });
+        world.cells.fill(common::cell(Standard::N));
+        let mode = Phy::new(Standard::N).modes(1)[7];
+        for radio in world.nodes.iter_mut().filter_map(|node| node.radio.as_mut()) {
+            radio.mode = mode;
+            radio.position = (Metres(radio.position.0.0 / 10.0), radio.position.1);
+        }
+        world.flows = vec![flow("up", STATION, SERVER, Traffic::Saturate { payload_bytes: 1000 })];
+        let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
+        let seen = outcome.expect("the world is right").flows[0].datagrams.expect("datagrams");
+        seen.delay.expect("some arrived").most.as_secs_f64()
+    };
+    let (stays, goes) = (most_delay(vec![]), most_delay(vec![handover]));
+    assert!(goes < 1.5 * stays, "{goes} s instead of {stays} s");
+}

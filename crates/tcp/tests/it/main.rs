@@ -1,0 +1,7 @@
+//! The integration tests of this crate, in one binary: what a test binary costs is its linking.
+
+mod allocation;
+mod common;
+mod events;
+mod pacing;
+mod transfer;

@@ -1,0 +1,116 @@
+//! What the analysis says of simulated connections is what happened on them.
+
+use crate::common::{MS, Shot, Transfer, analyse};
+use fairwave_machine::line::Wire;
+use fairwave_tcp::{Config, State};
+use fairwave_trace::analysis::{End, Kind, Stream};
+use fairwave_units::{BitRate, Instant, Seed};
+
+fn only(shots: &[Shot]) -> Stream {
+    let (mut streams, totals) = analyse(shots);
+    assert_eq!((streams.len(), totals.packets.tcp), (1, shots.len() as u64));
+    streams.remove(0)
+}
+
+fn wire() -> Wire {
+    Wire { delay: MS(10), rate: Some(BitRate::mbps(10)), ..Wire::default() }
+}
+
+#[test]
+fn without_loss_there_is_nothing_to_complain_of() {
+    let config = Config { timestamps: true, ..Config::default() };
+    let transfer = Transfer::new(Seed(1), config, [wire(); 2], 1_000_000).run(Instant::MAX);
+    for shots in &transfer.captures {
+        let stream = only(shots);
+        let [a, b] = &stream.ways;
+        assert_eq!(stream.end, End::Closed);
+        assert_eq!(a.tcp.unique_bytes, 1_000_000);
+        assert_eq!(a.tcp.acked_bytes, 1_000_000);
+        assert_eq!(a.tcp.retransmissions() + b.tcp.retransmissions(), 0);
+        assert_eq!((a.tcp.holes, a.tcp.missing_bytes, a.tcp.unseen_acked), (0, 0, 0));
+        assert_eq!(a.tcp.kinds.iter().sum::<u64>(), a.volume.packets);
+        assert_eq!(b.tcp.kinds.iter().sum::<u64>(), b.volume.packets);
+        assert_eq!(a.tcp.acks_lost_inferred, 0);
+        assert_eq!((a.tcp.syn, a.tcp.fin, b.tcp.syn, b.tcp.fin), (1, 1, 1, 1));
+    }
+}
+
+/// Share of packets lost on the way to the receiver and back.
+fn lossy(seed: u64, there: f64, back: f64, config: Config) -> Transfer {
+    let wires = [Wire { loss: there, ..wire() }, Wire { loss: back, ..wire() }];
+    let config = Config { max_rto: MS(4_000), ..config };
+    let transfer = Transfer::new(Seed(seed), config, wires, 2_000_000).run(Instant::MAX);
+    assert_eq!(transfer.stats().state, State::Closed, "seed {seed}");
+    transfer
+}
+
+/// Retransmissions of a SYN or of a FIN alone, which the endpoint does not count as data.
+fn without_data(shots: &[Shot]) -> u64 {
+    let first = shots[0].bytes[12..16].to_vec();
+    let control = |shot: &&Shot| {
+        let options = usize::from(shot.bytes[32] >> 4) * 4;
+        shot.bytes[12..16] == first && shot.bytes[33] & 3 > 0 && shot.len as usize == 20 + options
+    };
+    let count =
+        |bit: u8| shots.iter().filter(control).filter(|shot| shot.bytes[33] & bit > 0).count();
+    (count(2).max(1) - 1 + count(1).max(1) - 1) as u64
+}
+
+#[test]
+fn retransmissions_and_timeouts_at_the_sender_are_those_it_made() {
+    let mut total = 0;
+    for seed in 0..48 {
+        let there = [0.01, 0.03, 0.1][seed as usize % 3];
+        let back = [0.0, 0.2][seed as usize / 3 % 2];
+        let config = Config { timestamps: seed % 5 > 1, sack: seed % 4 > 0, ..Config::default() };
+        let transfer = lossy(seed, there, back, config);
+        let stats = transfer.stats();
+        let stream = only(&transfer.captures[0]);
+        let tcp = &stream.ways[0].tcp;
+        let control = without_data(&transfer.captures[0]);
+        assert_eq!(tcp.retransmissions(), stats.retransmissions + control, "seed {seed}");
+        assert_eq!(tcp.count(Kind::Timeout), stats.timeouts + control, "seed {seed}");
+        assert_eq!((tcp.unique_bytes, tcp.acked_bytes), (2_000_000, 2_000_000), "seed {seed}");
+        assert_eq!((tcp.holes, tcp.missing_bytes, tcp.unseen_acked), (0, 0, 0), "seed {seed}");
+        total += stats.timeouts;
+    }
+    assert!(total > 1_000, "only {total} timeouts: the test asks little");
+}
+
+#[test]
+fn a_receiver_sees_holes_and_what_fills_them() {
+    for seed in 0..12 {
+        let config = Config { timestamps: true, ..Config::default() };
+        let transfer = lossy(seed, 0.03, 0.0, config);
+        let stream = only(&transfer.captures[1]);
+        let tcp = &stream.ways[0].tcp;
+        // What was lost on the way leaves a hole, of one segment or of several, and fills it.
+        let lost = transfer.tallies()[0].lost;
+        assert!((1..=lost).contains(&tcp.holes), "seed {seed}: {} of {lost}", tcp.holes);
+        assert_eq!((tcp.unique_bytes, tcp.missing_bytes), (2_000_000, 0), "seed {seed}");
+        // Nothing is known twice here but what was sent needlessly.
+        let needless = tcp.count(Kind::Spurious);
+        let filling = tcp.retransmissions() + tcp.count(Kind::OutOfOrder) - needless;
+        assert!(filling <= lost, "seed {seed}: {filling} fill {lost}");
+        assert_eq!(stream.ways[0].volume.packets + lost, transfer.tallies()[0].sent);
+    }
+}
+
+#[test]
+fn lost_acks_are_inferred_from_the_stride() {
+    for seed in 0..6 {
+        for percent in [0, 10, 30] {
+            let loss = f64::from(percent) / 100.0;
+            let config = Config { timestamps: true, send_buffer: 60_000, ..Config::default() };
+            let transfer = lossy(seed, 0.0, loss, config);
+            let lost = transfer.tallies()[1].lost;
+            let tcp = &only(&transfer.captures[0]).ways[0].tcp;
+            let inferred = tcp.acks_lost_inferred;
+            assert_eq!(tcp.ack_stride, Some(2), "seed {seed}, {percent} %");
+            let off = inferred.abs_diff(lost);
+            assert!(off * 10 <= lost, "seed {seed}, {percent} %: {inferred} of {lost}");
+            // Behind the loss nobody is missing an ACK.
+            assert_eq!(only(&transfer.captures[1]).ways[0].tcp.acks_lost_inferred, 0);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! tshark counts what we count, on captures of simulated connections at both ends.
+
+use crate::common::{MS, Transfer, analyse, pcapng};
+use fairwave_machine::line::Wire;
+use fairwave_tcp::Config;
+use fairwave_trace::analysis::{Kind, TcpWay};
+use fairwave_units::{BitRate, Instant, Seed};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const FLAGS: [&str; 10] = [
+    "retransmission",
+    "fast_retransmission",
+    "spurious_retransmission",
+    "out_of_order",
+    "lost_segment",
+    "duplicate_ack",
+    "window_update",
+    "keep_alive",
+    "ack_lost_segment",
+    "window_full",
+];
+
+/// Packets of each sender that have each of [`FLAGS`], and all its packets and payload bytes.
+fn counted(name: &str, capture: &[u8]) -> BTreeMap<String, ([u64; FLAGS.len()], u64, u64)> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
+    std::fs::write(&path, capture).unwrap();
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(&path).args(["-T", "fields", "-e", "ip.src", "-e", "tcp.len"]);
+    for flag in FLAGS {
+        command.args(["-e", &format!("tcp.analysis.{flag}")]);
+    }
+    let Output { status, stdout, stderr } = command.output().unwrap_or_else(|error| {
+        panic!("tshark cannot be run ({error}); `cargo xtask test` installs what the tests need")
+    });
+    assert!(status.success(), "tshark failed: {}", String::from_utf8_lossy(&stderr));
+    let mut counted = BTreeMap::new();
+    for line in String::from_utf8(stdout).unwrap().lines() {
+        let mut cells = line.split('\t');
+        let entry =
+            counted.entry(cells.next().unwrap().to_owned()).or_insert(([0; FLAGS.len()], 0, 0));
+        entry.1 += 1;
+        entry.2 += cells.next().unwrap().parse::<u64>().unwrap();
+        for (count, cell) in entry.0.iter_mut().zip(cells) {
+            *count += u64::from(!cell.is_empty());
+        }
+    }
+    counted
+}
+
+fn check(what: &str, tcp: &TcpWay, flags: [u64; FLAGS.len()]) {
+    let [retransmissions, fast, spurious, late, holes, duplicates, updates, alive, unseen, full] =
+        flags;
+    let of = |kind| tcp.count(kind);
+    // tshark 4.0 calls a retransmission within a round trip of the last new segment out of order,
+    // even if it saw the first transmission; we do not.
+    let ours = tcp.retransmissions() + of(Kind::OutOfOrder);
+    assert_eq!(ours, retransmissions + late, "{what}: retransmissions and late segments");
+    assert!(of(Kind::OutOfOrder) <= late, "{what}: late segments");
+    // A retransmission that was lost goes again by the timer, in the midst of duplicate ACKs.
+    assert!(of(Kind::FastRetransmission) <= fast, "{what}: fast retransmissions");
+    let by_timer = of(Kind::FastRetransmission) + of(Kind::Timeout);
+    assert!(by_timer >= fast, "{what}: fast retransmissions");
+    assert_eq!(of(Kind::Spurious), spurious, "{what}: spurious retransmissions");
+    assert_eq!(of(Kind::DuplicateAck), duplicates, "{what}: duplicate ACKs");
+    assert_eq!(of(Kind::WindowUpdate), updates, "{what}: window updates");
+    assert_eq!(of(Kind::KeepAlive), alive, "{what}: keep-alives");
+    assert_eq!((tcp.holes, tcp.unseen_acked), (holes, unseen), "{what}: holes and unseen");
+    assert_eq!(tcp.window_full, full, "{what}: full windows");
+}
+
+#[test]
+fn tshark_counts_alike() {
+    for seed in 0..6 {
+        let loss = |percent: u64| Wire { loss: percent as f64 / 100.0, ..wire(seed) };
+        let wires = [loss([0, 2, 8][seed as usize % 3]), loss([0, 15][seed as usize % 2])];
+        let receive_buffer = [20_000, 4_000_000][seed as usize / 3];
+        let config = Config {
+            sack: seed % 4 > 0,
+            timestamps: seed % 5 > 1,
+            receive_buffer,
+            ..Config::default()
+        };
+        let config = Config { max_rto: MS(4_000), rack: seed % 3 == 0, ..config };
+        let transfer = Transfer::new(Seed(seed), config, wires, 400_000).run(Instant::MAX);
+        for (end, shots) in transfer.captures.iter().enumerate() {
+            let name = format!("transfer-{seed}-{end}");
+            let theirs = counted(&name, &pcapng(shots));
+            let stream = analyse(shots).0.remove(0);
+            for (way, end_of) in stream.ways.iter().zip(&stream.ends) {
+                let what = format!("seed {seed}, capture {end}, from {end_of}");
+                let (flags, packets, bytes) = theirs[&end_of.ip().to_string()];
+                assert_eq!(
+                    (way.volume.packets, way.volume.payload_bytes),
+                    (packets, bytes),
+                    "{what}"
+                );
+                check(&what, &way.tcp, flags);
+            }
+        }
+    }
+}
+
+fn wire(seed: u64) -> Wire {
+    let jitter = MS([0, 0, 4][seed as usize % 3]);
+    Wire {
+        delay: MS(10),
+        jitter,
+        rate: Some(BitRate::mbps(10)),
+        queue: Some(30),
+        ..Wire::default()
+    }
+}
