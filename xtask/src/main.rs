@@ -10,6 +10,8 @@
     reason = "steps are timed by the wall clock; nothing here is part of a simulation"
 )]
 
+#[cfg(test)]
+mod chart;
 mod compare;
 mod forwarding;
 mod ns3;
