@@ -5,6 +5,7 @@
 //! header is the wire's own, asks a [`fairwave_cc::Controller`] how much may be in flight, and
 //! keeps loss detection, fast recovery and timers to itself.
 
+mod agreed;
 mod config;
 mod connection;
 mod payload;

@@ -149,6 +149,7 @@ impl Store<Bytes> for ByteStore {
 
     fn discard(&mut self, n: u64) {
         self.front += n;
+        debug_assert!(self.front <= self.back, "discarded more than was held");
         while self.chunks.front().is_some_and(|(at, c)| at + c.len() as u64 <= self.front) {
             self.chunks.pop_front();
         }

@@ -1,7 +1,8 @@
 //! Opening: LISTEN, SYN-SENT and SYN-RECEIVED (RFC 9293 sections 3.5 and 3.10.7).
 
-use super::{Agreed, Connection, Event, Segment, State, Syn};
+use super::{Connection, Event, Segment, State, Syn};
 use crate::Payload;
+use crate::agreed::Agreed;
 use crate::receiver::Receiver;
 use fairwave_cc::Initial;
 use fairwave_units::{Duration, Instant, Seq32};

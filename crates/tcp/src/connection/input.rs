@@ -2,7 +2,7 @@
 
 use super::{Connection, Event, Segment, State};
 use crate::Payload;
-use crate::sender::Ack;
+use crate::sender::{Ack, Observed};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Header, SackBlocks};
@@ -171,6 +171,18 @@ impl<P: Payload> Connection<P> {
         self.tell(observed);
         if self.tx.fin_is_acked() {
             self.on_fin_acked(now);
+        }
+    }
+
+    fn tell(&mut self, observed: Observed) {
+        if observed.recovery_ended {
+            self.events.push_back(Event::RecoveryEnded);
+        }
+        if observed.recovery_began {
+            self.events.push_back(Event::RecoveryBegan);
+        }
+        if observed.space {
+            self.events.push_back(Event::SendSpace);
         }
     }
 

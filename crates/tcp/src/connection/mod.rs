@@ -1,15 +1,16 @@
-//! The connection: states (RFC 9293 section 3.3.2), the five verbs, and what they rest on.
+//! The connection: its state (RFC 9293 section 3.3.2), and what all that changes it rests on.
 
 mod handshake;
 mod input;
+mod machine;
 mod output;
 
+use crate::agreed::Agreed;
 use crate::receiver::Receiver;
-use crate::sender::{Observed, Sender};
+use crate::sender::Sender;
 use crate::{Config, Payload};
 use core::fmt;
 use fairwave_cc::{Controller, Initial};
-use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::Header;
@@ -171,18 +172,6 @@ struct Syn {
     retransmitted: bool,
 }
 
-/// What the handshake settled.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Agreed {
-    timestamps: bool,
-    pub(crate) sack: bool,
-    pub(crate) ecn: bool,
-    /// Scale of the peer's windows.
-    peer_shift: u8,
-    /// Largest payload to send.
-    pub(crate) smss: u32,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     segments: u64,
@@ -301,45 +290,9 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn write(&mut self, data: P) {
-        let len = data.len();
-        let taken = if self.close_asked { 0 } else { self.tx.write(data) };
-        if taken < len {
-            self.events.push_back(Event::Refused(len - taken));
-        }
-    }
-
-    /// RFC 9293 section 3.10.4.
-    fn close(&mut self) {
-        self.close_asked = true;
-        match self.state {
-            State::Closed | State::Listen | State::SynSent => self.end(Event::Closed),
-            State::Established => self.send_fin(State::FinWait1),
-            State::CloseWait => self.send_fin(State::LastAck),
-            // SYN-RECEIVED: the FIN follows once the handshake is complete.
-            _ => {}
-        }
-    }
-
     fn send_fin(&mut self, state: State) {
         self.tx.close();
         self.state = state;
-    }
-
-    /// RFC 9293 section 3.10.5.
-    fn abort(&mut self) {
-        match self.state {
-            State::Closed | State::TimeWait => {}
-            State::Listen | State::SynSent => self.end(Event::Closed),
-            _ => {
-                let mut header = self.header(self.tx.next());
-                header.flags.rst = true;
-                header.flags.ack = true;
-                header.ack = self.rx_seq(self.rx.next());
-                self.end(Event::Closed);
-                self.reply = Some(header);
-            }
-        }
     }
 
     /// Enters CLOSED for good.
@@ -367,88 +320,19 @@ impl<P: Payload> Connection<P> {
         self.irs + 1 + offset as u32
     }
 
+    /// A header for the segment at stream offset `offset`.
+    fn header(&self, offset: u64) -> Header {
+        Header {
+            source_port: self.config.local_port,
+            destination_port: self.config.remote_port,
+            seq: self.tx_seq(offset),
+            ..Header::default()
+        }
+    }
+
     /// The timestamp clock (RFC 7323 section 5.4).
     fn clock(&self, now: Instant) -> u32 {
         (now.as_nanos() / self.config.timestamp_tick.as_nanos().max(1)) as u32
-    }
-
-    fn tell(&mut self, observed: Observed) {
-        if observed.recovery_ended {
-            self.events.push_back(Event::RecoveryEnded);
-        }
-        if observed.recovery_began {
-            self.events.push_back(Event::RecoveryBegan);
-        }
-        if observed.space {
-            self.events.push_back(Event::SendSpace);
-        }
-    }
-
-    /// The retransmission timer expired.
-    fn on_timer(&mut self, now: Instant) {
-        let silent = match self.state {
-            State::Closed | State::Listen | State::TimeWait => return,
-            State::SynSent | State::SynReceived => {
-                self.syn.pending = true;
-                self.syn.retransmitted = true;
-                self.tx.expire_silently(now)
-            }
-            _ => {
-                if let Some(backoff) = self.tx.on_timer(now) {
-                    self.events.push_back(Event::Timeout(backoff));
-                }
-                self.tx.silent_expiries()
-            }
-        };
-        if silent > self.config.max_retries {
-            self.end(Event::TimedOut);
-        }
-    }
-}
-
-impl<P: Payload> Machine for Connection<P> {
-    type Input = Input<P>;
-    type Output = Segment<P>;
-    type Event = Event;
-
-    fn handle(&mut self, now: Instant, input: Input<P>) {
-        match input {
-            Input::Open => self.open(now),
-            Input::Listen => self.listen(),
-            Input::Segment(segment) => self.on_segment(now, segment),
-            Input::Write(data) => self.write(data),
-            Input::Close => self.close(),
-            Input::Abort => self.abort(),
-        }
-    }
-
-    fn wake(&mut self, now: Instant) {
-        self.rx.wake(now);
-        if self.time_wait.is_some_and(|at| at <= now) {
-            self.end(Event::Closed);
-        }
-        if self.tx.on_early_timers(now) {
-            self.events.push_back(Event::RecoveryBegan);
-        }
-        if self.tx.timer().is_some_and(|at| at <= now) {
-            self.on_timer(now);
-        }
-    }
-
-    fn poll(&mut self, now: Instant) -> Option<Segment<P>> {
-        self.next_segment(now)
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        let open = self.state != State::Closed;
-        [self.tx.deadline(), self.time_wait, self.pace, self.rx.deadline().filter(|_| open)]
-            .into_iter()
-            .flatten()
-            .min()
-    }
-
-    fn event(&mut self) -> Option<Event> {
-        self.events.pop_front()
     }
 }
 

@@ -32,16 +32,6 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// A header for the segment at stream offset `offset`.
-    pub(super) fn header(&self, offset: u64) -> Header {
-        Header {
-            source_port: self.config.local_port,
-            destination_port: self.config.remote_port,
-            seq: self.tx_seq(offset),
-            ..Header::default()
-        }
-    }
-
     fn syn_segment(&mut self, now: Instant) -> Segment<P> {
         let mut header = self.header(0);
         let answer = self.state == State::SynReceived;

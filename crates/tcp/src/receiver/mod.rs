@@ -224,6 +224,7 @@ impl<P: Payload> Receiver<P> {
         } else if fin {
             self.ack_now = true;
         }
+        self.check();
         arrived
     }
 
@@ -302,6 +303,7 @@ impl<P: Payload> Receiver<P> {
         self.read += u64::from(len);
         self.readable_told = !self.ready.is_empty() && self.readable_told;
         self.ack_now |= self.update_due();
+        self.check();
         Some(data)
     }
 
@@ -364,7 +366,18 @@ impl<P: Payload> Receiver<P> {
         self.acked = self.next;
         self.ack_now = false;
         self.ack_deadline = None;
+        self.check();
         field as u16
+    }
+
+    fn check(&self) {
+        let (next, edge, fin) = (self.next, self.edge, u64::from(self.fin_is_received()));
+        debug_assert!(self.acked <= next, "acknowledged {} > RCV.NXT {next}", self.acked);
+        debug_assert!(next <= edge, "RCV.NXT {next} beyond the window's edge {edge}");
+        debug_assert_eq!(self.read + self.ready.len() + fin, next, "read, ready and FIN");
+        let most = self.read + u64::from(self.capacity) + fin;
+        debug_assert!(edge <= most, "a window up to {edge}, a buffer up to {most}");
+        debug_assert!(self.held.overlap(0, next).is_none(), "held below RCV.NXT {next}");
     }
 
     /// SACK blocks for an ACK, a duplicate before the others (RFC 2883 section 4), those most

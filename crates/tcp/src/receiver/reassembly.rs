@@ -102,6 +102,8 @@ impl<P: Payload> Reassembly<P> {
             }
         }
         self.join(start, end);
+        debug_assert!(self.chunks.len() <= self.most, "{} chunks", self.chunks.len());
+        debug_assert_eq!(self.ranges.len(), self.recent.len(), "ranges by place and by change");
         true
     }
 

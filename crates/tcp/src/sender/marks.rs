@@ -1,44 +1,54 @@
 //! The sender's answer to congestion marks that the receiver echoes (RFC 3168 section 6.1.2).
 
-use super::Sender;
-use crate::Payload;
-use fairwave_cc::LossEvent;
-use fairwave_units::Instant;
-
 /// What was answered so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     /// Both ends agreed on ECN.
-    pub(super) enabled: bool,
+    enabled: bool,
     /// SND.NXT at the last reduction for whatever reason: until something beyond is
     /// acknowledged, the receiver cannot have seen CWR, and its echo is old.
     answered: Option<u64>,
     /// The next new data segment says that the window was reduced.
-    pub(super) cwr: bool,
+    cwr: bool,
     /// Reductions for marks.
-    pub(super) responses: u64,
+    responses: u64,
 }
 
-impl<P: Payload> Sender<P> {
-    /// An ACK with ECN-Echo moved SND.UNA here; `flight` was outstanding before it, in bytes.
-    pub(super) fn on_echo(&mut self, now: Instant, flight: u32) {
-        let old = self.marks.answered.is_some_and(|at| self.una <= at);
-        if old || !self.marks.enabled {
-            return;
-        }
-        if let Some(controller) = &mut self.controller {
-            controller.on_ecn(&LossEvent { now, flight, next: self.next });
-        }
-        self.marks.responses += 1;
-        self.note_reduction();
+impl Marks {
+    /// Data is sent as ECN-capable or not, as both ends agreed.
+    pub(super) fn enable(&mut self, enabled: bool) {
+        self.enabled = enabled;
     }
 
-    /// The window was reduced, for a mark or a loss: RFC 3168 section 6.1.2 wants that told, and
-    /// no second reduction for the same window.
-    pub(super) fn note_reduction(&mut self) {
-        if self.marks.enabled {
-            self.marks.answered = Some(self.next);
-            self.marks.cwr = true;
+    pub(super) fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Whether an echo in an ACK that moved SND.UNA to `una` asks for a reduction, which the
+    /// caller then makes.
+    pub(super) fn respond(&mut self, una: u64) -> bool {
+        let old = self.answered.is_some_and(|at| una <= at);
+        let responds = self.enabled && !old;
+        self.responses += u64::from(responds);
+        responds
+    }
+
+    /// The window was reduced at SND.NXT `next`, for a mark or a loss: the peer is to be told
+    /// that, and there is no second reduction for the same window.
+    pub(super) fn note_reduction(&mut self, next: u64) {
+        if self.enabled {
+            self.answered = Some(next);
+            self.cwr = true;
         }
+    }
+
+    /// Whether a new ECN-capable segment says that the window was reduced.
+    pub(super) fn take_cwr(&mut self) -> bool {
+        core::mem::take(&mut self.cwr)
+    }
+
+    /// Reductions for marks.
+    pub(super) fn responses(&self) -> u64 {
+        self.responses
     }
 }

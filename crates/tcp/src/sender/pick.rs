@@ -2,7 +2,6 @@
 
 use super::probe::Probe;
 use super::scoreboard::Left;
-use super::spurious::Frto;
 use super::{Pick, Sender};
 use crate::Payload;
 use fairwave_units::Instant;
@@ -16,23 +15,23 @@ impl<P: Payload> Sender<P> {
         if let Some(index) = self.pick_forced() {
             return self.resend(index, now, timestamp);
         }
-        if self.tail.due == Some(Probe::New) {
+        if self.tail.due() == Some(Probe::New) {
             let pick = self.pick_new(now, timestamp, true);
-            self.tail.due = None;
+            self.tail.take_due();
             if pick.is_some() {
                 return pick;
             }
         }
-        if matches!(self.frto, Frto::Second(_)) {
+        if self.spurious.awaits_verdict() {
             let pick = self.pick_frto(now, timestamp);
-            if pick.is_some() || self.frto != Frto::Off {
+            if pick.is_some() || self.spurious.awaits_verdict() {
                 return pick;
             }
         }
         if self.is_paced(now) {
             return None;
         }
-        if (self.fast.is_some() || self.rto_point.is_some())
+        if self.episode.is_under_way()
             && let Some(index) = self.board.next_lost()
         {
             let fits = self.board.get(index).is_some_and(|r| self.admits(r.len));
@@ -46,27 +45,30 @@ impl<P: Payload> Sender<P> {
 
     /// A retransmission that no congestion window holds back: the head of a loss, a probe.
     fn pick_forced(&mut self) -> Option<usize> {
-        if core::mem::take(&mut self.retransmit_lost)
+        if self.episode.take_lost()
             && let Some(index) = self.board.next_lost()
         {
             return Some(index);
         }
-        if self.tail.due == Some(Probe::Last) && self.una < self.next {
-            self.note_probe(Probe::Last);
+        let outstanding = self.buffer.has_outstanding();
+        if self.tail.due() == Some(Probe::Last) && outstanding {
+            self.tail.note_sent(Probe::Last, self.buffer.next());
             return self.board.len().checked_sub(1);
         }
-        let probe = self.probe && self.una < self.next;
-        if !self.retransmit_head && !probe {
+        let probe = self.peer.wants_probe() && outstanding;
+        if !self.episode.forces_head() && !probe {
             return None;
         }
-        self.retransmit_head = false;
-        self.probe &= !probe;
+        self.episode.forget_head();
+        if probe {
+            self.peer.take_probe();
+        }
         Some(0)
     }
 
     /// Whether NextSeg rule 3 of RFC 6675 may apply.
     fn may_speculate(&self) -> bool {
-        self.sack && self.fast.is_some() && self.rack.is_none()
+        self.sack && self.episode.is_fast() && self.rack.is_none()
     }
 
     fn pick_speculative(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
@@ -77,82 +79,93 @@ impl<P: Payload> Sender<P> {
         self.resend(index, now, timestamp)
     }
 
+    /// Step 2 b of F-RTO (RFC 5682): the next of two new segments, whatever the window.
+    fn pick_frto(&mut self, now: Instant, timestamp: u32) -> Option<Pick> {
+        if !self.spurious.lets_new_out() {
+            return None;
+        }
+        let pick = self.pick_new(now, timestamp, true);
+        self.spurious.note_new(pick.is_some());
+        pick
+    }
+
     fn resend(&mut self, index: usize, now: Instant, timestamp: u32) -> Option<Pick> {
-        let in_pipe = self.sack || self.rto_point.is_some();
+        let in_pipe = self.sack || self.episode.is_timeout();
         let record = *self.board.get(index)?;
+        let end = record.start + u64::from(record.len);
         let departure = self.rate.depart(now, false);
         self.board.resend(index, now, Left { timestamp, departure }, in_pipe);
-        self.note_limit(record.start + u64::from(record.len));
-        self.note_retransmission(timestamp);
+        self.note_limit(end);
+        self.spurious.note_retransmission(timestamp);
         self.retransmissions += 1;
-        self.sent(now, record.len);
-        let fin = record.start + u64::from(record.len) > self.end;
+        self.note_sent(now, record.len);
+        let fin = end > self.buffer.end();
         let payload = record.len - u32::from(fin);
-        // RFC 3168 section 6.1.5: never on what is sent again.
+        // RFC 3168 section 6.1.5: a retransmission is never ECN-capable.
         Some(Pick { start: record.start, payload, fin, ect: false, cwr: false })
     }
 
     /// New data, or the FIN; `forced` if no congestion window holds it back.
-    pub(super) fn pick_new(&mut self, now: Instant, timestamp: u32, forced: bool) -> Option<Pick> {
-        let waiting = self.end.saturating_sub(self.next);
-        let fin_waits = self.fin && self.next <= self.end;
-        if waiting == 0 && !fin_waits {
+    fn pick_new(&mut self, now: Instant, timestamp: u32, forced: bool) -> Option<Pick> {
+        if !self.buffer.has_unsent() {
             return None;
         }
-        let probe = core::mem::take(&mut self.probe);
-        let Some(len) = self.new_len(waiting, fin_waits, probe) else {
-            if self.una == self.next && self.timer.is_none() {
-                self.start_timer(now);
+        let idle = !self.buffer.has_outstanding();
+        let probe = self.peer.take_probe();
+        let Some(len) = self.new_len(probe) else {
+            if idle && self.timing.timer().is_none() {
+                self.timing.start_timer(now);
             }
             return None;
         };
-        let tail = self.tail.due.take().is_some();
+        let tail = self.tail.take_due();
         if !probe && !forced && !self.admits(len) {
             return None;
         }
-        self.restart_after_idle(now);
-        if self.una == self.next {
-            // It waited for a window: RFC 6298 (5.1) starts it afresh for the data.
-            self.timer = None;
+        if idle {
+            self.restart_after_idle(now);
+            // The timer ran for a closed window: RFC 6298 (5.1) starts it afresh for the data.
+            self.timing.stop_timer();
         }
-        let payload = u64::from(len).min(waiting) as u32;
-        let start = self.next;
-        let departure = self.rate.depart(now, self.una == self.next);
+        let payload = u64::from(len).min(self.buffer.waiting()) as u32;
+        let start = self.buffer.next();
+        let departure = self.rate.depart(now, idle);
         self.board.push(start, len, now, Left { timestamp, departure });
-        self.next += u64::from(len);
-        if self.dup_acks > 0 && self.fast.is_none() {
-            self.limited_transmit += len;
+        self.buffer.send(len);
+        if !self.episode.is_fast() {
+            self.duplicates.note_new_data(len);
         }
-        self.note_limit(self.next);
-        self.sent(now, len);
+        self.note_limit(self.buffer.next());
+        self.note_sent(now, len);
         if tail {
-            self.note_probe(Probe::New);
+            self.tail.note_sent(Probe::New, self.buffer.next());
         } else {
             self.schedule_probe(now);
         }
-        // RFC 3168 section 6.1.6: not on window probes.
-        let ect = self.marks.enabled && payload > 0 && !probe;
-        let cwr = ect && core::mem::take(&mut self.marks.cwr);
+        // RFC 3168 section 6.1.6: window probes are not ECN-capable.
+        let ect = self.marks.is_enabled() && payload > 0 && !probe;
+        let cwr = ect && self.marks.take_cwr();
         Some(Pick { start, payload, fin: len > payload, ect, cwr })
     }
 
     /// Notes whether the data that ends at `end` has filled the congestion window.
     fn note_limit(&mut self, end: u64) {
         if !self.admits(self.smss) {
-            self.limited_until = self.limited_until.max(end);
+            self.law.note_limit(end);
         }
     }
 
     /// Sequence space of the next new segment; `None` while the peer's window forbids it or
     /// silly window avoidance (RFC 9293 section 3.8.6.2.1) or Nagle's rule (section 3.7.4) asks
     /// to wait.
-    pub(super) fn new_len(&self, waiting: u64, fin_waits: bool, probe: bool) -> Option<u32> {
-        let edge = self.una + u64::from(self.window);
-        let usable = edge.saturating_sub(self.next).min(u64::from(u32::MAX)) as u32;
+    pub(super) fn new_len(&self, probe: bool) -> Option<u32> {
+        let (waiting, outstanding) = (self.buffer.waiting(), self.buffer.has_outstanding());
+        let edge = self.buffer.una() + u64::from(self.peer.size());
+        let usable = edge.saturating_sub(self.buffer.next()).min(u64::from(u32::MAX)) as u32;
         let payload = waiting.min(u64::from(self.smss)) as u32;
-        let fin = fin_waits && u64::from(payload) == waiting;
+        let fin = self.buffer.fin_waits() && u64::from(payload) == waiting;
         let wanted = payload + u32::from(fin);
-        if self.nagle && payload < self.smss && !fin && !probe && self.una < self.next {
+        if self.nagle && payload < self.smss && !fin && !probe && outstanding {
             return None;
         }
         if wanted <= usable {
@@ -163,34 +176,24 @@ impl<P: Payload> Sender<P> {
         }
         let cut = usable.min(payload);
         let all = u64::from(cut) == waiting;
-        let half = cut >= self.max_window / 2 && !(self.nagle && self.una < self.next);
+        let half = cut >= self.peer.max() / 2 && !(self.nagle && outstanding);
         (cut > 0 && (all || cut == self.smss || half)).then_some(cut)
     }
 
     /// RFC 5681 section 4.1.
     fn restart_after_idle(&mut self, now: Instant) {
-        if self.una < self.next {
-            return;
-        }
-        let Some(idle) = self.last_sent.map(|t| now.since(t)) else { return };
-        if idle > self.rtt.base_rto()
-            && let Some(controller) = &mut self.controller
-        {
-            controller.on_idle_restart(idle);
+        if let Some(idle) = self.timing.idle(now) {
+            self.law.on_idle_restart(idle);
         }
     }
 
-    /// Bookkeeping of every departure: the timer (RFC 6298 (5.1)) and the pace.
-    fn sent(&mut self, now: Instant, len: u32) {
-        self.last_sent = Some(now);
-        if self.timer.is_none() {
-            self.start_timer(now);
-        }
-        if let Some(prr) = &mut self.prr {
-            prr.sent(len);
-        }
-        if let Some(rate) = self.pacing_rate() {
+    /// Bookkeeping of every departure: the timer, the reduction of a recovery, and the pace.
+    fn note_sent(&mut self, now: Instant, len: u32) {
+        self.timing.note_sent(now);
+        self.episode.note_sent(len);
+        if let Some(rate) = self.law.pacing_rate() {
             self.pacer.sent(now, len, rate);
         }
+        self.check();
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct Prr {
     /// prr_out.
     out: u64,
     /// What may be in flight until the next ACK: pipe + sndcnt.
-    pub(super) window: u32,
+    window: u32,
 }
 
 /// What an ACK in recovery tells.
@@ -51,6 +51,11 @@ impl Prr {
         };
         let count = if self.out == 0 { count.max(smss) } else { count };
         self.window = u32::try_from(pipe + count).unwrap_or(u32::MAX);
+    }
+
+    /// What may be in flight until the next ACK, in bytes.
+    pub(super) fn window(&self) -> u32 {
+        self.window
     }
 
     /// A segment of `len` bytes leaves.

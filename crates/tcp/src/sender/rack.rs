@@ -1,9 +1,6 @@
 //! Losses found by time (RFC 8985 section 6): what left well before something that has arrived
 //! is lost.
 
-use super::Sender;
-use super::scoreboard::Due;
-use crate::Payload;
 use fairwave_units::{Duration, Instant, Seq32};
 
 /// Recoveries without a D-SACK after which the reordering window shrinks again.
@@ -61,7 +58,7 @@ pub(super) struct Rack {
     /// RACK.dsack_round.
     dsack_round: Option<u64>,
     /// When the reordering timer expires.
-    pub(super) timer: Option<Instant>,
+    timer: Option<Instant>,
 }
 
 impl Rack {
@@ -86,7 +83,9 @@ impl Rack {
     }
 
     /// Section 6.2 steps 2 and 3.
-    fn update(&mut self, order: &Order) {
+    pub(super) fn update(&mut self, order: &Order) {
+        debug_assert!(order.highest >= self.fack, "RACK.fack moves back");
+        debug_assert!(order.newest >= self.newest, "RACK.xmit_ts moves back");
         if order.newest != self.newest {
             self.newest = order.newest;
             self.rtt = order.newest.map_or(self.rtt, |(sent, _)| order.now.since(sent));
@@ -96,7 +95,7 @@ impl Rack {
     }
 
     /// Section 6.2 step 4: a D-SACK widens the window once a round.
-    fn note_dsack(&mut self, dsack: bool, una: u64, next: u64) {
+    pub(super) fn note_dsack(&mut self, dsack: bool, una: u64, next: u64) {
         self.dsack_round = self.dsack_round.filter(|round| una < *round);
         if dsack && self.dsack_round.is_none() {
             self.dsack_round = Some(next);
@@ -112,49 +111,71 @@ impl Rack {
             self.multiple = 1;
         }
     }
+
+    /// When the reordering timer expires.
+    pub(super) fn timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    pub(super) fn set_timer(&mut self, at: Option<Instant>) {
+        self.timer = at;
+    }
+
+    /// How long after its departure a segment is overdue, once a later one has arrived: the sum
+    /// of RACK.rtt and RACK.reo_wnd (section 6.2 step 4). A loss is `likely` if a recovery is
+    /// under way, or as many segments are SACKed as duplicate ACKs mean a loss: then there is no
+    /// reason to wait where no reordering was seen.
+    pub(super) fn allowance(
+        &self,
+        likely: bool,
+        least: Option<Duration>,
+        srtt: Option<Duration>,
+    ) -> Duration {
+        if likely && !self.reordering_seen {
+            return self.rtt;
+        }
+        let window = least.unwrap_or(Duration::ZERO) * u64::from(self.multiple) / 4;
+        self.rtt + window.min(srtt.unwrap_or(window))
+    }
+
+    /// What to ask of segments that have not arrived, with that allowance; `None` before anything
+    /// has arrived.
+    pub(super) fn due(&self, now: Instant, allowance: Duration) -> Option<Due> {
+        self.newest.map(|newest| Due { now, newest, allowance })
+    }
 }
 
-impl<P: Payload> Sender<P> {
-    /// Takes what an ACK reports, and marks what that shows to be lost.
-    pub(super) fn rack_on_ack(&mut self, now: Instant, order: Option<Order>, dsack: bool) {
-        let (una, next) = (self.una, self.next);
-        if let (Some(rack), Some(order)) = (&mut self.rack, order) {
-            rack.update(&order);
-            rack.note_dsack(dsack, una, next);
-            self.rack_detect(now);
+/// What has arrived, and how long after its departure a segment sent before that is overdue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    /// The time.
+    pub(crate) now: Instant,
+    /// Departure and end of the segment sent last of those that have arrived.
+    pub(crate) newest: (Instant, u64),
+    /// RACK.rtt + RACK.reo_wnd.
+    pub(crate) allowance: Duration,
+}
+
+/// How a segment stands.
+pub(super) enum Standing {
+    /// It left after what has arrived: nothing is known.
+    Later,
+    /// It will be overdue at this time.
+    Waits(Instant),
+    /// It is overdue.
+    Overdue,
+}
+
+impl Due {
+    /// How a segment stands that left at `sent` and ends at `end`.
+    pub(super) fn judge(&self, sent: Instant, end: u64) -> Standing {
+        let at = sent + self.allowance;
+        if (sent, end) >= self.newest {
+            Standing::Later
+        } else if at > self.now {
+            Standing::Waits(at)
+        } else {
+            Standing::Overdue
         }
-    }
-
-    /// RACK.reo_wnd (section 6.2 step 4).
-    fn reordering_window(&self, rack: &Rack) -> Duration {
-        let recovers = self.fast.is_some() || self.rto_point.is_some();
-        let sure = recovers || self.board.sacked_segments() >= self.threshold;
-        if sure && !rack.reordering_seen {
-            return Duration::ZERO;
-        }
-        let least = self.rtt.least().unwrap_or(Duration::ZERO);
-        let window = least * u64::from(rack.multiple) / 4;
-        window.min(self.rtt.srtt().unwrap_or(window))
-    }
-
-    /// How long after its departure a segment is overdue, once a later one has arrived.
-    pub(super) fn rack_allowance(&self) -> Option<Duration> {
-        self.rack.as_ref().map(|rack| rack.rtt + self.reordering_window(rack))
-    }
-
-    /// Section 6.2 step 5: marks what is overdue, and sets the timer for what will be.
-    fn rack_detect(&mut self, now: Instant) {
-        let Some(allowance) = self.rack_allowance() else { return };
-        let Some(rack) = &mut self.rack else { return };
-        rack.timer =
-            rack.newest.and_then(|newest| self.board.mark_overdue(&Due { now, newest, allowance }));
-    }
-
-    /// The reordering timer expired (section 6.3); whether a recovery begins.
-    pub(super) fn on_reordering_timer(&mut self, now: Instant) -> bool {
-        self.rack_detect(now);
-        let began = self.detect_loss(now);
-        self.reduce(0);
-        began
     }
 }

@@ -47,6 +47,7 @@ impl RttEstimator {
         };
         self.srtt = Some(srtt);
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        debug_assert!(self.least <= self.srtt, "a mean below the least sample");
         self.base = srtt + (self.rttvar * 4).max(self.granularity);
         self.backoff = 0;
     }

@@ -4,7 +4,6 @@ mod overdue;
 
 use super::rate::{Arrivals, Departure};
 use fairwave_units::Instant;
-pub(crate) use overdue::Due;
 use std::collections::VecDeque;
 
 /// One transmitted segment that is not cumulatively acknowledged.
@@ -27,7 +26,7 @@ pub(crate) struct Record {
     sacked: bool,
     /// Believed lost: not counted in the pipe as first sent.
     lost: bool,
-    /// Sent again in this recovery: counted in the pipe for that.
+    /// Retransmitted in this recovery: the retransmission counts in the pipe.
     resent: bool,
 }
 
@@ -138,6 +137,31 @@ impl Scoreboard {
         self.records.get(index)
     }
 
+    /// Asserts what holds after every fact: the records cover SND.UNA..SND.NXT, and the counts
+    /// are of them.
+    pub(crate) fn check(&self, una: u64, next: u64) {
+        let span = self.records.front().zip(self.records.back());
+        let span = span.map_or((next, next), |(first, last)| (first.start, last.end()));
+        debug_assert_eq!(span, (una, next), "what the records cover");
+        // A segment that was not marked lost and was retransmitted all the same, because it was
+        // speculated on or the loss was undone, is in flight twice.
+        let most = 2 * (next - una);
+        debug_assert!(u64::from(self.pipe) <= most, "pipe {} > {most}", self.pipe);
+        let named = self.sacked as usize + self.lost_pending as usize;
+        debug_assert!(named <= self.records.len(), "{named} segments SACKed or pending");
+        debug_assert!(self.high_sacked <= next.max(self.high_rxt), "SACKed beyond SND.NXT");
+    }
+
+    /// Asserts the running sums where every record is walked over anyway.
+    fn check_sums(&self) {
+        let pipe = || self.records.iter().map(|r| r.weight() * r.len).sum::<u32>();
+        debug_assert_eq!(self.pipe, pipe(), "pipe");
+        let sacked = || self.records.iter().filter(|r| r.sacked).count();
+        debug_assert_eq!(self.sacked as usize, sacked(), "segments SACKed");
+        let pending = || self.records.iter().filter(|r| r.awaits_retransmission()).count();
+        debug_assert_eq!(self.lost_pending as usize, pending(), "segments to retransmit");
+    }
+
     /// Whether the first outstanding segment is believed lost.
     pub(crate) fn head_is_lost(&self) -> bool {
         self.records.front().is_some_and(|r| r.lost)
@@ -145,6 +169,7 @@ impl Scoreboard {
 
     /// A new segment leaves.
     pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant, left: Left) {
+        debug_assert!(len > 0, "a segment without sequence space");
         self.records.push_back(Record {
             start,
             len,
@@ -318,6 +343,7 @@ impl Scoreboard {
             self.pipe -= (before - record.weight()) * record.len;
             self.lost_pending += u32::from(record.awaits_retransmission());
         }
+        self.check_sums();
     }
 
     /// NextSeg rule 1: the first lost segment that was not sent again.
@@ -364,6 +390,7 @@ impl Scoreboard {
         if recent.is_none() {
             self.lost_below = self.records.back().map_or(self.lost_below, Record::end);
         }
+        self.check_sums();
         forgotten
     }
 
@@ -394,6 +421,7 @@ impl Scoreboard {
         let high_sacked = self.high_sacked;
         self.rewind();
         self.high_sacked = high_sacked;
+        self.check_sums();
     }
 }
 

@@ -1,43 +1,11 @@
 //! What is overdue by RACK (RFC 8985 section 6.2 step 5).
 
+use super::super::rack::{Due, Standing};
 use super::{Record, Scoreboard};
-use fairwave_units::{Duration, Instant};
-
-/// What has arrived, and how long after its departure a segment sent before that is overdue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Due {
-    /// The time.
-    pub(crate) now: Instant,
-    /// Departure and end of the segment sent last of those that have arrived.
-    pub(crate) newest: (Instant, u64),
-    /// RACK.rtt + RACK.reo_wnd.
-    pub(crate) allowance: Duration,
-}
-
-/// How a segment stands.
-enum Standing {
-    /// It left after what has arrived: nothing is known.
-    Later,
-    /// It will be overdue at this time.
-    Waits(Instant),
-    Overdue,
-}
-
-impl Due {
-    fn judge(&self, sent: Instant, end: u64) -> Standing {
-        let at = sent + self.allowance;
-        if (sent, end) >= self.newest {
-            Standing::Later
-        } else if at > self.now {
-            Standing::Waits(at)
-        } else {
-            Standing::Overdue
-        }
-    }
-}
+use fairwave_units::Instant;
 
 impl Record {
-    /// Takes it as lost, whatever it counted for in the pipe; by how much less that is.
+    /// Marks the segment as lost. Returns the bytes by which `pipe` shrinks.
     fn lose(&mut self) -> u32 {
         let before = self.weight() * self.len;
         self.lost = true;
@@ -47,7 +15,7 @@ impl Record {
 }
 
 impl Scoreboard {
-    /// Marks what is overdue; when the last of the others will be.
+    /// Marks overdue segments as lost. Returns when the last of the others will be overdue.
     pub(crate) fn mark_overdue(&mut self, due: &Due) -> Option<Instant> {
         let originals = self.mark_originals(due);
         originals.max(self.mark_retransmissions(due))

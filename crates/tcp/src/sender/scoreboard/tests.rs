@@ -1,5 +1,6 @@
 //! The running sums against a walk over all records.
 
+use super::super::rack::Due;
 use super::*;
 use fairwave_units::Duration;
 use proptest::prelude::*;

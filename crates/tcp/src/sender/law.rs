@@ -1,0 +1,113 @@
+//! The congestion control law, and what it was told so far.
+
+use fairwave_cc::{AckEvent, Controller, LossEvent, Recovery, RtoEvent};
+use fairwave_units::{BitRate, Duration, Instant};
+
+/// The law of a connection: none before the handshake is over, and none after the end.
+#[derive(Debug, Default)]
+pub(super) struct Law {
+    controller: Option<Box<dyn Controller>>,
+    /// Bytes of a full segment: no law makes the window smaller.
+    smss: u32,
+    /// Bytes marked lost so far that the law has heard of.
+    lost_told: u64,
+    /// The congestion window was full when this was SND.NXT.
+    limited_until: u64,
+}
+
+impl Law {
+    /// The handshake settled on segments of `smss` bytes, and the law was made for them.
+    pub(super) fn install(&mut self, controller: Box<dyn Controller>, smss: u32) {
+        self.controller = Some(controller);
+        self.smss = smss;
+    }
+
+    pub(super) fn remove(&mut self) {
+        self.controller = None;
+    }
+
+    /// The congestion window in bytes.
+    pub(super) fn cwnd(&self) -> Option<u32> {
+        self.controller.as_ref().map(Controller::cwnd)
+    }
+
+    /// The slow start threshold in bytes.
+    pub(super) fn ssthresh(&self) -> Option<u32> {
+        self.controller.as_ref().map(Controller::ssthresh)
+    }
+
+    /// Lost ACKs that it inferred.
+    pub(super) fn acks_lost(&self) -> u64 {
+        self.controller.as_ref().map_or(0, Controller::acks_lost)
+    }
+
+    pub(super) fn pacing_rate(&self) -> Option<BitRate> {
+        self.controller.as_ref().and_then(Controller::pacing_rate)
+    }
+
+    pub(super) fn recovery(&self) -> Recovery {
+        self.controller.as_ref().map_or(Recovery::NewReno, Controller::recovery)
+    }
+
+    /// Whether it sets the window of a recovery itself.
+    pub(super) fn governs_recovery(&self) -> bool {
+        self.controller.as_ref().is_some_and(Controller::governs_recovery)
+    }
+
+    /// The data up to `end` has filled the congestion window.
+    pub(super) fn note_limit(&mut self, end: u64) {
+        self.limited_until = self.limited_until.max(end);
+    }
+
+    /// Whether the congestion window was full when what follows `una` was sent.
+    pub(super) fn was_limited(&self, una: u64) -> bool {
+        una < self.limited_until
+    }
+
+    /// Of the `lost` bytes marked lost so far, those that the law has not heard of. It is about
+    /// to.
+    pub(super) fn take_lost(&mut self, lost: u64) -> u32 {
+        debug_assert!(self.lost_told <= lost, "{} of {lost} bytes lost", self.lost_told);
+        let news = lost - self.lost_told;
+        self.lost_told = lost;
+        news as u32
+    }
+
+    pub(super) fn on_ack(&mut self, event: &AckEvent) {
+        self.hear(|law| law.on_ack(event));
+    }
+
+    pub(super) fn on_loss(&mut self, loss: &LossEvent) {
+        self.hear(|law| law.on_loss(loss));
+    }
+
+    pub(super) fn on_ecn(&mut self, mark: &LossEvent) {
+        self.hear(|law| law.on_ecn(mark));
+    }
+
+    /// A timeout, with `lost` bytes marked lost before: it stands for all of them.
+    pub(super) fn on_rto(&mut self, timeout: &RtoEvent, lost: u64) {
+        self.hear(|law| law.on_rto(timeout));
+        self.lost_told = lost;
+    }
+
+    pub(super) fn on_recovery_end(&mut self, now: Instant) {
+        self.hear(|law| law.on_recovery_end(now));
+    }
+
+    pub(super) fn on_spurious(&mut self, now: Instant) {
+        self.hear(|law| law.on_spurious(now));
+    }
+
+    pub(super) fn on_idle_restart(&mut self, idle: Duration) {
+        self.hear(|law| law.on_idle_restart(idle));
+    }
+
+    fn hear(&mut self, tell: impl FnOnce(&mut dyn Controller)) {
+        if let Some(law) = &mut self.controller {
+            tell(law.as_mut());
+            let (cwnd, least) = (law.cwnd(), self.smss);
+            debug_assert!(cwnd >= least, "{}: a window of {cwnd} < {least} bytes", law.name());
+        }
+    }
+}

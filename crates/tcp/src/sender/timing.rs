@@ -1,0 +1,80 @@
+//! The retransmission timer, and how long the peer has been silent (RFC 6298 section 5).
+
+use super::rtt::RttEstimator;
+use crate::Config;
+use fairwave_units::{Duration, Instant};
+
+/// The round-trip time and what is timed by it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    rtt: RttEstimator,
+    /// When the retransmission timer expires.
+    timer: Option<Instant>,
+    /// When a segment with data left last.
+    last_sent: Option<Instant>,
+    /// Expiries since the peer was last heard.
+    silent_expiries: u32,
+}
+
+impl Timing {
+    pub(super) fn new(config: &Config) -> Self {
+        Self { rtt: RttEstimator::new(config), timer: None, last_sent: None, silent_expiries: 0 }
+    }
+
+    pub(super) fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    pub(super) fn sample(&mut self, rtt: Duration) {
+        self.rtt.sample(rtt);
+    }
+
+    /// Ends back-off; before the first sample the timeout becomes at least `floor`.
+    pub(super) fn restart_rtt(&mut self, floor: Duration) {
+        self.rtt.restart(floor);
+    }
+
+    /// When the retransmission timer expires.
+    pub(super) fn timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    pub(super) fn start_timer(&mut self, now: Instant) {
+        self.timer = Some(now + self.rtt.rto());
+    }
+
+    pub(super) fn stop_timer(&mut self) {
+        self.timer = None;
+    }
+
+    /// The timer expired: backs off and starts it anew. Expiries since the peer was last heard.
+    pub(super) fn expire(&mut self, now: Instant) -> u32 {
+        self.rtt.back_off();
+        self.silent_expiries += 1;
+        self.start_timer(now);
+        self.silent_expiries
+    }
+
+    /// The peer was heard.
+    pub(super) fn note_heard(&mut self) {
+        self.silent_expiries = 0;
+    }
+
+    pub(super) fn silent_expiries(&self) -> u32 {
+        self.silent_expiries
+    }
+
+    /// A segment with data leaves: the timer runs from then on (RFC 6298 (5.1)).
+    pub(super) fn note_sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+        if self.timer.is_none() {
+            self.start_timer(now);
+        }
+    }
+
+    /// How long nothing has left, if that is longer than the RTO (RFC 5681 section 4.1).
+    pub(super) fn idle(&self, now: Instant) -> Option<Duration> {
+        let idle = now.since(self.last_sent?);
+        (idle > self.rtt.base_rto()).then_some(idle)
+    }
+}
