@@ -59,6 +59,8 @@ impl Marks {
 
     /// Forgets the places before `first`, which have no marks any more.
     pub(crate) fn forget(&mut self, first: u64) {
+        let mark = || self.next(self.first).filter(|mark| *mark < first);
+        debug_assert_eq!(mark(), None, "a mark before {first} is forgotten");
         for (level, words) in self.levels.iter_mut().enumerate() {
             let shift = FOLD * (level as u32 + 1);
             let gone = (first >> shift) - (self.first >> shift);

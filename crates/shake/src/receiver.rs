@@ -111,6 +111,7 @@ impl<P: Payload> Receiver<P> {
         if end > self.next && !self.store(seq, &data.slice(0, (end - seq) as u32)) {
             return Arrival::NoRoom;
         }
+        self.check();
         Arrival::Fine { news: self.cumulative() > was }
     }
 
@@ -132,6 +133,14 @@ impl<P: Payload> Receiver<P> {
         self.ready.push(data);
     }
 
+    fn check(&self) {
+        let (next, edge) = (self.next, self.edge());
+        debug_assert!(next <= edge, "{next} in order, a buffer up to {edge}");
+        debug_assert!(self.told <= edge, "a window up to {} was told, not {edge}", self.told);
+        debug_assert!(self.end.is_none_or(|end| next <= end), "{next} beyond the end");
+        debug_assert!(self.held.overlap(0, next).is_none(), "held below {next}");
+    }
+
     /// Takes up to `most` bytes out; `None` if there are none.
     pub(crate) fn read(&mut self, most: u32) -> Option<P> {
         let len = self.ready.len().min(u64::from(most)) as u32;
@@ -140,6 +149,7 @@ impl<P: Payload> Receiver<P> {
         }
         let data = self.ready.copy(0, len);
         self.ready.discard(u64::from(len));
+        self.check();
         Some(data)
     }
 

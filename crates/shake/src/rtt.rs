@@ -50,6 +50,7 @@ impl Rtt {
                 (srtt * 7 + rtt) / 8
             }
         });
+        debug_assert!(Some(self.least) <= self.srtt, "a mean below the least sample");
     }
 
     /// Up to whole ticks.

@@ -133,6 +133,7 @@ impl Scoreboard {
     pub(crate) fn landed(&mut self, seq: u64) {
         if let Some(index) = self.find(seq) {
             let segment = &mut self.segments[index];
+            debug_assert!(segment.flying > 0, "no copy of {seq} is in flight");
             segment.flying = segment.flying.saturating_sub(1);
         }
     }
@@ -146,6 +147,7 @@ impl Scoreboard {
         (segment.lost, segment.reinjected) = (true, false);
         self.lost += 1;
         self.lost_at.set(self.first + index as u64);
+        debug_assert!(self.lost <= self.segments.len(), "{} lost", self.lost);
         true
     }
 
@@ -207,6 +209,20 @@ impl Scoreboard {
         }
         self.missing_at.forget(self.first);
         self.lost_at.forget(self.first);
+        self.check();
+    }
+
+    fn check(&self) {
+        let (una, next, lost) = (self.una(), self.next, self.lost);
+        debug_assert!(una <= next, "{una} > {next}");
+        debug_assert!(lost <= self.segments.len(), "{lost} of {} lost", self.segments.len());
+        debug_assert_eq!(lost > 0, self.lost_at.next(self.first).is_some(), "{lost} lost");
+        let last = self.segments.back().map_or(next, Sent::end);
+        debug_assert_eq!(last, next, "the end of the last segment");
+        let missing = self.missing_at.next(self.first).map(|place| (place - self.first) as usize);
+        let inside = missing
+            .is_none_or(|index| self.segments.get(index).is_some_and(|segment| !segment.delivered));
+        debug_assert!(inside, "the first missing segment has arrived: {missing:?}");
     }
 
     /// What lies within `start..end` has arrived; as [`Scoreboard::acknowledge`]. Returns up to
@@ -248,5 +264,6 @@ impl Scoreboard {
             *place = (start, self.sack(start, end, &mut arrived));
         }
         self.known = known;
+        self.check();
     }
 }

@@ -1,7 +1,7 @@
 //! Acknowledgements: what has arrived, what is lost, how windows change.
 
 use super::{Connection, Event};
-use crate::path::{Path, State, echoes};
+use crate::path::{Path, echoes};
 use crate::{LossDetection, scoreboard};
 use fairwave_tcp::{Payload, Store};
 use fairwave_units::{Duration, Instant};
@@ -51,11 +51,8 @@ impl<P: Payload> Connection<P> {
             self.persist_backoff = 0;
             self.persist_at = None;
         }
-        let (told_at, told) = &mut self.paths[path].told;
-        if number > *told_at {
-            self.stats.refused.window_shrunk += u64::from(edge < *told);
-            (*told_at, *told) = (number, edge.max(*told));
-        }
+        let shrinks = self.paths[path].told.take(number, edge);
+        self.stats.refused.window_shrunk += u64::from(shrinks);
     }
 
     /// The message of data echoed came over this path: a sign of life, and a round-trip time.
@@ -76,7 +73,7 @@ impl<P: Payload> Connection<P> {
             None => {
                 let now_us = now.as_nanos() / 1000;
                 let age = (now_us as u32).wrapping_sub(echo.sent_us);
-                if u64::from(age) <= now_us && path.is_joined() {
+                if u64::from(age) <= now_us && path.life.is_joined() {
                     path.note_late_echo(now, Duration::from_micros(age.into()));
                 }
                 Echoed::Late
@@ -89,9 +86,9 @@ impl<P: Payload> Connection<P> {
     /// An answer came over a path: if it was dead, it carries data again.
     pub(super) fn revive(&mut self, index: usize) {
         let path = &mut self.paths[index];
-        if path.state == State::Dead {
+        if path.life.is_dead() {
             path.revive();
-            let id = path.id;
+            let id = path.id();
             self.tell(Event::PathUp { path: id });
         }
     }
@@ -155,25 +152,26 @@ impl<P: Payload> Connection<P> {
 
     /// Windows of the paths with news grow.
     fn grow(&mut self) {
-        if self.paths.iter().all(|path| path.acked == 0) {
+        if !self.paths.iter().any(Path::has_news) {
             return;
         }
         self.look_at_windows();
         let mut index = 0;
         let law = self.rules.growth.as_ref();
         for path in &mut self.paths {
-            if path.state == State::Up {
+            if path.life.is_up() {
                 path.grow(law, index, &self.windows, self.config.validate_window);
                 index += 1;
             }
-            path.acked = 0;
+            path.forget_news();
         }
     }
 
     /// Looks for losses on one path.
     pub(super) fn find_lost(&mut self, now: Instant, index: usize) {
         let Some(threshold) = echoes(self.loss_detection()) else { return };
-        let flight = self.paths[index].flight;
+        debug_assert!(self.lost.is_empty(), "losses that nobody answered");
+        let flight = self.paths[index].flight();
         self.paths[index].find_lost(now, threshold, &mut self.lost);
         self.answer_losses(index, flight);
     }
@@ -202,7 +200,7 @@ impl<P: Payload> Connection<P> {
         if let Some(newest) = newest {
             // A window that is validated was used, even if the receive window keeps it from being
             // full now: Linux halves it too, where RFC 5681 halves the flight.
-            let cwnd = self.paths[index].cwnd;
+            let cwnd = self.paths[index].cwnd();
             let used = if self.config.validate_window { flight.max(cwnd) } else { flight };
             let target = self.after_loss(index, used);
             self.paths[index].cut(newest, target);
@@ -211,17 +209,17 @@ impl<P: Payload> Connection<P> {
 
     /// The windows that coupled laws weigh: a dead path shares nothing with those that carry data.
     fn look_at_windows(&mut self) {
-        let up = self.paths.iter().filter(|path| path.state == State::Up);
+        let up = self.paths.iter().filter(|path| path.life.is_up());
         self.windows.clear();
         self.windows.extend(up.map(Path::window));
     }
 
     fn after_loss(&mut self, index: usize, flight: u32) -> u32 {
-        if self.paths[index].state != State::Up {
+        if !self.paths[index].life.is_up() {
             return flight / 2;
         }
         self.look_at_windows();
-        let before = self.paths[..index].iter().filter(|path| path.state == State::Up).count();
+        let before = self.paths[..index].iter().filter(|path| path.life.is_up()).count();
         self.rules.growth.after_loss(before, flight, &self.windows)
     }
 
@@ -238,7 +236,7 @@ impl<P: Payload> Connection<P> {
         }
         let Some(missing) = self.board.first_missing() else { return };
         let segment = *self.board.get(missing);
-        let flight = self.paths[segment.path].flight;
+        let flight = self.paths[segment.path].flight();
         self.paths[segment.path].lose(now, segment.number, &mut self.lost);
         self.answer_losses(segment.path, flight);
         self.board.lose(missing);
@@ -249,6 +247,11 @@ impl<P: Payload> Connection<P> {
         let end = |una: u64| una.min(self.written);
         let freed = end(self.board.una()) - end(una);
         self.store.discard(freed);
+        debug_assert_eq!(
+            self.store.len(),
+            self.written - end(self.board.una()),
+            "bytes kept from the first unacknowledged one on"
+        );
         if freed > 0 && self.writable_wanted && self.send_space() > 0 {
             self.writable_wanted = false;
             self.tell(Event::Writable);
@@ -261,7 +264,7 @@ impl<P: Payload> Connection<P> {
         let doubts = self.config.suspects_get_copies;
         let any_sound = self.paths.iter().any(|path| path.is_sound(doubts));
         let counts = |path: &Path| !any_sound || path.is_sound(doubts);
-        self.paths.iter().any(|path| path.flight > 0 && counts(path))
+        self.paths.iter().any(|path| path.flight() > 0 && counts(path))
     }
 
     /// If nothing flies and nothing is known as lost, what has not arrived was refused.

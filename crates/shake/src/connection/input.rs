@@ -33,7 +33,7 @@ impl<P: Payload> Connection<P> {
             Body::Reset { reason } => self.reset(reason, true),
             Body::Data(_) | Body::Ack(_) if !self.is_answered(path) => {
                 self.stats.refused.unanswered += 1;
-                match self.paths[path].state {
+                match self.paths[path].life.state() {
                     State::Challenged { .. } => self.control.push_back(Control::Challenge(path)),
                     // The peer takes it for answered, and does not know that it was left.
                     State::Leaving { .. } | State::Left => {
@@ -43,12 +43,12 @@ impl<P: Payload> Connection<P> {
                 }
             }
             Body::Data(data) => {
-                self.paths[path].is_confirmed = true;
+                self.paths[path].life.confirm();
                 let echo = Echo { number: header.number, sent_us: header.sent_us };
                 self.take_data(path, echo, data, &payload);
             }
             Body::Ack(ack) => {
-                self.paths[path].is_confirmed = true;
+                self.paths[path].life.confirm();
                 self.take_ack(now, path, header.number.get(), &ack);
             }
         }
@@ -69,7 +69,7 @@ impl<P: Payload> Connection<P> {
             self.stats.refused.unknown_path += 1;
             return None;
         };
-        if !self.paths[path].seen.admit(header.number) {
+        if !self.paths[path].life.admit(header.number) {
             self.stats.refused.replayed += 1;
             return None;
         }
@@ -89,7 +89,7 @@ impl<P: Payload> Connection<P> {
             }
             self.paths.push(Path::new(header.path, State::Left, None, &self.config));
         }
-        if self.paths[path].seen.admit(header.number) {
+        if self.paths[path].life.admit(header.number) {
             self.control.push_back(Control::Reset { path, reason });
         }
     }
@@ -109,7 +109,7 @@ impl<P: Payload> Connection<P> {
 
     /// Whether what comes on this path is believed: the peer has answered for it, now or once.
     fn is_answered(&self, path: usize) -> bool {
-        let state = self.paths[path].state;
+        let state = self.paths[path].life.state();
         match self.phase {
             Phase::Opening => false,
             Phase::Open => !matches!(state, State::Joining { .. } | State::Challenged { .. }),
@@ -137,7 +137,7 @@ impl<P: Payload> Connection<P> {
                 return;
             }
         }
-        if self.paths[path].is_left() && self.phase == Phase::Open {
+        if self.paths[path].life.is_left() && self.phase == Phase::Open {
             // The peer does not know yet.
             self.control.push_back(Control::Leave(path));
         } else {

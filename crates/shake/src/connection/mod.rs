@@ -1,7 +1,8 @@
-//! One connection over several paths.
+//! One connection over several paths: its state, and what all that changes it rests on.
 
 mod acks;
 mod input;
+mod machine;
 mod output;
 mod paths;
 mod timers;
@@ -11,7 +12,6 @@ use crate::path::{Flight, Path, State};
 use crate::receiver::Receiver;
 use crate::scoreboard::Scoreboard;
 use crate::{Config, PathView, Rules};
-use fairwave_machine::Machine;
 use fairwave_tcp::{Payload, Store};
 use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
 use fairwave_wire::shake::{Echo, Header, Leave, Reason, Side};
@@ -352,15 +352,15 @@ impl<P: Payload> Connection<P> {
     /// The paths, in the order in which they were first joined.
     pub fn paths(&self) -> impl Iterator<Item = PathReport> {
         self.paths.iter().map(|path| PathReport {
-            id: path.id,
-            is_up: path.state == State::Up,
-            cwnd: path.cwnd,
-            ssthresh: path.ssthresh,
-            flight: path.flight,
+            id: path.id(),
+            is_up: path.life.is_up(),
+            cwnd: path.cwnd(),
+            ssthresh: path.ssthresh(),
+            flight: path.flight(),
             srtt: path.rtt.srtt(),
             rto: path.rtt.rto(),
-            delivered: path.delivered,
-            timeouts: path.timeouts,
+            delivered: path.delivered(),
+            timeouts: path.timeouts(),
         })
     }
 
@@ -373,7 +373,20 @@ impl<P: Payload> Connection<P> {
     }
 
     fn index_of(&self, id: u8) -> Option<usize> {
-        self.paths.iter().position(|path| path.id == id)
+        self.paths.iter().position(|path| path.id() == id)
+    }
+
+    fn is_opening(&self) -> bool {
+        self.phase == Phase::Opening
+    }
+
+    /// The path that works, without timeout if there is one, and has the least round-trip time.
+    fn best_path(&self, not: Option<usize>) -> Option<usize> {
+        let works = |index: &usize| self.paths[*index].life.is_joined() && Some(*index) != not;
+        (0..self.paths.len()).filter(works).min_by_key(|index| {
+            let path = &self.paths[*index];
+            (path.life.is_dead(), path.is_suspect(), path.window().srtt)
+        })
     }
 
     /// Ends the connection before its end.
@@ -394,9 +407,9 @@ impl<P: Payload> Connection<P> {
     fn silence(&mut self) {
         for path in &mut self.paths {
             path.lose_all(&mut self.lost);
-            path.check_at = None;
-            if !matches!(path.state, State::Up) {
-                path.state = State::Left;
+            path.life.set_check(None);
+            if !path.life.is_up() {
+                path.life.enter(State::Left);
             }
         }
         self.lost.clear();
@@ -412,56 +425,5 @@ impl<P: Payload> Connection<P> {
             self.silence();
             self.events.push_back(Event::Closed);
         }
-    }
-}
-
-impl<P: Payload> Machine for Connection<P> {
-    type Input = Input<P>;
-    type Output = Segment<P>;
-    type Event = Event;
-
-    fn handle(&mut self, now: Instant, input: Self::Input) {
-        match input {
-            Input::Segment(segment) => self.take(now, segment),
-            // A peer that lacks the last acknowledgement may need a path for it.
-            Input::Join { path, nominal } => self.join(now, path, nominal),
-            _ if self.is_over() => {}
-            Input::Leave { path } => self.leave(now, path),
-            Input::Write(data) => self.write(&data),
-            Input::Finish => self.finishing = true,
-            Input::Close => {
-                self.finishing = true;
-                self.receiver.close();
-            }
-            Input::Abort => self.reset(Reason::Abort, false),
-        }
-    }
-
-    fn wake(&mut self, now: Instant) {
-        self.expire(now);
-    }
-
-    fn poll(&mut self, now: Instant) -> Option<Self::Output> {
-        while let Some(control) = self.control.pop_front() {
-            if let Some(segment) = self.say(now, control) {
-                return Some(segment);
-            }
-        }
-        let data = if self.phase == Phase::Open { self.dispatch(now) } else { None };
-        if data.is_none() {
-            self.set_waits(now);
-        }
-        data
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        let give_up = self.pathless_since.map(|since| since + self.config.give_up);
-        let paths = self.paths.iter().filter_map(Path::deadline);
-        let sending = self.persist_at.into_iter().chain(self.pace_at).chain(self.overdue_at);
-        paths.chain(sending).chain(give_up).min()
-    }
-
-    fn event(&mut self) -> Option<Self::Event> {
-        self.events.pop_front()
     }
 }

@@ -1,7 +1,7 @@
 //! What is sent: messages about the connection, then data.
 
 use super::{Connection, Control, Segment};
-use crate::path::{Path, State};
+use crate::path::State;
 use crate::scoreboard::Sent;
 use crate::{Job, PathView};
 use fairwave_tcp::{Payload, Store};
@@ -21,7 +21,7 @@ impl<P: Payload> Connection<P> {
         Header {
             connection: self.id,
             from: self.side,
-            path: path.id,
+            path: path.id(),
             number: path.take_number(),
             sent_us: (now.as_nanos() / 1000) as u32,
             body,
@@ -36,7 +36,9 @@ impl<P: Payload> Connection<P> {
     pub(super) fn say(&mut self, now: Instant, control: Control) -> Option<Segment<P>> {
         match control {
             Control::Join(path) => {
-                let State::Joining { nonce, .. } = self.paths[path].state else { return None };
+                let State::Joining { nonce, .. } = self.paths[path].life.state() else {
+                    return None;
+                };
                 let (open, window) = (self.is_opening(), self.receiver.window());
                 self.message(now, path, Body::Join(Join { open, nonce, window }))
             }
@@ -58,8 +60,9 @@ impl<P: Payload> Connection<P> {
             }
             Control::Leave(left) => {
                 let path = &self.paths[left];
-                let leave = Leave { path: path.id, last: path.left_at };
-                let over = path.is_left().then(|| self.best_path(Some(left)).unwrap_or(left))?;
+                let leave = Leave { path: path.id(), last: path.life.left_at() };
+                let over =
+                    path.life.is_left().then(|| self.best_path(Some(left)).unwrap_or(left))?;
                 self.message(now, over, Body::Leave(leave))
             }
             Control::Left { path, leave } => self.message(now, path, Body::Left(leave)),
@@ -73,11 +76,11 @@ impl<P: Payload> Connection<P> {
     /// The path on which data came last tells the window, if it works. After a shut window all do:
     /// the peer is silent until it hears of it, and one that only hears does not see a path die.
     fn choose_paths_for_window(&mut self) {
-        let works = |path: &usize| self.paths.get(*path).is_some_and(Path::is_joined);
+        let works = |path: &usize| self.paths.get(*path).is_some_and(|path| path.life.is_joined());
         let last = Some(self.last_arrival).filter(works).or_else(|| self.best_path(None));
         let was_shut = self.receiver.told_window() < u64::from(self.config.mss);
         for (index, path) in self.paths.iter().enumerate() {
-            if Some(index) == last || (was_shut && path.state == State::Up) {
+            if Some(index) == last || (was_shut && path.life.is_up()) {
                 self.control.push_back(Control::Ack { path: index, echo: None });
             }
         }
@@ -109,6 +112,7 @@ impl<P: Payload> Connection<P> {
         if let Some((payload, fin)) = len {
             let picked = self.rules.scheduler.pick(&self.job(payload), &self.views);
             return picked.map(|view| {
+                debug_assert!(self.views[view].takes(payload), "{:?}", self.rules.scheduler);
                 self.rouse_suspects();
                 self.send_new(now, payload, fin, self.view_paths[view])
             });
@@ -139,6 +143,7 @@ impl<P: Payload> Connection<P> {
         self.views.truncate(kept);
         let picked = self.rules.scheduler.pick(&self.job(least), &self.views)?;
         let path = self.view_paths[picked];
+        debug_assert!(self.views[picked].takes(least), "{:?}", self.rules.scheduler);
         self.rouse_suspects();
         if let Some(next) = self.board.next_missing(&mut self.paths[path].carried) {
             self.stats.copies += 1;
@@ -195,7 +200,7 @@ impl<P: Payload> Connection<P> {
     fn next_ready(&self) -> Option<Instant> {
         let waits = self.views.iter().zip(&self.view_paths);
         let waits = waits.filter(|(view, _)| !view.is_ready && view.has_room(1));
-        waits.map(|(_, path)| self.paths[*path].ready_at).min()
+        waits.map(|(_, path)| self.paths[*path].ready_at()).min()
     }
 
     /// The first lost segment that some path may carry, and that path.
@@ -207,7 +212,7 @@ impl<P: Payload> Connection<P> {
             if lost.seq + u64::from(lost.payload()) > edge {
                 return None;
             }
-            let view = policy.pick(lost.len, paths[lost.path].id, spills, views)?;
+            let view = policy.pick(lost.len, paths[lost.path].id(), spills, views)?;
             Some((index, self.view_paths[view]))
         })
     }
@@ -239,7 +244,7 @@ impl<P: Payload> Connection<P> {
     /// Whether a copy sent now on `view` is likely acknowledged before the one that flies.
     fn is_earlier(&self, now: Instant, view: &PathView, segment: &Sent) -> bool {
         let carrier = &self.paths[segment.path];
-        let doubtful = !carrier.is_joined() || carrier.is_suspect();
+        let doubtful = !carrier.life.is_joined() || carrier.is_suspect();
         doubtful || segment.at + carrier.window().srtt > now + view.srtt
     }
 
@@ -249,7 +254,7 @@ impl<P: Payload> Connection<P> {
             return;
         }
         for (index, path) in self.paths.iter().enumerate() {
-            if path.is_joined() && path.is_suspect() && path.flight == 0 {
+            if path.life.is_joined() && path.is_suspect() && path.flight() == 0 {
                 self.control.push_back(Control::Probe(index));
             }
         }
@@ -303,7 +308,7 @@ impl<P: Payload> Connection<P> {
     /// A copy of the first missing segment, on a path in doubt. The copy that is under way
     /// elsewhere stays the one that counts.
     fn probe(&mut self, now: Instant, path: usize) -> Option<Segment<P>> {
-        let wanted = self.paths[path].is_joined() && self.paths[path].flight == 0;
+        let wanted = self.paths[path].life.is_joined() && self.paths[path].flight() == 0;
         let missing = self.board.first_missing().filter(|_| wanted && !self.is_over())?;
         self.stats.probes += 1;
         self.board.copied(missing);
@@ -322,7 +327,7 @@ impl<P: Payload> Connection<P> {
         let body = match self.side {
             Side::Opener => {
                 let (open, window) = (self.is_opening(), self.receiver.window());
-                Body::Join(Join { open, nonce: self.paths[index].joined?, window })
+                Body::Join(Join { open, nonce: self.paths[index].life.joined()?, window })
             }
             Side::Acceptor => Body::Challenge(self.challenge(index)?),
         };

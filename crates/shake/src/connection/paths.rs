@@ -1,43 +1,33 @@
 //! Paths join, are answered for, leave, and come again.
 
-use super::timers::MOST_REPEATED;
 use super::{Connection, Control, Event, Phase};
 use crate::path::{Path, State};
 use fairwave_tcp::Payload;
 use fairwave_units::{BitRate, Instant};
 use fairwave_wire::shake::{Challenge, Echo, Header, Join, Leave, Side};
 
+/// A leave is said so often before the host is told that it is done, and a challenge, a join and a
+/// leave at all unless the connection is open.
+pub(super) const MOST_REPEATED: u32 = 6;
+
 impl<P: Payload> Connection<P> {
-    pub(super) fn is_opening(&self) -> bool {
-        self.phase == Phase::Opening
-    }
-
-    /// The path that works, without timeout if there is one, and has the least round-trip time.
-    pub(super) fn best_path(&self, not: Option<usize>) -> Option<usize> {
-        let works = |index: &usize| self.paths[*index].is_joined() && Some(*index) != not;
-        (0..self.paths.len()).filter(works).min_by_key(|index| {
-            let path = &self.paths[*index];
-            (path.state == State::Dead, path.is_suspect(), path.window().srtt)
-        })
-    }
-
     /// The host has a path.
     pub(super) fn join(&mut self, now: Instant, id: u8, nominal: Option<BitRate>) {
         let known = self.index_of(id);
         if let Some(path) = known {
             self.paths[path].nominal = nominal;
         }
-        let is_wanted = known.is_none_or(|path| self.paths[path].state != State::Up);
+        let is_wanted = known.is_none_or(|path| !self.paths[path].life.is_up());
         let is_reset = matches!(self.phase, Phase::Reset { .. });
         if let Some(path) = known.filter(|path| self.is_to_be_checked(&self.paths[*path])) {
-            self.paths[path].checks = 0;
+            self.paths[path].life.forget_checks();
             self.control.push_back(Control::Check(path));
         }
         if self.side == Side::Acceptor || !is_wanted || is_reset {
             return;
         }
         // A challenge that answers the join under way still fits.
-        let under_way = known.and_then(|path| match self.paths[path].state {
+        let under_way = known.and_then(|path| match self.paths[path].life.state() {
             State::Joining { nonce, .. } => Some(nonce),
             _ => None,
         });
@@ -58,7 +48,7 @@ impl<P: Payload> Connection<P> {
                 return;
             }
         };
-        self.paths[path].joined = Some(nonce);
+        self.paths[path].life.join(nonce);
         self.control.push_back(Control::Join(path));
     }
 
@@ -71,6 +61,7 @@ impl<P: Payload> Connection<P> {
 
     /// What flies on the path is to be sent on others.
     pub(super) fn abandon(&mut self, index: usize) {
+        debug_assert!(self.lost.is_empty(), "losses that nobody answered");
         self.paths[index].lose_all(&mut self.lost);
         while let Some(lost) = self.lost.pop() {
             self.board.landed(lost.seq);
@@ -86,22 +77,22 @@ impl<P: Payload> Connection<P> {
     pub(super) fn take_join(&mut self, now: Instant, index: usize, header: &Header, join: &Join) {
         let path = &mut self.paths[index];
         let number = header.number.get();
-        if self.side == Side::Opener || number < path.joined_at {
+        if self.side == Side::Opener || number < path.life.joined_at() {
             self.stats.refused.stray += 1;
             return;
         }
-        path.joined_at = number;
-        if path.joined != Some(join.nonce) {
-            path.joined = Some(join.nonce);
+        path.life.note_joined_at(number);
+        if path.life.joined() != Some(join.nonce) {
+            path.life.join(join.nonce);
             let nonce = self.nonces.next_u64();
             let retry_at = Some(now + self.config.initial_rto);
             self.restart(index, State::Challenged { nonce, tries: 0, retry_at });
-            self.paths[index].challenged = Some(nonce);
+            self.paths[index].life.challenge(nonce);
         }
         self.open_window(index, join.window);
         // The opener asks whether a path works that was answered for: an acknowledgement says so.
         let echo = Some(Echo { number: header.number, sent_us: header.sent_us });
-        match self.paths[index].state {
+        match self.paths[index].life.state() {
             State::Up => self.control.push_back(Control::Ack { path: index, echo }),
             State::Dead => {
                 self.control.push_back(Control::Ack { path: index, echo });
@@ -116,41 +107,41 @@ impl<P: Payload> Connection<P> {
     fn open_window(&mut self, path: usize, window: u32) {
         let window = u64::from(window);
         self.edge = self.edge.max(window);
-        let told = &mut self.paths[path].told.1;
-        *told = window.max(*told);
+        self.paths[path].told.open(window);
     }
 
     /// Whether a path is to be asked for a sign of life: it is dead and nothing flies on it, or the
     /// opener does not know whether its response arrived.
     pub(super) fn is_to_be_checked(&self, path: &Path) -> bool {
-        let is_idle = path.state == State::Dead && path.flight == 0;
-        let is_unsure = self.side == Side::Opener && path.state == State::Up && !path.is_confirmed;
+        let is_idle = path.life.is_dead() && path.flight() == 0;
+        let life = &path.life;
+        let is_unsure = self.side == Side::Opener && life.is_up() && !life.is_confirmed();
         self.phase == Phase::Open && (is_idle || is_unsure)
     }
 
     /// The challenge of a path that has not been answered for, or seems dead.
     pub(super) fn challenge(&self, path: usize) -> Option<Challenge> {
-        let path = &self.paths[path];
-        let nonce = match path.state {
+        let life = &self.paths[path].life;
+        let nonce = match life.state() {
             State::Challenged { nonce, .. } => nonce,
-            State::Dead => path.challenged?,
+            State::Dead => life.challenged()?,
             _ => return None,
         };
-        Some(Challenge { nonce, answers: path.joined?, window: self.receiver.window() })
+        Some(Challenge { nonce, answers: life.joined()?, window: self.receiver.window() })
     }
 
     pub(super) fn take_challenge(&mut self, index: usize, number: u64, challenge: &Challenge) {
         let path = &mut self.paths[index];
         // Whoever is done answers all: the peer may need a path to learn that.
         let is_closed = self.phase == Phase::Closed;
-        let fits = is_closed || path.joined == Some(challenge.answers);
+        let fits = is_closed || path.life.joined() == Some(challenge.answers);
         if !fits || self.side == Side::Acceptor {
             self.stats.refused.stray += 1;
             return;
         }
-        match path.state {
+        match path.life.state() {
             State::Joining { .. } => {
-                path.joined_at = number;
+                path.life.note_joined_at(number);
                 self.open_window(index, challenge.window);
                 self.come_up(index);
             }
@@ -170,34 +161,37 @@ impl<P: Payload> Connection<P> {
     }
 
     pub(super) fn take_response(&mut self, index: usize, answers: u64) {
-        match self.paths[index].state {
+        match self.paths[index].life.state() {
             State::Challenged { nonce, .. } if nonce == answers => self.come_up(index),
-            State::Dead if self.paths[index].challenged == Some(answers) => self.revive(index),
+            State::Dead if self.paths[index].life.challenged() == Some(answers) => {
+                self.revive(index);
+            }
             State::Leaving { .. } | State::Left => self.control.push_back(Control::Leave(index)),
             _ => self.stats.refused.stray += 1,
         }
     }
 
     fn come_up(&mut self, index: usize) {
-        self.paths[index].state = State::Up;
+        self.paths[index].life.enter(State::Up);
         if self.phase == Phase::Opening {
             self.phase = Phase::Open;
             self.tell(Event::Opened);
         }
         self.pathless_since = None;
-        self.tell(Event::PathUp { path: self.paths[index].id });
+        self.tell(Event::PathUp { path: self.paths[index].id() });
     }
 
     /// The host has a path no more.
     pub(super) fn leave(&mut self, now: Instant, id: u8) {
         let Some(index) = self.index_of(id) else { return };
-        if self.paths[index].is_left() {
+        if self.paths[index].life.is_left() {
             return;
         }
         // A path that was not answered for may be so by now, at the other end.
         let retry_at = now + self.config.initial_rto;
-        self.paths[index].left_at = self.paths[index].last_number();
-        self.paths[index].state = State::Leaving { tries: 0, retry_at };
+        let path = &mut self.paths[index];
+        path.life.note_left_at(path.last_number());
+        path.life.enter(State::Leaving { tries: 0, retry_at });
         self.abandon(index);
         self.control.push_back(Control::Leave(index));
     }
@@ -205,12 +199,13 @@ impl<P: Payload> Connection<P> {
     /// The path is used no more, and both ends know or need not.
     pub(super) fn go(&mut self, index: usize) {
         let path = &mut self.paths[index];
-        if !path.is_left() {
-            path.left_at = path.last_number();
+        if !path.life.is_left() {
+            path.life.note_left_at(path.last_number());
         }
-        let left = Event::PathLeft { path: path.id };
-        let is_told = matches!(path.state, State::Leaving { tries, .. } if tries >= MOST_REPEATED);
-        path.state = State::Left;
+        let left = Event::PathLeft { path: path.id() };
+        let is_told =
+            matches!(path.life.state(), State::Leaving { tries, .. } if tries >= MOST_REPEATED);
+        path.life.enter(State::Left);
         self.abandon(index);
         // When this end is done too: a peer that missed the last acknowledgement may need the path,
         // and the opener's host alone can join it again.
@@ -224,7 +219,8 @@ impl<P: Payload> Connection<P> {
             self.stats.refused.stray += 1;
             return;
         };
-        if leave.last >= self.paths[index].joined_at && self.paths[index].state != State::Left {
+        let life = &self.paths[index].life;
+        if leave.last >= life.joined_at() && life.state() != State::Left {
             self.go(index);
         }
         self.control.push_back(Control::Left { path: over, leave });
@@ -233,8 +229,8 @@ impl<P: Payload> Connection<P> {
     pub(super) fn take_left(&mut self, leave: Leave) {
         let index = self.index_of(leave.path);
         let is_answer = |index: &usize| {
-            let path = &self.paths[*index];
-            matches!(path.state, State::Leaving { .. }) && path.left_at == leave.last
+            let life = &self.paths[*index].life;
+            matches!(life.state(), State::Leaving { .. }) && life.left_at() == leave.last
         };
         match index.filter(is_answer) {
             Some(index) => self.go(index),

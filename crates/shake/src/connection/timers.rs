@@ -1,14 +1,12 @@
 //! Timers: retransmission, joins and leaves repeated, a shut window, no path at all.
 
+use super::paths::MOST_REPEATED;
 use super::{Connection, Control, Event, Phase};
 use crate::path::{Path, State};
 use fairwave_tcp::Payload;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::Reason;
 
-/// A leave is said so often before the host is told that it is done, and a challenge, a join and a
-/// leave at all unless the connection is open.
-pub(super) const MOST_REPEATED: u32 = 6;
 /// Doublings of the time between probes of a shut window.
 const MOST_DOUBLINGS: u32 = 6;
 
@@ -18,16 +16,15 @@ impl<P: Payload> Connection<P> {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         for index in 0..self.paths.len() {
             self.repeat(now, index);
-            if is_due(self.paths[index].loss_at) {
+            if is_due(self.paths[index].loss_at()) {
                 self.find_lost(now, index);
                 self.unstick();
             }
-            if is_due(self.paths[index].timer) {
+            if is_due(self.paths[index].timer()) {
                 self.time_out(index);
             }
-            if is_due(self.paths[index].check_at) {
-                self.paths[index].check_at = None;
-                self.paths[index].checks += 1;
+            if is_due(self.paths[index].life.check_at()) {
+                self.paths[index].life.note_check();
                 self.control.push_back(Control::Check(index));
             }
         }
@@ -39,26 +36,30 @@ impl<P: Payload> Connection<P> {
         if is_due(self.pathless_since.map(|since| since + self.config.give_up)) {
             self.reset(Reason::NoPath, false);
         }
+        let over = |path: &Path| path.deadline().filter(|at| *at <= now);
+        debug_assert_eq!(self.paths.iter().find_map(over), None, "what is due has happened");
     }
 
     /// A join or a leave is said again.
     fn repeat(&mut self, now: Instant, index: usize) {
         let later = |tries: u32| now + (self.config.initial_rto * (2 << tries.min(5)));
-        match self.paths[index].state {
+        match self.paths[index].life.state() {
             State::Joining { tries, retry_at, .. }
                 if retry_at <= now && self.is_over() && tries >= MOST_REPEATED =>
             {
-                self.paths[index].state = State::Left;
+                self.paths[index].life.enter(State::Left);
             }
             State::Joining { nonce, tries, retry_at } if retry_at <= now => {
                 let retry_at = later(tries);
-                self.paths[index].state = State::Joining { nonce, tries: tries + 1, retry_at };
+                let tries = tries + 1;
+                self.paths[index].life.enter(State::Joining { nonce, tries, retry_at });
                 self.control.push_back(Control::Join(index));
             }
             State::Challenged { nonce, tries, retry_at: Some(at) } if at <= now => {
                 let goes_on = tries < MOST_REPEATED || self.phase == Phase::Open;
                 let retry_at = goes_on.then(|| later(tries));
-                self.paths[index].state = State::Challenged { nonce, tries: tries + 1, retry_at };
+                let tries = tries + 1;
+                self.paths[index].life.enter(State::Challenged { nonce, tries, retry_at });
                 self.control.push_back(Control::Challenge(index));
             }
             State::Leaving { tries, retry_at } if retry_at <= now => {
@@ -69,9 +70,9 @@ impl<P: Payload> Connection<P> {
                 }
                 // A peer that has nothing to send would never hear of it otherwise.
                 let retry_at = later(tries - 1);
-                self.paths[index].state = State::Leaving { tries, retry_at };
+                self.paths[index].life.enter(State::Leaving { tries, retry_at });
                 if tries == MOST_REPEATED {
-                    self.tell(Event::PathLeft { path: self.paths[index].id });
+                    self.tell(Event::PathLeft { path: self.paths[index].id() });
                 }
                 self.control.push_back(Control::Leave(index));
             }
@@ -81,7 +82,7 @@ impl<P: Payload> Connection<P> {
 
     /// The retransmission timer of a path: all that flies on it is lost (TCP SHAKE section 2.3).
     fn time_out(&mut self, index: usize) {
-        let Path { flight, cwnd, .. } = self.paths[index];
+        let (flight, cwnd) = (self.paths[index].flight(), self.paths[index].cwnd());
         // As for losses found earlier: a window that is validated was used.
         let used = if self.config.validate_window { flight.max(cwnd) } else { flight };
         self.stats.timeouts += 1;
@@ -92,16 +93,17 @@ impl<P: Payload> Connection<P> {
         }
         let path = &mut self.paths[index];
         path.time_out(used);
-        if path.state == State::Up && path.rtt.backoff() >= self.config.dead_after {
-            path.state = State::Dead;
-            let id = path.id;
+        if path.life.is_up() && path.rtt.backoff() >= self.config.dead_after {
+            path.life.enter(State::Dead);
+            let id = path.id();
             self.tell(Event::PathDead { path: id });
         }
-        let is_alone =
-            self.paths.iter().enumerate().all(|(other, path)| {
-                other == index || path.state != State::Up || path.is_suspect()
-            });
-        let is_dead = self.paths[index].state == State::Dead;
+        let is_alone = self
+            .paths
+            .iter()
+            .enumerate()
+            .all(|(other, path)| other == index || !path.life.is_up() || path.is_suspect());
+        let is_dead = self.paths[index].life.is_dead();
         if is_dead {
             self.control.push_back(Control::Check(index));
         } else if self.config.suspects_get_copies && !is_alone {
@@ -112,10 +114,10 @@ impl<P: Payload> Connection<P> {
     /// Nothing more can be sent now: sets the timers that wait for the peer or for a path.
     pub(super) fn set_waits(&mut self, now: Instant) {
         self.set_checks(now);
-        let has_path = self.paths.iter().any(|path| path.state == State::Up);
+        let has_path = self.paths.iter().any(|path| path.life.is_up());
         let has_more = self.written > self.board.next() || (self.finishing && !self.fin_sent);
         let owes = !self.board.is_empty() || has_more;
-        let may_rest = !owes && self.paths.iter().any(|path| path.state == State::Dead);
+        let may_rest = !owes && self.paths.iter().any(|path| path.life.is_dead());
         if has_path || may_rest || self.is_over() || self.paths.is_empty() {
             self.pathless_since = None;
         } else if self.pathless_since.is_none() {
@@ -138,12 +140,13 @@ impl<P: Payload> Connection<P> {
         for index in 0..self.paths.len() {
             let path = &self.paths[index];
             let is_wanted = self.is_to_be_checked(path);
-            let wait = match path.state {
+            let wait = match path.life.state() {
                 State::Dead => self.config.probe_interval,
-                _ => self.config.initial_rto * (1 << path.checks.min(MOST_DOUBLINGS)),
+                _ => self.config.initial_rto * (1 << path.life.checks().min(MOST_DOUBLINGS)),
             };
             let path = &mut self.paths[index];
-            path.check_at = is_wanted.then(|| path.check_at.unwrap_or(now + wait));
+            let at = is_wanted.then(|| path.life.check_at().unwrap_or(now + wait));
+            path.life.set_check(at);
         }
     }
 }

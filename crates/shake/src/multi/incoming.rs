@@ -1,7 +1,7 @@
 //! What comes in: blocks of all connections, put in order within a bounded buffer.
 
-use super::Fault;
 use super::config::PIECE;
+use super::fault::Fault;
 use super::leg::{Leg, Reading};
 use super::mark::Marked;
 use fairwave_tcp::{Reassembly, Store};
@@ -123,5 +123,9 @@ impl<P: Marked> Incoming<P> {
             self.ready.push(data);
         }
         self.held.forget(self.next);
+        debug_assert_eq!(self.read + self.ready.len(), self.next, "bytes read and ready");
+        let most = self.read + u64::from(self.capacity);
+        debug_assert!(self.next <= most, "{} kept beyond {most}", self.next);
+        debug_assert!(self.held.overlap(0, self.next).is_none(), "held below {}", self.next);
     }
 }

@@ -1,8 +1,9 @@
 //! One connection of a set: what is on its stream, and how far this end has read the other's.
 
+use super::block::Block;
+use super::config::Dial;
+use super::fault::Fault;
 use super::mark::{Mark, Marked};
-use super::outgoing::Block;
-use super::{Dial, Fault};
 use fairwave_machine::Machine;
 use fairwave_tcp::{Connection, Input, State, Stats};
 use fairwave_units::Instant;
@@ -162,6 +163,9 @@ impl<P: Marked> Leg<P> {
             self.acked = acked;
             self.is_stalled = false;
         }
+        // TCP counts its FIN as a byte that was acknowledged.
+        let most = self.written + u64::from(self.is_ended);
+        debug_assert!(self.acked <= most, "{} of {most} bytes acknowledged", self.acked);
         let first = *self.placed.front().filter(|placed| placed.until <= self.acked)?;
         self.placed.pop_front();
         self.arrived += u64::from(first.len);
@@ -188,6 +192,7 @@ impl<P: Marked> Leg<P> {
     pub(super) fn put(&mut self, now: Instant, block: &Block, data: P) -> u64 {
         let Block { offset, len, .. } = *block;
         self.write_mark(now, &Mark::Header(Header::Block { offset, len }));
+        debug_assert_eq!(data.len(), u32::from(len.get()), "the block at {offset}");
         self.write(now, data);
         self.blocks += 1;
         self.furthest = self.furthest.max(offset + u64::from(len.get()));

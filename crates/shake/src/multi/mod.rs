@@ -6,13 +6,16 @@
 //! the splits of the paper a block's connection is fixed by the order of turns: where that one has
 //! no room, everything waits. [`Split::Adaptive`] looks at how the connections fare.
 
+mod block;
 mod config;
+mod fault;
 mod incoming;
 mod leg;
 mod mark;
 mod outgoing;
 
 pub use config::{Config, ConfigError, Dial, LEAST_BLOCK, MOST_CONNECTIONS, Split};
+pub use fault::Fault;
 pub use mark::{Mark, MarkError, Marked};
 
 use core::fmt;
@@ -25,7 +28,6 @@ use leg::{Leg, Reading};
 use outgoing::Outgoing;
 use std::collections::VecDeque;
 use std::num::NonZeroU8;
-use thiserror::Error;
 
 /// Timeouts in a row after which [`Split::Adaptive`] takes a connection for stalled: one can be a
 /// lost retransmission, two are at least three times the timeout of silence.
@@ -82,46 +84,6 @@ pub enum Cause {
     Cut,
     /// The peer said what cannot be; the connection was reset for it.
     Fault(Fault),
-}
-
-/// What a peer said that cannot be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Fault {
-    /// It is no preface or header.
-    #[error(transparent)]
-    Mark(#[from] MarkError),
-    /// A connection of another set.
-    #[error("a connection of set {0:#018x}, which is another")]
-    OtherSet(u64),
-    /// Another connection of the set, or the set has more or fewer.
-    #[error("connection {connection} of {connections}, expected was {expected}")]
-    OtherConnection {
-        /// What it calls itself.
-        connection: u8,
-        /// Of how many.
-        connections: u8,
-        /// Which it must be.
-        expected: u8,
-    },
-    /// Data behind the end of the stream.
-    #[error("a block at {offset} of a stream that ends at {length}")]
-    BeyondEnd {
-        /// Where the block begins.
-        offset: u64,
-        /// Where the stream ends.
-        length: u64,
-    },
-    /// The stream ends at two places, or before what has come of it.
-    #[error("a stream of {length} bytes that goes on to {offset}")]
-    OtherEnd {
-        /// Where it goes on to.
-        offset: u64,
-        /// Where it was said to end.
-        length: u64,
-    },
-    /// Bytes behind the mark that nothing follows.
-    #[error("bytes behind the end")]
-    BehindEnd,
 }
 
 /// What has been counted.

@@ -1,23 +1,13 @@
 //! What goes out: the application's stream, cut into blocks, and which connection gets each.
 
+use super::block::Block;
+use super::config::{Config, Split};
 use super::leg::Leg;
 use super::mark::Marked;
-use super::{Config, Split};
 use fairwave_tcp::Store;
 use fairwave_units::Instant;
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroU16;
-
-/// A block that is not known to have arrived, or follows one that is not.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    pub(super) offset: u64,
-    pub(super) len: NonZeroU16,
-    arrived: bool,
-    /// The connection that it was put on last, and where it ends on that one's stream.
-    leg: usize,
-    until: u64,
-}
 
 /// A block to be put on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +51,11 @@ impl Turns {
 
     fn advance(&mut self) {
         let current = self.current();
-        self.credit[current] -= self.weights.iter().sum::<i64>();
+        let sum: i64 = self.weights.iter().sum();
+        self.credit[current] -= sum;
         self.gain();
+        // What one pays the others gain, so that nobody's turns are lost.
+        debug_assert_eq!(self.credit.iter().sum::<i64>(), sum, "credits {:?}", self.credit);
     }
 }
 
@@ -145,7 +138,17 @@ impl<P: Marked> Outgoing<P> {
         }
         self.end += u64::from(taken);
         self.wants_space |= self.space() == 0;
+        self.check();
         taken
+    }
+
+    fn check(&self) {
+        let (base, cut, end) = (self.base, self.cut, self.end);
+        debug_assert!(base <= cut && cut <= end, "base {base}, cut {cut}, end {end}");
+        debug_assert_eq!(self.store.len(), end - base, "bytes kept from {base} on");
+        debug_assert!(self.again.len() <= self.blocks.len(), "blocks that are not kept");
+        let last = self.blocks.back().map_or(cut, |last| last.offset + u64::from(last.len.get()));
+        debug_assert_eq!(last, cut, "the end of the last block");
     }
 
     /// Everything that will ever be written is on connections.
@@ -173,6 +176,7 @@ impl<P: Marked> Outgoing<P> {
         if self.split.resends() {
             self.keep_from(self.arrived_to());
         }
+        self.check();
     }
 
     fn keep_from(&mut self, offset: u64) {
@@ -296,6 +300,7 @@ impl<P: Marked> Outgoing<P> {
                 }
             }
         }
+        self.check();
     }
 }
 

@@ -4,7 +4,13 @@ use super::*;
 use crate::{Profile, Uncoupled};
 
 fn path() -> Path {
-    let config = Config { initial_window: 10_000, mss: 1000, ..Profile::Modern.config() };
+    path_with(u32::MAX)
+}
+
+/// Ten segments of 1000 bytes in flight, which is the window.
+fn path_with(initial_ssthresh: u32) -> Path {
+    let modern = Profile::Modern.config();
+    let config = Config { initial_window: 10_000, initial_ssthresh, mss: 1000, ..modern };
     let mut path = Path::new(1, State::Up, None, &config);
     (0..10).for_each(|n| {
         path.take_number();
@@ -28,13 +34,16 @@ fn lost(path: &mut Path, now: Instant) -> Vec<u64> {
 fn three_later_messages_or_time_tell_a_loss() {
     let mut path = path();
     let flight = path.echo(ms(104), 5).unwrap();
-    assert_eq!((flight.seq, path.flight), (4000, 9000));
+    assert_eq!((flight.seq, path.flight()), (4000, 9000));
     path.rtt.sample(Duration::from_millis(100));
     assert_eq!(lost(&mut path, ms(104)), [1, 2]);
-    assert_eq!((path.flight, path.loss_at), (7000, Some(ms(2) + Duration::from_micros(112_500))));
+    assert_eq!(
+        (path.flight(), path.loss_at()),
+        (7000, Some(ms(2) + Duration::from_micros(112_500)))
+    );
     assert_eq!(lost(&mut path, ms(115)), [3]);
     assert_eq!(lost(&mut path, ms(116)), [4]);
-    assert_eq!(path.loss_at, None, "what is later than the echo is not known");
+    assert_eq!(path.loss_at(), None, "what is later than the echo is not known");
     assert_eq!(path.echo(ms(117), 4), None, "it was given up");
 }
 
@@ -64,12 +73,12 @@ fn losses_within_a_flight_are_one_event_and_are_forgotten() {
 fn a_window_is_cut_once_for_losses_of_one_flight() {
     let mut path = path();
     path.cut(3, 5000);
-    assert_eq!((path.cwnd, path.ssthresh), (5000, 5000));
+    assert_eq!((path.cwnd(), path.ssthresh()), (5000, 5000));
     path.cut(10, 2500);
-    assert_eq!(path.cwnd, 5000, "sent before the cut");
+    assert_eq!(path.cwnd(), 5000, "sent before the cut");
     path.take_number();
     path.cut(11, 500);
-    assert_eq!(path.cwnd, 2000, "two segments at least");
+    assert_eq!(path.cwnd(), 2000, "two segments at least");
 }
 
 #[test]
@@ -79,29 +88,34 @@ fn a_timeout_leaves_one_segment_and_backs_off() {
     let mut given_up = Vec::new();
     path.lose_all(&mut given_up);
     path.time_out(10_000);
-    assert_eq!((given_up.len(), path.flight, path.cwnd, path.ssthresh), (10, 0, 1000, 5000));
+    assert_eq!((given_up.len(), path.flight()), (10, 0));
+    assert_eq!((path.cwnd(), path.ssthresh()), (1000, 5000));
     assert_eq!(path.rtt.rto(), rto * 2);
     path.time_out(1000);
-    assert_eq!(path.ssthresh, 5000, "lowered by the first timeout only");
+    assert_eq!(path.ssthresh(), 5000, "lowered by the first timeout only");
     path.revive();
-    assert_eq!(path.cwnd, 10_000);
+    assert_eq!(path.cwnd(), 10_000);
 }
 
 #[test]
 fn windows_grow_while_they_limit() {
-    let grown = |flight: u32, cwnd: u32, ssthresh: u32| {
-        let mut path = path();
-        (path.cwnd, path.ssthresh) = (cwnd, ssthresh);
-        path.flight = flight;
-        path.acked = 1000;
+    // A window of 10 000 bytes, for one of ten segments whose acknowledgement leaves `flight`.
+    let grown = |flight: u32, ssthresh: u32| {
+        let mut path = path_with(ssthresh);
+        let last = u64::from((10_000 - flight) / 1000);
+        for number in 1..=last {
+            path.forget_news();
+            assert!(path.settle(ms(100), number, true).is_some());
+        }
         let windows = [path.window()];
+        assert_eq!((path.flight(), path.cwnd()), (flight, 10_000));
         path.grow(&Uncoupled, 0, &windows, true);
-        path.cwnd
+        path.cwnd()
     };
-    assert_eq!(grown(9_000, 10_000, u32::MAX), 11_000);
-    assert_eq!(grown(3_000, 10_000, u32::MAX), 10_000, "four of ten segments");
-    assert_eq!(grown(9_000, 10_000, 10_000), 10_100, "1000 * 1000 / 10000");
-    assert_eq!(grown(6_000, 10_000, 10_000), 10_000);
+    assert_eq!(grown(9_000, u32::MAX), 11_000);
+    assert_eq!(grown(3_000, u32::MAX), 10_000, "four of ten segments");
+    assert_eq!(grown(9_000, 10_000), 10_100, "1000 * 1000 / 10000");
+    assert_eq!(grown(6_000, 10_000), 10_000);
 }
 
 /// 1000 of 10000 bytes at 100 ms: 5 ms in slow start, 8 ms after it; ten at once after a pause.
@@ -109,7 +123,7 @@ fn windows_grow_while_they_limit() {
 fn pacing_spreads_a_window() {
     let mut path = path();
     path.pace(ms(1_000), 1000);
-    assert_eq!(path.ready_at, Instant::ZERO, "nothing is known of the path yet");
+    assert_eq!(path.ready_at(), Instant::ZERO, "nothing is known of the path yet");
     path.rtt.sample(Duration::from_millis(100));
     let sent_at_once = |path: &mut Path, now: Instant| {
         let paced = (0..50).take_while(|_| {
@@ -120,24 +134,23 @@ fn pacing_spreads_a_window() {
         paced.count()
     };
     assert_eq!(sent_at_once(&mut path, ms(1_000)), 11);
-    assert_eq!(path.ready_at, ms(1_005));
-    path.ssthresh = path.cwnd;
+    assert_eq!(path.ready_at(), ms(1_005));
+    path.cut(1, path.cwnd());
     assert_eq!(sent_at_once(&mut path, ms(1_005)), 1);
-    assert_eq!(path.ready_at, ms(1_013));
+    assert_eq!(path.ready_at(), ms(1_013));
 }
 
 /// Another path tells after 40 ms what the own echo tells after 60. The window of ten segments goes
 /// round in 40 ms; at 5/4 of that rate they are 3.2 ms apart, and ten may go after a pause.
 #[test]
 fn pacing_follows_the_turn_of_the_window() {
-    let mut path = path();
-    path.ssthresh = 5_000;
+    let mut path = path_with(5_000);
     path.rtt.sample(Duration::from_millis(60));
     for n in 0..10 {
         assert!(path.settle(ms(n + 40), n + 1, true).is_some());
     }
     path.pace(ms(1000), 1000);
-    assert_eq!(path.ready_at, ms(1000) - Duration::from_micros(9 * 3_200));
+    assert_eq!(path.ready_at(), ms(1000) - Duration::from_micros(9 * 3_200));
 }
 
 /// 20 ms, then (7 * 20 + 660) / 8 = 100 ms smoothed: of the window as much flies as passes in two
@@ -154,14 +167,22 @@ fn behind_a_queue() -> Path {
 #[test]
 fn a_deep_queue_is_not_filled() {
     let mut path = behind_a_queue();
-    assert_eq!((path.view(ms(50)).cwnd, path.cwnd), (4_000, 10_000));
+    assert_eq!((path.view(ms(50)).cwnd, path.cwnd()), (4_000, 10_000));
     path.settle(ms(50), 1, true);
     path.grow(&Uncoupled, 0, &[path.window()], true);
-    assert_eq!((path.cwnd, path.ssthresh), (2_000, 2_000), "a round trip ago it was half as wide");
-    path.credit = 0;
+    assert_eq!(
+        (path.cwnd(), path.ssthresh()),
+        (2_000, 2_000),
+        "a round trip ago it was half as wide"
+    );
+    assert_eq!(path.window.credit(), 0);
     path.settle(ms(51), 2, true);
     path.grow(&Uncoupled, 0, &[path.window()], true);
-    assert_eq!((path.cwnd, path.credit), (2_000, 0), "nor does it grow while the queue is there");
+    assert_eq!(
+        (path.cwnd(), path.window.credit()),
+        (2_000, 0),
+        "nor does it grow while the queue is there"
+    );
 }
 
 #[test]
@@ -175,10 +196,10 @@ fn a_path_that_rested_has_no_queue() {
     let rto = path.rtt.rto();
     path.take_number();
     path.launch(ms(300), 10_000, 1000);
-    assert_eq!((path.cwnd, path.view(ms(300)).cwnd, srtt(&path, 300)), (4_000, 4_000, 20));
+    assert_eq!((path.cwnd(), path.view(ms(300)).cwnd, srtt(&path, 300)), (4_000, 4_000, 20));
     assert!(path.rtt.rto() + Duration::from_millis(80) >= rto, "the deviation remains");
     path.lose_all(&mut Vec::new());
-    assert_eq!(path.quiet_since, None, "what was given up says nothing of the queue");
+    assert_eq!(path.flights.quiet_since(), None, "what was given up says nothing of the queue");
 }
 
 /// One that is never echoed keeps no others.
@@ -190,8 +211,9 @@ fn what_is_behind_a_message_without_echo_is_forgotten() {
         let number = path.take_number().get();
         path.launch(ms(50 + n), 1000 * number, 1000);
         assert!(path.settle(ms(50 + n), number, true).is_some());
-        assert!(path.flights.len() <= 2 + MOST_KNOWN + 1, "{} after {n}", path.flights.len());
+        let kept = path.flights.kept();
+        assert!(kept <= 2 + Flights::MOST_KNOWN + 1, "{kept} after {n}");
     }
     assert!(path.echo(ms(2_000), 1).is_some(), "it is still waited for");
-    assert_eq!((path.flight, path.flights.len()), (0, 0));
+    assert_eq!((path.flight(), path.flights.kept()), (0, 0));
 }

@@ -1,0 +1,177 @@
+//! Whether a path takes part: joined, up, dead, left, and what was said to get there.
+
+use fairwave_machine::Replay;
+use fairwave_units::Instant;
+use std::num::NonZeroU64;
+
+/// Where a path is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Opener: a join is under way.
+    Joining { nonce: u64, tries: u32, retry_at: Instant },
+    /// Acceptor: a challenge is under way. It is repeated for a while, and to whoever sends data.
+    Challenged { nonce: u64, tries: u32, retry_at: Option<Instant> },
+    /// It carries data.
+    Up,
+    /// It carried data, but timeouts in a row say that it does not: probes alone.
+    Dead,
+    /// The peer is being told that it is used no more.
+    Leaving { tries: u32, retry_at: Instant },
+    /// It is used no more.
+    Left,
+}
+
+/// The state of a path, and the messages that changed it.
+#[derive(Clone, Debug)]
+pub(crate) struct Life {
+    state: State,
+    /// The nonce of the last join.
+    joined: Option<u64>,
+    /// Acceptor: the nonce of the challenge that answered that join.
+    challenged: Option<u64>,
+    /// Whether the peer knows that the path is up: it has sent data or an acknowledgement on it.
+    is_confirmed: bool,
+    /// When to ask for a sign of life, and how often that was done in a row.
+    check_at: Option<Instant>,
+    checks: u32,
+    /// The number of the peer's message that joined it last.
+    joined_at: u64,
+    /// This end's last number when it was left.
+    left_at: u64,
+    /// The peer's numbers that have arrived.
+    seen: Replay,
+}
+
+impl Life {
+    pub(crate) fn new(state: State) -> Self {
+        Self {
+            state,
+            joined: None,
+            challenged: None,
+            is_confirmed: false,
+            check_at: None,
+            checks: 0,
+            joined_at: 0,
+            left_at: 0,
+            seen: Replay::default(),
+        }
+    }
+
+    /// A new life in `state`, in which the last join and the peer's numbers are known.
+    pub(crate) fn restarted(&self, state: State) -> Self {
+        let (joined, joined_at, seen) = (self.joined, self.joined_at, self.seen);
+        Self { joined, joined_at, seen, ..Self::new(state) }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) fn enter(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// Whether it carries data.
+    pub(crate) fn is_up(&self) -> bool {
+        self.state == State::Up
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.state == State::Dead
+    }
+
+    /// Whether this end uses it no more, whether the other knows or not.
+    pub(crate) fn is_left(&self) -> bool {
+        matches!(self.state, State::Leaving { .. } | State::Left)
+    }
+
+    /// Whether the handshake is over and it is not left: it takes part, dead or not.
+    pub(crate) fn is_joined(&self) -> bool {
+        matches!(self.state, State::Up | State::Dead)
+    }
+
+    /// The nonce of the last join.
+    pub(crate) fn joined(&self) -> Option<u64> {
+        self.joined
+    }
+
+    /// A join with this nonce was made or arrived.
+    pub(crate) fn join(&mut self, nonce: u64) {
+        self.joined = Some(nonce);
+    }
+
+    /// Acceptor: the nonce of the challenge that answered the last join.
+    pub(crate) fn challenged(&self) -> Option<u64> {
+        self.challenged
+    }
+
+    pub(crate) fn challenge(&mut self, nonce: u64) {
+        self.challenged = Some(nonce);
+    }
+
+    /// Whether the peer knows that the path is up.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.is_confirmed
+    }
+
+    /// The peer has sent data or an acknowledgement.
+    pub(crate) fn confirm(&mut self) {
+        self.is_confirmed = true;
+    }
+
+    /// The number of the peer's message that joined it last.
+    pub(crate) fn joined_at(&self) -> u64 {
+        self.joined_at
+    }
+
+    pub(crate) fn note_joined_at(&mut self, number: u64) {
+        self.joined_at = number;
+    }
+
+    /// This end's last number when it was left.
+    pub(crate) fn left_at(&self) -> u64 {
+        self.left_at
+    }
+
+    pub(crate) fn note_left_at(&mut self, number: u64) {
+        self.left_at = number;
+    }
+
+    /// Whether the peer's message of this number is new.
+    pub(crate) fn admit(&mut self, number: NonZeroU64) -> bool {
+        self.seen.admit(number)
+    }
+
+    /// When to ask for a sign of life.
+    pub(crate) fn check_at(&self) -> Option<Instant> {
+        self.check_at
+    }
+
+    pub(crate) fn set_check(&mut self, at: Option<Instant>) {
+        self.check_at = at;
+    }
+
+    /// A sign of life is asked for now.
+    pub(crate) fn note_check(&mut self) {
+        self.check_at = None;
+        self.checks += 1;
+    }
+
+    /// How often a sign of life was asked for in a row.
+    pub(crate) fn checks(&self) -> u32 {
+        self.checks
+    }
+
+    pub(crate) fn forget_checks(&mut self) {
+        self.checks = 0;
+    }
+
+    /// When the message that belongs to the state is repeated.
+    pub(crate) fn retry_at(&self) -> Option<Instant> {
+        match self.state {
+            State::Joining { retry_at, .. } | State::Leaving { retry_at, .. } => Some(retry_at),
+            State::Challenged { retry_at, .. } => retry_at,
+            State::Up | State::Dead | State::Left => None,
+        }
+    }
+}
