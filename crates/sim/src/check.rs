@@ -1,11 +1,13 @@
 //! What a world must satisfy to be simulated.
 
+use crate::error::Error;
 use crate::flow::check_multi;
+use crate::network::service;
 use crate::routes::{self, Astray, Hop};
 use crate::world::{
     Flow, Link, ProbeFlow, Radio, Role, ShakeFlow, ShakePath, Source, Traffic, World,
 };
-use crate::{Error, proxy};
+use crate::{monitor, proxy, soc};
 use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
 use fairwave_wire::rtp::HEADER_LEN as RTP_HEADER_LEN;
@@ -35,9 +37,9 @@ pub(crate) fn world(world: &World) -> Result<(), Error> {
         ensure(known(link.ends.0) && known(link.ends.1), || "a link ends at no node".to_owned())?;
         check_link(link)?;
     }
-    crate::soc::check(world)?;
-    crate::monitor::check(world)?;
-    crate::service::check(world)?;
+    soc::check(world)?;
+    monitor::check(world)?;
+    service::check(world)?;
     let routes = routes::table(world);
     world.flows.iter().try_for_each(|flow| check_flow(world, &routes, flow))
 }

@@ -5,16 +5,25 @@
 //! that knowledge, of set age. CSDPS looks at what became of its frames (Bhagwat et al. 1996), as
 //! [`Monitor::Failures`] does; where nothing is acknowledged, it learns nothing.
 
-use crate::Error;
-use crate::simulator::{Actor, Simulator};
+use crate::actors::{Actor, Actors, Ids};
+use crate::context::Context;
+use crate::error::Error;
+use crate::network::access::Access;
 use crate::soc::stations;
 use crate::world::{LinkMonitor, Monitor, Role, World};
-use fairwave_trace::{NodeId, Sink};
+use fairwave_trace::NodeId;
 use fairwave_units::Instant;
+
+/// Access points that watch their links.
+#[derive(Debug)]
+pub(crate) struct Watches {
+    all: Vec<Watch>,
+    ids: Ids,
+}
 
 /// The links of one access point.
 #[derive(Debug)]
-pub(crate) struct Watch {
+struct Watch {
     ap: NodeId,
     monitor: Monitor,
     links: Vec<Watched>,
@@ -30,14 +39,10 @@ struct Watched {
 }
 
 impl Watch {
-    /// Those of a world that [`check`] has passed.
-    pub(crate) fn all(world: &World) -> Vec<Self> {
-        let watch = |spec: &LinkMonitor| {
-            let link = |station| Watched { station, bad_until: None };
-            let links = stations(world, spec.ap).map(link).collect();
-            Self { ap: spec.ap, monitor: spec.monitor, links, look_at: Instant::ZERO }
-        };
-        world.monitors.iter().map(watch).collect()
+    fn new(world: &World, spec: &LinkMonitor) -> Self {
+        let link = |station| Watched { station, bad_until: None };
+        let links = stations(world, spec.ap).map(link).collect();
+        Self { ap: spec.ap, monitor: spec.monitor, links, look_at: Instant::ZERO }
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -45,6 +50,92 @@ impl Watch {
             Monitor::Level { .. } => Some(self.look_at),
             Monitor::Failures { .. } => self.links.iter().filter_map(|link| link.bad_until).min(),
         }
+    }
+}
+
+impl Watches {
+    /// Those of a world that [`check`] has passed.
+    pub(crate) fn new(world: &World, actors: &mut Actors) -> Self {
+        let all: Vec<Watch> = world.monitors.iter().map(|spec| Watch::new(world, spec)).collect();
+        Self { ids: actors.enlist(all.len(), Actor::Monitor), all }
+    }
+
+    /// Sets the first deadlines.
+    pub(crate) fn begin(&self, cx: &mut Context<'_>) {
+        (0..self.all.len()).for_each(|i| self.settle(i, cx));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Looks at levels, or takes links for good again. The access point, if one of its links has
+    /// become good.
+    pub(crate) fn look(
+        &mut self,
+        i: usize,
+        access: &mut Access<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<NodeId> {
+        let Watch { ap, monitor, links, look_at } = &mut self.all[i];
+        if let Monitor::Level { every, .. } = monitor {
+            *look_at = cx.now + *every;
+        }
+        let mut recovers = false;
+        for link in links {
+            recovers |= link.judge(*ap, *monitor, access, cx.now);
+        }
+        let ap = *ap;
+        self.settle(i, cx);
+        recovers.then_some(ap)
+    }
+
+    /// A frame of `node` to `station` was given up.
+    pub(crate) fn note_failure(
+        &mut self,
+        (node, station): (NodeId, NodeId),
+        access: &mut Access<'_>,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(i) = self.all.iter().position(|watch| watch.ap == node) else { return };
+        let watch = &mut self.all[i];
+        let Monitor::Failures { back_off } = watch.monitor else { return };
+        let link = watch.links.iter_mut().find(|link| link.station == station);
+        let Some(link) = link else { return };
+        if link.bad_until.replace(cx.now + back_off).is_none() {
+            access.set_link((node, station), false, cx.now);
+        }
+        self.settle(i, cx);
+    }
+
+    fn settle(&self, i: usize, cx: &mut Context<'_>) {
+        cx.set(self.ids, i, self.all[i].deadline());
+    }
+}
+
+impl Watched {
+    /// Judges the link anew; whether it has become good.
+    fn judge(
+        &mut self,
+        ap: NodeId,
+        monitor: Monitor,
+        access: &mut Access<'_>,
+        now: Instant,
+    ) -> bool {
+        let is_bad = match monitor {
+            Monitor::Failures { .. } => self.bad_until.is_some_and(|until| until > now),
+            Monitor::Level { threshold, .. } => {
+                let reading = access.reading(ap, (ap, self.station), now);
+                let Some(level) = reading else { return false };
+                level.is_none_or(|level| level.0 <= threshold.0)
+            }
+        };
+        if is_bad == self.bad_until.is_some() {
+            return false;
+        }
+        self.bad_until = is_bad.then_some(Instant::MAX);
+        access.set_link((ap, self.station), !is_bad, now);
+        !is_bad
     }
 }
 
@@ -68,72 +159,4 @@ pub(crate) fn check(world: &World) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-impl Simulator<'_> {
-    /// Looks at levels, or takes links for good again.
-    pub(crate) fn run_monitor(&mut self, i: usize, sink: &mut dyn Sink) {
-        let watch = &mut self.monitors[i];
-        let ap = watch.ap;
-        if let Monitor::Level { every, .. } = watch.monitor {
-            watch.look_at = self.now + every;
-        }
-        let mut recovers = false;
-        for link in 0..self.monitors[i].links.len() {
-            recovers |= self.judge(i, link);
-        }
-        self.after_monitor(i);
-        if recovers {
-            self.send_next(ap, sink);
-            let cell = self.ports[ap.0 as usize].as_ref().map(|port| port.cell);
-            cell.into_iter().for_each(|cell| self.after_cell(cell));
-        }
-    }
-
-    /// Judges a link anew; whether it has become good.
-    fn judge(&mut self, i: usize, link: usize) -> bool {
-        let Watch { ap, monitor, links, .. } = &mut self.monitors[i];
-        let Watched { station, bad_until } = &mut links[link];
-        let was_bad = bad_until.is_some();
-        let is_bad = match *monitor {
-            Monitor::Failures { .. } => bad_until.is_some_and(|until| until > self.now),
-            Monitor::Level { threshold, .. } => {
-                let port = |node: NodeId| self.ports[node.0 as usize].as_ref();
-                let (Some(own), Some(to)) = (port(*ap), port(*station)) else { return false };
-                let channel = &mut self.cells[own.cell].channel;
-                let level = channel.reading(own.radio, to.radio, self.now);
-                level.is_none_or(|level| level.0 <= threshold.0)
-            }
-        };
-        if is_bad == was_bad {
-            return false;
-        }
-        *bad_until = is_bad.then_some(Instant::MAX);
-        let (ap, station) = (*ap, station.0);
-        if let Some(port) = self.ports[ap.0 as usize].as_mut() {
-            port.queue.set_link(station, !is_bad, self.now);
-        }
-        !is_bad
-    }
-
-    /// A frame of `node` to `station` was given up.
-    pub(crate) fn note_failure(&mut self, node: NodeId, station: NodeId) {
-        let now = self.now;
-        let Some(i) = self.monitors.iter().position(|watch| watch.ap == node) else { return };
-        let watch = &mut self.monitors[i];
-        let Monitor::Failures { back_off } = watch.monitor else { return };
-        let link = watch.links.iter_mut().find(|link| link.station == station);
-        let Some(link) = link else { return };
-        if link.bad_until.replace(now + back_off).is_none()
-            && let Some(port) = self.ports[node.0 as usize].as_mut()
-        {
-            port.queue.set_link(station.0, false, now);
-        }
-        self.after_monitor(i);
-    }
-
-    pub(crate) fn after_monitor(&mut self, i: usize) {
-        let deadline = self.monitors[i].deadline();
-        self.set_deadline(Actor::Monitor(i), deadline);
-    }
 }

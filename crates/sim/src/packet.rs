@@ -28,10 +28,22 @@ pub(crate) struct Packet {
 impl Packet {
     /// The flow of a report in a frame of its own.
     pub(crate) const NO_FLOW: FlowId = FlowId(u32::MAX);
+    /// The flow of a packet that a host gave the world from outside.
+    pub(crate) const OUTSIDE: FlowId = FlowId(u32::MAX - 1);
 
     /// Whether it is nothing but a report.
     pub(crate) fn is_report(&self) -> bool {
         self.flow == Self::NO_FLOW
+    }
+
+    /// Whether a host gave it to the world.
+    pub(crate) fn is_from_outside(&self) -> bool {
+        self.flow == Self::OUTSIDE
+    }
+
+    /// The flow of the world that it belongs to, if it does to one.
+    pub(crate) fn flow_of_world(&self) -> Option<FlowId> {
+        (self.flow < Self::OUTSIDE).then_some(self.flow)
     }
 
     /// Length of what a frame carries, in bytes.

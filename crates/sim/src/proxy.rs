@@ -1,61 +1,93 @@
 //! Proxies that flows pass on their way.
 
+use crate::actors::{Actor, Actors, Ids};
+use crate::context::Context;
+use crate::error::Error;
 use crate::flow::{self, End};
 use crate::packet::Packet;
-use crate::simulator::{Actor, Simulator};
+use crate::routes;
 use crate::world::{self, World};
-use crate::{Error, routes};
 use fairwave_machine::Machine;
 use fairwave_proxy::{Proxy, ProxyConfig, Side};
 use fairwave_tcp::{Segment, Virtual};
-use fairwave_trace::{FlowId, NodeId, ProxySample, Sink};
-use fairwave_units::{Seed, Seq32};
+use fairwave_trace::{FlowId, NodeId, ProxySample};
+use fairwave_units::{Instant, Seed, Seq32};
 use fairwave_wire::datagram::Transport;
 
 /// The proxy of one flow.
 #[derive(Debug)]
-pub(crate) struct Relay {
+struct Relay {
     flow: usize,
+    /// Where the flow's data goes: what heads there comes from the near side.
+    sink: NodeId,
     node: NodeId,
     proxy: Proxy<Virtual>,
 }
 
 /// Every flow's proxy, in the flows' order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Relays {
-    relays: Vec<Relay>,
+    all: Vec<Relay>,
+    ids: Ids,
     /// Each flow's place among them; empty where no flow has one.
     places: Vec<Option<usize>>,
 }
 
 impl Relays {
-    pub(crate) fn new(world: &World) -> Self {
-        let mut all = Self::default();
+    pub(crate) fn new(world: &World, actors: &mut Actors) -> Self {
+        let (mut all, mut places) = (Vec::new(), Vec::new());
         for (i, spec) in world.flows.iter().enumerate() {
             let Some(proxy) = &spec.proxy else { continue };
-            all.places.resize(world.flows.len(), None);
-            all.places[i] = Some(all.relays.len());
+            places.resize(world.flows.len(), None);
+            places[i] = Some(all.len());
+            let (sink, node) = (spec.sink, proxy.at);
+            debug_assert!(node != sink && node != spec.source, "worlds are checked");
             let proxy = build(FlowId(i as u32), &spec.name, proxy, world.seed);
-            let node = spec.proxy.as_ref().map_or(spec.source, |proxy| proxy.at);
-            all.relays.push(Relay { flow: i, node, proxy });
+            all.push(Relay { flow: i, sink, node, proxy });
         }
-        all
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.relays.len()
+        Self { ids: actors.enlist(all.len(), Actor::Relay), all, places }
     }
 
     /// The proxy that a packet of `flow` meets at `node`.
-    fn at(&self, node: NodeId, flow: FlowId) -> Option<usize> {
+    pub(crate) fn at(&self, node: NodeId, flow: FlowId) -> Option<usize> {
         let place = (*self.places.get(flow.0 as usize)?)?;
-        (self.relays[place].node == node).then_some(place)
+        (self.all[place].node == node).then_some(place)
+    }
+
+    /// Hands a packet to a proxy.
+    pub(crate) fn take(&mut self, place: usize, packet: &Packet, now: Instant) {
+        let Transport::Tcp(header) = packet.datagram.transport else { return };
+        let Relay { sink, proxy, .. } = &mut self.all[place];
+        let side = if packet.destination == *sink { Side::Near } else { Side::Far };
+        let (ecn, payload) = (packet.datagram.ecn(), Virtual(packet.datagram.payload_len));
+        proxy.handle(now, (side, Segment { header, ecn, payload }));
+    }
+
+    /// A timer of a proxy expired.
+    pub(crate) fn wake(&mut self, place: usize, now: Instant) {
+        self.all[place].proxy.wake(now);
+    }
+
+    /// The next packet that a proxy has to send, under the addresses of the flow's ends, and the
+    /// node where it is.
+    pub(crate) fn poll(&mut self, place: usize, cx: &mut Context<'_>) -> Option<(NodeId, Packet)> {
+        let Relay { flow, node, proxy, .. } = &mut self.all[place];
+        let (side, segment) = proxy.poll(cx.now)?;
+        let end = if side == Side::Far { End::Source } else { End::Sink };
+        Some((*node, cx.owners.flows[*flow].wrap(end, &segment, cx.now)))
+    }
+
+    /// Sets the deadline of a proxy that has been polled.
+    pub(crate) fn settle(&mut self, place: usize, cx: &mut Context<'_>) {
+        let proxy = &mut self.all[place].proxy;
+        while proxy.event().is_some() {}
+        cx.set(self.ids, place, proxy.deadline());
     }
 
     /// The state of the proxy of a flow that has one.
     pub(crate) fn sample(&self, flow: usize) -> Option<ProxySample> {
         let place = (*self.places.get(flow)?)?;
-        let proxy = &self.relays[place].proxy;
+        let proxy = &self.all[place].proxy;
         let far = proxy.side(Side::Far).stats();
         Some(ProxySample {
             held_bytes: proxy.held(Side::Near),
@@ -99,42 +131,5 @@ pub(crate) fn check(
     match routes::passes_by(world, routes, (spec.source, spec.sink), proxy.at) {
         true => Ok(()),
         false => refuse("its proxy is not on its way"),
-    }
-}
-
-impl Simulator<'_> {
-    /// The proxy that a packet of `flow` meets at `node`.
-    pub(crate) fn relay_at(&self, node: NodeId, flow: FlowId) -> Option<usize> {
-        self.relays.at(node, flow)
-    }
-
-    /// Hands a packet to a proxy.
-    pub(crate) fn relay(&mut self, place: usize, packet: &Packet, sink: &mut dyn Sink) {
-        let Transport::Tcp(header) = packet.datagram.transport else { return };
-        let relay = &mut self.relays.relays[place];
-        let comes_near = packet.destination == self.world.flows[relay.flow].sink;
-        let side = if comes_near { Side::Near } else { Side::Far };
-        let (ecn, payload) = (packet.datagram.ecn(), Virtual(packet.datagram.payload_len));
-        relay.proxy.handle(self.now, (side, Segment { header, ecn, payload }));
-        self.flush_relay(place, sink);
-    }
-
-    /// A timer of a proxy expired.
-    pub(crate) fn run_relay(&mut self, place: usize, sink: &mut dyn Sink) {
-        self.relays.relays[place].proxy.wake(self.now);
-        self.flush_relay(place, sink);
-    }
-
-    /// Sends on what a proxy has to send, under the addresses of the flow's ends.
-    fn flush_relay(&mut self, place: usize, sink: &mut dyn Sink) {
-        let (flow, node) = (self.relays.relays[place].flow, self.relays.relays[place].node);
-        while let Some((side, segment)) = self.relays.relays[place].proxy.poll(self.now) {
-            let end = if side == Side::Far { End::Source } else { End::Sink };
-            let packet = self.flows[flow].wrap(end, &segment, self.now);
-            self.send(node, packet, sink);
-        }
-        while self.relays.relays[place].proxy.event().is_some() {}
-        let deadline = self.relays.relays[place].proxy.deadline();
-        self.set_deadline(Actor::Relay(place), deadline);
     }
 }

@@ -139,4 +139,4 @@ fn from_node(from: usize, neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<Option<Hop>>
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,10 +3,13 @@
 //! Reports travel as frames do: alone through the station's queue, or in front of the next data
 //! frame that the station's radio takes. What they hold is the sealed bytes of
 //! [`fairwave_wire::soc`], which the access point's table checks as it would on the air.
+//!
+//! Nothing here knows the network: cards are read for it, and weights are handed back.
 
-use crate::Error;
+use crate::actors::{Actor, Actors, Ids};
+use crate::deadlines::Deadlines;
+use crate::error::Error;
 use crate::packet::{Packet, address};
-use crate::simulator::{Actor, Simulator};
 use crate::world::{self, Role, World};
 use fairwave_dot11::AccessCategory;
 use fairwave_machine::Machine;
@@ -15,7 +18,7 @@ use fairwave_soc::{
     Heard, Made, Observation, Reporter, ReporterConfig, ReporterInput, Sent, Station, Table,
     TableInput,
 };
-use fairwave_trace::{NodeId, Sample, Sink, SocSample};
+use fairwave_trace::{NodeId, SocSample};
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::ethernet::{EtherType, Mac};
@@ -33,6 +36,27 @@ pub(crate) struct Soc {
     tables: Vec<Listening>,
     /// Each node's place among the reporters, and among the tables.
     places: Vec<(Option<usize>, Option<usize>)>,
+    reporter_ids: Ids,
+    table_ids: Ids,
+}
+
+/// A card that is to be read: that of a station, as it hears its access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Card {
+    /// Place of the station among the reporters.
+    reporter: usize,
+    pub(crate) station: NodeId,
+    pub(crate) ap: NodeId,
+}
+
+/// What an access point is to make of a station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Weighing {
+    pub(crate) ap: NodeId,
+    pub(crate) station: NodeId,
+    /// For which of its queues; `None` for all.
+    pub(crate) class: Option<usize>,
+    pub(crate) weight: Weight,
 }
 
 /// A station that reports.
@@ -65,18 +89,23 @@ struct Listening {
 
 impl Soc {
     /// The stations of a world that [`check`] has passed; `None` without any.
-    pub(crate) fn new(world: &World) -> Option<Self> {
+    pub(crate) fn new(world: &World, actors: &mut Actors) -> Option<Self> {
         if world.soc.is_empty() {
             return None;
         }
+        let none = actors.enlist(0, Actor::Reporter);
         let mut all = Self {
             reporters: Vec::new(),
             tables: Vec::new(),
             places: vec![(None, None); world.nodes.len()],
+            reporter_ids: none,
+            table_ids: none,
         };
         for spec in &world.soc {
             all.listen(world, spec);
         }
+        all.reporter_ids = actors.enlist(all.reporters.len(), Actor::Reporter);
+        all.table_ids = actors.enlist(all.tables.len(), Actor::SocTable);
         Some(all)
     }
 
@@ -124,9 +153,140 @@ impl Soc {
     fn of(&self, node: NodeId) -> Option<usize> {
         self.places.get(node.0 as usize)?.0
     }
-}
 
-impl Soc {
+    // Stations.
+
+    /// The card of a station, if it is time to read it.
+    pub(crate) fn card(&mut self, reporter: usize, now: Instant) -> Option<Card> {
+        let station = &mut self.reporters[reporter];
+        if station.read_at > now {
+            return None;
+        }
+        station.read_at = now + self.tables[station.table].read_every;
+        Some(Card { reporter, station: station.node, ap: station.ap })
+    }
+
+    /// Whether a card shows anything new, when its access point has been on the air for so long.
+    pub(crate) fn is_new(&mut self, card: Card, on_air: Duration) -> bool {
+        let before = &mut self.reporters[card.reporter].on_air;
+        std::mem::replace(before, on_air) != on_air
+    }
+
+    /// A card was read.
+    pub(crate) fn read(&mut self, card: Card, snr: Option<Db>, now: Instant) {
+        let station = &mut self.reporters[card.reporter];
+        station.seen.read = snr;
+        if let Some(snr) = snr {
+            station.reporter.handle(now, ReporterInput::Snr(snr));
+        }
+    }
+
+    /// A station ends an interval, or has waited for data for long enough.
+    pub(crate) fn wake_reporter(&mut self, i: usize, now: Instant) {
+        let station = &mut self.reporters[i];
+        station.reporter.wake(now);
+        station.note_made();
+    }
+
+    /// The next report that a station sends in a frame of its own.
+    pub(crate) fn poll_reporter(&mut self, i: usize, now: Instant) -> Option<Packet> {
+        let (number, _) = self.reporters[i].poll(now)?;
+        Some(self.reporters[i].packet(number, now))
+    }
+
+    /// Sets the deadline of a station.
+    pub(crate) fn settle_reporter(&self, i: usize, deadlines: &mut Deadlines) {
+        deadlines.set(self.reporter_ids.of(i), self.reporters[i].deadline());
+    }
+
+    /// A packet is about to leave a node: a report that waits there rides in front of it.
+    pub(crate) fn ride(
+        &mut self,
+        node: NodeId,
+        packet: &mut Packet,
+        now: Instant,
+        deadlines: &mut Deadlines,
+    ) {
+        let Some(i) = self.of(node).filter(|_| packet.report == 0) else { return };
+        let station = &mut self.reporters[i];
+        station.reporter.handle(now, ReporterInput::DataLeaves(EtherType::IPV4));
+        if let Some((number, _)) = station.poll(now) {
+            packet.report = number;
+            self.settle_reporter(i, deadlines);
+        }
+    }
+
+    /// The report that a packet carries, for a capture.
+    pub(crate) fn report_of(&self, packet: &Packet) -> Option<[u8; soc::LEN]> {
+        if packet.report == 0 {
+            return None;
+        }
+        self.reporters[self.of(packet.source)?].bytes(packet.report).copied()
+    }
+
+    /// What stations report and what they are taken for; `mean_snr` is that of a station's
+    /// channel from its access point, where there is one.
+    pub(crate) fn samples(
+        &self,
+        mean_snr: impl Fn(NodeId, NodeId) -> Option<Db>,
+    ) -> impl Iterator<Item = (NodeId, SocSample)> {
+        self.reporters.iter().filter_map(move |station| {
+            let table = &self.tables[station.table].table;
+            let sample = SocSample {
+                channel: mean_snr(station.ap, station.node)?,
+                soc: table.soc(mac(station.node)),
+                weight: table.weight(mac(station.node), fairwave_soc::Class(0)).fraction(),
+                ..station.seen
+            };
+            Some((station.node, sample))
+        })
+    }
+
+    // Access points.
+
+    /// A report has come from a station: tells the table there, whose place this is.
+    pub(crate) fn hear(
+        &mut self,
+        at: NodeId,
+        (from, number): (NodeId, u32),
+        now: Instant,
+    ) -> Option<usize> {
+        let bytes = self.of(from).and_then(|i| self.reporters[i].bytes(number))?;
+        let table = self.places[at.0 as usize].1?;
+        let heard = Heard::new(mac(from), bytes);
+        self.tables[table].table.handle(now, TableInput::Report(heard));
+        Some(table)
+    }
+
+    /// Reports were missed, or stations were silent for too long.
+    pub(crate) fn wake_table(&mut self, i: usize, now: Instant) {
+        self.tables[i].table.wake(now);
+    }
+
+    /// Counts what a table has seen; then it is polled.
+    pub(crate) fn note_seen(&mut self, i: usize) {
+        while let Some(event) = self.tables[i].table.event() {
+            self.note(event);
+        }
+    }
+
+    /// What a table says next.
+    pub(crate) fn poll_table(&mut self, i: usize, now: Instant) -> Option<Weighing> {
+        let Listening { ap, table, by_class, .. } = &mut self.tables[i];
+        let change = table.poll(now)?;
+        Some(Weighing {
+            ap: *ap,
+            station: node_of(change.station),
+            class: by_class.then_some(usize::from(change.class.0)),
+            weight: Weight(change.weight.0),
+        })
+    }
+
+    /// Sets the deadline of a table.
+    pub(crate) fn settle_table(&self, i: usize, deadlines: &mut Deadlines) {
+        deadlines.set(self.table_ids.of(i), self.tables[i].table.deadline());
+    }
+
     /// Counts what a table saw of a station.
     fn note(&mut self, event: Observation) {
         let (from, add): (Mac, fn(&mut SocSample)) = match event {
@@ -259,168 +419,4 @@ pub(crate) fn check(world: &World) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-impl Simulator<'_> {
-    /// Sets the first deadlines and weights, and those of link monitors.
-    pub(crate) fn begin_soc(&mut self, sink: &mut dyn Sink) {
-        for i in 0..self.monitors.len() {
-            self.after_monitor(i);
-        }
-        let Some(soc) = self.soc.as_deref() else { return };
-        let (reporters, tables) = (soc.reporters(), soc.tables());
-        for i in 0..reporters {
-            self.after_reporter(i);
-        }
-        for i in 0..tables {
-            self.after_table(i, sink);
-        }
-    }
-
-    /// A station reads its card, ends an interval or has waited for data for long enough.
-    pub(crate) fn run_reporter(&mut self, i: usize, sink: &mut dyn Sink) {
-        self.read_card(i);
-        let now = self.now;
-        let Some(station) = self.reporting(i) else { return };
-        station.reporter.wake(now);
-        station.note_made();
-        let (node, ap) = (station.node, station.ap);
-        while let Some((number, _)) = self.reporting(i).and_then(|station| station.poll(now)) {
-            let Some(packet) = self.reporting(i).map(|station| station.packet(number, now)) else {
-                break;
-            };
-            self.send_by_radio(node, ap, packet, sink);
-        }
-        self.after_reporter(i);
-    }
-
-    fn reporting(&mut self, i: usize) -> Option<&mut Reporting> {
-        self.soc.as_deref_mut().and_then(|soc| soc.reporters.get_mut(i))
-    }
-
-    fn after_reporter(&mut self, i: usize) {
-        let deadline = self.reporting(i).and_then(|station| station.deadline());
-        self.set_deadline(Actor::Reporter(i), deadline);
-    }
-
-    /// Reads the card if it is time, and if the access point has been on the air since the last.
-    fn read_card(&mut self, i: usize) {
-        let now = self.now;
-        let Some(soc) = self.soc.as_deref_mut() else { return };
-        let station = &mut soc.reporters[i];
-        if station.read_at > now {
-            return;
-        }
-        station.read_at = now + soc.tables[station.table].read_every;
-        let port = |node: NodeId| self.ports[node.0 as usize].as_ref();
-        let (Some(own), Some(ap)) = (port(station.node), port(station.ap)) else { return };
-        let channel = &mut self.cells[own.cell].channel;
-        let stats = channel.stats(ap.radio);
-        let on_air = stats.airtime + stats.control_airtime;
-        if std::mem::replace(&mut station.on_air, on_air) == on_air {
-            return;
-        }
-        station.seen.read = channel.reading(ap.radio, own.radio, now);
-        if let Some(snr) = station.seen.read {
-            station.reporter.handle(now, ReporterInput::Snr(snr));
-        }
-    }
-
-    /// A packet is about to leave a node: a report that waits there rides in front of it.
-    pub(crate) fn let_report_ride(&mut self, node: NodeId, packet: &mut Packet) {
-        let now = self.now;
-        let Some(i) = self.soc.as_deref().and_then(|soc| soc.of(node)) else { return };
-        let Some(station) = self.reporting(i).filter(|_| packet.report == 0) else { return };
-        station.reporter.handle(now, ReporterInput::DataLeaves(EtherType::IPV4));
-        if let Some((number, _)) = station.poll(now) {
-            packet.report = number;
-            self.after_reporter(i);
-        }
-    }
-
-    /// Takes the report out of a packet that has arrived at its access point, and tells the table;
-    /// what remains, if anything.
-    pub(crate) fn take_report(
-        &mut self,
-        at: NodeId,
-        mut packet: Packet,
-        sink: &mut dyn Sink,
-    ) -> Option<Packet> {
-        if packet.report == 0 {
-            return Some(packet);
-        }
-        let number = std::mem::take(&mut packet.report);
-        self.hear(at, packet.source, number, sink);
-        (!packet.is_report()).then_some(packet)
-    }
-
-    fn hear(&mut self, at: NodeId, from: NodeId, number: u32, sink: &mut dyn Sink) {
-        let now = self.now;
-        let Some(soc) = self.soc.as_deref_mut() else { return };
-        let station = soc.of(from).map(|i| &soc.reporters[i]);
-        let bytes = station.and_then(|station| station.bytes(number));
-        let table = soc.places[at.0 as usize].1;
-        if let (Some(bytes), Some(table)) = (bytes, table) {
-            let heard = Heard::new(mac(from), bytes);
-            soc.tables[table].table.handle(now, TableInput::Report(heard));
-            self.after_table(table, sink);
-        }
-    }
-
-    /// Reports were missed, or stations were silent for too long.
-    pub(crate) fn run_soc_table(&mut self, i: usize, sink: &mut dyn Sink) {
-        let now = self.now;
-        if let Some(soc) = self.soc.as_deref_mut() {
-            soc.tables[i].table.wake(now);
-        }
-        self.after_table(i, sink);
-    }
-
-    /// Does what a table says: weights go to the access point's queue, which may have something
-    /// to send by the new ones.
-    fn after_table(&mut self, i: usize, sink: &mut dyn Sink) {
-        let Some(soc) = self.soc.as_deref_mut() else { return };
-        while let Some(event) = soc.tables[i].table.event() {
-            soc.note(event);
-        }
-        let Listening { ap, table, by_class, .. } = &mut soc.tables[i];
-        let (ap, by_class) = (*ap, *by_class);
-        let mut changed = false;
-        while let Some(change) = table.poll(self.now) {
-            let Some(port) = self.ports[ap.0 as usize].as_mut() else { break };
-            let class = by_class.then_some(usize::from(change.class.0));
-            let weight = Weight(change.weight.0);
-            port.queue.set_weight(node_of(change.station).0, class, weight, self.now);
-            changed = true;
-        }
-        let deadline = table.deadline();
-        self.set_deadline(Actor::SocTable(i), deadline);
-        if changed {
-            self.send_next(ap, sink);
-            let cell = self.ports[ap.0 as usize].as_ref().map(|port| port.cell);
-            cell.into_iter().for_each(|cell| self.after_cell(cell));
-        }
-    }
-
-    /// The report that a packet carries, for a capture.
-    pub(crate) fn report_of(&self, packet: &Packet) -> Option<[u8; soc::LEN]> {
-        let soc = self.soc.as_deref().filter(|_| packet.report != 0)?;
-        soc.reporters[soc.of(packet.source)?].bytes(packet.report).copied()
-    }
-
-    /// Records what stations report and what they are taken for.
-    pub(crate) fn sample_soc(&self, sink: &mut dyn Sink) {
-        for station in self.soc.iter().flat_map(|soc| &soc.reporters) {
-            let Some(own) = self.ports[station.node.0 as usize].as_ref() else { continue };
-            let Some(ap) = self.ports[station.ap.0 as usize].as_ref() else { continue };
-            let table = &self.soc.as_deref().expect("it has stations").tables[station.table].table;
-            let sample = SocSample {
-                channel: self.cells[own.cell].channel.mean_snr(ap.radio, own.radio, self.now),
-                soc: table.soc(mac(station.node)),
-                weight: table.weight(mac(station.node), fairwave_soc::Class(0)).fraction(),
-                ..station.seen
-            };
-            sink.record(self.now, &Sample::Soc(station.node, sample));
-        }
-    }
 }

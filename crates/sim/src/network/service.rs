@@ -1,11 +1,9 @@
-//! What access points have agreed with their stations, and queues that hold packets back for it.
+//! What access points have agreed with their stations, and which queues hold packets back for it.
 
-use crate::Error;
-use crate::radio::Port;
-use crate::simulator::{Actor, Simulator};
+use super::radio::Port;
+use crate::error::Error;
 use crate::world::{Radio, Role, Service, World};
-use fairwave_trace::{NodeId, Sink};
-use fairwave_units::{Duration, Instant};
+use fairwave_trace::NodeId;
 
 /// Stations with a service of their own, and the access points that they may have.
 fn agreements(world: &World) -> impl Iterator<Item = (NodeId, &Radio, Vec<NodeId>)> {
@@ -49,7 +47,7 @@ pub(crate) fn check(world: &World) -> Result<(), Error> {
 }
 
 /// Tells queues what was agreed; the nodes whose queues may hold packets back.
-pub(crate) fn agree(world: &World, ports: &mut [Option<Port>]) -> Vec<NodeId> {
+pub(super) fn agree(world: &World, ports: &mut [Option<Port>]) -> Vec<NodeId> {
     let mut gates = Vec::new();
     for (station, radio, aps) in agreements(world) {
         for ap in aps {
@@ -61,23 +59,4 @@ pub(crate) fn agree(world: &World, ports: &mut [Option<Port>]) -> Vec<NodeId> {
         }
     }
     gates
-}
-
-impl Simulator<'_> {
-    /// A radio is free and its queue gives nothing: asks again when the queue may.
-    pub(crate) fn wait_for_queue(&mut self, node: NodeId) {
-        let Some(i) = self.gates.iter().position(|gate| *gate == node) else { return };
-        let deadline = self.ports[node.0 as usize].as_ref().and_then(|port| port.queue.deadline());
-        let later = |at: Instant| at.max(self.now + Duration::from_nanos(1));
-        self.set_deadline(Actor::Gate(i), deadline.map(later));
-    }
-
-    /// A queue may give what it held back.
-    pub(crate) fn run_gate(&mut self, i: usize, sink: &mut dyn Sink) {
-        let node = self.gates[i];
-        self.set_deadline(Actor::Gate(i), None);
-        self.send_next(node, sink);
-        let cell = self.ports[node.0 as usize].as_ref().map(|port| port.cell);
-        cell.into_iter().for_each(|cell| self.after_cell(cell));
-    }
 }

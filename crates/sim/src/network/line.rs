@@ -8,7 +8,7 @@
 //! Rate, delay, losses and whether it is up may change at set times. What has left keeps its time
 //! of arrival; what is being sent goes on at the new rate and has the new delay.
 
-use crate::metered::Metered;
+use super::metered::Metered;
 use crate::packet::{LINK, Packet, Queued};
 use crate::world::{Change, Link, Loss};
 use fairwave_dot11::BurstLink;

@@ -1,0 +1,69 @@
+//! What channels report of their frames, as samples.
+
+use crate::packet::Packet;
+use fairwave_dot11::channel::{FrameKind, FrameReport, RadioId};
+use fairwave_dot11::{AccessCategory, Format, Mode};
+use fairwave_trace::{FrameBody, FrameSample, NodeId, Ppdu, PpduFormat};
+use fairwave_wire::soc;
+
+/// A frame on a channel with radios of these nodes; `soc` is the report in front of its payload.
+pub(crate) fn frame_sample(
+    nodes: &[NodeId],
+    report: &FrameReport<Packet>,
+    soc: Option<[u8; soc::LEN]>,
+) -> FrameSample {
+    let node = |radio: RadioId| nodes[radio.0 as usize];
+    let body = match (report.kind, report.payload) {
+        (FrameKind::Data, Some(packet)) if packet.is_report() => FrameBody::Report,
+        (FrameKind::Data, Some(packet)) => FrameBody::Data(packet.datagram),
+        (FrameKind::Beacon | FrameKind::Data, _) => FrameBody::Beacon,
+        (FrameKind::Ack, _) => FrameBody::Ack,
+        (FrameKind::BlockAck, _) => FrameBody::BlockAck(report.scoreboard.unwrap_or_default()),
+        (FrameKind::Rts, _) => FrameBody::Rts,
+        (FrameKind::Cts, _) => FrameBody::Cts,
+    };
+    FrameSample {
+        transmitter: node(report.from),
+        receiver: report.to.map(node),
+        ends: report.payload.map(|packet| (packet.source, packet.via)),
+        rate: report.mode.rate(),
+        ppdu: ppdu(report.mode),
+        tid: report.category.map(user_priority),
+        place: report.place,
+        signal: report.signal,
+        airtime: report.airtime,
+        duration_us: u16::try_from(report.reserved.as_micros()).unwrap_or(u16::MAX),
+        sequence: report.sequence,
+        retry: report.retry,
+        body,
+        report: soc,
+        received: report.received,
+    }
+}
+
+fn ppdu(mode: Mode) -> Ppdu {
+    Ppdu {
+        format: match mode.format() {
+            Format::Dsss => PpduFormat::Dsss,
+            Format::Ofdm => PpduFormat::Ofdm,
+            Format::Ht => PpduFormat::Ht,
+            Format::Vht => PpduFormat::Vht,
+            Format::He => PpduFormat::He,
+        },
+        mcs: mode.mcs(),
+        streams: mode.streams(),
+        width_mhz: mode.width().mhz() as u16,
+        guard_ns: mode.guard().nanos() as u16,
+        is_ldpc: mode.is_ldpc(),
+    }
+}
+
+/// The user priority that stands for a category (802.11-2020 table 10-1): each has two.
+const fn user_priority(category: AccessCategory) -> u8 {
+    match category {
+        AccessCategory::Background => 1,
+        AccessCategory::BestEffort => 0,
+        AccessCategory::Video => 5,
+        AccessCategory::Voice => 6,
+    }
+}

@@ -1,0 +1,119 @@
+//! Radios of nodes, and the cells they share.
+
+use super::metered::Metered;
+use crate::packet::Packet;
+use crate::world::{self, Role};
+use fairwave_dot11::channel::{Channel, Mpdu, RadioId};
+use fairwave_dot11::{AccessCategory, DATA_OVERHEAD_BYTES, Mode, Phy, QOS_BYTES};
+use fairwave_queue::{Limit, Spec};
+use fairwave_trace::{NodeId, QueueId};
+use fairwave_units::Duration;
+
+/// A cell: a channel, and which node each of its radios belongs to.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(crate) channel: Channel<Packet>,
+    pub(crate) nodes: Vec<NodeId>,
+}
+
+/// A node's radio interface: its place on the channel and its transmit queue.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) cell: usize,
+    pub(crate) radio: RadioId,
+    /// Whether it is on its channel: a roaming station may be between two.
+    pub(crate) is_present: bool,
+    pub(crate) queue: Metered,
+    /// The queue's number: radios come first, in node order.
+    pub(crate) queue_id: QueueId,
+    pub(crate) mode: Mode,
+    /// The radio's time on the air when a frame was last charged to its receiver; `None` where
+    /// the queue does not care.
+    charged: Option<Duration>,
+    /// What a frame adds to an IP packet, in bytes.
+    overhead: u32,
+    pub(crate) is_station: bool,
+    /// MPDUs that it sends together, at most.
+    aggregated: u32,
+    /// Packets that its queue holds, if it counts them.
+    limit: Option<u32>,
+    /// Node of the last packet's receiver, for each of the queues.
+    pub(crate) serving: [u32; 4],
+}
+
+/// Packets that saturating flows keep in their radio's queue where nothing is aggregated.
+const SATURATION_DEPTH: u32 = 2;
+/// The same where all is aggregated and the queue has no limit in packets.
+const MOST_SATURATION: u32 = 1024;
+
+impl Port {
+    /// The MAC frame that carries `packet` to `to`.
+    pub(crate) fn mpdu(
+        &self,
+        to: Option<RadioId>,
+        category: AccessCategory,
+        packet: Packet,
+    ) -> Mpdu<Packet> {
+        let bytes = packet.wire_len() + self.overhead;
+        Mpdu { to, bytes, mode: self.mode, category, payload: packet }
+    }
+
+    /// How many packets so many saturating flows keep in the queue: enough for a whole A-MPDU
+    /// of each, if there is room.
+    pub(crate) fn saturation(&self, flows: u32) -> u32 {
+        if self.aggregated <= 1 {
+            return SATURATION_DEPTH;
+        }
+        self.aggregated.saturating_mul(flows).min(self.limit.unwrap_or(MOST_SATURATION))
+    }
+
+    /// The port of a radio in `cell`.
+    pub(crate) fn new(
+        spec: &world::Radio,
+        cell: &world::Cell,
+        radio: RadioId,
+        queue_id: QueueId,
+    ) -> Self {
+        let categories = if cell.edca.is_some() { AccessCategory::ALL.len() } else { 1 };
+        let qos = if cell.edca.is_some() { QOS_BYTES } else { 0 };
+        let aggregated = cell.aggregation.map_or(1, |limits| limits.mpdus);
+        let limit = match spec.queue {
+            Spec::DropTail { limit: Limit::Packets(packets) } => Some(packets),
+            _ => None,
+        };
+        Self {
+            cell: spec.cell,
+            radio,
+            queue: Metered::with_categories(&spec.queue, categories),
+            queue_id,
+            mode: spec.mode,
+            overhead: DATA_OVERHEAD_BYTES + qos,
+            is_station: spec.role != Role::AccessPoint,
+            aggregated,
+            limit,
+            serving: [0; 4],
+            is_present: true,
+            charged: spec.queue.counts_airtime().then_some(Duration::ZERO),
+        }
+    }
+
+    /// Whether the queue shares out airtime.
+    pub(crate) const fn counts_airtime(&self) -> bool {
+        self.charged.is_some()
+    }
+
+    /// A frame to `receiver` is done, its retries included, and the radio has been on the air for
+    /// `airtime` in all. A beacon sent meanwhile is charged with it.
+    pub(crate) fn charge_sent(&mut self, receiver: NodeId, airtime: Duration) {
+        if let Some(charged) = &mut self.charged {
+            let span = airtime.saturating_sub(*charged);
+            *charged = airtime;
+            self.queue.charge(receiver.0, span);
+        }
+    }
+
+    /// The time that a frame with a packet of so many bytes takes when this radio sends it once.
+    pub(crate) fn tx_time(&self, phy: Phy, ip_bytes: u32) -> Duration {
+        phy.tx_time(self.mode, ip_bytes + self.overhead)
+    }
+}

@@ -1,0 +1,195 @@
+//! Packets that a host gives a world from outside, and gets back.
+//!
+//! The world carries a header and a length; the bytes stay with the host, which finds them again
+//! by a handle. Each handle comes back once: with a packet that arrived, or with why it did not.
+//!
+//! A radio that is done with a frame does not always know what became of it: the receiver may hold
+//! it back behind a missing one, or may have it though every ACK was lost. Such a packet is in
+//! doubt until it is seen further on its way, or [`DOUBT`] is over.
+
+use crate::packet::{Packet, address};
+use fairwave_dot11::AccessCategory;
+use fairwave_trace::{DropCause, NodeId};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::datagram::{Datagram, IPV4_HEADER_LEN, Transport, UDP_HEADER_LEN};
+use std::collections::VecDeque;
+
+/// How long a packet may stay in doubt. A receiver holds frames back until the sender gives up the
+/// missing one, which takes some tens of milliseconds at a usual retry limit.
+const DOUBT: Duration = Duration::from_secs(1);
+
+/// A packet from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutsidePacket {
+    /// By which the host finds its bytes again.
+    pub handle: u64,
+    /// The node at which it enters.
+    pub source: NodeId,
+    /// The node at which it leaves.
+    pub destination: NodeId,
+    /// How urgent it is where a cell has EDCA; a host takes that from its DSCP (RFC 8325).
+    pub category: AccessCategory,
+    /// What queues and captures see of it. It takes as long on a medium as this is long.
+    pub datagram: Datagram,
+}
+
+impl OutsidePacket {
+    /// A packet of which nothing is known but that its bytes from the IP header on are `len`, 28
+    /// at least. Packets with the same `ports` are one flow to queues that tell flows apart.
+    pub fn opaque(
+        handle: u64,
+        (source, destination): (NodeId, NodeId),
+        category: AccessCategory,
+        ports: (u16, u16),
+        len: u32,
+    ) -> Self {
+        let (source_port, destination_port) = ports;
+        let datagram = Datagram {
+            source: address(source),
+            destination: address(destination),
+            id: 0,
+            ttl: 64,
+            tos: 0,
+            transport: Transport::Udp { source_port, destination_port },
+            payload_len: len.saturating_sub(IPV4_HEADER_LEN + UDP_HEADER_LEN),
+        };
+        Self { handle, source, destination, category, datagram }
+    }
+}
+
+/// What became of a packet from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutsideEvent {
+    /// The packet's handle.
+    pub handle: u64,
+    /// When it became so.
+    pub at: Instant,
+    /// What became of it.
+    pub fate: OutsideFate,
+}
+
+/// The end of a packet from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutsideFate {
+    /// It is at its destination, as queues left it: one may have marked it with CE, or clamped the
+    /// window of its segment.
+    Arrived(Datagram),
+    /// It ended on its way.
+    Lost(DropCause),
+}
+
+/// A packet under way.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    handle: u64,
+    /// When it entered. Place and time together are no other packet's: a place is used again only
+    /// after its packet has ended, and what has a copy left then has been on the air.
+    entered: Instant,
+    /// The node where it was seen last.
+    at: NodeId,
+    category: AccessCategory,
+    /// Since when it is in doubt, if it is.
+    doubt: Option<Instant>,
+}
+
+/// All packets from outside that are under way, and what became of others. Takes memory only once
+/// there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    /// By the packets' numbers; `None` is free.
+    places: Vec<Option<UnderWay>>,
+    free: Vec<u32>,
+    /// Packets in doubt: since when, and when they entered, the oldest doubt first. Some may have
+    /// been seen again.
+    doubts: VecDeque<(Instant, u32, Instant)>,
+    events: VecDeque<OutsideEvent>,
+}
+
+impl Outside {
+    /// Takes a packet that enters at `now`; what travels for it.
+    pub(crate) fn enter(&mut self, packet: &OutsidePacket, now: Instant) -> Packet {
+        let OutsidePacket { handle, source, destination, category, datagram } = *packet;
+        let under_way = UnderWay { handle, entered: now, at: source, category, doubt: None };
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() as u32 - 1
+        });
+        debug_assert!(self.places[number as usize].is_none(), "{number} is in use");
+        self.places[number as usize] = Some(under_way);
+        let (flow, via, sent) = (Packet::OUTSIDE, destination, now);
+        Packet { flow, source, destination, via, number, sent, datagram, report: 0 }
+    }
+
+    fn find(&mut self, packet: &Packet) -> Option<&mut UnderWay> {
+        if !packet.is_from_outside() {
+            return None;
+        }
+        let place = self.places.get_mut(packet.number as usize)?.as_mut();
+        place.filter(|under_way| under_way.entered == packet.sent)
+    }
+
+    /// How urgent a packet is; one that is not from outside as most data.
+    pub(crate) fn category(&self, packet: &Packet) -> AccessCategory {
+        let place = self.places.get(packet.number as usize).filter(|_| packet.is_from_outside());
+        place.copied().flatten().map_or(AccessCategory::BestEffort, |found| found.category)
+    }
+
+    /// A packet is at `node`, on its way. False if it has ended before.
+    pub(crate) fn passes(&mut self, packet: &Packet, node: NodeId) -> bool {
+        let Some(under_way) = self.find(packet) else { return false };
+        (under_way.at, under_way.doubt) = (node, None);
+        true
+    }
+
+    /// The radio of `node` is done with a packet.
+    pub(crate) fn sent(&mut self, packet: &Packet, node: NodeId, now: Instant) {
+        let Some(under_way) = self.find(packet) else { return };
+        if under_way.at == node && under_way.doubt.is_none() {
+            under_way.doubt = Some(now);
+            self.doubts.push_back((now, packet.number, packet.sent));
+        }
+    }
+
+    /// A packet ended. What a radio gives up is in doubt instead.
+    pub(crate) fn dropped(&mut self, packet: &Packet, cause: DropCause, now: Instant) {
+        if cause != DropCause::RetryLimit {
+            self.end(packet, OutsideFate::Lost(cause), now);
+        }
+    }
+
+    /// A packet is at its destination.
+    pub(crate) fn arrives(&mut self, packet: &Packet, now: Instant) {
+        self.end(packet, OutsideFate::Arrived(packet.datagram), now);
+    }
+
+    fn end(&mut self, packet: &Packet, fate: OutsideFate, at: Instant) {
+        let Some(&mut UnderWay { handle, .. }) = self.find(packet) else { return };
+        self.free(packet.number);
+        self.events.push_back(OutsideEvent { handle, at, fate });
+    }
+
+    fn free(&mut self, number: u32) {
+        self.places[number as usize] = None;
+        self.free.push(number);
+        debug_assert!(self.free.len() <= self.places.len());
+    }
+
+    /// The next packet that ended, in the order of their ends.
+    pub(crate) fn take(&mut self, now: Instant) -> Option<OutsideEvent> {
+        while let Some((since, number, entered)) =
+            self.doubts.pop_front_if(|(since, ..)| now.since(*since) >= DOUBT)
+        {
+            let place = self.places[number as usize];
+            let lost = place.filter(|found| found.doubt == Some(since) && found.entered == entered);
+            if let Some(UnderWay { handle, .. }) = lost {
+                self.free(number);
+                let fate = OutsideFate::Lost(DropCause::RetryLimit);
+                self.events.push_back(OutsideEvent { handle, at: since, fate });
+            }
+        }
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests;

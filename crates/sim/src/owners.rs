@@ -1,0 +1,108 @@
+//! Whose packets travel: the flows of the world, and a host that gives it packets from outside.
+//!
+//! The network tells the owner of a packet what becomes of it, and knows neither transports nor
+//! hosts.
+
+use crate::actors::{Actor, Actors, Ids};
+use crate::flow::{End, FlowState};
+use crate::outside::Outside;
+use crate::packet::Packet;
+use crate::world::World;
+use fairwave_dot11::AccessCategory;
+use fairwave_trace::{DropCause, NodeId};
+use fairwave_units::Instant;
+
+/// Everybody who has packets under way.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    /// The flows, by their numbers.
+    pub(crate) flows: Vec<FlowState>,
+    /// How urgent the packets of each flow are.
+    categories: Vec<AccessCategory>,
+    pub(crate) sources: Ids,
+    connections: Ids,
+    /// Packets from outside.
+    pub(crate) outside: Outside,
+}
+
+impl Owners {
+    /// The flows of a world, none of which has begun.
+    pub(crate) fn new(world: &World, flows: Vec<FlowState>, actors: &mut Actors) -> Self {
+        debug_assert_eq!(flows.len(), world.flows.len());
+        let connection = |place: usize| {
+            let end = if place.is_multiple_of(2) { End::Source } else { End::Sink };
+            Actor::Connection(place / 2, end)
+        };
+        Self {
+            categories: world.flows.iter().map(|flow| flow.category).collect(),
+            sources: actors.enlist(flows.len(), Actor::Source),
+            connections: actors.enlist(2 * flows.len(), connection),
+            flows,
+            outside: Outside::default(),
+        }
+    }
+
+    /// The number of the connections at one end of a flow.
+    pub(crate) fn connection(&self, flow: usize, end: End) -> u32 {
+        self.connections.of(2 * flow + end as usize)
+    }
+
+    /// How urgent a packet is: as its flow or its host says, and a report in a frame of its own as
+    /// most data.
+    pub(crate) fn category(&self, packet: &Packet) -> AccessCategory {
+        let flow = self.categories.get(packet.flow.0 as usize);
+        flow.copied().unwrap_or_else(|| self.outside.category(packet))
+    }
+
+    /// A packet is at `node`, on its way. False if nobody waits for it any more.
+    pub(crate) fn passes(&mut self, packet: &Packet, node: NodeId) -> bool {
+        match self.flows.get_mut(packet.flow.0 as usize) {
+            Some(flow) => flow.passes(packet, node),
+            None => return self.outside.passes(packet, node),
+        }
+        true
+    }
+
+    /// The radio of `node` is done with a packet; `doubtful` if it cannot know whether that
+    /// arrived.
+    pub(crate) fn sent(&mut self, packet: &Packet, node: NodeId, doubtful: bool, now: Instant) {
+        if packet.is_from_outside() {
+            self.outside.sent(packet, node, now);
+        } else if doubtful && let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) {
+            flow.given_up(packet, node);
+        }
+    }
+
+    /// A packet ended before its destination.
+    pub(crate) fn dropped(&mut self, packet: &Packet, cause: DropCause, now: Instant) {
+        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else {
+            return self.outside.dropped(packet, cause, now);
+        };
+        match cause {
+            DropCause::AckFiltered => flow.acks_filtered += 1,
+            _ if packet.is_pure_ack() => flow.acks_dropped += 1,
+            _ => {}
+        }
+        // A radio that gives up does not know: `sent` tells the flow.
+        if cause != DropCause::RetryLimit {
+            flow.dropped(packet);
+        }
+    }
+
+    /// A packet is where it was to go. The end that took it, if a flow has.
+    pub(crate) fn receive(
+        &mut self,
+        node: NodeId,
+        packet: &Packet,
+        now: Instant,
+    ) -> Option<(usize, End)> {
+        let flow = packet.flow.0 as usize;
+        match self.flows.get_mut(flow) {
+            Some(state) => Some((flow, state.receive(node, packet, now))),
+            None => {
+                self.outside.arrives(packet, now);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! A world under way: hands each deadline to whose it is, and what one part gives back to the
+//! next.
+//!
+//! The parts know nothing of one another but what goes down: the network is told what to send, and
+//! its deliveries are taken here to flows, proxies, tables and hosts. What they want to send then
+//! goes back to the network. Deadlines of the same instant are served in the order in which they
+//! were set, so the order of calls within each function here is part of what a run gives.
+
+use crate::actors::{Actor, Actors};
+use crate::announcer::Announcers;
+use crate::check;
+use crate::context::Context;
+use crate::deadlines::Deadlines;
+use crate::error::Error;
+use crate::flow::{End, FlowState};
+use crate::frames::frame_sample;
+use crate::handover::Notice;
+use crate::monitor::Watches;
+use crate::network::Network;
+use crate::network::access::Associated;
+use crate::network::roaming::Move;
+use crate::observer::Observer;
+use crate::outcome::Outcome;
+use crate::outside::{OutsideEvent, OutsidePacket};
+use crate::owners::Owners;
+use crate::packet::Packet;
+use crate::proxy::Relays;
+use crate::routes::Hop;
+use crate::sampling::Sampling;
+use crate::soc::Soc;
+use crate::world::{Flow, Source, Traffic, World};
+use fairwave_dot11::channel::{Fate, Output, RadioId};
+use fairwave_trace::{FlowId, Kind, NodeId, Sample, Sink};
+use fairwave_units::{BitRate, Duration, Instant};
+
+/// A world under way, driven from outside.
+///
+/// [`crate::run`] drives one from deadline to deadline in no time of its own. A host that lives in
+/// real time asks for the [next deadline](Self::next_deadline), sleeps until then or until it has
+/// a packet, and [advances](Self::advance_to) the world. It gives the world packets of its own
+/// with [`Self::inject`], which contend with those of the world's flows wherever they meet, and
+/// gets each back from [`Self::take`]: at its destination, or with the cause of its loss.
+///
+/// ```no_run
+/// use fairwave_sim::{OutsideFate, OutsidePacket, Simulation, world::World};
+/// use fairwave_trace::Discard;
+/// use fairwave_units::Instant;
+///
+/// fn drive(
+///     world: &World,
+///     mut wait: impl FnMut(Option<Instant>) -> (Instant, Option<OutsidePacket>),
+/// ) -> Result<(), fairwave_sim::Error> {
+///     let mut sink = Discard;
+///     let mut simulation = Simulation::new(world, &mut sink)?;
+///     while !simulation.is_over() {
+///         let (now, packet) = wait(simulation.next_deadline());
+///         simulation.advance_to(now);
+///         if let Some(packet) = packet {
+///             simulation.inject(&packet, now)?;
+///         }
+///         while let Some(event) = simulation.take() {
+///             match event.fate {
+///                 OutsideFate::Arrived(_) => { /* write the bytes of `event.handle` */ }
+///                 OutsideFate::Lost(_) => { /* free them */ }
+///             }
+///         }
+///     }
+///     Ok(())
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Simulation<'w> {
+    world: &'w World,
+    /// When the run ends.
+    end: Instant,
+    actors: Actors,
+    cx: Context<'w>,
+    network: Network<'w>,
+    relays: Relays,
+    watches: Watches,
+    announcers: Announcers,
+    sampling: Sampling<'w>,
+    /// When something happened last.
+    last: Instant,
+    events: u64,
+}
+
+impl<'w> Simulation<'w> {
+    /// A world at its beginning; what it shows goes to `sink`.
+    ///
+    /// # Errors
+    /// [`Error`] says why the world cannot be simulated.
+    pub fn new(world: &'w World, sink: &'w mut dyn Sink) -> Result<Self, Error> {
+        check::world(world)?;
+        let mut actors = Actors::default();
+        let observer = Observer::new(sink, world.nodes.len());
+        let network = Network::new(world, observer.wants(Kind::Frame), &mut actors);
+        let flow = |(flow, id): (&Flow, FlowId)| {
+            let paced = paced(world, &network, flow);
+            FlowState::new(id, flow, paced.as_ref(), world.seed)
+        };
+        let flows: Result<Vec<_>, _> =
+            world.flows.iter().zip((0..).map(FlowId)).map(flow).collect();
+        let mut flows = flows?;
+        if observer.shows_packets {
+            flows.iter_mut().for_each(FlowState::show_contents);
+        }
+        let owners = Owners::new(world, flows, &mut actors);
+        let soc = Soc::new(world, &mut actors).map(Box::new);
+        let relays = Relays::new(world, &mut actors);
+        let watches = Watches::new(world, &mut actors);
+        let announcers = Announcers::new(world, &mut actors);
+        let sampling = Sampling::new(world, &observer, &mut actors);
+        let (now, deadlines) = (Instant::ZERO, Deadlines::new(actors.len()));
+        let mut simulation = Self {
+            world,
+            end: Instant::ZERO + world.duration,
+            cx: Context { now, deadlines, owners, soc, observer },
+            actors,
+            network,
+            relays,
+            watches,
+            announcers,
+            sampling,
+            last: now,
+            events: 0,
+        };
+        simulation.begin();
+        Ok(simulation)
+    }
+
+    /// Sets the first deadlines.
+    fn begin(&mut self) {
+        for flow in 0..self.world.flows.len() {
+            self.settle_source(flow);
+        }
+        self.network.begin(&mut self.cx);
+        self.sampling.begin(&mut self.cx);
+        self.announcers.begin(&mut self.cx);
+        self.sampling.begin_bins(&mut self.cx);
+        self.network.begin_roaming(&mut self.cx);
+        self.watches.begin(&mut self.cx);
+        let soc = self.cx.soc.as_deref();
+        let (reporters, tables) = soc.map_or((0, 0), |soc| (soc.reporters(), soc.tables()));
+        for i in 0..reporters {
+            self.settle_reporter(i);
+        }
+        for i in 0..tables {
+            self.after_table(i);
+        }
+        self.sampling.note_warm(&self.network, &self.relays, &self.cx);
+    }
+
+    // From outside.
+
+    /// Virtual time: of what happened last, or to which the world was advanced.
+    pub fn now(&self) -> Instant {
+        self.cx.now
+    }
+
+    /// Whether the run has come to its end.
+    pub fn is_over(&self) -> bool {
+        self.cx.now >= self.end && self.next_deadline().is_none()
+    }
+
+    /// When something happens next, if nothing comes from outside; `None` if nothing does before
+    /// the end.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.cx.deadlines.first().map(|(at, _)| at).filter(|at| *at <= self.end)
+    }
+
+    /// Lets everything happen that is due until `now`, which is not before the last call, and not
+    /// after the end of the run. Otherwise it counts as that.
+    pub fn advance_to(&mut self, now: Instant) {
+        let now = now.min(self.end);
+        while self.step(now) {}
+        self.cx.now = self.cx.now.max(now);
+    }
+
+    /// A host's packet enters at its source at `now`; all that is due until then happens before.
+    /// What becomes of it comes out of [`Self::take`], maybe at once.
+    ///
+    /// # Errors
+    /// Nothing is done if there is no way between the packet's nodes, or the run is over.
+    pub fn inject(&mut self, packet: &OutsidePacket, now: Instant) -> Result<(), Error> {
+        let OutsidePacket { handle, source, destination, .. } = *packet;
+        let refuse = |why: &str| Err(Error::Invalid(format!("packet {handle}: {why}")));
+        let nodes = self.world.nodes.len() as u32;
+        if source.0 >= nodes || destination.0 >= nodes || source == destination {
+            return refuse("it needs two different nodes");
+        }
+        if now > self.end {
+            return refuse("the run is over");
+        }
+        self.advance_to(now);
+        if self.network.hop(source, destination).is_none() {
+            return refuse("there is no way between its nodes");
+        }
+        self.last = self.cx.now;
+        let packet = self.cx.owners.outside.enter(packet, self.cx.now);
+        self.network.send(source, packet, &mut self.cx);
+        Ok(())
+    }
+
+    /// The next packet of a host that has come to its end, in the order of their ends. A radio
+    /// that gives a packet up may not know that it arrived: such a loss is told a second later.
+    pub fn take(&mut self) -> Option<OutsideEvent> {
+        self.cx.owners.outside.take(self.cx.now)
+    }
+
+    /// Events handled.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// What the run came to until `end`, up to which it is advanced: the end of the world's
+    /// duration, or an earlier one.
+    pub fn finish(mut self, end: Instant) -> Outcome {
+        let end = end.min(self.end);
+        self.advance_to(end);
+        // Some counters are those of the time when they are looked at, and that is the last event.
+        self.cx.now = self.last;
+        let Self { cx, network, relays, sampling, events, .. } = self;
+        sampling.outcome(network, &relays, cx, (end, events))
+    }
+
+    // Dispatch.
+
+    /// Lets the next thing happen whose time comes at or before `until`; false if there is none.
+    pub(crate) fn step(&mut self, until: Instant) -> bool {
+        let Some((at, id)) = self.cx.deadlines.first().filter(|(at, _)| *at <= until) else {
+            return false;
+        };
+        debug_assert!(at >= self.cx.now, "{at} is before {}", self.cx.now);
+        (self.cx.now, self.last) = (at, at);
+        self.events += 1;
+        self.act(self.actors.of(id));
+        true
+    }
+
+    fn act(&mut self, actor: Actor) {
+        let cx = &mut self.cx;
+        match actor {
+            Actor::Cell(cell) => self.run_cell(cell),
+            Actor::Line(line) => self.run_line(line),
+            Actor::Source(flow) => self.run_source(flow),
+            Actor::Connection(flow, end) => {
+                cx.owners.flows[flow].wake(end, cx.now);
+                self.flush_after(flow, end);
+            }
+            Actor::Roamer(i) => self.run_roamer(i),
+            Actor::Reporter(i) => self.run_reporter(i),
+            Actor::SocTable(i) => {
+                if let Some(soc) = &mut cx.soc {
+                    soc.wake_table(i, cx.now);
+                }
+                self.after_table(i);
+            }
+            Actor::Monitor(i) => {
+                if let Some(ap) = self.watches.look(i, &mut self.network.access, cx) {
+                    self.network.resume(ap, cx);
+                }
+            }
+            Actor::Gate(i) => self.network.open_gate(i, cx),
+            Actor::Relay(i) => {
+                self.relays.wake(i, cx.now);
+                self.flush_relay(i);
+            }
+            Actor::Announcer(i) => self.announcers.measure(i, &self.network.access, cx),
+            Actor::Sampler => self.sampling.sample(&self.network, &self.relays, cx),
+            Actor::WarmUp => self.sampling.end_warm_up(&mut self.network, &self.relays, cx),
+            Actor::Bin => self.sampling.end_bin(cx),
+        }
+    }
+
+    // Packets.
+
+    /// A packet is at `node`: hands it up, to a proxy, or on to the next hop.
+    fn forward(&mut self, node: NodeId, mut packet: Packet) {
+        let cx = &mut self.cx;
+        if node == packet.destination {
+            if let Some((flow, end)) = cx.owners.receive(node, &packet, cx.now) {
+                self.flush_after(flow, end);
+            }
+            return;
+        }
+        if node == packet.via {
+            packet.via = packet.destination;
+        }
+        if !cx.owners.passes(&packet, node) {
+            return;
+        }
+        match self.relays.at(node, packet.flow) {
+            Some(relay) => {
+                self.relays.take(relay, &packet, cx.now);
+                self.flush_relay(relay);
+            }
+            None => self.network.send(node, packet, cx),
+        }
+    }
+
+    fn run_line(&mut self, line: usize) {
+        self.network.lines.wake(line, self.cx.now);
+        while let Some((node, packet)) = self.network.lines.poll(line, self.cx.now) {
+            self.cx.observer.tap(self.cx.now, node, &packet);
+            self.forward(node, packet);
+        }
+        self.network.lines.settle(line, &mut self.cx);
+    }
+
+    fn run_cell(&mut self, cell: usize) {
+        self.network.access.wake(cell, self.cx.now);
+        while let Some(output) = self.network.access.poll(cell, self.cx.now) {
+            match output {
+                Output::Deliver { to, from, payload } => {
+                    let node = self.network.access.received(cell, (to, from), &payload);
+                    self.arrive_by_radio(node, payload);
+                }
+                Output::Done { radio, payload, fate } => {
+                    self.radio_done((cell, radio), &payload, fate);
+                }
+            }
+        }
+        while let Some((report, nodes)) = self.network.access.frame(cell) {
+            let soc = self.cx.soc.as_deref().zip(report.payload.as_ref());
+            let soc = soc.and_then(|(soc, packet)| soc.report_of(packet));
+            let sample = Sample::Frame(frame_sample(nodes, &report, soc));
+            self.cx.observer.record(report.start, &sample);
+        }
+        self.network.access.after_cell(cell, &mut self.cx);
+    }
+
+    /// A packet came over the air: a report goes to the table there, the rest on.
+    fn arrive_by_radio(&mut self, node: NodeId, mut packet: Packet) {
+        let number = std::mem::take(&mut packet.report);
+        if number != 0 {
+            let from = (packet.source, number);
+            let soc = self.cx.soc.as_deref_mut();
+            if let Some(table) = soc.and_then(|soc| soc.hear(node, from, self.cx.now)) {
+                self.after_table(table);
+            }
+            if packet.is_report() {
+                return;
+            }
+        }
+        if node == packet.destination {
+            self.cx.observer.tap(self.cx.now, node, &packet);
+        }
+        self.forward(node, packet);
+    }
+
+    /// A radio is done with a frame, and gets its next ones.
+    fn radio_done(&mut self, (cell, radio): (usize, RadioId), packet: &Packet, fate: Fate) {
+        let cx = &mut self.cx;
+        let node = self.network.access.sent((cell, radio), packet, fate, cx);
+        // Who watches the link may stop the queue before that is asked for more.
+        if fate == Fate::RetryLimit
+            && !self.watches.is_empty()
+            && let Some(Hop::Radio(next)) = self.network.hop(node, packet.via)
+        {
+            self.watches.note_failure((node, next), &mut self.network.access, cx);
+        }
+        self.network.after_sent((cell, radio, node), packet, cx);
+    }
+
+    // Flows and proxies.
+
+    /// Starts, continues or stops a flow's application.
+    fn run_source(&mut self, flow: usize) {
+        let node = self.world.flows[flow].source;
+        let cx = &mut self.cx;
+        cx.owners.flows[flow].wake_source(cx.now);
+        if cx.owners.flows[flow].saturates {
+            self.network.saturate(flow, cx);
+        } else {
+            while let Some(packet) = cx.owners.flows[flow].next_datagram(cx.now) {
+                self.network.send(node, packet, cx);
+            }
+        }
+        self.flush_after(flow, End::Source);
+        self.settle_source(flow);
+    }
+
+    fn settle_source(&mut self, flow: usize) {
+        let deadline = self.cx.owners.flows[flow].source_deadline();
+        self.cx.set(self.cx.owners.sources, flow, deadline);
+    }
+
+    /// Sends what a connection has to send and sets its deadline.
+    fn flush(&mut self, flow: usize, end: End) {
+        let spec = &self.world.flows[flow];
+        let node = if end == End::Source { spec.source } else { spec.sink };
+        let cx = &mut self.cx;
+        while let Some(packet) = cx.owners.flows[flow].poll(end, cx.now) {
+            debug_assert!(node == packet.source && node != packet.via, "it has a way to go");
+            if cx.observer.shows_packets
+                && let Some(contents) = cx.owners.flows[flow].last_contents(end, &packet)
+            {
+                cx.observer.note_contents(&packet.datagram, contents);
+            }
+            self.network.send(node, packet, cx);
+        }
+        let deadline = cx.owners.flows[flow].deadline(end);
+        cx.deadlines.set(cx.owners.connection(flow, end), deadline);
+    }
+
+    /// [`Self::flush`], and the rest of a flow whose application connects its two ends.
+    fn flush_after(&mut self, flow: usize, end: End) {
+        self.flush(flow, end);
+        if self.cx.owners.flows[flow].is_entangled() {
+            let other = if end == End::Source { End::Sink } else { End::Source };
+            self.flush(flow, other);
+            self.settle_source(flow);
+        }
+    }
+
+    /// Sends on what a proxy has to send.
+    fn flush_relay(&mut self, relay: usize) {
+        while let Some((node, packet)) = self.relays.poll(relay, &mut self.cx) {
+            self.network.send(node, packet, &mut self.cx);
+        }
+        self.relays.settle(relay, &mut self.cx);
+    }
+
+    // Stations that roam.
+
+    fn run_roamer(&mut self, i: usize) {
+        match self.network.access.decide(i, self.cx.now) {
+            Move::Stay => {}
+            Move::Leave { to, away } => self.leave(i, to, away),
+            Move::Associate { to } => self.associate(i, to),
+        }
+        self.network.access.after_roamer(i, &mut self.cx);
+    }
+
+    fn leave(&mut self, i: usize, to: usize, away: Duration) {
+        let left = self.network.access.leave(i, (to, away), &mut self.cx);
+        let Some((node, new_ap)) = left else { return };
+        self.notify(node, new_ap, |share| Notice::Leaves { share });
+        if away.is_zero() {
+            self.associate(i, to);
+        }
+    }
+
+    fn associate(&mut self, i: usize, to: usize) {
+        let Associated { node, last_ap, ap, held } = self.network.associate(i, to, &mut self.cx);
+        for packet in held {
+            self.forward(last_ap, packet);
+        }
+        self.network.access.discard(i, true, &mut self.cx);
+        self.notify(node, ap, |share| Notice::Arrives { share });
+        self.network.resume_both((node, ap), &mut self.cx);
+    }
+
+    /// Tells the flows of a roaming station that ask what happens to it; `new_ap` is where it
+    /// goes or has come to.
+    fn notify(&mut self, node: NodeId, new_ap: NodeId, notice: fn(Option<BitRate>) -> Notice) {
+        for (flow, spec) in self.world.flows.iter().enumerate() {
+            if (spec.source == node || spec.sink == node) && spec.traffic.asks_for_handovers() {
+                let end = if spec.source == node { End::Source } else { End::Sink };
+                let notice = notice(self.share(node, new_ap, flow));
+                self.cx.owners.flows[flow].notice(end, notice, self.cx.now);
+                self.flush_after(flow, end);
+            }
+        }
+    }
+
+    /// The rate that a flow of `node` may hope for at an access point, as far as that announces.
+    fn share(&self, node: NodeId, ap: NodeId, flow: usize) -> Option<BitRate> {
+        let port = self.network.access.port(node)?;
+        let bytes = self.cx.owners.flows[flow].usual_bytes()?;
+        self.announcers.share((port, ap), bytes, self.world)
+    }
+
+    // Strength of Connection.
+
+    /// A station reads its card, ends an interval or has waited for data for long enough.
+    fn run_reporter(&mut self, i: usize) {
+        self.read_card(i);
+        let cx = &mut self.cx;
+        if let Some(soc) = &mut cx.soc {
+            soc.wake_reporter(i, cx.now);
+        }
+        while let Some(packet) = cx.soc.as_mut().and_then(|soc| soc.poll_reporter(i, cx.now)) {
+            self.network.send_report(packet, cx);
+        }
+        self.settle_reporter(i);
+    }
+
+    fn settle_reporter(&mut self, i: usize) {
+        if let Some(soc) = &self.cx.soc {
+            soc.settle_reporter(i, &mut self.cx.deadlines);
+        }
+    }
+
+    /// Reads the card if it is time, and if the access point has been on the air since the last.
+    fn read_card(&mut self, i: usize) {
+        let (now, access) = (self.cx.now, &mut self.network.access);
+        let Some(soc) = &mut self.cx.soc else { return };
+        let Some(card) = soc.card(i, now) else { return };
+        if let Some(on_air) = access.on_air(card.ap)
+            && soc.is_new(card, on_air)
+            && let Some(snr) = access.reading(card.station, (card.ap, card.station), now)
+        {
+            soc.read(card, snr, now);
+        }
+    }
+
+    /// Does what a table says: weights go to the access point's queue, which may have something
+    /// to send by the new ones.
+    fn after_table(&mut self, i: usize) {
+        let now = self.cx.now;
+        let Some(soc) = &mut self.cx.soc else { return };
+        soc.note_seen(i);
+        let mut weighs = None;
+        while let Some(weighing) = soc.poll_table(i, now) {
+            self.network.access.set_weight(&weighing, now);
+            weighs = Some(weighing.ap);
+        }
+        soc.settle_table(i, &mut self.cx.deadlines);
+        if let Some(ap) = weighs {
+            self.network.resume(ap, &mut self.cx);
+        }
+    }
+}
+
+/// What a saturating source sends whose first hop is a link: datagrams at the link's rate.
+fn paced(world: &World, network: &Network<'_>, flow: &Flow) -> Option<Source> {
+    let Traffic::Saturate { payload_bytes } = flow.traffic else { return None };
+    match network.hop(flow.source, flow.sink) {
+        Some(Hop::Line(line)) => {
+            let wire_bytes = u64::from(payload_bytes) + IPV4_UDP_BYTES;
+            let rate = world.links[line / 2].greatest_rate().expect("worlds are checked");
+            let interval = rate.time_for(wire_bytes).max(ONE_NANOSECOND);
+            Some(Source::Cbr { payload_bytes, interval })
+        }
+        _ => None,
+    }
+}
+
+/// Headers of a UDP datagram over IPv4 without options.
+const IPV4_UDP_BYTES: u64 = 28;
+
+/// A saturating source over an infinitely fast link must still let time pass.
+const ONE_NANOSECOND: Duration = Duration::from_nanos(1);
+
+#[cfg(test)]
+mod tests;
