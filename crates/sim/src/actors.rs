@@ -4,8 +4,6 @@
 //! numbers, and one table leads back from a number to its actor. A new kind of actor is a variant
 //! of [`Actor`], a call of [`Actors::enlist`] and an arm where the simulation dispatches.
 
-use crate::flow::End;
-
 /// What has a deadline; the index is the place in the list of the part that owns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
@@ -15,8 +13,10 @@ pub(crate) enum Actor {
     Line(usize),
     /// A flow's application: start, next datagram, stop.
     Source(usize),
-    /// The connections at one end of a flow.
-    Connection(usize, End),
+    /// The connections at a flow's source.
+    SourceEnd(usize),
+    /// The connections at a flow's sink.
+    SinkEnd(usize),
     /// The sampler.
     Sampler,
     /// The end of the warm-up.

@@ -15,8 +15,9 @@ use fairwave_wire::datagram::{Datagram, IPV4_HEADER_LEN, Transport, UDP_HEADER_L
 use std::collections::VecDeque;
 
 /// How long a packet may stay in doubt. A receiver holds frames back until the sender gives up the
-/// missing one, which takes some tens of milliseconds at a usual retry limit.
-const DOUBT: Duration = Duration::from_secs(1);
+/// missing one: some tens of milliseconds at a usual retry limit, and more than a second where
+/// more urgent categories leave little of the medium.
+const DOUBT: Duration = Duration::from_secs(4);
 
 /// A packet from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,8 @@ pub(crate) struct Owners {
     /// How urgent the packets of each flow are.
     categories: Vec<AccessCategory>,
     pub(crate) sources: Ids,
-    connections: Ids,
+    /// Numbers of the connections at each end.
+    ends: [Ids; 2],
     /// Packets from outside.
     pub(crate) outside: Outside,
 }
@@ -29,14 +30,10 @@ impl Owners {
     /// The flows of a world, none of which has begun.
     pub(crate) fn new(world: &World, flows: Vec<FlowState>, actors: &mut Actors) -> Self {
         debug_assert_eq!(flows.len(), world.flows.len());
-        let connection = |place: usize| {
-            let end = if place.is_multiple_of(2) { End::Source } else { End::Sink };
-            Actor::Connection(place / 2, end)
-        };
         Self {
             categories: world.flows.iter().map(|flow| flow.category).collect(),
             sources: actors.enlist(flows.len(), Actor::Source),
-            connections: actors.enlist(2 * flows.len(), connection),
+            ends: [Actor::SourceEnd, Actor::SinkEnd].map(|end| actors.enlist(flows.len(), end)),
             flows,
             outside: Outside::default(),
         }
@@ -44,7 +41,7 @@ impl Owners {
 
     /// The number of the connections at one end of a flow.
     pub(crate) fn connection(&self, flow: usize, end: End) -> u32 {
-        self.connections.of(2 * flow + end as usize)
+        self.ends[end as usize].of(flow)
     }
 
     /// How urgent a packet is: as its flow or its host says, and a report in a frame of its own as

@@ -202,8 +202,9 @@ impl<'w> Simulation<'w> {
         Ok(())
     }
 
-    /// The next packet of a host that has come to its end, in the order of their ends. A radio
-    /// that gives a packet up may not know that it arrived: such a loss is told a second later.
+    /// The next packet of a host that has come to its end. One that a radio gave up may still
+    /// arrive, so such a loss is told four seconds later. What has not come out when the host ends
+    /// the run is under way.
     pub fn take(&mut self) -> Option<OutsideEvent> {
         self.cx.owners.outside.take(self.cx.now)
     }
@@ -244,10 +245,8 @@ impl<'w> Simulation<'w> {
             Actor::Cell(cell) => self.run_cell(cell),
             Actor::Line(line) => self.run_line(line),
             Actor::Source(flow) => self.run_source(flow),
-            Actor::Connection(flow, end) => {
-                cx.owners.flows[flow].wake(end, cx.now);
-                self.flush_after(flow, end);
-            }
+            Actor::SourceEnd(flow) => self.wake_end(flow, End::Source),
+            Actor::SinkEnd(flow) => self.wake_end(flow, End::Sink),
             Actor::Roamer(i) => self.run_roamer(i),
             Actor::Reporter(i) => self.run_reporter(i),
             Actor::SocTable(i) => {
@@ -379,6 +378,12 @@ impl<'w> Simulation<'w> {
         }
         self.flush_after(flow, End::Source);
         self.settle_source(flow);
+    }
+
+    /// A timer at one end of a flow expired.
+    fn wake_end(&mut self, flow: usize, end: End) {
+        self.cx.owners.flows[flow].wake(end, self.cx.now);
+        self.flush_after(flow, end);
     }
 
     fn settle_source(&mut self, flow: usize) {

@@ -67,12 +67,12 @@ fn what_was_given_up_may_still_arrive() {
         outside.dropped(packet, DropCause::RetryLimit, at(1));
     }
     assert!(outside.passes(&held, BETWEEN), "it had been held back");
-    assert_eq!(events(&mut outside, at(1000)), []);
+    assert_eq!(events(&mut outside, at(4000)), []);
     let lost = OutsideFate::Lost(DropCause::RetryLimit);
-    assert_eq!(events(&mut outside, at(1001)), [(3, lost)]);
-    outside.arrives(&seen, at(2000));
-    outside.arrives(&held, at(2000));
-    outside.arrives(&gone, at(2000));
+    assert_eq!(events(&mut outside, at(4001)), [(3, lost)]);
+    outside.arrives(&seen, at(5000));
+    outside.arrives(&held, at(5000));
+    outside.arrives(&gone, at(5000));
     assert_eq!(events(&mut outside, at(9000)).len(), 2);
 }
 
