@@ -12,6 +12,7 @@ mod handovers;
 mod laws;
 mod monitors;
 mod multi_tcp;
+mod outside;
 mod probe;
 mod properties;
 mod proxies;

@@ -2,9 +2,7 @@
 //! like those of its flows.
 
 #[allow(dead_code, reason = "every test file uses a part of it")]
-mod common;
-
-use common::{AP, flow, server, tcp, uploads, world};
+use crate::common::{AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_dot11::{AccessCategory, Edca, Phy, Standard};
 use fairwave_queue::Limit;
