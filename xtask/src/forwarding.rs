@@ -3,7 +3,7 @@
 
 use crate::ns3::{load, processor, words};
 use crate::shell::{Outcome, cargo, note, root, run_aside, succeeds};
-use crate::suite;
+use crate::workspace;
 use clap::Args;
 use serde_json::{Value, json};
 use std::fs;
@@ -39,7 +39,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
 }
 
 fn measure(core: u32) -> Result<Value, String> {
-    let program = suite::target().join("release/examples/forwarding");
+    let program = workspace::target().join("release/examples/forwarding");
     let mut command = Command::new(&program);
     let mut probe = Command::new("taskset");
     probe.args(["-c", &core.to_string(), "true"]);

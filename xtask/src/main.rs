@@ -10,6 +10,7 @@
     reason = "steps are timed by the wall clock; nothing here is part of a simulation"
 )]
 
+mod changed;
 #[cfg(test)]
 mod chart;
 mod compare;
@@ -21,10 +22,12 @@ mod system;
 #[cfg(test)]
 mod tidy;
 mod trace;
+mod workspace;
 
 use clap::{Parser, Subcommand};
 use shell::{Outcome, cargo, run};
 use std::process::ExitCode;
+use suite::Extent;
 
 /// Developer tasks of Fairwave.
 #[derive(Parser)]
@@ -39,9 +42,12 @@ struct Cli {
 enum Verb {
     /// Install what the tests need and run every one of them. This is what CI runs.
     Test {
-        /// Also: full property-test counts, fuzzing for a minute each, the full study.
-        #[arg(long)]
+        /// Also: full property-test counts, fuzzing for a minute each, the full studies.
+        #[arg(long, conflicts_with = "changed")]
         slow: bool,
+        /// Only what the change since this commit can affect, files not committed included.
+        #[arg(long, value_name = "COMMIT", num_args = 0..=1, default_missing_value = "HEAD")]
+        changed: Option<String>,
     },
     /// The same as `test`.
     Ci,
@@ -69,8 +75,9 @@ enum Verb {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
-        Verb::Test { slow } => suite::test(slow),
-        Verb::Ci => suite::test(false),
+        Verb::Test { changed: Some(base), .. } => suite::test(&Extent::Changed(base)),
+        Verb::Test { slow: true, .. } => suite::test(&Extent::Slow),
+        Verb::Test { .. } | Verb::Ci => suite::test(&Extent::Usual),
         Verb::Tidy => suite::tidy(),
         Verb::Golden => golden(),
         Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),

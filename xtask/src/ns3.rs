@@ -7,7 +7,7 @@ mod measure;
 mod report;
 
 use crate::shell::{Outcome, cargo, command, note, root, run_aside};
-use crate::{suite, system};
+use crate::{system, workspace};
 use clap::Args;
 use measure::Round;
 use report::{Case, Conditions};
@@ -100,7 +100,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     let ours = ["build", "--release", "-p", "fairwave-benches", "--example", "measured-run"];
     run_aside(cargo(&ours))?;
-    let programs = suite::target().join("ns3");
+    let programs = workspace::target().join("ns3");
     for pair in &PAIRS {
         build(pair.peer, &programs, &version)?;
     }

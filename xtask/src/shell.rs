@@ -68,41 +68,46 @@ pub(crate) fn shown(command: &Command) -> String {
 /// Steps one after the other, each with a header and its time. The first failure ends the row.
 pub(crate) struct Steps {
     started: Instant,
-    passed: u32,
+    passed: Vec<(String, f64)>,
 }
 
 impl Steps {
     /// No step yet.
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), passed: 0 }
+        Self { started: Instant::now(), passed: Vec::new() }
     }
 
     /// Runs one step.
     pub(crate) fn step(&mut self, title: &str, work: impl FnOnce() -> Outcome) -> Outcome {
         let begun = Instant::now();
-        println!("\n=== {}: {title}", self.passed + 1);
+        println!("\n=== {}: {title}", self.passed.len() + 1);
         let outcome = work();
         let seconds = begun.elapsed().as_secs_f64();
         match outcome {
             Ok(()) => {
-                self.passed += 1;
+                self.passed.push((title.to_owned(), seconds));
                 println!("--- {title}: ok, {seconds:.1} s");
                 Ok(())
             }
             Err(why) => {
                 println!("--- {title}: FAILED after {seconds:.1} s");
-                println!("test result: FAILED. {} steps ok; 1 failed: {title}", self.passed);
+                let passed = self.passed.len();
+                println!("test result: FAILED. {passed} steps ok; 1 failed: {title}");
                 Err(why)
             }
         }
     }
 
-    /// The last line, in the words of cargo's own.
+    /// The seconds of each step, and a last line in the words of cargo's own.
     pub(crate) fn finish(self) -> Outcome {
         let seconds = self.started.elapsed().as_secs_f64();
+        println!();
+        for (title, seconds) in &self.passed {
+            println!("{seconds:>8.1} s  {title}");
+        }
         println!(
             "\ntest result: ok. {} steps ok; 0 failed; finished in {seconds:.1}s",
-            self.passed
+            self.passed.len()
         );
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! What `cargo xtask test` runs, in the order that finds a mistake soonest.
 
+use crate::changed::{self, Reach};
 use crate::compare;
 use crate::shell::{Outcome, Steps, cargo, command, root, run, succeeds};
 use crate::system;
+use crate::workspace;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,53 +14,141 @@ use std::process::Command;
 const SLOW_PROPERTY_CASES: &str = "10000";
 /// Seconds for each fuzz target in a slow run.
 const SLOW_FUZZ_S: u32 = 60;
+/// The package of the command.
+const COMMAND: &str = "fairwave-cli";
 /// A sweep of a few short runs, for the comparison of run directories.
 const TINY_SCENARIO: &str = "crates/cli/tests/data/tiny.toml";
 
-/// Everything. Stops at the first failure.
-pub(crate) fn test(slow: bool) -> Outcome {
+/// What of the suite to run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Extent {
+    /// What CI runs.
+    Usual,
+    /// That, and what takes long.
+    Slow,
+    /// What the change since a commit can affect.
+    Changed(String),
+}
+
+/// The suite. Stops at the first failure.
+pub(crate) fn test(extent: &Extent) -> Outcome {
     let mut steps = Steps::new();
+    let crates = match extent {
+        Extent::Usual | Extent::Slow => Selection::all(),
+        Extent::Changed(base) => Selection::since(base)?,
+    };
     steps.step("install what the tests need", system::install)?;
-    checks(&mut steps)?;
+    checks(&mut steps, &crates)?;
+    if crates.is_empty() {
+        return steps.finish();
+    }
     steps.step("unit, property and integration tests", || {
-        let mut tests = cargo(&["test", "--workspace"]);
-        if slow {
+        let mut tests = cargo(&["test"]);
+        tests.args(crates.arguments(&["fairwave-benches"]));
+        if *extent == Extent::Slow {
             tests.env("PROPTEST_CASES", SLOW_PROPERTY_CASES);
         }
         run(tests)
     })?;
-    steps.step("release build", || run(cargo(&["build", "--release", "-p", "fairwave-cli"])))?;
-    steps.step("simulator against theory, in release", || {
-        run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
-    })?;
+    if crates.has(COMMAND) {
+        runs(&mut steps, extent)?;
+    }
+    steps.finish()
+}
+
+/// What needs the command as users have it.
+fn runs(steps: &mut Steps, extent: &Extent) -> Outcome {
+    steps.step("release build", || run(cargo(&["build", "--release", "-p", COMMAND])))?;
     steps.step("same bytes: debug and release, one worker and two", determinism)?;
     steps.step("every scenario is valid", check_scenarios)?;
     let studies = studies()?;
     for name in &studies {
         steps.step(&format!("study {name}, quick"), || study(name, &["--quick"]))?;
     }
-    if slow {
+    if *extent == Extent::Slow {
+        steps.step("simulator against theory, in release", || {
+            run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
+        })?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
             steps.step(&format!("study {name}, full"), || study(name, &[]))?;
         }
     }
-    steps.finish()
+    Ok(())
 }
 
 /// Format, lints and the rules of the house.
 pub(crate) fn tidy() -> Outcome {
     let mut steps = Steps::new();
-    checks(&mut steps)?;
+    checks(&mut steps, &Selection::all())?;
     steps.finish()
 }
 
-fn checks(steps: &mut Steps) -> Outcome {
+fn checks(steps: &mut Steps, crates: &Selection) -> Outcome {
     steps.step("format", || run(cargo(&["fmt", "--all", "--check"])))?;
-    steps.step("rules of the house", || run(cargo(&["test", "--quiet", "-p", "xtask"])))?;
+    // With all of the workspace, so that dependencies have the features that they have in the steps
+    // behind and are compiled once.
+    steps.step("rules of the house", || {
+        run(cargo(&["test", "--quiet", "--workspace", "--bin", "xtask"]))
+    })?;
+    if crates.is_empty() {
+        return Ok(());
+    }
     steps.step("lints", || {
-        run(cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+        let mut lints = cargo(&["clippy"]);
+        lints.args(crates.arguments(&[])).args(["--all-targets", "--", "-D", "warnings"]);
+        run(lints)
     })
+}
+
+/// The crates that a run of the suite is about.
+struct Selection(Reach);
+
+impl Selection {
+    fn all() -> Self {
+        Self(Reach::Everything)
+    }
+
+    /// Those that the change since `base` can affect; they are named.
+    fn since(base: &str) -> Result<Self, String> {
+        let reach = changed::reach(&changed::files(base)?, &workspace::members()?);
+        match &reach {
+            Reach::Nothing => println!("the change since {base} reaches no crate"),
+            Reach::Everything => println!("the change since {base} reaches every crate"),
+            Reach::Crates(names) => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                println!("the change since {base} reaches {}", names.join(", "));
+            }
+        }
+        Ok(Self(reach))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0 == Reach::Nothing
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match &self.0 {
+            Reach::Nothing => false,
+            Reach::Everything => true,
+            Reach::Crates(names) => names.contains(name),
+        }
+    }
+
+    /// How cargo is told of them, without those that `but` names.
+    fn arguments(&self, but: &[&str]) -> Vec<String> {
+        let flagged = |flag: &str, name: &str| [flag.to_owned(), name.to_owned()];
+        match &self.0 {
+            Reach::Crates(names) => {
+                let names = names.iter().filter(|name| !but.contains(&name.as_str()));
+                names.flat_map(|name| flagged("--package", name)).collect()
+            }
+            Reach::Nothing | Reach::Everything => {
+                let excluded = but.iter().flat_map(|name| flagged("--exclude", name));
+                std::iter::once("--workspace".to_owned()).chain(excluded).collect()
+            }
+        }
+    }
 }
 
 /// Fuzzes every target for so many seconds.
@@ -114,22 +204,14 @@ fn save(command: &mut Command, file: &str) -> Outcome {
 
 /// `fairwave args...` as `cargo` built it.
 pub(crate) fn fairwave(profile: &str, args: &[&str]) -> Command {
-    command(&target().join(profile).join("fairwave").to_string_lossy(), args)
-}
-
-/// Where cargo builds, as the environment and cargo's configuration have it.
-pub(crate) fn target() -> PathBuf {
-    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]).output();
-    let parsed =
-        metadata.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
-    let stated = parsed.and_then(|value| Some(value["target_directory"].as_str()?.to_owned()));
-    stated.map_or_else(|| root().join("target"), PathBuf::from)
+    command(&workspace::target().join(profile).join("fairwave").to_string_lossy(), args)
 }
 
 /// One sweep by two builds and by one and two workers: three run directories, all the same.
+///
+/// The debug build is the one that the tests of the command have just run.
 fn determinism() -> Outcome {
-    run(cargo(&["build", "-p", "fairwave-cli"]))?;
-    let out = target().join("determinism");
+    let out = workspace::target().join("determinism");
     if out.exists() {
         fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     }
@@ -187,7 +269,7 @@ fn studies() -> Result<Vec<String>, String> {
 
 /// Runs a study as a script would: JSON on standard output, verdict in the exit code.
 fn study(name: &str, options: &[&str]) -> Outcome {
-    let out = target().join(format!("study-{name}"));
+    let out = workspace::target().join(format!("study-{name}"));
     let out = out.to_string_lossy();
     let common = ["--json", "--force", "--out", &out, "reproduce", name, "--strict"];
     let output = fairwave("release", &[&common, options].concat()).output();

@@ -3,7 +3,7 @@
 
 use crate::ns3::{load, processor, words};
 use crate::shell::{Outcome, cargo, command, note, root, run_aside, shown};
-use crate::{suite, system};
+use crate::{system, workspace};
 use clap::Args;
 use std::fs;
 use std::io::Write;
@@ -69,7 +69,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     let maker = ["build", "--release", "-p", "fairwave-benches", "--example", "make-capture"];
     run_aside(cargo(&maker))?;
-    let place = suite::target().join("trace");
+    let place = workspace::target().join("trace");
     fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
     let before = load();
     let mut section = String::new();
@@ -86,7 +86,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
 }
 
 fn make(capture: &Path, megabytes: u32) -> Outcome {
-    let program = suite::target().join("release/examples/make-capture");
+    let program = workspace::target().join("release/examples/make-capture");
     let bytes = (u64::from(megabytes) * 1_000_000).to_string();
     let (program, capture) = (program.to_string_lossy(), capture.to_string_lossy());
     run_aside(command(&program, &[&capture, &bytes]))
@@ -109,7 +109,9 @@ fn measure(capture: &Path, rounds: u32) -> Result<Vec<Vec<Cost>>, String> {
 impl Reader {
     fn reading(&self, capture: &Path) -> Command {
         let program = match self.program {
-            "fairwave" => suite::target().join("release/fairwave").to_string_lossy().into_owned(),
+            "fairwave" => {
+                workspace::target().join("release/fairwave").to_string_lossy().into_owned()
+            }
             program => program.to_owned(),
         };
         let mut reading = command(&program, self.arguments);

@@ -4,7 +4,7 @@
 use super::measure;
 use super::report::Spread;
 use crate::shell::note;
-use crate::suite;
+use crate::workspace;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,7 @@ pub(crate) struct Growth(Vec<Line>);
 
 /// Runs each load once a round, one after another.
 pub(crate) fn measure(rounds: u32) -> Result<Growth, String> {
-    let directory = suite::target().join("ns3");
+    let directory = workspace::target().join("ns3");
     let mut found: Vec<Vec<Cost>> = vec![Vec::new(); LOADS.len()];
     for round in 1..=rounds {
         for (load, costs) in LOADS.iter().zip(&mut found) {
@@ -111,7 +111,7 @@ fn cost(load: Load, directory: &Path, seed: u32) -> Result<Cost, String> {
             out.to_string_lossy()
         }
     };
-    let program = suite::target().join("release/examples/measured-run");
+    let program = workspace::target().join("release/examples/measured-run");
     let arguments = [file.to_string_lossy(), sink];
     let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
     let run = crate::shell::command(&program.to_string_lossy(), &arguments);

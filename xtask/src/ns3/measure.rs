@@ -3,6 +3,7 @@
 use super::Pair;
 use crate::shell::{command, shown};
 use crate::suite;
+use crate::workspace;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -32,7 +33,7 @@ pub(crate) fn round(
 ) -> Result<Round, String> {
     let base = peer(pair, programs, round, BASE_S)?;
     let whole = peer(pair, programs, round, seconds)?;
-    let out = suite::target().join("ns3/out");
+    let out = workspace::target().join("ns3/out");
     let (out, seed) = (out.to_string_lossy(), round.to_string());
     let args =
         ["run", pair.scenario, "--json", "--quiet", "--force", "--seed", &seed, "--out", &out];

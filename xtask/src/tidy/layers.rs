@@ -1,7 +1,7 @@
 //! The rule of the floors: arrows between crates point downwards, as ARCHITECTURE.md draws them.
 
 use super::{Finding, Source, demand};
-use crate::shell::cargo;
+use crate::workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of floors as ARCHITECTURE.md has it.
@@ -74,19 +74,12 @@ fn violations(document: &Source, crates: &[String], arrows: &[Arrow]) -> Vec<Fin
 /// The crates of the workspace, without the prefix, and the arrows between them that a user's
 /// build follows. Tests may reach further: a law's test drives a whole connection.
 fn workspace() -> (Vec<String>, Vec<Arrow>) {
-    let output = cargo(&["metadata", "--no-deps", "--format-version", "1"]).output();
-    let output = output.expect("cargo metadata runs").stdout;
-    let metadata: serde_json::Value = serde_json::from_slice(&output).expect("it prints JSON");
-    let short = |value: &serde_json::Value| {
-        value["name"].as_str()?.strip_prefix("fairwave-").map(str::to_owned)
-    };
-    let packages = metadata["packages"].as_array().expect("packages").iter();
+    let short = |name: &str| name.strip_prefix("fairwave-").map(str::to_owned);
     let mut crates = Vec::new();
     let mut arrows = Vec::new();
-    for (package, name) in packages.filter_map(|package| Some((package, short(package)?))) {
-        let dependencies = package["dependencies"].as_array().expect("dependencies").iter();
-        let used = dependencies.filter(|dependency| dependency["kind"] != "dev");
-        arrows.extend(used.filter_map(short).map(|to| (name.clone(), to)));
+    for member in workspace::members().expect("cargo metadata runs") {
+        let Some(name) = short(&member.name) else { continue };
+        arrows.extend(member.links.iter().filter_map(|to| Some((name.clone(), short(to)?))));
         crates.push(name);
     }
     (crates, arrows)

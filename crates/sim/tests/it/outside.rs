@@ -1,8 +1,7 @@
 //! A world driven by hand: in steps it is what it is in a run, and a host's packets travel in it
 //! like those of its flows.
 
-#[allow(dead_code, reason = "every test file uses a part of it")]
-use crate::common::{AP, flow, server, tcp, uploads, world};
+use crate::common::{self, AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_dot11::{AccessCategory, Edca, Phy, Standard};
 use fairwave_queue::Limit;
