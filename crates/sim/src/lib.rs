@@ -15,7 +15,6 @@ pub mod deadlines;
 mod error;
 mod flow;
 mod frames;
-mod handover;
 mod key;
 mod monitor;
 mod network;

@@ -30,7 +30,7 @@ pub struct Outcome {
 }
 
 /// A flow's result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowOutcome {
     /// Its name.
     pub name: String,

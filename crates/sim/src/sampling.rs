@@ -179,12 +179,8 @@ impl<'w> Sampling<'w> {
                 bins: core::mem::take(&mut flow.delivery.bins),
                 longest_silence: flow.delivery.longest_silence,
                 completed: flow.delivery.completed.map(|at| at.since(Instant::ZERO)),
-                datagrams: flow.datagrams(),
-                web: flow.web(),
-                video: flow.video(end),
-                probe: flow.probe(),
-                shake: flow.shake(),
                 paths: path_outcomes(self.world, i, &self.warm.paths[i], &last.paths[i]),
+                ..flow.outcome(end)
             }
         };
         let mut outcomes: Vec<_> = flows.iter_mut().enumerate().map(outcome).collect();

@@ -14,7 +14,7 @@ use crate::deadlines::Deadlines;
 use crate::error::Error;
 use crate::flow::{End, FlowState};
 use crate::frames::frame_sample;
-use crate::handover::Notice;
+use crate::flow::Notice;
 use crate::monitor::Watches;
 use crate::network::Network;
 use crate::network::access::Associated;

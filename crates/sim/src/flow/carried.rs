@@ -8,8 +8,6 @@
 //! unless it has been seen further on its way; of those in doubt the oldest are forgotten. What
 //! arrives of them has been held back behind a missing frame, and that is a window at most.
 
-use super::{End, FlowState, TransportState};
-use crate::packet::Packet;
 use fairwave_trace::NodeId;
 use std::collections::VecDeque;
 
@@ -107,40 +105,6 @@ impl<T> UnderWay for Carried<T> {
             && self.entries[place].in_doubt
         {
             self.entries.remove(place);
-        }
-    }
-}
-
-impl FlowState {
-    /// What the packets of this one's sender carry, where that is kept while they are under way.
-    fn under_way(&mut self, packet: &Packet) -> Option<&mut dyn UnderWay> {
-        let end = if packet.source == self.source { End::Source } else { End::Sink };
-        match &mut self.transport {
-            TransportState::Dccp(dccp) => Some(dccp.under_way(end)),
-            TransportState::Rtc(rtc) => Some(rtc.under_way(end)),
-            TransportState::Shake(shake) => Some(shake.under_way(end)),
-            _ => None,
-        }
-    }
-
-    /// A packet of this flow goes on from `node`.
-    pub(crate) fn passes(&mut self, packet: &Packet, node: NodeId) {
-        if let Some(under_way) = self.under_way(packet) {
-            under_way.passes(packet.number, node);
-        }
-    }
-
-    /// A packet of this flow will not come.
-    pub(crate) fn dropped(&mut self, packet: &Packet) {
-        if let Some(under_way) = self.under_way(packet) {
-            under_way.dropped(packet.number);
-        }
-    }
-
-    /// The radio of `node` is done with a packet, and does not know whether it has arrived.
-    pub(crate) fn given_up(&mut self, packet: &Packet, node: NodeId) {
-        if let Some(under_way) = self.under_way(packet) {
-            under_way.given_up(packet.number, node);
         }
     }
 }

@@ -2,13 +2,11 @@
 //!
 //! Nothing of this is done in a run that captures nothing.
 
-use super::{End, FlowState, TransportState};
-use crate::packet::Packet;
 use fairwave_shake::Segment;
 use fairwave_shake::multi::Mark;
 use fairwave_tcp::Virtual;
 use fairwave_units::Seq32;
-use fairwave_wire::datagram::{Contents, Piece, Transport, patterned};
+use fairwave_wire::datagram::{Contents, Piece, patterned};
 use fairwave_wire::multi::Header;
 use fairwave_wire::rtp;
 use fairwave_wire::seal::{Key, TAG_LEN};
@@ -124,33 +122,4 @@ fn bytes(mark: &Mark) -> Vec<u8> {
     }
     .expect("a set numbers its connections, and no stream gets to 2^62");
     out
-}
-
-impl FlowState {
-    /// Somebody will ask for [`Self::last_contents`].
-    pub(crate) fn show_contents(&mut self) {
-        if let TransportState::MultiTcp(multi) = &mut self.transport {
-            multi.show_contents();
-        }
-    }
-
-    /// What the packet carries that `end` has made last, where the datagram does not tell.
-    pub(crate) fn last_contents(&mut self, end: End, packet: &Packet) -> Option<Contents> {
-        let datagram = &packet.datagram;
-        match (&mut self.transport, &datagram.transport) {
-            (TransportState::Dccp(dccp), _) => {
-                let options = dccp.last_options(end).filter(|options| !options.is_empty());
-                options.map(|options| Contents::Options(options.clone()))
-            }
-            (TransportState::Shake(shake), _) => shake.last_contents(end),
-            (TransportState::Probe(probe), _) => {
-                probe.last_message(end).map(|bytes| Contents::bytes(bytes.to_vec()))
-            }
-            (TransportState::Rtc(rtc), _) => rtc.last_contents(end, datagram.id),
-            (TransportState::MultiTcp(multi), Transport::Tcp(header)) => {
-                multi.contents(end, header, datagram.payload_len)
-            }
-            _ => None,
-        }
-    }
 }

@@ -1,17 +1,21 @@
 //! A flow of UDP datagrams.
 
+use super::ends::End;
 use super::feed::Feed;
 use super::reception::Reception;
-use super::screen::Screen;
+use super::transport::{Host, Transport};
+use crate::outcome::FlowOutcome;
+use crate::packet::Packet;
+use fairwave_trace::FlowSample;
 use fairwave_traffic::{Emission, Emissions, Source};
 use fairwave_units::{Instant, Stream};
 
 /// Sender and receiver of datagrams.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
-    pub(super) ports: (u16, u16),
-    pub(crate) sent: u64,
-    pub(super) reception: Reception,
+    ports: (u16, u16),
+    sent: u64,
+    reception: Reception,
     schedule: Schedule,
 }
 
@@ -52,12 +56,29 @@ impl Datagrams {
         Self { ports, sent: 0, reception: Reception::default(), schedule }
     }
 
-    pub(super) fn stop(&mut self) {
+    /// Payload of the next datagram, if one is due or the interface is asking.
+    fn next_payload(&mut self, host: &mut Host<'_>) -> Option<u32> {
+        match &mut self.schedule {
+            Schedule::Saturate { payload_bytes } => Some(*payload_bytes),
+            Schedule::Timed { start, next, emissions } => {
+                let due = next.filter(|emission| *start + emission.at <= host.now)?;
+                *next = emissions.next();
+                Some(due.bytes)
+            }
+            Schedule::Framed(feed) => feed.next_payload(host.now, host.screen.as_deref_mut()),
+            Schedule::Stopped => None,
+        }
+    }
+}
+
+impl Transport for Datagrams {
+    fn start(&mut self, _host: &mut Host<'_>) {}
+
+    fn stop(&mut self, _host: &mut Host<'_>) {
         self.schedule = Schedule::Stopped;
     }
 
-    /// When the source wants to send next.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    fn source_deadline(&self) -> Option<Instant> {
         match &self.schedule {
             Schedule::Timed { start, next, .. } => next.map(|emission| *start + emission.at),
             Schedule::Framed(feed) => feed.deadline(),
@@ -65,21 +86,38 @@ impl Datagrams {
         }
     }
 
-    /// Payload of the next datagram, if one is due or the interface is asking.
-    pub(super) fn next_payload(
-        &mut self,
-        now: Instant,
-        screen: Option<&mut Screen>,
-    ) -> Option<u32> {
-        match &mut self.schedule {
-            Schedule::Saturate { payload_bytes } => Some(*payload_bytes),
-            Schedule::Timed { start, next, emissions } => {
-                let due = next.filter(|emission| *start + emission.at <= now)?;
-                *next = emissions.next();
-                Some(due.bytes)
-            }
-            Schedule::Framed(feed) => feed.next_payload(now, screen),
-            Schedule::Stopped => None,
-        }
+    fn next_datagram(&mut self, host: &mut Host<'_>) -> Option<Packet> {
+        let bytes = self.next_payload(host)?;
+        self.sent += 1;
+        Some(host.udp(End::Source, self.ports, bytes))
+    }
+
+    fn poll(&mut self, _end: End, _host: &mut Host<'_>) -> Option<Packet> {
+        None
+    }
+
+    fn receive(&mut self, end: End, packet: &Packet, host: &mut Host<'_>) {
+        debug_assert_eq!(end, End::Sink, "the sink sends nothing");
+        host.deliver(packet.datagram.payload_len);
+        self.reception.take(packet.number, packet.sent, host.now);
+        host.show_datagram(packet.number.into());
+    }
+
+    fn wake(&mut self, _end: End, _host: &mut Host<'_>) {}
+
+    fn deadline(&self, _end: End) -> Option<Instant> {
+        None
+    }
+
+    fn sample(&self) -> FlowSample {
+        FlowSample { sent_packets: self.sent, ..FlowSample::default() }
+    }
+
+    fn restart_statistics(&mut self) {
+        self.reception.restart();
+    }
+
+    fn fill(&self, outcome: &mut FlowOutcome) {
+        outcome.datagrams = Some(self.reception.outcome());
     }
 }

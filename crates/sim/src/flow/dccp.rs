@@ -5,21 +5,24 @@
 //! the datagram that carries them, while that is under way.
 
 use super::carried::{Carried, UnderWay};
+use super::ends::{Both, End};
 use super::feed::Feed;
+use super::ports::ports;
 use super::reception::Reception;
 use super::screen::Screen;
-use super::{Delivery, End, ports};
-use crate::handover::Notice;
+use super::transport::{Host, Notice, Transport};
+use crate::outcome::FlowOutcome;
+use crate::packet;
 use crate::world::DccpFlow;
 use fairwave_dccp::ccid::Handover;
 use fairwave_dccp::{
     Config, Connection, Event, Input, Packet, Payload, QueueLimits, Standard, ccid3,
 };
 use fairwave_machine::Machine;
-use fairwave_trace::{FlowId, FlowSample, NodeId, RateSample};
+use fairwave_trace::{FlowId, FlowSample, RateSample};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
-use fairwave_wire::dccp::{Options, Seq48};
-use fairwave_wire::ipv4::Ecn;
+use fairwave_wire::datagram::{self, Contents};
+use fairwave_wire::dccp::Seq48;
 
 /// The service code that both ends agree on: "FAIR" (RFC 4340 section 8.1.2).
 const SERVICE: u32 = 0x4641_4952;
@@ -50,25 +53,17 @@ enum Schedule {
     Stopped,
 }
 
-/// Who gets the data at the sink.
-#[derive(Debug)]
-pub(crate) struct User<'a> {
-    pub(super) delivery: &'a mut Delivery,
-    pub(super) screen: Option<&'a mut Screen>,
-}
-
 /// The two ends, and what is between them.
 #[derive(Debug)]
 pub(crate) struct Dccp {
-    source: Connection<Made>,
-    sink: Connection<Made>,
+    connections: Both<Connection<Made>>,
     schedule: Schedule,
     payload_bytes: u32,
     most_waiting: usize,
     made: u64,
     started: bool,
-    carried: [Carried<Packet<Made>>; 2],
-    pub(super) reception: Reception,
+    carried: Both<Carried<Packet<Made>>>,
+    reception: Reception,
 }
 
 impl Dccp {
@@ -86,50 +81,33 @@ impl Dccp {
         let saturate = Schedule::Saturate { bytes: flow.payload_bytes };
         let schedule = flow.source.as_ref().map_or(saturate, |s| Schedule::Timed(feed(s)));
         Self {
-            source: connection((client, server), iss()),
-            sink: connection((server, client), iss()),
+            connections: Both {
+                source: connection((client, server), iss()),
+                sink: connection((server, client), iss()),
+            },
             schedule,
             payload_bytes,
             most_waiting: flow.send_queue as usize,
             made: 0,
             started: false,
-            carried: Default::default(),
+            carried: Both::default(),
             reception: Reception::default(),
         }
     }
 
-    pub(super) fn start(&mut self, screen: Option<&mut Screen>, now: Instant) {
-        self.started = true;
-        self.sink.handle(now, Input::Listen);
-        self.source.handle(now, Input::Open);
-        self.make(screen, now);
-    }
-
-    pub(super) fn stop(&mut self, now: Instant) {
-        self.schedule = Schedule::Stopped;
-        self.source.handle(now, Input::Close);
-    }
-
-    /// When the source makes its next datagram.
-    pub(super) fn source_deadline(&self) -> Option<Instant> {
-        match &self.schedule {
-            Schedule::Timed(feed) => feed.deadline(),
-            Schedule::Saturate { .. } | Schedule::Stopped => None,
-        }
-    }
-
     /// Makes the datagrams that are due.
-    pub(super) fn make(&mut self, mut screen: Option<&mut Screen>, now: Instant) {
-        while let Some(bytes) = self.due(screen.as_deref_mut(), now) {
+    fn make(&mut self, now: Instant, mut screen: Option<&mut Screen>) {
+        while let Some(bytes) = self.due(now, screen.as_deref_mut()) {
             let made = Made { bytes, number: self.made, at: now };
             self.made += 1;
-            self.source.handle(now, Input::Send(made));
+            self.connections.source.handle(now, Input::Send(made));
         }
-        while self.source.event().is_some() {}
+        while self.connections.source.event().is_some() {}
     }
 
-    fn due(&mut self, screen: Option<&mut Screen>, now: Instant) -> Option<u32> {
-        let has_room = self.started && self.source.queued() < self.most_waiting;
+    fn due(&mut self, now: Instant, screen: Option<&mut Screen>) -> Option<u32> {
+        let queued = self.connections.source.queued();
+        let has_room = self.started && queued < self.most_waiting;
         match &mut self.schedule {
             Schedule::Saturate { bytes } => Some(*bytes).filter(|_| has_room),
             Schedule::Timed(feed) => feed.next_payload(now, screen),
@@ -137,94 +115,95 @@ impl Dccp {
         }
     }
 
-    fn end(&mut self, end: End) -> &mut Connection<Made> {
-        match end {
-            End::Source => &mut self.source,
-            End::Sink => &mut self.sink,
-        }
-    }
-
-    pub(super) fn deadline(&self, end: End) -> Option<Instant> {
-        match end {
-            End::Source => self.source.deadline(),
-            End::Sink => self.sink.deadline(),
-        }
-    }
-
-    pub(super) fn wake(&mut self, end: End, user: User<'_>, now: Instant) {
-        self.end(end).wake(now);
-        self.run_application(end, user, now);
-    }
-
-    /// The next packet of `end`, at `node`, to be carried by its datagram with this number.
-    pub(super) fn poll(
-        &mut self,
-        (end, node): (End, NodeId),
-        number: u32,
-        now: Instant,
-    ) -> Option<Packet<Made>> {
-        let packet = self.end(end).poll(now)?;
-        if end == End::Source && matches!(self.schedule, Schedule::Saturate { .. }) {
-            self.make(None, now);
-        }
-        self.carried[end as usize].push(number, node, packet.clone());
-        Some(packet)
-    }
-
-    /// The options of the packet that `end` has made last.
-    pub(super) fn last_options(&self, end: End) -> Option<&Options> {
-        self.carried[end as usize].newest().map(|packet| &packet.options)
-    }
-
-    /// The packets of `end` that are under way.
-    pub(super) fn under_way(&mut self, end: End) -> &mut dyn UnderWay {
-        &mut self.carried[end as usize]
-    }
-
-    /// The datagram with this number of the other end came to `end`.
-    pub(super) fn receive(
-        &mut self,
-        end: End,
-        (number, ecn): (u32, Ecn),
-        user: User<'_>,
-        now: Instant,
-    ) {
-        let other = if end == End::Source { End::Sink } else { End::Source };
-        let Some(packet) = self.carried[other as usize].take(number) else { return };
-        self.end(end).handle(now, Input::Packet(Packet { ecn, ..packet }));
-        self.run_application(end, user, now);
-    }
-
     /// The application at `end` reads what has come.
-    fn run_application(&mut self, end: End, mut user: User<'_>, now: Instant) {
-        while let Some(event) = self.end(end).event() {
+    fn run_application(&mut self, end: End, host: &mut Host<'_>) {
+        while let Some(event) = self.connections[end].event() {
             if let Event::Data { payload, .. } = event {
-                user.delivery.take(payload.bytes, now);
-                self.reception.take(payload.number as u32, payload.at, now);
-                if let Some(screen) = user.screen.as_deref_mut() {
-                    screen.datagram(payload.number, now);
-                }
+                host.deliver(payload.bytes);
+                self.reception.take(payload.number as u32, payload.at, host.now);
+                host.show_datagram(payload.number);
             }
         }
     }
+}
 
-    /// What happens to the station at `end`. The other end is not told: what it reports of the gap
-    /// the sender can tell by sequence numbers.
-    pub(super) fn notice(&mut self, end: End, notice: Notice, now: Instant) {
+impl Transport for Dccp {
+    fn start(&mut self, host: &mut Host<'_>) {
+        self.started = true;
+        self.connections.sink.handle(host.now, Input::Listen);
+        self.connections.source.handle(host.now, Input::Open);
+        self.step(host);
+    }
+
+    fn stop(&mut self, host: &mut Host<'_>) {
+        self.schedule = Schedule::Stopped;
+        self.connections.source.handle(host.now, Input::Close);
+    }
+
+    fn step(&mut self, host: &mut Host<'_>) {
+        self.make(host.now, host.screen.as_deref_mut());
+    }
+
+    fn source_deadline(&self) -> Option<Instant> {
+        match &self.schedule {
+            Schedule::Timed(feed) => feed.deadline(),
+            Schedule::Saturate { .. } | Schedule::Stopped => None,
+        }
+    }
+
+    fn poll(&mut self, end: End, host: &mut Host<'_>) -> Option<packet::Packet> {
+        let sent = self.connections[end].poll(host.now)?;
+        if end == End::Source && matches!(self.schedule, Schedule::Saturate { .. }) {
+            self.make(host.now, None);
+        }
+        let bytes = sent.payload.map_or(0, |made| made.len());
+        let mut packet = host.packet(end, datagram::Transport::Dccp(sent.header), bytes);
+        packet.datagram.tos = sent.ecn.put(packet.datagram.tos);
+        self.carried[end].push(packet.number, packet.source, sent);
+        Some(packet)
+    }
+
+    fn receive(&mut self, end: End, packet: &packet::Packet, host: &mut Host<'_>) {
+        let Some(sent) = self.carried[end.other()].take(packet.number) else { return };
+        let ecn = packet.datagram.ecn();
+        self.connections[end].handle(host.now, Input::Packet(Packet { ecn, ..sent }));
+        self.run_application(end, host);
+    }
+
+    fn wake(&mut self, end: End, host: &mut Host<'_>) {
+        self.connections[end].wake(host.now);
+        self.run_application(end, host);
+    }
+
+    fn deadline(&self, end: End) -> Option<Instant> {
+        self.connections[end].deadline()
+    }
+
+    /// The other end is not told: the sender can tell by sequence numbers what it reports of the
+    /// gap.
+    fn notice(&mut self, end: End, notice: Notice, host: &mut Host<'_>) {
         let handover = match notice {
             Notice::Leaves { .. } => Handover::Started,
             Notice::Arrives { share } => Handover::Ended { free: share },
         };
-        self.end(end).handle(now, Input::Handover(handover));
+        self.connections[end].handle(host.now, Input::Handover(handover));
     }
 
-    /// Bytes of a usual packet of the source, and of its payload.
-    pub(super) fn usual_bytes(&self) -> (u32, u32) {
-        (IPV4_BYTES + DATA_BYTES + self.payload_bytes, self.payload_bytes)
+    fn usual_bytes(&self) -> Option<(u32, u32)> {
+        Some((IPV4_BYTES + DATA_BYTES + self.payload_bytes, self.payload_bytes))
     }
 
-    pub(super) fn sample(&self) -> FlowSample {
-        let (source, sink) = (self.source.stats(), self.sink.stats());
+    fn under_way(&mut self, end: End) -> Option<&mut dyn UnderWay> {
+        Some(&mut self.carried[end])
+    }
+
+    fn last_contents(&mut self, end: End, _packet: &packet::Packet) -> Option<Contents> {
+        let options = &self.carried[end].newest()?.options;
+        (!options.is_empty()).then(|| Contents::Options(options.clone()))
+    }
+
+    fn sample(&self) -> FlowSample {
+        let (source, sink) = (self.connections.source.stats(), self.connections.sink.stats());
         let sender = source.sender.unwrap_or_default();
         let bytes = |packets: Option<u32>| packets.unwrap_or(0).saturating_mul(self.payload_bytes);
         FlowSample {
@@ -244,6 +223,14 @@ impl Dccp {
             }),
             ..FlowSample::default()
         }
+    }
+
+    fn restart_statistics(&mut self) {
+        self.reception.restart();
+    }
+
+    fn fill(&self, outcome: &mut FlowOutcome) {
+        outcome.datagrams = Some(self.reception.outcome());
     }
 }
 

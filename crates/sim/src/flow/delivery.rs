@@ -1,6 +1,6 @@
 //! What the receiving application of a flow gets, and when.
 
-use fairwave_units::{Duration, Instant};
+use fairwave_units::{Bytes, Duration, Instant};
 
 /// Delivery to the receiving application, as it went on.
 #[derive(Clone, Debug)]
@@ -30,6 +30,13 @@ impl Delivery {
         self.bytes += u64::from(bytes);
         self.note_silence(now);
         self.last = now;
+    }
+
+    /// Notes when a flow of this size, if it has one, was delivered whole.
+    pub(super) fn note_completion(&mut self, size: Option<Bytes>, now: Instant) {
+        if size.is_some_and(|size| self.bytes >= size.0) {
+            self.completed.get_or_insert(now);
+        }
     }
 
     /// Counts the silence that ends, or is cut off, at `now`.

@@ -5,18 +5,19 @@
 //! datagram that carries them, while that is under way.
 
 use super::carried::{Carried, UnderWay};
+use super::contents;
+use super::ends::End;
 use super::feed::Feed;
 use super::reception::Reception;
-use super::screen::Screen;
-use super::{Delivery, End, contents};
-use crate::handover::Notice;
+use super::transport::{Host, Notice, Transport};
+use crate::outcome::FlowOutcome;
 use crate::packet::Packet;
 use crate::world::RtcFlow;
 use fairwave_machine::Machine;
 use fairwave_rtc::{
     Frame, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent, SenderInput, SenderStats,
 };
-use fairwave_trace::{FlowSample, NodeId, RateSample};
+use fairwave_trace::{FlowSample, RateSample};
 use fairwave_units::{Instant, Stream};
 use fairwave_wire::datagram::Contents;
 use fairwave_wire::rtp::{HEADER_LEN, Header};
@@ -37,7 +38,7 @@ struct Media {
 /// The two ends, and what is between them.
 #[derive(Debug)]
 pub(crate) struct Rtc {
-    pub(super) ports: (u16, u16),
+    ports: (u16, u16),
     sender: Sender,
     receiver: Receiver,
     feed: Option<Box<Feed>>,
@@ -46,7 +47,7 @@ pub(crate) struct Rtc {
     hears_of_handovers: bool,
     media: Carried<Media>,
     feedback: Carried<Vec<u8>>,
-    pub(super) reception: Reception,
+    reception: Reception,
 }
 
 impl Rtc {
@@ -83,127 +84,6 @@ impl Rtc {
         }
     }
 
-    /// The encoder gives what is due.
-    pub(super) fn encode(&mut self, now: Instant, mut screen: Option<&mut Screen>) {
-        while let Some(feed) = &mut self.feed
-            && let Some(frame) = feed.next_cut(now, screen.as_deref_mut())
-        {
-            // 90 kHz is nine ticks in 100 us.
-            let timestamp = (frame.at.as_micros() * 9 / 100) as u32;
-            let frame = Frame { bytes: frame.bytes, timestamp };
-            self.sender.handle(now, SenderInput::Frame(frame));
-        }
-    }
-
-    pub(super) fn stop(&mut self) {
-        self.feed = None;
-    }
-
-    /// When the encoder has the next frame.
-    pub(super) fn feed_deadline(&self) -> Option<Instant> {
-        self.feed.as_ref()?.deadline()
-    }
-
-    pub(super) fn wake(&mut self, end: End, now: Instant) {
-        match end {
-            End::Source => self.sender.wake(now),
-            End::Sink => self.receiver.wake(now),
-        }
-        self.follow();
-    }
-
-    pub(super) fn deadline(&self, end: End) -> Option<Instant> {
-        match end {
-            End::Source => self.sender.deadline(),
-            End::Sink => self.receiver.deadline(),
-        }
-    }
-
-    /// Length of the UDP payload that `end`, at `node`, sends next, in the datagram with this
-    /// number.
-    pub(super) fn poll(
-        &mut self,
-        (end, node): (End, NodeId),
-        number: u32,
-        now: Instant,
-    ) -> Option<u32> {
-        match end {
-            End::Source => {
-                let packet = self.sender.poll(now)?;
-                let fairwave_rtc::Packet { header, payload_bytes, unit, made } = packet;
-                self.media.push(number, node, Media { header, payload_bytes, unit, made });
-                Some(HEADER_LEN as u32 + payload_bytes)
-            }
-            End::Sink => {
-                let feedback = self.receiver.poll(now)?;
-                let len = feedback.len() as u32;
-                self.feedback.push(number, node, feedback);
-                Some(len)
-            }
-        }
-    }
-
-    /// The packet that `end` has sent last, whose datagram has this identification, as bytes.
-    pub(super) fn last_contents(&self, end: End, id: u16) -> Option<Contents> {
-        match end {
-            End::Source => {
-                let Media { header, payload_bytes, .. } = self.media.newest()?;
-                Some(contents::media(header, *payload_bytes, id))
-            }
-            End::Sink => self.feedback.newest().cloned().map(Contents::bytes),
-        }
-    }
-
-    /// The packets of `end` that are under way.
-    pub(super) fn under_way(&mut self, end: End) -> &mut dyn UnderWay {
-        match end {
-            End::Source => &mut self.media,
-            End::Sink => &mut self.feedback,
-        }
-    }
-
-    /// A datagram of the other end came to `end`.
-    pub(super) fn receive(
-        &mut self,
-        end: End,
-        packet: &Packet,
-        delivery: &mut Delivery,
-        screen: Option<&mut Screen>,
-        now: Instant,
-    ) {
-        match end {
-            End::Source => {
-                let Some(feedback) = self.feedback.take(packet.number) else { return };
-                self.sender.handle(now, SenderInput::Feedback(feedback));
-                self.follow();
-            }
-            End::Sink => {
-                let Some(media) = self.media.take(packet.number) else { return };
-                self.reception.take(packet.number, media.made, now);
-                self.receiver.handle(now, media.header);
-                while self.receiver.event().is_some() {}
-                delivery.take(media.payload_bytes, now);
-                if let Some(screen) = screen {
-                    screen.datagram(media.unit, now);
-                }
-            }
-        }
-    }
-
-    /// Tells the sender, if it wants to know, that its station changes its access point.
-    pub(super) fn notice(&mut self, end: End, notice: Notice, now: Instant) {
-        if end == End::Source && self.hears_of_handovers {
-            self.sender.handle(
-                now,
-                match notice {
-                    Notice::Leaves { .. } => SenderInput::LinkLost,
-                    Notice::Arrives { .. } => SenderInput::LinkFound,
-                },
-            );
-            self.follow();
-        }
-    }
-
     /// Lets the encoder follow the sender.
     fn follow(&mut self) {
         while let Some(SenderEvent::Encode(rate)) = self.sender.event() {
@@ -213,10 +93,129 @@ impl Rtc {
         }
     }
 
-    /// Its state, but for what was delivered.
-    pub(super) fn sample(&self) -> FlowSample {
+    /// The sender hears of the arrivals that the datagram with this number reports.
+    fn take_feedback(&mut self, number: u32, now: Instant) {
+        let Some(feedback) = self.feedback.take(number) else { return };
+        self.sender.handle(now, SenderInput::Feedback(feedback));
+        self.follow();
+    }
+
+    /// The receiver gets the media that the datagram with this number carries.
+    fn take_media(&mut self, number: u32, host: &mut Host<'_>) {
+        let Some(media) = self.media.take(number) else { return };
+        self.reception.take(number, media.made, host.now);
+        self.receiver.handle(host.now, media.header);
+        while self.receiver.event().is_some() {}
+        host.deliver(media.payload_bytes);
+        host.show_datagram(media.unit);
+    }
+}
+
+impl Transport for Rtc {
+    fn start(&mut self, host: &mut Host<'_>) {
+        self.step(host);
+    }
+
+    fn stop(&mut self, _host: &mut Host<'_>) {
+        self.feed = None;
+    }
+
+    /// The encoder gives what is due.
+    fn step(&mut self, host: &mut Host<'_>) {
+        while let Some(feed) = &mut self.feed
+            && let Some(frame) = feed.next_cut(host.now, host.screen.as_deref_mut())
+        {
+            // 90 kHz is nine ticks in 100 us.
+            let timestamp = (frame.at.as_micros() * 9 / 100) as u32;
+            let frame = Frame { bytes: frame.bytes, timestamp };
+            self.sender.handle(host.now, SenderInput::Frame(frame));
+        }
+    }
+
+    fn source_deadline(&self) -> Option<Instant> {
+        self.feed.as_ref()?.deadline()
+    }
+
+    fn poll(&mut self, end: End, host: &mut Host<'_>) -> Option<Packet> {
+        match end {
+            End::Source => {
+                let packet = self.sender.poll(host.now)?;
+                let fairwave_rtc::Packet { header, payload_bytes, unit, made } = packet;
+                let packet = host.udp(end, self.ports, HEADER_LEN as u32 + payload_bytes);
+                let media = Media { header, payload_bytes, unit, made };
+                self.media.push(packet.number, packet.source, media);
+                Some(packet)
+            }
+            End::Sink => {
+                let feedback = self.receiver.poll(host.now)?;
+                let packet = host.udp(end, self.ports, feedback.len() as u32);
+                self.feedback.push(packet.number, packet.source, feedback);
+                Some(packet)
+            }
+        }
+    }
+
+    fn receive(&mut self, end: End, packet: &Packet, host: &mut Host<'_>) {
+        match end {
+            End::Source => self.take_feedback(packet.number, host.now),
+            End::Sink => self.take_media(packet.number, host),
+        }
+    }
+
+    fn wake(&mut self, end: End, host: &mut Host<'_>) {
+        match end {
+            End::Source => self.sender.wake(host.now),
+            End::Sink => self.receiver.wake(host.now),
+        }
+        self.follow();
+    }
+
+    fn deadline(&self, end: End) -> Option<Instant> {
+        match end {
+            End::Source => self.sender.deadline(),
+            End::Sink => self.receiver.deadline(),
+        }
+    }
+
+    fn notice(&mut self, end: End, notice: Notice, host: &mut Host<'_>) {
+        if end == End::Source && self.hears_of_handovers {
+            let input = match notice {
+                Notice::Leaves { .. } => SenderInput::LinkLost,
+                Notice::Arrives { .. } => SenderInput::LinkFound,
+            };
+            self.sender.handle(host.now, input);
+            self.follow();
+        }
+    }
+
+    fn under_way(&mut self, end: End) -> Option<&mut dyn UnderWay> {
+        match end {
+            End::Source => Some(&mut self.media),
+            End::Sink => Some(&mut self.feedback),
+        }
+    }
+
+    fn last_contents(&mut self, end: End, packet: &Packet) -> Option<Contents> {
+        match end {
+            End::Source => {
+                let Media { header, payload_bytes, .. } = self.media.newest()?;
+                Some(contents::media(header, *payload_bytes, packet.datagram.id))
+            }
+            End::Sink => self.feedback.newest().cloned().map(Contents::bytes),
+        }
+    }
+
+    fn sample(&self) -> FlowSample {
         let SenderStats { packets, target, rtt, .. } = self.sender.stats();
         let rate = RateSample { allowed: target, loss_event_rate: None, mean_loss_interval: None };
         FlowSample { sent_packets: packets, srtt: rtt, rate: Some(rate), ..FlowSample::default() }
+    }
+
+    fn restart_statistics(&mut self) {
+        self.reception.restart();
+    }
+
+    fn fill(&self, outcome: &mut FlowOutcome) {
+        outcome.datagrams = Some(self.reception.outcome());
     }
 }

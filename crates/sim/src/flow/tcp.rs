@@ -1,24 +1,25 @@
 //! A flow over one TCP connection: an application that writes as much as fits, one that reads.
 
+use super::backlog::Backlog;
+use super::ends::{Both, End, segment};
 use super::feed::Feed;
-use super::screen::Screen;
-use super::{Delivery, End, ports};
+use super::ports::ports;
+use super::transport::{Host, Transport};
 use crate::Error;
+use crate::packet::Packet;
 use crate::world::TcpFlow;
 use fairwave_cc as cc;
 use fairwave_machine::Machine;
 use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Virtual};
-use fairwave_trace::FlowId;
+use fairwave_trace::{FlowId, FlowSample};
 use fairwave_units::{Bytes, Instant, Seq32, Stream};
 
 /// A TCP flow: two connections, and an application that writes as much as fits, or what its source
 /// gives as soon as it fits.
 #[derive(Debug)]
 pub(crate) struct Tcp {
-    pub(super) source: Connection<Virtual>,
-    pub(super) sink: Connection<Virtual>,
-    /// What the application still has to write; `None` never ends.
-    unwritten: Option<u64>,
+    connections: Both<Connection<Virtual>>,
+    backlog: Backlog,
     /// Where more comes from.
     feed: Option<Box<Feed>>,
     size: Option<Bytes>,
@@ -62,9 +63,11 @@ impl Tcp {
         let (client, server) = ports(id);
         let law = &tcp.congestion_control;
         Self {
-            source: connection(tcp.sender, (client, server), law, &mut isn),
-            sink: connection(tcp.receiver, (server, client), law, &mut isn),
-            unwritten: feed.as_ref().map_or(tcp.size.map(|size| size.0), |_| Some(0)),
+            connections: Both {
+                source: connection(tcp.sender, (client, server), law, &mut isn),
+                sink: connection(tcp.receiver, (server, client), law, &mut isn),
+            },
+            backlog: feed.as_ref().map_or(Backlog::new(tcp.size), |_| Backlog::EMPTY),
             feed: feed.map(Box::new),
             size: tcp.size,
             connected: false,
@@ -72,77 +75,113 @@ impl Tcp {
         }
     }
 
-    pub(super) fn start(&mut self, now: Instant) {
-        self.sink.handle(now, Input::Listen);
-        self.source.handle(now, Input::Open);
-    }
-
-    /// The application writes no more.
-    pub(super) fn stop(&mut self) {
-        self.unwritten = Some(0);
-        self.feed = None;
-    }
-
     /// Takes what the source has by now.
-    pub(super) fn feed(&mut self, now: Instant, mut screen: Option<&mut Screen>) {
+    fn take_fed(&mut self, host: &mut Host<'_>) {
         while let Some(feed) = &mut self.feed
-            && let Some(bytes) = feed.next_bytes(now, screen.as_deref_mut())
+            && let Some(bytes) = feed.next_bytes(host.now, host.screen.as_deref_mut())
         {
-            self.unwritten = self.unwritten.map(|left| left + bytes);
-        }
-    }
-
-    /// When the source has more.
-    pub(super) fn feed_deadline(&self) -> Option<Instant> {
-        self.feed.as_ref()?.deadline()
-    }
-
-    pub(super) fn end(&mut self, end: End) -> &mut Connection<Virtual> {
-        match end {
-            End::Source => &mut self.source,
-            End::Sink => &mut self.sink,
+            self.backlog.add(bytes);
         }
     }
 
     /// Lets the application at `end` write or read, after its connection heard something. The
     /// receiving one closes when the sending one has.
-    pub(super) fn run_application(&mut self, end: End, delivery: &mut Delivery, now: Instant) {
+    fn run_application(&mut self, end: End, host: &mut Host<'_>) {
         let mut remote_closed = false;
-        while let Some(event) = self.end(end).event() {
+        while let Some(event) = self.connections[end].event() {
             remote_closed |= event == Event::RemoteClosed;
             self.connected |= event == Event::Established && end == End::Source;
         }
         match end {
-            End::Source if self.connected => self.write(now),
+            End::Source if self.connected => self.write(host.now),
             End::Source => {}
-            End::Sink => self.read(delivery, now),
+            End::Sink => self.read(host),
         }
         if remote_closed {
-            self.end(end).handle(now, Input::Close);
+            self.connections[end].handle(host.now, Input::Close);
         }
     }
 
     fn write(&mut self, now: Instant) {
-        let space = self.source.send_space();
-        let bytes =
-            self.unwritten.map_or(space, |left| space.min(left.try_into().unwrap_or(space)));
+        let source = &mut self.connections.source;
+        let bytes = self.backlog.take(source.send_space());
         if bytes > 0 {
-            self.source.handle(now, Input::Write(Virtual(bytes)));
-            self.unwritten = self.unwritten.map(|left| left - u64::from(bytes));
+            source.handle(now, Input::Write(Virtual(bytes)));
         }
         let is_over = self.feed.as_ref().is_none_or(|feed| feed.deadline().is_none());
-        if self.unwritten == Some(0) && is_over && !self.closing {
+        if self.backlog.is_empty() && is_over && !self.closing {
             self.closing = true;
-            self.source.handle(now, Input::Close);
+            source.handle(now, Input::Close);
         }
     }
 
-    fn read(&mut self, delivery: &mut Delivery, now: Instant) {
-        while let Some(Virtual(bytes)) = self.sink.read(u32::MAX) {
-            delivery.take(bytes, now);
+    fn read(&mut self, host: &mut Host<'_>) {
+        while let Some(Virtual(bytes)) = self.connections.sink.read(u32::MAX) {
+            host.deliver(bytes);
         }
-        if self.size.is_some_and(|size| delivery.bytes >= size.0) {
-            delivery.completed.get_or_insert(now);
+        host.delivery.note_completion(self.size, host.now);
+    }
+}
+
+impl Transport for Tcp {
+    fn start(&mut self, host: &mut Host<'_>) {
+        self.connections.sink.handle(host.now, Input::Listen);
+        self.connections.source.handle(host.now, Input::Open);
+        self.step(host);
+    }
+
+    fn stop(&mut self, host: &mut Host<'_>) {
+        self.backlog = Backlog::EMPTY;
+        self.feed = None;
+        self.run_application(End::Source, host);
+    }
+
+    fn step(&mut self, host: &mut Host<'_>) {
+        self.take_fed(host);
+        self.run_application(End::Source, host);
+    }
+
+    fn source_deadline(&self) -> Option<Instant> {
+        self.feed.as_ref()?.deadline()
+    }
+
+    fn poll(&mut self, end: End, host: &mut Host<'_>) -> Option<Packet> {
+        let segment = self.connections[end].poll(host.now)?;
+        Some(host.tcp(end, &segment))
+    }
+
+    fn receive(&mut self, end: End, packet: &Packet, host: &mut Host<'_>) {
+        let Some(segment) = segment(packet) else { return };
+        self.connections[end].handle(host.now, Input::Segment(segment));
+        self.run_application(end, host);
+        host.show_stream();
+    }
+
+    fn wake(&mut self, end: End, host: &mut Host<'_>) {
+        self.connections[end].wake(host.now);
+        self.run_application(end, host);
+        host.show_stream();
+    }
+
+    fn deadline(&self, end: End) -> Option<Instant> {
+        self.connections[end].deadline()
+    }
+
+    fn sample(&self) -> FlowSample {
+        let source = self.connections.source.stats();
+        FlowSample {
+            sent_packets: source.segments_sent,
+            retransmissions: source.retransmissions,
+            timeouts: source.timeouts,
+            fast_recoveries: source.fast_recoveries,
+            cwnd: source.cwnd,
+            ssthresh: source.ssthresh,
+            flight: source.flight,
+            srtt: source.srtt,
+            rto: source.rto,
+            acks_sent: self.connections.sink.stats().acks_sent,
+            acks_lost_inferred: source.acks_lost,
+            ..FlowSample::default()
         }
     }
 }

@@ -1,111 +1,171 @@
-//! What carries a flow, and the ports that it has.
+//! What a transport is for the flow that it carries: the trait, and what its methods are given.
+//!
+//! A transport holds the machines of both ends and the application behind each. What one of its
+//! machines needs of a packet beside its length is kept in [`super::carried`] until the packet
+//! arrives.
 
-use super::datagrams::Datagrams;
-use super::dccp::Dccp;
-use super::feed::Feed;
-use super::multi::MultiTcp;
-use super::probe::Probe;
-use super::rtc::Rtc;
-use super::shake::Shake;
-use super::tcp::{Tcp, check_law};
-use super::web::Web;
-use crate::Error;
-use crate::world::{Flow, Traffic};
-use fairwave_trace::FlowId;
-use fairwave_traffic::Source;
-use fairwave_units::Seed;
+use super::carried::UnderWay;
+use super::delivery::Delivery;
+use super::ends::{End, Ends};
+use super::screen::Screen;
+use crate::outcome::FlowOutcome;
+use crate::packet::Packet;
+use core::fmt::Debug;
+use fairwave_probe::Account;
+use fairwave_tcp::{Segment, Virtual};
+use fairwave_trace::{FlowSample, PathSample};
+use fairwave_units::{BitRate, Instant};
+use fairwave_wire::datagram::{self, Contents};
 
-/// First port of servers. Ports of both ends are dynamic ones (RFC 6335 section 6) to which
-/// dissectors of captures attach no protocol, so that none reads a meaning into the payload
-/// pattern.
-const FIRST_PORT: u16 = 60_100;
-/// First port of clients, likewise.
-pub(super) const FIRST_CLIENT_PORT: u16 = 50_000;
-/// Ports for each end.
-pub(super) const PORTS: u32 = 4_000;
+/// What happens to a station; `share` is the rate of its flow's payload that it may hope for at
+/// the new access point, `None` where that has not announced its load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// It leaves its access point, and has none for now. It chose the new one by its beacons, and
+    /// so knows the load.
+    Leaves { share: Option<BitRate> },
+    /// It is associated with the new one.
+    Arrives { share: Option<BitRate> },
+}
 
+/// What a flow lends its transport for one call.
 #[derive(Debug)]
-pub(super) enum TransportState {
-    Tcp(Box<Tcp>),
-    Datagrams(Box<Datagrams>),
-    Web(Box<Web>),
-    Probe(Box<Probe>),
-    Dccp(Box<Dccp>),
-    Rtc(Box<Rtc>),
-    Shake(Box<Shake>),
-    MultiTcp(Box<MultiTcp>),
+pub(super) struct Host<'a> {
+    /// The present.
+    pub(super) now: Instant,
+    /// Makes the datagrams of both ends.
+    pub(super) ends: &'a mut Ends,
+    /// What the receiving application has got.
+    pub(super) delivery: &'a mut Delivery,
+    /// The viewer at the sink, if the flow has one.
+    pub(super) screen: Option<&'a mut Screen>,
 }
 
-/// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
-pub(crate) fn ports(id: FlowId) -> (u16, u16) {
-    let (client, server) = (id.0 % PORTS, (id.0 % PORTS + id.0 / PORTS) % PORTS);
-    (FIRST_CLIENT_PORT + client as u16, FIRST_PORT + server as u16)
-}
+impl Host<'_> {
+    /// The next datagram of `end`: `bytes` behind the header `transport`.
+    pub(super) fn packet(
+        &mut self,
+        end: End,
+        transport: datagram::Transport,
+        bytes: u32,
+    ) -> Packet {
+        self.ends.packet(end, transport, bytes, self.now)
+    }
 
-impl TransportState {
-    /// `paced_by` is the link that paces a saturating source, where one does.
-    pub(super) fn new(
-        id: FlowId,
-        flow: &Flow,
-        paced: Option<&Source>,
-        seed: Seed,
-    ) -> Result<Self, Error> {
-        let name = &flow.name;
-        let random = || seed.stream(&format!("traffic/{name}"));
-        Ok(match (&flow.traffic, paced) {
-            (Traffic::Tcp(tcp), _) => {
-                check_law(name, &tcp.congestion_control)?;
-                let isn = seed.stream(&format!("isn/{name}"));
-                let feed = |source| Feed::new(source, flow.start, random());
-                Self::Tcp(Box::new(Tcp::new(id, tcp, tcp.source.as_ref().map(feed), isn)))
-            }
-            (Traffic::Web(web), _) => {
-                check_law(name, &web.tcp.congestion_control)?;
-                Self::Web(Box::new(Web::new(id, name, web, seed)))
-            }
-            (Traffic::Probe(probe), _) => {
-                Self::Probe(Box::new(Probe::new(ports(id), flow, probe, seed)))
-            }
-            (Traffic::Datagrams(source), _) if flow.playout.is_some() => {
-                let feed = Feed::new(source, flow.start, random());
-                Self::Datagrams(Box::new(Datagrams::framed(ports(id), feed)))
-            }
-            (Traffic::Rtc(rtc), _) => {
-                let feed = Feed::new(&rtc.source, flow.start, random());
-                let ids = seed.stream(&format!("rtp/{name}"));
-                Self::Rtc(Box::new(Rtc::new(ports(id), rtc, feed, ids)))
-            }
-            (Traffic::Dccp(dccp), _) => {
-                Self::Dccp(Box::new(Dccp::new(id, name, dccp, flow.start, seed)))
-            }
-            (Traffic::Shake(shake), _) => {
-                Self::Shake(Box::new(Shake::new(id, name, shake, flow.start, seed)))
-            }
-            (Traffic::MultiTcp(multi), _) => {
-                check_law(name, &multi.tcp.congestion_control)?;
-                Self::MultiTcp(Box::new(MultiTcp::new(id, name, multi, seed)))
-            }
-            (Traffic::Datagrams(source), _) | (Traffic::Saturate { .. }, Some(source)) => {
-                let datagrams = Datagrams::timed(ports(id), source, flow.start, random());
-                Self::Datagrams(Box::new(datagrams))
-            }
-            (Traffic::Saturate { payload_bytes }, None) => {
-                Self::Datagrams(Box::new(Datagrams::saturating(ports(id), *payload_bytes)))
-            }
-        })
+    /// The next UDP datagram of `end`. `ports` are those of the source and of the sink.
+    pub(super) fn udp(&mut self, end: End, ports: (u16, u16), bytes: u32) -> Packet {
+        self.ends.udp(end, ports, bytes, self.now)
+    }
+
+    /// A TCP segment of `end` as its next datagram.
+    pub(super) fn tcp(&mut self, end: End, segment: &Segment<Virtual>) -> Packet {
+        self.ends.tcp(end, segment, self.now)
+    }
+
+    /// The receiving application gets `bytes`.
+    pub(super) fn deliver(&mut self, bytes: u32) {
+        self.delivery.take(bytes, self.now);
+    }
+
+    /// The viewer, if there is one, sees the stream up to what has been delivered.
+    pub(super) fn show_stream(&mut self) {
+        if let Some(screen) = self.screen.as_deref_mut() {
+            screen.stream(self.delivery.bytes, self.now);
+        }
+    }
+
+    /// The viewer, if there is one, gets the datagram with this number of the source's.
+    pub(super) fn show_datagram(&mut self, number: u64) {
+        if let Some(screen) = self.screen.as_deref_mut() {
+            screen.datagram(number, self.now);
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
+/// The machines of both ends of a flow and the application behind each.
+///
+/// The engine calls [`Self::poll`] of an end until it gives `None` after each call that may have
+/// given that end something to send, then [`Self::deadline`].
+pub(super) trait Transport: Debug {
+    /// The application starts.
+    fn start(&mut self, host: &mut Host<'_>);
 
-    #[test]
-    fn no_two_flows_share_their_ports() {
-        let pairs: BTreeSet<_> = (0..20_000).map(|i| ports(FlowId(i))).collect();
-        assert_eq!(pairs.len(), 20_000);
-        assert_eq!(ports(FlowId(7)), (50_007, 60_107));
-        assert_eq!(ports(FlowId(4_000)), (50_000, 60_101));
+    /// The application stops, perhaps before it has started. It sends nothing new.
+    fn stop(&mut self, host: &mut Host<'_>);
+
+    /// The application does what is due by [`Self::source_deadline`].
+    fn step(&mut self, _host: &mut Host<'_>) {}
+
+    /// When the application, which has started, is to do something next.
+    fn source_deadline(&self) -> Option<Instant> {
+        None
     }
+
+    /// The next datagram of an application that sends without a connection: one that is due, or,
+    /// where it saturates its interface, one more.
+    fn next_datagram(&mut self, _host: &mut Host<'_>) -> Option<Packet> {
+        None
+    }
+
+    /// The next packet that `end` has to send, made by [`Host::packet`] or its kind.
+    fn poll(&mut self, end: End, host: &mut Host<'_>) -> Option<Packet>;
+
+    /// A packet of the other end arrives at `end`.
+    fn receive(&mut self, end: End, packet: &Packet, host: &mut Host<'_>);
+
+    /// A timer of `end` may have expired. An early call does nothing.
+    fn wake(&mut self, end: End, host: &mut Host<'_>);
+
+    /// When to [`Self::wake`] `end`; never in the past once [`Self::poll`] has given `None`.
+    fn deadline(&self, end: End) -> Option<Instant>;
+
+    /// The station at `end` changes its access point. Only a transport whose description asks for
+    /// handovers is told.
+    fn notice(&mut self, _end: End, _notice: Notice, _host: &mut Host<'_>) {}
+
+    /// Bytes of a usual IP packet of the source and of its payload. A transport that says it is
+    /// told the rate that it may hope for at an access point.
+    fn usual_bytes(&self) -> Option<(u32, u32)> {
+        None
+    }
+
+    /// Whether what arrives at one end may let the other end send at the same instant.
+    fn is_entangled(&self) -> bool {
+        false
+    }
+
+    /// What the packets of `end` carry while they are under way, if the transport keeps it in a
+    /// store that forgets what was dropped.
+    fn under_way(&mut self, _end: End) -> Option<&mut dyn UnderWay> {
+        None
+    }
+
+    /// Captures will ask for [`Self::last_contents`]. Called at most once, before the start.
+    fn show_contents(&mut self) {}
+
+    /// What the packet that `end` has made last carries beside its headers, for captures; `None`
+    /// where the datagram tells all.
+    fn last_contents(&mut self, _end: End, _packet: &Packet) -> Option<Contents> {
+        None
+    }
+
+    /// State and counters. The flow adds what was delivered and which ACKs were dropped.
+    fn sample(&self) -> FlowSample;
+
+    /// The state of a path by its number, counting from zero; `None` beyond the last, and where
+    /// there is but one way.
+    fn path(&self, _number: usize) -> Option<PathSample> {
+        None
+    }
+
+    /// The accounts of a buffer probe.
+    fn accounts(&self) -> &[Account] {
+        &[]
+    }
+
+    /// The warm-up is over: statistics of the outcome count from here on.
+    fn restart_statistics(&mut self) {}
+
+    /// Adds what only this transport knows to the flow's result.
+    fn fill(&self, _outcome: &mut FlowOutcome) {}
 }

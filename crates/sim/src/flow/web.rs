@@ -4,14 +4,16 @@
 //! browser's: when a page begins, its connections take the places of the last page's, whose
 //! counters are kept.
 
+use super::ends::{End, segment};
+use super::ports::{FIRST_CLIENT_PORT, PORTS, ports};
 use super::tcp::connection;
-use super::transport::{FIRST_CLIENT_PORT, PORTS};
-use super::{Delivery, End, ports};
-use crate::outcome::WebOutcome;
+use super::transport::{Host, Transport};
+use crate::outcome::{FlowOutcome, WebOutcome};
+use crate::packet::Packet;
 use crate::spread::Spread;
 use crate::world::WebFlow;
 use fairwave_machine::Machine;
-use fairwave_tcp::{Connection, Event, Input, Segment, Virtual};
+use fairwave_tcp::{Connection, Event, Input, Virtual};
 use fairwave_trace::{FlowId, FlowSample};
 use fairwave_traffic::{self as traffic, Browser, Fetch, Progress};
 use fairwave_units::{Instant, Seed, Stream};
@@ -84,10 +86,10 @@ impl Place {
     }
 
     /// The user reads; whether the object is there.
-    fn read(&mut self, delivery: &mut Delivery, now: Instant) -> bool {
+    fn read(&mut self, host: &mut Host<'_>) -> bool {
         let before = self.awaited;
         while let Some(Virtual(bytes)) = self.client.read(u32::MAX) {
-            delivery.take(bytes, now);
+            host.deliver(bytes);
             self.awaited = self.awaited.saturating_sub(u64::from(bytes));
         }
         before > 0 && self.awaited == 0
@@ -133,76 +135,13 @@ impl Web {
         }
     }
 
-    pub(super) fn start(&mut self, now: Instant) {
-        self.browser.handle(now, traffic::Input::Start);
-        self.follow_browser(now);
-    }
-
-    pub(super) fn stop(&mut self, now: Instant) {
-        self.browser.handle(now, traffic::Input::Stop);
-    }
-
-    /// When the user does something unasked.
-    pub(super) fn user_deadline(&self) -> Option<Instant> {
-        self.browser.deadline()
-    }
-
-    pub(super) fn wake_user(&mut self, now: Instant) {
-        self.browser.wake(now);
-        self.follow_browser(now);
-    }
-
-    pub(super) fn deadline(&self, end: End) -> Option<Instant> {
-        let places = self.places.iter().flatten();
-        let deadline = |place: &Place| match end {
-            End::Source => place.server.deadline(),
-            End::Sink => place.client.deadline(),
-        };
-        places.filter_map(deadline).min()
-    }
-
-    pub(super) fn wake(&mut self, end: End, delivery: &mut Delivery, now: Instant) {
-        for index in 0..self.places.len() {
-            if let Some(place) = &mut self.places[index]
-                && place.end(end).deadline().is_some_and(|at| at <= now)
-            {
-                place.end(end).wake(now);
-                self.run_applications(index, delivery, now);
-            }
-        }
-    }
-
-    /// The next segment that `end` has to send.
-    pub(super) fn poll(&mut self, end: End, now: Instant) -> Option<Segment<Virtual>> {
-        self.places.iter_mut().flatten().find_map(|place| place.end(end).poll(now))
-    }
-
-    /// A segment has come to `end`. One of a connection that is gone finds nobody.
-    pub(super) fn receive(
-        &mut self,
-        end: End,
-        segment: Segment<Virtual>,
-        delivery: &mut Delivery,
-        now: Instant,
-    ) {
-        let client_port = match end {
-            End::Source => segment.header.source_port,
-            End::Sink => segment.header.destination_port,
-        };
-        let belongs = |p: &Option<Place>| p.as_ref().is_some_and(|p| p.client_port == client_port);
-        if let Some(index) = self.places.iter().position(belongs) {
-            let place = self.places[index].as_mut().expect("found by its port");
-            place.end(end).handle(now, Input::Segment(segment));
-            self.run_applications(index, delivery, now);
-        }
-    }
-
     /// Lets both ends of a connection read and write after one has heard something.
-    fn run_applications(&mut self, index: usize, delivery: &mut Delivery, now: Instant) {
+    fn run_applications(&mut self, index: usize, host: &mut Host<'_>) {
         let Some(place) = &mut self.places[index] else { return };
+        let now = host.now;
         let broke = place.broke(now);
         place.serve(now);
-        let arrived = place.read(delivery, now);
+        let arrived = place.read(host);
         let broke = broke && place.awaited > 0;
         if broke {
             place.awaited = 0;
@@ -264,21 +203,88 @@ impl Web {
         client.handle(now, Input::Open);
         Place { server, client, client_port, request: 0, response: 0, awaited: 0 }
     }
+}
 
-    pub(super) fn sample(&self) -> FlowSample {
+impl Transport for Web {
+    fn start(&mut self, host: &mut Host<'_>) {
+        self.browser.handle(host.now, traffic::Input::Start);
+        self.follow_browser(host.now);
+    }
+
+    fn stop(&mut self, host: &mut Host<'_>) {
+        self.browser.handle(host.now, traffic::Input::Stop);
+    }
+
+    fn step(&mut self, host: &mut Host<'_>) {
+        self.browser.wake(host.now);
+        self.follow_browser(host.now);
+    }
+
+    /// When the user does something unasked.
+    fn source_deadline(&self) -> Option<Instant> {
+        self.browser.deadline()
+    }
+
+    fn poll(&mut self, end: End, host: &mut Host<'_>) -> Option<Packet> {
+        let mut places = self.places.iter_mut().flatten();
+        let segment = places.find_map(|place| place.end(end).poll(host.now))?;
+        Some(host.tcp(end, &segment))
+    }
+
+    /// A segment of a connection that is gone finds nobody.
+    fn receive(&mut self, end: End, packet: &Packet, host: &mut Host<'_>) {
+        let Some(segment) = segment(packet) else { return };
+        let client_port = match end {
+            End::Source => segment.header.source_port,
+            End::Sink => segment.header.destination_port,
+        };
+        let belongs = |p: &Option<Place>| p.as_ref().is_some_and(|p| p.client_port == client_port);
+        if let Some(index) = self.places.iter().position(belongs) {
+            let place = self.places[index].as_mut().expect("found by its port");
+            place.end(end).handle(host.now, Input::Segment(segment));
+            self.run_applications(index, host);
+        }
+    }
+
+    fn wake(&mut self, end: End, host: &mut Host<'_>) {
+        for index in 0..self.places.len() {
+            if let Some(place) = &mut self.places[index]
+                && place.end(end).deadline().is_some_and(|at| at <= host.now)
+            {
+                place.end(end).wake(host.now);
+                self.run_applications(index, host);
+            }
+        }
+    }
+
+    fn deadline(&self, end: End) -> Option<Instant> {
+        let places = self.places.iter().flatten();
+        let deadline = |place: &Place| match end {
+            End::Source => place.server.deadline(),
+            End::Sink => place.client.deadline(),
+        };
+        places.filter_map(deadline).min()
+    }
+
+    /// The user's requests let the server send, and what arrives lets the user ask for more.
+    fn is_entangled(&self) -> bool {
+        true
+    }
+
+    fn sample(&self) -> FlowSample {
         let mut sum = self.gone;
         self.places.iter().flatten().for_each(|place| add(&mut sum, &place.counters()));
         sum
     }
 
-    pub(super) fn restart_statistics(&mut self) {
+    fn restart_statistics(&mut self) {
         self.objects.restart();
         self.pages.restart();
         self.lost = 0;
     }
 
-    pub(super) fn outcome(&self) -> WebOutcome {
+    fn fill(&self, outcome: &mut FlowOutcome) {
         let (pages, objects) = (self.pages.times(), self.objects.times());
-        WebOutcome { pages, objects, objects_lost: self.lost }
+        outcome.web = Some(WebOutcome { pages, objects, objects_lost: self.lost });
     }
 }

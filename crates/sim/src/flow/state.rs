@@ -1,0 +1,261 @@
+//! A flow under way: its application's phase, its transport, and what both share with the engine.
+
+use super::carried::UnderWay;
+use super::delivery::Delivery;
+use super::ends::{End, Ends};
+use super::screen::Screen;
+use super::transport::{Host, Notice, Transport};
+use crate::Error;
+use crate::outcome::FlowOutcome;
+use crate::packet::Packet;
+use crate::world::{Flow, Traffic};
+use fairwave_probe::Account;
+use fairwave_tcp::{Segment, Virtual};
+use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
+use fairwave_traffic::Source;
+use fairwave_units::{Instant, Seed};
+use fairwave_wire::datagram::Contents;
+
+/// Where a flow's application is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    Running,
+    Stopped,
+}
+
+/// A flow under way.
+#[derive(Debug)]
+pub(crate) struct FlowState {
+    pub(crate) id: FlowId,
+    start: Instant,
+    stop: Option<Instant>,
+    phase: Phase,
+    /// Whether it keeps the queue of its source's radio from being empty.
+    pub(crate) saturates: bool,
+    ends: Ends,
+    transport: Box<dyn Transport>,
+    pub(crate) delivery: Delivery,
+    /// Pure ACKs dropped on their way.
+    pub(crate) acks_dropped: u64,
+    /// Pure ACKs that gave way to later ones.
+    pub(crate) acks_filtered: u64,
+    /// Who looks at what arrives, if its quality as a video is wanted.
+    screen: Option<Box<Screen>>,
+}
+
+/// The viewer of a flow whose source has frames, if there is one.
+fn screen(flow: &Flow) -> Option<Screen> {
+    let source = flow.traffic.source()?;
+    Some(Screen::new(flow.playout?, source.frame_interval()))
+}
+
+impl FlowState {
+    /// A flow that has not begun. `paced` is what a saturating source sends instead, where its
+    /// interface is no radio.
+    pub(crate) fn new(
+        id: FlowId,
+        flow: &Flow,
+        paced: Option<&Source>,
+        seed: Seed,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            id,
+            start: flow.start,
+            stop: flow.stop,
+            phase: Phase::Waiting,
+            saturates: matches!(flow.traffic, Traffic::Saturate { .. }) && paced.is_none(),
+            ends: Ends::new(id, flow.source, flow.sink),
+            transport: super::build::transport(id, flow, paced, seed)?,
+            delivery: Delivery::new(),
+            acks_dropped: 0,
+            acks_filtered: 0,
+            screen: screen(flow).map(Box::new),
+        })
+    }
+
+    /// The transport, and what it is lent for a call.
+    fn parts(&mut self, now: Instant) -> (&mut dyn Transport, Host<'_>) {
+        let (ends, delivery) = (&mut self.ends, &mut self.delivery);
+        let host = Host { now, ends, delivery, screen: self.screen.as_deref_mut() };
+        (&mut *self.transport, host)
+    }
+
+    /// The next segment or message that `end` has to send.
+    pub(crate) fn poll(&mut self, end: End, now: Instant) -> Option<Packet> {
+        let (transport, mut host) = self.parts(now);
+        let packet = transport.poll(end, &mut host);
+        debug_assert!(
+            packet.is_none_or(|packet| self.ends.sent(end, &packet)),
+            "flow {:?} sent a packet that is not of its {end:?}",
+            self.id
+        );
+        debug_assert!(
+            packet.is_some() || self.deadline(end).is_none_or(|at| at >= now),
+            "flow {:?}: its {end:?} has nothing to send and a deadline before {now}",
+            self.id
+        );
+        packet
+    }
+
+    /// A segment of `end`, or of a proxy that stands for it, as a datagram to the other end.
+    pub(crate) fn wrap(&mut self, end: End, segment: &Segment<Virtual>, now: Instant) -> Packet {
+        self.ends.tcp(end, segment, now)
+    }
+
+    /// The next datagram of a source that is due, or that saturates.
+    pub(crate) fn next_datagram(&mut self, now: Instant) -> Option<Packet> {
+        let (transport, mut host) = self.parts(now);
+        transport.next_datagram(&mut host)
+    }
+
+    /// A packet of this flow reached `node`, which is one of its ends. Returns which.
+    pub(crate) fn receive(&mut self, node: NodeId, packet: &Packet, now: Instant) -> End {
+        let end = self.ends.at(node);
+        debug_assert!(self.ends.sent(end.other(), packet), "it is not for {end:?}: {packet:?}");
+        let (transport, mut host) = self.parts(now);
+        transport.receive(end, packet, &mut host);
+        end
+    }
+
+    /// Starts, goes on or stops the application, as is due. Datagrams that are due then come out
+    /// of [`Self::next_datagram`].
+    pub(crate) fn wake_source(&mut self, now: Instant) {
+        let stops = self.stop.is_some_and(|stop| now >= stop);
+        let phase = self.phase;
+        let (transport, mut host) = self.parts(now);
+        self.phase = match phase {
+            Phase::Waiting | Phase::Running if stops => {
+                transport.stop(&mut host);
+                Phase::Stopped
+            }
+            Phase::Waiting => {
+                transport.start(&mut host);
+                Phase::Running
+            }
+            Phase::Running | Phase::Stopped => {
+                transport.step(&mut host);
+                phase
+            }
+        };
+    }
+
+    /// When [`Self::wake_source`] is due.
+    pub(crate) fn source_deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Waiting => Some(self.start),
+            Phase::Running => self.transport.source_deadline().into_iter().chain(self.stop).min(),
+            Phase::Stopped => self.transport.source_deadline(),
+        }
+    }
+
+    /// Whether what one end hears may let the other end send at the same instant.
+    pub(crate) fn is_entangled(&self) -> bool {
+        self.screen.is_some() || self.transport.is_entangled()
+    }
+
+    /// Whether it stopped, or never will start.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.phase == Phase::Stopped
+    }
+
+    /// A timer of one end's connections expired.
+    pub(crate) fn wake(&mut self, end: End, now: Instant) {
+        let (transport, mut host) = self.parts(now);
+        transport.wake(end, &mut host);
+        if let (Some(screen), End::Sink) = (&mut self.screen, end) {
+            screen.wake(now);
+        }
+    }
+
+    pub(crate) fn deadline(&self, end: End) -> Option<Instant> {
+        let transport = self.transport.deadline(end);
+        let screen = self.screen.as_ref().filter(|_| end == End::Sink);
+        transport.into_iter().chain(screen.and_then(|screen| screen.deadline())).min()
+    }
+
+    /// Tells `end`, if its transport asked, of a handover of its station.
+    pub(crate) fn notice(&mut self, end: End, notice: Notice, now: Instant) {
+        let (transport, mut host) = self.parts(now);
+        transport.notice(end, notice, &mut host);
+    }
+
+    /// Bytes of a usual packet of the flow's source, and of its payload, where there is one.
+    pub(crate) fn usual_bytes(&self) -> Option<(u32, u32)> {
+        self.transport.usual_bytes()
+    }
+
+    /// Somebody will ask for [`Self::last_contents`].
+    pub(crate) fn show_contents(&mut self) {
+        self.transport.show_contents();
+    }
+
+    /// What the packet carries that `end` has made last, where the datagram does not tell.
+    pub(crate) fn last_contents(&mut self, end: End, packet: &Packet) -> Option<Contents> {
+        self.transport.last_contents(end, packet)
+    }
+
+    /// The warm-up is over: statistics count from `now`.
+    pub(crate) fn restart_statistics(&mut self, now: Instant) {
+        self.delivery.restart_silence(now);
+        if let Some(screen) = &mut self.screen {
+            screen.restart(now);
+        }
+        self.transport.restart_statistics();
+    }
+
+    /// The part of the result that the flow itself knows, up to `now`; the rest is empty.
+    pub(crate) fn outcome(&self, now: Instant) -> FlowOutcome {
+        let video = self.screen.as_ref().map(|screen| screen.outcome(now));
+        let mut outcome = FlowOutcome { video, ..FlowOutcome::default() };
+        self.transport.fill(&mut outcome);
+        outcome
+    }
+
+    /// The state of its paths, by their numbers; none where there is but one way.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathSample> + '_ {
+        (0..).map_while(|number| self.transport.path(number))
+    }
+
+    /// The accounts of a buffer probe.
+    pub(crate) fn accounts(&self) -> &[Account] {
+        self.transport.accounts()
+    }
+
+    /// The flow's state and counters.
+    pub(crate) fn sample(&self, now: Instant) -> FlowSample {
+        FlowSample {
+            delivered_bytes: self.delivery.bytes,
+            acks_dropped: self.acks_dropped,
+            acks_filtered: self.acks_filtered,
+            video: self.screen.as_ref().map(|screen| screen.sample(now)),
+            ..self.transport.sample()
+        }
+    }
+
+    /// What the packets of this one's sender carry, where that is kept while they are under way.
+    fn under_way(&mut self, packet: &Packet) -> Option<&mut dyn UnderWay> {
+        self.transport.under_way(self.ends.at(packet.source))
+    }
+
+    /// A packet of this flow goes on from `node`.
+    pub(crate) fn passes(&mut self, packet: &Packet, node: NodeId) {
+        if let Some(under_way) = self.under_way(packet) {
+            under_way.passes(packet.number, node);
+        }
+    }
+
+    /// A packet of this flow will not come.
+    pub(crate) fn dropped(&mut self, packet: &Packet) {
+        if let Some(under_way) = self.under_way(packet) {
+            under_way.dropped(packet.number);
+        }
+    }
+
+    /// The radio of `node` is done with a packet, and does not know whether it has arrived.
+    pub(crate) fn given_up(&mut self, packet: &Packet, node: NodeId) {
+        if let Some(under_way) = self.under_way(packet) {
+            under_way.given_up(packet.number, node);
+        }
+    }
+}
