@@ -3,7 +3,7 @@
 use fairwave_dot11::{AccessCategory, Phy, Standard};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{
-    Cell, Flow, Link, Loss, Node, Radio, Role, Service, TcpFlow, Traffic, World,
+    Cell, Flow, Link, Loss, Node, Radio, Role, SaturateFlow, Service, TcpFlow, Traffic, World,
 };
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
@@ -14,7 +14,7 @@ const AP: NodeId = NodeId(0);
 /// `stations` stations that always have a UDP datagram of 1472 bytes for the AP.
 pub(crate) fn saturated_uplink(stations: u32, duration: Duration) -> World {
     let mut world = cell_of(stations, duration);
-    let traffic = || Traffic::Saturate { payload_bytes: 1472 };
+    let traffic = || Traffic::Saturate(SaturateFlow { payload_bytes: 1472 });
     world.flows = (1..=stations).map(|i| flow(i, AP, Instant::ZERO, traffic())).collect();
     world
 }

@@ -1,17 +1,13 @@
 //! What a world must satisfy to be simulated.
 
 use crate::error::Error;
-use crate::flow::check_multi;
+use crate::flow::Description;
 use crate::network::service;
 use crate::routes::{self, Astray, Hop};
-use crate::world::{
-    Flow, Link, ProbeFlow, Radio, Role, ShakeFlow, ShakePath, Source, Traffic, World,
-};
+use crate::world::{Flow, Link, Radio, Role, Source, World};
 use crate::{monitor, proxy, soc};
 use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
-use fairwave_wire::rtp::HEADER_LEN as RTP_HEADER_LEN;
-use fairwave_wire::shake::DATA_OVERHEAD;
 use std::collections::BTreeSet;
 
 /// Most that a UDP datagram over IPv4 carries (RFC 791: 65 535 bytes with both headers).
@@ -113,33 +109,6 @@ fn check_roaming(world: &World, name: &str, radio: &Radio, first: NodeId) -> Res
     ensure(in_order, || format!("{name}: its handovers are not in order"))
 }
 
-impl ProbeFlow {
-    fn largest_payload_bytes(&self) -> u32 {
-        self.plan.trials.iter().map(|trial| trial.payload_bytes).max().unwrap_or(0)
-    }
-
-    fn unsound(&self, world: &World) -> Option<&'static str> {
-        let is_probe = |flow: &Flow| matches!(flow.traffic, Traffic::Probe(_));
-        let found = |name: &String| world.flows.iter().any(|f| f.name == *name && is_probe(f));
-        (!self.watches.as_ref().is_none_or(found)).then_some("it watches no probe")
-    }
-}
-
-impl ShakeFlow {
-    fn unsound(&self) -> Option<&'static str> {
-        let leaves_late = |path: &ShakePath| path.leave.is_none_or(|leave| leave > path.join);
-        let rules = [
-            (self.config.mss > 0, "its segments are empty"),
-            (!self.paths.is_empty(), "it has no path"),
-            (self.paths.len() <= self.config.most_paths.min(256), "it has too many paths"),
-            (self.paths.iter().all(leaves_late), "a path leaves before it has joined"),
-            (fairwave_shake::scheduler(&self.scheduler).is_some(), "no scheduler is called so"),
-            (fairwave_shake::growth(&self.growth).is_some(), "no law of growth is called so"),
-        ];
-        rules.iter().find(|(holds, _)| !holds).map(|(_, why)| *why)
-    }
-}
-
 /// The paths of a flow pass different nodes, on ways that there are.
 fn check_paths(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), Error> {
     let vias = flow.traffic.vias();
@@ -170,7 +139,8 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
     ensure(routes[source][sink].is_some() && routes[sink][source].is_some(), || {
         format!("flow {}: there is no way between its ends", flow.name)
     })?;
-    let endless = matches!(flow.traffic, Traffic::Saturate { .. })
+    let traffic = flow.traffic.description();
+    let endless = traffic.saturates().is_some()
         && matches!(
             routes[source][sink],
             Some(Hop::Line(i)) if world.links[i / 2].greatest_rate().is_none()
@@ -178,29 +148,28 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
     ensure(!endless, || format!("flow {}: its link is never saturated", flow.name))?;
     proxy::check(world, routes, flow)?;
     check_paths(world, routes, flow)?;
-    let (payload_bytes, unsound) = match &flow.traffic {
-        Traffic::Datagrams(source) => (source.largest_payload_bytes(), source.unsound()),
-        Traffic::Saturate { payload_bytes } => (*payload_bytes, None),
-        Traffic::Web(web) => (0, (!web.page.is_sound()).then_some("its objects have no size")),
-        Traffic::Probe(probe) => (probe.largest_payload_bytes(), probe.unsound(world)),
-        Traffic::Shake(shake) => {
-            (shake.config.mss.saturating_add(DATA_OVERHEAD as u32), shake.unsound())
-        }
-        Traffic::MultiTcp(multi) => (0, check_multi(flow, multi).map(|()| None)?),
-        Traffic::Tcp(tcp) => (0, tcp.source.as_ref().and_then(Source::unsound)),
-        Traffic::Rtc(rtc) => {
-            let len = rtc.source.largest_payload_bytes().saturating_add(RTP_HEADER_LEN as u32);
-            (len, rtc.source.unsound())
-        }
-        Traffic::Dccp(dccp) => {
-            (dccp.largest_payload_bytes(), dccp.source.as_ref().and_then(Source::unsound))
-        }
-    };
-    ensure(flow.playout.is_none() || flow.traffic.source().is_some(), || {
+    ensure(flow.playout.is_none() || traffic.source().is_some(), || {
         format!("flow {}: it has no frames that could be watched", flow.name)
     })?;
-    ensure(unsound.is_none(), || format!("flow {}: {}", flow.name, unsound.unwrap_or_default()))?;
-    ensure(payload_bytes <= MOST_PAYLOAD_BYTES, || {
-        format!("flow {}: a datagram carries at most {MOST_PAYLOAD_BYTES} bytes", flow.name)
-    })
+    check_traffic(world, traffic)
+        .map_err(|why| Error::Invalid(format!("flow {}: {why}", flow.name)))
+}
+
+/// Why a flow of `world` cannot send so, if it cannot.
+fn check_traffic(world: &World, traffic: &dyn Description) -> Result<(), String> {
+    let unsound = traffic.source().and_then(Source::unsound);
+    unsound.map_or(Ok(()), |why| Err(why.to_owned()))?;
+    traffic.check()?;
+    if let Some(watched) = traffic.watches() {
+        let is_it = |flow: &Flow| flow.name == watched && flow.traffic.description().is_probe();
+        if !world.flows.iter().any(is_it) {
+            return Err("it watches no probe".to_owned());
+        }
+    }
+    match traffic.datagram_bytes() {
+        Some(bytes) if bytes > MOST_PAYLOAD_BYTES => {
+            Err(format!("a datagram carries at most {MOST_PAYLOAD_BYTES} bytes"))
+        }
+        _ => Ok(()),
+    }
 }

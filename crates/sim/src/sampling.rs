@@ -8,7 +8,7 @@ use crate::network::metered::Metered;
 use crate::observer::Observer;
 use crate::outcome::{FlowOutcome, Outcome, PathOutcome, QueueOutcome, StationOutcome};
 use crate::proxy::Relays;
-use crate::world::{Flow, Node, Traffic, World};
+use crate::world::{Flow, Node, World};
 use fairwave_probe::diagnosis;
 use fairwave_trace::{
     FlowId, FlowSample, Kind, NodeId, PathSample, QueueId, QueueSample, Sample, StationSample,
@@ -224,8 +224,7 @@ impl<'w> Sampling<'w> {
 /// Probes that watch another, and that one.
 fn watchers(world: &World) -> impl Iterator<Item = (usize, usize)> {
     let watched = |flow: &Flow| {
-        let Traffic::Probe(probe) = &flow.traffic else { return None };
-        let name = probe.watches.as_ref()?;
+        let name = flow.traffic.description().watches()?;
         world.flows.iter().position(|other| other.name == *name)
     };
     world.flows.iter().enumerate().filter_map(move |(i, flow)| Some((i, watched(flow)?)))

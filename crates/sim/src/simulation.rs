@@ -28,7 +28,7 @@ use crate::proxy::Relays;
 use crate::routes::Hop;
 use crate::sampling::Sampling;
 use crate::soc::Soc;
-use crate::world::{Flow, Source, Traffic, World};
+use crate::world::{Flow, Source, World};
 use fairwave_dot11::channel::{Fate, Output, RadioId};
 use fairwave_trace::{FlowId, Kind, NodeId, Sample, Sink};
 use fairwave_units::{BitRate, Duration, Instant};
@@ -99,9 +99,7 @@ impl<'w> Simulation<'w> {
             let paced = paced(world, &network, flow);
             FlowState::new(id, flow, paced.as_ref(), world.seed)
         };
-        let flows: Result<Vec<_>, _> =
-            world.flows.iter().zip((0..).map(FlowId)).map(flow).collect();
-        let mut flows = flows?;
+        let mut flows: Vec<_> = world.flows.iter().zip((0..).map(FlowId)).map(flow).collect();
         if observer.shows_packets {
             flows.iter_mut().for_each(FlowState::show_contents);
         }
@@ -531,7 +529,7 @@ impl<'w> Simulation<'w> {
 
 /// What a saturating source sends whose first hop is a link: datagrams at the link's rate.
 fn paced(world: &World, network: &Network<'_>, flow: &Flow) -> Option<Source> {
-    let Traffic::Saturate { payload_bytes } = flow.traffic else { return None };
+    let payload_bytes = flow.traffic.description().saturates()?;
     match network.hop(flow.source, flow.sink) {
         Some(Hop::Line(line)) => {
             let wire_bytes = u64::from(payload_bytes) + IPV4_UDP_BYTES;

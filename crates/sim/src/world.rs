@@ -1,28 +1,20 @@
 //! What is simulated, with every default resolved: plain values that `fairwave-lab` builds from
 //! a scenario file and any Rust program can build by hand.
 
-pub use fairwave_dccp::ccid::Ccid;
-pub use fairwave_dccp::tfrc::{Profile as TfrcProfile, Remedies, Sensitivity};
+pub use crate::flow::screen::{Playout, Policy};
+pub use crate::flow::transports::*;
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{
     DeliverySlope, Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint,
 };
-pub use fairwave_probe::{Plan, Trial};
 pub use fairwave_proxy::Opening;
 pub use fairwave_queue::Service;
 use fairwave_queue::Spec;
-pub use fairwave_rtc::gcc::Bounds as RtcBounds;
-pub use fairwave_rtc::gcc::trend::Threshold;
-pub use fairwave_shake::Config as ShakeConfig;
-pub use fairwave_shake::multi::Split;
 pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
-pub use fairwave_traffic::playout::Policy;
-pub use fairwave_traffic::{Page, Source};
-use fairwave_units::{BitRate, Bytes, Db, Dbm, Duration, Instant, Metres, Seed};
-pub use fairwave_wire::probe::Limits;
+use fairwave_units::{BitRate, Db, Dbm, Duration, Instant, Metres, Seed};
 
 /// A whole simulation.
 #[derive(Clone, Debug)]
@@ -280,15 +272,6 @@ pub struct Flow {
     pub playout: Option<Playout>,
 }
 
-/// A viewer at a flow's sink ([`fairwave_traffic::playout`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Playout {
-    /// From capture to showing, or what a stream buffers first.
-    pub delay: Duration,
-    /// What to do about late frames.
-    pub policy: Policy,
-}
-
 /// A proxy that a TCP flow passes. It has the addresses of the flow's ends.
 #[derive(Clone, Debug)]
 pub struct Proxy {
@@ -302,72 +285,6 @@ pub struct Proxy {
     pub congestion_control: String,
     /// When the source is answered.
     pub opening: Opening,
-}
-
-/// How a flow sends.
-#[derive(Clone, Debug)]
-pub enum Traffic {
-    /// A TCP connection opened by the source.
-    Tcp(TcpFlow),
-    /// UDP datagrams of a source.
-    Datagrams(Source),
-    /// UDP datagrams as fast as the source's interface takes them: its queue is never empty.
-    Saturate {
-        /// UDP payload of each, in bytes.
-        payload_bytes: u32,
-    },
-    /// A user at the flow's sink who fetches pages from its source, over TCP connections that the
-    /// sink opens.
-    Web(WebFlow),
-    /// The buffer probe: its sender at the source, its receiver at the sink.
-    Probe(ProbeFlow),
-    /// A DCCP connection opened by the source.
-    Dccp(DccpFlow),
-    /// Real-time media from the source to the sink.
-    Rtc(RtcFlow),
-    /// A SHAKE connection opened by the source, over several paths.
-    Shake(ShakeFlow),
-    /// Several TCP connections opened by the source, which carry one stream.
-    MultiTcp(MultiTcpFlow),
-}
-
-impl Traffic {
-    /// Whether it wants to hear of handovers of the stations at its ends.
-    pub(crate) fn asks_for_handovers(&self) -> bool {
-        match self {
-            Self::Dccp(flow) => flow.remedies.any(),
-            Self::Rtc(flow) => flow.hears_of_handovers,
-            _ => false,
-        }
-    }
-}
-
-/// A SHAKE flow.
-#[derive(Clone, Debug)]
-pub struct ShakeFlow {
-    /// Settings of both ends.
-    pub config: ShakeConfig,
-    /// Which path carries new data, by its name in [`fairwave_shake::SCHEDULERS`].
-    pub scheduler: String,
-    /// How windows grow, by its name in [`fairwave_shake::GROWTHS`].
-    pub growth: String,
-    /// How much to send; `None` sends until the flow stops.
-    pub size: Option<Bytes>,
-    /// Its paths, numbered in this order.
-    pub paths: Vec<ShakePath>,
-}
-
-/// A path of a SHAKE flow. Times count from the flow's start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShakePath {
-    /// The node that its packets pass, both ways.
-    pub via: NodeId,
-    /// Its bandwidth as the source was told.
-    pub nominal: Option<BitRate>,
-    /// When the source joins it.
-    pub join: Duration,
-    /// When the source leaves it.
-    pub leave: Option<Duration>,
 }
 
 /// A flow of real-time media.
@@ -386,119 +303,4 @@ pub struct RtcFlow {
     /// Whether the sender hears of handovers of its station, and leaves out what it observed until
     /// then.
     pub hears_of_handovers: bool,
-}
-
-/// A DCCP flow.
-#[derive(Clone, Debug)]
-pub struct DccpFlow {
-    /// Congestion control profile of the data.
-    pub ccid: Ccid,
-    /// Edition of TFRC.
-    pub profile: TfrcProfile,
-    /// What its congestion control does about handovers.
-    pub remedies: Remedies,
-    /// Where its datagrams come from; `None`: there are always some waiting.
-    pub source: Option<Source>,
-    /// Payload of each datagram in bytes, where there are always some.
-    pub payload_bytes: u32,
-    /// Datagrams that wait in the connection, at most.
-    pub send_queue: u32,
-    /// Datagrams that have waited longer are not sent.
-    pub send_within: Option<Duration>,
-    /// Packets that either end may have in flight (RFC 4340 section 7.5.2).
-    pub sequence_window: u64,
-}
-
-impl DccpFlow {
-    /// The largest payload of its datagrams, in bytes.
-    pub fn largest_payload_bytes(&self) -> u32 {
-        self.source.as_ref().map_or(self.payload_bytes, Source::largest_payload_bytes)
-    }
-}
-
-/// A flow of the buffer probe.
-#[derive(Clone, Debug)]
-pub struct ProbeFlow {
-    /// What is sent.
-    pub plan: Plan,
-    /// What either end allows.
-    pub limits: Limits,
-    /// The flow, another probe from the same source, whose trains this one watches: both together
-    /// say whether their receivers share a queue.
-    pub watches: Option<String>,
-}
-
-/// A flow of web pages.
-#[derive(Clone, Debug)]
-pub struct WebFlow {
-    /// The connections: `sender` is the server's end, `receiver` the user's; `size` is not used.
-    pub tcp: TcpFlow,
-    /// What the pages are like.
-    pub page: Page,
-}
-
-/// A flow of multi-connection SHAKE: one stream over a TCP connection for each path.
-#[derive(Clone, Debug)]
-pub struct MultiTcpFlow {
-    /// The connections, all alike; `source` is not used.
-    pub tcp: TcpFlow,
-    /// Where each connection leads.
-    pub paths: Vec<MultiTcpPath>,
-    /// How blocks are spread.
-    pub split: Split,
-    /// Bytes of a block.
-    pub block: u16,
-    /// Bytes that either end keeps outside its connections
-    /// ([`fairwave_shake::multi::Config::receive_buffer`], and `send_buffer`).
-    pub buffer: u32,
-}
-
-/// The way of one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MultiTcpPath {
-    /// The node that its packets go to first, in both directions.
-    pub via: NodeId,
-    /// How often it gets a block, with [`Split::Weighted`].
-    pub weight: u32,
-}
-
-/// A TCP flow.
-#[derive(Clone, Debug)]
-pub struct TcpFlow {
-    /// The sender's end. Ports are overwritten.
-    pub sender: tcp::Config,
-    /// The receiver's end. Ports are overwritten.
-    pub receiver: tcp::Config,
-    /// The law, in [`fairwave_cc::ALL`]'s spelling, with wrappers: `"ack-loss+compound"`.
-    pub congestion_control: String,
-    /// How much to send; `None` sends until the flow stops.
-    pub size: Option<Bytes>,
-    /// What it sends and when, instead of as much as fits; then `size` is not used.
-    pub source: Option<Source>,
-}
-
-impl Traffic {
-    /// Where its frames come from, if it has any.
-    pub const fn source(&self) -> Option<&Source> {
-        match self {
-            Self::Datagrams(source) => Some(source),
-            Self::Tcp(tcp) => tcp.source.as_ref(),
-            Self::Dccp(dccp) => dccp.source.as_ref(),
-            Self::Rtc(rtc) => Some(&rtc.source),
-            Self::Saturate { .. }
-            | Self::Web(_)
-            | Self::Probe(_)
-            | Self::Shake(_)
-            | Self::MultiTcp(_) => None,
-        }
-    }
-
-    /// The nodes that its paths pass, by their numbers; none where its packets go the shortest way.
-    pub fn vias(&self) -> Vec<NodeId> {
-        match self {
-            Self::Shake(shake) => shake.paths.iter().map(|path| path.via).collect(),
-            Self::MultiTcp(multi) => multi.paths.iter().map(|path| path.via).collect(),
-            _ => Vec::new(),
-        }
-    }
 }

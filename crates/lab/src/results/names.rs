@@ -1,7 +1,7 @@
 //! Names and roles of what a world holds, in the order of its identifiers.
 
 use super::sides::Sides;
-use fairwave_sim::world::{Role, Traffic, World};
+use fairwave_sim::world::{Role, World};
 use fairwave_trace::{FlowId, NodeId, QueueId};
 use std::sync::Arc;
 
@@ -56,19 +56,7 @@ impl Names {
         let flows = world.flows.iter().map(|flow| Flow {
             name: flow.name.as_str().into(),
             direction: direction(&sides, flow.source, flow.sink),
-            mss: match &flow.traffic {
-                Traffic::Tcp(tcp) => u32::from(tcp.sender.mss),
-                Traffic::Web(web) => u32::from(web.tcp.sender.mss),
-                Traffic::Datagrams(source) => source.largest_payload_bytes(),
-                Traffic::Saturate { payload_bytes } => *payload_bytes,
-                Traffic::Dccp(dccp) => dccp.largest_payload_bytes(),
-                Traffic::Rtc(rtc) => rtc.source.largest_payload_bytes(),
-                Traffic::Shake(shake) => shake.config.mss,
-                Traffic::MultiTcp(multi) => u32::from(multi.tcp.sender.mss),
-                Traffic::Probe(probe) => {
-                    probe.plan.trials.iter().map(|trial| trial.payload_bytes).max().unwrap_or(0)
-                }
-            },
+            mss: flow.traffic.payload_bytes(),
             start_ns: flow.start.as_nanos(),
             vias: flow.traffic.vias(),
         });

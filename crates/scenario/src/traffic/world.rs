@@ -9,7 +9,9 @@ impl Udp {
     pub(crate) fn to_world(&self) -> world::Traffic {
         let payload_bytes = self.payload.unwrap_or_default();
         world::Traffic::Datagrams(match self.traffic {
-            Traffic::Saturate {} => return world::Traffic::Saturate { payload_bytes },
+            Traffic::Saturate {} => {
+                return world::Traffic::Saturate(world::SaturateFlow { payload_bytes });
+            }
             Traffic::Cbr { interval } => Source::Cbr { payload_bytes, interval },
             Traffic::Poisson { interval } => Source::Poisson { payload_bytes, interval },
             Traffic::OnOff { interval, on, off, pareto_shape } => {

@@ -41,6 +41,10 @@ impl<T> Default for Carried<T> {
 impl<T> Carried<T> {
     /// The datagram with this number, greater than all before it, leaves `node`.
     pub(super) fn push(&mut self, number: u32, node: NodeId, item: T) {
+        debug_assert!(
+            self.entries.back().is_none_or(|last| number.wrapping_sub(last.number) < 1 << 31),
+            "datagram {number} is not after the last one"
+        );
         self.entries.push_back(Entry { number, at: node, in_doubt: false, item });
     }
 
@@ -68,7 +72,7 @@ impl<T> Carried<T> {
 }
 
 /// What the network tells of a datagram under way.
-pub(super) trait UnderWay {
+pub(crate) trait UnderWay {
     /// It is at `node`, and goes on from there.
     fn passes(&mut self, number: u32, node: NodeId);
 

@@ -27,6 +27,7 @@ impl Delivery {
     }
 
     pub(super) fn take(&mut self, bytes: u32, now: Instant) {
+        debug_assert!(now >= self.last, "delivered at {now}, before {}", self.last);
         self.bytes += u64::from(bytes);
         self.note_silence(now);
         self.last = now;

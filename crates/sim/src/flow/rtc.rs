@@ -6,19 +6,23 @@
 
 use super::carried::{Carried, UnderWay};
 use super::contents;
+use super::description::{Description, Setup};
 use super::ends::End;
 use super::feed::Feed;
 use super::reception::Reception;
 use super::transport::{Host, Notice, Transport};
 use crate::outcome::FlowOutcome;
 use crate::packet::Packet;
-use crate::world::RtcFlow;
+pub(super) use crate::world::RtcFlow;
 use fairwave_machine::Machine;
+pub use fairwave_rtc::gcc::Bounds as RtcBounds;
+pub use fairwave_rtc::gcc::trend::Threshold;
 use fairwave_rtc::{
     Frame, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent, SenderInput, SenderStats,
 };
 use fairwave_trace::{FlowSample, RateSample};
-use fairwave_units::{Instant, Stream};
+use fairwave_traffic::Source;
+use fairwave_units::Instant;
 use fairwave_wire::datagram::Contents;
 use fairwave_wire::rtp::{HEADER_LEN, Header};
 
@@ -37,7 +41,7 @@ struct Media {
 
 /// The two ends, and what is between them.
 #[derive(Debug)]
-pub(crate) struct Rtc {
+struct Rtc {
     ports: (u16, u16),
     sender: Sender,
     receiver: Receiver,
@@ -50,14 +54,32 @@ pub(crate) struct Rtc {
     reception: Reception,
 }
 
+impl Description for RtcFlow {
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport> {
+        Box::new(Rtc::new(self, setup))
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.source.largest_payload_bytes()
+    }
+
+    fn datagram_bytes(&self) -> Option<u32> {
+        Some(self.payload_bytes().saturating_add(HEADER_LEN as u32))
+    }
+
+    fn source(&self) -> Option<&Source> {
+        Some(&self.source)
+    }
+
+    fn asks_for_handovers(&self) -> bool {
+        self.hears_of_handovers
+    }
+}
+
 impl Rtc {
-    pub(super) fn new(
-        ports: (u16, u16),
-        flow: &RtcFlow,
-        mut feed: Feed,
-        mut random: Stream,
-    ) -> Self {
-        let mut draw = || random.next_u64() as u32;
+    fn new(flow: &RtcFlow, setup: &Setup<'_>) -> Self {
+        let (mut feed, mut ids) = (setup.feed(&flow.source), setup.stream("rtp"));
+        let mut draw = || ids.next_u64() as u32;
         let sender = Sender::new(SenderConfig {
             ssrc: draw(),
             payload_type: PAYLOAD_TYPE,
@@ -72,7 +94,7 @@ impl Rtc {
             feed.set_rate(sender.encoder_rate());
         }
         Self {
-            ports,
+            ports: setup.ports(),
             sender,
             receiver,
             feed: Some(Box::new(feed)),

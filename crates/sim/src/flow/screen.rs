@@ -2,24 +2,33 @@
 
 use crate::outcome::VideoOutcome;
 use crate::spread::Spread;
-use crate::world::Playout as Spec;
 use fairwave_trace::VideoSample;
-use fairwave_traffic::playout::{Config, Made, Playout};
+pub use fairwave_traffic::playout::Policy;
+use fairwave_traffic::playout::{self, Config, Made};
 use fairwave_units::{Duration, Instant};
+
+/// A viewer at a flow's sink ([`fairwave_traffic::playout`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Playout {
+    /// From capture to showing, or what a stream buffers first.
+    pub delay: Duration,
+    /// What to do about late frames.
+    pub policy: Policy,
+}
 
 /// A viewer, with the times that frames took.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    playout: Playout,
+    playout: playout::Playout,
     latency: Spread,
     /// Bytes of a stream that it has seen.
     seen: u64,
 }
 
 impl Screen {
-    pub(super) fn new(spec: Spec, interval: Duration) -> Self {
-        let Spec { delay, policy } = spec;
-        let playout = Playout::new(Config { delay, policy, interval });
+    pub(super) fn new(spec: Playout, interval: Duration) -> Self {
+        let Playout { delay, policy } = spec;
+        let playout = playout::Playout::new(Config { delay, policy, interval });
         Self { playout, latency: Spread::default(), seen: 0 }
     }
 

@@ -2,13 +2,13 @@
 
 use super::carried::UnderWay;
 use super::delivery::Delivery;
+use super::description::Setup;
 use super::ends::{End, Ends};
 use super::screen::Screen;
 use super::transport::{Host, Notice, Transport};
-use crate::Error;
 use crate::outcome::FlowOutcome;
 use crate::packet::Packet;
-use crate::world::{Flow, Traffic};
+use crate::world::Flow;
 use fairwave_probe::Account;
 use fairwave_tcp::{Segment, Virtual};
 use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
@@ -51,27 +51,26 @@ fn screen(flow: &Flow) -> Option<Screen> {
 }
 
 impl FlowState {
-    /// A flow that has not begun. `paced` is what a saturating source sends instead, where its
-    /// interface is no radio.
-    pub(crate) fn new(
-        id: FlowId,
-        flow: &Flow,
-        paced: Option<&Source>,
-        seed: Seed,
-    ) -> Result<Self, Error> {
-        Ok(Self {
+    /// A flow that has not begun, of a world that has been checked. `paced` is what a saturating
+    /// source sends instead, where its interface is no radio.
+    pub(crate) fn new(id: FlowId, flow: &Flow, paced: Option<&Source>, seed: Seed) -> Self {
+        let Flow { name, source, sink, start, stop, playout, traffic, .. } = flow;
+        let (source, sink, start, is_watched) = (*source, *sink, *start, playout.is_some());
+        let setup = Setup { id, name, source, sink, start, is_watched, paced, seed };
+        let traffic = traffic.description();
+        Self {
             id,
-            start: flow.start,
-            stop: flow.stop,
+            start,
+            stop: *stop,
             phase: Phase::Waiting,
-            saturates: matches!(flow.traffic, Traffic::Saturate { .. }) && paced.is_none(),
-            ends: Ends::new(id, flow.source, flow.sink),
-            transport: super::build::transport(id, flow, paced, seed)?,
+            saturates: traffic.saturates().is_some() && paced.is_none(),
+            ends: Ends::new(id, source, sink),
+            transport: traffic.build(&setup),
             delivery: Delivery::new(),
             acks_dropped: 0,
             acks_filtered: 0,
             screen: screen(flow).map(Box::new),
-        })
+        }
     }
 
     /// The transport, and what it is lent for a call.

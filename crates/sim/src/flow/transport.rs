@@ -30,7 +30,7 @@ pub(crate) enum Notice {
 
 /// What a flow lends its transport for one call.
 #[derive(Debug)]
-pub(super) struct Host<'a> {
+pub(crate) struct Host<'a> {
     /// The present.
     pub(super) now: Instant,
     /// Makes the datagrams of both ends.
@@ -86,7 +86,7 @@ impl Host<'_> {
 ///
 /// The engine calls [`Self::poll`] of an end until it gives `None` after each call that may have
 /// given that end something to send, then [`Self::deadline`].
-pub(super) trait Transport: Debug {
+pub(crate) trait Transport: Debug {
     /// The application starts.
     fn start(&mut self, host: &mut Host<'_>);
 

@@ -4,7 +4,7 @@
 use crate::common::{AP, flow, world};
 use fairwave_dot11::{AccessCategory, Edca, Standard};
 use fairwave_sim::run;
-use fairwave_sim::world::{Flow, Traffic, World};
+use fairwave_sim::world::{Flow, SaturateFlow, Traffic, World};
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{BitRate, Duration};
 
@@ -14,7 +14,7 @@ fn goodputs(categories: &[AccessCategory]) -> Vec<f64> {
     let phy = world.cells[0].phy;
     world.cells[0].edca = Some(Edca::defaults(phy));
     let flow = |(i, category): (usize, &AccessCategory)| {
-        let traffic = Traffic::Saturate { payload_bytes: 1000 };
+        let traffic = Traffic::Saturate(SaturateFlow { payload_bytes: 1000 });
         Flow { category: *category, ..flow(&format!("{i}"), AP, NodeId(1), traffic) }
     };
     world.flows = categories.iter().enumerate().map(flow).collect();

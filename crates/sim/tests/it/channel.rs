@@ -8,7 +8,7 @@ use fairwave_queue::Limit;
 use fairwave_sim::world::Discard as Stale;
 use fairwave_sim::world::{
     BySignal, ErrorModel, Fading, GilbertElliott, Handover, Node, Path, Radio, RateChoice, Roaming,
-    Role, Source, Traffic, WayPoint, World,
+    Role, SaturateFlow, Source, Traffic, WayPoint, World,
 };
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, Kind, NodeId, Sample, Sink};
@@ -94,7 +94,8 @@ fn walk(mbps: u64, algorithm: Option<&str>) -> f64 {
         modes: Phy::new(Standard::A).modes(1),
         initial: 7,
     });
-    world.flows = vec![flow("up", STATION, AP, Traffic::Saturate { payload_bytes: 1472 })];
+    world.flows =
+        vec![flow("up", STATION, AP, Traffic::Saturate(SaturateFlow { payload_bytes: 1472 }))];
     simulate(&world).flows[0].goodput.as_mbps_f64()
 }
 

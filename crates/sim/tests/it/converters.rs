@@ -4,7 +4,9 @@
 use crate::common::{AP, flow, tcp, world};
 use fairwave_dot11::{AccessCategory, Edca, Standard};
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Flow, Handover, Link, Node, Radio, Roaming, Source, Traffic, World};
+use fairwave_sim::world::{
+    Flow, Handover, Link, Node, Radio, Roaming, SaturateFlow, Source, Traffic, World,
+};
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, DropCause, FrameBody, Kind, NodeId, Sample, Sink};
 use fairwave_units::{Duration, Instant};
@@ -31,7 +33,7 @@ fn server(stations: u32) -> NodeId {
 }
 
 fn saturate() -> Traffic {
-    Traffic::Saturate { payload_bytes: 1472 }
+    Traffic::Saturate(SaturateFlow { payload_bytes: 1472 })
 }
 
 fn outcome(world: &World) -> Outcome {

@@ -7,7 +7,7 @@ use crate::common::{AP, flow, world};
 use fairwave_dot11::{Phy, Standard};
 use fairwave_sim::run;
 use fairwave_sim::world::{BySignal, Flow, Handover, Link, Node, Path, Radio, Roaming};
-use fairwave_sim::world::{Source, Traffic, WayPoint, World};
+use fairwave_sim::world::{SaturateFlow, Source, Traffic, WayPoint, World};
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::{Db, Duration, Instant, Metres};
 
@@ -82,7 +82,7 @@ fn cbr(payload_bytes: u32, millis: u64) -> Traffic {
 
 fn saturating_from(source: NodeId, start: f64, handovers: Vec<Handover>) -> f64 {
     let mut world = two_cells(Roaming { handovers, ..Roaming::default() });
-    let traffic = Traffic::Saturate { payload_bytes: 1000 };
+    let traffic = Traffic::Saturate(SaturateFlow { payload_bytes: 1000 });
     world.flows = vec![Flow { start: secs(start), ..flow("down", source, STATION, traffic) }];
     let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
     outcome.expect("the world is right").flows[0].goodput.as_mbps_f64()
@@ -123,7 +123,12 @@ fn what_waited_before_a_handover_goes_first() {
             radio.mode = mode;
             radio.position = (Metres(radio.position.0.0 / 10.0), radio.position.1);
         }
-        world.flows = vec![flow("up", STATION, SERVER, Traffic::Saturate { payload_bytes: 1000 })];
+        world.flows = vec![flow(
+            "up",
+            STATION,
+            SERVER,
+            Traffic::Saturate(SaturateFlow { payload_bytes: 1000 }),
+        )];
         let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
         let seen = outcome.expect("the world is right").flows[0].datagrams.expect("datagrams");
         seen.delay.expect("some arrived").most.as_secs_f64()

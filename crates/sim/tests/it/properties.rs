@@ -5,7 +5,7 @@ use crate::common::{AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Flow, Loss, Source, Traffic, World};
+use fairwave_sim::world::{Flow, Loss, SaturateFlow, Source, Traffic, World};
 use fairwave_sim::{Error, Outcome, run};
 use fairwave_trace::{Discard, DropCause, Kind, NodeId, Sample, Sink};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
@@ -148,7 +148,7 @@ fn worlds_that_would_not_end_or_not_be_random_are_refused() {
     assert!(refusal(&zero_beacons).contains("beacon interval"));
     assert!(refusal(&|w| w.nodes[2].name = "sta1".into()).contains("two nodes called sta1"));
     assert!(refusal(&|w| w.flows[1].name = "u".into()).contains("two flows called u"));
-    let huge = Traffic::Saturate { payload_bytes: u32::MAX };
+    let huge = Traffic::Saturate(SaturateFlow { payload_bytes: u32::MAX });
     assert!(refusal(&|w| w.flows[0].traffic = huge.clone()).contains("65507"));
     assert_eq!(refusal(&|_| {}), "nothing");
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::{ACK_BYTES, DATA_OVERHEAD_BYTES, Mode, Phy, Preamble, Standard};
-use fairwave_sim::world::{Traffic, World};
+use fairwave_sim::world::{SaturateFlow, Traffic, World};
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{BitRate, Bytes, Duration, Seed, math};
@@ -34,7 +34,7 @@ fn a_single_udp_flow_reaches_its_bound() {
     for (standard, mbps, preamble, bound) in cases {
         let mut world = world(standard, mbps, 1, Duration::from_millis(1));
         world.cells[0].phy = Phy { preamble, ..Phy::new(standard) };
-        let saturate = Traffic::Saturate { payload_bytes: 1472 };
+        let saturate = Traffic::Saturate(SaturateFlow { payload_bytes: 1472 });
         world.flows = vec![flow("up", NodeId(1), AP, saturate)];
         assert_near(total_mbps(&simulate(&world)), bound, 0.03, &format!("{standard:?} {mbps}"));
     }
@@ -155,7 +155,7 @@ fn a_sized_flow_arrives_whole_and_closes() {
 fn packets_are_conserved() {
     let mut world = world(Standard::A, 54, 5, Duration::from_millis(1));
     let server = server(&world);
-    let saturate = || Traffic::Saturate { payload_bytes: 1472 };
+    let saturate = || Traffic::Saturate(SaturateFlow { payload_bytes: 1472 });
     world.warm_up = Duration::ZERO;
     world.flows = (1..=5).map(|i| flow(&format!("d{i}"), server, NodeId(i), saturate())).collect();
     let outcome = simulate(&world);

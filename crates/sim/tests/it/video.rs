@@ -4,7 +4,7 @@
 use crate::common::{AP, flow, server, tcp, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Flow, Playout, Policy, Source, Traffic, World};
+use fairwave_sim::world::{Flow, Playout, Policy, SaturateFlow, Source, Traffic, World};
 use fairwave_sim::{Outcome, VideoOutcome, run};
 use fairwave_trace::Discard;
 use fairwave_traffic::Video;
@@ -120,7 +120,8 @@ fn watching_does_not_disturb() {
 
 #[test]
 fn a_flow_without_frames_cannot_be_watched() {
-    let world = watched(Traffic::Saturate { payload_bytes: 100 }, ms(200), Policy::Skip);
+    let world =
+        watched(Traffic::Saturate(SaturateFlow { payload_bytes: 100 }), ms(200), Policy::Skip);
     let refused = run(&world, &mut Discard, &mut |_| {}).expect_err("there is nothing to see");
     assert_eq!(refused.to_string(), "flow v: it has no frames that could be watched");
 }

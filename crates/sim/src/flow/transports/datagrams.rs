@@ -1,18 +1,20 @@
 //! A flow of UDP datagrams.
 
-use super::ends::End;
-use super::feed::Feed;
-use super::reception::Reception;
-use super::transport::{Host, Transport};
+use crate::flow::description::{Description, Setup};
+use crate::flow::ends::End;
+use crate::flow::feed::Feed;
+use crate::flow::reception::Reception;
+use crate::flow::transport::{Host, Transport};
 use crate::outcome::FlowOutcome;
 use crate::packet::Packet;
 use fairwave_trace::FlowSample;
-use fairwave_traffic::{Emission, Emissions, Source};
-use fairwave_units::{Instant, Stream};
+pub use fairwave_traffic::Source;
+use fairwave_traffic::{Emission, Emissions};
+use fairwave_units::Instant;
 
 /// Sender and receiver of datagrams.
 #[derive(Debug)]
-pub(crate) struct Datagrams {
+pub(super) struct Datagrams {
     ports: (u16, u16),
     sent: u64,
     reception: Reception,
@@ -32,28 +34,43 @@ enum Schedule {
     Stopped,
 }
 
+impl Description for Source {
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport> {
+        let datagrams = match setup.is_watched {
+            true => Datagrams::framed(self, setup),
+            false => Datagrams::timed(self, setup),
+        };
+        Box::new(datagrams)
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.largest_payload_bytes()
+    }
+
+    fn source(&self) -> Option<&Source> {
+        Some(self)
+    }
+}
+
 impl Datagrams {
-    pub(super) fn saturating(ports: (u16, u16), payload_bytes: u32) -> Self {
-        Self::new(ports, Schedule::Saturate { payload_bytes })
+    /// Datagrams of this payload whenever the interface asks.
+    pub(super) fn saturating(payload_bytes: u32, setup: &Setup<'_>) -> Self {
+        Self::new(setup, Schedule::Saturate { payload_bytes })
     }
 
-    pub(super) fn timed(
-        ports: (u16, u16),
-        source: &Source,
-        start: Instant,
-        random: Stream,
-    ) -> Self {
-        let mut emissions = Box::new(source.emissions(random));
+    /// Datagrams of a source whose frames nobody wants to hear of.
+    pub(super) fn timed(source: &Source, setup: &Setup<'_>) -> Self {
+        let mut emissions = Box::new(source.emissions(setup.stream("traffic")));
         let next = emissions.next();
-        Self::new(ports, Schedule::Timed { start, next, emissions })
+        Self::new(setup, Schedule::Timed { start: setup.start, next, emissions })
     }
 
-    pub(super) fn framed(ports: (u16, u16), feed: Feed) -> Self {
-        Self::new(ports, Schedule::Framed(Box::new(feed)))
+    fn framed(source: &Source, setup: &Setup<'_>) -> Self {
+        Self::new(setup, Schedule::Framed(Box::new(setup.feed(source))))
     }
 
-    fn new(ports: (u16, u16), schedule: Schedule) -> Self {
-        Self { ports, sent: 0, reception: Reception::default(), schedule }
+    fn new(setup: &Setup<'_>, schedule: Schedule) -> Self {
+        Self { ports: setup.ports(), sent: 0, reception: Reception::default(), schedule }
     }
 
     /// Payload of the next datagram, if one is due or the interface is asking.

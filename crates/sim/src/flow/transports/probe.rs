@@ -3,20 +3,22 @@
 //! The simulated network carries lengths. What the two ends say to each other waits here, by the
 //! number of the datagram that carries it, until that arrives.
 
-use super::ends::{Both, End};
-use super::transport::{Host, Transport};
+use crate::flow::description::{Description, Setup};
+use crate::flow::ends::{Both, End};
+use crate::flow::transport::{Host, Transport};
 use crate::key::shared_key;
 use crate::outcome::{FlowOutcome, ProbeOutcome};
 use crate::packet::{Packet, address};
-use crate::world::{Flow, ProbeFlow};
 use fairwave_machine::Machine;
 use fairwave_probe::{
-    Account, Failure, Plan, Received, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
+    Account, Failure, Received, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
     SenderInput, Transmit,
 };
+pub use fairwave_probe::{Plan, Trial};
 use fairwave_trace::FlowSample;
-use fairwave_units::{Duration, Instant, Seed};
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::datagram::Contents;
+pub use fairwave_wire::probe::Limits;
 use fairwave_wire::seal::Key;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -24,9 +26,21 @@ use std::net::SocketAddr;
 /// Datagrams of one end that may be under way; older ones count as lost.
 const MOST_CARRIED: usize = 16_384;
 
+/// A flow of the buffer probe.
+#[derive(Clone, Debug)]
+pub struct ProbeFlow {
+    /// What is sent.
+    pub plan: Plan,
+    /// What either end allows.
+    pub limits: Limits,
+    /// The flow, another probe from the same source, whose trains this one watches: both together
+    /// say whether their receivers share a queue.
+    pub watches: Option<String>,
+}
+
 /// The two ends, and what is between them.
 #[derive(Debug)]
-pub(crate) struct Probe {
+struct Probe {
     ports: (u16, u16),
     addresses: Both<SocketAddr>,
     sender: Sender,
@@ -38,6 +52,24 @@ pub(crate) struct Probe {
     ended: Option<Result<(), Failure>>,
 }
 
+impl Description for ProbeFlow {
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport> {
+        Box::new(Probe::new(self, setup))
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.plan.trials.iter().map(|trial| trial.payload_bytes).max().unwrap_or(0)
+    }
+
+    fn is_probe(&self) -> bool {
+        true
+    }
+
+    fn watches(&self) -> Option<&str> {
+        self.watches.as_deref()
+    }
+}
+
 /// How long the receiver waits for a sender that says nothing: longer than the plan is silent.
 fn patience(plan: &Plan) -> Duration {
     let silences = plan.trials.iter().map(|trial| trial.interval).chain([plan.rest]);
@@ -45,17 +77,17 @@ fn patience(plan: &Plan) -> Duration {
 }
 
 impl Probe {
-    pub(super) fn new(ports: (u16, u16), flow: &Flow, probe: &ProbeFlow, seed: Seed) -> Self {
-        let mut random = seed.stream(&format!("probe/{}", flow.name));
+    fn new(flow: &ProbeFlow, setup: &Setup<'_>) -> Self {
+        let (ports, mut random) = (setup.ports(), setup.stream("probe"));
         let mut draw = || random.next_u64();
         let secret: Vec<u8> = [draw(), draw()].map(u64::to_be_bytes).concat();
         let cookie_key = Key::new(&secret).expect("sixteen bytes are enough");
-        let key = shared_key(seed);
+        let key = shared_key(setup.seed);
         let addresses = Both {
-            source: SocketAddr::from((address(flow.source), ports.0)),
-            sink: SocketAddr::from((address(flow.sink), ports.1)),
+            source: SocketAddr::from((address(setup.source), ports.0)),
+            sink: SocketAddr::from((address(setup.sink), ports.1)),
         };
-        let ProbeFlow { plan, limits, .. } = probe.clone();
+        let ProbeFlow { plan, limits, .. } = flow.clone();
         let idle = patience(&plan);
         let config = SenderConfig {
             key: key.clone(),

@@ -3,25 +3,53 @@
 //! The connections differ by the client's port. Their packets carry lengths, so what is written in
 //! the streams beside the data goes from one end to the other here, when it is written.
 
-use super::backlog::Backlog;
-use super::contents::MarkedStream;
-use super::ends::{Both, End, segment};
-use super::ports::{FIRST_CLIENT_PORT, PORTS, ports};
-use super::tcp::law;
-use super::transport::{Host, Transport};
-use crate::Error;
+use super::tcp::{TcpFlow, check_law, law};
+use crate::flow::backlog::Backlog;
+use crate::flow::description::{Description, Setup};
+use crate::flow::ends::{Both, End, segment};
+use crate::flow::ports::{FIRST_CLIENT_PORT, PORTS};
+use crate::flow::transport::{Host, Transport};
 use crate::packet::Packet;
-use crate::world::{Flow, MultiTcpFlow};
 use fairwave_machine::Machine;
-use fairwave_shake::multi::{Config, Dial, Event, Input, Multi};
+pub use fairwave_shake::multi::Split;
+use fairwave_shake::multi::{Config, Dial, Event, Input, Mark, Multi};
 use fairwave_tcp::{self as tcp, Virtual};
-use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
-use fairwave_units::{Bytes, Duration, Instant, Seed, Seq32};
-use fairwave_wire::datagram::Contents;
+use fairwave_trace::{FlowSample, NodeId, PathSample};
+use fairwave_units::{Bytes, Duration, Instant, Seq32};
+use fairwave_wire::datagram::{Contents, Piece};
+use fairwave_wire::multi::Header;
+use fairwave_wire::tcp as wire;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A flow of multi-connection SHAKE: one stream over a TCP connection for each path.
+#[derive(Clone, Debug)]
+pub struct MultiTcpFlow {
+    /// The connections, all alike; `source` is not used.
+    pub tcp: TcpFlow,
+    /// Where each connection leads.
+    pub paths: Vec<MultiTcpPath>,
+    /// How blocks are spread.
+    pub split: Split,
+    /// Bytes of a block.
+    pub block: u16,
+    /// Bytes that either end keeps outside its connections
+    /// ([`fairwave_shake::multi::Config::receive_buffer`], and `send_buffer`).
+    pub buffer: u32,
+}
+
+/// The way of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MultiTcpPath {
+    /// The node that its packets go to first, in both directions.
+    pub via: NodeId,
+    /// How often it gets a block, with [`Split::Weighted`].
+    pub weight: u32,
+}
 
 /// The two ends of a set, and an application that writes as much as fits.
 #[derive(Debug)]
-pub(crate) struct MultiTcp {
+struct MultiTcp {
     sets: Both<Multi<Virtual>>,
     /// The node that each connection's packets go to first.
     vias: Vec<NodeId>,
@@ -34,13 +62,31 @@ pub(crate) struct MultiTcp {
     shown: Option<Box<Both<Vec<MarkedStream>>>>,
 }
 
-/// Refuses a set that cannot work.
-pub(crate) fn check(flow: &Flow, multi: &MultiTcpFlow) -> Result<(), Error> {
-    let of = |config: tcp::Config| vec![config; multi.paths.len()];
-    let config = config(multi);
-    let checked = config.check(&of(multi.tcp.sender));
-    let both = checked.and_then(|()| config.check(&of(multi.tcp.receiver)));
-    both.map_err(|why| Error::Invalid(format!("flow {}: {why}", flow.name)))
+impl Description for MultiTcpFlow {
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport> {
+        Box::new(MultiTcp::new(self, setup))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let of = |config: tcp::Config| vec![config; self.paths.len()];
+        let config = config(self);
+        let checked = config.check(&of(self.tcp.sender));
+        let both = checked.and_then(|()| config.check(&of(self.tcp.receiver)));
+        both.map_err(|why| why.to_string())?;
+        check_law(&self.tcp.congestion_control)
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.tcp.sender.mss.into()
+    }
+
+    fn datagram_bytes(&self) -> Option<u32> {
+        None
+    }
+
+    fn vias(&self) -> Vec<NodeId> {
+        self.paths.iter().map(|path| path.via).collect()
+    }
 }
 
 fn config(flow: &MultiTcpFlow) -> Config {
@@ -55,10 +101,10 @@ fn config(flow: &MultiTcpFlow) -> Config {
 
 impl MultiTcp {
     /// A set that has been checked.
-    pub(super) fn new(id: FlowId, name: &str, flow: &MultiTcpFlow, seed: Seed) -> Self {
-        let (client, server) = ports(id);
+    fn new(flow: &MultiTcpFlow, setup: &Setup<'_>) -> Self {
+        let (client, server) = setup.ports();
         let first = u32::from(client - FIRST_CLIENT_PORT);
-        let mut isn = seed.stream(&format!("isn/{name}"));
+        let mut isn = setup.stream("isn");
         let mut dials = |end| -> Vec<Dial> {
             let dial = |index: u32| {
                 let client = FIRST_CLIENT_PORT + ((first + index) % PORTS) as u16;
@@ -74,7 +120,7 @@ impl MultiTcp {
             };
             (0..flow.paths.len() as u32).map(dial).collect()
         };
-        let (config, set) = (config(flow), seed.stream(&format!("set/{name}")).next_u64());
+        let (config, set) = (config(flow), setup.stream("set").next_u64());
         let checked = "the set has been checked";
         Self {
             sets: Both {
@@ -241,4 +287,82 @@ impl Transport for MultiTcp {
             timeouts: tcp.timeouts,
         })
     }
+}
+
+/// What is on the stream of a TCP connection of a set: marks, and behind each its block. Of blocks
+/// there is the pattern at their place in the application's stream.
+#[derive(Debug, Default)]
+struct MarkedStream {
+    /// Number of its first byte, once the SYN has been sent.
+    first: Option<Seq32>,
+    /// Marks by their place, from one on that is not all acknowledged.
+    marks: VecDeque<(u64, Mark)>,
+    /// Where the next mark will be.
+    end: u64,
+}
+
+impl MarkedStream {
+    /// The next mark has been written.
+    fn write(&mut self, mark: Mark) {
+        self.marks.push_back((self.end, mark));
+        self.end = behind(self.end, &mark).end;
+    }
+
+    /// What a segment carries of it; the peer has acknowledged `acked` bytes.
+    fn segment(&mut self, header: &wire::Header, len: u32, acked: u64) -> Option<Contents> {
+        if header.flags.syn {
+            self.first = Some(header.seq + 1);
+        }
+        while self.marks.get(1).is_some_and(|(at, _)| *at <= acked) {
+            self.marks.pop_front();
+        }
+        let first = self.first? + acked as u32;
+        let ahead = header.seq.0.wrapping_sub(first.0).cast_signed();
+        let from = acked.checked_add_signed(ahead.into())?;
+        let whole = from..from + u64::from(len);
+        let is_kept = self.marks.front().is_some_and(|(at, _)| *at <= from);
+        (len > 0 && is_kept && whole.end <= self.end).then(|| Contents::Payload(self.cut(&whole)))
+    }
+
+    fn cut(&self, whole: &Range<u64>) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for (at, mark) in &self.marks {
+            let own = within(*at..*at + u64::from(mark.wire_len()), whole);
+            if !own.is_empty() {
+                let place = (own.start - at) as usize..(own.end - at) as usize;
+                pieces.push(Piece::Bytes(bytes(mark)[place].to_vec()));
+            }
+            let block = behind(*at, mark);
+            let own = within(block.clone(), whole);
+            if let (false, Mark::Header(Header::Block { offset, .. })) = (own.is_empty(), mark) {
+                let position = (offset + (own.start - block.start)) as u32;
+                pieces.push(Piece::Pattern { position, len: (own.end - own.start) as u32 });
+            }
+        }
+        pieces
+    }
+}
+
+/// Where the block behind a mark at `at` is.
+fn behind(at: u64, mark: &Mark) -> Range<u64> {
+    let start = at + u64::from(mark.wire_len());
+    let len = match mark {
+        Mark::Header(Header::Block { len, .. }) => len.get(),
+        Mark::Header(Header::End { .. }) | Mark::Preface(_) => 0,
+    };
+    start..start + u64::from(len)
+}
+
+fn within(part: Range<u64>, whole: &Range<u64>) -> Range<u64> {
+    part.start.max(whole.start)..part.end.min(whole.end)
+}
+
+fn bytes(mark: &Mark) -> Vec<u8> {
+    let mut out = Vec::new();
+    match mark {
+        Mark::Preface(preface) => preface.write(&mut out),
+        Mark::Header(header) => header.write(&mut out),
+    }
+    .expect("a set numbers its connections, and no stream gets to 2^62");
+    out
 }

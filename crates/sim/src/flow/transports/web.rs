@@ -4,19 +4,29 @@
 //! browser's: when a page begins, its connections take the places of the last page's, whose
 //! counters are kept.
 
-use super::ends::{End, segment};
-use super::ports::{FIRST_CLIENT_PORT, PORTS, ports};
-use super::tcp::connection;
-use super::transport::{Host, Transport};
+use super::tcp::{TcpFlow, check_law, connection};
+use crate::flow::description::{Description, Setup};
+use crate::flow::ends::{End, segment};
+use crate::flow::ports::{FIRST_CLIENT_PORT, PORTS};
+use crate::flow::transport::{Host, Transport};
 use crate::outcome::{FlowOutcome, WebOutcome};
 use crate::packet::Packet;
 use crate::spread::Spread;
-use crate::world::WebFlow;
 use fairwave_machine::Machine;
 use fairwave_tcp::{Connection, Event, Input, Virtual};
-use fairwave_trace::{FlowId, FlowSample};
+use fairwave_trace::FlowSample;
+pub use fairwave_traffic::Page;
 use fairwave_traffic::{self as traffic, Browser, Fetch, Progress};
-use fairwave_units::{Instant, Seed, Stream};
+use fairwave_units::{Instant, Stream};
+
+/// A flow of web pages.
+#[derive(Clone, Debug)]
+pub struct WebFlow {
+    /// The connections: `sender` is the server's end, `receiver` the user's; `size` is not used.
+    pub tcp: TcpFlow,
+    /// What the pages are like.
+    pub page: Page,
+}
 
 /// The connection of one place, with what its ends have to do.
 #[derive(Debug)]
@@ -34,7 +44,7 @@ struct Place {
 
 /// A user and a server.
 #[derive(Debug)]
-pub(crate) struct Web {
+struct Web {
     flow: WebFlow,
     browser: Browser,
     isn: Stream,
@@ -46,6 +56,27 @@ pub(crate) struct Web {
     objects: Spread,
     pages: Spread,
     lost: u64,
+}
+
+impl Description for WebFlow {
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport> {
+        Box::new(Web::new(self, setup))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if !self.page.is_sound() {
+            return Err("its objects have no size".to_owned());
+        }
+        check_law(&self.tcp.congestion_control)
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.tcp.sender.mss.into()
+    }
+
+    fn datagram_bytes(&self) -> Option<u32> {
+        None
+    }
 }
 
 impl Place {
@@ -119,12 +150,11 @@ fn add(sum: &mut FlowSample, more: &FlowSample) {
 }
 
 impl Web {
-    pub(super) fn new(id: FlowId, name: &str, flow: &WebFlow, seed: Seed) -> Self {
-        let browser = Browser::new(flow.page, seed.stream(&format!("web/{name}")));
+    fn new(flow: &WebFlow, setup: &Setup<'_>) -> Self {
         Self {
-            browser,
-            isn: seed.stream(&format!("isn/{name}")),
-            ports: ports(id),
+            browser: Browser::new(flow.page, setup.stream("web")),
+            isn: setup.stream("isn"),
+            ports: setup.ports(),
             opened: 0,
             places: (0..flow.page.connections.max(1)).map(|_| None).collect(),
             gone: FlowSample::default(),

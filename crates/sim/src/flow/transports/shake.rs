@@ -3,25 +3,52 @@
 //! The simulated network carries lengths. Headers wait here, by the number of the datagram that
 //! carries them, while that is under way.
 
-use super::backlog::Backlog;
-use super::carried::{Carried, UnderWay};
-use super::contents;
-use super::ends::{Both, End};
-use super::ports::ports;
-use super::transport::{Host, Transport};
+use crate::flow::backlog::Backlog;
+use crate::flow::carried::{Carried, UnderWay};
+use crate::flow::description::{Description, Setup};
+use crate::flow::ends::{Both, End};
+use crate::flow::transport::{Host, Transport};
 use crate::key::shared_key;
 use crate::outcome::{FlowOutcome, ShakeOutcome};
 use crate::packet::Packet;
-use crate::world::ShakeFlow;
 use fairwave_machine::Machine;
+pub use fairwave_shake::Config as ShakeConfig;
 use fairwave_shake::{Connection, Event, Input, Rules, Segment, growth, scheduler};
 use fairwave_tcp::Virtual;
-use fairwave_trace::{FlowId, FlowSample, NodeId, PathSample};
+use fairwave_trace::{FlowSample, NodeId, PathSample};
 use fairwave_units::{BitRate, Bytes, Duration, Instant, Seed};
-use fairwave_wire::datagram::Contents;
-use fairwave_wire::seal::Key;
-use fairwave_wire::shake::{Body, Reason, Side, connection_key};
+use fairwave_wire::datagram::{Contents, Piece, patterned};
+use fairwave_wire::seal::{Key, TAG_LEN};
+use fairwave_wire::shake::{Body, DATA_OVERHEAD, Reason, Side, connection_key};
 use std::collections::VecDeque;
+
+/// A SHAKE flow.
+#[derive(Clone, Debug)]
+pub struct ShakeFlow {
+    /// Settings of both ends.
+    pub config: ShakeConfig,
+    /// Which path carries new data, by its name in [`fairwave_shake::SCHEDULERS`].
+    pub scheduler: String,
+    /// How windows grow, by its name in [`fairwave_shake::GROWTHS`].
+    pub growth: String,
+    /// How much to send; `None` sends until the flow stops.
+    pub size: Option<Bytes>,
+    /// Its paths, numbered in this order.
+    pub paths: Vec<ShakePath>,
+}
+
+/// A path of a SHAKE flow. Times count from the flow's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShakePath {
+    /// The node that its packets pass, both ways.
+    pub via: NodeId,
+    /// Its bandwidth as the source was told.
+    pub nominal: Option<BitRate>,
+    /// When the source joins it.
+    pub join: Duration,
+    /// When the source leaves it.
+    pub leave: Option<Duration>,
+}
 
 /// What a path of the source is to do.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +67,7 @@ struct Tally {
 
 /// The two ends, and what is between them.
 #[derive(Debug)]
-pub(crate) struct Shake {
+struct Shake {
     ports: (u16, u16),
     connections: Both<Connection<Virtual>>,
     /// The nodes that paths pass, by their number.
@@ -60,16 +87,41 @@ pub(crate) struct Shake {
     reset: Option<Reason>,
 }
 
+impl Description for ShakeFlow {
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport> {
+        Box::new(Shake::new(self, setup))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let leaves_late = |path: &ShakePath| path.leave.is_none_or(|leave| leave > path.join);
+        let rules = [
+            (self.config.mss > 0, "its segments are empty"),
+            (!self.paths.is_empty(), "it has no path"),
+            (self.paths.len() <= self.config.most_paths.min(256), "it has too many paths"),
+            (self.paths.iter().all(leaves_late), "a path leaves before it has joined"),
+            (scheduler(&self.scheduler).is_some(), "no scheduler is called so"),
+            (growth(&self.growth).is_some(), "no law of growth is called so"),
+        ];
+        let broken = rules.iter().find(|(holds, _)| !holds);
+        broken.map_or(Ok(()), |(_, why)| Err((*why).to_owned()))
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.config.mss
+    }
+
+    fn datagram_bytes(&self) -> Option<u32> {
+        Some(self.config.mss.saturating_add(DATA_OVERHEAD as u32))
+    }
+
+    fn vias(&self) -> Vec<NodeId> {
+        self.paths.iter().map(|path| path.via).collect()
+    }
+}
+
 impl Shake {
-    /// `flow` has been checked.
-    pub(super) fn new(
-        id: FlowId,
-        name: &str,
-        flow: &ShakeFlow,
-        start: Instant,
-        seed: Seed,
-    ) -> Self {
-        let mut random = seed.stream(&format!("shake/{name}"));
+    fn new(flow: &ShakeFlow, setup: &Setup<'_>) -> Self {
+        let mut random = setup.stream("shake");
         let connection = random.next_u64();
         let mut end = |side| {
             let rules = Rules {
@@ -80,10 +132,10 @@ impl Shake {
             Connection::new(flow.config, rules, side, connection, nonces)
         };
         Self {
-            ports: ports(id),
+            ports: setup.ports(),
             connections: Both { source: end(Side::Opener), sink: end(Side::Acceptor) },
             vias: flow.paths.iter().map(|path| path.via).collect(),
-            steps: steps(flow, start),
+            steps: steps(flow, setup.start),
             backlog: Backlog::new(flow.size),
             size: flow.size,
             closing: false,
@@ -91,7 +143,7 @@ impl Shake {
             tallies: vec![Tally::default(); flow.paths.len()],
             acks_sent: 0,
             carried: Both::default(),
-            key: connection_key(&shared_key(seed), connection),
+            key: connection_key(&shared_key(setup.seed), connection),
             reset: None,
         }
     }
@@ -212,7 +264,7 @@ impl Transport for Shake {
     }
 
     fn last_contents(&mut self, end: End, _packet: &Packet) -> Option<Contents> {
-        contents::shake(self.carried[end].newest()?, &self.key)
+        contents(self.carried[end].newest()?, &self.key)
     }
 
     /// Windows and flight are sums over the paths that carry data, round-trip time and timeout
@@ -280,4 +332,24 @@ fn steps(flow: &ShakeFlow, start: Instant) -> VecDeque<(Instant, u8, Step)> {
     }
     steps.sort_by_key(|(at, ..)| *at);
     steps.into()
+}
+
+/// A message of SHAKE, sealed. Its payload is the pattern at its place in the stream, so that
+/// every copy of a byte is the same.
+fn contents(segment: &Segment<Virtual>, key: &Key) -> Option<Contents> {
+    let Segment { header, payload: Virtual(len) } = segment;
+    let position = match header.body {
+        Body::Data(data) => data.seq as u32,
+        _ => 0,
+    };
+    let payload: Vec<u8> = patterned(position, *len).collect();
+    let mut bytes = Vec::new();
+    header.write(&payload, key, &mut bytes).ok()?;
+    if *len == 0 {
+        return Some(Contents::bytes(bytes));
+    }
+    let seal = bytes.split_off(bytes.len() - TAG_LEN);
+    bytes.truncate(bytes.len() - payload.len());
+    let payload = Piece::Pattern { position, len: *len };
+    Some(Contents::Payload(vec![Piece::Bytes(bytes), payload, Piece::Bytes(seal)]))
 }

@@ -1,23 +1,37 @@
 //! A flow over one TCP connection: an application that writes as much as fits, one that reads.
 
-use super::backlog::Backlog;
-use super::ends::{Both, End, segment};
-use super::feed::Feed;
-use super::ports::ports;
-use super::transport::{Host, Transport};
-use crate::Error;
+use crate::flow::backlog::Backlog;
+use crate::flow::description::{Description, Setup};
+use crate::flow::ends::{Both, End, segment};
+use crate::flow::feed::Feed;
+use crate::flow::transport::{Host, Transport};
 use crate::packet::Packet;
-use crate::world::TcpFlow;
 use fairwave_cc as cc;
 use fairwave_machine::Machine;
 use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Virtual};
-use fairwave_trace::{FlowId, FlowSample};
+use fairwave_trace::FlowSample;
+use fairwave_traffic::Source;
 use fairwave_units::{Bytes, Instant, Seq32, Stream};
 
-/// A TCP flow: two connections, and an application that writes as much as fits, or what its source
+/// A TCP flow.
+#[derive(Clone, Debug)]
+pub struct TcpFlow {
+    /// The sender's end. Ports are overwritten.
+    pub sender: Config,
+    /// The receiver's end. Ports are overwritten.
+    pub receiver: Config,
+    /// The law, in [`fairwave_cc::ALL`]'s spelling, with wrappers: `"ack-loss+compound"`.
+    pub congestion_control: String,
+    /// How much to send; `None` sends until the flow stops.
+    pub size: Option<Bytes>,
+    /// What it sends and when, instead of as much as fits; then `size` is not used.
+    pub source: Option<Source>,
+}
+
+/// Two connections, and an application that writes as much as fits, or what its source
 /// gives as soon as it fits.
 #[derive(Debug)]
-pub(crate) struct Tcp {
+struct Tcp {
     connections: Both<Connection<Virtual>>,
     backlog: Backlog,
     /// Where more comes from.
@@ -27,8 +41,8 @@ pub(crate) struct Tcp {
     closing: bool,
 }
 
-/// Refuses a law that there is not.
-pub(crate) fn check_law(flow: &str, law: &str) -> Result<(), Error> {
+/// Refuses a congestion control that is not registered in [`fairwave_cc::ALL`].
+pub(crate) fn check_law(law: &str) -> Result<(), String> {
     let initial = cc::Initial {
         mss: 1,
         cwnd: 1,
@@ -36,8 +50,7 @@ pub(crate) fn check_law(flow: &str, law: &str) -> Result<(), Error> {
         byte_counting: true,
         av: cc::TcpAvConfig::DEFAULT,
     };
-    let built = cc::build(law, initial).map(drop);
-    built.map_err(|unknown| Error::Invalid(format!("flow {flow}: {unknown}")))
+    cc::build(law, initial).map(drop).map_err(|unknown| unknown.to_string())
 }
 
 /// A closed connection between two ports. `law` has been checked.
@@ -58,18 +71,41 @@ pub(crate) fn law(name: &str) -> BuildController {
     Box::new(move |initial| cc::build(&name, initial).expect("checked before"))
 }
 
+impl Description for TcpFlow {
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport> {
+        Box::new(Tcp::new(self, setup))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check_law(&self.congestion_control)
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.sender.mss.into()
+    }
+
+    fn datagram_bytes(&self) -> Option<u32> {
+        None
+    }
+
+    fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
+    }
+}
+
 impl Tcp {
-    pub(super) fn new(id: FlowId, tcp: &TcpFlow, feed: Option<Feed>, mut isn: Stream) -> Self {
-        let (client, server) = ports(id);
-        let law = &tcp.congestion_control;
+    fn new(flow: &TcpFlow, setup: &Setup<'_>) -> Self {
+        let (client, server) = setup.ports();
+        let (law, mut isn) = (&flow.congestion_control, setup.stream("isn"));
+        let feed = flow.source.as_ref().map(|source| setup.feed(source));
         Self {
             connections: Both {
-                source: connection(tcp.sender, (client, server), law, &mut isn),
-                sink: connection(tcp.receiver, (server, client), law, &mut isn),
+                source: connection(flow.sender, (client, server), law, &mut isn),
+                sink: connection(flow.receiver, (server, client), law, &mut isn),
             },
-            backlog: feed.as_ref().map_or(Backlog::new(tcp.size), |_| Backlog::EMPTY),
+            backlog: feed.as_ref().map_or(Backlog::new(flow.size), |_| Backlog::EMPTY),
             feed: feed.map(Box::new),
-            size: tcp.size,
+            size: flow.size,
             connected: false,
             closing: false,
         }

@@ -4,32 +4,62 @@
 //! The simulated network carries headers and lengths. Options and data wait here, by the number of
 //! the datagram that carries them, while that is under way.
 
-use super::carried::{Carried, UnderWay};
-use super::ends::{Both, End};
-use super::feed::Feed;
-use super::ports::ports;
-use super::reception::Reception;
-use super::screen::Screen;
-use super::transport::{Host, Notice, Transport};
+use crate::flow::carried::{Carried, UnderWay};
+use crate::flow::description::{Description, Setup};
+use crate::flow::ends::{Both, End};
+use crate::flow::feed::Feed;
+use crate::flow::reception::Reception;
+use crate::flow::screen::Screen;
+use crate::flow::transport::{Host, Notice, Transport};
 use crate::outcome::FlowOutcome;
 use crate::packet;
-use crate::world::DccpFlow;
+pub use fairwave_dccp::ccid::Ccid;
 use fairwave_dccp::ccid::Handover;
+pub use fairwave_dccp::tfrc::{Profile as TfrcProfile, Remedies, Sensitivity};
 use fairwave_dccp::{
     Config, Connection, Event, Input, Packet, Payload, QueueLimits, Standard, ccid3,
 };
 use fairwave_machine::Machine;
-use fairwave_trace::{FlowId, FlowSample, RateSample};
-use fairwave_units::{BitRate, Duration, Instant, Seed};
+use fairwave_trace::{FlowSample, RateSample};
+use fairwave_traffic::Source;
+use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::datagram::{self, Contents};
 use fairwave_wire::dccp::Seq48;
 
 /// The service code that both ends agree on: "FAIR" (RFC 4340 section 8.1.2).
 const SERVICE: u32 = 0x4641_4952;
 
+/// A DCCP flow.
+#[derive(Clone, Debug)]
+pub struct DccpFlow {
+    /// Congestion control profile of the data.
+    pub ccid: Ccid,
+    /// Edition of TFRC.
+    pub profile: TfrcProfile,
+    /// What its congestion control does about handovers.
+    pub remedies: Remedies,
+    /// Where its datagrams come from; `None`: there are always some waiting.
+    pub source: Option<Source>,
+    /// Payload of each datagram in bytes, where there are always some.
+    pub payload_bytes: u32,
+    /// Datagrams that wait in the connection, at most.
+    pub send_queue: u32,
+    /// Datagrams that have waited longer are not sent.
+    pub send_within: Option<Duration>,
+    /// Packets that either end may have in flight (RFC 4340 section 7.5.2).
+    pub sequence_window: u64,
+}
+
+impl DccpFlow {
+    /// The largest payload of its datagrams, in bytes.
+    pub fn largest_payload_bytes(&self) -> u32 {
+        self.source.as_ref().map_or(self.payload_bytes, Source::largest_payload_bytes)
+    }
+}
+
 /// A datagram of the source: of its bytes the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Made {
+struct Made {
     bytes: u32,
     /// Which of the source's it is, counting from zero.
     number: u64,
@@ -55,7 +85,7 @@ enum Schedule {
 
 /// The two ends, and what is between them.
 #[derive(Debug)]
-pub(crate) struct Dccp {
+struct Dccp {
     connections: Both<Connection<Made>>,
     schedule: Schedule,
     payload_bytes: u32,
@@ -66,20 +96,39 @@ pub(crate) struct Dccp {
     reception: Reception,
 }
 
+impl Description for DccpFlow {
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport> {
+        Box::new(Dccp::new(self, setup))
+    }
+
+    fn payload_bytes(&self) -> u32 {
+        self.largest_payload_bytes()
+    }
+
+    fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
+    }
+
+    fn asks_for_handovers(&self) -> bool {
+        self.remedies.any()
+    }
+}
+
 impl Dccp {
-    pub(super) fn new(id: FlowId, name: &str, flow: &DccpFlow, start: Instant, seed: Seed) -> Self {
-        let (client, server) = ports(id);
-        let mut isn = seed.stream(&format!("isn/{name}"));
+    fn new(flow: &DccpFlow, setup: &Setup<'_>) -> Self {
+        let (client, server) = setup.ports();
+        let mut isn = setup.stream("isn");
         let mut iss = || Seq48::new(isn.next_u64());
         let payload_bytes = flow.largest_payload_bytes();
         let connection = |(local_port, remote_port), iss| {
             let config = Config { local_port, remote_port, ..config(flow) };
             Connection::new(config, iss, Box::new(profiles(flow)))
         };
-        let random = || seed.stream(&format!("traffic/{name}"));
-        let feed = |source| Box::new(Feed::new(source, start, random()));
         let saturate = Schedule::Saturate { bytes: flow.payload_bytes };
-        let schedule = flow.source.as_ref().map_or(saturate, |s| Schedule::Timed(feed(s)));
+        let schedule = flow
+            .source
+            .as_ref()
+            .map_or(saturate, |source| Schedule::Timed(Box::new(setup.feed(source))));
         Self {
             connections: Both {
                 source: connection((client, server), iss()),

@@ -1,0 +1,95 @@
+//! What the world says of how a flow sends, as a trait that each transport's description has.
+
+use super::feed::Feed;
+use super::ports::ports;
+use super::transport::Transport;
+use fairwave_trace::{FlowId, NodeId};
+use fairwave_traffic::Source;
+use fairwave_units::{Instant, Seed, Stream};
+
+/// What a transport is built from beside its description.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup<'a> {
+    /// The flow.
+    pub(super) id: FlowId,
+    /// Its name, which its random streams bear.
+    pub(super) name: &'a str,
+    /// Where its data comes from.
+    pub(super) source: NodeId,
+    /// Where its data goes.
+    pub(super) sink: NodeId,
+    /// When its application starts.
+    pub(super) start: Instant,
+    /// Whether a viewer wants to hear of the source's frames.
+    pub(super) is_watched: bool,
+    /// What a saturating source sends instead, where its interface is no radio.
+    pub(super) paced: Option<&'a Source>,
+    /// The master seed.
+    pub(super) seed: Seed,
+}
+
+impl Setup<'_> {
+    /// Ports of the source, which is the client, and of the sink.
+    pub(super) fn ports(&self) -> (u16, u16) {
+        ports(self.id)
+    }
+
+    /// The flow's own random stream for a use.
+    pub(super) fn stream(&self, use_of: &str) -> Stream {
+        self.seed.stream(&format!("{use_of}/{}", self.name))
+    }
+
+    /// Frames of a source as they come due.
+    pub(super) fn feed(&self, source: &Source) -> Feed {
+        Feed::new(source, self.start, self.stream("traffic"))
+    }
+}
+
+/// How a flow sends: builds its transport and answers for it before it is built.
+pub(crate) trait Description {
+    /// The transport, not yet started, of a description that has been checked.
+    fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport>;
+
+    /// Why it cannot be simulated, if it cannot. Its source and its paths are checked without it.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Data in a full packet of the source, in bytes: its MSS, or its largest datagram.
+    fn payload_bytes(&self) -> u32;
+
+    /// The largest payload of its datagrams in bytes, its own headers included; `None` for TCP.
+    fn datagram_bytes(&self) -> Option<u32> {
+        Some(self.payload_bytes())
+    }
+
+    /// Where its frames come from, if it has any.
+    fn source(&self) -> Option<&Source> {
+        None
+    }
+
+    /// Payload of its datagrams in bytes, if its source always has one more for its interface.
+    fn saturates(&self) -> Option<u32> {
+        None
+    }
+
+    /// The nodes that its paths pass, by their numbers; none where its packets go the shortest way.
+    fn vias(&self) -> Vec<NodeId> {
+        Vec::new()
+    }
+
+    /// Whether it wants to hear of handovers of the stations at its ends.
+    fn asks_for_handovers(&self) -> bool {
+        false
+    }
+
+    /// Whether it is a probe, whose accounts another may be compared with.
+    fn is_probe(&self) -> bool {
+        false
+    }
+
+    /// The name of the probe that it, another, watches.
+    fn watches(&self) -> Option<&str> {
+        None
+    }
+}
