@@ -286,21 +286,3 @@ pub struct Proxy {
     /// When the source is answered.
     pub opening: Opening,
 }
-
-/// A flow of real-time media.
-#[derive(Clone, Debug)]
-pub struct RtcFlow {
-    /// What the encoder gives; its payload is what a packet carries of a frame.
-    pub source: Source,
-    /// Whether the encoder follows the congestion control; only a video can.
-    pub adapts: bool,
-    /// Between which rates the congestion control stays, headers included.
-    pub bounds: RtcBounds,
-    /// How fast the threshold of its delays adapts.
-    pub threshold: Threshold,
-    /// From the first packet that is not told of to the feedback that tells of it.
-    pub feedback_interval: Duration,
-    /// Whether the sender hears of handovers of its station, and leaves out what it observed until
-    /// then.
-    pub hears_of_handovers: bool,
-}

@@ -2,14 +2,12 @@
 
 mod backlog;
 mod carried;
-mod contents;
 mod delivery;
 mod description;
 mod ends;
 mod feed;
 mod ports;
 mod reception;
-mod rtc;
 pub(crate) mod screen;
 mod state;
 mod transport;

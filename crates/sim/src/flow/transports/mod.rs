@@ -4,13 +4,13 @@ mod datagrams;
 mod dccp;
 mod multi;
 mod probe;
+mod rtc;
 mod saturate;
 mod shake;
 mod tcp;
 mod web;
 
 use super::description::Description;
-use super::rtc;
 use fairwave_trace::NodeId;
 
 macro_rules! transports {

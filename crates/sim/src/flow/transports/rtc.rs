@@ -4,16 +4,14 @@
 //! The simulated network carries lengths. Headers and feedback wait here, by the number of the
 //! datagram that carries them, while that is under way.
 
-use super::carried::{Carried, UnderWay};
-use super::contents;
-use super::description::{Description, Setup};
-use super::ends::End;
-use super::feed::Feed;
-use super::reception::Reception;
-use super::transport::{Host, Notice, Transport};
+use crate::flow::carried::{Carried, UnderWay};
+use crate::flow::description::{Description, Setup};
+use crate::flow::ends::End;
+use crate::flow::feed::Feed;
+use crate::flow::reception::Reception;
+use crate::flow::transport::{Host, Notice, Transport};
 use crate::outcome::FlowOutcome;
 use crate::packet::Packet;
-pub(super) use crate::world::RtcFlow;
 use fairwave_machine::Machine;
 pub use fairwave_rtc::gcc::Bounds as RtcBounds;
 pub use fairwave_rtc::gcc::trend::Threshold;
@@ -22,12 +20,30 @@ use fairwave_rtc::{
 };
 use fairwave_trace::{FlowSample, RateSample};
 use fairwave_traffic::Source;
-use fairwave_units::Instant;
-use fairwave_wire::datagram::Contents;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::datagram::{Contents, Piece};
 use fairwave_wire::rtp::{HEADER_LEN, Header};
 
 /// A dynamic payload type (RFC 3551 section 6).
 const PAYLOAD_TYPE: u8 = 96;
+
+/// A flow of real-time media.
+#[derive(Clone, Debug)]
+pub struct RtcFlow {
+    /// What the encoder gives; its payload is what a packet carries of a frame.
+    pub source: Source,
+    /// Whether the encoder follows the congestion control; only a video can.
+    pub adapts: bool,
+    /// Between which rates the congestion control stays, headers included.
+    pub bounds: RtcBounds,
+    /// How fast the threshold of its delays adapts.
+    pub threshold: Threshold,
+    /// From the first packet that is not told of to the feedback that tells of it.
+    pub feedback_interval: Duration,
+    /// Whether the sender hears of handovers of its station, and leaves out what it observed until
+    /// then.
+    pub hears_of_handovers: bool,
+}
 
 /// Media under way.
 #[derive(Clone, Copy, Debug)]
@@ -221,7 +237,7 @@ impl Transport for Rtc {
         match end {
             End::Source => {
                 let Media { header, payload_bytes, .. } = self.media.newest()?;
-                Some(contents::media(header, *payload_bytes, packet.datagram.id))
+                Some(contents(header, *payload_bytes, packet.datagram.id))
             }
             End::Sink => self.feedback.newest().cloned().map(Contents::bytes),
         }
@@ -240,4 +256,11 @@ impl Transport for Rtc {
     fn fill(&self, outcome: &mut FlowOutcome) {
         outcome.datagrams = Some(self.reception.outcome());
     }
+}
+
+/// An RTP packet: its header, and the pattern where the datagram with this identification has it.
+fn contents(header: &Header, payload_bytes: u32, id: u16) -> Contents {
+    let position = (u32::from(id) << 16) + HEADER_LEN as u32;
+    let payload = Piece::Pattern { position, len: payload_bytes };
+    Contents::Payload(vec![Piece::Bytes(header.bytes().to_vec()), payload])
 }
