@@ -219,7 +219,7 @@ impl<P: Payload> Proxy<P> {
             let Some(data) = data else { break };
             self.leg(from.other()).connection.handle(now, Input::Write(data));
         }
-        let drained = self.leg(from).connection.stats().bytes_ready == 0;
+        let drained = self.leg(from).connection.bytes_ready() == 0;
         let ended = self.leg(from).finished && drained;
         let to = self.leg(from.other());
         // A connection that is told to close before it is synchronised ends at once.

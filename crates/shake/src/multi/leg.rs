@@ -107,7 +107,7 @@ impl<P: Marked> Leg<P> {
 
     /// Bytes that wait to be read.
     pub(super) fn bytes_ready(&self) -> u64 {
-        self.connection.stats().bytes_ready
+        self.connection.bytes_ready()
     }
 
     /// Whether a block of `len` bytes can be written as a whole.
@@ -158,7 +158,7 @@ impl<P: Marked> Leg<P> {
 
     /// The first block that the peer's TCP has got since the last call, by its offset.
     pub(super) fn next_delivered(&mut self) -> Option<u64> {
-        let acked = self.connection.stats().bytes_acked;
+        let acked = self.connection.bytes_acked();
         if acked > self.acked {
             self.acked = acked;
             self.is_stalled = false;

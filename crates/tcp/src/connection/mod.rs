@@ -251,6 +251,16 @@ impl<P: Payload> Connection<P> {
         if self.close_asked { 0 } else { self.tx.space() }
     }
 
+    /// As in [`Stats::bytes_ready`], for who asks at each packet.
+    pub fn bytes_ready(&self) -> u64 {
+        self.rx.bytes_ready()
+    }
+
+    /// As in [`Stats::bytes_acked`], for who asks at each packet.
+    pub fn bytes_acked(&self) -> u64 {
+        self.tx.una()
+    }
+
     /// The state.
     pub fn state(&self) -> State {
         self.state
