@@ -1,4 +1,4 @@
-//! What the world says of how a flow sends, as a trait that each transport's description has.
+//! The trait by which the world describes how a flow sends.
 
 use super::feed::Feed;
 use super::ports::ports;
@@ -45,7 +45,7 @@ impl Setup<'_> {
     }
 }
 
-/// How a flow sends: builds its transport and answers for it before it is built.
+/// How a flow sends: builds its transport, and tells of it what must be known before that.
 pub(crate) trait Description {
     /// The transport, not yet started, of a description that has been checked.
     fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport>;
@@ -83,12 +83,12 @@ pub(crate) trait Description {
         false
     }
 
-    /// Whether it is a probe, whose accounts another may be compared with.
+    /// Whether it is a buffer probe, which another one may watch.
     fn is_probe(&self) -> bool {
         false
     }
 
-    /// The name of the probe that it, another, watches.
+    /// The name of the flow that it watches, if it is a buffer probe that watches another.
     fn watches(&self) -> Option<&str> {
         None
     }

@@ -132,3 +132,36 @@ pub(super) fn segment(packet: &Packet) -> Option<Segment<Virtual>> {
     let (ecn, payload) = (packet.datagram.ecn(), Virtual(packet.datagram.payload_len));
     Some(Segment { header, ecn, payload })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIENT: NodeId = NodeId(4);
+    const SERVER: NodeId = NodeId(2);
+
+    #[test]
+    fn each_end_numbers_its_own_datagrams_and_sends_them_to_the_other() {
+        let mut ends = Ends::new(FlowId(7), CLIENT, SERVER);
+        let mut send = |end| ends.udp(end, (50_007, 60_107), 100, Instant::ZERO);
+        let packets = [End::Source, End::Source, End::Sink, End::Source].map(&mut send);
+        assert_eq!(packets.map(|packet| packet.number), [0, 1, 0, 2]);
+        assert_eq!(packets.map(|packet| packet.source), [CLIENT, CLIENT, SERVER, CLIENT]);
+        let udp = |source_port, destination_port| Transport::Udp { source_port, destination_port };
+        assert_eq!(packets[1].datagram.transport, udp(50_007, 60_107));
+        assert_eq!(packets[2].datagram.transport, udp(60_107, 50_007));
+        assert!(ends.sent(End::Sink, &packets[2]) && !ends.sent(End::Source, &packets[2]));
+        assert_eq!((ends.at(CLIENT), ends.at(SERVER)), (End::Source, End::Sink));
+    }
+
+    /// An identification has 16 bits, the number of a datagram 32.
+    #[test]
+    fn numbers_go_on_where_identifications_go_around() {
+        let mut ends = Ends::new(FlowId(0), CLIENT, SERVER);
+        ends.made.source = u32::from(u16::MAX);
+        let mut send = || ends.udp(End::Source, (1, 2), 0, Instant::ZERO);
+        let (last, next) = (send(), send());
+        assert_eq!((last.datagram.id, next.datagram.id), (u16::MAX, 0));
+        assert_eq!((last.number, next.number), (65_535, 65_536));
+    }
+}

@@ -1,4 +1,8 @@
 //! The one list of transports. Each has its description and its machines in a file of its own.
+//!
+//! A new one is a file here with a description that implements [`Description`] and a state that
+//! implements [`super::transport::Transport`], its `mod` and its line in the list. What its file
+//! makes `pub` becomes part of [`crate::world`].
 
 mod datagrams;
 mod dccp;
