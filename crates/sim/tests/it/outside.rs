@@ -5,7 +5,9 @@ use crate::common::{self, AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_dot11::{AccessCategory, Edca, Phy, Standard};
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Flow, Handover, Link, Loss, Node, Radio, Roaming, Traffic, World};
+use fairwave_sim::world::{
+    Flow, Handover, Link, Loss, Node, Radio, Roaming, SaturateFlow, Traffic, World,
+};
 use fairwave_sim::{Outcome, OutsideEvent, OutsideFate, OutsidePacket, Simulation, run};
 use fairwave_trace::{Discard, DropCause, Kind, NodeId, Sample, Sink};
 use fairwave_units::{Duration, Instant, Metres, Seed};
@@ -111,7 +113,7 @@ fn a_world_in_steps_is_the_same_world() {
     roams.flows = vec![
         flow("up", STATION, NodeId(end), Traffic::Tcp(tcp("newreno", 2))),
         flow("down", NodeId(end), STATION, Traffic::Tcp(tcp("cubic", 2))),
-        flow("noise", NodeId(2), AP, Traffic::Saturate { payload_bytes: 700 }),
+        flow("noise", NodeId(2), AP, Traffic::Saturate(SaturateFlow { payload_bytes: 700 })),
     ];
     roams.bins = Some(Duration::from_millis(300));
     let mut plain = uploads(world(Standard::A, 54, 4, Duration::from_millis(10)), &tcp("reno", 2));
@@ -185,7 +187,7 @@ fn packets_contend_with_flows_in_their_cell() {
     let busy = || {
         let mut busy = world(Standard::A, 6, 3, Duration::from_millis(5));
         (busy.duration, busy.warm_up) = (Duration::from_secs(4), Duration::ZERO);
-        let saturate = || Traffic::Saturate { payload_bytes: 1472 };
+        let saturate = || Traffic::Saturate(SaturateFlow { payload_bytes: 1472 });
         busy.flows =
             vec![flow("two", NodeId(2), AP, saturate()), flow("three", NodeId(3), AP, saturate())];
         busy
@@ -208,7 +210,8 @@ fn packets_contend_with_flows_in_their_cell() {
 fn urgent_packets_go_first() {
     let mut busy = quiet();
     busy.cells[0].edca = Some(Edca::defaults(busy.cells[0].phy));
-    busy.flows = vec![flow("data", STATION, AP, Traffic::Saturate { payload_bytes: 1472 })];
+    busy.flows =
+        vec![flow("data", STATION, AP, Traffic::Saturate(SaturateFlow { payload_bytes: 1472 }))];
     let (voice, _) = mean_delay(&busy, AccessCategory::Voice);
     let (data, _) = mean_delay(&busy, AccessCategory::BestEffort);
     assert!(voice + 0.2 < data, "{voice} ms of voice, {data} ms of data");
@@ -294,7 +297,7 @@ fn hostile(seed: u64) -> World {
     }
     world.flows = vec![Flow {
         category: AccessCategory::Video,
-        ..flow("noise", AP, NodeId(2), Traffic::Saturate { payload_bytes: 700 })
+        ..flow("noise", AP, NodeId(2), Traffic::Saturate(SaturateFlow { payload_bytes: 700 }))
     }];
     world
 }
