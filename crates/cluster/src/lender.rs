@@ -2,6 +2,7 @@
 
 mod carry;
 mod days;
+mod lease;
 mod leases;
 mod link;
 
@@ -9,14 +10,14 @@ use crate::bucket::Bucket;
 use crate::config::{Config, Power, Uplinks};
 use crate::facts::{Census, End, Lent};
 use crate::post::{Addressee, Post};
-use crate::session::{Cookies, Greeting, Retry, Session, TRIES, start_of};
+use crate::session::{Cookies, Greeting, Session, start_of};
 use days::Days;
 use fairwave_units::{BitRate, Instant};
 use fairwave_wire::cluster::{
     Body, Claim, Cookie, Cost, HELLO_LEN, Meeting, MemberId, Offer, Offers, Refusal, Revocation,
     Role,
 };
-use leases::Lease;
+use lease::Lease;
 use link::Link;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -376,17 +377,5 @@ impl Lender {
             leases.unwrap_or_else(|| client.session.ends(config.session_idle))
         });
         sessions.chain(self.cookies.next()).chain(self.review_at).min()
-    }
-}
-
-/// A retry of something that is said `TRIES` times at most.
-fn is_due(retry: &mut Option<Retry>, now: Instant) -> bool {
-    match retry.as_mut().map(|retry| retry.again(now, TRIES)) {
-        Some(Some(due)) => due,
-        Some(None) => {
-            *retry = None;
-            false
-        }
-        None => false,
     }
 }

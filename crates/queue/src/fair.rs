@@ -6,7 +6,7 @@
 use crate::Item;
 use crate::codel::{Backlog, Codel, CodelConfig};
 use crate::slab::{Ends, NONE, Slab};
-use crate::spec::Limit;
+use crate::limit::Limit;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
 use std::collections::VecDeque;

@@ -11,38 +11,11 @@ use crate::wf2q::Wf2q;
 use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
-    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, ServiceCurve,
+    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Limit, ServiceCurve,
     SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
-use fairwave_units::{BitRate, Bytes, Duration};
-
-/// The bound of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// At most so many packets wait.
-    Packets(u32),
-    /// At most so many bytes wait, counted from the IP header on.
-    Bytes(Bytes),
-}
-
-impl Limit {
-    /// Whether an item of `more` bytes may join `len` items of `bytes` together.
-    pub const fn admits(self, len: u32, bytes: Bytes, more: u32) -> bool {
-        match self {
-            Self::Packets(most) => len < most,
-            Self::Bytes(most) => bytes.0 + more as u64 <= most.0,
-        }
-    }
-
-    /// Whether `len` items of `bytes` together are too many.
-    pub const fn is_exceeded(self, len: u32, bytes: Bytes) -> bool {
-        match self {
-            Self::Packets(most) => len > most,
-            Self::Bytes(most) => bytes.0 > most.0,
-        }
-    }
-}
+use fairwave_units::{BitRate, Duration};
 
 /// A discipline with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

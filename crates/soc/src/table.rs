@@ -1,12 +1,14 @@
 //! The access point's side ("SoC Frame Receiver" and "SoC Table", paper sections 4.2 and 4.4.2).
 
+mod config;
 mod entry;
 mod facts;
 mod guard;
 
+pub use config::{Decay, TableConfig};
 pub use facts::{Counters, Heard, Observation, Refusal, Station, TableInput, WeightChange};
 
-use crate::policy::{Class, Policies, Weight};
+use crate::policy::{Class, Weight};
 use crate::reporter::{INTERVAL_DESIGN, INTERVAL_LEAST};
 use entry::Entry;
 use fairwave_machine::Machine;
@@ -15,71 +17,6 @@ use fairwave_wire::ethernet::Mac;
 use fairwave_wire::soc::{self, CentiDb, Plain};
 use guard::Guard;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// What a missing report lowers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Decay {
-    /// The SoC: its distance from the floor times beta.
-    #[default]
-    Soc,
-    /// The weight: the SoC stays, the weight is multiplied by beta.
-    Weight,
-}
-
-/// What a table is to do.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TableConfig {
-    /// From SoC to weight.
-    pub policies: Policies,
-    /// Share of the newest SoC in what is weighed, beside the one before: the `a` of Fig. 7, of
-    /// which the paper gives no value. 1 is the newest alone.
-    pub smoothing: f64,
-    /// What remains after a missing report; 0.7 in the paper.
-    pub beta: f64,
-    /// What a missing report lowers. Fairwave's reading of the lost Fig. 4 is the SoC.
-    pub decay: Decay,
-    /// What a SoC decays to, and the least that it is taken for. Fairwave's choice: a negative
-    /// number of decibels would rise when it is damped.
-    pub floor: Db,
-    /// Silence after which a SoC is not known any more. Fairwave's choice.
-    pub forget_after: Duration,
-    /// Weight of a station whose SoC is not known. Fairwave's choice is 1.
-    pub first_weight: Weight,
-    /// Whether the paper's unsealed format is believed, of stations without a key. Whoever can
-    /// send with another's link address can then set that one's weight.
-    pub compat: bool,
-    /// From one report to the next in that format, which does not say.
-    pub compat_interval: Duration,
-    /// Stations that there is room for.
-    pub stations_most: usize,
-    /// Mean time between a station's reports below which they are a flood.
-    pub pace: Duration,
-    /// How many may arrive together nevertheless.
-    pub burst: u32,
-    /// By how much a report may be later than the fastest one of its station.
-    pub late_most: Duration,
-}
-
-impl TableConfig {
-    /// The paper's values, and Fairwave's where it has none.
-    pub fn new(policies: Policies) -> Self {
-        Self {
-            policies,
-            smoothing: 1.0,
-            beta: 0.7,
-            decay: Decay::Soc,
-            floor: Db(0.0),
-            forget_after: Duration::from_secs(60),
-            first_weight: Weight::ONE,
-            compat: false,
-            compat_interval: Duration::from_millis(200),
-            stations_most: 1024,
-            pace: Duration::from_millis(15),
-            burst: 8,
-            late_most: Duration::from_secs(2),
-        }
-    }
-}
 
 /// The SoC of each registered station, and the weights that follow.
 ///

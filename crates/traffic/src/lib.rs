@@ -7,6 +7,7 @@
 //! viewer.
 
 mod draw;
+mod frame;
 mod frames;
 pub mod playout;
 mod registry;
@@ -15,7 +16,8 @@ mod video;
 mod web;
 
 pub use draw::{Period, Size};
-pub use frames::{Frame, FrameKind, Frames};
+pub use frame::{Frame, FrameKind};
+pub use frames::Frames;
 pub use registry::{ALL, Entry};
 pub use source::{Emission, Emissions, OnOff, Source, Trace};
 pub use video::Video;

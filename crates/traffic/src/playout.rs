@@ -11,7 +11,7 @@
 //!   other as long after the one before as it was made after it. A frame that is not there is
 //!   waited for, unless a later one is there whole: then it is lost, and passed over.
 
-use crate::frames::FrameKind;
+use crate::frame::FrameKind;
 use fairwave_units::{Duration, Instant};
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Video: frames at a constant rate, intra-coded ones larger than predicted ones.
 
 use crate::draw;
-use crate::frames::FrameKind;
+use crate::frame::FrameKind;
 use fairwave_units::{BitRate, Duration, Stream};
 
 /// Frames that are all sent at once, cut into datagrams.

@@ -1,7 +1,9 @@
 //! What is owed to a target rate: the accumulated difference between it and what was delivered.
 
-use super::NANOBITS;
 use fairwave_units::{Duration, Instant};
+
+/// Nanobits in a byte: what a rate in bits per second brings in so many nanoseconds is in them.
+pub(super) const NANOBITS: i128 = 8_000_000_000;
 
 /// D, in billionths of a bit, so that a rate times a time is exact.
 #[derive(Clone, Debug)]

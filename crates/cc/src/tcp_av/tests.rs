@@ -2,6 +2,7 @@
 //! 1000 bytes in a millisecond, and the margin one unless a test says otherwise.
 
 use super::*;
+use fairwave_units::BitRate;
 use proptest::prelude::*;
 
 mod shared;

@@ -1,9 +1,9 @@
 //! Leases: who has how much of which uplink, until when.
 
-use super::{Lender, is_due};
-use crate::bucket::Bucket;
+use super::Lender;
+use super::lease::{Lease, is_due};
 use crate::config::Config;
-use crate::facts::{End, Event, LeaseId, Lent, Way};
+use crate::facts::{End, Event, LeaseId};
 use crate::post::Post;
 use crate::session::Retry;
 use crate::share::max_min;
@@ -13,82 +13,6 @@ use std::num::NonZeroU32;
 
 /// A borrower is told of a rate that differs from the last one told by more than this part of it.
 const TOLD: u64 = 8;
-
-#[derive(Debug)]
-pub(super) struct Lease {
-    pub(super) number: NonZeroU32,
-    pub(super) uplink: u8,
-    wanted: Rates,
-    pub(super) rates: Rates,
-    /// What the borrower knows.
-    told: Rates,
-    up: Bucket,
-    down: Bucket,
-    /// Bytes that went over it, and may go over it, both ways together.
-    pub(super) carried: u64,
-    pub(super) most: u64,
-    pub(super) ends: Instant,
-    revoked: Option<Revocation>,
-    /// The borrower has not noted that yet.
-    retry: Option<Retry>,
-}
-
-impl Lease {
-    fn new(ask: &Ask, now: Instant) -> Self {
-        let nothing = Rates::default();
-        Self {
-            number: ask.lease,
-            uplink: ask.uplink,
-            wanted: ask.rates,
-            rates: nothing,
-            told: nothing,
-            up: Bucket::new(BitRate(0), now),
-            down: Bucket::new(BitRate(0), now),
-            carried: 0,
-            most: 0,
-            ends: now,
-            revoked: None,
-            retry: None,
-        }
-    }
-
-    pub(super) fn id(&self, borrower: MemberId) -> LeaseId {
-        LeaseId { borrower, lease: self.number }
-    }
-
-    pub(super) fn report(&self, borrower: MemberId) -> Lent {
-        Lent {
-            lease: self.id(borrower),
-            uplink: self.uplink,
-            rates: self.rates,
-            carried: self.carried,
-            ends: self.ends,
-            is_revoked: self.revoked.is_some(),
-        }
-    }
-
-    pub(super) fn tell_end(&self, borrower: MemberId, why: End, post: &mut Post) {
-        let why = self.revoked.map_or(why, End::Revoked);
-        post.tell(Event::Returned { lease: self.id(borrower), why, carried: self.carried });
-    }
-
-    pub(super) fn next(&self) -> Instant {
-        self.retry.map_or(self.ends, |retry| retry.at.min(self.ends))
-    }
-
-    pub(super) fn bucket(&mut self, way: Way) -> &mut Bucket {
-        match way {
-            Way::Up => &mut self.up,
-            Way::Down => &mut self.down,
-        }
-    }
-
-    fn set_rates(&mut self, now: Instant, rates: Rates) {
-        self.rates = rates;
-        self.up.set_rate(now, rates.up);
-        self.down.set_rate(now, rates.down);
-    }
-}
 
 impl Lender {
     pub(super) fn leases_of(&self, uplink: u8) -> impl Iterator<Item = &Lease> {

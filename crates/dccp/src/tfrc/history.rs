@@ -9,44 +9,16 @@
 //! Sequence numbers are extended to 64 bits by the caller and never wrap.
 
 mod events;
+mod facts;
 mod holes;
 #[cfg(test)]
 mod tests;
 
 use super::average::{self, Average, Method, N, Weighed};
 use events::Events;
+pub use facts::{Arrival, LossInterval, NDUPACK, Rule};
 use fairwave_units::{Duration, Instant};
 use holes::{Hole, Holes, State};
-
-/// How many packets with higher numbers make a missing packet a lost one (RFC 5348, section 5.1).
-pub const NDUPACK: u8 = 3;
-
-/// What tells loss events apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rule {
-    /// Nominal times of arrival, interpolated: more than a round trip after the event's first
-    /// (RFC 5348, section 5.2).
-    #[default]
-    Time,
-    /// The window counter: a packet arrived in between whose counter is more than four quarters
-    /// of a round trip ahead (RFC 4342, section 10.2).
-    Counter,
-}
-
-/// A packet that arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// Its sequence number, extended.
-    pub seq: u64,
-    /// When it came.
-    pub at: Instant,
-    /// Its window counter, 0 to 15; [`Rule::Time`] does not look at it.
-    pub counter: u8,
-    /// Whether it carries an ECN mark.
-    pub marked: bool,
-    /// Whether it carries data; others are no part of a loss interval's data length.
-    pub data: bool,
-}
 
 /// What an arrival changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,19 +31,6 @@ pub struct Change {
     pub filled: bool,
     /// The packet came before, or too late for anybody to remember.
     pub old: bool,
-}
-
-/// One loss interval, as CCID 3 reports it (RFC 4342, section 8.6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LossInterval {
-    /// Packets after the last lost one.
-    pub lossless: u64,
-    /// Packets from the first to the last lost one of its event; 0 for the first interval.
-    pub lossy: u64,
-    /// Its length in data packets, what p is computed from.
-    pub data: u64,
-    /// How many were lost or marked (RFC 5622, the Dropped Packets option).
-    pub dropped: u64,
 }
 
 /// Losses to leave out: those of a handover.

@@ -4,7 +4,6 @@
 //! overlap, each receiver's view is replayed from their start times: which preamble it locked on,
 //! what captured it, and the SINR of every stretch.
 
-use super::contention::Heard;
 use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
@@ -13,49 +12,16 @@ use fairwave_units::{Db, Dbm, Instant, Seed};
 use odds::Odds;
 use std::collections::BTreeMap;
 use together::{Detection, Together};
+pub(super) use transmission::Transmission;
 
 mod odds;
 #[cfg(test)]
 mod tests;
 mod together;
+mod transmission;
 
 /// No receiver: broadcast.
 pub(super) const BROADCAST: u32 = u32::MAX;
-
-/// A frame on the air, or one that overlapped a frame on the air.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Transmission {
-    pub(super) id: u64,
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) kind: FrameKind,
-    pub(super) mode: Mode,
-    pub(super) bytes: u32,
-    /// MPDUs that it consists of.
-    pub(super) mpdus: u32,
-    pub(super) start: Instant,
-    pub(super) end: Instant,
-    /// Until when the Duration field reserves the medium.
-    pub(super) reserved_until: Instant,
-    pub(super) overlapped: bool,
-    /// Whether its end was handled.
-    pub(super) over: bool,
-    /// Level from which an undisturbed receiver is certain to decode it, in milliwatts.
-    pub(super) sure_mw: f64,
-}
-
-impl Transmission {
-    /// Bits of an MPDU; of an A-MPDU of the mean one, by which bystanders judge it.
-    fn mpdu_bits(&self) -> f64 {
-        8.0 * f64::from(self.bytes) / f64::from(self.mpdus)
-    }
-
-    /// What it is to a radio that decodes it and that it is not for.
-    pub(super) fn decoded(&self) -> Heard {
-        let rts = if self.kind == FrameKind::Rts { self.id } else { 0 };
-        Heard::Decoded { until: self.reserved_until.as_nanos(), rts }
-    }
-}
 
 /// What a frame was to a receiver that detected its preamble and held on to it. To others it was
 /// energy only.

@@ -14,9 +14,12 @@
 //! 10.23.2.4 takes a slot off at its beginning instead, the end of AIFS included, so that a
 //! contender there loses one slot more to each busy period.
 
+pub(super) use contenders::Heard;
+use contenders::{BUSY, Contenders, FIRST_READING, Fresh};
 use fairwave_units::{Duration, Instant};
 use group::Group;
 
+mod contenders;
 mod group;
 #[cfg(test)]
 mod reference;
@@ -26,12 +29,6 @@ mod tournament;
 #[cfg(test)]
 mod worlds;
 
-/// The time of what does not come by itself: the medium is busy.
-const BUSY: u64 = u64::MAX;
-
-/// What a group's clock shows at first: so much that shifts never take it below zero.
-const FIRST_READING: u64 = 1 << 60;
-
 /// How long the medium must be idle before the contenders of one category count slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
@@ -40,64 +37,6 @@ pub(super) struct Access {
     /// The same after a frame that was not decoded: EIFS - DIFS + AIFS (clause 10.3.2.3.7), so
     /// longer by the same time in each category.
     pub(super) eifs: Duration,
-}
-
-/// What a transmission was to a radio that sensed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// It made the medium busy, no more.
-    Energy,
-    /// Its preamble was detected but not its frame decoded: EIFS follows.
-    Errored,
-    /// It was decoded, and reserves nothing here: it is for this radio.
-    Addressed,
-    /// It was decoded and reserves the medium.
-    Decoded {
-        /// Until when, in nanoseconds.
-        until: u64,
-        /// Its number if it is an RTS, else zero.
-        rts: u64,
-    },
-}
-
-/// A backoff begun since the medium was last busy, or one of no slots: its start may be its own.
-#[derive(Clone, Copy, Debug)]
-struct Fresh {
-    /// From when slots are counted; [`BUSY`]: from when the radio's state says.
-    start: u64,
-    slots: u32,
-    is_listed: bool,
-}
-
-/// What is known of each contender, and where each radio belongs. One array per field.
-#[derive(Debug)]
-struct Contenders {
-    slot: u64,
-    /// EIFS - AIFS.
-    extension: u64,
-    categories: usize,
-    /// Per radio: its group, its place there, and its carrier-sense state.
-    group: Vec<u32>,
-    place: Vec<u32>,
-    state: Vec<u32>,
-    /// Per contender: the reading of its group's clock at which its backoff ends.
-    end: Vec<u64>,
-    /// Whether a backoff was drawn and not withdrawn. It may have come to its end since.
-    pending: Vec<bool>,
-    /// Whether the contender has a frame to send when its backoff ends.
-    wants: Vec<bool>,
-    fresh: Vec<Fresh>,
-}
-
-impl Contenders {
-    /// Radio and category of a contender.
-    fn split(&self, contender: u32) -> (u32, usize) {
-        if self.categories == 1 {
-            return (contender, 0);
-        }
-        let categories = self.categories as u32;
-        (contender / categories, (contender % categories) as usize)
-    }
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 mod mode;
 
 use fairwave_units::{BitRate, Duration, Hertz};
-pub use mode::{Format, InvalidMode, Mode, Modulation};
+pub use mode::{Format, GuardInterval, InvalidMode, Mode, Modulation, Width};
 
 /// Which generation of the standard a cell uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,56 +31,6 @@ pub enum Band {
     Ghz2_4,
     /// 5 and 6 GHz.
     Ghz5,
-}
-
-/// Channel width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Width {
-    /// 20 MHz, and the 22 MHz of DSSS.
-    Mhz20,
-    /// 40 MHz.
-    Mhz40,
-    /// 80 MHz.
-    Mhz80,
-    /// 160 MHz.
-    Mhz160,
-}
-
-impl Width {
-    /// In megahertz.
-    pub const fn mhz(self) -> u32 {
-        match self {
-            Self::Mhz20 => 20,
-            Self::Mhz40 => 40,
-            Self::Mhz80 => 80,
-            Self::Mhz160 => 160,
-        }
-    }
-}
-
-/// Guard interval between OFDM symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GuardInterval {
-    /// 0.4 us: short, of HT and VHT.
-    Ns400,
-    /// 0.8 us: the usual one before HE, the shortest of HE.
-    Ns800,
-    /// 1.6 us, HE.
-    Ns1600,
-    /// 3.2 us, HE.
-    Ns3200,
-}
-
-impl GuardInterval {
-    /// In nanoseconds.
-    pub const fn nanos(self) -> u64 {
-        match self {
-            Self::Ns400 => 400,
-            Self::Ns800 => 800,
-            Self::Ns1600 => 1_600,
-            Self::Ns3200 => 3_200,
-        }
-    }
 }
 
 /// DSSS preamble (clause 16.2.2).

@@ -1,7 +1,56 @@
 //! How a frame is modulated: the formats of the standard, their MCS tables and symbol times.
 
-use super::{GuardInterval, Width};
 use fairwave_units::{BitRate, Duration};
+
+/// Channel width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Width {
+    /// 20 MHz, and the 22 MHz of DSSS.
+    Mhz20,
+    /// 40 MHz.
+    Mhz40,
+    /// 80 MHz.
+    Mhz80,
+    /// 160 MHz.
+    Mhz160,
+}
+
+impl Width {
+    /// In megahertz.
+    pub const fn mhz(self) -> u32 {
+        match self {
+            Self::Mhz20 => 20,
+            Self::Mhz40 => 40,
+            Self::Mhz80 => 80,
+            Self::Mhz160 => 160,
+        }
+    }
+}
+
+/// Guard interval between OFDM symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GuardInterval {
+    /// 0.4 us: short, of HT and VHT.
+    Ns400,
+    /// 0.8 us: the usual one before HE, the shortest of HE.
+    Ns800,
+    /// 1.6 us, HE.
+    Ns1600,
+    /// 3.2 us, HE.
+    Ns3200,
+}
+
+impl GuardInterval {
+    /// In nanoseconds.
+    pub const fn nanos(self) -> u64 {
+        match self {
+            Self::Ns400 => 400,
+            Self::Ns800 => 800,
+            Self::Ns1600 => 1_600,
+            Self::Ns3200 => 3_200,
+        }
+    }
+}
 
 /// PPDU format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@
 //! band", Bell Labs Technical Journal 2(3), 1997. AARF: Lacage, Manshaei and Turletti, "IEEE
 //! 802.11 rate adaptation: a practical approach", MSWiM 2004.
 
-use super::{RateControl, Setup};
+use super::control::{RateControl, Setup};
 use fairwave_units::Instant;
 
 /// Successes in a row before the next rate is tried.

@@ -6,7 +6,7 @@
 //! at its first attempt (`net/mac80211/rc80211_minstrel_ht.c`; the documentation of madwifi's
 //! Minstrel by Smithies, 2005).
 
-use super::{RateControl, Setup};
+use super::control::{RateControl, Setup};
 use fairwave_units::{Duration, Instant, Stream};
 
 /// Linux's interval since 5.12; 100 ms before.

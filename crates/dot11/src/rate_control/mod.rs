@@ -5,35 +5,15 @@
 //! at each.
 
 mod arf;
+mod control;
 mod minstrel;
 #[cfg(test)]
 mod tests;
 
 pub use arf::Arf;
-use core::fmt::Debug;
-use fairwave_units::{Duration, Instant, Stream};
+pub use control::{RateControl, Setup};
+use fairwave_units::Instant;
 pub use minstrel::Minstrel;
-
-/// Chooses rates for the frames of one radio to one receiver.
-pub trait RateControl: Debug + Send {
-    /// Index of the rate for an attempt at a frame; `attempt` is 0 for the first, counting up.
-    fn choose(&mut self, now: Instant, attempt: u32) -> usize;
-
-    /// An attempt at the rate with index `rate` is over: of `sent` MPDUs, `acknowledged` were.
-    fn hear(&mut self, now: Instant, rate: usize, sent: u32, acknowledged: u32);
-}
-
-/// What a controller begins with.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// Time that a frame of usual length occupies the medium at each rate, its overhead
-    /// included; slowest first, not empty.
-    pub airtimes: Vec<Duration>,
-    /// Index of the first attempt's rate.
-    pub initial: usize,
-    /// For controllers that draw.
-    pub stream: Stream,
-}
 
 /// A way of controlling rates as users choose it.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Controllers over scripted channels.
 
 use super::*;
-use fairwave_units::Seed;
+use fairwave_units::{Duration, Seed, Stream};
 
 /// Airtimes of 1536 bytes at the eight rates of 802.11a, with ACK and mean backoff, in us.
 const AIRTIMES: [u64; 8] = [2240, 1550, 1190, 860, 690, 520, 430, 405];

@@ -1,7 +1,8 @@
 //! One station as the table has it: who may speak for it, and what its SoC is taken for.
 
+use super::config::{Decay, TableConfig};
+use super::facts::{Refusal, Station};
 use super::guard::Guard;
-use super::{Decay, Refusal, Station, TableConfig};
 use crate::policy::{Policies, Weight};
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::soc::{self, CentiDb, Plain, Report};

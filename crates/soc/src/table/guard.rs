@@ -1,6 +1,7 @@
 //! What keeps one station's reports in order: each believed once, in time, and not too often.
 
-use super::{Refusal, TableConfig};
+use super::config::TableConfig;
+use super::facts::Refusal;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::soc::Report;
 

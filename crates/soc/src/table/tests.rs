@@ -3,7 +3,7 @@
 mod hostile;
 
 use super::*;
-use crate::policy::{Curve, Knot, Rule};
+use crate::policy::{Curve, Knot, Policies, Rule};
 use fairwave_machine::contract;
 use fairwave_wire::ethernet::EtherType;
 use fairwave_wire::seal::Key;

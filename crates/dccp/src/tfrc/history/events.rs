@@ -1,8 +1,8 @@
 //! Loss events and the intervals between them.
 
+use super::facts::{Arrival, LossInterval, Rule};
 use super::holes::Hole;
-use super::{Arrival, LossInterval, N, Rule, Weighed};
-use crate::tfrc::average::{self, Method};
+use crate::tfrc::average::{self, Method, N, Weighed};
 use fairwave_units::{Duration, Instant};
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! Sequence numbers that did not arrive, or arrived with a mark.
 
-use super::{Arrival, NDUPACK};
+use super::facts::{Arrival, NDUPACK};
 use fairwave_units::Instant;
 use std::collections::VecDeque;
 

@@ -5,7 +5,7 @@
 //! transmitter by transmitter along its row of levels.
 
 use super::super::levels::Levels;
-use super::Transmission;
+use super::transmission::Transmission;
 
 /// What decides whether a preamble is detected.
 #[derive(Clone, Copy, Debug)]

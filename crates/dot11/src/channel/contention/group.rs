@@ -6,8 +6,8 @@
 //! clock where it is. An away radio's backoffs are shifted on that clock while the medium is
 //! idle, by as much as its idle period began later.
 
+use super::contenders::{BUSY, Contenders, FIRST_READING, Heard};
 use super::tournament::{OUT, Tournament};
-use super::{BUSY, Contenders, FIRST_READING, Heard};
 
 /// What carrier sense says to a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

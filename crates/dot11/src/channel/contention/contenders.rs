@@ -1,0 +1,65 @@
+//! What is known of each contender, and what its radio heard.
+
+/// The time of what does not come by itself: the medium is busy.
+pub(super) const BUSY: u64 = u64::MAX;
+
+/// What a group's clock shows at first: so much that shifts never take it below zero.
+pub(super) const FIRST_READING: u64 = 1 << 60;
+
+/// What a transmission was to a radio that sensed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// It made the medium busy, no more.
+    Energy,
+    /// Its preamble was detected but not its frame decoded: EIFS follows.
+    Errored,
+    /// It was decoded, and reserves nothing here: it is for this radio.
+    Addressed,
+    /// It was decoded and reserves the medium.
+    Decoded {
+        /// Until when, in nanoseconds.
+        until: u64,
+        /// Its number if it is an RTS, else zero.
+        rts: u64,
+    },
+}
+
+/// A backoff begun since the medium was last busy, or one of no slots: its start may be its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fresh {
+    /// From when slots are counted; [`BUSY`]: from when the radio's state says.
+    pub(super) start: u64,
+    pub(super) slots: u32,
+    pub(super) is_listed: bool,
+}
+
+/// What is known of each contender, and where each radio belongs. One array per field.
+#[derive(Debug)]
+pub(super) struct Contenders {
+    pub(super) slot: u64,
+    /// EIFS - AIFS.
+    pub(super) extension: u64,
+    pub(super) categories: usize,
+    /// Per radio: its group, its place there, and its carrier-sense state.
+    pub(super) group: Vec<u32>,
+    pub(super) place: Vec<u32>,
+    pub(super) state: Vec<u32>,
+    /// Per contender: the reading of its group's clock at which its backoff ends.
+    pub(super) end: Vec<u64>,
+    /// Whether a backoff was drawn and not withdrawn. It may have come to its end since.
+    pub(super) pending: Vec<bool>,
+    /// Whether the contender has a frame to send when its backoff ends.
+    pub(super) wants: Vec<bool>,
+    pub(super) fresh: Vec<Fresh>,
+}
+
+impl Contenders {
+    /// Radio and category of a contender.
+    pub(super) fn split(&self, contender: u32) -> (u32, usize) {
+        if self.categories == 1 {
+            return (contender, 0);
+        }
+        let categories = self.categories as u32;
+        (contender / categories, (contender % categories) as usize)
+    }
+}

@@ -1,0 +1,32 @@
+//! One frame: what has to be there as a whole.
+
+use fairwave_units::Duration;
+
+/// What a frame needs besides itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Nothing: it is coded by itself (an I frame).
+    Intra,
+    /// The frame before it, which was decoded (a P frame).
+    Predicted,
+}
+
+/// One frame, as the encoder gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Counting from zero.
+    pub number: u64,
+    /// What it depends on.
+    pub kind: FrameKind,
+    /// When it was captured, from the source's start.
+    pub at: Duration,
+    /// Its size in bytes; at least one.
+    pub bytes: u64,
+}
+
+impl Frame {
+    /// How many datagrams of at most `payload_bytes` it fills.
+    pub const fn datagrams(&self, payload_bytes: u32) -> u64 {
+        self.bytes.div_ceil(if payload_bytes == 0 { 1 } else { payload_bytes as u64 })
+    }
+}
