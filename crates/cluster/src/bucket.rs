@@ -61,6 +61,7 @@ impl Bucket {
         let room = (self.full() - self.level).max(0);
         self.level += i128::try_from(earned).unwrap_or(i128::MAX).min(room);
         self.filled = self.filled.max(now);
+        debug_assert!(self.level <= self.full(), "{} of {}", self.level, self.full());
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) fn max_min(capacity: u64, wanted: &[u64]) -> Vec<u64> {
         shares[index] = wanted[index].min(fair);
         left -= shares[index];
     }
+    debug_assert_eq!(shares.iter().sum::<u64>() + left, capacity, "{shares:?} of {wanted:?}");
     shares
 }
 

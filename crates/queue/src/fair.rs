@@ -5,8 +5,8 @@
 
 use crate::Item;
 use crate::codel::{Backlog, Codel, CodelConfig};
-use crate::slab::{Ends, NONE, Slab};
 use crate::limit::Limit;
+use crate::slab::{Ends, NONE, Slab};
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
 use std::collections::VecDeque;
@@ -221,6 +221,9 @@ impl<T: Item> FairQueues<T> {
         flow.bytes -= u64::from(bytes);
         self.len -= 1;
         self.bytes -= u64::from(bytes);
+        debug_assert_eq!(flow.packets == 0, after == NONE, "{flow:?}");
+        debug_assert!(flow.packets > 0 || flow.bytes == 0, "{flow:?}");
+        debug_assert!(self.len > 0 || self.bytes == 0, "no packets of {} bytes", self.bytes);
         if after == NONE {
             flow.last = NONE;
             self.leave_busy(number);

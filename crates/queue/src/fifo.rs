@@ -132,6 +132,8 @@ impl<T: Item> Fifo<T> {
         }
         self.len -= 1;
         self.bytes -= u64::from(bytes);
+        debug_assert!(self.len > 0 || self.bytes == 0, "no items of {} bytes", self.bytes);
+        debug_assert_eq!(self.len == 0, self.all.first == NONE, "{} items", self.len);
         item
     }
 

@@ -196,7 +196,19 @@ impl<T: Item> Hosts<T> {
         if weight.is_zero() {
             self.park(number);
         }
+        self.check(number);
         number
+    }
+
+    /// Asserts that the sums are of the packets, and those of a host of its own.
+    fn check(&self, number: u32) {
+        let (len, bytes, host) = (self.len, self.bytes, &self.hosts[number as usize]);
+        debug_assert!(host.packets <= len && host.bytes <= bytes, "{host:?} of {len}, {bytes} B");
+        debug_assert!(host.packets > 0 || host.bytes == 0, "an empty queue of {} B", host.bytes);
+        debug_assert_eq!(host.packets == 0, host.ends.first == NONE, "{host:?}");
+        debug_assert!(len > 0 || bytes == 0, "no packets of {bytes} B");
+        debug_assert_eq!(len == 0, self.longest == 0, "the longest of {len} is {}", self.longest);
+        debug_assert!(host.packets <= self.longest, "{host:?} is longer than the longest");
     }
 
     /// Drops the newest packet of the longest queue if all together are too many: whose and of
@@ -271,6 +283,7 @@ impl<T: Item> Hosts<T> {
         self.count(number, packets);
         self.len -= 1;
         self.bytes -= u64::from(packet.bytes);
+        self.check(number);
         packet
     }
 

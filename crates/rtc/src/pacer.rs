@@ -66,6 +66,14 @@ impl Pacer {
         self.bytes += u64::from(packet.payload_bytes);
         self.queue.push_back(packet);
         self.hurry(now);
+        self.check();
+    }
+
+    fn check(&self) {
+        let (count, bytes) = (self.queue.len(), self.bytes);
+        debug_assert!(count <= MOST, "{count} packets wait");
+        debug_assert!(count > 0 || bytes == 0, "no packets of {bytes} bytes");
+        debug_assert!(self.drain.0 > 0 && self.rate.0 > 0, "what waits would wait for ever");
     }
 
     /// Lets what waits, and the rest of what is going, be gone in time. The rate that this takes
@@ -97,6 +105,7 @@ impl Pacer {
         self.rate = BitRate(target.0.saturating_mul(FACTOR_HALVES) / 2).max(self.drain);
         self.bytes -= u64::from(packet.payload_bytes);
         self.free = now + self.rate.time_for(u64::from(packet.payload_bytes + self.overhead));
+        self.check();
         Some(packet)
     }
 

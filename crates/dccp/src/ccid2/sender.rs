@@ -115,6 +115,7 @@ impl Ccid2Sender {
         if arrival.has_data {
             told.news = true;
             if !arrival.was_lost {
+                debug_assert!(self.pipe > 0, "{seq:?} was not in flight");
                 self.pipe = self.pipe.saturating_sub(1);
             }
             if !marked {
@@ -201,6 +202,12 @@ impl Ccid2Sender {
     fn arm(&mut self, now: Instant) {
         self.timer = (self.pipe > 0).then(|| now + self.rto.timeout());
     }
+
+    fn check(&self) {
+        let (cwnd, pipe) = (self.cwnd, self.pipe);
+        debug_assert!((1..=CWND_MAX).contains(&cwnd), "a window of {cwnd} packets");
+        debug_assert_eq!(self.timer.is_some(), pipe > 0, "the timer with {pipe} in flight");
+    }
 }
 
 impl Default for Ccid2Sender {
@@ -248,6 +255,7 @@ impl Sender for Ccid2Sender {
         if self.timer.is_none() {
             self.arm(now);
         }
+        self.check();
     }
 
     fn on_arrival(&mut self, _now: Instant, arrived: &Arrived<'_>) {
@@ -278,6 +286,7 @@ impl Sender for Ccid2Sender {
         }
         let mut history = core::mem::take(&mut self.history);
         history.give_up_overtaken(|seq| {
+            debug_assert!(self.pipe > 0, "{seq:?} was not in flight");
             self.pipe = self.pipe.saturating_sub(1);
             self.on_congestion(seq);
         });
@@ -290,6 +299,7 @@ impl Sender for Ccid2Sender {
         if told.news || self.pipe == 0 {
             self.arm(now);
         }
+        self.check();
     }
 
     fn wake(&mut self, now: Instant) {
