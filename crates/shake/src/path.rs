@@ -188,6 +188,9 @@ impl Path {
     /// Whether nothing was in flight for a round-trip time: then no queue holds anything of this
     /// path, and what was measured with one there is out of date.
     fn has_rested(&self, now: Instant) -> bool {
+        if self.flight() > 0 {
+            return false;
+        }
         let rest = self.flights.quiet_since().zip(self.rtt.srtt());
         rest.is_some_and(|(since, srtt)| now >= since + srtt)
     }

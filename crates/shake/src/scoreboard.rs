@@ -219,10 +219,8 @@ impl Scoreboard {
         debug_assert_eq!(lost > 0, self.lost_at.next(self.first).is_some(), "{lost} lost");
         let last = self.segments.back().map_or(next, Sent::end);
         debug_assert_eq!(last, next, "the end of the last segment");
-        let missing = self.missing_at.next(self.first).map(|place| (place - self.first) as usize);
-        let inside = missing
-            .is_none_or(|index| self.segments.get(index).is_some_and(|segment| !segment.delivered));
-        debug_assert!(inside, "the first missing segment has arrived: {missing:?}");
+        let is_missing = |index: usize| self.segments.get(index).is_some_and(|s| !s.delivered);
+        debug_assert!(self.first_missing().is_none_or(is_missing), "what is missing has arrived");
     }
 
     /// What lies within `start..end` has arrived; as [`Scoreboard::acknowledge`]. Returns up to

@@ -76,9 +76,9 @@ impl Flights {
         self.loss_at
     }
 
-    /// When the last message in flight was acknowledged, if none is in flight since.
+    /// When the last message that was in flight then was acknowledged; others may be now.
     pub(crate) fn quiet_since(&self) -> Option<Instant> {
-        self.quiet_since.filter(|_| self.bytes == 0)
+        self.quiet_since
     }
 
     /// A message of data leaves, with the number taken last.
@@ -94,7 +94,12 @@ impl Flights {
 
     /// The message of this number has arrived; `None` if its fate was known.
     pub(crate) fn settle(&mut self, now: Instant, number: u64) -> Option<Flight> {
-        let flight = self.land(self.index_of(number)?)?;
+        let index = self.index_of(number)?;
+        let flight = self.messages.get_mut(index).filter(|flight| !flight.done)?;
+        flight.done = true;
+        let flight = *flight;
+        self.count -= 1;
+        self.bytes -= flight.len;
         self.tidy(now);
         Some(flight)
     }
