@@ -177,10 +177,12 @@ fn fuzz_targets() -> Result<Vec<String>, String> {
     Ok(paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
 }
 
-/// Rewrites what is made from code: the schema into `docs`, the rest below `target/gen`.
+/// Rewrites what is made from code: the schema and the reference page
+/// into `docs`, the rest below `target/gen`.
 pub(crate) fn generate() -> Outcome {
     run(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     save(&mut fairwave("release", &["list", "schema"]), "docs/scenario.schema.json")?;
+    save(&mut fairwave("release", &["list", "reference"]), "docs/scenario.md")?;
     for shell in ["bash", "zsh", "fish"] {
         let file = format!("target/gen/fairwave.{shell}");
         save(&mut fairwave("release", &["completions", shell]), &file)?;

@@ -32,6 +32,7 @@ Examples:
   fairwave check scenarios/ack-loss.toml studies/ack-loss/uploads.toml
   fairwave trace capture.pcapng
   fairwave list congestion-controls
+  fairwave explain flow.congestion_control
   fairwave completions bash
 ",
     "\n",
@@ -131,7 +132,7 @@ impl Cli {
             Command::Run { .. } | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
             Command::Reproduce { .. } => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
-            Command::List { .. } => &["--json"],
+            Command::List { .. } | Command::Explain { .. } => &["--json"],
             Command::Trace(_) => &["--json", "--out"],
             Command::Completions { .. } => &[],
             Command::Man => &["--out"],
@@ -199,6 +200,13 @@ pub(crate) enum Command {
         /// What to list
         what: Listing,
     },
+    /// Explain a key of scenario files: meaning, unit, range, default, where it is allowed
+    Explain {
+        /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
+        /// tables are listed
+        #[arg(value_name = "KEY")]
+        key: Option<String>,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -264,6 +272,8 @@ pub(crate) enum Listing {
     Standards,
     /// The JSON schema of scenario files
     Schema,
+    /// The reference page of scenario files, in Markdown
+    Reference,
 }
 
 /// `key=value`, kept as it was written: the scenario's parser names its place.

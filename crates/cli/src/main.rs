@@ -40,6 +40,7 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         }
         Command::Check { files } => commands::check::run(common, &files),
         Command::Trace(trace) => commands::trace::run(common, &trace),
+        Command::Explain { key } => commands::explain::run(common, key.as_deref()),
         Command::List { what } => commands::list::run(common, what),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(common),

@@ -1,17 +1,16 @@
 //! What only the whole scenario can tell: names, references, routes, bounds.
 
+mod ways;
 mod wiring;
 
 use super::diagnostic::{Problem, Refusal};
 use super::expand::{self, Expanded};
+use super::limits;
 use super::medium;
 use super::model::Scenario;
 use super::node::Kind;
-use super::proxy;
 use super::reader::element_path;
-use super::shake;
 use super::value::{Data, Span, Table, Value};
-use super::words;
 use std::collections::BTreeSet;
 
 /// Everything that is wrong with a scenario whose keys are right one by one.
@@ -72,20 +71,20 @@ impl Check<'_> {
             let help = format!("the run lasts {duration}");
             self.report(("", 0), "warm_up", Refusal::new(message).help(help));
         }
-        if *duration / record.sample_every > words::MOST_SAMPLES {
-            let message = format!("more than {} samples in a run", words::MOST_SAMPLES);
+        if *duration / record.sample_every > limits::MOST_SAMPLES {
+            let message = format!("more than {} samples in a run", limits::MOST_SAMPLES);
             let refusal = Refusal::new(message).help("sample less often");
             self.report(("record", 0), "sample_every", refusal);
         }
-        if record.bins.is_some_and(|bin| *duration / bin > words::MOST_SAMPLES) {
-            let message = format!("more than {} bins in a run", words::MOST_SAMPLES);
+        if record.bins.is_some_and(|bin| *duration / bin > limits::MOST_SAMPLES) {
+            let message = format!("more than {} bins in a run", limits::MOST_SAMPLES);
             self.report(("record", 0), "bins", Refusal::new(message));
         }
     }
 
     fn proxies(&mut self, nodes: &[Expanded]) {
         if self.problems.is_empty() {
-            for (flow, refusal) in proxy::misplaced(self.scenario, nodes) {
+            for (flow, refusal) in ways::misplaced(self.scenario, nodes) {
                 self.report(("flow", flow), "proxy", refusal);
             }
         }
@@ -93,7 +92,7 @@ impl Check<'_> {
 
     fn paths(&mut self, nodes: &[Expanded]) {
         if self.problems.is_empty() {
-            for (flow, refusal) in shake::astray(self.scenario, nodes) {
+            for (flow, refusal) in ways::astray(self.scenario, nodes) {
                 self.report(("flow", flow), "paths", refusal);
             }
         }
@@ -241,7 +240,7 @@ impl Check<'_> {
     }
 
     fn node_count(&mut self, nodes: &[Expanded]) -> bool {
-        let most = words::MOST_NODES;
+        let most = limits::MOST_NODES;
         if nodes.len() > most {
             let message = format!("{} nodes; at most {most} are possible", nodes.len());
             let last = self.scenario.node.len() - 1;
@@ -319,8 +318,8 @@ impl Check<'_> {
                     self.report(at, "name", Refusal::new(message));
                 }
             }
-            if total > words::MOST_FLOWS {
-                let refusal = Refusal::new(format!("more than {} flows", words::MOST_FLOWS));
+            if total > limits::MOST_FLOWS {
+                let refusal = Refusal::new(format!("more than {} flows", limits::MOST_FLOWS));
                 self.report(at, "from", refusal);
                 break;
             }

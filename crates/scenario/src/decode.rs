@@ -1,30 +1,24 @@
 //! From tables to a scenario: every key with its type, bounds and default.
 
 use super::air;
-use super::dccp;
+use super::around::Around;
 use super::diagnostic::{Problem, Refusal};
+use super::flow::Flow;
+use super::keys::Keyed;
+use super::limits::{self, DAY, NANOSECOND};
 use super::link::link;
 use super::medium;
-use super::model::{Cell, Errors, Flow, Record, Scenario, Transport};
-use super::multi;
+use super::model::{Cell, Errors, Record, Scenario};
 use super::node::{Names, node};
 use super::phy::Generation;
-use super::probe;
 use super::reader::{self, Problems, Read, Reader};
-use super::rtc;
-use super::shake;
 use super::soc;
-use super::tcp::{self, Defaults};
-use super::traffic;
+use super::tcp::{Defaults, Tcp};
 use super::value::{Data, Table, Value};
-use super::video;
-use super::words::{self, TransportWord};
-use fairwave_dot11::{AccessCategory, Band, Phy, Standard};
+use super::words;
+use fairwave_dot11::{Band, Phy, Standard};
 use fairwave_units::{Db, Dbm, Duration, Hertz};
 use std::path::Path;
-
-const DAY: Duration = Duration::from_secs(86_400);
-pub(super) const NANOSECOND: Duration = Duration::from_nanos(1);
 
 /// Reads the tables of a scenario without its sweep; files that it names are sought from `base`.
 pub(super) fn scenario(root: &Table, base: &Path) -> Result<Scenario, Vec<Problem>> {
@@ -33,7 +27,14 @@ pub(super) fn scenario(root: &Table, base: &Path) -> Result<Scenario, Vec<Proble
     let top = Reader::new("", root, 0..0, &problems);
     let (cell, phys) = cells(&top);
     let names = Names::new(root, phys, base);
-    let defaults = Defaults::new(&top, root, &empty);
+    let tcp = top.table("tcp", &empty);
+    Tcp::keys(&tcp, None, &Defaults::of_table());
+    tcp.finish(&[]);
+    let tcp = match root.get("tcp").map(|value| &value.data) {
+        Some(Data::Table(table)) => table.clone(),
+        _ => empty.clone(),
+    };
+    let around = Around { base: base.to_owned(), tcp };
     let scenario = Scenario {
         title: top.or("title", String::new(), reader::text),
         duration: top.or("duration", Duration::from_secs(60), span(Duration::from_millis(1), DAY)),
@@ -43,7 +44,11 @@ pub(super) fn scenario(root: &Table, base: &Path) -> Result<Scenario, Vec<Proble
         cell,
         node: tables(&top, "node", |r| node(r, &names)),
         link: tables(&top, "link", link),
-        flow: tables(&top, "flow", |r| flow(r, &defaults, base)),
+        flow: tables(&top, "flow", |r| {
+            let flow = Flow::keys(r, None, &around);
+            r.finish(&[]);
+            Some(flow)
+        }),
     };
     top.finish(&[]);
     let problems = problems.into_inner();
@@ -56,15 +61,15 @@ fn tables<T>(
     read: impl Fn(&Reader<'_>) -> Option<T>,
 ) -> Vec<T> {
     let readers = top.tables(key);
-    if readers.len() > words::MOST_TABLES {
-        let message = format!("more than {} tables", words::MOST_TABLES);
+    if readers.len() > limits::MOST_TABLES {
+        let message = format!("more than {} tables", limits::MOST_TABLES);
         top.report(0..0, key, Refusal::new(message));
         return Vec::new();
     }
     readers.iter().filter_map(read).collect()
 }
 
-pub(super) fn span(min: Duration, max: Duration) -> impl Fn(&Value) -> Read<Duration> {
+fn span(min: Duration, max: Duration) -> impl Fn(&Value) -> Read<Duration> {
     reader::within(min, max)
 }
 
@@ -162,100 +167,5 @@ fn errors(value: &Value) -> Read<Errors> {
         Data::Text(text) if text == "snr" => Ok(Errors::Snr),
         _ => Err(Refusal::new("this must be \"snr\" or a table")
             .help("write errors = \"snr\", or errors = { data = 0.1, control = 0.0 }")),
-    }
-}
-
-fn flow(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Flow> {
-    let name = r.required("name", "name = \"up\"", reader::name);
-    let from = r.required("from", "from = \"sta*\"", reader::text);
-    let to = r.required("to", "to = \"server\"", reader::text);
-    let start = r.or("start", Duration::ZERO, span(Duration::ZERO, DAY));
-    let start_spread = r.or("start_spread", Duration::ZERO, span(Duration::ZERO, DAY));
-    let stop = r.or("stop", None, reader::or_word("never", span(NANOSECOND, DAY)));
-    let category = r.or("category", AccessCategory::BestEffort, reader::choice(words::CATEGORIES));
-    let playout = r.optional("playout", video::playout);
-    let transport = transport(r, defaults, base)?;
-    if playout.is_some() && !transport.has_frames() {
-        let help = "a flow with a source of datagrams can be watched, or one with `video`";
-        r.refuse("playout", Refusal::new("this flow has no frames").help(help));
-    }
-    Some(Flow {
-        name: name?,
-        from: from?,
-        to: to?,
-        start,
-        start_spread,
-        stop,
-        category,
-        playout,
-        transport,
-    })
-}
-
-/// What carries a flow, by its own keys; those of other kinds are told apart from unknown ones.
-fn transport(r: &Reader<'_>, defaults: &Defaults<'_>, base: &Path) -> Option<Transport> {
-    let word = r.optional("transport", reader::choice(words::TRANSPORTS));
-    let foreign = [
-        tcp::KEYS,
-        traffic::TRAFFIC_KEYS,
-        probe::KEYS,
-        dccp::OWN_KEYS,
-        rtc::OWN_KEYS,
-        shake::OWN_KEYS,
-        multi::OWN_KEYS,
-    ];
-    let others = |own: &[&'static str]| -> Vec<&'static str> {
-        let all = foreign.iter().flat_map(|keys| keys.iter().copied());
-        all.filter(|key| !own.contains(key)).collect()
-    };
-    match word {
-        None if r.has("transport") => None,
-        None | Some(TransportWord::Tcp) => {
-            let others = others(tcp::KEYS);
-            r.meaningless(&others, "the flow is TCP");
-            let tcp = defaults.flow(r);
-            r.finish(&others);
-            Some(Transport::Tcp(tcp))
-        }
-        Some(TransportWord::Udp) => {
-            r.meaningless(&others(traffic::TRAFFIC_KEYS), "the flow is UDP");
-            let udp = traffic::udp(r, base).map(Transport::Udp);
-            r.finish(&foreign.concat());
-            udp
-        }
-        Some(TransportWord::Probe) => {
-            let others = others(probe::KEYS);
-            r.meaningless(&others, "the flow is a probe");
-            let probe = probe::probe(r).map(Transport::Probe);
-            r.finish(&others);
-            probe
-        }
-        Some(TransportWord::Dccp) => {
-            r.meaningless(&others(&dccp::keys()), "the flow is DCCP");
-            let dccp = dccp::dccp(r, base).map(Transport::Dccp);
-            r.finish(&foreign.concat());
-            dccp
-        }
-        Some(TransportWord::Rtc) => {
-            let others = others(&rtc::keys());
-            r.meaningless(&others, "the flow is real-time media");
-            let rtc = rtc::rtc(r).map(Transport::Rtc);
-            r.finish(&others);
-            rtc
-        }
-        Some(TransportWord::Shake) => {
-            let others = others(&shake::keys());
-            r.meaningless(&others, "the flow is SHAKE");
-            let shake = shake::shake(r).map(Transport::Shake);
-            r.finish(&others);
-            shake
-        }
-        Some(TransportWord::MultiTcp) => {
-            let others = others(&multi::keys());
-            r.meaningless(&others, "the flow is a set of TCP connections");
-            let multi = multi::multi(r, defaults).map(Transport::MultiTcp);
-            r.finish(&others);
-            multi
-        }
     }
 }

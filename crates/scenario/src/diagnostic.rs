@@ -1,9 +1,13 @@
 //! What is wrong in a scenario, and where: one value for people and programs.
 
-use super::value::Span;
+use crate::nearest::nearest;
 use core::fmt;
+use core::ops::Range;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+
+/// Where something stands in [`Sources`], in bytes.
+pub(crate) type Span = Range<usize>;
 
 /// Reports beyond this many are not made: the first ones have the cause.
 const MOST: usize = 20;
@@ -115,15 +119,6 @@ impl Refusal {
         self.more.help = Some(help.into());
         self
     }
-}
-
-/// The candidate that `written` is a slip of, if one is near enough.
-fn nearest(written: &str, candidates: &[String]) -> Option<String> {
-    let written = written.to_lowercase();
-    let reach = (written.chars().count() / 3).clamp(1, 4);
-    let distance = |c: &String| strsim::damerau_levenshtein(&written, &c.to_lowercase());
-    let (far, best) = candidates.iter().map(|c| (distance(c), c)).min_by_key(|&(d, _)| d)?;
-    (far <= reach).then(|| best.clone())
 }
 
 /// The texts that spans point into, laid end to end: the file first, then each argument.

@@ -1,7 +1,8 @@
 //! Groups of nodes, and patterns of flows and links, written out one by one.
 
+use super::flow::Flow;
 use super::link::Link;
-use super::model::{Flow, Scenario};
+use super::model::Scenario;
 use super::node::{AccessPoint, Kind, Node, Station};
 use fairwave_units::{Metres, math};
 

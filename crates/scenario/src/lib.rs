@@ -39,51 +39,73 @@
 //! flow, and a table `[sweep]`, which [`crate::plan::Plan`] reads.
 
 mod air;
+mod around;
+mod av;
+mod carrier;
 mod check;
 mod dccp;
 mod decode;
+mod described;
 mod diagnostic;
+mod emissions;
 mod expand;
-mod laws;
+mod flow;
+mod keys;
+#[expect(dead_code, reason = "tables that are still read key by key will use the rest")]
+mod kinds;
+mod limits;
 mod link;
 mod medium;
 mod model;
 mod multi;
+mod nearest;
 mod node;
 pub(crate) mod path;
+mod path_list;
 mod phy;
 pub mod plan;
 mod probe;
 mod proxy;
 mod queue;
 mod reader;
+mod reference;
 mod rtc;
 mod schema;
 mod service;
 mod shake;
 mod soc;
+mod stacks;
 mod tcp;
-mod traffic;
+mod transport;
+mod udp;
 pub(crate) mod value;
 mod video;
+mod web;
 mod words;
 mod world;
 
 pub use air::{BySignal, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
+pub use av::Av;
+pub use dccp::{Dccp, Remedy};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub(crate) use diagnostic::{Problem, Refusal, Sources};
+pub use flow::Flow;
 pub use link::{Change, Link, Loss};
-pub use model::{Cell, DelayedAck, Errors, Flow, Record, Scenario, Tcp, Transport};
+pub use model::{Cell, Errors, Record, Scenario};
 pub use multi::{MultiTcp, WeightedPath};
 pub use node::{AccessPoint, Host, Kind, Node, Radio, Station};
 pub use probe::Probe;
-pub use proxy::{Av, Proxy};
+pub use proxy::Proxy;
 pub use queue::Queue;
+pub use reference::{KeyHelp, TableHelp, explain, reference, tables};
 pub use schema::schema;
 pub use service::Service;
 pub use shake::{Shake, SharedPath};
 pub use soc::{ByCategory, LinkMonitor, Policy, Soc};
-pub use traffic::{Objects, Size, Traffic, Udp, Web};
+pub use tcp::{AckDelay, DelayedAck, Tcp};
+pub use transport::Transport;
+pub use udp::{Traffic, Udp};
+pub use web::{Objects, Size, Web};
 
 use std::path::Path;
 

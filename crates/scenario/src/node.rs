@@ -201,7 +201,7 @@ pub(super) fn node(r: &Reader<'_>, names: &Names) -> Option<Node> {
         KindWord::Host => {
             let others = [RADIO, GROUP, &["cell", "position"]].concat();
             r.meaningless(&others, "a host has no radio");
-            let count = r.or("count", 1, reader::count(1, words::MOST_STATIONS));
+            let count = r.or("count", 1, reader::count(1, crate::limits::MOST_STATIONS));
             r.finish(&others);
             Some(Kind::Host(Host { count }))
         }
@@ -224,7 +224,7 @@ fn station(r: &Reader<'_>, names: &Names) -> Option<Station> {
     let aps: Vec<_> = names.aps.iter().map(|(name, _)| name.as_str()).collect();
     let ap = reference(r, "ap", "access point", &aps);
     let phy = ap.as_ref().and_then(|ap| names.phy_of_ap(ap));
-    let count = r.or("count", 1, reader::count(1, words::MOST_STATIONS));
+    let count = r.or("count", 1, reader::count(1, crate::limits::MOST_STATIONS));
     let position = r.optional("position", reader::position);
     if position.is_some() {
         r.meaningless(&["distance"], "the station has a position");

@@ -7,8 +7,7 @@ use crate::{Diagnostics, Problem, Refusal, Scenario, Sources, path};
 use axis::Axis;
 use std::path::Path;
 
-/// The most jobs of a plan.
-pub const MOST_JOBS: usize = 100_000;
+pub use crate::limits::MOST_JOBS;
 /// The most points of a plan.
 pub const MOST_POINTS: usize = 10_000;
 /// The largest scenario file in bytes.

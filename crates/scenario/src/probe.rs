@@ -1,107 +1,82 @@
 //! Flows of the buffer probe: their keys, and from those to what the simulator runs.
 
-use super::diagnostic::Refusal;
-use super::reader::{self, Read, Reader};
-use super::value::{Data, Value};
+use crate::carrier::Carrier;
+use crate::diagnostic::Refusal;
+use crate::keys::{Kind, keys};
+use crate::kinds::{count, text, within};
+use crate::limits::{HOUR, MICROSECOND};
+use crate::reader::{self, Read, Reader};
+use crate::value::{Data, Value};
 use fairwave_sim::world;
+use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Bytes, Duration};
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde_json::json;
 
 /// The least that a packet of the probe can carry: head, number, time and seal.
 const LEAST_PAYLOAD: u32 = 46;
 const MOST_PAYLOAD: u32 = 2268;
 const MOST_SIZES: usize = 16;
 
-/// Keys of probe flows that are not keys of all flows.
-pub(super) const KEYS: &[&str] =
-    &["payload", "rate", "train", "trials", "spaced", "interval", "rest", "watches"];
-
-/// A flow of the buffer probe: its sender at `from`, its receiver at `to`. What it found is in the
-/// flow's summary.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Probe {
-    /// Highest rate of the trains, in bits of IP packets per second: a little less than the wire's.
-    /// Required.
-    #[schemars(with = "String")]
-    pub rate: BitRate,
-    /// UDP payload of the packets, 46 B to 2268 B, or up to 16 of them in a list: several tell a
-    /// limit in packets from one in bytes. Default: "1472 B".
-    #[serde(serialize_with = "sizes")]
-    #[schemars(with = "OneOrMore")]
-    pub payload: Vec<u32>,
-    /// Packets of a train, up to 100000; none only watches. Default: 10000.
-    pub train: u32,
-    /// Trials of each size, 1 to 1000. Default: 10.
-    pub trials: u32,
-    /// Packets apart before each train, up to 100000. Default: 20.
-    pub spaced: u32,
-    /// Between packets apart, 1 us to 1 h. Default: "20 ms".
-    #[schemars(with = "String")]
-    pub interval: Duration,
-    /// Silence after a trial is accounted for, up to 1 h. Default: "100 ms".
-    #[schemars(with = "String")]
-    pub rest: Duration,
-    /// Another probe flow from the same node, whose trains load the buffer while the packets of
-    /// this one say who waits behind them. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub watches: Option<String>,
-}
-
-/// How `payload` is written.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "it describes a key to the schema")]
-enum OneOrMore {
-    /// One size.
-    One(String),
-    /// Several.
-    More(Vec<String>),
-}
-
-fn sizes<S: Serializer>(list: &[u32], s: S) -> Result<S::Ok, S::Error> {
-    let text = |bytes: &u32| Bytes(u64::from(*bytes)).to_string();
-    match list {
-        [one] => s.serialize_str(&text(one)),
-        more => s.collect_seq(more.iter().map(text)),
+keys! {
+    /// A flow of the buffer probe: its sender at `from`, its receiver at `to`. What it found is in
+    /// the flow's summary.
+    pub struct Probe |r| {
+        /// Highest rate of the trains, in bits of IP packets per second: a little less than the
+        /// wire's.
+        rate: BitRate =
+            within(BitRate(1_000), BitRate::mbps(100_000)).required("rate = \"95 Mbps\"");
+        /// UDP payload of the packets, or up to 16 of them in a list: several tell a limit in
+        /// packets from one in bytes.
+        payload: Vec<u32> = payloads().or(vec![1472]);
+        /// Packets of a train; with none the flow only watches.
+        train: u32 = count(0, 100_000).or(10_000);
+        /// Trials of each size.
+        trials: u32 = count(1, 1_000).or(10);
+        /// Packets apart before each train.
+        spaced: u32 = count(0, 100_000).or(20);
+        /// Time between packets apart.
+        interval: Duration = within(MICROSECOND, HOUR).or(Duration::from_millis(20));
+        /// Silence after a trial is accounted for.
+        rest: Duration = within(Duration::ZERO, HOUR).or(Duration::from_millis(100));
+        /// Another probe flow from the same node, whose trains load the buffer while the packets
+        /// of this one say who waits behind them.
+        watches: Option<String> = text().optional();
     }
+    check Self::check;
 }
 
-fn payloads(value: &Value) -> Read<Vec<u32>> {
-    let size = reader::size(LEAST_PAYLOAD, MOST_PAYLOAD);
-    let Data::List(values) = &value.data else { return size(value).map(|one| vec![one]) };
-    if values.is_empty() || values.len() > MOST_SIZES {
-        let message = format!("{} sizes; from 1 to {MOST_SIZES} are possible", values.len());
-        return Err(Refusal::new(message));
-    }
-    values.iter().map(size).collect()
-}
-
-/// Reads a probe flow.
-pub(super) fn probe(r: &Reader<'_>) -> Option<Probe> {
-    let rates = reader::within(BitRate(1_000), BitRate::mbps(100_000));
-    let hour = Duration::from_secs(3600);
-    let microsecond = Duration::from_micros(1);
-    let rate = r.required("rate", "rate = \"95 Mbps\"", rates);
-    let probe = Probe {
-        rate: rate.unwrap_or_default(),
-        payload: r.or("payload", vec![1472], payloads),
-        train: r.or("train", 10_000, reader::count(0, 100_000)),
-        trials: r.or("trials", 10, reader::count(1, 1_000)),
-        spaced: r.or("spaced", 20, reader::count(0, 100_000)),
-        interval: r.or("interval", Duration::from_millis(20), reader::within(microsecond, hour)),
-        rest: r.or("rest", Duration::from_millis(100), reader::within(Duration::ZERO, hour)),
-        watches: r.optional("watches", reader::text),
+/// One size, or a list of several.
+fn payloads() -> Kind<Vec<u32>> {
+    let read = |value: &Value| -> Read<Vec<u32>> {
+        let size = reader::size(LEAST_PAYLOAD, MOST_PAYLOAD);
+        let Data::List(values) = &value.data else { return size(value).map(|one| vec![one]) };
+        if values.is_empty() || values.len() > MOST_SIZES {
+            let message = format!("{} sizes; from 1 to {MOST_SIZES} are possible", values.len());
+            return Err(Refusal::new(message));
+        }
+        values.iter().map(size).collect()
     };
-    if probe.train == 0 && probe.spaced == 0 {
-        let help = "write how many packets a train has, or how many are sent apart";
-        r.refuse("train", Refusal::new("this probe sends nothing").help(help));
-    }
-    rate.map(|_| probe)
+    let text = |bytes: &u32| Bytes(u64::from(*bytes)).to_string();
+    let write = move |list: &Vec<u32>| match list.as_slice() {
+        [one] => json!(text(one)),
+        more => json!(more.iter().map(text).collect::<Vec<_>>()),
+    };
+    let list = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": MOST_SIZES });
+    let range = format!("From {LEAST_PAYLOAD} B to {MOST_PAYLOAD} B");
+    Kind::new(read, write, json!({ "anyOf": [{ "type": "string" }, list], "x-range": range }))
 }
 
 impl Probe {
-    pub(super) fn to_world(&self) -> world::Traffic {
+    fn check(&self, r: &Reader<'_>) {
+        if self.train == 0 && self.spaced == 0 {
+            let help = "write how many packets a train has, or how many are sent apart";
+            r.refuse("train", Refusal::new("this probe sends nothing").help(help));
+        }
+    }
+}
+
+impl Carrier for Probe {
+    fn to_world(&self, _: &dyn Fn(&str) -> NodeId) -> world::Traffic {
         let Self { train, spaced, interval, .. } = *self;
         let trial = |payload_bytes| world::Trial { payload_bytes, spaced, interval, train };
         let trials = self

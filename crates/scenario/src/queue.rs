@@ -1,6 +1,5 @@
 //! Queues of radios and links: a bound alone, or a discipline with its parameters.
 
-use super::decode::span;
 use super::diagnostic::Refusal;
 use super::reader::{self, Read, Reader, show_limit};
 use super::service::{self, rates};
@@ -183,7 +182,7 @@ fn switching(r: &Reader<'_>, config: SwitchingConfig) -> SwitchingConfig {
     let (least, most) = (Duration::from_millis(10), Duration::from_secs(60));
     let config = SwitchingConfig {
         over: socps(r, over),
-        window: r.or("traffic_window", window, span(least, most)),
+        window: r.or("traffic_window", window, reader::within(least, most)),
         tcp_from_percent: r.or("tcp_from_percent", tcp_from_percent, reader::count(0, 100)),
         tcp_until_percent: r.or("tcp_until_percent", tcp_until_percent, reader::count(0, 100)),
     };
@@ -197,7 +196,7 @@ fn switching(r: &Reader<'_>, config: SwitchingConfig) -> SwitchingConfig {
 }
 
 fn time() -> impl Fn(&Value) -> Read<Duration> {
-    span(Duration::from_micros(1), Duration::from_secs(3600))
+    reader::within(Duration::from_micros(1), Duration::from_secs(3600))
 }
 
 impl Serialize for Queue {

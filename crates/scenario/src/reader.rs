@@ -1,5 +1,6 @@
 //! Reading tables key by key: every key is taken, or refused for a stated reason, or unknown.
 
+use super::described::Described;
 use super::diagnostic::{Problem, Refusal};
 use super::value::{Data, Span, Table, Value};
 use core::cell::RefCell;
@@ -7,6 +8,7 @@ use core::fmt::Display;
 use core::str::FromStr;
 use fairwave_queue::Limit;
 use fairwave_units::{Bytes, Dbm, Metres};
+use serde_json::{Map, Value as Json};
 
 /// The outcome of reading one value.
 pub(super) type Read<T> = Result<T, Refusal>;
@@ -14,13 +16,27 @@ pub(super) type Read<T> = Result<T, Refusal>;
 /// Where problems are collected.
 pub(super) type Problems = RefCell<Vec<Problem>>;
 
-/// A table being read.
+/// A table being read, or written, or described.
 pub(super) struct Reader<'a> {
     key: String,
     table: &'a Table,
     span: Span,
     problems: &'a Problems,
     known: RefCell<Vec<&'static str>>,
+    /// Keys that were refused, which are not unknown therefore.
+    refused: RefCell<Vec<&'static str>>,
+    mode: Mode<'a>,
+}
+
+/// What going through the keys of a table is for.
+#[derive(Clone, Copy)]
+pub(super) enum Mode<'a> {
+    /// To read it.
+    Read,
+    /// To write what it holds.
+    Write(&'a RefCell<Map<String, Json>>),
+    /// To describe the keys. There are no values: those that others depend on are the defaults.
+    Describe(&'a Described<'a>),
 }
 
 impl<'a> Reader<'a> {
@@ -30,7 +46,33 @@ impl<'a> Reader<'a> {
         span: Span,
         problems: &'a Problems,
     ) -> Self {
-        Self { key: key.into(), table, span, problems, known: RefCell::default() }
+        let (known, refused) = (RefCell::default(), RefCell::default());
+        Self { key: key.into(), table, span, problems, known, refused, mode: Mode::Read }
+    }
+
+    /// The same for another purpose than reading.
+    pub(super) fn going(self, mode: Mode<'a>) -> Self {
+        Self { mode, ..self }
+    }
+
+    pub(super) fn mode(&self) -> Mode<'a> {
+        self.mode
+    }
+
+    pub(super) fn is_reading(&self) -> bool {
+        matches!(self.mode, Mode::Read)
+    }
+
+    /// The value of `key`, if it is there and `read` takes it; whoever reads it after this reports
+    /// on it.
+    pub(super) fn peek<T>(&self, key: &str, read: impl Fn(&Value) -> Read<T>) -> Option<T> {
+        read(self.table.get(key)?).ok()
+    }
+
+    /// What `go` reads of the table; whoever reads it after this reports on it.
+    pub(super) fn quietly<T>(&self, go: impl FnOnce(&Reader<'_>) -> T) -> T {
+        let told = Problems::default();
+        go(&Reader::new(self.key.as_str(), self.table, self.span.clone(), &told))
     }
 
     /// The value of `key`, if it is there and `read` takes it.
@@ -79,10 +121,16 @@ impl<'a> Reader<'a> {
 
     /// Refuses `keys`, which exist elsewhere but mean nothing here.
     pub(super) fn meaningless(&self, keys: &[&'static str], why: &str) {
+        self.pass(keys);
         for entry in self.table.0.iter().filter(|e| keys.contains(&e.key.as_str())) {
             let refusal = Refusal::new(format!("this key has no meaning here: {why}"));
             self.report(entry.key_span.clone(), &entry.key, refusal.help("remove it"));
         }
+    }
+
+    /// Does not call `keys` unknown, though nobody asks for them.
+    pub(super) fn pass(&self, keys: &[&'static str]) {
+        self.refused.borrow_mut().extend(keys);
     }
 
     /// Counts `keys` as known, though nobody has asked for them.
@@ -143,7 +191,8 @@ impl<'a> Reader<'a> {
         let known = self.known.borrow();
         for entry in &self.table.0 {
             let key = entry.key.as_str();
-            if !known.contains(&key) && !refused.contains(&key) {
+            let passed = refused.contains(&key) || self.refused.borrow().contains(&key);
+            if !known.contains(&key) && !passed {
                 let refusal = Refusal::new("unknown key").among(key, &known);
                 self.report(entry.key_span.clone(), key, refusal);
             }
@@ -339,7 +388,7 @@ pub(super) fn or_word<T>(
 }
 
 /// One of the words in a list.
-pub(super) fn choice<T: Copy>(list: &'static [(&'static str, T)]) -> impl Fn(&Value) -> Read<T> {
+pub(super) fn choice<T: Copy>(list: &[(&'static str, T)]) -> impl Fn(&Value) -> Read<T> {
     move |value| {
         let names: Vec<_> = list.iter().map(|(name, _)| *name).collect();
         let written = match &value.data {

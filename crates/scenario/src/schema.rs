@@ -1,19 +1,21 @@
 //! The JSON schema of scenario files, for editors.
 
-use super::model::{Scenario, Tcp};
-use super::{laws, tcp};
+use crate::described::Definitions;
+use crate::flow::Flow;
+use crate::keys::{Keyed, describe, reference};
+use crate::limits::MOST_JOBS;
+use crate::model::Scenario;
+use crate::tcp::{Defaults, Tcp};
 use serde_json::{Map, Value, json};
 
 /// Keys without a default.
-const REQUIRED: [&str; 18] = [
+const REQUIRED: [&str; 14] = [
     "name",
     "kind",
     "standard",
     "ends",
     "from",
     "to",
-    "traffic",
-    "transport",
     "at",
     "target",
     "doppler_hz",
@@ -22,27 +24,19 @@ const REQUIRED: [&str; 18] = [
     "r",
     "mean_burst",
     "mean_gap",
-    "paths",
-    "via",
 ];
 
 /// The JSON schema (draft 2020-12) of a scenario file. It knows every key, which are required,
 /// and the words of each choice; units and relations between keys are checked by the reader.
 pub fn schema() -> Value {
     let mut root = schemars::schema_for!(Scenario).to_value();
-    let mut tcp = schemars::schema_for!(Tcp).to_value();
-    let definitions = tcp.as_object_mut().and_then(|t| t.remove("$defs"));
-    if let (Some(from), Some(to)) = (definitions, root.get_mut("$defs")) {
-        extend(to, from);
-    }
-    if let Some(properties) = tcp.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.remove("size");
-        properties.remove("web");
-        properties.remove("proxy");
-    }
-    tcp["description"] = json!("Defaults for the keys of every TCP flow.");
-    tcp.as_object_mut().map(|t| t.remove("$schema"));
-    extend(&mut root["properties"], json!({ "tcp": tcp, "sweep": sweep() }));
+    let definitions = Definitions::default();
+    let tcp = describe(&definitions, |r| {
+        Tcp::keys(r, None, &Defaults::of_table());
+    });
+    let tcp = tcp.schema("Defaults for the keys of every TCP flow.", false);
+    reference::<Flow>(&definitions);
+    extend(&mut root["properties"], json!({ "sweep": sweep() }));
     let cells = root["properties"]["cell"].take();
     root["properties"]["cell"] = json!({ "anyOf": [cells, { "$ref": "#/$defs/Cell" }] });
     root["title"] = json!("Fairwave scenario");
@@ -51,11 +45,12 @@ pub fn schema() -> Value {
         let required = root["$defs"][named_by_default]["required"].as_array_mut();
         required.into_iter().for_each(|keys| keys.retain(|k| k != "name"));
     }
-    for closed in ["Record", "Cell", "Link", "Node", "Flow"] {
+    for closed in ["Record", "Cell", "Link", "Node"] {
         root["$defs"][closed]["unevaluatedProperties"] = json!(false);
     }
-    root["properties"]["tcp"]["additionalProperties"] = json!(false);
+    root["properties"]["tcp"] = tcp;
     root["additionalProperties"] = json!(false);
+    extend(&mut root["$defs"], Value::Object(definitions.into_inner()));
     root
 }
 
@@ -67,7 +62,7 @@ fn sweep() -> Value {
         "properties": {
             "seeds": {
                 "description": "Runs of each point, with seed, seed + 1, ... Default: 1.",
-                "type": "integer", "minimum": 1, "maximum": crate::plan::MOST_JOBS,
+                "type": "integer", "minimum": 1, "maximum": MOST_JOBS,
             },
             "variant": {
                 "description": "Variants of the scenario: what each is called, and the dotted \
@@ -103,11 +98,8 @@ fn relax(value: &mut Value) {
 }
 
 fn relax_table(object: &mut Map<String, Value>) {
-    // TCP is the default: only a UDP flow must say what it is.
-    let tcp = object.get("properties").is_some_and(|p| p["transport"]["const"] == "tcp");
     if let Some(Value::Array(required)) = object.get_mut("required") {
         required.retain(|k| k.as_str().is_some_and(|k| REQUIRED.contains(&k)));
-        required.retain(|k| !(tcp && k == "transport"));
     }
     if object.contains_key("points") {
         let description = "A CSV file with lines of seconds and dB, in place of `points`.";
@@ -121,26 +113,9 @@ fn relax_table(object: &mut Map<String, Value>) {
         let names = fairwave_soc::FILTERS.iter().map(|kind| kind.name);
         filter["enum"] = json!(names.collect::<Vec<_>>());
     }
-    if let Some(law) = object.get_mut("congestion_control").filter(|l| l.is_object()) {
-        law["enum"] = json!(laws::names());
-    }
-    if let Some(stack) = object.get_mut("stack").filter(|s| s.is_object()) {
-        stack["enum"] = json!(tcp::stacks());
-    }
-    if let Some(receiver) = object.get_mut("receiver_stack").filter(|s| s.is_object()) {
-        receiver["enum"] = json!([vec!["same"], tcp::stacks()].concat());
-    }
-    if let Some(interval) = object.get("interval").filter(|_| !object.contains_key("hold")).cloned()
-    {
-        object.entry("rate").or_insert(interval);
-    }
     if object.contains_key("frequency") {
         let description = "Number of a 20 MHz channel, in place of `frequency`.";
         let channel = json!({ "description": description, "type": "integer" });
         object.insert("channel".to_owned(), channel);
-    }
-    if object.contains_key("emissions") {
-        let description = "A CSV file with lines of seconds and bytes, in place of `emissions`.";
-        object.insert("file".to_owned(), json!({ "description": description, "type": "string" }));
     }
 }

@@ -1,6 +1,5 @@
 //! What an access point has agreed with a station: `service` of a station.
 
-use super::decode::span;
 use super::reader::{self, Read, Reader, nested};
 use super::value::{Data, Value};
 use fairwave_queue::{ServiceCurve, Weight};
@@ -97,7 +96,7 @@ pub(super) fn curve(r: &Reader<'_>, keys: CurveKeys) -> Option<ServiceCurve> {
     let [rate, first_rate, first_for] = keys;
     let then = r.optional(rate, rates());
     let first = r.optional(first_rate, rates());
-    let times = span(Duration::from_micros(1), Duration::from_secs(3600));
+    let times = reader::within(Duration::from_micros(1), Duration::from_secs(3600));
     let lasts = r.or(first_for, Duration::from_millis(10), times);
     let Some(then) = then else {
         let why = format!("it begins the curve of {rate:?}, which is not set");

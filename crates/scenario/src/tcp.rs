@@ -1,163 +1,219 @@
-//! The keys of a TCP flow: a stack's choices, the table `[tcp]` over them, the flow's own last.
+//! TCP flows. What a flow does not say the table `[tcp]` says, and else the stack.
 
-use super::decode::{NANOSECOND, span};
-use super::diagnostic::Refusal;
-use super::model::{DelayedAck, Tcp};
-use super::proxy;
-use super::reader::{self, Problems, Read, Reader};
-use super::traffic;
-use super::value::{Data, Table, Value};
-use super::video;
-use fairwave_tcp::{Config, Profile};
+use crate::around::Around;
+use crate::av::{self, Av};
+use crate::carrier::Carrier;
+use crate::diagnostic::Refusal;
+use crate::keys::{Keyed, Kind, keys, reference, table, written};
+use crate::kinds::{self, boolean, count, counted, within};
+use crate::limits::{GIB, HOUR, MICROSECOND, MILLISECOND, NANOSECOND, SECOND};
+use crate::proxy::Proxy;
+use crate::reader::{self, Problems, Reader};
+use crate::stacks::{self, aimless, aims, law, profile};
+use crate::value::{Data, Table, Value};
+use crate::video::Video;
+use crate::web::Web;
+use fairwave_sim::world;
+use fairwave_tcp::{self as tcp, Config, Profile};
+use fairwave_trace::NodeId;
 use fairwave_units::{Bytes, Duration};
+use serde_json::{Value as Json, json};
 
-const GIB: u32 = 1 << 30;
-
-/// Every key of a TCP flow.
-pub(super) const KEYS: &[&str] = &[
-    "size",
-    "web",
-    "video",
-    "stack",
-    "receiver_stack",
-    "congestion_control",
-    "av",
-    "proxy",
-    "mss",
-    "send_buffer",
-    "send_buffer_most",
-    "receive_buffer",
-    "receive_buffer_most",
-    "window_scaling",
-    "timestamps",
-    "timestamp_tick",
-    "sack",
-    "dsack",
-    "ecn",
-    "prr",
-    "rack",
-    "eifel",
-    "frto",
-    "delayed_ack",
-    "quick_acks",
-    "nagle",
-    "initial_window",
-    "initial_ssthresh",
-    "byte_counting",
-    "duplicate_ack_threshold",
-    "initial_rto",
-    "min_rto",
-    "max_rto",
-    "max_retries",
-    "time_wait",
-];
-
-/// What the keys of TCP flows default to.
-pub(super) struct Defaults<'a> {
-    table: &'a Table,
-    /// For a flow that names no stack.
-    keys: Tcp,
+keys! {
+    /// A TCP flow. Every key but `size`, `web`, `video` and `proxy` may also stand in the table
+    /// `[tcp]`, as a default for all; defaults that are told are those of the stack "default".
+    pub struct Tcp |r| (defaults: Defaults = Defaults::default()) {
+        let d = defaults.of(r);
+        let is_table = defaults.place == Place::Table;
+        let is_flow = defaults.place == Place::Flow;
+        let buffers = || kinds::size(2304, GIB);
+        let timers = || within(MILLISECOND, HOUR);
+        /// How much to send, or "unlimited".
+        size: Option<Bytes> = within(Bytes(1), Bytes(1 << 50))
+            .or_word("unlimited")
+            .or(None)
+            .hidden_if(is_table);
+        /// The flow is a user at `to` who fetches pages from `from`: a table. Not in `[tcp]`.
+        web: Option<Box<Web>> =
+            table("write web = {} for its defaults").boxed().optional().hidden_if(!is_flow);
+        /// What the application sends, frame by frame, instead of as much as fits: a table. Not in
+        /// `[tcp]`.
+        video: Option<Box<Video>> = table("write video = { rate = \"2 Mbps\" }")
+            .boxed()
+            .optional()
+            .hidden_if(!is_flow);
+        /// Whose choices the other keys default to, for both ends.
+        stack: String = stacks::stack().or(d.stack.clone());
+        /// The receiving end's stack, if it is another: then the keys beside it are the sender's
+        /// alone.
+        receiver_stack: Option<String> = stacks::stack().or_word("same").or(d.receiver_stack.clone());
+        /// The law, possibly with the remedy around it: "ack-loss+reno".
+        congestion_control: String = law().or(d.congestion_control.clone());
+        /// What the law `tcp-av` aims at: a table. Without it, it is NewReno.
+        av: Option<Box<Av>> = table(av::HELP)
+            .boxed()
+            .optional()
+            .absent(d.av.clone())
+            .only_if(aims(&congestion_control), aimless(&congestion_control), None);
+        /// A proxy that splits the connection on its way: a table. Not in `[tcp]`.
+        proxy: Option<Box<Proxy>> =
+            table("write proxy = { at = \"proxy1\" }").boxed().optional().hidden_if(!is_flow);
+        /// Largest segment payload.
+        mss: u32 = kinds::size(64, 2256).or(d.mss);
+        /// Send buffer.
+        send_buffer: u32 = buffers().or(d.send_buffer);
+        /// Lets the send buffer grow to twice the congestion window, at most to this, or "off".
+        send_buffer_most: Option<u32> = buffers().or_word("off").or(d.send_buffer_most);
+        /// Receive buffer; bounds the advertised window.
+        receive_buffer: u32 = buffers().or(d.receive_buffer);
+        /// Lets the receive buffer grow with what is read in a round trip, at most to this, or
+        /// "off".
+        receive_buffer_most: Option<u32> = buffers().or_word("off").or(d.receive_buffer_most);
+        /// Offer window scaling (RFC 7323).
+        window_scaling: bool = boolean().or(d.window_scaling);
+        /// Offer timestamps (RFC 7323).
+        timestamps: bool = boolean().or(d.timestamps);
+        /// Tick of the timestamp clock.
+        timestamp_tick: Duration = within(MICROSECOND, SECOND).or(d.timestamp_tick);
+        /// Offer selective acknowledgements (RFC 2018).
+        sack: bool = boolean().or(d.sack);
+        /// Report data that arrived twice (RFC 2883), with `sack`.
+        dsack: bool = boolean().or(d.dsack);
+        /// Offer explicit congestion notification (RFC 3168).
+        ecn: bool = boolean().or(d.ecn);
+        /// With SACK, spread the reduction of a recovery over its ACKs (RFC 6937).
+        prr: bool = boolean().or(d.prr);
+        /// With SACK, find losses by time, and probe for lost tails (RFC 8985).
+        rack: bool = boolean().or(d.rack);
+        /// With timestamps, undo timeouts and recoveries that were needless (RFC 3522, RFC 4015).
+        eifel: bool = boolean().or(d.eifel);
+        /// See by what arrives after a timeout whether it was needless, and undo it (F-RTO, RFC
+        /// 5682).
+        frto: bool = boolean().or(d.frto);
+        /// Delayed acknowledgements: "on", "off" or a table.
+        delayed_ack: DelayedAck = delayed_acks().or(d.delayed_ack.clone());
+        /// Segments acknowledged at once before ACKs are delayed, at the start, after idleness and
+        /// around gaps.
+        quick_acks: u32 = count(0, 64).or(d.quick_acks);
+        /// Hold back small segments while anything is outstanding (RFC 9293 section 3.7.4).
+        nagle: bool = boolean().or(d.nagle);
+        /// Initial window.
+        initial_window: u32 = counted("segments", 1, 1000).or(d.initial_window);
+        /// Initial slow start threshold, or "unlimited".
+        initial_ssthresh: Option<u32> = kinds::size(1, GIB).or_word("unlimited").or(d.initial_ssthresh);
+        /// Congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC 5681
+        /// equation 3).
+        byte_counting: bool = boolean().or(d.byte_counting);
+        /// Duplicate ACKs that mean a loss.
+        duplicate_ack_threshold: u32 = count(1, 255).or(d.duplicate_ack_threshold);
+        /// RTO before the first sample.
+        initial_rto: Duration = timers().or(d.initial_rto);
+        /// Least RTO.
+        min_rto: Duration = timers().or(d.min_rto);
+        /// Greatest RTO.
+        max_rto: Duration = timers().or(d.max_rto);
+        /// Expiries in a row before the connection is given up.
+        max_retries: u32 = count(1, 255).or(d.max_retries);
+        /// How long TIME-WAIT lasts.
+        time_wait: Duration = within(Duration::ZERO, HOUR).or(d.time_wait);
+    }
+    check Self::check;
 }
 
-impl<'a> Defaults<'a> {
-    /// Reads the table `[tcp]` of `root`; `empty` stands for one that is not there.
-    pub(super) fn new(top: &Reader<'a>, root: &'a Table, empty: &'a Table) -> Self {
-        let r = top.table("tcp", empty);
-        let stack = r.optional("stack", stack).unwrap_or(&Profile::ALL[0]);
-        let keys = keys(&r, &of_stack(stack));
-        r.finish(&[]);
-        let table = match root.get("tcp").map(|value| &value.data) {
-            Some(Data::Table(table)) => table,
-            _ => empty,
-        };
-        Self { table, keys }
-    }
+/// When the receiver acknowledges (RFC 9293 section 3.8.6.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DelayedAck {
+    /// At once, every segment.
+    Off,
+    /// Delayed.
+    Delayed(AckDelay),
+}
 
-    /// The table over another stack than its own. What is wrong with it was told before.
-    fn over(&self, stack: &Profile) -> Tcp {
-        let told = Problems::default();
-        keys(&Reader::new("tcp", self.table, 0..0, &told), &of_stack(stack))
-    }
-
-    /// The keys of a flow.
-    pub(super) fn flow(&self, r: &Reader<'_>) -> Tcp {
-        let most = reader::within(Bytes(1), Bytes(1 << 50));
-        let size = r.or("size", None, reader::or_word("unlimited", most));
-        let web = r.optional("web", traffic::web).map(Box::new);
-        if web.is_some() && size.is_some() {
-            r.meaningless(&["size"], "the sizes of pages are drawn");
-        }
-        let video = r.optional("video", video::table).map(Box::new);
-        if video.is_some() {
-            r.meaningless(&["web"], "the flow sends a video");
-        }
-        if video.is_some() && size.is_some() {
-            r.meaningless(&["size"], "the flow sends a video");
-        }
-        let proxy = r.optional("proxy", proxy::proxy).map(Box::new);
-        if web.is_some() {
-            r.meaningless(&["proxy"], "the user of the web opens connections one by one");
-        }
-        let keys = match r.optional("stack", stack) {
-            Some(stack) => keys(r, &self.over(stack)),
-            None => keys(r, &self.keys),
-        };
-        Tcp { size, web, video, proxy, ..keys }
+keys! {
+    /// How acknowledgements are delayed.
+    pub struct AckDelay [Eq] |r| {
+        /// At the latest with this many segments.
+        every: u32 = count(2, 64).or(Self::USUAL.every);
+        /// At the latest after this time.
+        timeout: Duration =
+            within(NANOSECOND, Duration::from_millis(500)).or(Self::USUAL.timeout);
     }
 }
 
-/// The keys that a flow shares with the table `[tcp]`.
-fn keys(r: &Reader<'_>, d: &Tcp) -> Tcp {
-    let segments = reader::counted("segments", 1, 1000);
-    let ssthresh = reader::or_word("unlimited", reader::size(1, GIB));
-    let buffer = || reader::size(2304, GIB);
-    let growth = || reader::or_word("off", reader::size(2304, GIB));
-    let timer = || span(Duration::from_millis(1), Duration::from_secs(3600));
-    let tick = span(Duration::from_micros(1), Duration::from_secs(1));
-    let named = |value: &Value| stack(value).map(|stack| stack.name.to_owned());
-    let receiver = reader::or_word("same", named);
-    let flag = |key, default| r.or(key, default, reader::boolean);
-    let law = r.or("congestion_control", d.congestion_control.clone(), law);
-    Tcp {
-        size: None,
-        web: None,
-        video: None,
-        stack: d.stack.clone(),
-        receiver_stack: r.or("receiver_stack", d.receiver_stack.clone(), receiver),
-        av: proxy::aimed(r, &law, d.av.as_deref()).map(Box::new),
-        congestion_control: law,
-        proxy: None,
-        mss: r.or("mss", d.mss, reader::size(64, 2256)),
-        send_buffer: r.or("send_buffer", d.send_buffer, buffer()),
-        send_buffer_most: r.or("send_buffer_most", d.send_buffer_most, growth()),
-        receive_buffer: r.or("receive_buffer", d.receive_buffer, buffer()),
-        receive_buffer_most: r.or("receive_buffer_most", d.receive_buffer_most, growth()),
-        window_scaling: flag("window_scaling", d.window_scaling),
-        timestamps: flag("timestamps", d.timestamps),
-        timestamp_tick: r.or("timestamp_tick", d.timestamp_tick, tick),
-        sack: flag("sack", d.sack),
-        dsack: flag("dsack", d.dsack),
-        ecn: flag("ecn", d.ecn),
-        prr: flag("prr", d.prr),
-        rack: flag("rack", d.rack),
-        eifel: flag("eifel", d.eifel),
-        frto: flag("frto", d.frto),
-        delayed_ack: r.or("delayed_ack", d.delayed_ack.clone(), delayed_ack),
-        quick_acks: r.or("quick_acks", d.quick_acks, reader::count(0, 64)),
-        nagle: flag("nagle", d.nagle),
-        initial_window: r.or("initial_window", d.initial_window, segments),
-        initial_ssthresh: r.or("initial_ssthresh", d.initial_ssthresh, ssthresh),
-        byte_counting: flag("byte_counting", d.byte_counting),
-        duplicate_ack_threshold: r.or(
-            "duplicate_ack_threshold",
-            d.duplicate_ack_threshold,
-            reader::count(1, 255),
-        ),
-        initial_rto: r.or("initial_rto", d.initial_rto, timer()),
-        min_rto: r.or("min_rto", d.min_rto, timer()),
-        max_rto: r.or("max_rto", d.max_rto, timer()),
-        max_retries: r.or("max_retries", d.max_retries, reader::count(1, 255)),
-        time_wait: r.or("time_wait", d.time_wait, span(Duration::ZERO, Duration::from_secs(3600))),
+impl AckDelay {
+    const USUAL: Self = Self { every: 2, timeout: Duration::from_millis(200) };
+}
+
+fn delayed_acks() -> Kind<DelayedAck> {
+    let read = |value: &Value| match &value.data {
+        Data::Table(_) => AckDelay::nested(value, &(), "").map(DelayedAck::Delayed),
+        Data::Text(text) if text == "on" => Ok(DelayedAck::Delayed(AckDelay::USUAL)),
+        Data::Text(text) if text == "off" => Ok(DelayedAck::Off),
+        _ => Err(Refusal::new("this must be \"on\", \"off\" or a table")
+            .help("write delayed_ack = { every = 2, timeout = \"200 ms\" }")),
+    };
+    let write = |delayed: &DelayedAck| match delayed {
+        DelayedAck::Off => json!("off"),
+        DelayedAck::Delayed(delay) => Json::Object(written(delay)),
+    };
+    Kind::new(read, write, Json::Null).described(|definitions| {
+        let words = json!({ "type": "string", "enum": ["on", "off"] });
+        json!({ "anyOf": [words, reference::<AckDelay>(definitions)] })
+    })
+}
+
+/// Where keys of TCP stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// In a TCP flow.
+    #[default]
+    Flow,
+    /// In a flow that is a set of connections.
+    Set,
+    /// In the table `[tcp]`.
+    Table,
+}
+
+/// What the keys of a TCP flow default to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Defaults {
+    /// The table `[tcp]`, over a stack.
+    table: Option<Table>,
+    /// The stack, where the keys do not say which.
+    stack: Option<String>,
+    place: Place,
+}
+
+impl Defaults {
+    /// Of a TCP flow.
+    pub(crate) fn of_flow(around: &Around) -> Self {
+        Self { table: Some(around.tcp.clone()), stack: None, place: Place::Flow }
+    }
+
+    /// Of a set of connections.
+    pub(crate) fn of_set(around: &Around) -> Self {
+        Self { place: Place::Set, ..Self::of_flow(around) }
+    }
+
+    /// Of the table `[tcp]`.
+    pub(crate) fn of_table() -> Self {
+        Self { place: Place::Table, ..Self::default() }
+    }
+
+    /// What the keys that `r` reads default to: what was wrong with the table was told before.
+    fn of(&self, r: &Reader<'_>) -> Tcp {
+        let read = |value: &Value| reader::text(value);
+        let known = |name: &String| Profile::find(name).is_some();
+        let written = r.peek("stack", read).filter(known);
+        let stack = self.stack.clone().or(written);
+        match &self.table {
+            Some(table) => {
+                let told = Problems::default();
+                let r = Reader::new("tcp", table, 0..0, &told);
+                Tcp::keys(&r, None, &Self { stack, ..Self::of_table() })
+            }
+            None => of_stack(profile(&stack.unwrap_or_default())),
+        }
     }
 }
 
@@ -190,7 +246,7 @@ fn of_stack(stack: &Profile) -> Tcp {
         eifel: c.eifel,
         frto: c.frto,
         delayed_ack: if every > 1 {
-            DelayedAck::Delayed { every, timeout }
+            DelayedAck::Delayed(AckDelay { every, timeout })
         } else {
             DelayedAck::Off
         },
@@ -208,39 +264,91 @@ fn of_stack(stack: &Profile) -> Tcp {
     }
 }
 
-/// Every stack's name, for messages and the schema.
-pub(super) fn stacks() -> Vec<&'static str> {
-    Profile::ALL.iter().map(|stack| stack.name).collect()
-}
+impl Tcp {
+    /// What `r` reads, for keys that depend on it; whoever reads it after this reports on it.
+    pub(crate) fn quietly(r: &Reader<'_>, defaults: &Defaults) -> Self {
+        r.quietly(|r| Self::keys(r, None, defaults))
+    }
 
-pub(super) fn stack(value: &Value) -> Read<&'static Profile> {
-    let name = reader::text(value)?;
-    Profile::find(&name).ok_or_else(|| {
-        Refusal::new(format!("there is no stack called {name:?}")).among(&name, &stacks())
-    })
-}
+    fn check(&self, r: &Reader<'_>) {
+        if self.web.is_some() && self.size.is_some() {
+            r.meaningless(&["size"], "the sizes of pages are drawn");
+        }
+        if self.video.is_some() {
+            r.meaningless(&["web"], "the flow sends a video");
+        }
+        if self.video.is_some() && self.size.is_some() {
+            r.meaningless(&["size"], "the flow sends a video");
+        }
+        if self.web.is_some() {
+            r.meaningless(&["proxy"], "the user of the web opens connections one by one");
+        }
+    }
 
-const DELAYED: DelayedAck = DelayedAck::Delayed { every: 2, timeout: Duration::from_millis(200) };
+    /// One connection.
+    pub(crate) fn connection(&self) -> world::TcpFlow {
+        let receiver = self.receiver_stack.as_ref();
+        world::TcpFlow {
+            sender: self.config(),
+            receiver: receiver.map_or_else(|| self.config(), |name| (profile(name).config)()),
+            congestion_control: self.congestion_control.clone(),
+            size: self.size,
+            source: self.video.as_ref().map(|video| video.to_world(self.mss)),
+        }
+    }
 
-fn delayed_ack(value: &Value) -> Read<DelayedAck> {
-    let longest = Duration::from_millis(500);
-    match &value.data {
-        Data::Table(table) => reader::nested(table, value, |r| DelayedAck::Delayed {
-            every: r.or("every", 2, reader::count(2, 64)),
-            timeout: r.or("timeout", Duration::from_millis(200), span(NANOSECOND, longest)),
-        }),
-        Data::Text(text) if text == "on" => Ok(DELAYED),
-        Data::Text(text) if text == "off" => Ok(DelayedAck::Off),
-        _ => Err(Refusal::new("this must be \"on\", \"off\" or a table")
-            .help("write delayed_ack = { every = 2, timeout = \"200 ms\" }")),
+    /// The configuration of the sending end, and of the receiving one unless that has a stack of
+    /// its own; without ports.
+    pub fn config(&self) -> Config {
+        let base = (profile(&self.stack).config)();
+        Config {
+            mss: u16::try_from(self.mss).unwrap_or(base.mss),
+            send_buffer: self.send_buffer,
+            send_buffer_most: self.send_buffer_most,
+            receive_buffer: self.receive_buffer,
+            receive_buffer_most: self.receive_buffer_most,
+            window_scaling: self.window_scaling,
+            timestamps: self.timestamps,
+            timestamp_tick: self.timestamp_tick,
+            sack: self.sack,
+            dsack: self.dsack,
+            ecn: self.ecn,
+            prr: self.prr,
+            rack: self.rack,
+            eifel: self.eifel,
+            frto: self.frto,
+            quick_acks: self.quick_acks,
+            nagle: self.nagle,
+            delayed_ack: match self.delayed_ack {
+                DelayedAck::Off => tcp::DelayedAck { every: 1, ..base.delayed_ack },
+                DelayedAck::Delayed(AckDelay { every, timeout }) => {
+                    tcp::DelayedAck { every, timeout }
+                }
+            },
+            initial_window_segments: self.initial_window,
+            initial_ssthresh: self.initial_ssthresh,
+            byte_counting: self.byte_counting,
+            av: av::aim(self.av.as_deref()),
+            duplicate_ack_threshold: self.duplicate_ack_threshold,
+            initial_rto: self.initial_rto,
+            min_rto: self.min_rto,
+            max_rto: self.max_rto,
+            max_retries: self.max_retries,
+            time_wait: self.time_wait,
+            ..base
+        }
     }
 }
 
-pub(super) fn law(value: &Value) -> Read<String> {
-    let name = reader::text(value)?;
-    if super::laws::exists(&name) {
-        return Ok(name);
+impl Carrier for Tcp {
+    fn to_world(&self, _: &dyn Fn(&str) -> NodeId) -> world::Traffic {
+        let flow = self.connection();
+        match &self.web {
+            None => world::Traffic::Tcp(flow),
+            Some(web) => {
+                let page = web.to_world();
+                world::Traffic::Web(world::WebFlow { tcp: flow, page })
+            }
+        }
     }
-    let message = format!("there is no congestion control called {name:?}");
-    Err(Refusal::new(message).among(&name, &super::laws::names()))
 }

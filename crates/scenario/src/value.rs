@@ -1,13 +1,10 @@
 //! A TOML document as a tree that can be edited and still knows where everything was written.
 
+pub(crate) use super::diagnostic::Span;
 use super::diagnostic::{Problem, Refusal, Sources};
 use core::fmt;
-use core::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// Where something stands in [`Sources`], in bytes.
-pub(crate) type Span = Range<usize>;
 
 /// A value and its place.
 #[derive(Clone, Debug)]

@@ -2,15 +2,14 @@
 
 use super::air::{self, Fading, Shadowing, SnrTrace, WayPoint};
 use super::expand::{self, Expanded};
+use super::flow::Flow;
 use super::medium;
-use super::model::{Cell, DelayedAck, Errors, Flow, Scenario, Tcp, Transport};
+use super::model::{Cell, Errors, Scenario};
 use super::node::{Kind, Radio};
-use super::proxy;
 use super::service::Service;
 use super::video::Playout;
 use fairwave_dot11::Phy;
 use fairwave_sim::world;
-use fairwave_tcp as tcp;
 use fairwave_trace::NodeId;
 use fairwave_units::{Duration, Instant, Metres, Seed};
 use std::collections::BTreeSet;
@@ -119,8 +118,8 @@ impl Scenario {
                     start,
                     stop: flow.stop.map(|stop| Instant::ZERO + stop),
                     category: flow.category,
-                    traffic: flow.transport.to_world(nodes),
-                    proxy: flow.transport.world_proxy(nodes, member),
+                    traffic: flow.transport.to_world(&|name| id(nodes, name)),
+                    proxy: proxy(nodes, flow, member),
                     playout: flow.playout.map(Playout::to_world),
                 });
             }
@@ -132,6 +131,14 @@ impl Scenario {
 /// The index of a node that [`super::check`] has found to exist.
 fn id(nodes: &[Expanded], name: &str) -> NodeId {
     NodeId(nodes.iter().position(|n| n.name == name).unwrap_or(0) as u32)
+}
+
+/// The proxy of the `member`th of the flows that a pattern makes.
+fn proxy(nodes: &[Expanded], flow: &Flow, member: usize) -> Option<world::Proxy> {
+    let proxy = flow.transport.proxy()?;
+    let there = expand::matching(nodes, &proxy.at);
+    let member = if proxy.at.ends_with('*') { member } else { 0 };
+    proxy.to_world(NodeId(*there.get(member)? as u32))
 }
 
 impl Cell {
@@ -204,109 +211,5 @@ impl Flow {
         let spread = self.start_spread.as_nanos();
         let later = seed.stream(&format!("start/{name}")).below(spread + 1);
         Instant::ZERO + self.start + Duration::from_nanos(later)
-    }
-}
-
-impl Transport {
-    /// Whether it has remedies that only a handover of the source brings into play.
-    pub(super) const fn remedies_at_source(&self) -> bool {
-        matches!(self, Self::Rtc(rtc) if rtc.remedies.0)
-    }
-
-    /// What its TCP connections are like, if it has some.
-    pub(super) const fn connections(&self) -> Option<&Tcp> {
-        match self {
-            Self::Tcp(tcp) => Some(tcp),
-            Self::MultiTcp(multi) => Some(&multi.tcp),
-            _ => None,
-        }
-    }
-
-    /// Whether it sends what a viewer can see.
-    pub(super) fn has_frames(&self) -> bool {
-        self.to_world(&[]).source().is_some()
-    }
-
-    fn to_world(&self, nodes: &[Expanded]) -> world::Traffic {
-        match self {
-            Self::Tcp(tcp) => {
-                let flow = tcp.to_world();
-                match &tcp.web {
-                    None => world::Traffic::Tcp(flow),
-                    Some(web) => {
-                        let page = web.to_world();
-                        world::Traffic::Web(world::WebFlow { tcp: flow, page })
-                    }
-                }
-            }
-            Self::Udp(udp) => udp.to_world(),
-            Self::Probe(probe) => probe.to_world(),
-            Self::Dccp(dccp) => dccp.to_world(),
-            Self::Rtc(rtc) => rtc.to_world(),
-            Self::Shake(shake) => shake.to_world(|name| id(nodes, name)),
-            Self::MultiTcp(multi) => multi.to_world(multi.tcp.to_world(), |name| id(nodes, name)),
-        }
-    }
-}
-
-/// The choices of a stack that was found to exist.
-fn stack(name: &str) -> tcp::Config {
-    tcp::Profile::find(name).map_or_else(tcp::Config::default, |stack| (stack.config)())
-}
-
-impl Tcp {
-    fn to_world(&self) -> world::TcpFlow {
-        world::TcpFlow {
-            sender: self.config(),
-            receiver: self.receiver_config(),
-            congestion_control: self.congestion_control.clone(),
-            size: self.size,
-            source: self.video.as_ref().map(|video| video.to_world(self.mss)),
-        }
-    }
-
-    /// The configuration of the receiving end, without ports.
-    fn receiver_config(&self) -> tcp::Config {
-        self.receiver_stack.as_ref().map_or_else(|| self.config(), |name| stack(name))
-    }
-
-    /// The configuration of the sending end, and of the receiving one unless that has a stack of
-    /// its own; without ports.
-    pub fn config(&self) -> tcp::Config {
-        let base = stack(&self.stack);
-        tcp::Config {
-            mss: u16::try_from(self.mss).unwrap_or(base.mss),
-            send_buffer: self.send_buffer,
-            send_buffer_most: self.send_buffer_most,
-            receive_buffer: self.receive_buffer,
-            receive_buffer_most: self.receive_buffer_most,
-            window_scaling: self.window_scaling,
-            timestamps: self.timestamps,
-            timestamp_tick: self.timestamp_tick,
-            sack: self.sack,
-            dsack: self.dsack,
-            ecn: self.ecn,
-            prr: self.prr,
-            rack: self.rack,
-            eifel: self.eifel,
-            frto: self.frto,
-            quick_acks: self.quick_acks,
-            nagle: self.nagle,
-            delayed_ack: match self.delayed_ack {
-                DelayedAck::Off => tcp::DelayedAck { every: 1, ..base.delayed_ack },
-                DelayedAck::Delayed { every, timeout } => tcp::DelayedAck { every, timeout },
-            },
-            initial_window_segments: self.initial_window,
-            initial_ssthresh: self.initial_ssthresh,
-            byte_counting: self.byte_counting,
-            av: proxy::aim(self.av.as_deref()),
-            duplicate_ack_threshold: self.duplicate_ack_threshold,
-            initial_rto: self.initial_rto,
-            min_rto: self.min_rto,
-            max_rto: self.max_rto,
-            max_retries: self.max_retries,
-            time_wait: self.time_wait,
-            ..base
-        }
     }
 }

@@ -25,6 +25,7 @@ struct Item {
 /// Prints one list.
 pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
     let items = match what {
+        Listing::Reference => return Ok(output::print(&fairwave_scenario::reference())?),
         Listing::Schema => return Ok(output::print_json(&fairwave_scenario::schema())?),
         Listing::Studies => studies(),
         Listing::Scenarios => scenarios()?,

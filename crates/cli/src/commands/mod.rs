@@ -1,6 +1,7 @@
 //! One module a command, and what several of them do.
 
 pub(crate) mod check;
+pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod reproduce;

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 
 /// What every view must know.
-const COMMANDS: [&str; 7] = ["run", "sweep", "reproduce", "check", "list", "completions", "man"];
+const COMMANDS: [&str; 8] =
+    ["run", "sweep", "reproduce", "check", "list", "explain", "completions", "man"];
 
 #[test]
 fn each_shell_gets_a_script_that_knows_every_command() {
@@ -43,6 +44,32 @@ fn the_schema_in_docs_is_the_one_the_command_prints() {
     let (printed, _) = ends_with(0, place.path(), &["list", "schema"]);
     let kept = fs::read_to_string(path).expect("docs/scenario.schema.json");
     assert!(kept == printed, "docs/scenario.schema.json is out of date: `cargo xtask gen`");
+}
+
+#[test]
+fn the_reference_in_docs_is_the_one_the_command_prints() {
+    let place = scratch();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let (printed, _) = ends_with(0, place.path(), &["list", "reference"]);
+    let kept = fs::read_to_string(path).expect("docs/scenario.md");
+    assert!(kept == printed, "docs/scenario.md is out of date: `cargo xtask gen`");
+}
+
+#[test]
+fn a_key_is_explained_as_messages_name_it_and_without_names() {
+    let place = scratch();
+    for key in ["flow.mss", "flow.up.mss"] {
+        let (printed, _) = ends_with(0, place.path(), &["explain", key]);
+        for said in ["flow.mss (where transport = \"tcp\")", "1460 B", "64 B to 2256 B", "KiB"] {
+            assert!(printed.contains(said), "{key}: {printed}");
+        }
+    }
+    let (printed, _) = ends_with(0, place.path(), &["explain", "cell.standard", "--json"]);
+    assert!(printed.contains("802.11ax"), "{printed}");
+    let (printed, _) = ends_with(0, place.path(), &["explain"]);
+    assert!(printed.contains("flow (where transport = \"rtc\")"), "{printed}");
+    let (_, err) = ends_with(2, place.path(), &["explain", "flow.up.congestion_controll"]);
+    assert!(err.contains("did you mean") && err.contains("flow.congestion_control"), "{err}");
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use super::{Check, names_group, shown};
 use crate::diagnostic::Refusal;
 use crate::expand::{self, Expanded};
+use crate::flow::Flow;
+use crate::limits;
 use crate::link::Link;
-use crate::model::{Flow, Transport};
 use crate::node::Kind;
-use crate::traffic::Traffic;
-use crate::words;
+use crate::transport::Transport;
 use std::collections::BTreeSet;
 
 impl Check<'_> {
@@ -26,8 +26,8 @@ impl Check<'_> {
                     break;
                 }
             }
-            if seen.len() > words::MOST_LINKS {
-                let refusal = Refusal::new(format!("more than {} links", words::MOST_LINKS));
+            if seen.len() > limits::MOST_LINKS {
+                let refusal = Refusal::new(format!("more than {} links", limits::MOST_LINKS));
                 return self.report(("link", i), "ends", refusal);
             }
         }
@@ -79,12 +79,10 @@ impl Check<'_> {
 
     /// Whether a flow from a host would have to fill a link that is never full.
     pub(super) fn is_endless(&self, nodes: &[Expanded], flow: &Flow, from: usize) -> bool {
-        // DCCP paces itself.
-        let Transport::Udp(udp) = &flow.transport else { return false };
         let is_host = matches!(self.scenario.node[nodes[from].group].kind, Kind::Host(_));
         let unlimited = |link: &&Link| link.is_ever_unlimited();
         is_host
-            && udp.traffic == Traffic::Saturate {}
+            && flow.transport.fills_links()
             && self.scenario.link.iter().filter(unlimited).any(|link| {
                 expand::wires(nodes, link).iter().any(|(a, b)| *a == from || *b == from)
             })

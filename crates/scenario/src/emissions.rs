@@ -16,7 +16,7 @@ const MOST_FILE_BYTES: u64 = 4 << 20;
 const MOST_PAYLOAD_BYTES: u64 = 2268;
 
 /// A list in the scenario: texts such as `"20 ms 160 B"`.
-pub(super) fn listed(value: &Value) -> Read<Arc<[Emission]>> {
+pub(crate) fn listed(value: &Value) -> Read<Arc<[Emission]>> {
     let Data::List(values) = &value.data else {
         return Err(reader::wrong_type(value, "a list such as [\"0 s 160 B\", \"20 ms 160 B\"]"));
     };
@@ -40,7 +40,7 @@ fn entry(text: &str) -> Result<Emission, String> {
 
 /// The CSV file at `path`: lines of seconds and bytes. A first line of names, empty lines and
 /// lines that begin with `#` say nothing.
-pub(super) fn read(path: &Path) -> Read<Arc<[Emission]>> {
+pub(crate) fn read(path: &Path) -> Read<Arc<[Emission]>> {
     let shown = path.display().to_string();
     let failed = |why: std::io::Error| Refusal::new(format!("{shown}: {why}"));
     let about = std::fs::metadata(path).map_err(failed)?;
@@ -55,7 +55,7 @@ pub(super) fn read(path: &Path) -> Read<Arc<[Emission]>> {
     parse(&shown, &text)
 }
 
-pub(super) fn parse(file: &str, text: &str) -> Read<Arc<[Emission]>> {
+pub(crate) fn parse(file: &str, text: &str) -> Read<Arc<[Emission]>> {
     let mut list = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let line = line.trim();

@@ -1,0 +1,78 @@
+//! What is said of the keys of a table: its JSON schema.
+
+use core::cell::RefCell;
+use serde_json::{Map, Value as Json, json};
+
+/// Definitions of tables that a schema refers to, by name.
+pub(crate) type Definitions = RefCell<Map<String, Json>>;
+
+/// What is described of a table so far.
+pub(crate) struct Described<'a> {
+    parts: RefCell<Parts>,
+    /// Tables that it refers to.
+    pub(crate) definitions: &'a Definitions,
+}
+
+#[derive(Default)]
+struct Parts {
+    properties: Map<String, Json>,
+    required: Vec<&'static str>,
+    variants: Vec<Json>,
+    names: Vec<&'static str>,
+}
+
+impl<'a> Described<'a> {
+    pub(crate) fn new(definitions: &'a Definitions) -> Self {
+        Self { parts: RefCell::default(), definitions }
+    }
+
+    /// Adds a key.
+    pub(crate) fn add(&self, name: &'static str, schema: Json, required: bool) {
+        let mut parts = self.parts.borrow_mut();
+        parts.properties.insert(name.to_owned(), schema);
+        parts.names.push(name);
+        if required {
+            parts.required.push(name);
+        }
+    }
+
+    /// Adds one of several sets of keys, of which a table has one.
+    pub(crate) fn add_variant(&self, variant: Described<'_>, about: &str) {
+        let names = variant.names();
+        let mut parts = self.parts.borrow_mut();
+        parts.names.extend(names);
+        parts.variants.push(variant.schema(about, true));
+    }
+
+    /// The names of all keys.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.parts.borrow().names.clone()
+    }
+
+    /// The schema of the table. A part of a table leaves it to that to refuse other keys.
+    pub(crate) fn schema(self, about: &str, is_part: bool) -> Json {
+        let Parts { properties, required, variants, .. } = self.parts.into_inner();
+        let mut schema = json!({
+            "type": "object",
+            "description": sentence(about),
+            "properties": properties,
+        });
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        let rest =
+            if variants.is_empty() { "additionalProperties" } else { "unevaluatedProperties" };
+        if !variants.is_empty() {
+            schema["oneOf"] = json!(variants);
+        }
+        if !is_part {
+            schema[rest] = json!(false);
+        }
+        schema
+    }
+}
+
+/// Doc comments as one line.
+pub(crate) fn sentence(about: &str) -> String {
+    about.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,641 @@
+//! Keys of tables, each declared once: name, sentence, type, range and default.
+//!
+//! [`keys!`] makes a table of its keys. One function of the table, [`Keyed::keys`], goes through
+//! them in order and is used three ways: to read a table of a file, to write one with every
+//! default, and to describe it for the JSON schema, from which the reference page and
+//! `fairwave explain` come.
+
+use crate::described::{Definitions, Described, sentence};
+use crate::reader::{self, Mode, Problems, Read, Reader};
+use crate::value::{Data, Table, Value};
+use core::cell::RefCell;
+use serde_json::{Map, Value as Json, json};
+
+/// What values of a key look like: how they are read, written and described.
+pub(crate) struct Kind<T> {
+    read: Box<dyn Fn(&Value) -> Read<T>>,
+    write: Box<dyn Fn(&T) -> Json>,
+    schema: Box<dyn Fn(&Definitions) -> Json>,
+}
+
+impl<T: Clone + 'static> Kind<T> {
+    /// Values that `schema` describes.
+    pub(crate) fn new(
+        read: impl Fn(&Value) -> Read<T> + 'static,
+        write: impl Fn(&T) -> Json + 'static,
+        schema: Json,
+    ) -> Self {
+        Self {
+            read: Box::new(read),
+            write: Box::new(write),
+            schema: Box::new(move |_| schema.clone()),
+        }
+    }
+
+    /// The same values, described by `schema`, which may define tables.
+    pub(crate) fn described(self, schema: impl Fn(&Definitions) -> Json + 'static) -> Self {
+        Self { schema: Box::new(schema), ..self }
+    }
+
+    /// The same values, of which `check` refuses some.
+    pub(crate) fn checked(self, check: impl Fn(T) -> Read<T> + 'static) -> Self {
+        let Self { read, write, schema } = self;
+        Self { read: Box::new(move |value| check(read(value)?)), write, schema }
+    }
+
+    /// Another type made of the same values.
+    pub(crate) fn map<U: Clone + 'static>(
+        self,
+        into: impl Fn(T) -> U + 'static,
+        from: impl Fn(&U) -> T + 'static,
+    ) -> Kind<U> {
+        let Self { read, write, schema } = self;
+        Kind {
+            read: Box::new(move |value| read(value).map(&into)),
+            write: Box::new(move |value| write(&from(value))),
+            schema,
+        }
+    }
+
+    /// Behind a pointer, which keeps what holds it small.
+    pub(crate) fn boxed(self) -> Kind<Box<T>> {
+        self.map(Box::new, |value| (**value).clone())
+    }
+
+    /// `word` for none, or a value.
+    pub(crate) fn or_word(self, word: &'static str) -> Kind<Option<T>> {
+        let Self { read, write, schema } = self;
+        Kind {
+            read: Box::new(reader::or_word(word, read)),
+            write: Box::new(move |value| value.as_ref().map_or_else(|| json!(word), &write)),
+            schema: Box::new(move |definitions| {
+                either(json!({ "const": word }), schema(definitions))
+            }),
+        }
+    }
+
+    /// A key that is `default` where it is not written.
+    pub(crate) fn or(self, default: T) -> Entry<T> {
+        let Self { read, write, schema } = self;
+        let write = Box::new(move |value: &T| Some(write(value)));
+        Entry {
+            read,
+            write,
+            schema,
+            absent: default,
+            example: None,
+            phrase: None,
+            refused: None,
+            is_hidden: false,
+        }
+    }
+
+    /// A key that must be written, as in `example`.
+    pub(crate) fn required(self, example: &'static str) -> Entry<T>
+    where
+        T: Default,
+    {
+        Entry { example: Some(example), ..self.or(T::default()) }
+    }
+
+    /// A key without a default.
+    pub(crate) fn optional(self) -> Entry<Option<T>> {
+        let Self { read, write, schema } = self;
+        Entry {
+            read: Box::new(move |value| read(value).map(Some)),
+            write: Box::new(move |value: &Option<T>| value.as_ref().map(&write)),
+            schema,
+            absent: None,
+            example: None,
+            phrase: None,
+            refused: None,
+            is_hidden: false,
+        }
+    }
+}
+
+/// Values of two sorts, of which the second has the range.
+fn either(word: Json, other: Json) -> Json {
+    let range = other.get("x-range").cloned();
+    let mut both = json!({ "anyOf": [word, other] });
+    if let Some(range) = range {
+        both["x-range"] = range;
+    }
+    both
+}
+
+/// A key of a table: its values, and what holds where it is not written.
+pub(crate) struct Entry<T> {
+    read: Box<dyn Fn(&Value) -> Read<T>>,
+    write: Box<dyn Fn(&T) -> Option<Json>>,
+    schema: Box<dyn Fn(&Definitions) -> Json>,
+    absent: T,
+    /// How it may be written, where it must be.
+    example: Option<&'static str>,
+    /// What its default is, in words.
+    phrase: Option<&'static str>,
+    /// Why it means nothing here, and what stands for it then.
+    refused: Option<(String, T)>,
+    /// Whether it does not exist here.
+    is_hidden: bool,
+}
+
+impl<T: Clone + 'static> Entry<T> {
+    /// Says in words what the default is, where that depends on other keys.
+    pub(crate) fn phrase(self, phrase: &'static str) -> Self {
+        Self { phrase: Some(phrase), ..self }
+    }
+
+    /// Another value for a key that is not written.
+    pub(crate) fn absent(self, absent: T) -> Self {
+        Self { absent, ..self }
+    }
+
+    /// A key that is no key here if `is_hidden`.
+    pub(crate) fn hidden_if(self, is_hidden: bool) -> Self {
+        Self { is_hidden, ..self }
+    }
+
+    /// A key that `read` reads, because another one may stand for it: `name`, which `schema`
+    /// describes.
+    pub(crate) fn or_key<F: FnOnce(&Reader<'_>) -> T>(
+        self,
+        name: &'static str,
+        schema: Json,
+        read: F,
+    ) -> Either<T, F> {
+        Either { entry: self, name, schema, read }
+    }
+
+    /// A key that has a meaning only if `holds`; otherwise it is refused for the reason `why`, and
+    /// `otherwise` stands for it.
+    pub(crate) fn only_if(self, holds: bool, why: impl Into<String>, otherwise: T) -> Self {
+        Self { refused: (!holds).then(|| (why.into(), otherwise)), ..self }
+    }
+
+    /// The same with none for what is refused.
+    pub(crate) fn when(self, holds: bool, why: impl Into<String>) -> Entry<Option<T>> {
+        let Self { read, write, schema, absent, example, phrase, is_hidden, .. } = self;
+        let entry = Entry {
+            read: Box::new(move |value| read(value).map(Some)),
+            write: Box::new(move |value: &Option<T>| value.as_ref().and_then(&write)),
+            schema,
+            absent: Some(absent),
+            example,
+            phrase,
+            refused: None,
+            is_hidden,
+        };
+        entry.only_if(holds, why, None)
+    }
+}
+
+/// What stands for a field in [`keys!`].
+pub(crate) trait Part<T> {
+    /// Reads, writes or describes it as key `name` of what `r` goes through.
+    fn go(self, r: &Reader<'_>, name: &'static str, about: &str, this: Option<&T>) -> T;
+}
+
+impl<T: Clone + 'static> Part<T> for Entry<T> {
+    fn go(self, r: &Reader<'_>, name: &'static str, about: &str, this: Option<&T>) -> T {
+        match (r.mode(), this) {
+            (Mode::Read | Mode::Describe(_), _) if self.is_hidden => self.absent,
+            (Mode::Write(written), Some(value)) => {
+                if let Some(json) = (self.write)(value) {
+                    written.borrow_mut().insert(name.to_owned(), json);
+                }
+                value.clone()
+            }
+            (Mode::Describe(described), _) => {
+                let schema = self.describe(about, described.definitions);
+                described.add(name, schema, self.example.is_some());
+                self.absent
+            }
+            _ => self.take(r, name),
+        }
+    }
+}
+
+/// A key that another one may stand for.
+pub(crate) struct Either<T, F> {
+    entry: Entry<T>,
+    name: &'static str,
+    schema: Json,
+    read: F,
+}
+
+impl<T: Clone + 'static, F: FnOnce(&Reader<'_>) -> T> Part<T> for Either<T, F> {
+    fn go(self, r: &Reader<'_>, name: &'static str, about: &str, this: Option<&T>) -> T {
+        match r.mode() {
+            Mode::Read => (self.read)(r),
+            Mode::Write(_) => self.entry.go(r, name, about, this),
+            Mode::Describe(described) => {
+                let mut schema = self.entry.describe(about, described.definitions);
+                schema["description"] =
+                    json!(format!("{} Or write `{}`.", sentence(about), self.name));
+                described.add(name, schema, false);
+                described.add(self.name, self.schema, false);
+                self.entry.absent
+            }
+        }
+    }
+}
+
+impl<T: Clone + 'static> Entry<T> {
+    fn take(self, r: &Reader<'_>, name: &'static str) -> T {
+        if let Some((why, otherwise)) = self.refused {
+            r.meaningless(&[name], &why);
+            return otherwise;
+        }
+        match self.example {
+            Some(example) => r.required(name, example, self.read),
+            None => r.optional(name, self.read),
+        }
+        .unwrap_or(self.absent)
+    }
+
+    fn describe(&self, about: &str, definitions: &Definitions) -> Json {
+        let mut schema = (self.schema)(definitions);
+        let mut about = sentence(about);
+        if let Some(range) = schema.get("x-range").and_then(Json::as_str) {
+            about += &format!(" {range}.");
+        }
+        let default = match (self.phrase, self.example) {
+            (Some(phrase), _) => Some(phrase.to_owned()),
+            (None, Some(example)) => {
+                schema["examples"] = json!([example]);
+                None
+            }
+            (None, None) => (self.write)(&self.absent).map(|default| {
+                schema["default"] = default.clone();
+                inline(&default)
+            }),
+        };
+        let words = if self.example.is_some() {
+            "Required.".to_owned()
+        } else {
+            format!("Default: {}.", default.unwrap_or_else(|| "none".to_owned()))
+        };
+        schema["description"] = json!(format!("{about} {words}"));
+        schema
+    }
+}
+
+/// The keys of another table, beside those of the one that it is part of.
+pub(crate) struct Flat<T: Keyed>(pub(crate) T::Context);
+
+impl<T: Keyed> Part<T> for Flat<T> {
+    fn go(self, r: &Reader<'_>, _: &'static str, _: &str, this: Option<&T>) -> T {
+        T::keys(r, this, &self.0)
+    }
+}
+
+/// A table with keys.
+pub(crate) trait Keyed: Clone + 'static {
+    /// What it is called in the schema.
+    const NAME: &'static str;
+    /// What it is, in a sentence.
+    const ABOUT: &'static str;
+    /// What its defaults depend on beside its own keys.
+    type Context: 'static;
+
+    /// The context of the defaults in the documentation.
+    fn usual() -> Self::Context;
+
+    /// Reads a table inside another one; `help` is for who writes something else.
+    fn nested(value: &Value, context: &Self::Context, help: &str) -> Read<Self> {
+        match &value.data {
+            Data::Table(table) => reader::nested(table, value, |r| Self::keys(r, None, context)),
+            _ if help.is_empty() => Err(reader::wrong_type(value, "a table")),
+            _ => Err(reader::wrong_type(value, "a table").help(help)),
+        }
+    }
+
+    /// Goes through the keys: reads them by `r`, or writes those of `this`, or describes them.
+    fn keys(r: &Reader<'_>, this: Option<&Self>, context: &Self::Context) -> Self;
+}
+
+/// A table as it is written, with every default.
+pub(crate) fn written<T: Keyed>(this: &T) -> Map<String, Json> {
+    let (table, problems) = (Table::default(), Problems::default());
+    let map = RefCell::default();
+    let reader = Reader::new("", &table, 0..0, &problems).going(Mode::Write(&map));
+    T::keys(&reader, Some(this), &T::usual());
+    drop(reader);
+    map.into_inner()
+}
+
+/// The schema of a table.
+pub(crate) fn schema<T: Keyed>(definitions: &Definitions) -> Json {
+    describe(definitions, |r| {
+        T::keys(r, None, &T::usual());
+    })
+    .schema(T::ABOUT, false)
+}
+
+/// Describes the keys that `go` goes through.
+pub(crate) fn describe<'a>(
+    definitions: &'a Definitions,
+    go: impl FnOnce(&Reader<'_>),
+) -> Described<'a> {
+    let (table, problems) = (Table::default(), Problems::default());
+    let described = Described::new(definitions);
+    go(&Reader::new("", &table, 0..0, &problems).going(Mode::Describe(&described)));
+    described
+}
+
+/// The names of its keys.
+pub(crate) fn names<T: Keyed>() -> Vec<&'static str> {
+    let go = |r: &Reader<'_>| {
+        T::keys(r, None, &T::usual());
+    };
+    describe(&Definitions::default(), go).names()
+}
+
+/// A table inside another one, with the context that its defaults depend on.
+pub(crate) fn table_in<T: Keyed>(context: T::Context, help: &'static str) -> Kind<T> {
+    let read = move |value: &Value| T::nested(value, &context, help);
+    Kind::new(read, |this| Json::Object(written(this)), Json::Null).described(reference::<T>)
+}
+
+/// A table inside another one.
+pub(crate) fn table<T: Keyed>(help: &'static str) -> Kind<T> {
+    table_in(T::usual(), help)
+}
+
+/// Where the schema of a table is, which is defined if it was not.
+pub(crate) fn reference<T: Keyed>(definitions: &Definitions) -> Json {
+    if !definitions.borrow().contains_key(T::NAME) {
+        let schema = schema::<T>(definitions);
+        definitions.borrow_mut().insert(T::NAME.to_owned(), schema);
+    }
+    json!({ "$ref": format!("#/$defs/{}", T::NAME) })
+}
+
+/// A value as TOML writes it in one line.
+pub(crate) fn inline(value: &Json) -> String {
+    match value {
+        Json::Array(list) => {
+            format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", "))
+        }
+        Json::Object(map) if map.is_empty() => "{}".to_owned(),
+        Json::Object(map) => {
+            let entry = |(key, value): (&String, &Json)| format!("{key} = {}", inline(value));
+            format!("{{ {} }}", map.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Declares a table: a struct of its keys, in the order in which they are read and written.
+///
+/// `|r| (context: Type = usual)` names what goes through the keys, and what their defaults depend
+/// on. An expression may use the keys before it, and what `let` lines make of `r` first. What
+/// `check` is given has been read.
+macro_rules! keys {
+    (
+        $(#[doc = $about:literal])+
+        pub struct $table:ident $([$($derive:ident),+])?
+        |$r:ident| $(($context:ident : $Context:ty = $usual:expr))? {
+            $(let $early:pat = $value:expr;)*
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident $(as $name:literal)? : $type:ty = $entry:expr;
+            )*
+        }
+        $(check $check:expr;)?
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq $(, $($derive),+)?)]
+        pub struct $table {
+            $($(#[doc = $doc])+ pub $field: $type,)*
+        }
+
+        impl $crate::keys::Keyed for $table {
+            const NAME: &'static str = stringify!($table);
+            const ABOUT: &'static str = concat!($($about, "\n"),+);
+            type Context = keys!(@type $($Context)?);
+
+            fn usual() -> Self::Context {
+                keys!(@usual $($usual)?)
+            }
+
+            fn keys(
+                $r: &$crate::reader::Reader<'_>,
+                this: Option<&Self>,
+                context: &Self::Context,
+            ) -> Self {
+                let (_, _) = (this, context);
+                $(let $context = context;)?
+                $(let $early = $value;)*
+                $(
+                    let $field: $type = $crate::keys::Part::go(
+                        $entry,
+                        $r,
+                        keys!(@name $field $($name)?),
+                        concat!($($doc, "\n"),+),
+                        this.map(|this| &this.$field),
+                    );
+                )*
+                let table = Self { $($field),* };
+                $(if $r.is_reading() {
+                    let check: fn(&Self, &$crate::reader::Reader<'_>) = $check;
+                    check(&table, $r);
+                })?
+                table
+            }
+        }
+
+        $crate::keys::derived!($table);
+    };
+    (@type) => { () };
+    (@type $Context:ty) => { $Context };
+    (@usual) => { () };
+    (@usual $usual:expr) => { $usual };
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
+}
+pub(crate) use keys;
+
+/// What tables whose keys are derived need of one that they hold.
+macro_rules! derived {
+    ($table:ident) => {
+        impl serde::Serialize for $table {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                $crate::keys::written(self).serialize(s)
+            }
+        }
+
+        impl schemars::JsonSchema for $table {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($table).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "$ref": concat!("#/$defs/", stringify!($table)) })
+            }
+        }
+    };
+}
+pub(crate) use derived;
+
+/// The word of a table that is of one of several sorts: of its own, or else the usual one.
+pub(crate) enum Usual {
+    /// This word where none is written.
+    Word(&'static str),
+    /// A word must be written, as in this example.
+    Example(&'static str),
+}
+
+impl Usual {
+    /// The word under `tag`, if it is one of `words`.
+    pub(crate) fn read(
+        &self,
+        r: &Reader<'_>,
+        tag: &'static str,
+        words: &[&'static str],
+    ) -> Option<&'static str> {
+        let read = |value: &Value| -> Read<&'static str> {
+            let list: Vec<(&'static str, &'static str)> = words.iter().map(|w| (*w, *w)).collect();
+            reader::choice(&list)(value)
+        };
+        match self {
+            Self::Word(word) if !r.has(tag) => {
+                r.know(&[tag]);
+                Some(word)
+            }
+            Self::Word(_) => r.optional(tag, read),
+            Self::Example(example) => r.required(tag, example, read),
+        }
+    }
+
+    /// The schema of the word of one of the sorts.
+    pub(crate) fn describe(&self, described: &Described<'_>, tag: &'static str, word: &str) {
+        let is_usual = matches!(self, Self::Word(usual) if *usual == word);
+        described.add(tag, json!({ "const": word }), !is_usual);
+    }
+}
+
+/// Declares a table of which one key, the tag, tells which of several sets of keys it has.
+///
+/// A line is a sort of table: its sentence, the set of keys, its word, why the keys of the others
+/// are refused, and the context of its keys.
+macro_rules! variants {
+    (
+        $(#[doc = $about:literal])+
+        pub enum $table:ident by $tag:literal, $usual:expr, |$r:ident|
+        $(($context:ident : $Context:ty = $default:expr))? {
+            $(
+                $(#[doc = $doc:literal])+
+                $variant:ident($Keys:ty) = $word:literal, $why:expr, $given:expr;
+            )+
+        }
+        $(as $Trait:path;)?
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $table {
+            $($(#[doc = $doc])+ $variant($Keys),)+
+        }
+
+        impl $table {
+            /// The words of its sorts.
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The keys of each sort.
+            fn sets() -> &'static [Vec<&'static str>] {
+                static SETS: std::sync::OnceLock<Vec<Vec<&'static str>>> =
+                    std::sync::OnceLock::new();
+                SETS.get_or_init(|| vec![$($crate::keys::names::<$Keys>()),+])
+            }
+        }
+
+        variants!(@inner [$($Trait)?] $table $($variant)+);
+
+        impl $crate::keys::Keyed for $table {
+            const NAME: &'static str = stringify!($table);
+            const ABOUT: &'static str = concat!($($about, "\n"),+);
+            type Context = $crate::keys::keys!(@type $($Context)?);
+
+            fn usual() -> Self::Context {
+                $crate::keys::keys!(@usual $($default)?)
+            }
+
+            fn keys(
+                $r: &$crate::reader::Reader<'_>,
+                this: Option<&Self>,
+                context: &Self::Context,
+            ) -> Self {
+                let _ = context;
+                use $crate::reader::Mode;
+                $(let $context = context;)?
+                match ($r.mode(), this) {
+                    $((Mode::Write(written), Some(Self::$variant(keys))) => {
+                        written.borrow_mut().insert($tag.to_owned(), serde_json::json!($word));
+                        return Self::$variant(<$Keys as $crate::keys::Keyed>::keys($r, Some(keys), &$given));
+                    })+
+                    (Mode::Describe(described), _) => {
+                        $(
+                            let variant = $crate::keys::describe(described.definitions, |r| {
+                                if let Mode::Describe(described) = r.mode() {
+                                    $usual.describe(described, $tag, $word);
+                                }
+                                <$Keys as $crate::keys::Keyed>::keys(r, None, &$given);
+                            });
+                            described.add_variant(variant, concat!($($doc, "\n"),+));
+                        )+
+                    }
+                    _ => {
+                        let word = $usual.read($r, $tag, Self::WORDS);
+                        let own = Self::WORDS.iter().zip(Self::sets());
+                        let own = own.filter(|(known, _)| word == Some(**known));
+                        let own: Vec<_> = own.flat_map(|(_, keys)| keys.iter().copied()).collect();
+                        let all = Self::sets().iter().flatten().copied();
+                        let others: Vec<_> = all.filter(|key| !own.contains(key)).collect();
+                        match word {
+                            $(Some($word) => {
+                                $r.meaningless(&others, $why);
+                                return Self::$variant(<$Keys as $crate::keys::Keyed>::keys($r, None, &$given));
+                            })+
+                            _ => $r.pass(&others),
+                        }
+                    }
+                }
+                $crate::keys::first!($(Self::$variant, $Keys;)+)
+            }
+        }
+
+        $crate::keys::derived!($table);
+    };
+    (@inner [] $($rest:ident)+) => {};
+    (@inner [$Trait:path] $table:ident $($variant:ident)+) => {
+        impl $table {
+            /// What all sorts can do.
+            fn inner(&self) -> &dyn $Trait {
+                match self { $(Self::$variant(keys) => keys,)+ }
+            }
+        }
+    };
+}
+pub(crate) use variants;
+
+/// The first sort of a table with its defaults.
+macro_rules! first {
+    ($variant:path, $Keys:ty; $($rest:tt)*) => {
+        $variant($crate::keys::defaults::<$Keys>())
+    };
+}
+pub(crate) use first;
+
+/// A table with its defaults, which stands for one that could not be read.
+pub(crate) fn defaults<T: Keyed>() -> T {
+    let (table, problems) = (Table::default(), Problems::default());
+    let definitions = Definitions::default();
+    let described = Described::new(&definitions);
+    let reader = Reader::new("", &table, 0..0, &problems).going(Mode::Describe(&described));
+    T::keys(&reader, None, &T::usual())
+}

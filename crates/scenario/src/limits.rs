@@ -1,0 +1,26 @@
+//! Limits that bound what a scenario takes.
+
+use fairwave_units::Duration;
+
+pub(crate) const NANOSECOND: Duration = Duration::from_nanos(1);
+pub(crate) const MICROSECOND: Duration = Duration::from_micros(1);
+pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);
+pub(crate) const DAY: Duration = Duration::from_secs(86_400);
+pub(crate) const GIB: u32 = 1 << 30;
+
+/// Stations or hosts of a group.
+pub(crate) const MOST_STATIONS: u32 = 1000;
+/// Nodes of a scenario: a full group, and what it talks to.
+pub(crate) const MOST_NODES: usize = 1100;
+/// Flows of a scenario, each pattern's counted.
+pub(crate) const MOST_FLOWS: usize = 5000;
+/// Links of a scenario, each pattern's counted.
+pub(crate) const MOST_LINKS: usize = 5000;
+/// Cells, links, and tables of any other kind.
+pub(crate) const MOST_TABLES: usize = 1000;
+/// Samples in the time series of one flow.
+pub(crate) const MOST_SAMPLES: u64 = 1_000_000;
+/// The most jobs of a plan.
+pub const MOST_JOBS: usize = 100_000;

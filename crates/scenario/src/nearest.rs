@@ -1,0 +1,10 @@
+//! The word that a slip of the pen was meant to be.
+
+/// The candidate that `written` is a slip of, if one is near enough.
+pub(crate) fn nearest(written: &str, candidates: &[String]) -> Option<String> {
+    let written = written.to_lowercase();
+    let reach = (written.chars().count() / 3).clamp(1, 4);
+    let distance = |c: &String| strsim::damerau_levenshtein(&written, &c.to_lowercase());
+    let (far, best) = candidates.iter().map(|c| (distance(c), c)).min_by_key(|&(d, _)| d)?;
+    (far <= reach).then(|| best.clone())
+}

@@ -1,0 +1,225 @@
+//! What is known of each key, for people: the reference page and `fairwave explain`. Both come
+//! from the schema, which comes from the keys.
+
+use crate::keys::inline;
+use crate::nearest::nearest;
+use crate::schema::schema;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use std::fmt::Write;
+
+/// A table of scenario files, or the part of one that has a certain word under a key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableHelp {
+    /// Its dotted key, empty for the top level: `flow.video`.
+    pub key: String,
+    /// Where it has the keys: conditions on other keys, as in `transport = "udp"`.
+    pub conditions: Vec<String>,
+    /// What it is.
+    pub about: String,
+    /// Its keys.
+    pub keys: Vec<KeyHelp>,
+}
+
+/// A key of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeyHelp {
+    /// Its dotted key: `flow.congestion_control`.
+    pub key: String,
+    /// Where it is allowed, beside the table: as in [`TableHelp::conditions`].
+    pub conditions: Vec<String>,
+    /// What it is, with its range and default.
+    pub about: String,
+    /// The units that its values may have.
+    pub unit: Option<String>,
+    /// The range of its values.
+    pub range: Option<String>,
+    /// The words that it takes, where they are few.
+    pub words: Vec<String>,
+    /// Its default, as TOML writes it.
+    pub default: Option<String>,
+    /// Whether it must be written.
+    pub required: bool,
+    /// A line that sets it.
+    pub example: Option<String>,
+}
+
+/// Every table of scenario files, in the order of the reference page.
+pub fn tables() -> Vec<TableHelp> {
+    let schema = schema();
+    let mut collector = Collector { definitions: &schema["$defs"], tables: Vec::new() };
+    collector.table("", &[], &schema);
+    collector.tables
+}
+
+/// What is known of the keys that `path` may mean: as messages write it, `flow.up.size`, or without
+/// names, `flow.size`. A table means its keys.
+///
+/// # Errors
+/// The dotted keys that are nearest to one that does not exist.
+pub fn explain(path: &str) -> Result<Vec<KeyHelp>, Vec<String>> {
+    let tables = tables();
+    let keys: Vec<&KeyHelp> = tables.iter().flat_map(|table| &table.keys).collect();
+    let written: Vec<&str> = path.split('.').map(str::trim).collect();
+    let found: Vec<KeyHelp> =
+        keys.iter().filter(|known| means(&written, &known.key)).map(|key| (*key).clone()).collect();
+    let of_table = |table: &&TableHelp| !table.key.is_empty() && means(&written, &table.key);
+    let of_tables: Vec<KeyHelp> =
+        tables.iter().filter(of_table).flat_map(|table| table.keys.clone()).collect();
+    match (found.is_empty(), of_tables.is_empty()) {
+        (_, false) if written.len() == 1 || found.is_empty() => Ok(of_tables),
+        (false, _) => Ok(found),
+        _ => Err(near(path, &keys)),
+    }
+}
+
+/// Whether `written` is `key`, perhaps with names or numbers of tables in between.
+fn means(written: &[&str], key: &str) -> bool {
+    fn matches(written: &[&str], key: &[&str], may_skip: bool) -> bool {
+        match (written, key) {
+            ([], []) => true,
+            ([first, rest @ ..], [known, more @ ..]) if first == known => {
+                matches(rest, more, true) || (may_skip && matches(rest, key, false))
+            }
+            ([_, rest @ ..], [_, ..]) if may_skip => matches(rest, key, false),
+            _ => false,
+        }
+    }
+    matches(written, &key.split('.').collect::<Vec<_>>(), false)
+}
+
+/// Known keys like `path`: those of its last name first, then those that are spelt alike.
+fn near(path: &str, keys: &[&KeyHelp]) -> Vec<String> {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let wanted = last(path);
+    let names: Vec<String> = keys.iter().map(|known| last(&known.key)).collect();
+    let meant = nearest(&wanted, &names).unwrap_or(wanted);
+    let mut near: Vec<String> = Vec::new();
+    for known in keys.iter().filter(|known| last(&known.key) == meant) {
+        if !near.contains(&known.key) {
+            near.push(known.key.clone());
+        }
+    }
+    near.truncate(8);
+    near
+}
+
+struct Collector<'a> {
+    definitions: &'a Json,
+    tables: Vec<TableHelp>,
+}
+
+impl<'a> Collector<'a> {
+    /// Adds the table that `schema` describes, and those inside it.
+    fn table(&mut self, path: &str, conditions: &[String], schema: &'a Json) {
+        let empty = Map::new();
+        let properties = schema["properties"].as_object().unwrap_or(&empty);
+        let about = text(schema, "description").unwrap_or_default();
+        let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+        let keys = properties.iter().filter(|(_, known)| known.get("const").is_none());
+        let keys: Vec<KeyHelp> = keys
+            .map(|(name, known)| KeyHelp {
+                key: joined(path, name),
+                conditions: conditions.to_vec(),
+                required: required.iter().any(|key| key == name),
+                ..help(name, known)
+            })
+            .collect();
+        let (key, conditions) = (path.to_owned(), conditions.to_vec());
+        self.tables.push(TableHelp { key, conditions: conditions.clone(), about, keys });
+        for variant in schema["oneOf"].as_array().into_iter().flatten() {
+            let tag = variant["properties"].as_object().into_iter().flatten();
+            let tag = tag.filter_map(|(name, tag)| Some((name, tag.get("const")?)));
+            let own = tag.map(|(name, word)| format!("{name} = {}", inline(word)));
+            let conditions: Vec<String> = conditions.iter().cloned().chain(own).collect();
+            self.table(path, &conditions, variant);
+        }
+        for (name, known) in schema["properties"].as_object().into_iter().flatten() {
+            for inner in references(known) {
+                let path = joined(path, name);
+                let definition = &self.definitions[inner];
+                let is_known = |t: &TableHelp| {
+                    t.key == path && text(definition, "description").as_deref() == Some(&t.about)
+                };
+                if !self.tables.iter().any(is_known) {
+                    self.table(&path, &[], definition);
+                }
+            }
+            if known.get("properties").is_some() {
+                self.table(&joined(path, name), &[], known);
+            }
+        }
+    }
+}
+
+fn joined(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+fn text(schema: &Json, key: &str) -> Option<String> {
+    Some(schema.get(key)?.as_str()?.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn help(name: &str, schema: &Json) -> KeyHelp {
+    let words = schema["enum"].as_array().into_iter().flatten().filter_map(Json::as_str);
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    let default = schema.get("default").map(inline);
+    let example = schema["examples"][0].as_str().map(str::to_owned);
+    let line = |value: &String| format!("{name} = {value}");
+    let word = words.first().map(|word| format!("{word:?}"));
+    KeyHelp {
+        key: String::new(),
+        conditions: Vec::new(),
+        about: text(schema, "description").unwrap_or_default(),
+        unit: text(schema, "x-unit").or_else(|| unit(schema)),
+        range: text(schema, "x-range"),
+        example: example.or_else(|| default.as_ref().or(word.as_ref()).map(line)),
+        words,
+        default,
+        required: false,
+    }
+}
+
+/// The units of a value that may be a word instead.
+fn unit(schema: &Json) -> Option<String> {
+    schema["anyOf"].as_array()?.iter().find_map(|sort| text(sort, "x-unit"))
+}
+
+/// The tables that a value may be.
+fn references(schema: &Json) -> Vec<&str> {
+    let own = schema["$ref"].as_str().and_then(|at| at.strip_prefix("#/$defs/"));
+    let sorts = schema["anyOf"].as_array().into_iter().flatten();
+    let inner = sorts.chain(schema.get("items")).flat_map(references);
+    own.into_iter().chain(inner).collect()
+}
+
+/// The reference page of scenario files, in Markdown.
+pub fn reference() -> String {
+    let mut page = "# Keys of scenario files\n\n\
+        Every key with its meaning, range and default. This page is made from the code by \
+        `cargo xtask gen`; `fairwave explain KEY` prints the same for one key.\n"
+        .to_owned();
+    for table in tables() {
+        let name = match table.key.as_str() {
+            "" => "Top level".to_owned(),
+            key @ ("cell" | "node" | "link" | "flow") => format!("`[[{key}]]`"),
+            key => format!("`{key}`"),
+        };
+        let place = match table.conditions.as_slice() {
+            [] => name,
+            conditions => format!("{name} with `{}`", conditions.join("`, `")),
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(page, "\n## {place}\n\n{}\n", table.about);
+        for key in &table.keys {
+            let name = key.key.rsplit('.').next().unwrap_or_default();
+            let words = match key.words.as_slice() {
+                [] => String::new(),
+                words => format!(" One of `{}`.", words.join("`, `")),
+            };
+            let break_before = if key == &table.keys[0] { "\n" } else { "" };
+            let _ = writeln!(page, "{break_before}- `{name}`: {}{words}", key.about);
+        }
+    }
+    page
+}

@@ -1,0 +1,31 @@
+//! TCP stacks and congestion controls by their names.
+
+use crate::keys::Kind;
+use crate::kinds::named;
+use fairwave_tcp::Profile;
+
+/// The name of a stack.
+pub(crate) fn stack() -> Kind<String> {
+    let names: Vec<&str> = Profile::ALL.iter().map(|stack| stack.name).collect();
+    named(names, |name| format!("there is no stack called {name:?}"))
+}
+
+/// The stack called `name`, or the usual one.
+pub(crate) fn profile(name: &str) -> &'static Profile {
+    Profile::find(name).unwrap_or(&Profile::ALL[0])
+}
+
+/// The name of a congestion control, perhaps with a remedy around it.
+pub(crate) fn law() -> Kind<String> {
+    named(fairwave_cc::names(), |name| format!("there is no congestion control called {name:?}"))
+}
+
+/// Whether a law, with or without a remedy, has a target.
+pub(crate) fn aims(law: &str) -> bool {
+    law.rsplit('+').next() == Some("tcp-av")
+}
+
+/// Why a law without a target has no table `av`.
+pub(crate) fn aimless(law: &str) -> String {
+    format!("the law is {law:?}, and \"tcp-av\" alone has a target")
+}

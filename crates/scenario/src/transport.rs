@@ -1,0 +1,80 @@
+//! The list of transports.
+
+use crate::around::Around;
+use crate::carrier::Carrier;
+use crate::dccp::Dccp;
+use crate::keys::{Usual, variants};
+use crate::multi::MultiTcp;
+use crate::probe::Probe;
+use crate::proxy::Proxy;
+use crate::rtc::Rtc;
+use crate::shake::Shake;
+use crate::tcp::{Defaults, Tcp};
+use crate::udp::Udp;
+use fairwave_sim::world;
+use fairwave_trace::NodeId;
+
+variants! {
+    /// What carries a flow.
+    pub enum Transport by "transport", Usual::Word("tcp"), |r|
+    (around: Around = Around::default()) {
+        /// TCP: one connection opened by `from`, or those of a user of the web.
+        Tcp(Tcp) = "tcp", "the flow is TCP", Defaults::of_flow(around);
+        /// UDP datagrams.
+        Udp(Udp) = "udp", "the flow is UDP", around.base;
+        /// The buffer probe: numbered trains from `from` to `to`, and what they say of the queue
+        /// between.
+        Probe(Probe) = "probe", "the flow is a probe", ();
+        /// A DCCP connection opened by `from`.
+        Dccp(Dccp) = "dccp", "the flow is DCCP", around.base;
+        /// Real-time media over RTP, with the congestion control of browsers.
+        Rtc(Rtc) = "rtc", "the flow is real-time media", ();
+        /// One connection opened by `from` over several paths.
+        Shake(Shake) = "shake", "the flow is SHAKE", ();
+        /// Several TCP connections opened by `from`, one for each path, which carry one stream.
+        MultiTcp(MultiTcp) = "multi-tcp", "the flow is a set of TCP connections",
+            Defaults::of_set(around);
+    }
+    as Carrier;
+}
+
+impl Transport {
+    /// What the simulator runs; `id` tells the nodes of names, which were found to exist.
+    pub(crate) fn to_world(&self, id: &dyn Fn(&str) -> NodeId) -> world::Traffic {
+        self.inner().to_world(id)
+    }
+
+    /// The nodes that its paths are to pass, by name.
+    pub(crate) fn vias(&self) -> Vec<&str> {
+        self.inner().vias()
+    }
+
+    /// Whether it has remedies that only a handover of the source brings into play.
+    pub(crate) fn remedies_at_source(&self) -> bool {
+        self.inner().remedies_at_source()
+    }
+
+    /// Whether it sends as fast as the interface takes its packets.
+    pub(crate) fn fills_links(&self) -> bool {
+        self.inner().fills_links()
+    }
+
+    /// Whether it sends what a viewer can see.
+    pub(crate) fn has_frames(&self) -> bool {
+        self.to_world(&|_| NodeId(0)).source().is_some()
+    }
+
+    /// What its TCP connections are like, if it has some.
+    pub(crate) const fn connections(&self) -> Option<&Tcp> {
+        match self {
+            Self::Tcp(tcp) => Some(tcp),
+            Self::MultiTcp(multi) => Some(&multi.tcp),
+            _ => None,
+        }
+    }
+
+    /// The proxy of a TCP flow that has one.
+    pub(crate) fn proxy(&self) -> Option<&Proxy> {
+        self.connections()?.proxy.as_deref()
+    }
+}
