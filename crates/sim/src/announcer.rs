@@ -121,7 +121,7 @@ impl Announcers {
     /// An access point has measured its load, and announces it from now on.
     pub(crate) fn measure(&mut self, i: usize, access: &Access<'_>, cx: &mut Context<'_>) {
         let announcer = &mut self.all[i];
-        let airtime = access.cell_airtime(announcer.cell);
+        let airtime = access.radios.cell_airtime(announcer.cell);
         let every = announcer.every;
         // Frames that overlap are counted twice, where an access point would count them once.
         let busy = airtime.saturating_sub(announcer.airtime).as_secs_f64() / every.as_secs_f64();

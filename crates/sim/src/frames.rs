@@ -1,13 +1,25 @@
 //! What channels report of their frames, as samples.
 
+use crate::context::Context;
+use crate::network::radios::Radios;
 use crate::packet::Packet;
 use fairwave_dot11::channel::{FrameKind, FrameReport, RadioId};
 use fairwave_dot11::{AccessCategory, Format, Mode};
-use fairwave_trace::{FrameBody, FrameSample, NodeId, Ppdu, PpduFormat};
+use fairwave_trace::{FrameBody, FrameSample, NodeId, Ppdu, PpduFormat, Sample};
 use fairwave_wire::soc;
 
+/// Passes on what a channel saw, if it was to report its frames.
+pub(crate) fn report(cell: usize, radios: &mut Radios, cx: &mut Context<'_>) {
+    while let Some((report, nodes)) = radios.frame(cell) {
+        let soc = cx.soc.as_deref().zip(report.payload.as_ref());
+        let soc = soc.and_then(|(soc, packet)| soc.report_of(packet));
+        let sample = Sample::Frame(frame_sample(nodes, &report, soc));
+        cx.observer.record(report.start, &sample);
+    }
+}
+
 /// A frame on a channel with radios of these nodes; `soc` is the report in front of its payload.
-pub(crate) fn frame_sample(
+fn frame_sample(
     nodes: &[NodeId],
     report: &FrameReport<Packet>,
     soc: Option<[u8; soc::LEN]>,

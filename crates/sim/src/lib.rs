@@ -24,6 +24,7 @@ mod outside;
 mod owners;
 mod packet;
 mod proxy;
+mod reports;
 mod routes;
 mod sampling;
 mod simulation;

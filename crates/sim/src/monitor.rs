@@ -8,7 +8,7 @@
 use crate::actors::{Actor, Actors, Ids};
 use crate::context::Context;
 use crate::error::Error;
-use crate::network::access::Access;
+use crate::network::radios::Radios;
 use crate::soc::stations;
 use crate::world::{LinkMonitor, Monitor, Role, World};
 use fairwave_trace::NodeId;
@@ -74,7 +74,7 @@ impl Watches {
     pub(crate) fn look(
         &mut self,
         i: usize,
-        access: &mut Access<'_>,
+        radios: &mut Radios,
         cx: &mut Context<'_>,
     ) -> Option<NodeId> {
         let Watch { ap, monitor, links, look_at } = &mut self.all[i];
@@ -83,7 +83,7 @@ impl Watches {
         }
         let mut recovers = false;
         for link in links {
-            recovers |= link.judge(*ap, *monitor, access, cx.now);
+            recovers |= link.judge(*ap, *monitor, radios, cx.now);
         }
         let ap = *ap;
         self.settle(i, cx);
@@ -94,7 +94,7 @@ impl Watches {
     pub(crate) fn note_failure(
         &mut self,
         (node, station): (NodeId, NodeId),
-        access: &mut Access<'_>,
+        radios: &mut Radios,
         cx: &mut Context<'_>,
     ) {
         let Some(i) = self.all.iter().position(|watch| watch.ap == node) else { return };
@@ -103,7 +103,7 @@ impl Watches {
         let link = watch.links.iter_mut().find(|link| link.station == station);
         let Some(link) = link else { return };
         if link.bad_until.replace(cx.now + back_off).is_none() {
-            access.set_link((node, station), false, cx.now);
+            radios.set_link((node, station), false, cx.now);
         }
         self.settle(i, cx);
     }
@@ -115,17 +115,11 @@ impl Watches {
 
 impl Watched {
     /// Judges the link anew; whether it has become good.
-    fn judge(
-        &mut self,
-        ap: NodeId,
-        monitor: Monitor,
-        access: &mut Access<'_>,
-        now: Instant,
-    ) -> bool {
+    fn judge(&mut self, ap: NodeId, monitor: Monitor, radios: &mut Radios, now: Instant) -> bool {
         let is_bad = match monitor {
             Monitor::Failures { .. } => self.bad_until.is_some_and(|until| until > now),
             Monitor::Level { threshold, .. } => {
-                let reading = access.reading(ap, (ap, self.station), now);
+                let reading = radios.reading(ap, (ap, self.station), now);
                 let Some(level) = reading else { return false };
                 level.is_none_or(|level| level.0 <= threshold.0)
             }
@@ -134,7 +128,7 @@ impl Watched {
             return false;
         }
         self.bad_until = is_bad.then_some(Instant::MAX);
-        access.set_link((ap, self.station), !is_bad, now);
+        radios.set_link((ap, self.station), !is_bad, now);
         !is_bad
     }
 }

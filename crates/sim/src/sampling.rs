@@ -131,7 +131,9 @@ impl<'w> Sampling<'w> {
             }
         }
         if let Some(soc) = cx.soc.as_deref().filter(|_| cx.observer.wants(Kind::Soc)) {
-            for (node, sample) in soc.samples(|ap, node| network.access.mean_snr(ap, node, now)) {
+            for (node, sample) in
+                soc.samples(|ap, node| network.access.radios.mean_snr(ap, node, now))
+            {
                 cx.observer.record(now, &Sample::Soc(node, sample));
             }
         }
@@ -156,7 +158,7 @@ impl<'w> Sampling<'w> {
             flows: self.flow_outcomes(&last, &mut cx.owners.flows, (end, measured)),
             queues: self.queue_outcomes(&last, &mut network, end),
             stations: self.station_outcomes(&last),
-            frames: network.access.frames(),
+            frames: network.access.radios.frames(),
             events,
         }
     }

@@ -12,9 +12,8 @@ use crate::check;
 use crate::context::Context;
 use crate::deadlines::Deadlines;
 use crate::error::Error;
-use crate::flow::Notice;
-use crate::flow::{End, FlowState};
-use crate::frames::frame_sample;
+use crate::flow::{End, FlowState, Notice};
+use crate::frames;
 use crate::monitor::Watches;
 use crate::network::Network;
 use crate::network::access::Associated;
@@ -25,13 +24,15 @@ use crate::outside::{OutsideEvent, OutsidePacket};
 use crate::owners::Owners;
 use crate::packet::Packet;
 use crate::proxy::Relays;
+use crate::reports;
 use crate::routes::Hop;
 use crate::sampling::Sampling;
 use crate::soc::Soc;
 use crate::world::{Flow, Source, World};
 use fairwave_dot11::channel::{Fate, Output, RadioId};
-use fairwave_trace::{FlowId, Kind, NodeId, Sample, Sink};
+use fairwave_trace::{FlowId, Kind, NodeId, Sink};
 use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::datagram::Contents;
 
 /// A world under way, driven from outside.
 ///
@@ -138,14 +139,7 @@ impl<'w> Simulation<'w> {
         self.sampling.begin_bins(&mut self.cx);
         self.network.begin_roaming(&mut self.cx);
         self.watches.begin(&mut self.cx);
-        let soc = self.cx.soc.as_deref();
-        let (reporters, tables) = soc.map_or((0, 0), |soc| (soc.reporters(), soc.tables()));
-        for i in 0..reporters {
-            self.settle_reporter(i);
-        }
-        for i in 0..tables {
-            self.after_table(i);
-        }
+        reports::begin(&mut self.network, &mut self.cx);
         self.sampling.note_warm(&self.network, &self.relays, &self.cx);
     }
 
@@ -207,6 +201,17 @@ impl<'w> Simulation<'w> {
         self.cx.owners.outside.take(self.cx.now)
     }
 
+    /// Whether somebody will see packets whole: then [`Self::note_contents`] is worth its while.
+    pub fn shows_packets(&self) -> bool {
+        self.cx.observer.shows_packets
+    }
+
+    /// Tells the sink what a host's packet carries that is about to enter. The identification of
+    /// its datagram tells it from others between its addresses.
+    pub fn note_contents(&mut self, packet: &OutsidePacket, contents: Contents) {
+        self.cx.observer.note_contents(&packet.datagram, contents);
+    }
+
     /// Events handled.
     pub fn events(&self) -> u64 {
         self.events
@@ -246,15 +251,10 @@ impl<'w> Simulation<'w> {
             Actor::SourceEnd(flow) => self.wake_end(flow, End::Source),
             Actor::SinkEnd(flow) => self.wake_end(flow, End::Sink),
             Actor::Roamer(i) => self.run_roamer(i),
-            Actor::Reporter(i) => self.run_reporter(i),
-            Actor::SocTable(i) => {
-                if let Some(soc) = &mut cx.soc {
-                    soc.wake_table(i, cx.now);
-                }
-                self.after_table(i);
-            }
+            Actor::Reporter(i) => reports::run_reporter(i, &mut self.network, cx),
+            Actor::SocTable(i) => reports::run_table(i, &mut self.network, cx),
             Actor::Monitor(i) => {
-                if let Some(ap) = self.watches.look(i, &mut self.network.access, cx) {
+                if let Some(ap) = self.watches.look(i, &mut self.network.access.radios, cx) {
                     self.network.resume(ap, cx);
                 }
             }
@@ -306,8 +306,8 @@ impl<'w> Simulation<'w> {
     }
 
     fn run_cell(&mut self, cell: usize) {
-        self.network.access.wake(cell, self.cx.now);
-        while let Some(output) = self.network.access.poll(cell, self.cx.now) {
+        self.network.access.radios.wake(cell, self.cx.now);
+        while let Some(output) = self.network.access.radios.poll(cell, self.cx.now) {
             match output {
                 Output::Deliver { to, from, payload } => {
                     let node = self.network.access.received(cell, (to, from), &payload);
@@ -318,24 +318,14 @@ impl<'w> Simulation<'w> {
                 }
             }
         }
-        while let Some((report, nodes)) = self.network.access.frame(cell) {
-            let soc = self.cx.soc.as_deref().zip(report.payload.as_ref());
-            let soc = soc.and_then(|(soc, packet)| soc.report_of(packet));
-            let sample = Sample::Frame(frame_sample(nodes, &report, soc));
-            self.cx.observer.record(report.start, &sample);
-        }
-        self.network.access.after_cell(cell, &mut self.cx);
+        frames::report(cell, &mut self.network.access.radios, &mut self.cx);
+        self.network.access.radios.settle(cell, &mut self.cx);
     }
 
     /// A packet came over the air: a report goes to the table there, the rest on.
     fn arrive_by_radio(&mut self, node: NodeId, mut packet: Packet) {
-        let number = std::mem::take(&mut packet.report);
-        if number != 0 {
-            let from = (packet.source, number);
-            let soc = self.cx.soc.as_deref_mut();
-            if let Some(table) = soc.and_then(|soc| soc.hear(node, from, self.cx.now)) {
-                self.after_table(table);
-            }
+        if packet.report != 0 {
+            reports::take(node, &mut packet, &mut self.network, &mut self.cx);
             if packet.is_report() {
                 return;
             }
@@ -355,7 +345,7 @@ impl<'w> Simulation<'w> {
             && !self.watches.is_empty()
             && let Some(Hop::Radio(next)) = self.network.hop(node, packet.via)
         {
-            self.watches.note_failure((node, next), &mut self.network.access, cx);
+            self.watches.note_failure((node, next), &mut self.network.access.radios, cx);
         }
         self.network.after_sent((cell, radio, node), packet, cx);
     }
@@ -470,60 +460,9 @@ impl<'w> Simulation<'w> {
 
     /// The rate that a flow of `node` may hope for at an access point, as far as that announces.
     fn share(&self, node: NodeId, ap: NodeId, flow: usize) -> Option<BitRate> {
-        let port = self.network.access.port(node)?;
+        let port = self.network.access.radios.port(node)?;
         let bytes = self.cx.owners.flows[flow].usual_bytes()?;
         self.announcers.share((port, ap), bytes, self.world)
-    }
-
-    // Strength of Connection.
-
-    /// A station reads its card, ends an interval or has waited for data for long enough.
-    fn run_reporter(&mut self, i: usize) {
-        self.read_card(i);
-        let cx = &mut self.cx;
-        if let Some(soc) = &mut cx.soc {
-            soc.wake_reporter(i, cx.now);
-        }
-        while let Some(packet) = cx.soc.as_mut().and_then(|soc| soc.poll_reporter(i, cx.now)) {
-            self.network.send_report(packet, cx);
-        }
-        self.settle_reporter(i);
-    }
-
-    fn settle_reporter(&mut self, i: usize) {
-        if let Some(soc) = &self.cx.soc {
-            soc.settle_reporter(i, &mut self.cx.deadlines);
-        }
-    }
-
-    /// Reads the card if it is time, and if the access point has been on the air since the last.
-    fn read_card(&mut self, i: usize) {
-        let (now, access) = (self.cx.now, &mut self.network.access);
-        let Some(soc) = &mut self.cx.soc else { return };
-        let Some(card) = soc.card(i, now) else { return };
-        if let Some(on_air) = access.on_air(card.ap)
-            && soc.is_new(card, on_air)
-            && let Some(snr) = access.reading(card.station, (card.ap, card.station), now)
-        {
-            soc.read(card, snr, now);
-        }
-    }
-
-    /// Does what a table says: weights go to the access point's queue, which may have something
-    /// to send by the new ones.
-    fn after_table(&mut self, i: usize) {
-        let now = self.cx.now;
-        let Some(soc) = &mut self.cx.soc else { return };
-        soc.note_seen(i);
-        let mut weighs = None;
-        while let Some(weighing) = soc.poll_table(i, now) {
-            self.network.access.set_weight(&weighing, now);
-            weighs = Some(weighing.ap);
-        }
-        soc.settle_table(i, &mut self.cx.deadlines);
-        if let Some(ap) = weighs {
-            self.network.resume(ap, &mut self.cx);
-        }
     }
 }
 

@@ -2,33 +2,30 @@
 //! channel a station that roams is on.
 
 use super::build;
-use super::radio::{Cell, Port};
+use super::radio::Port;
+use super::radios::Radios;
 use super::roaming::{Move, Roamers, Seat};
 use super::service;
 use crate::actors::{Actor, Actors, Ids};
 use crate::context::Context;
 use crate::packet::{Packet, Queued};
 use crate::routes::{Hop, Table};
-use crate::soc::Weighing;
 use crate::world::{Node, Role, World};
 use fairwave_dot11::AccessCategory;
-use fairwave_dot11::channel::{Fate, FrameReport, Input, Output, RadioId};
+use fairwave_dot11::channel::{Fate, Input, RadioId};
 use fairwave_machine::Machine;
 use fairwave_trace::{DropCause, NodeId, Sample, StationSample};
-use fairwave_units::{Db, Duration, Instant};
+use fairwave_units::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// Saturating flows of one node, for each of its queues, in turn.
 type Saturating = [VecDeque<usize>; AccessCategory::ALL.len()];
 
-/// The radios of all nodes.
+/// The radios of all nodes, with who sends by them next.
 #[derive(Debug)]
 pub(crate) struct Access<'w> {
     world: &'w World,
-    cells: Vec<Cell>,
-    cell_ids: Ids,
-    /// By node.
-    ports: Vec<Option<Port>>,
+    pub(crate) radios: Radios,
     roamers: Roamers<'w>,
     /// Access points whose queues may hold packets back.
     gates: Vec<NodeId>,
@@ -40,48 +37,19 @@ pub(crate) struct Access<'w> {
 impl<'w> Access<'w> {
     /// The radios of a world, silent; whether channels are to report their frames.
     pub(super) fn new(world: &'w World, reports_frames: bool, actors: &mut Actors) -> Self {
-        let (mut cells, mut ports) = build::build(world, reports_frames);
-        let gates = service::agree(world, &mut ports);
-        let roamers = build::seat(world, &mut cells, &mut ports);
+        let mut radios = Radios::new(world, reports_frames, actors);
+        let gates = service::agree(world, &mut radios.ports);
+        let roamers = build::seat(world, &mut radios.cells, &mut radios.ports);
         let nodes = world.nodes.len();
         Self {
             world,
-            cell_ids: actors.enlist(cells.len(), Actor::Cell),
-            cells,
-            ports,
+            radios,
             roamers: Roamers::new(roamers, nodes, actors),
             gate_ids: actors.enlist(gates.len(), Actor::Gate),
             gates,
             saturating: vec![Saturating::default(); nodes],
         }
     }
-
-    /// Sets the first deadlines of the channels.
-    pub(super) fn begin(&self, cx: &mut Context<'_>) {
-        (0..self.cells.len()).for_each(|cell| self.after_cell(cell, cx));
-    }
-
-    /// The port of a node, if it has a radio.
-    pub(crate) fn port(&self, node: NodeId) -> Option<&Port> {
-        self.ports[node.0 as usize].as_ref()
-    }
-
-    /// The same, to change it.
-    pub(crate) fn port_mut(&mut self, node: NodeId) -> Option<&mut Port> {
-        self.ports[node.0 as usize].as_mut()
-    }
-
-    /// All ports, in node order.
-    pub(crate) fn ports(&self) -> impl Iterator<Item = &Port> {
-        self.ports.iter().flatten()
-    }
-
-    /// The same, to change them.
-    pub(crate) fn ports_mut(&mut self) -> impl Iterator<Item = &mut Port> {
-        self.ports.iter_mut().flatten()
-    }
-
-    // Packets that go out.
 
     /// Queues a packet at a radio; a radio with room takes it at once.
     pub(super) fn send(
@@ -102,19 +70,20 @@ impl<'w> Access<'w> {
         let receiver = self.roamers.place(node).map_or(next, |_| node).0;
         let queued = Queued { packet, receiver, category };
         let takes = self.takes(node, category, Some(receiver));
-        let port = self.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
+        let port =
+            self.radios.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
         if !takes || !port.queue.is_empty(category) {
             let cell = port.cell;
             port.queue.push(queued, cx.now);
             // A queue may hold what it will not send yet, while the radio has nothing to do.
             if takes && self.takes(node, category, None) {
                 self.feed(node, category, cx);
-                self.after_cell(cell, cx);
+                self.radios.settle(cell, cx);
             }
         } else if let Some(queued) = port.queue.pass(queued, cx.now) {
             let cell = port.cell;
             self.transmit(node, queued, cx);
-            self.after_cell(cell, cx);
+            self.radios.settle(cell, cx);
         } else {
             self.wait_for_queue(node, cx);
         }
@@ -124,16 +93,16 @@ impl<'w> Access<'w> {
     /// Whether the node's radio takes a packet of `category` to `receiver` now; without receiver,
     /// whether it takes any.
     fn takes(&self, node: NodeId, category: AccessCategory, receiver: Option<u32>) -> bool {
-        let Some(port) = self.port(node) else { return false };
+        let Some(port) = self.radios.port(node) else { return false };
         if !port.is_present {
             return false;
         }
-        let channel = &self.cells[port.cell].channel;
+        let channel = &self.radios.cells[port.cell].channel;
         if channel.is_ready(port.radio, category) {
             return true;
         }
         let peer = receiver.map(|receiver| self.roamers.peer(node, receiver));
-        let radio = peer.and_then(|peer| self.port(NodeId(peer)));
+        let radio = peer.and_then(|peer| self.radios.port(NodeId(peer)));
         // An access point fills up only frames that are still to be sent for the first time: one
         // with a bad link to one station would otherwise never come to the others.
         let retrying = port.is_station;
@@ -148,7 +117,7 @@ impl<'w> Access<'w> {
                 self.transmit(node, own, cx);
                 continue;
             }
-            let port = self.ports[node.0 as usize].as_mut().expect("only radios are fed");
+            let port = self.radios.ports[node.0 as usize].as_mut().expect("only radios are fed");
             if port.queue.is_empty(category) {
                 return;
             }
@@ -160,7 +129,8 @@ impl<'w> Access<'w> {
                 }
                 next
             } else if self.takes(node, category, Some(receiver)) {
-                let port = self.ports[node.0 as usize].as_mut().expect("only radios are fed");
+                let port =
+                    self.radios.ports[node.0 as usize].as_mut().expect("only radios are fed");
                 port.queue.pop_to(category, receiver, cx.now)
             } else {
                 None
@@ -172,7 +142,7 @@ impl<'w> Access<'w> {
 
     /// Reports what the queue of a node's radio dropped.
     fn report_dropped(&mut self, node: NodeId, cx: &mut Context<'_>) {
-        let Some(port) = self.port_mut(node) else { return };
+        let Some(port) = self.radios.port_mut(node) else { return };
         while let Some((packet, cause)) = port.queue.dropped() {
             cx.dropped(&packet, port.queue_id, cause);
         }
@@ -184,18 +154,18 @@ impl<'w> Access<'w> {
             soc.ride(node, &mut packet, cx.now, &mut cx.deadlines);
         }
         let peer = self.roamers.peer(node, receiver);
-        let to = self.port(NodeId(peer)).map(|next| next.radio);
-        let port = self.ports[node.0 as usize].as_mut().expect("only radios transmit");
+        let to = self.radios.port(NodeId(peer)).map(|next| next.radio);
+        let port = self.radios.ports[node.0 as usize].as_mut().expect("only radios transmit");
         debug_assert!(port.is_present, "{node:?} is between two access points");
         port.serving[port.queue.class(category)] = receiver;
         let mpdu = port.mpdu(to, category, packet);
-        self.cells[port.cell].channel.handle(cx.now, Input::Send(port.radio, mpdu));
+        self.radios.cells[port.cell].channel.handle(cx.now, Input::Send(port.radio, mpdu));
     }
 
     /// A radio is free and its queue gives nothing: asks again when the queue may.
     fn wait_for_queue(&self, node: NodeId, cx: &mut Context<'_>) {
         let Some(i) = self.gates.iter().position(|gate| *gate == node) else { return };
-        let deadline = self.port(node).and_then(|port| port.queue.deadline());
+        let deadline = self.radios.port(node).and_then(|port| port.queue.deadline());
         let later = |at: Instant| at.max(cx.now + Duration::from_nanos(1));
         let deadline = deadline.map(later);
         cx.set(self.gate_ids, i, deadline);
@@ -210,8 +180,8 @@ impl<'w> Access<'w> {
     /// The queue of a node may have something to send that it had not: asks it.
     pub(super) fn resume(&mut self, node: NodeId, routes: &Table, cx: &mut Context<'_>) {
         self.send_next(node, routes, cx);
-        if let Some(port) = self.port(node) {
-            self.after_cell(port.cell, cx);
+        if let Some(port) = self.radios.port(node) {
+            self.radios.settle(port.cell, cx);
         }
     }
 
@@ -224,8 +194,6 @@ impl<'w> Access<'w> {
         self.report_dropped(node, cx);
     }
 
-    // Saturating flows.
-
     /// A saturating flow of `node` starts or stops. From then on its queue is filled whenever a
     /// frame leaves it.
     pub(super) fn saturate(
@@ -236,7 +204,7 @@ impl<'w> Access<'w> {
         routes: &Table,
         cx: &mut Context<'_>,
     ) {
-        let Some(port) = self.port(node) else { return };
+        let Some(port) = self.radios.port(node) else { return };
         let class = port.queue.class(category);
         let saturating = &mut self.saturating[node.0 as usize][class];
         if cx.owners.flows[flow].has_stopped() {
@@ -262,10 +230,10 @@ impl<'w> Access<'w> {
         if flows == 0 {
             return;
         }
-        let depth = self.port(node).map_or(0, |port| port.saturation(flows));
+        let depth = self.radios.port(node).map_or(0, |port| port.saturation(flows));
         let mut tries = 2 * depth.max(flows);
         let is_low = |port: &Port| port.queue.len_of(class) < depth;
-        while tries > 0 && self.port(node).is_some_and(is_low) {
+        while tries > 0 && self.radios.port(node).is_some_and(is_low) {
             tries -= 1;
             let Some(flow) = self.saturating[index][class].pop_front() else { return };
             self.saturating[index][class].push_back(flow);
@@ -280,31 +248,6 @@ impl<'w> Access<'w> {
         }
     }
 
-    // What channels give back.
-
-    /// Lets a channel do what is due.
-    pub(crate) fn wake(&mut self, cell: usize, now: Instant) {
-        self.cells[cell].channel.wake(now);
-    }
-
-    /// What came out of a channel. New frames handed in meanwhile bring no new outputs before time
-    /// moves on.
-    pub(crate) fn poll(&mut self, cell: usize, now: Instant) -> Option<Output<Packet>> {
-        self.cells[cell].channel.poll(now)
-    }
-
-    /// What a channel saw of a frame, if it was to report that, and the nodes of its radios.
-    pub(crate) fn frame(&mut self, cell: usize) -> Option<(FrameReport<Packet>, &[NodeId])> {
-        let Cell { channel, nodes } = &mut self.cells[cell];
-        channel.event().map(|report| (report, &nodes[..]))
-    }
-
-    /// Sets the deadline of a channel.
-    pub(crate) fn after_cell(&self, cell: usize, cx: &mut Context<'_>) {
-        let deadline = self.cells[cell].channel.deadline();
-        cx.set(self.cell_ids, cell, deadline);
-    }
-
     /// A radio decoded a frame. Its node, which a queue that shares out airtime charges for it: of
     /// retries the receiver knows nothing.
     pub(crate) fn received(
@@ -313,12 +256,12 @@ impl<'w> Access<'w> {
         (to, from): (RadioId, RadioId),
         packet: &Packet,
     ) -> NodeId {
-        let nodes = &self.cells[cell].nodes;
+        let nodes = &self.radios.cells[cell].nodes;
         let (at, sender) = (nodes[to.0 as usize], nodes[from.0 as usize]);
-        if self.port(at).is_some_and(Port::counts_airtime) {
-            let port = self.port(sender).expect("only radios transmit");
+        if self.radios.port(at).is_some_and(Port::counts_airtime) {
+            let port = self.radios.port(sender).expect("only radios transmit");
             let airtime = port.tx_time(self.world.cells[cell].phy, packet.wire_len());
-            let port = self.port_mut(at).expect("a radio has a port");
+            let port = self.radios.port_mut(at).expect("a radio has a port");
             port.queue.charge(sender.0, airtime);
         }
         at
@@ -332,12 +275,12 @@ impl<'w> Access<'w> {
         fate: Fate,
         cx: &mut Context<'_>,
     ) -> NodeId {
-        let node = self.cells[cell].nodes[radio.0 as usize];
+        let node = self.radios.cells[cell].nodes[radio.0 as usize];
         let gave_up = fate == Fate::RetryLimit;
         let doubtful = gave_up || !self.world.cells[cell].acknowledges;
         cx.owners.sent(packet, node, doubtful, cx.now);
         if gave_up {
-            let port = self.port_mut(node).expect("a radio has a port");
+            let port = self.radios.port_mut(node).expect("a radio has a port");
             port.queue.count_drop(DropCause::RetryLimit);
             cx.dropped(packet, port.queue_id, DropCause::RetryLimit);
         }
@@ -353,18 +296,16 @@ impl<'w> Access<'w> {
         routes: &Table,
         cx: &mut Context<'_>,
     ) {
-        let port = self.ports[node.0 as usize].as_mut().expect("a radio has a port");
+        let port = self.radios.ports[node.0 as usize].as_mut().expect("a radio has a port");
         if port.counts_airtime()
             && let Some(Hop::Radio(next)) = routes[node.0 as usize][packet.via.0 as usize]
         {
-            port.charge_sent(next, self.cells[cell].channel.stats(radio).airtime);
+            port.charge_sent(next, self.radios.cells[cell].channel.stats(radio).airtime);
         }
         self.refill(node, routes, cx);
         self.feed(node, cx.owners.category(packet), cx);
         self.report_dropped(node, cx);
     }
-
-    // Stations that roam.
 
     /// Sets the first deadlines of stations that roam.
     pub(super) fn begin_roaming(&self, cx: &mut Context<'_>) {
@@ -387,7 +328,7 @@ impl<'w> Access<'w> {
 
     /// What a station that roams does now.
     pub(crate) fn decide(&mut self, i: usize, now: Instant) -> Move {
-        self.roamers.all[i].decide(&self.cells, now)
+        self.roamers.all[i].decide(&self.radios.cells, now)
     }
 
     pub(crate) fn after_roamer(&self, i: usize, cx: &mut Context<'_>) {
@@ -405,7 +346,7 @@ impl<'w> Access<'w> {
     ) -> Option<(NodeId, NodeId)> {
         let roamer = &mut self.roamers.all[i];
         let (node, seat) = (roamer.node, roamer.here());
-        let Some(frames) = self.cells[seat.cell].channel.leave(seat.radio) else {
+        let Some(frames) = self.radios.cells[seat.cell].channel.leave(seat.radio) else {
             roamer.leave_later(to, away);
             return None;
         };
@@ -414,14 +355,14 @@ impl<'w> Access<'w> {
             |packet| Queued { category: owners.category(&packet), receiver: node.0, packet };
         roamer.leave(to, cx.now + away, frames.into_iter().map(queued));
         let new_ap = roamer.ap_of(to);
-        self.after_cell(seat.cell, cx);
-        if let Some(port) = self.port_mut(node) {
+        self.radios.settle(seat.cell, cx);
+        if let Some(port) = self.radios.port_mut(node) {
             port.is_present = false;
         }
         cx.observer.record(cx.now, &Sample::Association(node, None));
         // What its access point has for it waits there.
         while let Some(queued) =
-            self.port_mut(seat.ap).and_then(|port| port.queue.take_to(cx.now, node.0))
+            self.radios.port_mut(seat.ap).and_then(|port| port.queue.take_to(cx.now, node.0))
         {
             self.hold(i, queued.packet, cx);
         }
@@ -435,8 +376,8 @@ impl<'w> Access<'w> {
         let (node, last_ap) = (roamer.node, roamer.here().ap);
         let held = roamer.associate(to);
         let Seat { ap, cell, radio } = roamer.here();
-        self.cells[cell].channel.join(radio);
-        if let Some(port) = self.port_mut(node) {
+        self.radios.cells[cell].channel.join(radio);
+        if let Some(port) = self.radios.port_mut(node) {
             (port.cell, port.radio, port.is_present) = (cell, radio, true);
         }
         Associated { node, last_ap, ap, held }
@@ -458,7 +399,7 @@ impl<'w> Access<'w> {
     /// while it is away, or that it is back.
     pub(crate) fn discard(&mut self, i: usize, is_back: bool, cx: &mut Context<'_>) {
         let roamer = &mut self.roamers.all[i];
-        let Some(port) = &mut self.ports[roamer.node.0 as usize] else { return };
+        let Some(port) = &mut self.radios.ports[roamer.node.0 as usize] else { return };
         let gone = roamer.discard(&mut port.queue, is_back, cx.now);
         for packet in gone {
             port.queue.count_drop(DropCause::Aqm);
@@ -471,7 +412,7 @@ impl<'w> Access<'w> {
     fn hold(&mut self, i: usize, packet: Packet, cx: &mut Context<'_>) {
         let roamer = &mut self.roamers.all[i];
         if !roamer.hold(packet)
-            && let Some(port) = &mut self.ports[roamer.here().ap.0 as usize]
+            && let Some(port) = &mut self.radios.ports[roamer.here().ap.0 as usize]
         {
             port.queue.count_drop(DropCause::QueueFull);
             cx.dropped(&packet, port.queue_id, DropCause::QueueFull);
@@ -491,75 +432,17 @@ impl<'w> Access<'w> {
         (0..).map(NodeId).zip(&self.world.nodes).filter(is_here).count() as u16
     }
 
-    // What others read and set.
-
     /// The counters of all radios, in node order.
     pub(crate) fn station_samples(&self) -> impl Iterator<Item = (NodeId, StationSample)> {
-        let ports = (0..).map(NodeId).zip(&self.ports);
+        let ports = (0..).map(NodeId).zip(&self.radios.ports);
         ports.filter_map(|(node, port)| {
             let port = port.as_ref()?;
             let stats = match self.roamers.of(node) {
-                Some(roamer) => roamer.stats(&self.cells),
-                None => self.cells[port.cell].channel.stats(port.radio),
+                Some(roamer) => roamer.stats(&self.radios.cells),
+                None => self.radios.cells[port.cell].channel.stats(port.radio),
             };
             Some((node, stats))
         })
-    }
-
-    /// For how long a radio has been on the air.
-    pub(crate) fn on_air(&self, node: NodeId) -> Option<Duration> {
-        let port = self.port(node)?;
-        let stats = self.cells[port.cell].channel.stats(port.radio);
-        Some(stats.airtime + stats.control_airtime)
-    }
-
-    /// For how long all radios of a cell have been on the air. Frames that overlap count twice.
-    pub(crate) fn cell_airtime(&self, cell: usize) -> Duration {
-        let Cell { channel, nodes } = &self.cells[cell];
-        let stats = (0..nodes.len() as u32).map(|radio| channel.stats(RadioId(radio)));
-        stats.fold(Duration::ZERO, |sum, s| sum + (s.airtime + s.control_airtime))
-    }
-
-    /// Frames put on the air, control frames included.
-    pub(crate) fn frames(&self) -> u64 {
-        self.cells.iter().map(|cell| cell.channel.frames()).sum()
-    }
-
-    /// The level over noise at which `to` receives `from`, both on the channel of `own`, fading
-    /// included; `None` where one has no radio, inside where nothing is received.
-    pub(crate) fn reading(
-        &mut self,
-        own: NodeId,
-        (from, to): (NodeId, NodeId),
-        now: Instant,
-    ) -> Option<Option<Db>> {
-        let (cell, from, to) = (self.port(own)?.cell, self.port(from)?.radio, self.port(to)?.radio);
-        Some(self.cells[cell].channel.reading(from, to, now))
-    }
-
-    /// The mean of that, both on the channel of `to`.
-    pub(crate) fn mean_snr(&self, from: NodeId, to: NodeId, now: Instant) -> Option<Db> {
-        let (from, to) = (self.port(from)?, self.port(to)?);
-        Some(self.cells[to.cell].channel.mean_snr(from.radio, to.radio, now))
-    }
-
-    /// What a station weighs in the queues of its access point from now on.
-    pub(crate) fn set_weight(&mut self, weighing: &Weighing, now: Instant) {
-        let Weighing { ap, station, class, weight } = *weighing;
-        let port = self.port_mut(ap).expect("worlds are checked: it is an access point");
-        port.queue.set_weight(station.0, class, weight, now);
-    }
-
-    /// Whether the link of an access point to a station is good from now on.
-    pub(crate) fn set_link(
-        &mut self,
-        (ap, station): (NodeId, NodeId),
-        is_good: bool,
-        now: Instant,
-    ) {
-        if let Some(port) = self.port_mut(ap) {
-            port.queue.set_link(station.0, is_good, now);
-        }
     }
 }
 

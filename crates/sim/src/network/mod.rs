@@ -1,8 +1,8 @@
 //! Carries packets from node to node: routes, wired links, radios.
 //!
 //! It takes a packet at a node ([`Network::send`]) and gives it back at the next one, from a
-//! channel or a line that was woken. What happens at a node is for others to say. It tells owners
-//! of packets what becomes of them, and nobody else.
+//! channel or a line that was woken. What happens at a node is for others to say. It tells the
+//! owners of packets what becomes of them, and lets reports ride in front of packets.
 
 pub(crate) mod access;
 mod build;
@@ -10,6 +10,7 @@ mod line;
 pub(crate) mod lines;
 pub(crate) mod metered;
 pub(crate) mod radio;
+pub(crate) mod radios;
 pub(crate) mod roaming;
 pub(crate) mod service;
 
@@ -43,7 +44,7 @@ impl<'w> Network<'w> {
 
     /// Sets the first deadlines, but for those of stations that roam.
     pub(crate) fn begin(&self, cx: &mut Context<'_>) {
-        self.access.begin(cx);
+        self.access.radios.begin(cx);
         self.lines.begin(cx);
     }
 
@@ -66,7 +67,7 @@ impl<'w> Network<'w> {
     pub(crate) fn send(&mut self, node: NodeId, mut packet: Packet, cx: &mut Context<'_>) {
         match self.hop(node, packet.via) {
             Some(Hop::Line(line)) => {
-                if let Some(port) = self.access.port_mut(node) {
+                if let Some(port) = self.access.radios.port_mut(node) {
                     port.queue.beside(&mut packet, cx.now);
                 }
                 cx.observer.tap(cx.now, node, &packet);
@@ -84,7 +85,7 @@ impl<'w> Network<'w> {
 
     /// No way leads on from `node`, as a station's access point is not joined to the rest.
     fn lost(&self, node: NodeId, packet: &Packet, cx: &mut Context<'_>) {
-        let radio = self.access.port(node).map(|port| port.queue_id);
+        let radio = self.access.radios.port(node).map(|port| port.queue_id);
         if let Some(queue) = radio.or_else(|| self.lines.first_queue(node)) {
             cx.dropped(packet, queue, DropCause::NoRoute);
         }
@@ -144,12 +145,12 @@ impl<'w> Network<'w> {
 
     /// All queues in the order of [`fairwave_trace::QueueId`]: radios in node order, then lines.
     pub(crate) fn queues_mut(&mut self) -> impl Iterator<Item = &mut Metered> {
-        self.access.ports_mut().map(|port| &mut port.queue).chain(self.lines.queues_mut())
+        self.access.radios.ports_mut().map(|port| &mut port.queue).chain(self.lines.queues_mut())
     }
 
     /// Their counters.
     pub(crate) fn queue_samples(&self) -> impl Iterator<Item = QueueSample> {
-        let radios = self.access.ports().map(|port| &port.queue);
+        let radios = self.access.radios.ports().map(|port| &port.queue);
         radios.chain(self.lines.queues()).map(Metered::sample)
     }
 }

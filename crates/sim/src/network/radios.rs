@@ -1,0 +1,134 @@
+//! The radios of all nodes, and the channels that they are on.
+
+use super::build;
+use super::radio::{Cell, Port};
+use crate::actors::{Actor, Actors, Ids};
+use crate::context::Context;
+use crate::packet::Packet;
+use crate::soc::Weighing;
+use crate::world::World;
+use fairwave_dot11::channel::{FrameReport, Output, RadioId};
+use fairwave_machine::Machine;
+use fairwave_trace::NodeId;
+use fairwave_units::{Db, Duration, Instant};
+
+/// Channels, and each node's place on them.
+#[derive(Debug)]
+pub(crate) struct Radios {
+    pub(super) cells: Vec<Cell>,
+    ids: Ids,
+    /// By node.
+    pub(super) ports: Vec<Option<Port>>,
+}
+
+impl Radios {
+    /// The radios of a world, silent; whether channels are to report their frames.
+    pub(super) fn new(world: &World, reports_frames: bool, actors: &mut Actors) -> Self {
+        let (cells, ports) = build::build(world, reports_frames);
+        Self { ids: actors.enlist(cells.len(), Actor::Cell), cells, ports }
+    }
+
+    /// Sets the first deadlines of the channels.
+    pub(super) fn begin(&self, cx: &mut Context<'_>) {
+        (0..self.cells.len()).for_each(|cell| self.settle(cell, cx));
+    }
+
+    /// The port of a node, if it has a radio.
+    pub(crate) fn port(&self, node: NodeId) -> Option<&Port> {
+        self.ports[node.0 as usize].as_ref()
+    }
+
+    /// The same, to change it.
+    pub(crate) fn port_mut(&mut self, node: NodeId) -> Option<&mut Port> {
+        self.ports[node.0 as usize].as_mut()
+    }
+
+    /// All ports, in node order.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.ports.iter().flatten()
+    }
+
+    /// The same, to change them.
+    pub(crate) fn ports_mut(&mut self) -> impl Iterator<Item = &mut Port> {
+        self.ports.iter_mut().flatten()
+    }
+
+    /// Lets a channel do what is due.
+    pub(crate) fn wake(&mut self, cell: usize, now: Instant) {
+        self.cells[cell].channel.wake(now);
+    }
+
+    /// What came out of a channel. New frames handed in meanwhile bring no new outputs before time
+    /// moves on.
+    pub(crate) fn poll(&mut self, cell: usize, now: Instant) -> Option<Output<Packet>> {
+        self.cells[cell].channel.poll(now)
+    }
+
+    /// What a channel saw of a frame, if it was to report that, and the nodes of its radios.
+    pub(crate) fn frame(&mut self, cell: usize) -> Option<(FrameReport<Packet>, &[NodeId])> {
+        let Cell { channel, nodes } = &mut self.cells[cell];
+        channel.event().map(|report| (report, &nodes[..]))
+    }
+
+    /// Sets the deadline of a channel.
+    pub(crate) fn settle(&self, cell: usize, cx: &mut Context<'_>) {
+        let deadline = self.cells[cell].channel.deadline();
+        cx.set(self.ids, cell, deadline);
+    }
+
+    /// For how long a radio has been on the air.
+    pub(crate) fn on_air(&self, node: NodeId) -> Option<Duration> {
+        let port = self.port(node)?;
+        let stats = self.cells[port.cell].channel.stats(port.radio);
+        Some(stats.airtime + stats.control_airtime)
+    }
+
+    /// For how long all radios of a cell have been on the air. Frames that overlap count twice.
+    pub(crate) fn cell_airtime(&self, cell: usize) -> Duration {
+        let Cell { channel, nodes } = &self.cells[cell];
+        let stats = (0..nodes.len() as u32).map(|radio| channel.stats(RadioId(radio)));
+        stats.fold(Duration::ZERO, |sum, s| sum + (s.airtime + s.control_airtime))
+    }
+
+    /// Frames put on the air, control frames included.
+    pub(crate) fn frames(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.channel.frames()).sum()
+    }
+
+    /// The level over noise at which `to` receives `from`, both on the channel of `own`, fading
+    /// included; `None` where one has no radio, inside where nothing is received.
+    pub(crate) fn reading(
+        &mut self,
+        own: NodeId,
+        (from, to): (NodeId, NodeId),
+        now: Instant,
+    ) -> Option<Option<Db>> {
+        let (cell, from, to) = (self.port(own)?.cell, self.port(from)?.radio, self.port(to)?.radio);
+        Some(self.cells[cell].channel.reading(from, to, now))
+    }
+
+    /// The mean of that, both on the channel of `to`.
+    pub(crate) fn mean_snr(&self, from: NodeId, to: NodeId, now: Instant) -> Option<Db> {
+        let (from, to) = (self.port(from)?, self.port(to)?);
+        Some(self.cells[to.cell].channel.mean_snr(from.radio, to.radio, now))
+    }
+
+    /// What a station weighs in the queues of its access point from now on.
+    pub(crate) fn set_weight(&mut self, weighing: &Weighing, now: Instant) {
+        let Weighing { ap, station, class, weight } = *weighing;
+        let port = self.port_mut(ap).expect("worlds are checked: it is an access point");
+        port.queue.set_weight(station.0, class, weight, now);
+    }
+
+    /// Whether the link of an access point to a station is good from now on.
+    pub(crate) fn set_link(
+        &mut self,
+        (ap, station): (NodeId, NodeId),
+        is_good: bool,
+        now: Instant,
+    ) {
+        if let Some(port) = self.port_mut(ap) {
+            port.queue.set_link(station.0, is_good, now);
+        }
+    }
+}
