@@ -88,19 +88,36 @@ struct UnderWay {
     entered: Instant,
     /// The node where it was seen last.
     at: NodeId,
-    category: AccessCategory,
     /// Since when it is in doubt, if it is.
     doubt: Option<Instant>,
+}
+
+/// The number of a packet: its place, and how urgent it is. A radio asks for that when it is done
+/// with a frame, and by then the packet may have ended.
+fn number(place: u32, category: AccessCategory) -> u32 {
+    debug_assert!(place < 1 << 30, "a thousand million packets are under way");
+    place << 2 | category as u32
+}
+
+/// The place of the packet with this number.
+fn place(number: u32) -> usize {
+    (number >> 2) as usize
+}
+
+/// How urgent a packet is; one that is not from outside as most data.
+pub(crate) fn category(packet: &Packet) -> AccessCategory {
+    let category = AccessCategory::ALL[(packet.number & 3) as usize];
+    if packet.is_from_outside() { category } else { AccessCategory::BestEffort }
 }
 
 /// All packets from outside that are under way, and what became of others. Takes memory only once
 /// there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Outside {
-    /// By the packets' numbers; `None` is free.
+    /// `None` is free.
     places: Vec<Option<UnderWay>>,
     free: Vec<u32>,
-    /// Packets in doubt: since when, and when they entered, the oldest doubt first. Some may have
+    /// Packets in doubt: since when, their numbers, and when they entered, the oldest doubt first. Some may have
     /// been seen again.
     doubts: VecDeque<(Instant, u32, Instant)>,
     events: VecDeque<OutsideEvent>,
@@ -110,13 +127,14 @@ impl Outside {
     /// Takes a packet that enters at `now`; what travels for it.
     pub(crate) fn enter(&mut self, packet: &OutsidePacket, now: Instant) -> Packet {
         let OutsidePacket { handle, source, destination, category, datagram } = *packet;
-        let under_way = UnderWay { handle, entered: now, at: source, category, doubt: None };
-        let number = self.free.pop().unwrap_or_else(|| {
+        let under_way = UnderWay { handle, entered: now, at: source, doubt: None };
+        let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() as u32 - 1
         });
-        debug_assert!(self.places[number as usize].is_none(), "{number} is in use");
-        self.places[number as usize] = Some(under_way);
+        debug_assert!(self.places[place as usize].is_none(), "{place} is in use");
+        self.places[place as usize] = Some(under_way);
+        let number = number(place, category);
         let (flow, via, sent) = (Packet::OUTSIDE, destination, now);
         Packet { flow, source, destination, via, number, sent, datagram, report: 0 }
     }
@@ -125,14 +143,8 @@ impl Outside {
         if !packet.is_from_outside() {
             return None;
         }
-        let place = self.places.get_mut(packet.number as usize)?.as_mut();
-        place.filter(|under_way| under_way.entered == packet.sent)
-    }
-
-    /// How urgent a packet is; one that is not from outside as most data.
-    pub(crate) fn category(&self, packet: &Packet) -> AccessCategory {
-        let place = self.places.get(packet.number as usize).filter(|_| packet.is_from_outside());
-        place.copied().flatten().map_or(AccessCategory::BestEffort, |found| found.category)
+        let under_way = self.places.get_mut(place(packet.number))?.as_mut();
+        under_way.filter(|under_way| under_way.entered == packet.sent)
     }
 
     /// A packet is at `node`, on its way. False if it has ended before.
@@ -170,8 +182,9 @@ impl Outside {
     }
 
     fn free(&mut self, number: u32) {
-        self.places[number as usize] = None;
-        self.free.push(number);
+        let place = place(number);
+        self.places[place] = None;
+        self.free.push(place as u32);
         debug_assert!(self.free.len() <= self.places.len());
     }
 
@@ -180,8 +193,9 @@ impl Outside {
         while let Some((since, number, entered)) =
             self.doubts.pop_front_if(|(since, ..)| now.since(*since) >= DOUBT)
         {
-            let place = self.places[number as usize];
-            let lost = place.filter(|found| found.doubt == Some(since) && found.entered == entered);
+            let under_way = self.places[place(number)];
+            let lost =
+                under_way.filter(|found| found.doubt == Some(since) && found.entered == entered);
             if let Some(UnderWay { handle, .. }) = lost {
                 self.free(number);
                 let fate = OutsideFate::Lost(DropCause::RetryLimit);

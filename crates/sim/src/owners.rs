@@ -5,7 +5,7 @@
 
 use crate::actors::{Actor, Actors, Ids};
 use crate::flow::{End, FlowState};
-use crate::outside::Outside;
+use crate::outside::{self, Outside};
 use crate::packet::Packet;
 use crate::world::World;
 use fairwave_dot11::AccessCategory;
@@ -48,7 +48,7 @@ impl Owners {
     /// most data.
     pub(crate) fn category(&self, packet: &Packet) -> AccessCategory {
         let flow = self.categories.get(packet.flow.0 as usize);
-        flow.copied().unwrap_or_else(|| self.outside.category(packet))
+        flow.copied().unwrap_or_else(|| outside::category(packet))
     }
 
     /// A packet is at `node`, on its way. False if nobody waits for it any more.

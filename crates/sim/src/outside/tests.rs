@@ -32,7 +32,6 @@ fn a_handle_comes_back_with_its_end() {
     let mut outside = Outside::default();
     let first = outside.enter(&packet(7), at(0));
     let second = outside.enter(&packet(8), at(0));
-    assert_eq!(outside.category(&first), AccessCategory::Voice);
     assert!(outside.passes(&first, BETWEEN));
     outside.dropped(&second, DropCause::QueueFull, at(1));
     outside.arrives(&first, at(2));
@@ -40,6 +39,7 @@ fn a_handle_comes_back_with_its_end() {
     let arrived = OutsideFate::Arrived(first.datagram);
     assert_eq!(events(&mut outside, at(2)), [(8, lost), (7, arrived)]);
     assert!(!outside.passes(&first, THERE), "it has ended");
+    assert_eq!(category(&first), AccessCategory::Voice, "its radio is done with it later");
 }
 
 #[test]

@@ -217,6 +217,25 @@ fn urgent_packets_go_first() {
     assert!(voice + 0.2 < data, "{voice} ms of voice, {data} ms of data");
 }
 
+/// A radio that is done with a frame goes on with its category, though the frame's packet has ended
+/// with its arrival.
+#[test]
+fn a_burst_of_every_category_empties_its_queue() {
+    let mut world = quiet();
+    world.cells[0].edca = Some(Edca::defaults(world.cells[0].phy));
+    for category in AccessCategory::ALL {
+        let mut sink = Discard;
+        let mut simulation = simulation(&world, &mut sink);
+        for handle in 0..20 {
+            let packet = OutsidePacket { category, destination: AP, ..up(handle, &world) };
+            simulation.inject(&packet, at(0)).expect("there is a way");
+        }
+        simulation.advance_to(at(500_000));
+        let arrived: Vec<u64> = taken(&mut simulation).iter().map(|event| event.handle).collect();
+        assert_eq!(arrived, (0..20).collect::<Vec<_>>(), "{category:?}");
+    }
+}
+
 #[test]
 fn a_full_queue_tells_at_once() {
     let mut small = quiet();
@@ -348,4 +367,26 @@ fn a_station_out_of_reach_loses_its_packets() {
     simulation.inject(&up(1, &world), at(0)).expect("there is a way");
     simulation.advance_to(at(6_000_000));
     assert_eq!(lost(&taken(&mut simulation)), [(1, DropCause::RetryLimit)]);
+}
+
+/// Once the first packets have made room, a packet from outside costs no allocation.
+#[test]
+fn packets_from_outside_do_not_allocate() {
+    let allocations = |packets: u64| {
+        let mut world = world(Standard::A, 54, 1, Duration::from_millis(5));
+        (world.duration, world.warm_up) = (Duration::from_secs(60), Duration::ZERO);
+        let mut sink = Discard;
+        let mut simulation = simulation(&world, &mut sink);
+        let mut arrived = 0;
+        let counted = allocation_counter::measure(|| {
+            for i in 0..packets {
+                simulation.inject(&up(i, &world), at(1_000 * i)).expect("there is a way");
+                arrived += core::iter::from_fn(|| simulation.take()).count() as u64;
+            }
+        });
+        assert!(arrived + 20 > packets, "{arrived} of {packets}");
+        counted.count_total
+    };
+    let (short, long) = (allocations(1_000), allocations(11_000));
+    assert!(long - short < 20, "{} allocations for 10 000 packets", long - short);
 }
