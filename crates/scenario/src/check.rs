@@ -1,5 +1,6 @@
 //! What only the whole scenario can tell: names, references, routes, bounds.
 
+mod report;
 mod ways;
 mod wiring;
 
@@ -9,8 +10,8 @@ use super::limits;
 use super::medium;
 use super::model::Scenario;
 use super::node::Kind;
-use super::reader::element_path;
-use super::value::{Data, Span, Table, Value};
+use super::value::{Data, Table};
+use report::{Check, names_group, shown};
 use std::collections::BTreeSet;
 
 /// Everything that is wrong with a scenario whose keys are right one by one.
@@ -37,33 +38,7 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
     check.problems
 }
 
-struct Check<'a> {
-    scenario: &'a Scenario,
-    root: &'a Table,
-    problems: Vec<Problem>,
-}
-
 impl Check<'_> {
-    /// Reports on `key` of the table called by `tables` and `index`, or on a top-level key.
-    fn report(&mut self, at: (&'static str, usize), key: &str, refusal: Refusal) {
-        let (tables, index) = at;
-        let element = self.root.get(tables).and_then(|v| match &v.data {
-            Data::List(list) => list.get(index),
-            _ => Some(v),
-        });
-        let (table, span, path) = match element {
-            Some(Value { data: Data::Table(t), span }) if tables == "record" || tables == "tcp" => {
-                (t, span.clone(), format!("{tables}.{key}"))
-            }
-            Some(Value { data: Data::Table(t), span }) => {
-                (t, span.clone(), format!("{}.{key}", element_path(tables, index, t)))
-            }
-            _ => (self.root, 0..0, key.to_owned()),
-        };
-        let span: Span = table.get(key).map_or(span, |v| v.span.clone());
-        self.problems.push(Problem { span, key: path, refusal });
-    }
-
     fn times(&mut self) {
         let Scenario { duration, warm_up, record, .. } = self.scenario;
         if warm_up >= duration {
@@ -331,20 +306,6 @@ impl Check<'_> {
 fn roams(scenario: &Scenario, nodes: &[Expanded], node: usize) -> bool {
     let station = scenario.node[nodes[node].group].kind.station();
     station.is_some_and(|station| station.roaming.is_some())
-}
-
-/// The names to list, were there many.
-fn shown<'n>(names: &[&'n str]) -> Vec<&'n str> {
-    names.iter().copied().take(24).collect()
-}
-
-/// Why `pattern`, which is the name of a group, matches no node: for a `what` is one needed.
-fn names_group(pattern: &str, names: &[&str], what: &str) -> Option<Refusal> {
-    let group = format!("{pattern}1");
-    names.contains(&group.as_str()).then(|| {
-        Refusal::new(format!("{pattern:?} is a group of nodes, not a node"))
-            .help(format!("write \"{pattern}*\" for one {what} per node, or {group:?} for one"))
-    })
 }
 
 fn no_match(pattern: &str, names: &[&str]) -> Refusal {

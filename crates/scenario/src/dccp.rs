@@ -71,7 +71,7 @@ const PROFILES: &[(&str, world::TfrcProfile)] =
 fn remedies() -> Kind<Vec<Remedy>> {
     let words: Vec<&str> = REMEDIES.iter().map(|(word, _)| *word).collect();
     let items = json!({ "type": "string", "enum": words });
-    list(listed, |remedy| json!(reader::word(REMEDIES, remedy)), items)
+    list(listed, |remedy| json!(reader::word(REMEDIES, remedy)), &items)
 }
 
 fn listed(value: &Value) -> Read<Vec<Remedy>> {

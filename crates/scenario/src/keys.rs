@@ -11,11 +11,15 @@ use crate::value::{Data, Table, Value};
 use core::cell::RefCell;
 use serde_json::{Map, Value as Json, json};
 
+type ReadBy<T> = Box<dyn Fn(&Value) -> Read<T>>;
+type WriteBy<T, W> = Box<dyn Fn(&T) -> W>;
+type DescribeBy = Box<dyn Fn(&Definitions) -> Json>;
+
 /// What values of a key look like: how they are read, written and described.
 pub(crate) struct Kind<T> {
-    read: Box<dyn Fn(&Value) -> Read<T>>,
-    write: Box<dyn Fn(&T) -> Json>,
-    schema: Box<dyn Fn(&Definitions) -> Json>,
+    read: ReadBy<T>,
+    write: WriteBy<T, Json>,
+    schema: DescribeBy,
 }
 
 impl<T: Clone + 'static> Kind<T> {
@@ -30,6 +34,11 @@ impl<T: Clone + 'static> Kind<T> {
             write: Box::new(write),
             schema: Box::new(move |_| schema.clone()),
         }
+    }
+
+    /// Reads a value.
+    pub(crate) fn read(&self, value: &Value) -> Read<T> {
+        (self.read)(value)
     }
 
     /// The same values, described by `schema`, which may define tables.
@@ -69,7 +78,7 @@ impl<T: Clone + 'static> Kind<T> {
             read: Box::new(reader::or_word(word, read)),
             write: Box::new(move |value| value.as_ref().map_or_else(|| json!(word), &write)),
             schema: Box::new(move |definitions| {
-                either(json!({ "const": word }), schema(definitions))
+                either(&json!({ "const": word }), &schema(definitions))
             }),
         }
     }
@@ -115,7 +124,7 @@ impl<T: Clone + 'static> Kind<T> {
 }
 
 /// Values of two sorts, of which the second has the range.
-fn either(word: Json, other: Json) -> Json {
+fn either(word: &Json, other: &Json) -> Json {
     let range = other.get("x-range").cloned();
     let mut both = json!({ "anyOf": [word, other] });
     if let Some(range) = range {
@@ -126,9 +135,9 @@ fn either(word: Json, other: Json) -> Json {
 
 /// A key of a table: its values, and what holds where it is not written.
 pub(crate) struct Entry<T> {
-    read: Box<dyn Fn(&Value) -> Read<T>>,
-    write: Box<dyn Fn(&T) -> Option<Json>>,
-    schema: Box<dyn Fn(&Definitions) -> Json>,
+    read: ReadBy<T>,
+    write: WriteBy<T, Option<Json>>,
+    schema: DescribeBy,
     absent: T,
     /// How it may be written, where it must be.
     example: Option<&'static str>,
@@ -141,6 +150,11 @@ pub(crate) struct Entry<T> {
 }
 
 impl<T: Clone + 'static> Entry<T> {
+    /// A key that must be written, as in `example`; the default stands for one that is not.
+    pub(crate) fn needs(self, example: &'static str) -> Self {
+        Self { example: Some(example), ..self }
+    }
+
     /// Says in words what the default is, where that depends on other keys.
     pub(crate) fn phrase(self, phrase: &'static str) -> Self {
         Self { phrase: Some(phrase), ..self }

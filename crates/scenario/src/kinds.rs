@@ -2,11 +2,10 @@
 
 use crate::diagnostic::Refusal;
 use crate::keys::Kind;
-use crate::reader::{self, Read, show_limit};
+use crate::reader::{self, Read};
 use crate::value::Value;
 use core::fmt::Display;
 use core::str::FromStr;
-use fairwave_queue::Limit;
 use fairwave_units::{Bytes, Dbm, Metres};
 use serde_json::{Value as Json, json};
 
@@ -22,6 +21,15 @@ where
     let mut schema = range("string", min, max);
     schema["x-unit"] = json!(units::<T>());
     Kind::new(reader::within(min, max), |value| json!(value.to_string()), schema)
+}
+
+/// A quantity with its unit, in whatever range.
+pub(crate) fn quantity<T>() -> Kind<T>
+where
+    T: FromStr<Err: Display> + Display + Clone + 'static,
+{
+    let schema = json!({ "type": "string", "x-unit": units::<T>() });
+    Kind::new(reader::quantity, |value: &T| json!(value.to_string()), schema)
 }
 
 /// The units of a quantity, as its parser names them to those who write none.
@@ -113,12 +121,6 @@ where
     Kind::new(read, |name| json!(name), schema)
 }
 
-/// The bound of a queue, in packets or bytes.
-pub(crate) fn limit() -> Kind<Limit> {
-    let schema = json!({ "type": "string", "x-unit": format!("packets, {}", units::<Bytes>()) });
-    Kind::new(reader::limit, |limit| json!(show_limit(limit)), schema)
-}
-
 /// Two coordinates.
 pub(crate) fn position() -> Kind<[Metres; 2]> {
     let write = |place: &[Metres; 2]| json!(place.map(|metres| metres.to_string()));
@@ -136,7 +138,7 @@ pub(crate) fn level() -> Kind<Dbm> {
 pub(crate) fn list<T: Clone + 'static>(
     read: impl Fn(&Value) -> Read<Vec<T>> + 'static,
     item: impl Fn(&T) -> Json + 'static,
-    items: Json,
+    items: &Json,
 ) -> Kind<Vec<T>> {
     let write = move |list: &Vec<T>| list.iter().map(&item).collect::<Json>();
     Kind::new(read, write, json!({ "type": "array", "items": items }))
@@ -144,5 +146,5 @@ pub(crate) fn list<T: Clone + 'static>(
 
 /// A list of names of nodes, or of patterns of names.
 pub(crate) fn nodes() -> Kind<Vec<String>> {
-    list(reader::nodes, |name| json!(name), json!({ "type": "string" }))
+    list(reader::nodes, |name| json!(name), &json!({ "type": "string" }))
 }

@@ -42,16 +42,19 @@ mod air;
 mod around;
 mod av;
 mod carrier;
+mod cell;
 mod check;
 mod dccp;
 mod decode;
 mod described;
 mod diagnostic;
 mod emissions;
+mod errors;
 mod expand;
+mod file;
 mod flow;
+mod frequency;
 mod keys;
-#[expect(dead_code, reason = "tables that are still read key by key will use the rest")]
 mod kinds;
 mod limits;
 mod link;
@@ -68,6 +71,7 @@ mod probe;
 mod proxy;
 mod queue;
 mod reader;
+mod record;
 mod reference;
 mod rtc;
 mod schema;
@@ -86,17 +90,19 @@ mod world;
 
 pub use air::{BySignal, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
 pub use av::Av;
+pub use cell::Cell;
 pub use dccp::{Dccp, Remedy};
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub(crate) use diagnostic::{Problem, Refusal, Sources};
+pub use errors::Errors;
 pub use flow::Flow;
 pub use link::{Change, Link, Loss};
-pub use model::{Cell, Errors, Record, Scenario};
+pub use model::Scenario;
 pub use multi::{MultiTcp, WeightedPath};
 pub use node::{AccessPoint, Host, Kind, Node, Radio, Station};
 pub use probe::Probe;
 pub use proxy::Proxy;
 pub use queue::Queue;
+pub use record::Record;
 pub use reference::{KeyHelp, TableHelp, explain, reference, tables};
 pub use schema::schema;
 pub use service::Service;
@@ -106,29 +112,3 @@ pub use tcp::{AckDelay, DelayedAck, Tcp};
 pub use transport::Transport;
 pub use udp::{Traffic, Udp};
 pub use web::{Objects, Size, Web};
-
-use std::path::Path;
-
-impl Scenario {
-    /// Reads a scenario without a sweep from `text`; `file` is what messages call it.
-    ///
-    /// # Errors
-    /// Everything that was found wrong.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostics> {
-        let sources = Sources::new(file, text);
-        let table = value::document(text).map_err(|p| sources.diagnose(p))?;
-        Self::from_table(&table, &sources.directory()).map_err(|p| sources.diagnose(p))
-    }
-
-    /// Reads a scenario from tables without a sweep; files that it names are sought from `base`.
-    pub(crate) fn from_table(root: &value::Table, base: &Path) -> Result<Self, Vec<Problem>> {
-        let scenario = decode::scenario(root, base)?;
-        let problems = check::check(&scenario, root);
-        if problems.is_empty() { Ok(scenario) } else { Err(problems) }
-    }
-
-    /// The scenario as TOML with every default written out. Reading it gives this scenario.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a scenario holds nothing that TOML cannot write")
-    }
-}

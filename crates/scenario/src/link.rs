@@ -1,94 +1,158 @@
 //! Wired links.
 
-use super::diagnostic::Refusal;
-use super::model::{or_off, or_unlimited};
-use super::queue::{Place, Queue, queue};
-use super::reader::{self, Read, Reader, within};
-use super::value::{Data, Value};
+use crate::diagnostic::Refusal;
+use crate::keys::{Keyed, Kind, keys, reference, written};
+use crate::kinds::{boolean, name, real, within};
+use crate::limits::{DAY, HOUR, MICROSECOND, SECOND};
+use crate::queue::{Place, Queue, queue};
+use crate::reader::{self, Read, Reader};
+use crate::value::{Data, Value};
 use fairwave_sim::world;
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Duration, Instant};
-use schemars::JsonSchema;
-use serde::Serialize;
+use serde_json::{Value as Json, json};
 
-const HOUR: Duration = Duration::from_secs(3600);
-const DAY: Duration = Duration::from_secs(86_400);
 const FASTEST: BitRate = BitRate::mbps(1_000_000);
 /// Changes of a link that a scenario lists.
 const MOST_CHANGES: usize = 100_000;
 
-/// A wired, full-duplex link, or links between groups.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Link {
-    /// Its name, unique among links. Default: its ends without stars, joined with "-".
-    pub name: String,
-    /// The nodes at its ends. Patterns make several links: `["pc*", "switch"]` one for each node
-    /// whose name begins with `pc`, `["pc*", "conv*"]` one for each pair, in order. Required.
-    pub ends: [String; 2],
-    /// Rate in each direction, or "unlimited". Default: "100 Mbps".
-    #[serde(serialize_with = "or_unlimited")]
-    #[schemars(with = "String")]
-    pub rate: Option<BitRate>,
-    /// Propagation delay in each direction. Default: "0 s".
-    #[schemars(with = "String")]
-    pub delay: Duration,
-    /// The link is a dummynet pipe on a kernel clock of this tick, 1 us to 1 s: transmissions end
-    /// at ticks, and the delay is rounded up to ticks. "off": a wire. Default: "off".
-    #[serde(serialize_with = "or_off")]
-    #[schemars(with = "String")]
-    pub tick: Option<Duration>,
-    /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
-    /// Default: "0 s".
-    #[schemars(with = "String")]
-    pub jitter: Duration,
-    /// Probability that a packet is lost, or a table of runs of lost packets. Default: 0.
-    pub loss: Loss,
-    /// The same from the second end to the first. Default: as `loss`.
-    pub loss_back: Loss,
-    /// The queue at each end. Default: "1000 packets".
-    pub queue: Queue,
-    /// What becomes of the link, in order of time. Default: none.
-    pub changes: Vec<Change>,
+keys! {
+    /// A wired, full-duplex link, or links between groups.
+    pub struct Link |r| {
+        let joined = r.peek("ends", reader::ends).map(|[a, b]| reader::joined(&a, &b));
+        /// Its name, unique among links.
+        name: String = name(89)
+            .or(joined.unwrap_or_default())
+            .phrase("its ends without stars, joined with \"-\"");
+        /// The nodes at its ends. Patterns make several links: `["pc*", "switch"]` one for each
+        /// node whose name begins with `pc`, `["pc*", "conv*"]` one for each pair, in order.
+        ends: [String; 2] = ends().required("ends = [\"ap\", \"server\"]");
+        /// Rate in each direction, or "unlimited".
+        rate: Option<BitRate> = rates().or(Some(BitRate::mbps(100)));
+        /// Propagation delay in each direction.
+        delay: Duration = delays().or(Duration::ZERO);
+        /// The link is a dummynet pipe on a kernel clock of this tick: transmissions end at ticks,
+        /// and the delay is rounded up to ticks. "off": a wire.
+        tick: Option<Duration> = within(MICROSECOND, SECOND).or_word("off").or(None);
+        /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
+        jitter: Duration = delays().or(Duration::ZERO);
+        /// Probability that a packet is lost, or a table of runs of lost packets.
+        loss: Loss = losses().or(Loss::Rate(0.0));
+        /// The same from the second end to the first.
+        loss_back: Loss = losses().or(loss).phrase("as `loss`");
+        /// The queue at each end.
+        queue: Queue = queue(Place::Link).or(Queue(Place::Link.usual().into()));
+        /// What becomes of the link, in order of time.
+        changes: Vec<Change> = changes(
+            Change { at: Duration::ZERO, rate, delay, loss, loss_back, up: true },
+        )
+        .or(Vec::new());
+    }
+    check Self::check;
 }
 
 /// How a link loses packets in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// Each packet with this probability, whatever becomes of others.
     Rate(f64),
-    /// Runs of lost packets of geometric lengths, which are counted in packets.
-    Bursts {
-        /// Packets lost in a row in the mean, 1 to 1 000 000; with 1 never two. Required.
-        mean_burst: f64,
-        /// Packets that arrive between two runs in the mean, 1 to 1 000 000 000. Required.
-        mean_gap: f64,
-    },
+    /// Runs of lost packets.
+    Bursts(LossBursts),
 }
 
-/// What holds of a link from a time on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Change {
-    /// When, up to 24 h; the changes of a link follow each other. Required.
-    #[schemars(with = "String")]
-    pub at: Duration,
-    /// As the link's. Default: as before.
-    #[serde(serialize_with = "or_unlimited")]
-    #[schemars(with = "String")]
-    pub rate: Option<BitRate>,
-    /// As the link's. Default: as before.
-    #[schemars(with = "String")]
-    pub delay: Duration,
-    /// As the link's. Default: as before.
-    pub loss: Loss,
-    /// As the link's. Default: as `loss` if that is written here, else as before.
-    pub loss_back: Loss,
-    /// Whether the link carries anything: what is sent on it while it does not is lost, as is what
-    /// was being sent. Default: as before; at first it is up.
-    pub up: bool,
+keys! {
+    /// Runs of lost packets of geometric lengths, which are counted in packets.
+    pub struct LossBursts [Copy] |r| {
+        /// Packets lost in a row in the mean; with 1 never two.
+        mean_burst: f64 = real(1.0, 1e6).required("mean_burst = 3");
+        /// Packets that arrive between two runs in the mean.
+        mean_gap: f64 = real(1.0, 1e9).required("mean_gap = 50");
+    }
+}
+
+keys! {
+    /// What holds of a link from a time on.
+    pub struct Change [Copy] |r| (before: Change = Change::FIRST) {
+        /// When; the changes of a link follow each other.
+        at: Duration = within(Duration::ZERO, DAY).required("at = \"10 s\"");
+        /// As the link's.
+        rate: Option<BitRate> = rates().or(before.rate).phrase(AS_BEFORE);
+        /// As the link's.
+        delay: Duration = delays().or(before.delay).phrase(AS_BEFORE);
+        /// As the link's.
+        loss: Loss = losses().or(before.loss).phrase(AS_BEFORE);
+        /// As the link's.
+        loss_back: Loss = losses()
+            .or(if r.has("loss") { loss } else { before.loss_back })
+            .phrase("as `loss` if that is written here, else as before");
+        /// Whether the link carries anything: what is sent on it while it does not is lost, as is
+        /// what was being sent.
+        up: bool = boolean().or(before.up).phrase("as before; at first it is up");
+    }
+}
+
+const AS_BEFORE: &str = "as before";
+
+fn rates() -> Kind<Option<BitRate>> {
+    within(BitRate(1_000), FASTEST).or_word("unlimited")
+}
+
+fn delays() -> Kind<Duration> {
+    within(Duration::ZERO, HOUR)
+}
+
+fn ends() -> Kind<[String; 2]> {
+    let item = json!({ "type": "string" });
+    let schema = json!({ "type": "array", "items": item, "minItems": 2, "maxItems": 2 });
+    Kind::new(reader::ends, |ends| json!(ends), schema)
+}
+
+fn losses() -> Kind<Loss> {
+    let read = |value: &Value| match &value.data {
+        Data::Table(_) => LossBursts::nested(value, &(), "").map(Loss::Bursts),
+        _ => reader::probability(value).map(Loss::Rate),
+    };
+    let write = |loss: &Loss| match loss {
+        Loss::Rate(p) => json!(p),
+        Loss::Bursts(table) => Json::Object(written(table)),
+    };
+    Kind::new(read, write, Json::Null).described(|definitions| {
+        let number = json!({ "type": "number", "minimum": 0, "maximum": 1 });
+        json!({ "anyOf": [number, reference::<LossBursts>(definitions)] })
+    })
+}
+
+/// Changes of a link of which `at_first` holds, each with what it leaves as it was.
+fn changes(at_first: Change) -> Kind<Vec<Change>> {
+    let write = |changes: &Vec<Change>| {
+        changes.iter().map(|change| Json::Object(written(change))).collect()
+    };
+    let kind = Kind::new(move |value| read_changes(value, at_first), write, Json::Null);
+    kind.described(
+        |definitions| json!({ "type": "array", "items": reference::<Change>(definitions) }),
+    )
+}
+
+impl Change {
+    /// What holds of a link for which nothing is written.
+    const FIRST: Self = Self {
+        at: Duration::ZERO,
+        rate: None,
+        delay: Duration::ZERO,
+        loss: Loss::Rate(0.0),
+        loss_back: Loss::Rate(0.0),
+        up: true,
+    };
 }
 
 impl Link {
+    fn check(&self, r: &Reader<'_>) {
+        if self.tick.is_some() && !self.jitter.is_zero() {
+            let refusal = Refusal::new("a link with a tick has no jitter: dummynet knows none");
+            r.refuse("jitter", refusal.help("remove one of the two"));
+        }
+    }
+
     /// Whether packets ever take no time on it.
     pub(super) fn is_ever_unlimited(&self) -> bool {
         self.rate.is_none() || self.changes.iter().any(|change| change.rate.is_none())
@@ -113,7 +177,7 @@ impl Loss {
     fn to_world(self) -> world::Loss {
         match self {
             Self::Rate(p) => world::Loss::Rate(p),
-            Self::Bursts { mean_burst, mean_gap } => {
+            Self::Bursts(LossBursts { mean_burst, mean_gap }) => {
                 let (p, r) = (1.0 / mean_gap, 1.0 / mean_burst);
                 world::Loss::Bursts(world::GilbertElliott { p, r, good: 0.0, bad: 1.0 })
             }
@@ -133,60 +197,7 @@ impl Change {
     }
 }
 
-pub(super) fn link(r: &Reader<'_>) -> Option<Link> {
-    let ends = r.required("ends", "ends = [\"ap\", \"server\"]", reader::ends);
-    let joined = ends.as_ref().map(|[a, b]| reader::joined(a, b)).unwrap_or_default();
-    let (least, most) = (Duration::from_micros(1), Duration::from_secs(1));
-    let rate = r.or("rate", Some(BitRate::mbps(100)), rate);
-    let delay = r.or("delay", Duration::ZERO, delay);
-    let loss_forth = r.or("loss", Loss::Rate(0.0), loss);
-    let loss_back = r.or("loss_back", loss_forth, loss);
-    let at_first =
-        Change { at: Duration::ZERO, rate, delay, loss: loss_forth, loss_back, up: true };
-    let link = Link {
-        name: r.or("name", joined, reader::name_up_to(89)),
-        ends: ends.clone().unwrap_or_default(),
-        rate,
-        delay,
-        tick: r.or("tick", None, reader::or_word("off", within(least, most))),
-        jitter: r.or("jitter", Duration::ZERO, within(Duration::ZERO, HOUR)),
-        loss: loss_forth,
-        loss_back,
-        queue: r.or("queue", Queue(Place::Link.usual().into()), queue(Place::Link)),
-        changes: r.or("changes", Vec::new(), |value| changes(value, at_first)),
-    };
-    if link.tick.is_some() && !link.jitter.is_zero() {
-        let refusal = Refusal::new("a link with a tick has no jitter: dummynet knows none");
-        r.refuse("jitter", refusal.help("remove one of the two"));
-    }
-    r.finish(&[]);
-    ends.map(|_| link)
-}
-
-fn rate(value: &Value) -> Read<Option<BitRate>> {
-    reader::or_word("unlimited", within(BitRate(1_000), FASTEST))(value)
-}
-
-fn delay(value: &Value) -> Read<Duration> {
-    within(Duration::ZERO, HOUR)(value)
-}
-
-fn loss(value: &Value) -> Read<Loss> {
-    let Data::Table(table) = &value.data else {
-        return reader::probability(value).map(Loss::Rate);
-    };
-    reader::nested(table, value, |r| {
-        let mean =
-            |key, example, most| r.required(key, example, reader::real(1.0, most)).unwrap_or(1.0);
-        Loss::Bursts {
-            mean_burst: mean("mean_burst", "mean_burst = 3", 1e6),
-            mean_gap: mean("mean_gap", "mean_gap = 50", 1e9),
-        }
-    })
-}
-
-/// Changes of a link of which `at_first` holds, each with what it leaves as it was.
-fn changes(value: &Value, at_first: Change) -> Read<Vec<Change>> {
+fn read_changes(value: &Value, at_first: Change) -> Read<Vec<Change>> {
     let list = match &value.data {
         Data::List(list) if list.len() <= MOST_CHANGES => list,
         Data::List(_) => return Err(Refusal::new(format!("more than {MOST_CHANGES} changes"))),
@@ -214,16 +225,5 @@ fn change(value: &Value, before: &Change) -> Read<Change> {
         let help = "add rate, delay, loss, loss_back or up";
         return Err(Refusal::new("this change says nothing of the link").help(help));
     }
-    reader::nested(table, value, |r| {
-        let at = within(Duration::ZERO, DAY);
-        let written = r.optional("loss", loss);
-        Change {
-            at: r.required("at", "at = \"10 s\"", at).unwrap_or_default(),
-            rate: r.or("rate", before.rate, rate),
-            delay: r.or("delay", before.delay, delay),
-            loss: written.unwrap_or(before.loss),
-            loss_back: r.or("loss_back", written.unwrap_or(before.loss_back), loss),
-            up: r.or("up", before.up, reader::boolean),
-        }
-    })
+    Change::nested(value, before, EXAMPLE)
 }

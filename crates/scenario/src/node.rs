@@ -2,10 +2,11 @@
 
 use super::air::{self, Roaming, SnrTrace, WayPoint};
 use super::diagnostic::Refusal;
+use super::keys::Keyed;
 use super::phy::{self, Rate};
 use super::queue::{Place, Queue, queue};
 use super::reader::{self, Reader};
-use super::service::{self, Service};
+use super::service::Service;
 use super::value::{Data, Table, Value};
 use super::words::{self, KindWord};
 use fairwave_dot11::Phy;
@@ -234,17 +235,21 @@ fn station(r: &Reader<'_>, names: &Names) -> Option<Station> {
     }
     let metres = reader::within(Metres(0.0), Metres(100_000.0));
     let distance = r.or("distance", Metres(4.0), metres);
-    let path: Vec<WayPoint> = r.optional("path", air::path).unwrap_or_default();
+    let path: Vec<WayPoint> =
+        r.optional("path", |value| air::path().read(value)).unwrap_or_default();
     if r.has("path") {
         r.meaningless(&["distance", "position"], "the station has a path");
     }
     if r.has("path") && count > 1 {
         r.meaningless(&["path"], "several stations do not walk in one place");
     }
-    let roaming = |value: &Value| air::roaming(value, ap.as_deref().unwrap_or_default(), &aps);
-    let roaming = r.optional("roaming", roaming);
-    let snr_trace = r.optional("snr_trace", |value| air::snr_trace(value, &names.base));
-    let service = r.optional("service", service::service);
+    let reach = (ap.clone().unwrap_or_default(), names.aps.iter().map(|ap| ap.0.clone()).collect());
+    let roaming = r.optional("roaming", |value| Roaming::nested(value, &reach, ""));
+    let snr_trace = r.optional("snr_trace", |value| {
+        SnrTrace::nested(value, &names.base, "write snr_trace = { file = \"walk.csv\" }")
+    });
+    let service = r
+        .optional("service", |value| Service::nested(value, &(), "write service = { weight = 2 }"));
     let distance = (position.is_none() && path.is_empty()).then_some(distance);
     let radio = radio(r, phy);
     r.finish(&[&["cell"], phy::RATE].concat());
@@ -256,7 +261,10 @@ fn radio(r: &Reader<'_>, phy: Option<Phy>) -> Radio {
     Radio {
         power: r.or("power", Dbm(16.0), reader::level),
         rate: Rate::read(r, phy),
-        rate_control: r.or("rate_control", "constant".to_owned(), air::rate_control),
-        queue: r.or("queue", Queue(Place::Radio.usual().into()), queue(Place::Radio)),
+        rate_control: r
+            .or("rate_control", "constant".to_owned(), |value| air::rate_control().read(value)),
+        queue: r.or("queue", Queue(Place::Radio.usual().into()), |value| {
+            queue(Place::Radio).read(value)
+        }),
     }
 }

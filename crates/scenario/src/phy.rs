@@ -1,6 +1,8 @@
 //! The keys of a cell and of a radio that depend on the generation of 802.11.
 
 use super::diagnostic::Refusal;
+use super::keys::{Kind, keys};
+use super::kinds::{boolean, choice, count, quantity, size};
 use super::reader::{self, Read, Reader};
 use super::value::Value;
 use super::words;
@@ -8,117 +10,76 @@ use fairwave_dot11::{
     Aggregation, Band, Edca, Format, GuardInterval, Mode, Phy, Preamble, Standard, Width,
 };
 use fairwave_sim::world;
-use fairwave_units::{BitRate, Bytes};
+use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// What a cell uses of its standard.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Generation {
-    /// DSSS preamble; only for 802.11b, and for 802.11g with `dsss_stations`. Default: "long".
-    #[serde(serialize_with = "preamble", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>", extend("enum" = ["long", "short"]))]
-    pub preamble: Option<Preamble>,
-    /// Band; only for 802.11n and 802.11ax. Default: "5 GHz".
-    #[serde(serialize_with = "band", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>", extend("enum" = ["2.4 GHz", "5 GHz"]))]
-    pub band: Option<Band>,
-    /// Channel width; only from 802.11n on, which has up to "40 MHz". Default: "20 MHz" for
-    /// 802.11n, later "80 MHz".
-    #[serde(serialize_with = "width", skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        with = "Option<String>",
-        extend("enum" = ["20 MHz", "40 MHz", "80 MHz", "160 MHz"])
-    )]
-    pub width: Option<Width>,
-    /// Whether stations of 802.11b are about: slots of 20 us and the DSSS rates; only for
-    /// 802.11g. Default: false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dsss_stations: Option<bool>,
-    /// DSSS rate of the CTS that a radio sends to itself before an OFDM frame, or "off"; only
-    /// with `dsss_stations`. Default: "11 Mbps".
-    #[serde(serialize_with = "protection", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub protection: Option<Option<BitRate>>,
-    /// Whether there are four access categories; always from 802.11n on. Default: false.
-    pub edca: bool,
-    /// MPDUs in an A-MPDU, 1 to 256, which is also the block ack window; only from 802.11n on.
-    /// Default: 64, for 802.11ax 256.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ampdu_frames: Option<u32>,
-    /// Bytes of an A-MPDU; only from 802.11n on. Default: what the standard allows.
-    #[serde(serialize_with = "some_bytes", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub ampdu_size: Option<u32>,
-    /// Bytes of an A-MSDU, or "off"; only from 802.11n on. Default: "off".
-    #[serde(serialize_with = "bytes_or_off", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub amsdu_size: Option<Option<u32>>,
-    /// Whether frames to one receiver are acknowledged and repeated, which WaveLAN before 802.11
-    /// did not. Default: true.
-    pub acknowledgements: bool,
-}
-
-const LATER: &[&str] = &["width", "ampdu_frames", "ampdu_size", "amsdu_size"];
-
-impl Generation {
-    /// Its keys.
-    pub(super) const KEYS: &[&str] = &[
-        "preamble",
-        "band",
-        "width",
-        "dsss_stations",
-        "protection",
-        "edca",
-        "ampdu_frames",
-        "ampdu_size",
-        "amsdu_size",
-        "acknowledgements",
-    ];
-
-    /// Reads its keys; `standard` is unknown where it could not be read.
-    pub(super) fn read(r: &Reader<'_>, standard: Option<Standard>) -> Self {
+keys! {
+    /// What a cell uses of its standard.
+    pub struct Generation |r| (standard: Option<Standard> = None) {
+        let standard = *standard;
         let usual = standard.map(Phy::new);
         let is_later = usual.is_none_or(Phy::is_qos);
-        let dsss_stations = dsss_stations(r, standard);
-        let is_mixed = dsss_stations == Some(true);
-        if !is_later {
-            r.meaningless(LATER, "it belongs to 802.11n and later standards");
-        }
+        let is_unknown = standard.is_none();
+        let most = Aggregation::most(usual.unwrap_or_else(|| Phy::new(Standard::Ax)));
+        let (most_mpdus, most_bytes) = most.map_or((1, 1), |most| (most.mpdus, most.bytes));
+        let is_mixed = matches!(standard, Some(Standard::G) | None)
+            && r.peek("dsss_stations", reader::boolean) == Some(true);
         let has_dsss = standard == Some(Standard::B) || is_mixed;
-        if !has_dsss && standard.is_some() {
-            r.meaningless(&["preamble"], "only 802.11b has a choice of preambles");
-        }
-        if !is_mixed && standard.is_some() {
-            r.meaningless(&["protection"], "it is for cells with stations of 802.11b");
-        }
-        let has_band = matches!(standard, Some(Standard::N | Standard::Ax) | None);
-        if !has_band {
-            r.meaningless(&["band"], "the standard has one band");
-        }
-        let five = usual.map_or(Band::Ghz5, |phy| phy.band);
-        let most = usual.and_then(Aggregation::most);
-        let preambles = || r.or("preamble", Preamble::Long, reader::choice(words::PREAMBLES));
-        Self {
-            preamble: has_dsss.then(preambles),
-            band: has_band.then(|| r.or("band", five, reader::choice(words::BANDS))),
-            width: is_later.then(|| width_of(r, usual)),
-            dsss_stations,
-            protection: is_mixed.then(|| {
-                r.or("protection", Some(BitRate::mbps(11)), reader::or_word("off", dsss_rate))
-            }),
-            edca: r.or("edca", usual.is_some_and(Phy::is_qos), edca(is_later)),
-            ampdu_frames: most
-                .map(|most| r.or("ampdu_frames", most.mpdus, reader::count(1, most.mpdus))),
-            ampdu_size: most
-                .map(|most| r.or("ampdu_size", most.bytes, reader::size(1, most.bytes))),
-            amsdu_size: most.map(|_| {
-                r.or("amsdu_size", None, reader::or_word("off", reader::size(1, MOST_AMSDU)))
-            }),
-            acknowledgements: r.or("acknowledgements", true, reader::boolean),
-        }
+        /// DSSS preamble; only for 802.11b, and for 802.11g with `dsss_stations`.
+        preamble: Option<Preamble> = choice(words::PREAMBLES)
+            .or(Preamble::Long)
+            .when(has_dsss || is_unknown, "only 802.11b has a choice of preambles");
+        /// Band; only for 802.11n and 802.11ax.
+        band: Option<Band> = choice(words::BANDS)
+            .or(usual.map_or(Band::Ghz5, |phy| phy.band))
+            .when(
+                matches!(standard, Some(Standard::N | Standard::Ax) | None),
+                "the standard has one band",
+            );
+        /// Channel width; only from 802.11n on, which has up to "40 MHz".
+        width: Option<Width> = widths(usual)
+            .or(usual.map_or(Width::Mhz20, |phy| phy.width))
+            .phrase("\"20 MHz\" for 802.11n, later \"80 MHz\"")
+            .when(is_later, LATER);
+        /// Whether stations of 802.11b are about: slots of 20 us and the DSSS rates; only for
+        /// 802.11g.
+        dsss_stations: Option<bool> = boolean().or(false).when(
+            matches!(standard, Some(Standard::G) | None),
+            "only 802.11g shares its band with 802.11b so",
+        );
+        /// DSSS rate of the CTS that a radio sends to itself before an OFDM frame, or "off"; only
+        /// with `dsss_stations`.
+        protection: Option<Option<BitRate>> = dsss_rates()
+            .or_word("off")
+            .or(Some(BitRate::mbps(11)))
+            .when(is_mixed || is_unknown, "it is for cells with stations of 802.11b");
+        /// Whether there are four access categories; always from 802.11n on.
+        edca: bool = boolean()
+            .checked(move |is_on| edca(is_on, is_later && !is_unknown))
+            .or(usual.is_some_and(Phy::is_qos));
+        /// MPDUs in an A-MPDU, which is also the block ack window; only from 802.11n on.
+        ampdu_frames: Option<u32> = count(1, most_mpdus)
+            .or(most_mpdus)
+            .phrase("64, for 802.11ax 256")
+            .when(is_later, LATER);
+        /// Bytes of an A-MPDU; only from 802.11n on.
+        ampdu_size: Option<u32> = size(1, most_bytes)
+            .or(most_bytes)
+            .phrase("what the standard allows")
+            .when(is_later, LATER);
+        /// Bytes of an A-MSDU, or "off"; only from 802.11n on.
+        amsdu_size: Option<Option<u32>> =
+            size(1, MOST_AMSDU).or_word("off").or(None).when(is_later, LATER);
+        /// Whether frames to one receiver are acknowledged and repeated, which WaveLAN before
+        /// 802.11 did not.
+        acknowledgements: bool = boolean().or(true);
     }
+}
 
+const LATER: &str = "it belongs to 802.11n and later standards";
+
+impl Generation {
     /// The PHY of a cell of `standard`.
     pub(super) fn phy(&self, standard: Standard) -> Phy {
         let usual = Phy::new(standard);
@@ -148,49 +109,35 @@ impl Generation {
 /// Bytes of the longest A-MSDU of VHT and HE (802.11-2020 table 9-25).
 const MOST_AMSDU: u32 = 11_426;
 
-fn dsss_stations(r: &Reader<'_>, standard: Option<Standard>) -> Option<bool> {
-    match standard {
-        Some(Standard::G) | None => Some(r.or("dsss_stations", false, reader::boolean)),
-        Some(_) => {
-            r.meaningless(&["dsss_stations"], "only 802.11g shares its band with 802.11b so");
-            None
-        }
-    }
-}
-
-fn width_of(r: &Reader<'_>, usual: Option<Phy>) -> Width {
+fn widths(usual: Option<Phy>) -> Kind<Width> {
     let widest = match usual.map(Phy::format) {
         Some(Format::Ht) => Width::Mhz40,
         _ => Width::Mhz160,
     };
-    let read = |value: &Value| {
-        let width = reader::choice(words::WIDTHS)(value)?;
+    choice(words::WIDTHS).checked(move |width| {
         if width <= widest {
             return Ok(width);
         }
         Err(Refusal::new(format!("802.11n has no channels of {} MHz", width.mhz())))
-    };
-    r.or("width", usual.map_or(Width::Mhz20, |phy| phy.width), read)
+    })
 }
 
-fn edca(is_later: bool) -> impl Fn(&Value) -> Read<bool> {
-    move |value| {
-        let on = reader::boolean(value)?;
-        if on || !is_later {
-            return Ok(on);
+fn edca(is_on: bool, is_later: bool) -> Read<bool> {
+    if is_on || !is_later {
+        return Ok(is_on);
+    }
+    Err(Refusal::new("802.11n and later standards always have EDCA").help("leave it out"))
+}
+
+fn dsss_rates() -> Kind<BitRate> {
+    quantity().checked(|rate| {
+        let rates: Vec<BitRate> = Mode::dsss().map(Mode::rate).collect();
+        if rates.contains(&rate) {
+            return Ok(rate);
         }
-        Err(Refusal::new("802.11n and later standards always have EDCA").help("leave it out"))
-    }
-}
-
-fn dsss_rate(value: &Value) -> Read<BitRate> {
-    let rate = reader::quantity::<BitRate>(value)?;
-    let rates: Vec<BitRate> = Mode::dsss().map(Mode::rate).collect();
-    if rates.contains(&rate) {
-        return Ok(rate);
-    }
-    let listed: Vec<_> = rates.iter().map(ToString::to_string).collect();
-    Err(Refusal::new(format!("{rate} is not a rate of 802.11b")).among("", &listed))
+        let listed: Vec<_> = rates.iter().map(ToString::to_string).collect();
+        Err(Refusal::new(format!("{rate} is not a rate of 802.11b")).among("", &listed))
+    })
 }
 
 /// How a radio sends its data frames.
@@ -281,33 +228,6 @@ fn rate_among(phy: Option<Phy>, rates: &[BitRate]) -> impl Fn(&Value) -> Read<Bi
     }
 }
 
-fn preamble<S: Serializer>(value: &Option<Preamble>, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(value.map_or("", |p| reader::word(words::PREAMBLES, &p)))
-}
-
-fn band<S: Serializer>(value: &Option<Band>, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(value.map_or("", |band| reader::word(words::BANDS, &band)))
-}
-
-fn width<S: Serializer>(value: &Option<Width>, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(value.map_or("", |width| reader::word(words::WIDTHS, &width)))
-}
-
 fn guard<S: Serializer>(value: &Option<GuardInterval>, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(value.map_or("", |guard| reader::word(words::GUARDS, &guard)))
-}
-
-#[expect(clippy::option_option, reason = "the outer one is whether the key applies")]
-fn protection<S: Serializer>(value: &Option<Option<BitRate>>, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(&value.flatten().map_or("off".to_owned(), |rate| rate.to_string()))
-}
-
-fn some_bytes<S: Serializer>(value: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(&Bytes(u64::from(value.unwrap_or(0))).to_string())
-}
-
-#[expect(clippy::option_option, reason = "the outer one is whether the key applies")]
-fn bytes_or_off<S: Serializer>(value: &Option<Option<u32>>, s: S) -> Result<S::Ok, S::Error> {
-    let shown = |bytes| Bytes(u64::from(bytes)).to_string();
-    s.serialize_str(&value.flatten().map_or("off".to_owned(), shown))
 }

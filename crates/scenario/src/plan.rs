@@ -2,8 +2,10 @@
 
 mod axis;
 
+use crate::diagnostic::{Diagnostics, Problem, Refusal, Sources};
+use crate::model::Scenario;
+use crate::path;
 use crate::value::{self, Data, Entry, Span, Table, Value};
-use crate::{Diagnostics, Problem, Refusal, Scenario, Sources, path};
 use axis::Axis;
 use std::path::Path;
 

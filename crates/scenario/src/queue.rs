@@ -1,6 +1,7 @@
 //! Queues of radios and links: a bound alone, or a discipline with its parameters.
 
 use super::diagnostic::Refusal;
+use super::keys::Kind as Values;
 use super::reader::{self, Read, Reader, show_limit};
 use super::service::{self, rates};
 use super::value::{Data, Value};
@@ -9,10 +10,9 @@ use fairwave_queue::{
     IwfqConfig, Kind, Limit, ServiceCurve, SocpsConfig, Spec, SwitchingConfig, WfqConfig,
 };
 use fairwave_units::Duration;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
+use serde_json::{Value as Json, json};
 
 /// A queue: drop-tail where only a bound is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,16 @@ const OWN_KEYS: &[&str] = &[
     "realtime_first_for",
 ];
 
-/// Reads a queue at `place`.
-pub(super) fn queue(place: Place) -> impl Fn(&Value) -> Read<Queue> {
+/// A queue at `place`.
+pub(super) fn queue(place: Place) -> Values<Queue> {
+    let write = |queue: &Queue| serde_json::to_value(queue).unwrap_or_default();
+    Values::new(read(place), write, Json::Null).described(|definitions| {
+        definitions.borrow_mut().entry("Queue").or_insert_with(schema);
+        json!({ "$ref": "#/$defs/Queue" })
+    })
+}
+
+fn read(place: Place) -> impl Fn(&Value) -> Read<Queue> {
     move |value| match &value.data {
         Data::Table(table) => {
             let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
@@ -310,40 +318,40 @@ fn write_fair<S: Serializer>(
     map.serialize_entry("ecn", &codel.ecn)
 }
 
-impl JsonSchema for Queue {
+impl schemars::JsonSchema for Queue {
     fn inline_schema() -> bool {
-        false
+        true
     }
 
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Queue".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A bound in packets or bytes, or a discipline with its parameters.",
-            "anyOf": [
-                { "type": "string" },
-                {
-                    "type": "object",
-                    "properties": properties(),
-                    "additionalProperties": false,
-                },
-            ],
-        })
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "$ref": "#/$defs/Queue" })
     }
 }
 
-fn percent(description: &str) -> Schema {
+fn schema() -> Json {
+    json!({
+        "description": "A bound in packets or bytes, or a discipline with its parameters.",
+        "anyOf": [
+            { "type": "string" },
+            { "type": "object", "properties": properties(), "additionalProperties": false },
+        ],
+    })
+}
+
+fn percent(description: &str) -> Json {
     let (kind, most) = ("integer", 100);
-    json_schema!({ "description": description, "type": kind, "minimum": 0, "maximum": most })
+    json!({ "description": description, "type": kind, "minimum": 0, "maximum": most })
 }
 
 /// The keys of a queue.
-fn properties() -> Schema {
-    let text = |description: &str| json_schema!({ "description": description, "type": "string" });
+fn properties() -> Json {
+    let text = |description: &str| json!({ "description": description, "type": "string" });
     let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
-    json_schema!({
+    json!({
         "discipline": {
             "description": "What decides who is served and what is dropped; \
                 `fairwave list queues`. Default: \"drop-tail\".",

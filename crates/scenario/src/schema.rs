@@ -1,30 +1,20 @@
 //! The JSON schema of scenario files, for editors.
 
+use crate::air::{Roaming, SnrTrace, WayPoint};
+use crate::cell::Cell;
 use crate::described::Definitions;
 use crate::flow::Flow;
 use crate::keys::{Keyed, describe, reference};
 use crate::limits::MOST_JOBS;
+use crate::link::Link;
 use crate::model::Scenario;
+use crate::record::Record;
+use crate::service::Service;
 use crate::tcp::{Defaults, Tcp};
 use serde_json::{Map, Value, json};
 
-/// Keys without a default.
-const REQUIRED: [&str; 14] = [
-    "name",
-    "kind",
-    "standard",
-    "ends",
-    "from",
-    "to",
-    "at",
-    "target",
-    "doppler_hz",
-    "sigma",
-    "p",
-    "r",
-    "mean_burst",
-    "mean_gap",
-];
+/// Keys without a default, of nodes.
+const REQUIRED: [&str; 2] = ["name", "kind"];
 
 /// The JSON schema (draft 2020-12) of a scenario file. It knows every key, which are required,
 /// and the words of each choice; units and relations between keys are checked by the reader.
@@ -36,18 +26,19 @@ pub fn schema() -> Value {
     });
     let tcp = tcp.schema("Defaults for the keys of every TCP flow.", false);
     reference::<Flow>(&definitions);
+    reference::<Cell>(&definitions);
+    reference::<Link>(&definitions);
+    reference::<Record>(&definitions);
+    reference::<Roaming>(&definitions);
+    reference::<WayPoint>(&definitions);
+    reference::<SnrTrace>(&definitions);
+    reference::<Service>(&definitions);
     extend(&mut root["properties"], json!({ "sweep": sweep() }));
     let cells = root["properties"]["cell"].take();
     root["properties"]["cell"] = json!({ "anyOf": [cells, { "$ref": "#/$defs/Cell" }] });
     root["title"] = json!("Fairwave scenario");
     relax(&mut root);
-    for named_by_default in ["Cell", "Link"] {
-        let required = root["$defs"][named_by_default]["required"].as_array_mut();
-        required.into_iter().for_each(|keys| keys.retain(|k| k != "name"));
-    }
-    for closed in ["Record", "Cell", "Link", "Node"] {
-        root["$defs"][closed]["unevaluatedProperties"] = json!(false);
-    }
+    root["$defs"]["Node"]["unevaluatedProperties"] = json!(false);
     root["properties"]["tcp"] = tcp;
     root["additionalProperties"] = json!(false);
     extend(&mut root["$defs"], Value::Object(definitions.into_inner()));
@@ -85,7 +76,7 @@ fn extend(to: &mut Value, from: Value) {
     }
 }
 
-/// Makes keys with a default optional, and names the laws and stacks.
+/// Makes keys of nodes with a default optional, and names the rate controls.
 fn relax(value: &mut Value) {
     match value {
         Value::Object(object) => {
@@ -101,21 +92,8 @@ fn relax_table(object: &mut Map<String, Value>) {
     if let Some(Value::Array(required)) = object.get_mut("required") {
         required.retain(|k| k.as_str().is_some_and(|k| REQUIRED.contains(&k)));
     }
-    if object.contains_key("points") {
-        let description = "A CSV file with lines of seconds and dB, in place of `points`.";
-        object.insert("file".to_owned(), json!({ "description": description, "type": "string" }));
-    }
     if let Some(control) = object.get_mut("rate_control").filter(|c| c.is_object()) {
         let names = fairwave_dot11::rate_control::ALL.iter().map(|algorithm| algorithm.name);
         control["enum"] = json!(names.collect::<Vec<_>>());
-    }
-    if let Some(filter) = object.get_mut("filter").filter(|f| f.is_object()) {
-        let names = fairwave_soc::FILTERS.iter().map(|kind| kind.name);
-        filter["enum"] = json!(names.collect::<Vec<_>>());
-    }
-    if object.contains_key("frequency") {
-        let description = "Number of a 20 MHz channel, in place of `frequency`.";
-        let channel = json!({ "description": description, "type": "integer" });
-        object.insert("channel".to_owned(), channel);
     }
 }

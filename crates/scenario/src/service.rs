@@ -1,57 +1,70 @@
 //! What an access point has agreed with a station: `service` of a station.
 
-use super::reader::{self, Read, Reader, nested};
-use super::value::{Data, Value};
+use crate::keys::{Entry, Kind, keys};
+use crate::kinds::{real, within};
+use crate::limits::{HOUR, MICROSECOND};
+use crate::reader::{self, Read, Reader};
+use crate::value::Value;
 use fairwave_queue::{ServiceCurve, Weight};
 use fairwave_sim::world;
 use fairwave_units::{BitRate, Duration};
-use schemars::JsonSchema;
-use serde::Serialize;
 
-/// How the queues of its access points serve a station, if they are schedulers of hosts. A curve
-/// is a rate, and perhaps another one at the beginning of a backlog; `h-fsc` and `socps` over it
-/// know curves.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Service {
-    /// Its weight beside others', 0.001 to 1000; weights by its channel are multiplied by it.
-    /// Default: 1.
-    pub weight: f64,
-    /// What its datagrams are promised in the long run. Default: as the queue says for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub realtime_rate: Option<BitRate>,
-    /// What they are promised at first. Default: realtime_rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub realtime_first_rate: Option<BitRate>,
-    /// For how long. Default: "10 ms".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub realtime_first_for: Option<Duration>,
-    /// Its share of what is not promised, in proportion to the others'. Default: "100 Mbps".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub share_rate: Option<BitRate>,
-    /// The same at first. Default: share_rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub share_first_rate: Option<BitRate>,
-    /// For how long. Default: "10 ms".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub share_first_for: Option<Duration>,
-    /// What it gets at most. Default: no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub upper_rate: Option<BitRate>,
-    /// The same at first. Default: upper_rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub upper_first_rate: Option<BitRate>,
-    /// For how long. Default: "10 ms".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub upper_first_for: Option<Duration>,
+keys! {
+    /// How the queues of its access points serve a station, if they are schedulers of hosts. A
+    /// curve is a rate, and perhaps another one at the beginning of a backlog; `h-fsc` and `socps`
+    /// over it know curves.
+    pub struct Service |r| {
+        /// Its weight beside others'; weights by its channel are multiplied by it.
+        weight: f64 = real(0.001, 1000.0).or(1.0);
+        /// What its datagrams are promised in the long run, else what the queue says for all.
+        realtime_rate: Option<BitRate> = curve_rates().optional();
+        /// What they are promised at first, else `realtime_rate`.
+        realtime_first_rate: Option<BitRate> = first_rate("realtime_rate", realtime_rate);
+        /// For how long.
+        realtime_first_for: Option<Duration> =
+            first_for(["realtime_rate", "realtime_first_rate"], realtime_rate, realtime_first_rate);
+        /// Its share of what is not promised, in proportion to the others', else 100 Mbps.
+        share_rate: Option<BitRate> = curve_rates().optional();
+        /// The same at first, else `share_rate`.
+        share_first_rate: Option<BitRate> = first_rate("share_rate", share_rate);
+        /// For how long.
+        share_first_for: Option<Duration> =
+            first_for(["share_rate", "share_first_rate"], share_rate, share_first_rate);
+        /// What it gets at most; without it there is no limit.
+        upper_rate: Option<BitRate> = curve_rates().optional();
+        /// The same at first, else `upper_rate`.
+        upper_first_rate: Option<BitRate> = first_rate("upper_rate", upper_rate);
+        /// For how long.
+        upper_first_for: Option<Duration> =
+            first_for(["upper_rate", "upper_first_rate"], upper_rate, upper_first_rate);
+    }
+}
+
+/// How long the rate at the beginning of a backlog holds.
+const FIRST_FOR: Duration = Duration::from_millis(10);
+
+fn curve_rates() -> Kind<BitRate> {
+    within(BitRate(1_000), BitRate::mbps(1_000_000))
+}
+
+fn unset(rate: &str) -> String {
+    format!("it begins the curve of {rate:?}, which is not set")
+}
+
+/// The rate at the beginning of a curve whose rate is `then`, under the key `key`.
+fn first_rate(key: &str, then: Option<BitRate>) -> Entry<Option<BitRate>> {
+    curve_rates().optional().only_if(then.is_some(), unset(key), None)
+}
+
+/// For how long the rate `first` holds at the beginning of a curve, whose keys are `keys`.
+fn first_for(
+    keys: [&str; 2],
+    then: Option<BitRate>,
+    first: Option<BitRate>,
+) -> Entry<Option<Duration>> {
+    let [key, first_key] = keys;
+    let why = if then.is_none() { unset(key) } else { format!("there is no {first_key:?}") };
+    within(MICROSECOND, HOUR).or(FIRST_FOR).when(first.is_some(), why)
 }
 
 /// The keys of a curve: its rate, the one at first, and for how long.
@@ -59,37 +72,6 @@ pub(super) type CurveKeys = [&'static str; 3];
 
 pub(super) const REALTIME: CurveKeys =
     ["realtime_rate", "realtime_first_rate", "realtime_first_for"];
-const SHARE: CurveKeys = ["share_rate", "share_first_rate", "share_first_for"];
-const UPPER: CurveKeys = ["upper_rate", "upper_first_rate", "upper_first_for"];
-
-/// The key `service` of a station.
-pub(super) fn service(value: &Value) -> Read<Service> {
-    let Data::Table(table) = &value.data else {
-        let help = "write service = { weight = 2 }";
-        return Err(reader::wrong_type(value, "a table").help(help));
-    };
-    nested(table, value, |r| {
-        let weight = r.or("weight", 1.0, reader::real(0.001, 1000.0));
-        let [realtime, share, upper] = [REALTIME, SHARE, UPPER].map(|keys| curve(r, keys));
-        let first = |curve: Option<ServiceCurve>| {
-            curve
-                .filter(|curve| curve.lasts > Duration::ZERO)
-                .map(|curve| (curve.first, curve.lasts))
-        };
-        Service {
-            weight,
-            realtime_rate: realtime.map(|curve| curve.then),
-            realtime_first_rate: first(realtime).map(|(rate, _)| rate),
-            realtime_first_for: first(realtime).map(|(_, lasts)| lasts),
-            share_rate: share.map(|curve| curve.then),
-            share_first_rate: first(share).map(|(rate, _)| rate),
-            share_first_for: first(share).map(|(_, lasts)| lasts),
-            upper_rate: upper.map(|curve| curve.then),
-            upper_first_rate: first(upper).map(|(rate, _)| rate),
-            upper_first_for: first(upper).map(|(_, lasts)| lasts),
-        }
-    })
-}
 
 /// A curve: a rate, and perhaps another one for the beginning.
 pub(super) fn curve(r: &Reader<'_>, keys: CurveKeys) -> Option<ServiceCurve> {

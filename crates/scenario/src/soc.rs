@@ -1,8 +1,11 @@
 //! Keys of a cell whose stations report their Strength of Connection: `cell.soc`.
 
-use super::diagnostic::Refusal;
-use super::reader::{self, Read, Reader, nested};
-use super::value::{Data, Value};
+use crate::diagnostic::Refusal;
+use crate::keys::{Keyed, Kind, keys, reference, table, written};
+use crate::kinds::{choice, list, named, real, within};
+use crate::limits::{HOUR, MILLISECOND, SECOND};
+use crate::reader::{self, Read, Reader};
+use crate::value::{Data, Value};
 use fairwave_dot11::AccessCategory;
 use fairwave_sim::world;
 use fairwave_soc::{
@@ -10,228 +13,199 @@ use fairwave_soc::{
 };
 use fairwave_trace::NodeId;
 use fairwave_units::{Db, Duration};
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde_json::{Value as Json, json};
 
-/// What stations report of their channels and what access points make of it (`docs/models/soc.md`).
-/// Whether weights act is up to the access point's queue: `wfq` and its kin serve by them.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Soc {
-    /// From one report of a station to the next, 20 ms to 1 s. Default: "200 ms".
-    #[schemars(with = "String")]
-    pub interval: Duration,
-    /// How long a report waits for a data frame to ride on, less than the interval; "0 s" never
-    /// waits. Default: a quarter of the interval.
-    #[schemars(with = "String")]
-    pub hold: Duration,
-    /// How often a station reads its card, 1 ms to 1 s. Default: "10 ms".
-    #[schemars(with = "String")]
-    pub read_every: Duration,
-    /// From readings to what is reported. Default: "mean".
-    pub filter: String,
-    /// From what is reported to weights: a name, { threshold = "5 dB" }, or
-    /// { knots = [["0 dB", 0.0], ["10 dB", 1.0]], rule = "linear" }. Default: "pw".
-    pub policy: Policy,
-    /// Policies of access categories that have another one, where the cell has EDCA:
-    /// { voice = "gb3" }. Default: none has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by_category: Option<ByCategory>,
-    /// How much higher a level must be to count on the way up, up to 20 dB. Default: "0 dB".
-    #[schemars(with = "String")]
-    pub hysteresis: Db,
-    /// Share of the newest report in what is weighed, beside the one before. Default: 1.
-    pub smoothing: f64,
-    /// What is left after a report that does not come, 0 to 1. Default: 0.7.
-    pub beta: f64,
-    /// What that lowers. Default: "soc".
-    #[serde(serialize_with = "decay")]
-    #[schemars(with = "String", extend("enum" = ["soc", "weight"]))]
-    pub decay: Decay,
-    /// What it decays to, and the least that counts. Default: "0 dB".
-    #[schemars(with = "String")]
-    pub floor: Db,
-    /// Silence after which a station is not known any more, 1 s to 1 h. Default: "60 s".
-    #[schemars(with = "String")]
-    pub forget_after: Duration,
+keys! {
+    /// What stations report of their channels and what access points make of it
+    /// (`docs/models/soc.md`). Whether weights act is up to the access point's queue: `wfq` and its
+    /// kin serve by them.
+    pub struct Soc |r| {
+        let usual = TableConfig::new(Policies::per_host(Curve::Equal));
+        /// From one report of a station to the next.
+        interval: Duration =
+            within(fairwave_soc::INTERVAL_LEAST, SECOND).or(Duration::from_millis(200));
+        /// How long a report waits for a data frame to ride on, less than the interval; "0 s"
+        /// never waits.
+        hold: Duration =
+            within(Duration::ZERO, SECOND).or(interval / 4).phrase("a quarter of the interval");
+        /// How often a station reads its card.
+        read_every: Duration = within(MILLISECOND, SECOND).or(Duration::from_millis(10));
+        /// From readings to what is reported.
+        filter: String = filter().or("mean".to_owned());
+        /// From what is reported to weights: a name, { threshold = "5 dB" }, or
+        /// { knots = [["0 dB", 0.0], ["10 dB", 1.0]], rule = "linear" }.
+        policy: Policy = policy().or(Policy::Named("pw".to_owned()));
+        /// Policies of access categories that have another one, where the cell has EDCA:
+        /// { voice = "gb3" }.
+        by_category: Option<ByCategory> =
+            table("write by_category = { voice = \"gb3\" }").optional();
+        /// How much higher a level must be to count on the way up.
+        hysteresis: Db = within(Db(0.0), Db(20.0)).or(Db(0.0));
+        /// Share of the newest report in what is weighed, beside the one before.
+        smoothing: f64 = real(0.0, 1.0).or(usual.smoothing);
+        /// What is left after a report that does not come.
+        beta: f64 = real(0.0, 1.0).or(usual.beta);
+        /// What that lowers.
+        decay: Decay = choice(DECAYS).or(usual.decay);
+        /// What it decays to, and the least that counts.
+        floor: Db = within(Db(-50.0), Db(50.0)).or(usual.floor);
+        /// Silence after which a station is not known any more.
+        forget_after: Duration = within(SECOND, HOUR).or(usual.forget_after);
+    }
+    check Self::check;
 }
 
 /// A policy by name, or by numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Policy {
     /// One that `fairwave list soc-policies` lists.
     Named(String),
     /// 1 above a threshold, else 0.
-    GoodOrBad {
-        /// The threshold. Required.
-        #[schemars(with = "String")]
-        threshold: Db,
-    },
+    GoodOrBad(GoodOrBad),
     /// Knots, and what is between them.
-    Knots {
-        /// Levels, rising, and weights, 0 to 1. Required.
-        #[schemars(with = "Vec<(String, f64)>")]
-        knots: Vec<(Db, f64)>,
-        /// "linear" draws lines, "step" takes the knot above. Default: "linear".
-        #[serde(serialize_with = "rule_word")]
-        #[schemars(with = "String", extend("enum" = ["linear", "step"]))]
-        rule: Rule,
-    },
+    Knots(Knots),
 }
 
-/// Policies of access categories, in place of the one for all.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub struct ByCategory {
-    /// What weighs background traffic.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub background: Option<Policy>,
-    /// What weighs most data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub best_effort: Option<Policy>,
-    /// What weighs video.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub video: Option<Policy>,
-    /// What weighs voice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub voice: Option<Policy>,
+keys! {
+    /// 1 above a threshold, else 0.
+    pub struct GoodOrBad |r| {
+        let () = r.meaningless(&["knots", "rule"], "the policy has a threshold");
+        /// The threshold.
+        threshold: Db = levels().required("threshold = \"5 dB\"");
+    }
+}
+
+keys! {
+    /// Knots, and what is between them.
+    pub struct Knots |r| {
+        /// Levels, rising, and weights, 0 to 1.
+        knots: Vec<(Db, f64)> =
+            knot_list().required("knots = [[\"0 dB\", 0.0], [\"10 dB\", 1.0]]");
+        /// "linear" draws lines, "step" takes the knot above.
+        rule: Rule = choice(RULES).or(Rule::Linear);
+    }
+}
+
+keys! {
+    /// Policies of access categories, in place of the one for all.
+    pub struct ByCategory |r| {
+        /// What weighs background traffic.
+        background: Option<Policy> = policy().optional();
+        /// What weighs most data.
+        best_effort as "best-effort": Option<Policy> = policy().optional();
+        /// What weighs video.
+        video: Option<Policy> = policy().optional();
+        /// What weighs voice.
+        voice: Option<Policy> = policy().optional();
+    }
 }
 
 /// How good links are told from bad ones: by a threshold, or by frames that were given up.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LinkMonitor {
-    /// By the true level at the station, fading included: what schedulers of papers know.
-    Level {
-        /// A link is good above this. Required.
-        #[schemars(with = "String")]
-        threshold: Db,
-        /// How often levels are looked at, 1 ms to 1 s. Default: "10 ms".
-        #[schemars(with = "String")]
-        every: Duration,
-    },
+    /// By the true level at the station.
+    Level(LevelMonitor),
     /// By frames that were given up.
-    Failures {
-        /// How long a link is bad after one, 1 ms to 10 s. Required.
-        #[schemars(with = "String")]
-        back_off: Duration,
-    },
+    Failures(FailureMonitor),
+}
+
+keys! {
+    /// By the true level at the station, fading included: what schedulers of papers know.
+    pub struct LevelMonitor |r| {
+        /// A link is good above this.
+        threshold: Db = levels().required("threshold = \"5 dB\"");
+        /// How often levels are looked at.
+        every: Duration = within(MILLISECOND, SECOND).or(Duration::from_millis(10));
+    }
+}
+
+keys! {
+    /// By frames that were given up.
+    pub struct FailureMonitor |r| {
+        let () = r.meaningless(&["threshold", "every"], "failures are looked at, not levels");
+        /// How long a link is bad after one.
+        back_off: Duration =
+            within(MILLISECOND, Duration::from_secs(10)).required("back_off = \"100 ms\"");
+    }
 }
 
 const DECAYS: &[(&str, Decay)] = &[("soc", Decay::Soc), ("weight", Decay::Weight)];
 const RULES: &[(&str, Rule)] = &[("linear", Rule::Linear), ("step", Rule::UpperStep)];
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn decay<S: Serializer>(value: &Decay, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(reader::word(DECAYS, value))
+fn levels() -> Kind<Db> {
+    within(Db(-50.0), Db(100.0))
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn rule_word<S: Serializer>(value: &Rule, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(reader::word(RULES, value))
-}
-
-/// The key `soc` of a cell.
-pub(super) fn soc(value: &Value) -> Read<Soc> {
-    let Data::Table(table) = &value.data else {
-        let help = "write soc = { policy = \"pw\" }";
-        return Err(reader::wrong_type(value, "a table").help(help));
-    };
-    nested(table, value, read)
+fn filter() -> Kind<String> {
+    let names: Vec<&str> = FILTERS.iter().map(|kind| kind.name).collect();
+    named(names, |name| format!("there is no filter called {name:?}"))
 }
 
 /// The key `link_monitor` of a cell.
-pub(super) fn link_monitor(value: &Value) -> Read<LinkMonitor> {
-    let Data::Table(table) = &value.data else {
-        let help = "write link_monitor = { threshold = \"5 dB\" }";
-        return Err(reader::wrong_type(value, "a table").help(help));
+pub(crate) fn link_monitor() -> Kind<LinkMonitor> {
+    let read = |value: &Value| match &value.data {
+        Data::Table(table) if table.get("back_off").is_some() => {
+            FailureMonitor::nested(value, &(), "").map(LinkMonitor::Failures)
+        }
+        _ => LevelMonitor::nested(value, &(), "write link_monitor = { threshold = \"5 dB\" }")
+            .map(LinkMonitor::Level),
     };
-    let times = |most| reader::within(Duration::from_millis(1), Duration::from_secs(most));
-    nested(table, value, |r| {
-        if r.has("back_off") {
-            r.meaningless(&["threshold", "every"], "failures are looked at, not levels");
-            let back_off = r.or("back_off", Duration::from_millis(100), times(10));
-            return LinkMonitor::Failures { back_off };
-        }
-        let level = reader::within(Db(-50.0), Db(100.0));
-        LinkMonitor::Level {
-            threshold: r.required("threshold", "threshold = \"5 dB\"", level).unwrap_or_default(),
-            every: r.or("every", Duration::from_millis(10), times(1)),
-        }
+    let write = |monitor: &LinkMonitor| match monitor {
+        LinkMonitor::Level(table) => Json::Object(written(table)),
+        LinkMonitor::Failures(table) => Json::Object(written(table)),
+    };
+    Kind::new(read, write, Json::Null).described(|definitions| {
+        let level = reference::<LevelMonitor>(definitions);
+        json!({ "anyOf": [level, reference::<FailureMonitor>(definitions)] })
     })
 }
 
-fn read(r: &Reader<'_>) -> Soc {
-    let (second, hour) = (Duration::from_secs(1), Duration::from_secs(3600));
-    let times = |least| reader::within(least, second);
-    let ratio = |most| reader::within(Db(0.0), Db(most));
-    let usual = TableConfig::new(Policies::per_host(Curve::Equal));
-    let interval =
-        r.or("interval", Duration::from_millis(200), times(fairwave_soc::INTERVAL_LEAST));
-    let soc = Soc {
-        interval,
-        hold: r.or("hold", interval / 4, times(Duration::ZERO)),
-        read_every: r.or("read_every", Duration::from_millis(10), times(Duration::from_millis(1))),
-        filter: r.or("filter", "mean".to_owned(), filter),
-        policy: r.or("policy", Policy::Named("pw".to_owned()), policy),
-        by_category: r.optional("by_category", by_category),
-        hysteresis: r.or("hysteresis", Db(0.0), ratio(20.0)),
-        smoothing: r.or("smoothing", usual.smoothing, reader::real(0.0, 1.0)),
-        beta: r.or("beta", usual.beta, reader::real(0.0, 1.0)),
-        decay: r.or("decay", usual.decay, reader::choice(DECAYS)),
-        floor: r.or("floor", usual.floor, reader::within(Db(-50.0), Db(50.0))),
-        forget_after: r.or("forget_after", usual.forget_after, reader::within(second, hour)),
-    };
-    if soc.hold >= soc.interval {
-        let (hold, interval) = (soc.hold, soc.interval);
-        let refusal = Refusal::new(ReporterConfigError::Hold { hold, interval }.to_string());
-        r.refuse("hold", refusal.help("a report would still wait when the next is due"));
+impl Soc {
+    fn check(&self, r: &Reader<'_>) {
+        let (hold, interval) = (self.hold, self.interval);
+        if hold >= interval {
+            let refusal = Refusal::new(ReporterConfigError::Hold { hold, interval }.to_string());
+            r.refuse("hold", refusal.help("a report would still wait when the next is due"));
+        }
     }
-    soc
 }
 
-fn by_category(value: &Value) -> Read<ByCategory> {
-    let Data::Table(table) = &value.data else {
-        let help = "write by_category = { voice = \"gb3\" }";
-        return Err(reader::wrong_type(value, "a table").help(help));
-    };
-    nested(table, value, |r| ByCategory {
-        background: r.optional("background", policy),
-        best_effort: r.optional("best-effort", policy),
-        video: r.optional("video", policy),
-        voice: r.optional("voice", policy),
-    })
+fn policy_names() -> Vec<&'static str> {
+    POLICIES.iter().map(|kind| kind.name).collect()
 }
 
-fn filter(value: &Value) -> Read<String> {
-    let names: Vec<&str> = FILTERS.iter().map(|kind| kind.name).collect();
-    known(value, "filter", &names)
-}
-
-fn known(value: &Value, what: &str, names: &[&str]) -> Read<String> {
-    let name = reader::text(value)?;
-    if names.contains(&name.as_str()) {
-        return Ok(name);
-    }
-    Err(Refusal::new(format!("there is no {what} called {name:?}")).among(&name, names))
-}
-
-fn policy(value: &Value) -> Read<Policy> {
-    let names: Vec<&str> = POLICIES.iter().map(|kind| kind.name).collect();
-    let Data::Table(table) = &value.data else {
-        return known(value, "policy", &names).map(Policy::Named);
-    };
-    let level = reader::within(Db(-50.0), Db(100.0));
-    nested(table, value, |r| {
-        if r.has("threshold") {
-            r.meaningless(&["knots", "rule"], "the policy has a threshold");
-            let threshold = r.or("threshold", Db(0.0), &level);
-            return Policy::GoodOrBad { threshold };
+fn policy() -> Kind<Policy> {
+    let read = |value: &Value| match &value.data {
+        Data::Table(table) if table.get("threshold").is_some() => {
+            GoodOrBad::nested(value, &(), "").map(Policy::GoodOrBad)
         }
-        let example = "knots = [[\"0 dB\", 0.0], [\"10 dB\", 1.0]]";
-        let knots = r.required("knots", example, knots).unwrap_or_default();
-        Policy::Knots { knots, rule: r.or("rule", Rule::Linear, reader::choice(RULES)) }
+        Data::Table(_) => Knots::nested(value, &(), "").map(Policy::Knots),
+        _ => {
+            let name = reader::text(value)?;
+            if policy_names().contains(&name.as_str()) {
+                return Ok(Policy::Named(name));
+            }
+            let refusal = Refusal::new(format!("there is no policy called {name:?}"));
+            Err(refusal.among(&name, &policy_names()))
+        }
+    };
+    let write = |policy: &Policy| match policy {
+        Policy::Named(name) => json!(name),
+        Policy::GoodOrBad(table) => Json::Object(written(table)),
+        Policy::Knots(table) => Json::Object(written(table)),
+    };
+    Kind::new(read, write, Json::Null).described(|definitions| {
+        json!({ "anyOf": [
+            { "type": "string", "enum": policy_names() },
+            reference::<GoodOrBad>(definitions),
+            reference::<Knots>(definitions),
+        ] })
     })
+}
+
+fn knot_list() -> Kind<Vec<(Db, f64)>> {
+    let write = |(level, weight): &(Db, f64)| json!([level.to_string(), weight]);
+    list(knots, write, &json!({ "type": "array", "minItems": 2, "maxItems": 2 }))
 }
 
 fn knots(value: &Value) -> Read<Vec<(Db, f64)>> {
@@ -264,9 +238,9 @@ impl Policy {
                 let kind = POLICIES.iter().find(|kind| kind.name == *name);
                 kind.map_or(Curve::Equal, |kind| (kind.curve)())
             }
-            Self::GoodOrBad { threshold } => Curve::GoodOrBad(*threshold),
+            Self::GoodOrBad(GoodOrBad { threshold }) => Curve::GoodOrBad(*threshold),
             // The reader has refused what is no curve.
-            Self::Knots { knots, rule } => curve(knots, *rule).unwrap_or(Curve::Equal),
+            Self::Knots(Knots { knots, rule }) => curve(knots, *rule).unwrap_or(Curve::Equal),
         }
     }
 }
@@ -288,8 +262,10 @@ impl ByCategory {
 impl LinkMonitor {
     pub(super) fn to_world(&self) -> world::Monitor {
         match *self {
-            Self::Level { threshold, every } => world::Monitor::Level { threshold, every },
-            Self::Failures { back_off } => world::Monitor::Failures { back_off },
+            Self::Level(LevelMonitor { threshold, every }) => {
+                world::Monitor::Level { threshold, every }
+            }
+            Self::Failures(FailureMonitor { back_off }) => world::Monitor::Failures { back_off },
         }
     }
 }

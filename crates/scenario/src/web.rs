@@ -57,14 +57,14 @@ keys! {
         /// Greatest value before `least` is taken off.
         most: u32 = count(1, 1000).or(Self::USUAL.most);
     }
-    check |this, r| check_most(r, this.least, this.most);
+    check |this, r| check_most(r, &this.least, &this.most);
 }
 
 impl ParetoObjects {
     const USUAL: Self = Self { least: 2, shape: 1.1, most: 55 };
 }
 
-fn check_most<T: PartialOrd + core::fmt::Display>(r: &Reader<'_>, least: T, most: T) {
+fn check_most<T: PartialOrd + core::fmt::Display>(r: &Reader<'_>, least: &T, most: &T) {
     if most < least {
         let message = format!("most is {most}, which is less than least, {least}");
         r.refuse("most", Refusal::new(message));
@@ -113,7 +113,7 @@ keys! {
         /// Greater ones are drawn again.
         most: Bytes = bytes().or(USUAL_MOST);
     }
-    check |this, r| check_most(r, this.least, this.most);
+    check |this, r| check_most(r, &this.least, &this.most);
 }
 
 keys! {
@@ -127,7 +127,7 @@ keys! {
         /// Where it is cut off.
         most: Bytes = bytes().or(USUAL_MOST);
     }
-    check |this, r| check_most(r, this.least, this.most);
+    check |this, r| check_most(r, &this.least, &this.most);
 }
 
 const fn log_normal(mean: u64, deviation: u64, least: u64) -> Size {

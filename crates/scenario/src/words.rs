@@ -1,16 +1,7 @@
 //! The words a scenario may use for a choice.
 
-use fairwave_dot11::{Band, GuardInterval, Mode, Phy, Preamble, Standard, Width};
+use fairwave_dot11::{Band, GuardInterval, Mode, Phy, Preamble, Width};
 use fairwave_units::BitRate;
-
-pub(super) const STANDARDS: &[(&str, Standard)] = &[
-    ("802.11a", Standard::A),
-    ("802.11b", Standard::B),
-    ("802.11g", Standard::G),
-    ("802.11n", Standard::N),
-    ("802.11ac", Standard::Ac),
-    ("802.11ax", Standard::Ax),
-];
 
 pub(super) const BANDS: &[(&str, Band)] = &[("2.4 GHz", Band::Ghz2_4), ("5 GHz", Band::Ghz5)];
 

@@ -1,14 +1,15 @@
 //! From a scenario to what the simulator runs.
 
-use super::air::{self, Fading, Shadowing, SnrTrace, WayPoint};
+use super::air::{SnrTrace, WayPoint};
+use super::cell::Cell;
 use super::expand::{self, Expanded};
 use super::flow::Flow;
 use super::medium;
-use super::model::{Cell, Errors, Scenario};
+use super::model::Scenario;
 use super::node::{Kind, Radio};
 use super::service::Service;
 use super::video::Playout;
-use fairwave_dot11::Phy;
+use fairwave_dot11::{Mode, Phy, rate_control};
 use fairwave_sim::world;
 use fairwave_trace::NodeId;
 use fairwave_units::{Duration, Instant, Metres, Seed};
@@ -141,44 +142,6 @@ fn proxy(nodes: &[Expanded], flow: &Flow, member: usize) -> Option<world::Proxy>
     proxy.to_world(NodeId(*there.get(member)? as u32))
 }
 
-impl Cell {
-    /// Its PHY.
-    pub fn phy(&self) -> Phy {
-        self.generation.phy(self.standard)
-    }
-
-    fn to_world(&self) -> world::Cell {
-        let mut cell = world::Cell {
-            phy: self.phy(),
-            frequency: self.frequency,
-            path_loss_exponent: self.path_loss_exponent,
-            noise_figure: self.noise_figure,
-            carrier_sense: self.carrier_sense,
-            preamble_detection: self.preamble_detection,
-            capture: self.capture,
-            errors: match self.errors {
-                Errors::Snr => world::ErrorModel::Snr,
-                Errors::Rate { data, control } => world::ErrorModel::Rate { data, control },
-                Errors::Bursts { p, r, good, bad } => {
-                    world::ErrorModel::Bursts(world::GilbertElliott { p, r, good, bad })
-                }
-                Errors::Slope { middle, width } => {
-                    world::ErrorModel::Slope(world::DeliverySlope { middle, width })
-                }
-            },
-            fading: self.fading.as_ref().map(Fading::to_world),
-            shadowing: self.shadowing.as_ref().map(Shadowing::to_world),
-            rts_threshold: self.rts_threshold,
-            short_retry_limit: self.short_retry_limit,
-            long_retry_limit: self.long_retry_limit,
-            beacon_interval: self.beacon_interval,
-            ..world::Cell::new(self.phy())
-        };
-        self.generation.apply(&mut cell);
-        cell
-    }
-}
-
 impl Radio {
     fn to_world(
         &self,
@@ -195,7 +158,7 @@ impl Radio {
             position: (x, y),
             path: None,
             snr_trace: None,
-            rates: air::rates(&self.rate_control, phy, mode),
+            rates: rates(&self.rate_control, phy, mode),
             roaming: None,
             power,
             mode,
@@ -212,4 +175,12 @@ impl Flow {
         let later = seed.stream(&format!("start/{name}")).below(spread + 1);
         Instant::ZERO + self.start + Duration::from_nanos(later)
     }
+}
+
+/// What a radio chooses from that begins with `mode`; `None` if it is to send all in that.
+fn rates(name: &str, phy: Phy, mode: Mode) -> Option<world::RateChoice> {
+    let algorithm = rate_control::find(name).filter(|found| found.name != "constant")?;
+    let modes = phy.modes(mode.streams());
+    let initial = modes.iter().position(|known| *known == mode).unwrap_or(modes.len() - 1);
+    Some(world::RateChoice { algorithm: *algorithm, modes, initial })
 }

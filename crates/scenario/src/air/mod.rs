@@ -1,95 +1,92 @@
 //! Keys of a varying channel and of stations that move: what [`super::Scenario`] holds of them.
 
-mod decode;
 mod file;
 mod world;
 
-use super::model::{or_word_none, table_or_off};
-use fairwave_dot11::Interpolation;
+use crate::diagnostic::Refusal;
+use crate::keys::{Keyed, Kind, keys, reference, table, written};
+use crate::kinds::{choice, counted, list, named, position, real, within};
+use crate::limits::{DAY, HOUR, MILLISECOND};
+use crate::reader::{self, Read};
+use crate::value::{Data, Value};
+use fairwave_dot11::{Interpolation, rate_control as algorithms};
 use fairwave_units::{Db, Duration, Metres};
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde_json::{Value as Json, json};
 use std::fmt;
+use std::path::PathBuf;
 
-pub(super) use decode::{bursts, fading, path, rate_control, roaming, shadowing, slope, snr_trace};
-pub(super) use world::rates;
-
-/// Small-scale fading of every pair of radios.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Fading {
-    /// Power of the direct path over that of the scattered ones (Rice's K), or "none" for
-    /// Rayleigh fading. Default: "none".
-    #[serde(serialize_with = "or_word_none")]
-    #[schemars(with = "String")]
-    pub rice_k: Option<Db>,
-    /// Greatest Doppler shift in hertz, speed over wavelength, up to 10 000: walking makes 12 Hz
-    /// at 2.4 GHz. At 0 a pair keeps the gain that it drew. Required.
-    pub doppler_hz: f64,
+keys! {
+    /// Small-scale fading of every pair of radios.
+    pub struct Fading |r| {
+        /// Power of the direct path over that of the scattered ones (Rice's K), or "none" for
+        /// Rayleigh fading.
+        rice_k: Option<Db> = within(Db(-30.0), Db(60.0)).or_word("none").or(None);
+        /// Greatest Doppler shift in hertz, speed over wavelength: walking makes 12 Hz at 2.4 GHz.
+        /// At 0 a pair keeps the gain that it drew.
+        doppler_hz: f64 = real(0.0, 10_000.0).required("doppler_hz = 12");
+    }
 }
 
-/// Log-normal shadowing of every pair of radios.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Shadowing {
-    /// Standard deviation, up to 30 dB. Required.
-    #[schemars(with = "String")]
-    pub sigma: Db,
-    /// Way after which the correlation has fallen to 1/e, or "none": a pair keeps what it drew
-    /// wherever its ends go. Default: "none".
-    #[serde(serialize_with = "or_word_none")]
-    #[schemars(with = "String")]
-    pub decorrelation: Option<Metres>,
+keys! {
+    /// Log-normal shadowing of every pair of radios.
+    pub struct Shadowing |r| {
+        /// Standard deviation.
+        sigma: Db = within(Db(0.0), Db(30.0)).required("sigma = \"6 dB\"");
+        /// Way after which the correlation has fallen to 1/e, or "none": a pair keeps what it drew
+        /// wherever its ends go.
+        decorrelation: Option<Metres> =
+            within(Metres(0.01), Metres(100_000.0)).or_word("none").or(None);
+    }
 }
 
-/// A place that a station passes at a set time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct WayPoint {
-    /// When. Required.
-    #[schemars(with = "String")]
-    pub at: Duration,
-    /// Where. Required.
-    #[schemars(with = "[String; 2]")]
-    pub position: [Metres; 2],
+keys! {
+    /// A place that a station passes at a set time.
+    pub struct WayPoint [Copy] |r| {
+        /// When.
+        at: Duration = within(Duration::ZERO, DAY).required("at = \"10 s\"");
+        /// Where.
+        position: [Metres; 2] = position().required("position = [\"0 m\", \"4 m\"]");
+    }
 }
 
-/// SNR over time between a station and access points. A file may be named instead of points:
-/// `file`, a CSV file with lines of seconds and dB, sought beside the scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct SnrTrace {
-    /// Times and ratios, in order: [["0 s", "20 dB"], ["5 s", "8 dB"]].
-    #[schemars(with = "Vec<[String; 2]>")]
-    pub points: Vec<(Duration, Db)>,
-    /// What holds between two points: "linear" or "step". Default: "linear".
-    #[serde(serialize_with = "interpolation")]
-    #[schemars(with = "String", extend("enum" = ["linear", "step"]))]
-    pub interpolation: Interpolation,
+keys! {
+    /// SNR over time between a station and access points. Files are sought beside the scenario.
+    pub struct SnrTrace |r| (base: PathBuf = PathBuf::new()) {
+        /// Times and ratios, in order: [["0 s", "20 dB"], ["5 s", "8 dB"]].
+        points: Vec<(Duration, Db)> = points().required(FILE).or_key("file", file_schema(), |r| {
+            if r.has("points") {
+                r.meaningless(&["file"], "the trace lists its points");
+                return r.optional("points", read_points).unwrap_or_default();
+            }
+            let read = |value: &Value| file::read(&base.join(reader::text(value)?));
+            r.required("file", FILE, read).unwrap_or_default()
+        });
+        /// What holds between two points: "linear" or "step".
+        interpolation: Interpolation = choice(INTERPOLATIONS).or(Interpolation::Linear);
+    }
 }
 
-/// How a station changes its access point.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Roaming {
-    /// Access points that it may use, on whatever channels; its `ap` is always one. Default: all.
-    pub aps: Vec<String>,
-    /// "named" begins with `ap`, "strongest" with the strongest. Default: "named".
-    #[serde(rename = "begin", serialize_with = "begin")]
-    #[schemars(with = "String", extend("enum" = ["named", "strongest"]))]
-    pub begin_with_strongest: bool,
-    /// Packets that its last access point keeps for it while it has none; the oldest stay, up to
-    /// 100 000. Default: "50 packets".
-    #[serde(serialize_with = "packets")]
-    #[schemars(with = "String")]
-    pub hold: u32,
-    /// What it drops of its own waiting packets because it was away: "200 ms" all that were made
-    /// longer ago, also while it is away; "25 packets" so many of the oldest once it is back; or
-    /// "none". Default: "none".
-    #[serde(serialize_with = "or_word_none")]
-    #[schemars(with = "String")]
-    pub discard: Option<Discard>,
-    /// Handovers at set times, in order. Default: none.
-    pub handovers: Vec<Handover>,
-    /// Handovers to a stronger access point, or "off". Default: "off".
-    #[serde(serialize_with = "table_or_off")]
-    #[schemars(with = "super::model::Choice<BySignal>")]
-    pub by_signal: Option<BySignal>,
+/// The access point of a station, and all that there are.
+pub(crate) type Reach = (String, Vec<String>);
+
+keys! {
+    /// How a station changes its access point.
+    pub struct Roaming |r| (reach: Reach = Reach::default()) {
+        /// Access points that it may use, on whatever channels; its `ap` is always one.
+        aps: Vec<String> = known_aps(reach.clone()).or(with_own(reach, reach.1.clone())).phrase("all");
+        /// "named" begins with `ap`, "strongest" with the strongest.
+        begin: bool = choice(BEGINNINGS).or(false);
+        /// Packets that its last access point keeps for it while it has none; the oldest stay.
+        hold: u32 = counted("packets", 0, 100_000).or(50);
+        /// What it drops of its own waiting packets because it was away: "200 ms" all that were
+        /// made longer ago, also while it is away; "25 packets" so many of the oldest once it is
+        /// back; or "none".
+        discard: Option<Discard> = discards().or_word("none").or(None);
+        /// Handovers at set times, in order.
+        handovers: Vec<Handover> = handovers(aps.clone()).or(Vec::new());
+        /// Handovers to a stronger access point, or "off".
+        by_signal: Option<BySignal> = table("").or_word("off").or(None);
+    }
 }
 
 /// What a station drops of its own waiting packets because it was away.
@@ -110,31 +107,28 @@ impl fmt::Display for Discard {
     }
 }
 
-/// A handover at a set time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Handover {
-    /// When the station leaves its access point. Required.
-    #[schemars(with = "String")]
-    pub at: Duration,
-    /// The access point that it goes to. Required.
-    pub to: String,
-    /// How long it has none, up to 1 h. Default: "50 ms".
-    #[schemars(with = "String")]
-    pub disconnection: Duration,
+keys! {
+    /// A handover at a set time.
+    pub struct Handover [Eq] |r| (aps: Vec<String> = Vec::new()) {
+        /// When the station leaves its access point.
+        at: Duration = within(Duration::ZERO, DAY).required("at = \"20 s\"");
+        /// The access point that it goes to.
+        to: String = known_ap(aps.clone()).required("to = \"ap2\"");
+        /// How long it has none.
+        disconnection: Duration = within(Duration::ZERO, HOUR).or(Duration::from_millis(50));
+    }
 }
 
-/// When a station goes to a stronger access point, by mean levels every 100 ms.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct BySignal {
-    /// By how much the other must be stronger. Default: "6 dB".
-    #[schemars(with = "String")]
-    pub hysteresis: Db,
-    /// For how long without a break. Default: "500 ms".
-    #[schemars(with = "String")]
-    pub dwell: Duration,
-    /// How long the station has no access point then, up to 1 h. Default: "50 ms".
-    #[schemars(with = "String")]
-    pub disconnection: Duration,
+keys! {
+    /// When a station goes to a stronger access point, by mean levels every 100 ms.
+    pub struct BySignal |r| {
+        /// By how much the other must be stronger.
+        hysteresis: Db = within(Db(0.0), Db(60.0)).or(Db(6.0));
+        /// For how long without a break.
+        dwell: Duration = within(Duration::ZERO, HOUR).or(Duration::from_millis(500));
+        /// How long the station has no access point then.
+        disconnection: Duration = within(Duration::ZERO, HOUR).or(Duration::from_millis(50));
+    }
 }
 
 const INTERPOLATIONS: &[(&str, Interpolation)] =
@@ -142,17 +136,133 @@ const INTERPOLATIONS: &[(&str, Interpolation)] =
 
 const BEGINNINGS: &[(&str, bool)] = &[("named", false), ("strongest", true)];
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn interpolation<S: Serializer>(value: &Interpolation, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(super::reader::word(INTERPOLATIONS, value))
+const FILE: &str = "file = \"walk.csv\"";
+
+/// Points of a path or a trace that a scenario lists.
+const MOST_POINTS: usize = 100_000;
+
+fn file_schema() -> Json {
+    let about = "A CSV file with lines of seconds and dB, in place of `points`.";
+    json!({ "description": about, "type": "string" })
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn begin<S: Serializer>(value: &bool, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(super::reader::word(BEGINNINGS, value))
+fn entries(value: &Value) -> Read<&[Value]> {
+    match &value.data {
+        Data::List(list) if list.len() <= MOST_POINTS => Ok(list),
+        Data::List(list) => {
+            Err(Refusal::new(format!("{} entries; at most {MOST_POINTS} are possible", list.len())))
+        }
+        _ => Err(reader::wrong_type(value, "a list")),
+    }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn packets<S: Serializer>(value: &u32, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(&format!("{value} packets"))
+/// What is wrong with points of which one is not later than the one before.
+fn in_order<T>(points: &[T], at: impl Fn(&T) -> Duration) -> Option<Refusal> {
+    let early = points.windows(2).find(|pair| at(&pair[1]) <= at(&pair[0]))?;
+    let (before, early) = (at(&early[0]), at(&early[1]));
+    Some(Refusal::new(format!("the point at {early} follows one at {before}")))
+}
+
+/// A list of tables, which `check` checks.
+fn tables<T: Keyed>(
+    context: T::Context,
+    help: &'static str,
+    check: impl Fn(&[T]) -> Option<Refusal> + 'static,
+) -> Kind<Vec<T>> {
+    let read = move |value: &Value| {
+        let read = |value| T::nested(value, &context, help);
+        let tables = entries(value)?.iter().map(read).collect::<Read<Vec<T>>>()?;
+        check(&tables).map_or(Ok(tables), Err)
+    };
+    let write = |tables: &Vec<T>| tables.iter().map(|table| Json::Object(written(table))).collect();
+    Kind::new(read, write, Json::Null)
+        .described(|definitions| json!({ "type": "array", "items": reference::<T>(definitions) }))
+}
+
+/// The key `path` of a station.
+pub(crate) fn path() -> Kind<Vec<WayPoint>> {
+    tables((), "write { at = \"10 s\", position = [\"0 m\", \"4 m\"] }", |points: &[WayPoint]| {
+        if points.is_empty() {
+            return Some(Refusal::new("a path has one point at least"));
+        }
+        in_order(points, |point| point.at)
+    })
+}
+
+fn handovers(aps: Vec<String>) -> Kind<Vec<Handover>> {
+    let help = "write { at = \"20 s\", to = \"ap2\", disconnection = \"500 ms\" }";
+    tables(aps, help, |handovers: &[Handover]| in_order(handovers, |handover| handover.at))
+}
+
+fn points() -> Kind<Vec<(Duration, Db)>> {
+    let write = |(at, snr): &(Duration, Db)| json!([at.to_string(), snr.to_string()]);
+    list(read_points, write, &json!({ "type": "array", "items": { "type": "string" } }))
+}
+
+fn read_points(value: &Value) -> Read<Vec<(Duration, Db)>> {
+    let points = entries(value)?.iter().map(point).collect::<Read<Vec<_>>>()?;
+    if points.is_empty() {
+        return Err(Refusal::new("a trace has one point at least"));
+    }
+    in_order(&points, |point| point.0).map_or(Ok(points), Err)
+}
+
+fn point(value: &Value) -> Read<(Duration, Db)> {
+    match entries(value)? {
+        [at, snr] => Ok((
+            reader::within(Duration::ZERO, DAY)(at)?,
+            reader::within(Db(-100.0), Db(100.0))(snr)?,
+        )),
+        _ => Err(Refusal::new("a point has a time and a ratio").help("write [\"5 s\", \"20 dB\"]")),
+    }
+}
+
+/// `aps` with the access point of the station.
+fn with_own(reach: &Reach, mut aps: Vec<String>) -> Vec<String> {
+    if !aps.contains(&reach.0) {
+        aps.insert(0, reach.0.clone());
+    }
+    aps
+}
+
+fn known_aps(reach: Reach) -> Kind<Vec<String>> {
+    let all = reach.1.clone();
+    let read = move |value: &Value| {
+        let names = entries(value)?.iter().map(|value| read_ap(value, &all));
+        names.collect::<Read<Vec<_>>>()
+    };
+    list(read, |name| json!(name), &json!({ "type": "string" }))
+        .checked(move |aps| Ok(with_own(&reach, aps)))
+}
+
+fn known_ap(aps: Vec<String>) -> Kind<String> {
+    let read = move |value: &Value| read_ap(value, &aps);
+    Kind::new(read, |name| json!(name), json!({ "type": "string" }))
+}
+
+fn read_ap(value: &Value, aps: &[String]) -> Read<String> {
+    let name = reader::text(value)?;
+    if aps.contains(&name) {
+        return Ok(name);
+    }
+    let refusal = Refusal::new(format!("{name:?} is not an access point that the station may use"));
+    Err(refusal.among(&name, aps))
+}
+
+fn discards() -> Kind<Discard> {
+    let read = |value: &Value| {
+        if matches!(&value.data, Data::Text(text) if text.trim().ends_with("packets")) {
+            return reader::counted("packets", 1, 1_000_000)(value).map(Discard::Oldest);
+        }
+        let age = reader::within(MILLISECOND, HOUR)(value);
+        age.map(Discard::Older)
+            .map_err(|refusal| refusal.help("write \"200 ms\", \"25 packets\" or \"none\""))
+    };
+    Kind::new(read, |discard| json!(discard.to_string()), json!({ "type": "string" }))
+}
+
+/// The key `rate_control` of a radio.
+pub(crate) fn rate_control() -> Kind<String> {
+    let names: Vec<&str> = algorithms::ALL.iter().map(|algorithm| algorithm.name).collect();
+    named(names, |name| format!("there is no rate control called {name:?}"))
 }

@@ -1,7 +1,6 @@
 //! From the keys of a varying channel to what the simulator runs.
 
 use super::{BySignal, Discard, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
-use fairwave_dot11::{Mode, Phy, rate_control};
 use fairwave_sim::world;
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
@@ -51,7 +50,7 @@ impl Roaming {
         };
         world::Roaming {
             candidates: self.aps.iter().map(|ap| id(ap)).collect(),
-            begins_with_strongest: self.begin_with_strongest,
+            begins_with_strongest: self.begin,
             handovers: self.handovers.iter().map(handover).collect(),
             by_signal: self.by_signal.as_ref().map(by_signal),
             hold: self.hold,
@@ -61,12 +60,4 @@ impl Roaming {
             }),
         }
     }
-}
-
-/// What a radio chooses from that begins with `mode`; `None` if it is to send all in that.
-pub(crate) fn rates(name: &str, phy: Phy, mode: Mode) -> Option<world::RateChoice> {
-    let algorithm = rate_control::find(name).filter(|found| found.name != "constant")?;
-    let modes = phy.modes(mode.streams());
-    let initial = modes.iter().position(|known| *known == mode).unwrap_or(modes.len() - 1);
-    Some(world::RateChoice { algorithm: *algorithm, modes, initial })
 }

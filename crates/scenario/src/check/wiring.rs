@@ -1,6 +1,6 @@
 //! Links that join what there is, and converters with hosts behind them.
 
-use super::{Check, names_group, shown};
+use super::report::{Check, names_group, shown};
 use crate::diagnostic::Refusal;
 use crate::expand::{self, Expanded};
 use crate::flow::Flow;

@@ -1,7 +1,7 @@
 //! Axes of a sweep: one key, several keys that change together, or named variants.
 
+use crate::diagnostic::{Problem, Refusal};
 use crate::value::{Data, Span, Value};
-use crate::{Problem, Refusal};
 
 /// The name of the axis whose values are variants.
 pub(super) const VARIANT: &str = "variant";

@@ -1,0 +1,137 @@
+//! Radio cells.
+
+use crate::air::{Fading, Shadowing};
+use crate::diagnostic::Refusal;
+use crate::errors::{Errors, errors};
+use crate::frequency::frequency;
+use crate::keys::{Flat, keys, table};
+use crate::kinds::{choice, count, level, name, real, size, within};
+use crate::limits::{MILLISECOND, SECOND};
+use crate::phy::Generation;
+use crate::reader::{self, Reader};
+use crate::soc::{LinkMonitor, Soc, link_monitor};
+use fairwave_dot11::{Band, Phy, Standard};
+use fairwave_sim::world;
+use fairwave_units::{Db, Dbm, Duration, Hertz};
+use serde_json::json;
+
+keys! {
+    /// One radio channel.
+    pub struct Cell |r| {
+        let known = Self::standard(r);
+        /// Its name, unique among cells.
+        name: String = name(40).or("cell".to_owned());
+        /// The PHY.
+        standard: Standard =
+            choice(STANDARDS).or(Standard::A).needs("standard = \"802.11a\"");
+        /// What it uses of the standard.
+        generation: Generation = Flat(known);
+        /// Centre frequency. Cells on one frequency share its medium.
+        frequency: Hertz = within(Hertz(100_000_000), Hertz(100_000_000_000))
+            .or(Hertz(5_180_000_000))
+            .phrase("\"5180 MHz\" or \"2412 MHz\", by the band")
+            .or_key("channel", channel_schema(), |r| {
+                frequency(r, first_channel(generation.phy(standard)))
+            });
+        /// Exponent of the log-distance path loss beyond one metre.
+        path_loss_exponent: f64 = real(1.0, 10.0).or(3.0);
+        /// Receiver noise figure over thermal noise.
+        noise_figure: Db = within(Db(0.0), Db(50.0)).or(Db(7.0));
+        /// A transmission at or above this level makes the medium busy.
+        carrier_sense: Dbm = level().or(Dbm(-82.0));
+        /// Least SINR at which a preamble is detected, or "off".
+        preamble_detection: Option<Db> =
+            within(Db(0.0), Db(50.0)).or_word("off").or(Some(Db(4.0)));
+        /// A frame stronger by this takes over the receiver, or "off".
+        capture: Option<Db> = within(Db(0.0), Db(100.0)).or_word("off").or(Some(Db(10.0)));
+        /// Frame errors besides collisions.
+        errors: Errors = errors().or(Errors::Snr);
+        /// How levels vary from frame to frame, or "off".
+        fading: Option<Fading> =
+            table("write fading = { doppler_hz = 12 }").or_word("off").or(None);
+        /// How path losses of pairs differ, or "off".
+        shadowing: Option<Shadowing> =
+            table("write shadowing = { sigma = \"6 dB\" }").or_word("off").or(None);
+        /// What stations report of their channels, by which they are weighed, or "off".
+        soc: Option<Soc> = table("write soc = { policy = \"pw\" }").or_word("off").or(None);
+        /// How access points tell good links from bad ones, for queues that pass over bad ones, or
+        /// "off".
+        link_monitor: Option<LinkMonitor> = link_monitor().or_word("off").or(None);
+        /// Data frames of this MPDU size and above use RTS/CTS, or "off".
+        rts_threshold: Option<u32> = size(0, 65_536).or_word("off").or(None);
+        /// Attempts for frames without RTS.
+        short_retry_limit: u32 = count(1, 255).or(7);
+        /// Attempts for frames with RTS.
+        long_retry_limit: u32 = count(1, 255).or(4);
+        /// Beacon interval of the access points, or "off".
+        beacon_interval: Option<Duration> = within(MILLISECOND, SECOND * 60)
+            .or_word("off")
+            .or(Some(Duration::from_micros(102_400)));
+    }
+    check Self::check;
+}
+
+const STANDARDS: &[(&str, Standard)] = &[
+    ("802.11a", Standard::A),
+    ("802.11b", Standard::B),
+    ("802.11g", Standard::G),
+    ("802.11n", Standard::N),
+    ("802.11ac", Standard::Ac),
+    ("802.11ax", Standard::Ax),
+];
+
+fn channel_schema() -> serde_json::Value {
+    let about = "Number of a 20 MHz channel, in place of `frequency`.";
+    json!({ "description": about, "type": "integer" })
+}
+
+fn first_channel(phy: Phy) -> Hertz {
+    Hertz(match phy.band {
+        Band::Ghz5 => 5_180_000_000,
+        Band::Ghz2_4 => 2_412_000_000,
+    })
+}
+
+impl Cell {
+    /// The standard of the cell that `r` reads, if it is known.
+    pub(crate) fn standard(r: &Reader<'_>) -> Option<Standard> {
+        r.peek("standard", reader::choice(STANDARDS))
+    }
+
+    fn check(&self, r: &Reader<'_>) {
+        let by_category = self.soc.as_ref().is_some_and(|soc| soc.by_category.is_some());
+        if by_category && !self.generation.edca {
+            let message = "access categories have no queues of their own in this cell";
+            let help = "write edca = true, or remove soc.by_category";
+            r.refuse("soc", Refusal::new(message).help(help));
+        }
+    }
+
+    /// Its PHY.
+    pub fn phy(&self) -> Phy {
+        self.generation.phy(self.standard)
+    }
+
+    /// What the simulator is told.
+    pub(crate) fn to_world(&self) -> world::Cell {
+        let mut cell = world::Cell {
+            phy: self.phy(),
+            frequency: self.frequency,
+            path_loss_exponent: self.path_loss_exponent,
+            noise_figure: self.noise_figure,
+            carrier_sense: self.carrier_sense,
+            preamble_detection: self.preamble_detection,
+            capture: self.capture,
+            errors: self.errors.to_world(),
+            fading: self.fading.as_ref().map(Fading::to_world),
+            shadowing: self.shadowing.as_ref().map(Shadowing::to_world),
+            rts_threshold: self.rts_threshold,
+            short_retry_limit: self.short_retry_limit,
+            long_retry_limit: self.long_retry_limit,
+            beacon_interval: self.beacon_interval,
+            ..world::Cell::new(self.phy())
+        };
+        self.generation.apply(&mut cell);
+        cell
+    }
+}
