@@ -71,7 +71,8 @@ fn runs(steps: &mut Steps, extent: &Extent) -> Outcome {
         })?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
-            steps.step(&format!("study {name}, full"), || study(name, &[]))?;
+            steps.step(&format!("study {name}, full"), || study(name, &["--full"]))?;
+            steps.step(&format!("page of study {name}"), || same_page(name))?;
         }
     }
     Ok(())
@@ -256,7 +257,8 @@ fn files_in(directory: &str, extension: &str) -> Result<Vec<PathBuf>, String> {
 }
 
 /// What every claim of `reproduce --json` has.
-const CLAIM_KEYS: [&str; 6] = ["id", "holds", "statement", "measured", "criterion", "note"];
+const CLAIM_KEYS: [&str; 8] =
+    ["id", "verdict", "holds", "reason", "statement", "measured", "criterion", "note"];
 
 /// The names of the studies that there are.
 fn studies() -> Result<Vec<String>, String> {
@@ -279,31 +281,56 @@ fn study(name: &str, options: &[&str]) -> Outcome {
     let summary: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("reproduce --json: {error}: {}", String::from_utf8_lossy(&output.stderr))
     })?;
-    let all_hold = verdicts(&summary)?;
-    let expected = if all_hold { 0 } else { 3 };
+    let expected = if verdicts(&summary)? { 3 } else { 0 };
     match output.status.code() {
         Some(code) if code == expected => Ok(()),
         code => Err(format!("reproduce --strict ended with {code:?}, not {expected}")),
     }
 }
 
-/// Prints each claim's verdict; says whether all hold, or what is missing.
+/// Whether `docs/studies` has the page that the runs of [`study`] in full make.
+fn same_page(name: &str) -> Outcome {
+    let runs = target().join(format!("study-{name}"));
+    let runs = runs.to_string_lossy();
+    let args = ["--out", &runs, "--force", "reproduce", name, "--full", "--from", &runs];
+    let output = fairwave("release", &[&args[..], &["--markdown"]].concat()).output();
+    let output = output.map_err(|error| format!("fairwave reproduce: {error}"))?;
+    let file = root().join(format!("docs/studies/{name}.md"));
+    let kept = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    match output.status.success() && output.stdout == kept {
+        true => Ok(()),
+        false => Err(format!("{} is not what `reproduce --markdown` prints", file.display())),
+    }
+}
+
+/// Prints each claim's verdict; says whether one does not hold, or what is missing.
 fn verdicts(summary: &Value) -> Result<bool, String> {
     let claims = summary["claims"].as_array().filter(|claims| !claims.is_empty());
-    let mut all_hold = true;
+    let mut one_fails = false;
     for claim in claims.ok_or("reproduce --json: no claims")? {
         if let Some(key) = CLAIM_KEYS.iter().find(|key| claim.get(key).is_none()) {
             return Err(format!("reproduce --json: a claim without {key:?}: {claim}"));
         }
-        let holds = claim["holds"].as_bool().ok_or("reproduce --json: a verdict is no boolean")?;
-        println!("{}: {}", claim["id"], if holds { "holds" } else { "does not hold" });
-        all_hold &= holds;
+        let verdict = claim["verdict"].as_str().unwrap_or_default();
+        let reason = claim["reason"].as_str();
+        match (verdict, &claim["holds"], reason) {
+            ("holds", Value::Bool(true), None)
+            | ("does not hold", Value::Bool(false), Some(_))
+            | ("undecided", Value::Null, Some(_)) => {}
+            _ => return Err(format!("reproduce --json: no verdict: {claim}")),
+        }
+        println!(
+            "{}: {verdict}{}",
+            claim["id"],
+            reason.map_or(String::new(), |r| format!(": {r}"))
+        );
+        one_fails |= verdict == "does not hold";
     }
     for key in ["wall_s", "simulated_s"] {
         summary[key].as_f64().ok_or(format!("reproduce --json: no number {key:?}"))?;
     }
     println!("{} s, {} frames per CPU s", summary["wall_s"], summary["frames_per_cpu_s"]);
-    Ok(all_hold)
+    Ok(one_fails)
 }
 
 #[cfg(test)]
@@ -311,19 +338,25 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn summary(holds: &Value) -> Value {
-        let claim = json!({ "id": "A-1", "holds": holds, "statement": "", "measured": {},
-                            "criterion": "", "note": "" });
+    fn summary(verdict: &str, holds: &Value, reason: &Value) -> Value {
+        let claim = json!({ "id": "A-1", "verdict": verdict, "holds": holds, "reason": reason,
+                            "statement": "", "measured": {}, "criterion": "", "note": "" });
         json!({ "claims": [claim], "wall_s": 1.0, "simulated_s": 2.0 })
     }
 
     #[test]
     fn verdicts_are_read_and_gaps_are_named() {
-        assert_eq!(verdicts(&summary(&json!(true))), Ok(true));
-        assert_eq!(verdicts(&summary(&json!(false))), Ok(false));
-        assert!(verdicts(&summary(&json!("yes"))).is_err());
+        let holds = summary("holds", &json!(true), &Value::Null);
+        assert_eq!(verdicts(&holds), Ok(false));
+        let fails = summary("does not hold", &json!(false), &json!("x is 1, not > 2"));
+        assert_eq!(verdicts(&fails), Ok(true));
+        let open = summary("undecided", &Value::Null, &json!("one seed"));
+        assert_eq!(verdicts(&open), Ok(false));
+        assert!(verdicts(&summary("undecided", &json!(false), &json!("one seed"))).is_err());
+        assert!(verdicts(&summary("undecided", &Value::Null, &Value::Null)).is_err());
+        assert!(verdicts(&summary("yes", &json!(true), &Value::Null)).is_err());
         assert!(verdicts(&json!({ "claims": [] })).is_err());
-        let mut gap = summary(&json!(true));
+        let mut gap = holds;
         gap["claims"][0].as_object_mut().unwrap().remove("note");
         assert!(verdicts(&gap).is_err_and(|why| why.contains("note")));
     }

@@ -25,7 +25,7 @@ const EXIT_CODES: &str = exit_codes!();
 const EXAMPLES: &str = concat!(
     "\
 Examples:
-  fairwave reproduce ack-loss --quick
+  fairwave reproduce ack-loss
   fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=reno --out out/one
   fairwave run scenarios/single-tcp.toml --set flow.up.delayed_ack=off --seed 7 --json
   fairwave sweep scenarios/ack-loss.toml --jobs 2
@@ -53,10 +53,13 @@ Examples:
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   fairwave reproduce ack-loss
-  fairwave reproduce ack-loss --quick --strict
-  fairwave reproduce ack-loss --json --quiet
+  fairwave reproduce ack-loss --full --out out/ack-loss
+  fairwave reproduce ack-loss --full --from out/ack-loss --markdown
+  fairwave reproduce ack-loss --json --quiet --strict
 
-Exit code 3 with --strict: a claim does not hold.";
+A verdict is 'holds', 'does not hold' or 'undecided'; the last where a value could not be measured,
+such as a confidence interval from one seed. Exit code 3 with --strict: a claim does not hold. An
+undecided claim gives a warning on standard error and no exit code of its own.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -130,7 +133,7 @@ impl Cli {
     pub(crate) fn idle_option(&self) -> Option<&'static str> {
         let used: &[&str] = match self.command {
             Command::Run { .. } | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
-            Command::Reproduce { .. } => &["--json", "--out"],
+            Command::Reproduce(_) => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
             Command::List { .. } | Command::Explain { .. } => &["--json"],
             Command::Trace(_) => &["--json", "--out"],
@@ -145,6 +148,35 @@ impl Cli {
             (!common.set.is_empty(), "--set"),
         ];
         given.into_iter().find(|(given, name)| *given && !used.contains(name)).map(|(_, name)| name)
+    }
+}
+
+/// Options of `fairwave reproduce`.
+#[derive(Args, Debug)]
+pub(crate) struct Reproduce {
+    /// The study: one of `fairwave list studies`
+    pub(crate) study: String,
+    /// Fewer seeds and points, about a minute: the default
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Every seed and point of the study, which takes from a minute to an hour
+    #[arg(long)]
+    full: bool,
+    /// Exit with 3 when a claim does not hold
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Judge the runs that an earlier `--out DIR` left, in the same form, and simulate nothing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: Option<PathBuf>,
+    /// Print the page for docs/studies instead of the verdicts
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+impl Reproduce {
+    /// Whether fewer seeds and points will do.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.quick || !self.full
     }
 }
 
@@ -175,16 +207,7 @@ pub(crate) enum Command {
     },
     /// Rerun a paper's experiment and say, claim by claim, what was measured
     #[command(after_help = REPRODUCE_EXAMPLES)]
-    Reproduce {
-        /// The study: one of `fairwave list studies`
-        study: String,
-        /// Fewer seeds, in under a minute
-        #[arg(long)]
-        quick: bool,
-        /// Exit with 3 when a claim does not hold
-        #[arg(long)]
-        strict: bool,
-    },
+    Reproduce(Reproduce),
     /// Say whether scenario files are valid, and what is wrong with those that are not
     #[command(after_help = CHECK_EXAMPLES)]
     Check {

@@ -35,9 +35,7 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
             commands::run::run(common, &scenario, pcap, &tap, sample_every)
         }
         Command::Sweep { scenario } => commands::sweep::run(common, &scenario),
-        Command::Reproduce { study, quick, strict } => {
-            commands::reproduce::run(common, &study, quick, strict)
-        }
+        Command::Reproduce(reproduce) => commands::reproduce::run(common, &reproduce),
         Command::Check { files } => commands::check::run(common, &files),
         Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::Explain { key } => commands::explain::run(common, key.as_deref()),

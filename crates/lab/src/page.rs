@@ -26,6 +26,7 @@ thead th { border-bottom: 2px solid var(--line); }
   white-space: nowrap; }
 .holds { color: var(--good); background: var(--good-ground); }
 .fails { color: var(--bad); background: var(--bad-ground); }
+.open { color: var(--soft); background: var(--panel); }
 .claims td:nth-child(3) { min-width: 22rem; } .claims th[scope=row] { white-space: nowrap; }
 .measured { font-size: .8rem; grid-template-columns: max-content 1fr; margin: 0; }
 .measured dt { overflow-wrap: anywhere; } .claims td:nth-child(4) { width: 24rem; }

@@ -10,52 +10,7 @@ mod tests;
 
 use crate::Account;
 use crate::timeline::{self, Timeline};
-
-/// Mean and 95 % confidence interval over trains.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// How many trains.
-    pub n: usize,
-    /// The mean.
-    pub mean: f64,
-    /// Half the width of Student's t interval; `None` for one train.
-    pub half_width: Option<f64>,
-}
-
-/// Two-sided quantiles of Student's t at 95 % for 1 to 30 degrees of freedom (printed tables).
-const T95: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-];
-
-impl Interval {
-    /// The interval of `values`; `None` of nothing. Beyond 31 values the quantile is that of 30
-    /// degrees of freedom: at most 4 % too wide.
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let n = values.len();
-        if n == 0 {
-            return None;
-        }
-        let mean = values.iter().sum::<f64>() / n as f64;
-        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-        let half_width = (n > 1).then(|| {
-            let deviation = (squares / (n - 1) as f64).sqrt();
-            T95[(n - 2).min(T95.len() - 1)] * deviation / (n as f64).sqrt()
-        });
-        Some(Self { n, mean, half_width })
-    }
-
-    /// Lower end; the mean where there is no interval.
-    pub fn low(&self) -> f64 {
-        self.mean - self.half_width.unwrap_or(0.0)
-    }
-
-    /// Upper end; the mean where there is no interval.
-    pub fn high(&self) -> f64 {
-        self.mean + self.half_width.unwrap_or(0.0)
-    }
-}
+use fairwave_units::stats::Estimate;
 
 /// What one train says of the buffer, in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,17 +30,17 @@ pub struct SizeEstimate {
     /// Trains of this size.
     pub trains: usize,
     /// The paper's count, over the trains with a gap.
-    pub naive: Option<Interval>,
+    pub naive: Option<Estimate>,
     /// [`Fill::waiting`] over the trains that filled the buffer: the estimate.
-    pub waiting: Option<Interval>,
+    pub waiting: Option<Estimate>,
     /// Its extremes.
     pub extremes: Option<(f64, f64)>,
     /// [`Fill::later`] over the trains.
-    pub later: Option<Interval>,
+    pub later: Option<Estimate>,
     /// Packets per second that were sent.
     pub sent_rate: Option<f64>,
     /// Packets per second that arrived.
-    pub drain_rate: Option<Interval>,
+    pub drain_rate: Option<Estimate>,
     /// What the rates make of the paper's count: `N1 (1 - mu / lambda)`.
     pub by_rates: Option<f64>,
 }
@@ -158,9 +113,9 @@ fn of_size(accounts: &[Account], payload_bytes: u32, drift: f64) -> SizeEstimate
         own.iter().filter_map(|a| Timeline::new(a, drift)?.rates()).collect();
     let drained: Vec<f64> = rates.iter().map(|(_, drained)| *drained).collect();
     let sent: Vec<f64> = rates.iter().map(|(sent, _)| *sent).collect();
-    let naive = Interval::of(&counts);
-    let sent_rate = Interval::of(&sent).map(|rate| rate.mean);
-    let drain_rate = Interval::of(&drained);
+    let naive = Estimate::of(&counts);
+    let sent_rate = Estimate::of(&sent).map(|rate| rate.mean);
+    let drain_rate = Estimate::of(&drained);
     let by_rates = naive.zip(sent_rate).zip(drain_rate);
     let extremes = |values: &[f64]| {
         let least = values.iter().copied().reduce(f64::min)?;
@@ -170,9 +125,9 @@ fn of_size(accounts: &[Account], payload_bytes: u32, drift: f64) -> SizeEstimate
         payload_bytes,
         trains: own.len(),
         naive,
-        waiting: Interval::of(&waiting),
+        waiting: Estimate::of(&waiting),
         extremes: extremes(&waiting),
-        later: Interval::of(&later),
+        later: Estimate::of(&later),
         sent_rate,
         drain_rate,
         by_rates: by_rates.map(|((naive, sent), drain)| naive.mean * (1.0 - drain.mean / sent)),

@@ -1,13 +1,12 @@
 //! The paper's four claims and ours, and the mechanisms behind how they come out.
 
-use super::measure::{self, over, paired, put, show};
-use super::{COUNT, DELAYED, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
-use super::{UNREPAIRED, UP_DOWN, UPLOADS};
+use super::experiments::{COUNT, DELAYED, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
+use super::experiments::{UNREPAIRED, UP_DOWN, UPLOADS};
+use super::measure::{self, over, paired, show};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
-use fairwave_study::{Bound, Claim, Results, Test};
+use fairwave_study::{Claim, Criterion, Evidence, Reading, Results, Tested, Verdict};
 use fairwave_units::math;
-use serde_json::{Map, Value, json};
 
 /// High for errors that TCP sees: it halves its window for each.
 const UNREPAIRED_HIGH: &str = "0.03";
@@ -30,14 +29,16 @@ fn ack_1(results: &Results) -> Claim {
     let runs = uploads(results, "compound");
     let starved: Vec<_> = runs.iter().flat_map(|run| measure::starved_flows(run)).collect();
     let longest = starved.iter().max_by_key(|flow| flow.collapsed.length_ns);
-    let mut measured = Map::new();
+    let mut measured = Evidence::of(results, &[UPLOADS]);
     let any = |run: &Run| f64::from(u8::from(!measure::starved_flows(run).is_empty()));
-    let share = over(&runs, any).map_or(0.0, |e| e.mean);
-    measured.insert("runs".into(), json!(runs.len()));
-    measured.insert("share_of_runs_with_starved_flow".into(), json!(measure::round(share)));
-    put(&mut measured, "starved_flows", over(&runs, |r| measure::starved_flows(r).len() as f64));
+    let share = Reading::mean(over(&runs, any));
+    measured.fact("runs", runs.len());
+    let share = measured.number("share_of_runs_with_starved_flow", share);
+    measured.estimate("starved_flows", over(&runs, |r| measure::starved_flows(r).len() as f64));
+    // Where nobody starves, the longest starvation takes no time.
     let length = longest.map_or(0.0, |flow| measure::seconds(&flow.collapsed));
-    measured.insert("longest_starvation_s".into(), json!(measure::round(length)));
+    let length = (!runs.is_empty()).then_some(length);
+    let longest_s = measured.number("longest_starvation_s", length);
     let note = match longest {
         None => format!(
             "No upload starved so. Longest time of any window at its floor: {} s; ACKs dropped: \
@@ -63,45 +64,42 @@ fn ack_1(results: &Results) -> Claim {
         }
     };
     Claim::judge(
-        "ACK-1",
-        "Compound, 16 uploads: starved flows appear, whose window stays at about one segment for \
-         tens of seconds while their ACKs are dropped at the access point",
-        "A flow is starved if its window, sampled every 100 ms, is at most 2 segments for at \
-         least 10 s on end while at least half of the ACKs that its receiver sends are dropped \
-         at the access point's full queue",
-        &[
-            Test("share_of_runs_with_starved_flow", Bound::AtLeast(0.5)),
-            Test("longest_starvation_s", Bound::AtLeast(20.0)),
-        ],
-        measured,
+        Criterion {
+            id: "ACK-1",
+            statement: "Compound, 16 uploads: starved flows appear, whose window stays at about \
+                        one segment for tens of seconds while their ACKs are dropped at the access \
+                        point",
+            meaning: "A flow is starved if its window, sampled every 100 ms, is at most 2 \
+                      segments for at least 10 s on end while at least half of the ACKs that its \
+                      receiver sends are dropped at the access point's full queue",
+        },
+        measured.tested([share.at_least(0.5), longest_s.at_least(20.0)]),
         note,
     )
 }
 
 fn ack_2(results: &Results) -> Claim {
-    let mut measured = Map::new();
+    let mut measured = Evidence::of(results, &[UPLOADS]);
     let mut notes = Vec::new();
-    for (law, without_key, with_key) in [
-        ("reno", "jain_reno_without", "jain_reno_with"),
-        ("compound", "jain_compound_without", "jain_compound_with"),
-    ] {
+    let mut conditions = Vec::new();
+    for law in ["reno", "compound"] {
         let (without, with) = (uploads(results, law), uploads(results, &format!("{REMEDY}{law}")));
-        put(&mut measured, without_key, over(&without, measure::jain));
-        put(&mut measured, with_key, over(&with, measure::jain));
+        let unfair =
+            measured.estimate(format!("jain_{law}_without"), over(&without, measure::jain));
+        let fair = measured.estimate(format!("jain_{law}_with"), over(&with, measure::jain));
+        conditions.extend([unfair.high.below(0.9), fair.low.above(0.95)]);
         notes.push(format!("{law}: {}", contrast(&without, &with)));
     }
     Claim::judge(
-        "ACK-2",
-        "Reno and Compound with the remedy, 16 uploads, no radio loss: the throughputs become \
-         close to equal; Jain's index from clearly unfair to above 0.95",
-        "Ends of 95 % confidence intervals over seeds: the remedy's lower end, the other's upper",
-        &[
-            Test("jain_reno_without_high", Bound::Below(0.9)),
-            Test("jain_reno_with_low", Bound::Above(0.95)),
-            Test("jain_compound_without_high", Bound::Below(0.9)),
-            Test("jain_compound_with_low", Bound::Above(0.95)),
-        ],
-        measured,
+        Criterion {
+            id: "ACK-2",
+            statement: "Reno and Compound with the remedy, 16 uploads, no radio loss: the \
+                        throughputs become close to equal; Jain's index from clearly unfair to \
+                        above 0.95",
+            meaning: "Ends of 95 % confidence intervals over seeds: the remedy's lower end, the \
+                      other's upper",
+        },
+        measured.tested(conditions),
         notes.join(" "),
     )
 }
@@ -129,18 +127,18 @@ fn ack_3(results: &Results) -> Claim {
     let without = up_down(results, LOW, "compound");
     let with = up_down(results, LOW, &format!("{REMEDY}compound"));
     let distance = |run: &Run| measure::log_ratio(run).abs();
-    let mut measured = Map::new();
-    put(&mut measured, "distance_without", over(&without, distance));
-    put(&mut measured, "distance_with", over(&with, distance));
-    put(&mut measured, "distance_shrinks_by", paired(&without, &with, distance));
-    put(&mut measured, "total_mbps_without", over(&without, measure::total_mbps));
-    put(&mut measured, "total_mbps_with", over(&with, measure::total_mbps));
-    put(&mut measured, "total_falls_by_mbps", paired(&without, &with, measure::total_mbps));
-    let mean = |runs: &[&Run]| over(runs, measure::total_mbps).map_or(0.0, |e| e.mean);
-    if mean(&without) > 0.0 {
-        let kept = mean(&with) / mean(&without);
-        measured.insert("total_kept".into(), json!(measure::round(kept)));
-    }
+    let mut measured = Evidence::of(results, &[UP_DOWN]);
+    measured.estimate("distance_without", over(&without, distance));
+    measured.estimate("distance_with", over(&with, distance));
+    let distance_shrinks_by =
+        measured.estimate("distance_shrinks_by", paired(&without, &with, distance));
+    measured.estimate("total_mbps_without", over(&without, measure::total_mbps));
+    measured.estimate("total_mbps_with", over(&with, measure::total_mbps));
+    let total_falls_by_mbps =
+        measured.estimate("total_falls_by_mbps", paired(&without, &with, measure::total_mbps));
+    let mean = |runs: &[&Run]| over(runs, measure::total_mbps).map(|e| e.mean);
+    let kept = mean(&with).zip(mean(&without)).map(|(with, without)| with / without);
+    let total_kept = measured.number("total_kept", kept);
     let note = format!(
         "Uploads over downloads: {} without, {} with. {}",
         ratio_text(over(&without, measure::log_ratio)),
@@ -148,18 +146,20 @@ fn ack_3(results: &Results) -> Claim {
         contrast(&without, &with),
     );
     Claim::judge(
-        "ACK-3",
-        "Compound, 8 uploads and 8 downloads, low packet error rate: the shares of uploads and \
-         downloads come together; the total falls somewhat",
-        "At a packet error rate of 0.001. Distance is |ln(uploads / downloads)|, zero for equal \
-         shares; differences are of runs with the same seed, and their intervals' lower ends \
-         must be above zero; somewhat: at least half of the total is kept",
-        &[
-            Test("distance_shrinks_by_low", Bound::Above(0.0)),
-            Test("total_falls_by_mbps_low", Bound::Above(0.0)),
-            Test("total_kept", Bound::AtLeast(0.5)),
-        ],
-        measured,
+        Criterion {
+            id: "ACK-3",
+            statement: "Compound, 8 uploads and 8 downloads, low packet error rate: the shares of \
+                        uploads and downloads come together; the total falls somewhat",
+            meaning: "At a packet error rate of 0.001. Distance is |ln(uploads / downloads)|, \
+                      zero for equal shares; differences are of runs with the same seed, and their \
+                      intervals' lower ends must be above zero; somewhat: at least half of the \
+                      total is kept",
+        },
+        measured.tested([
+            distance_shrinks_by.low.above(0.0),
+            total_falls_by_mbps.low.above(0.0),
+            total_kept.at_least(0.5),
+        ]),
         note,
     )
 }
@@ -169,23 +169,18 @@ fn ratio_text(estimate: Option<Estimate>) -> String {
     estimate.map_or("no runs".to_owned(), |e| format!("{:.2}", math::exp(e.mean)))
 }
 
-/// When uploads and downloads share fairly because the access point's queue does not overflow.
-const FAIR: &[Test] = &[
-    Test("up_over_down", Bound::AtLeast(0.67)),
-    Test("up_over_down", Bound::Below(1.5)),
-    Test("jain_low", Bound::Above(0.9)),
-    Test("ap_overflow_share", Bound::Below(0.01)),
-];
-
-/// What [`FAIR`] asks about.
-fn fairness(runs: &[&Run]) -> Map<String, Value> {
-    let mut measured = Map::new();
-    if let Some(log) = over(runs, measure::log_ratio) {
-        measured.insert("up_over_down".into(), json!(measure::round(math::exp(log.mean))));
-    }
-    put(&mut measured, "jain", over(runs, measure::jain));
-    put(&mut measured, "ap_overflow_share", over(runs, measure::overflow_share));
-    measured
+/// Whether uploads and downloads share fairly because the access point's queue does not overflow.
+fn fairness(mut measured: Evidence, runs: &[&Run]) -> Tested {
+    let ratio = over(runs, measure::log_ratio).map(|log| math::exp(log.mean));
+    let up_over_down = measured.number("up_over_down", ratio);
+    let jain = measured.estimate("jain", over(runs, measure::jain));
+    let overflow = measured.estimate("ap_overflow_share", over(runs, measure::overflow_share));
+    measured.tested([
+        up_over_down.at_least(0.67),
+        up_over_down.below(1.5),
+        jain.low.above(0.9),
+        overflow.mean.below(0.01),
+    ])
 }
 
 /// The least packet error rate of an experiment from which on Compound without the remedy is
@@ -193,18 +188,18 @@ fn fairness(runs: &[&Run]) -> Map<String, Value> {
 fn fair_from(results: &Results, experiment: &str) -> Option<String> {
     let is_fair = |errors: &String| {
         let runs = results.select(experiment, &[(ERRORS, errors), (LAW, "compound")]);
-        let measured = fairness(&runs);
-        FAIR.iter().all(|test| test.passes(&measured))
+        Verdict::of(&fairness(Evidence::default(), &runs).conditions) == Verdict::Holds
     };
     let rates = results.axis(experiment, ERRORS);
     rates.into_iter().rev().take_while(is_fair).last()
 }
 
 fn ack_4(results: &Results) -> Claim {
-    let mut measured = fairness(&up_down(results, HIGH, "compound"));
+    let mut measured = Evidence::of(results, &[UP_DOWN]);
     let from = fair_from(results, UP_DOWN);
+    measured.fact("fair_from_rate", from.clone());
+    let tested = fairness(measured, &up_down(results, HIGH, "compound"));
     let rates = results.axis(UP_DOWN, ERRORS);
-    measured.insert("fair_from_rate".into(), json!(from));
     let note = format!(
         "Of the rates {} to {} that were tried, the criterion is met {}. Without the remedy, by \
          packet error rate, the MAC making up to 7 attempts: {}. With one attempt, so that \
@@ -216,16 +211,17 @@ fn ack_4(results: &Results) -> Claim {
         by_error_rate(results, UNREPAIRED),
     );
     Claim::judge(
-        "ACK-4",
-        "The same with a high packet error rate: no unfairness even without the remedy, because \
-         the access point's queue does not overflow",
-        "At a packet error rate of 0.3, the highest of the range set for this study before it \
-         ran, without the remedy; up_over_down is the geometric mean over seeds, jain_low the \
-         lower end of its confidence interval, ap_overflow_share the share of packets that the \
-         access point's full queue refuses; fair_from_rate is the least rate tried from which \
-         on all of this is met",
-        FAIR,
-        measured,
+        Criterion {
+            id: "ACK-4",
+            statement: "The same with a high packet error rate: no unfairness even without the \
+                        remedy, because the access point's queue does not overflow",
+            meaning: "At a packet error rate of 0.3, the highest of the range set for this study \
+                      before it ran, without the remedy; up_over_down is the geometric mean over \
+                      seeds, jain_low the lower end of its confidence interval, ap_overflow_share \
+                      the share of packets that the access point's full queue refuses; \
+                      fair_from_rate is the least rate tried from which on all of this is met",
+        },
+        tested,
         note,
     )
 }

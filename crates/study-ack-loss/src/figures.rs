@@ -1,8 +1,8 @@
 //! The paper's figures, ours beside them, and the tables.
 
+use super::experiments::{COUNT, DELAYED, DETAIL, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
+use super::experiments::{UNREPAIRED, UP_DOWN, UPLOADS};
 use super::measure::{self, over, show};
-use super::{COUNT, DELAYED, DETAIL, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
-use super::{UNREPAIRED, UP_DOWN, UPLOADS};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::results::{DROPS, FLOWS, FlowSummary, QUEUES, Series};
 use fairwave_lab::run::Run;

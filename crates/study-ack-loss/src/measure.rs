@@ -6,8 +6,7 @@ use fairwave_lab::stats;
 use fairwave_units::math;
 
 pub(super) use fairwave_study::measure::{
-    ack_drop_share, jain, mean_ap_queue, over, paired, put, ratio, round, show, timeouts_per_flow,
-    total_mbps,
+    ack_drop_share, jain, mean_ap_queue, over, paired, ratio, show, timeouts_per_flow, total_mbps,
 };
 
 /// A starved flow's window must have been at its floor for this long.

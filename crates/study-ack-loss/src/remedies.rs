@@ -1,14 +1,13 @@
 //! Ours, beyond the paper: other remedies beside the paper's. The paper leaves the throughput
 //! that its own remedy costs to future work.
 
-use super::measure::{self, over, paired, put, show};
-use super::{LAW, REMEDIES, REMEDIES_UP_DOWN};
+use super::experiments::{LAW, REMEDIES, REMEDIES_UP_DOWN};
+use super::measure::{self, over, paired, show};
 use fairwave_lab::plot::{BarSeries, Content, Figure, Interval};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
-use fairwave_study::{Bound, Claim, Exhibit, ResultTable, Results, Test};
+use fairwave_study::{Claim, Criterion, Evidence, Exhibit, ResultTable, Results};
 use fairwave_units::math;
-use serde_json::{Map, json};
 
 const QUEUE: &str = "node.ap.queue.discipline";
 const LIMIT: &str = "node.ap.queue.limit";
@@ -123,31 +122,36 @@ pub(super) fn claims(results: &Results) -> [Claim; 2] {
 
 fn claim(results: &Results, experiment: &str, id: &'static str, statement: &'static str) -> Claim {
     let candidates = candidates(results, experiment);
-    let mut measured = Map::new();
-    measured.insert("remedies".into(), json!(candidates.len()));
+    let mut measured = Evidence::of(results, &[experiment]);
+    measured.fact("remedies", candidates.len());
     let fair = candidates.iter().filter(|(_, balance)| balance.is_fair());
-    measured.insert("as_fair".into(), json!(fair.count()));
-    if let Some((remedy, balance)) = candidates.first() {
-        measured.insert("best".into(), json!(remedy.name()));
-        put(&mut measured, "jain", balance.jain);
-        put(&mut measured, "jain_change", balance.jain_change);
-        measured.insert("kept".into(), json!(measure::round(balance.kept)));
+    measured.fact("as_fair", fair.count());
+    let best = candidates.first();
+    if let Some((remedy, _)) = best {
+        measured.fact("best", remedy.name());
     }
+    let of_best = |value: fn(&Balance) -> Option<Estimate>| value(&best?.1);
+    measured.estimate("jain", of_best(|balance| balance.jain));
+    let jain_change = measured.estimate("jain_change", of_best(|balance| balance.jain_change));
+    let kept = measured.number("kept", best.map(|(_, balance)| balance.kept));
     let papers = Remedy::of_the_paper();
     let first = Balance::of(results, experiment, &papers).map(|balance| (papers, balance));
     let shown = first.iter().chain(candidates.iter().take(3));
     let lines: Vec<String> = shown.map(|(remedy, balance)| balance.line(remedy)).collect();
     Claim::judge(
-        id,
-        statement,
-        "Of the best remedy. jain_change is Jain's index less that of the paper's remedy over \
-         runs with the same seed, of which the 95 % confidence interval must end above -0.02; kept \
-         is the share of the total without a remedy. The best is the one that keeps most of those \
-         as fair, or else the fairest, found from the same runs",
-        &[Test("jain_change_low", Bound::Above(AS_FAIR)), Test("kept", Bound::AtLeast(KEPT))],
-        measured,
+        Criterion {
+            id,
+            statement,
+            meaning: "Of the best remedy. jain_change is Jain's index less that of the paper's \
+                      remedy over runs with the same seed, of which the 95 % confidence interval \
+                      must end above -0.02; kept is the share of the total without a remedy. The \
+                      best is the one that keeps most of those as fair, or else the fairest, found \
+                      from the same runs",
+        },
+        measured.tested([jain_change.low.above(AS_FAIR), kept.at_least(KEPT)]),
         format!("The paper's remedy, then the best others. {}.", lines.join(". ")),
     )
+    .ours()
 }
 
 pub(super) fn tables(results: &Results) -> Vec<ResultTable> {

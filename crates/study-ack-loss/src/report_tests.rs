@@ -1,6 +1,7 @@
 //! The page holds what it must, and nothing that it was given can break it.
 
 use super::*;
+use fairwave_study::Verdict;
 use fairwave_study::report::{Context, page, write};
 use std::fs;
 
@@ -29,9 +30,15 @@ fn the_page_says_what_was_found_and_how() {
 #[test]
 fn a_verdict_is_what_the_claim_says() {
     let (results, mut findings) = made();
-    findings.claims.iter_mut().for_each(|claim| claim.holds = false);
+    let verdict = Verdict::DoesNotHold("so".to_owned());
+    findings.claims.iter_mut().for_each(|claim| claim.verdict = verdict.clone());
     let page = page(&context(), &results, &findings).unwrap();
     assert!(!page.contains("✓ holds") && page.contains("✗ does not hold"));
+    let verdict = Verdict::Undecided("one seed".to_owned());
+    findings.claims.iter_mut().for_each(|claim| claim.verdict = verdict.clone());
+    let page = self::page(&context(), &results, &findings).unwrap();
+    assert!(!page.contains("✗ does not hold") && page.contains("? undecided"));
+    assert!(page.contains("one seed"));
 }
 
 #[test]

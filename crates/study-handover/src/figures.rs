@@ -1,8 +1,8 @@
 //! The paper's figures with ours beside them, and the tables.
 
 use super::claims::Editions;
+use super::experiments::{CCID2, GCC, PAPERS, STEP_S, TCP, UDP, VARIANT};
 use super::points::{Point, at, points};
-use super::{CCID2, GCC, PAPERS, STEP_S, TCP, UDP, VARIANT};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_study::measure::show;
 use fairwave_study::{Error, Exhibit, ResultTable, Results};

@@ -1,12 +1,10 @@
 //! Whether one TFRC shares a wired bottleneck with one TCP.
 
-use super::FRIENDLY;
+use super::experiments::FRIENDLY;
 use fairwave_lab::results::FlowSummary;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats;
-use fairwave_study::measure::round;
-use fairwave_study::{Bound, Claim, ResultTable, Results, Test};
-use serde_json::{Map, json};
+use fairwave_study::{Claim, Criterion, Evidence, ResultTable, Results};
 
 const DELAY: &str = "link.bottleneck.delay";
 const LOSS: &str = "link.bottleneck.loss";
@@ -74,33 +72,26 @@ impl Friendly {
     }
 
     pub(super) fn claim(&self) -> Claim {
-        let mut measured = Map::new();
-        let mut put = |key: &str, value: Option<f64>| {
-            if let Some(value) = value.filter(|value| value.is_finite()) {
-                measured.insert(key.to_owned(), json!(round(value)));
-            }
-        };
+        let mut measured = Evidence::default();
         let ratios = || self.0.iter().map(Point::ratio);
-        put("most_ratio", ratios().reduce(f64::max));
-        put("least_ratio", ratios().reduce(f64::min));
+        let most = measured.number("most_ratio", ratios().reduce(f64::max));
+        let least = measured.number("least_ratio", ratios().reduce(f64::min));
         let smooth: Option<Vec<f64>> =
             self.0.iter().map(|p| Some(p.tfrc_variation? / p.tcp_variation?)).collect();
         let roughest = smooth.and_then(|ratios| ratios.into_iter().reduce(f64::max));
-        put("most_variation_over_tcp", roughest);
+        let roughest = measured.number("most_variation_over_tcp", roughest);
         let fair = ratios().filter(|ratio| (1.0 / 1.5..1.5).contains(ratio)).count();
         Claim::judge(
-            "HO-X1",
-            "One TFRC beside one TCP on a wired bottleneck gets between two thirds and one and a \
-             half times its goodput over 60 s, for round trips of 20 to 200 ms and 0.1 to 5 % \
-             loss, and more smoothly",
-            "Goodput of the one over that of the other, mean over seeds, at every round trip and \
-             loss; variation is the standard deviation of goodput in bins of 0.5 s over its mean",
-            &[
-                Test("most_ratio", Bound::Below(1.5)),
-                Test("least_ratio", Bound::Above(1.0 / 1.5)),
-                Test("most_variation_over_tcp", Bound::Below(1.0)),
-            ],
-            measured,
+            Criterion {
+                id: "HO-X1",
+                statement: "One TFRC beside one TCP on a wired bottleneck gets between two thirds \
+                            and one and a half times its goodput over 60 s, for round trips of 20 \
+                            to 200 ms and 0.1 to 5 % loss, and more smoothly",
+                meaning: "Goodput of the one over that of the other, mean over seeds, at every \
+                          round trip and loss; variation is the standard deviation of goodput in \
+                          bins of 0.5 s over its mean",
+            },
+            measured.tested([most.below(1.5), least.above(1.0 / 1.5), roughest.below(1.0)]),
             format!(
                 "{fair} of {} points share within the factor. {} The equation takes a timeout of 4 \
                  R (RFC 5348 section 3.1), but TCP waits 1 s at least (RFC 6298 section 2.4): at a \
@@ -110,6 +101,7 @@ impl Friendly {
                 self.worst()
             ),
         )
+        .ours()
     }
 
     /// The points that are furthest apart, in words.

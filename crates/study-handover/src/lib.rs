@@ -1,105 +1,19 @@
 //! TFRC and DCCP across handovers: Otsuka, Tamura and Ishihara.
 
 mod claims;
+mod experiments;
 mod figures;
 mod friendly;
 mod measure;
 mod points;
 mod remedies;
 
+use experiments::{EXPERIMENTS, HANDOVER, PROFILE};
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
 pub struct TfrcHandover;
-
-const HANDOVER: &str = "handover";
-const STEADY: &str = "steady";
-const REMEDIES: &str = "remedies";
-const AMOUNT: &str = "amount";
-const JOIN: &str = "join";
-const WIRE: &str = "wire";
-const CCID2: &str = "others-ccid2";
-const UDP: &str = "others-udp";
-const TCP: &str = "others-tcp";
-const GCC: &str = "others-gcc";
-const FRIENDLY: &str = "friendly";
-
-const DISCONNECTION: &str = "node.mobile.roaming.handovers.0.disconnection";
-const PROFILE: &str = "flow.mobile.profile";
-const VARIANT: &str = "variant";
-const DISCARD: &str = "node.mobile.roaming.discard";
-const DELAY: &str = "link.ap-host.delay";
-/// The flow of the mobile.
-const MOBILE: &str = "mobile";
-/// The edition of TFRC that the paper simulated.
-const PAPERS: &str = "rfc3448";
-
-/// When the mobile leaves its access point, in seconds.
-const HANDOVER_S: f64 = 20.0;
-/// Interval of the series, in seconds.
-const STEP_S: f64 = 0.1;
-/// What the source makes: 629 bytes every 10 ms.
-const SOURCE_KBPS: f64 = 503.2;
-/// The paper's steady state: a standard deviation of the ten sending rates below this.
-const LIMIT_KBPS: f64 = 85.0;
-/// As near to the residents' rate as HO-4 asks for, and how long the mean must stay so.
-const NEAR: f64 = 0.2;
-const STEADY_S: f64 = 2.0;
-
-/// An experiment of this study by its name, of which `--quick` runs less.
-macro_rules! experiment {
-    ($name:literal, $series:expr, $quick:expr) => {
-        Experiment {
-            name: $name,
-            file: concat!("studies/tfrc-handover/", $name, ".toml"),
-            text: include_str!(concat!("../../../studies/tfrc-handover/", $name, ".toml")),
-            quick: $quick,
-            series: $series,
-        }
-    };
-}
-
-const ONE_SEED: &str = "sweep.seeds=1";
-const FEW: &str = "sweep.node.mobile.roaming.handovers.0.disconnection=['0.5 s', '3 s', '6 s']";
-
-const EXPERIMENTS: &[Experiment] = &[
-    experiment!(
-        "handover",
-        true,
-        &[
-            ONE_SEED,
-            "sweep.node.mobile.roaming.handovers.0.disconnection=['0.5 s', '1 s', '1.5 s', \
-             '2.5 s', '3 s', '3.5 s', '4.5 s', '6 s']"
-        ]
-    ),
-    experiment!("steady", true, &[ONE_SEED]),
-    experiment!("remedies", true, &[ONE_SEED, FEW]),
-    experiment!(
-        "amount",
-        true,
-        &[ONE_SEED, "sweep.node.mobile.roaming.handovers.0.disconnection=['3 s']"]
-    ),
-    experiment!("join", true, &["sweep.seeds=2"]),
-    experiment!(
-        "wire",
-        true,
-        &[ONE_SEED, "sweep.node.mobile.roaming.handovers.0.disconnection=['3 s']"]
-    ),
-    experiment!("others-ccid2", true, &[ONE_SEED, FEW]),
-    experiment!("others-udp", true, &[ONE_SEED, FEW]),
-    experiment!("others-tcp", true, &[ONE_SEED, FEW]),
-    experiment!("others-gcc", true, &[ONE_SEED, FEW]),
-    experiment!(
-        "friendly",
-        false,
-        &[
-            ONE_SEED,
-            "sweep.link.bottleneck.delay=['10 ms', '100 ms']",
-            "sweep.link.bottleneck.loss=[0.001, 0.02]"
-        ]
-    ),
-];
 
 impl Study for TfrcHandover {
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! What a run shows of its ten flows over time.
 
-use super::{DISCONNECTION, HANDOVER_S, MOBILE, SOURCE_KBPS, STEP_S};
+use super::experiments::{DISCONNECTION, HANDOVER_S, MOBILE, SOURCE_KBPS, STEP_S};
 use fairwave_lab::results::{FLOWS, Series};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats;

@@ -1,7 +1,7 @@
 //! What the runs of one point of a sweep come to together.
 
+use super::experiments::{DISCONNECTION, LIMIT_KBPS, NEAR, STEADY_S, STEP_S};
 use super::measure::{self, Courses, courses, known_over_runs, mean, over_runs};
-use super::{DISCONNECTION, LIMIT_KBPS, NEAR, STEADY_S, STEP_S};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
 use fairwave_study::{Error, Results};

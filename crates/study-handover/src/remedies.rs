@@ -1,11 +1,10 @@
 //! HO-4: what each remedy does, alone and with others.
 
+use super::experiments::{AMOUNT, DISCARD, JOIN, NEAR, REMEDIES, VARIANT};
 use super::points::{Point, point, points};
-use super::{AMOUNT, DISCARD, JOIN, NEAR, REMEDIES, VARIANT};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
-use fairwave_study::measure::{round, show};
-use fairwave_study::{Bound, Claim, Error, Exhibit, ResultTable, Results, Test};
-use serde_json::{Map, json};
+use fairwave_study::measure::show;
+use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, ResultTable, Results};
 use std::collections::BTreeMap;
 
 /// How soon HO-4 wants the mobile back, in seconds.
@@ -71,19 +70,21 @@ impl Remedies {
     }
 
     pub(super) fn claim(&self) -> Claim {
-        let mut measured = Map::new();
-        let mut note = String::new();
-        if let Some((name, points)) = self.recommended() {
-            measured.insert("recommended".into(), json!(name));
-            measured.insert("worst_within_s".into(), json!(round(Self::worst(points))));
+        let mut measured = Evidence::default();
+        let recommended = self.recommended();
+        let points = recommended.map(|(_, points)| points.as_slice());
+        let kept = |points: &[Point]| {
             let kept: Option<Vec<f64>> = points.iter().map(|p| self.residents(p)).collect();
-            if let Some(least) = kept.and_then(|kept| kept.into_iter().reduce(f64::min)) {
-                measured.insert("least_residents_over_join".into(), json!(round(least)));
-            }
-            if let Some((least, most)) = Self::goodput(points) {
-                measured.insert("least_goodput_from_1_s".into(), json!(round(least)));
-                measured.insert("most_goodput_from_1_s".into(), json!(round(most)));
-            }
+            kept?.into_iter().reduce(f64::min)
+        };
+        let goodput = points.and_then(Self::goodput);
+        let worst = measured.number("worst_within_s", points.map(Self::worst));
+        let kept = measured.number("least_residents_over_join", points.and_then(kept));
+        let least = measured.number("least_goodput_from_1_s", goodput.map(|(least, _)| least));
+        let most = measured.number("most_goodput_from_1_s", goodput.map(|(_, most)| most));
+        let mut note = String::new();
+        if let Some((name, points)) = recommended {
+            measured.fact("recommended", name.as_str());
             let first = points.iter().filter_map(|p| p.first_second);
             note = format!(
                 "{name} is recommended: of {} combinations it falls short least. In the first \
@@ -98,27 +99,30 @@ impl Remedies {
             );
         }
         Claim::judge(
-            "HO-4",
-            "The recommended remedy brings the mobile back to within 20 % of the residents' mean \
-             rate in under 1 s for every disconnection, and residents lose no more than to a new \
-             station",
-            "Seconds from the end of the handover until the mobile's sending rate, the mean over \
-             seeds, is within a fifth of the residents', and its mean over the next 2 s too; the \
-             worst disconnection counts. That rate is what is allowed; so the mobile's goodput \
-             over the residents' from 1 to 3 s after has to be within a fifth, too (added after a \
-             first run, since remedies set the rate). Residents: their mean goodput over 10 s, of \
-             that beside a station that begins anew; 2 % less is taken for noise. Recommended is \
-             the combination that falls short of the first two least, by parts of their bounds, \
-             and is judged on the same seeds. RFC 5348",
-            &[
-                Test("worst_within_s", Bound::Below(BACK_S)),
-                Test("least_goodput_from_1_s", Bound::AtLeast(1.0 - NEAR)),
-                Test("most_goodput_from_1_s", Bound::Below(1.0 + NEAR)),
-                Test("least_residents_over_join", Bound::AtLeast(0.98)),
-            ],
-            measured,
+            Criterion {
+                id: "HO-4",
+                statement: "The recommended remedy brings the mobile back to within 20 % of the \
+                            residents' mean rate in under 1 s for every disconnection, and \
+                            residents lose no more than to a new station",
+                meaning: "Seconds from the end of the handover until the mobile's sending rate, \
+                          the mean over seeds, is within a fifth of the residents', and its mean \
+                          over the next 2 s too; the worst disconnection counts. That rate is what \
+                          is allowed; so the mobile's goodput over the residents' from 1 to 3 s \
+                          after has to be within a fifth, too (added after a first run, since \
+                          remedies set the rate). Residents: their mean goodput over 10 s, of that \
+                          beside a station that begins anew; 2 % less is taken for noise. \
+                          Recommended is the combination that falls short of the first two least, \
+                          by parts of their bounds, and is judged on the same seeds. RFC 5348",
+            },
+            measured.tested([
+                worst.below(BACK_S),
+                least.at_least(1.0 - NEAR),
+                most.below(1.0 + NEAR),
+                kept.at_least(0.98),
+            ]),
             note,
         )
+        .ours()
     }
 
     pub(super) fn tables(&self) -> Vec<ResultTable> {
@@ -256,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_remedy_needs_its_rate_what_arrives_and_the_residents_share() {
-        let holds = |remedies: Remedies| remedies.claim().holds;
+        let holds = |remedies: Remedies| remedies.claim().verdict.holds().expect("decided");
         assert!(holds(remedies(0.9, 1.1, 395.0)));
         assert!(!holds(remedies(1.1, 1.0, 400.0)), "late");
         assert!(!holds(remedies(0.0, 0.7, 400.0)), "its rate is allowed, and little arrives");

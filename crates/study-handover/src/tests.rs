@@ -1,5 +1,6 @@
 //! The claims on hand-made results: each can hold and each can fail.
 
+use super::experiments::*;
 use super::points::Point;
 use super::*;
 use fairwave_study::Claim;
@@ -17,10 +18,10 @@ fn every_scenario_is_read_in_both_forms() {
 }
 
 #[test]
-fn nothing_holds_without_runs() {
+fn nothing_is_decided_without_runs() {
     let findings = TfrcHandover.evaluate(&Results::default()).expect("nothing to read");
     assert_eq!(findings.claims.len(), 5);
-    assert!(findings.claims.iter().all(|claim| !claim.holds));
+    assert!(findings.claims.iter().all(|claim| claim.verdict.holds().is_none()));
 }
 
 /// As the paper says: slow to 2.5 s, fast from 3 s on; intervals and round-trip times likewise.
@@ -45,7 +46,7 @@ fn as_in_the_paper() -> BTreeMap<String, Vec<Point>> {
 }
 
 fn verdicts(claims: &[Claim]) -> Vec<bool> {
-    claims.iter().map(|claim| claim.holds).collect()
+    claims.iter().map(|claim| claim.verdict.holds().expect("decided")).collect()
 }
 
 #[test]

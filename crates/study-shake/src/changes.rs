@@ -6,14 +6,13 @@
 //! back (beside paths that never changed). TCP SHAKE does, and the weighted connections do neither
 //! after the fall nor while the path is dead.
 
+use super::experiments::{CHANGES_SHAKE, CHANGES_TCP};
 use super::measure::{mean, of, transfer};
-use super::{CHANGES_SHAKE, CHANGES_TCP};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
-use fairwave_study::measure::{over, paired_ratio, put, show};
-use fairwave_study::{Bound, Claim, Exhibit, ResultTable, Results, Test};
-use serde_json::Map;
+use fairwave_study::measure::{over, paired_ratio, show};
+use fairwave_study::{Claim, Criterion, Evidence, Exhibit, ResultTable, Results};
 
 /// When path 1 changes, and when it is as before again, in seconds; bins have one.
 const CHANGE_S: usize = 60;
@@ -76,32 +75,38 @@ fn adapts(results: &Results, means: Means, span: usize) -> Option<Estimate> {
 }
 
 pub(super) fn claim(results: &Results) -> Claim {
-    let mut measured = Map::new();
-    for (means, key) in
-        Means::ALL.into_iter().zip(["shake", "shake_modern", "weighted", "adaptive"])
-    {
-        for (span, (name, ..)) in SPANS.iter().enumerate() {
-            put(&mut measured, &format!("{key}_{name}"), adapts(results, means, span));
-        }
-    }
+    let mut measured = Evidence::of(results, &[CHANGES_SHAKE, CHANGES_TCP]);
+    let mut spans = |means, key: &str| {
+        let mut put = |span: usize| {
+            let name = SPANS[span].0;
+            measured.estimate(format!("{key}_{name}"), adapts(results, means, span)).mean
+        };
+        [put(0), put(1), put(2)]
+    };
+    let [slower, dead, revived] = spans(Means::Paper, "shake");
+    spans(Means::Modern, "shake_modern");
+    let [weighted_slower, weighted_dead, _] = spans(Means::Weighted, "weighted");
+    spans(Means::Adaptive, "adaptive");
     Claim::judge(
-        "SHK-7",
-        "Ours: when a path slows down, or dies and comes back, TCP SHAKE adapts, and several \
-         connections with fixed weights do not",
-        "Goodput from 20 s after path 1 has fallen to a quarter (slower), while it is dead, and \
-         from 20 s after it has come back (revived), over that of the same means in the same time \
-         where the paths are that way from the start and weights or bandwidths say so; means over \
-         seeds",
-        &[
-            Test("shake_slower", Bound::AtLeast(0.9)),
-            Test("shake_dead", Bound::AtLeast(0.9)),
-            Test("shake_revived", Bound::AtLeast(0.9)),
-            Test("weighted_slower", Bound::Below(0.9)),
-            Test("weighted_dead", Bound::Below(0.9)),
-        ],
-        measured,
+        Criterion {
+            id: "SHK-7",
+            statement: "Ours: when a path slows down, or dies and comes back, TCP SHAKE adapts, \
+                        and several connections with fixed weights do not",
+            meaning: "Goodput from 20 s after path 1 has fallen to a quarter (slower), while it \
+                      is dead, and from 20 s after it has come back (revived), over that of the \
+                      same means in the same time where the paths are that way from the start and \
+                      weights or bandwidths say so; means over seeds",
+        },
+        measured.tested([
+            slower.at_least(0.9),
+            dead.at_least(0.9),
+            revived.at_least(0.9),
+            weighted_slower.below(0.9),
+            weighted_dead.below(0.9),
+        ]),
         absolute(results),
     )
+    .ours()
 }
 
 /// Goodputs behind the ratios.

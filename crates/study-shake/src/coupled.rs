@@ -5,14 +5,13 @@
 //! carries (the end of the 95 % interval), and two paths with bottlenecks of their own at least
 //! 0.95 of what the better one alone carries.
 
+use super::experiments::{APART, GROWTH, SHARED, VARIANT};
 use super::measure::mbps;
-use super::{APART, GROWTH, SHARED, VARIANT};
 use fairwave_lab::plot::{BarSeries, Content, Figure, Interval};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
-use fairwave_study::measure::{over, paired_ratio, put, put_extreme, show};
-use fairwave_study::{Bound, Claim, Exhibit, ResultTable, Results, Test};
-use serde_json::Map;
+use fairwave_study::measure::{over, paired_ratio, show};
+use fairwave_study::{Claim, Criterion, Evidence, Exhibit, Reading, ResultTable, Results};
 
 const UNCOUPLED: &str = "uncoupled";
 const COUPLED: [&str; 3] = ["lia", "olia", "balia"];
@@ -41,29 +40,30 @@ fn tcp(run: &Run) -> f64 {
 }
 
 pub(super) fn claim(results: &Results) -> Claim {
-    let mut measured = Map::new();
+    let mut measured = Evidence::of(results, &[SHARED, APART]);
     for growth in [UNCOUPLED].into_iter().chain(COUPLED) {
-        put(&mut measured, &format!("{growth}_shared"), gain(results, SHARED, growth));
-        put(&mut measured, &format!("{growth}_apart"), gain(results, APART, growth));
+        measured.estimate(format!("{growth}_shared"), gain(results, SHARED, growth));
+        measured.estimate(format!("{growth}_apart"), gain(results, APART, growth));
     }
-    let high = COUPLED.map(|growth| {
-        let gain = gain(results, SHARED, growth).filter(|gain| gain.half_width.is_some());
-        gain.map(|gain| gain.high())
-    });
-    put_extreme(&mut measured, "shared_high_most", high, f64::max);
-    let apart = COUPLED.map(|growth| gain(results, APART, growth).map(|gain| gain.mean));
-    put_extreme(&mut measured, "apart_least", apart, f64::min);
+    let high = COUPLED.map(|growth| Reading::high(gain(results, SHARED, growth)));
+    let shared_high_most = measured.number("shared_high_most", Reading::extreme(high, f64::max));
+    let apart = COUPLED.map(|growth| Reading::mean(gain(results, APART, growth)));
+    let apart_least = measured.number("apart_least", Reading::extreme(apart, f64::min));
     Claim::judge(
-        "SHK-X3",
-        "Ours: under LIA, OLIA and BALIA two paths through one bottleneck take no more than one \
-         would, and two with bottlenecks of their own carry at least what the better one would",
-        "Goodput of two paths over that of one (apart: of the better one), each beside a TCP \
-         connection in every bottleneck, seed by seed; shared_high_most: the end of the interval, \
-         the most of the three laws; apart_least: the mean, the least",
-        &[Test("shared_high_most", Bound::Below(1.15)), Test("apart_least", Bound::AtLeast(0.95))],
-        measured,
+        Criterion {
+            id: "SHK-X3",
+            statement: "Ours: under LIA, OLIA and BALIA two paths through one bottleneck take no \
+                        more than one would, and two with bottlenecks of their own carry at least \
+                        what the better one would",
+            meaning: "Goodput of two paths over that of one (apart: of the better one), each \
+                      beside a TCP connection in every bottleneck, seed by seed; shared_high_most: \
+                      the end of the interval, the most of the three laws; apart_least: the mean, \
+                      the least",
+        },
+        measured.tested([shared_high_most.below(1.15), apart_least.at_least(0.95)]),
         shares(results),
     )
+    .ours()
 }
 
 /// Who gets what in the shared bottleneck.

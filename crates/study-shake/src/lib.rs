@@ -8,6 +8,7 @@
 mod bursts;
 mod changes;
 mod coupled;
+mod experiments;
 mod measure;
 mod policy;
 mod repetition;
@@ -15,96 +16,12 @@ mod today;
 mod transfers;
 mod windows;
 
+use experiments::{EXPERIMENTS, QUICK_WARNING};
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
 pub struct Shake;
-
-const REPETITION: &str = "repetition";
-const LOSSES: &str = "losses";
-const BURSTS: &str = "bursts";
-const CONNECTIONS_SHAKE: &str = "connections-shake";
-const CONNECTIONS_TCP: &str = "connections-tcp";
-const CHANGES_SHAKE: &str = "changes-shake";
-const CHANGES_TCP: &str = "changes-tcp";
-const TODAY: &str = "today";
-const TODAY_LOSSY: &str = "today-lossy";
-const TODAY_PATHS: &str = "today-paths";
-const TODAY_PATHS_LOSSY: &str = "today-paths-lossy";
-const POLICY: &str = "policy";
-const POLICY_TODAY: &str = "policy-today";
-const SHARED: &str = "shared";
-const APART: &str = "apart";
-
-const VARIANT: &str = "variant";
-const SIZE: &str = "flow.transfer.size";
-const BURST: &str = "link.path2.loss.mean_burst";
-const SCHEDULER: &str = "flow.transfer.scheduler";
-const GROWTH: &str = "flow.transfer.growth";
-const RETRANSMISSION: &str = "flow.transfer.retransmission";
-
-/// The flow that is measured, in every scenario.
-const TRANSFER: &str = "transfer";
-/// Variants of [`REPETITION`].
-const WIDEST: &str = "widest";
-const SAME: &str = "same";
-const NO_SACK: &str = "no SACK";
-
-const QUICK_WARNING: &str = "This is the quick form: fewer seeds and points. Verdicts near their \
-    bounds can come out otherwise than in the full form, which counts.";
-
-/// An experiment of this study by its name, of which `--quick` runs less.
-macro_rules! experiment {
-    ($name:literal, $series:expr, $quick:expr) => {
-        Experiment {
-            name: $name,
-            file: concat!("studies/shake/", $name, ".toml"),
-            text: include_str!(concat!("../../../studies/shake/", $name, ".toml")),
-            quick: $quick,
-            series: $series,
-        }
-    };
-}
-
-const FEW_SIZES: &str = "sweep.flow.transfer.size=['100 KB', '500 KB', '1000 KB']";
-
-const EXPERIMENTS: &[Experiment] = &[
-    experiment!("repetition", true, &["sweep.seeds=10"]),
-    experiment!("losses", false, &["sweep.seeds=10", FEW_SIZES]),
-    experiment!("bursts", false, &["sweep.seeds=20"]),
-    experiment!("connections-shake", false, &["sweep.seeds=10", FEW_SIZES]),
-    experiment!("connections-tcp", false, &["sweep.seeds=10", FEW_SIZES]),
-    experiment!("changes-shake", false, &["sweep.seeds=10"]),
-    experiment!("changes-tcp", false, &["sweep.seeds=10"]),
-    experiment!(
-        "today",
-        false,
-        &[
-            "duration=8 s",
-            "warm_up=3 s",
-            "sweep.flow.transfer.scheduler=['widest', 'blest', 'redundant']",
-            "sweep.flow.transfer.growth=['uncoupled', 'olia']"
-        ]
-    ),
-    experiment!(
-        "today-lossy",
-        false,
-        &[
-            "sweep.seeds=1",
-            "duration=8 s",
-            "warm_up=3 s",
-            "sweep.flow.transfer.scheduler=['widest', 'blest', 'redundant']",
-            "sweep.flow.transfer.growth=['uncoupled', 'olia']"
-        ]
-    ),
-    experiment!("today-paths", false, &["duration=10 s"]),
-    experiment!("today-paths-lossy", false, &["sweep.seeds=1", "duration=10 s"]),
-    experiment!("policy", false, &["sweep.seeds=10"]),
-    experiment!("policy-today", false, &["sweep.seeds=2"]),
-    experiment!("shared", false, &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"]),
-    experiment!("apart", false, &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"]),
-];
 
 impl Study for Shake {
     fn name(&self) -> &'static str {

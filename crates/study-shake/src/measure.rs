@@ -1,13 +1,11 @@
 //! What a transfer came to, and how a claim is judged with and without lost acknowledgements.
 
-use super::{TRANSFER, VARIANT};
+use super::experiments::{TRANSFER, VARIANT};
 use fairwave_lab::results::FlowSummary;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
-pub(super) use fairwave_study::measure::Criterion;
-use fairwave_study::measure::{judge_beside, over};
-use fairwave_study::{Claim, Results};
-use serde_json::{Map, Value, json};
+use fairwave_study::measure::over;
+use fairwave_study::{Claim, Condition, Criterion, Evidence, Results, Tested};
 
 /// Whether a path loses acknowledgements as it loses data. The paper does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,17 +60,17 @@ pub(super) fn mean(estimate: Option<Estimate>) -> Option<f64> {
     estimate.map(|estimate| estimate.mean)
 }
 
-/// Judges a claim where acknowledgements are lost too; what the same tests make of runs that keep
-/// them is written beside it.
+/// Judges a claim where acknowledgements are lost too; what the same conditions make of runs that
+/// keep them is written beside it.
 pub(super) fn judge(
-    criterion: &Criterion<'_>,
-    measure: impl Fn(Acks) -> Map<String, Value>,
+    criterion: Criterion<'_>,
+    measure: impl Fn(Acks) -> Tested,
     note: String,
 ) -> Claim {
     let circumstances = "Judged where a path loses packets both ways; acks_kept_* are the same \
                          where it loses data only";
     let kept = ("acks_kept", measure(Acks::Kept));
-    judge_beside(criterion, measure(Acks::Lost), kept, circumstances, note)
+    Claim::judge_beside(criterion, measure(Acks::Lost), kept, circumstances, note)
 }
 
 /// A counter of the transfer, over runs.
@@ -80,10 +78,11 @@ pub(super) fn counter(runs: &[&Run], value: fn(&FlowSummary) -> u64) -> Option<E
     over(runs, |run| transfer(run).map_or(f64::NAN, |flow| value(flow) as f64))
 }
 
-/// Writes how many transfers did not end; nothing without runs.
-pub(super) fn put_unfinished(map: &mut Map<String, Value>, all: &[Vec<&Run>]) {
-    if all.iter().any(|runs| !runs.is_empty()) {
-        let open: usize = all.iter().map(|runs| unfinished(runs)).sum();
-        map.insert("unfinished".into(), json!(open));
+/// Puts in how many transfers did not end, of which there may be none.
+pub(super) fn all_end(evidence: &mut Evidence, all: &[Vec<&Run>]) -> Condition {
+    if all.iter().all(Vec::is_empty) {
+        return evidence.number("unfinished", None).below(1.0);
     }
+    let open: usize = all.iter().map(|runs| unfinished(runs)).sum();
+    evidence.count("unfinished", open).below(1.0)
 }

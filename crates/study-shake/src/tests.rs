@@ -1,5 +1,6 @@
 //! The claims on hand-made results: each can hold and each can fail.
 
+use super::experiments::*;
 use super::measure::Acks;
 use super::repetition::Course;
 use super::windows::Windows;
@@ -19,10 +20,10 @@ fn every_scenario_is_read_in_both_forms() {
 }
 
 #[test]
-fn nothing_holds_without_runs() {
+fn nothing_is_decided_without_runs() {
     let findings = Shake.evaluate(&Results::default()).expect("nothing to read");
     assert_eq!(findings.claims.len(), 10);
-    assert!(findings.claims.iter().all(|claim| !claim.holds));
+    assert!(findings.claims.iter().all(|claim| claim.verdict.holds().is_none()));
 }
 
 /// A transfer that took this long. A little spread over seeds gives intervals a width.
@@ -130,7 +131,7 @@ fn windows(shape: [(f64, f64); 3]) -> Vec<Windows> {
 }
 
 fn verdicts(claims: &[Claim]) -> Vec<bool> {
-    claims.iter().map(|claim| claim.holds).collect()
+    claims.iter().map(|claim| claim.verdict.holds().expect("decided")).collect()
 }
 
 /// SHK-1, 2, 3, 4 and 6.
@@ -141,7 +142,7 @@ fn judged(results: &Results, none: f64) -> Vec<bool> {
     claims.extend([shk_3, bursts::claim(results), shk_6]);
     for claim in &claims {
         let beside = claim.measured["acks_kept_holds"].as_bool();
-        assert_eq!(beside, Some(claim.holds), "the same numbers stand beside {}", claim.id);
+        assert_eq!(beside, claim.verdict.holds(), "the same numbers stand beside {}", claim.id);
     }
     verdicts(&claims)
 }
@@ -150,7 +151,7 @@ fn judged(results: &Results, none: f64) -> Vec<bool> {
 fn the_papers_claims_hold_if_it_is_as_in_the_paper() {
     assert_eq!(judged(&transfers(as_in_the_paper), 20.0), [true; 5]);
     let seen = windows([(6.0, 3.0), (2.0, 0.5), (2.5, 0.5)]);
-    assert!(windows::claim(&seen).holds);
+    assert_eq!(windows::claim(&seen).verdict.holds(), Some(true));
 }
 
 #[test]
@@ -176,9 +177,18 @@ fn each_of_the_papers_claims_fails_by_itself() {
 
 #[test]
 fn windows_must_be_larger_and_livelier_and_stay_up() {
-    assert!(!windows::claim(&windows([(2.0, 1.0), (3.0, 0.5), (1.5, 0.5)])).holds);
-    assert!(!windows::claim(&windows([(6.0, 0.2), (2.0, 0.5), (2.5, 0.5)])).holds);
-    assert!(!windows::claim(&windows([(2.0, 1.0), (1.1, 0.1), (1.1, 0.1)])).holds);
+    assert_eq!(
+        windows::claim(&windows([(2.0, 1.0), (3.0, 0.5), (1.5, 0.5)])).verdict.holds(),
+        Some(false)
+    );
+    assert_eq!(
+        windows::claim(&windows([(6.0, 0.2), (2.0, 0.5), (2.5, 0.5)])).verdict.holds(),
+        Some(false)
+    );
+    assert_eq!(
+        windows::claim(&windows([(2.0, 1.0), (1.1, 0.1), (1.1, 0.1)])).verdict.holds(),
+        Some(false)
+    );
 }
 
 #[test]
@@ -188,7 +198,7 @@ fn a_transfer_that_does_not_end_lets_its_claim_fail() {
     runs[0].summary.flows[0].completion_ns = None;
     runs[0].summary.simulated_ns = 100_000_000_000;
     let [shk_3, _] = transfers::claims(&results);
-    assert!(!shk_3.holds);
+    assert_eq!(shk_3.verdict.holds(), Some(false));
     assert_eq!(shk_3.measured["unfinished"], 1);
 }
 
@@ -226,14 +236,14 @@ fn who_adapts_is_as_good_as_who_knew() {
         ("dead", false) => [120.0, 0.0, 115.0],
         _ => [60.0; 3],
     };
-    assert!(changes::claim(&changing(adapts)).holds);
+    assert_eq!(changes::claim(&changing(adapts)).verdict.holds(), Some(true));
     let stays = |event: &str, is_shake: bool| match event {
         "dead" if is_shake => [120.0, 60.0, 70.0],
         _ => adapts(event, is_shake),
     };
-    assert!(!changes::claim(&changing(stays)).holds);
+    assert_eq!(changes::claim(&changing(stays)).verdict.holds(), Some(false));
     let others_adapt = |event: &str, _: bool| adapts(event, true);
-    assert!(!changes::claim(&changing(others_adapt)).holds);
+    assert_eq!(changes::claim(&changing(others_adapt)).verdict.holds(), Some(false));
 }
 
 /// Goodput of paths of today, together and alone.
@@ -268,12 +278,12 @@ fn sum(set: &str) -> f64 {
 
 #[test]
 fn paths_of_today_must_add_up_and_beat_the_best() {
-    assert!(today::claim(&paths(|set, _| sum(set))).holds);
+    assert_eq!(today::claim(&paths(|set, _| sum(set))).verdict.holds(), Some(true));
     let less = |which: &'static str, circumstance: &'static str, part: f64| {
         let rate = move |set: &str, suffix: &str| {
             sum(set) * if set == which && suffix == circumstance { part } else { 1.0 }
         };
-        today::claim(&paths(rate)).holds
+        today::claim(&paths(rate)).verdict.holds().expect("decided")
     };
     assert!(!less("lte+nr", "", 0.94), "round-trip times differ by less than twice");
     assert!(less("wifi+lte", "", 0.86));
@@ -297,7 +307,7 @@ fn the_better_choice_must_pay_where_it_should_and_cost_nothing() {
                 }
             }
         }
-        policy::claim(&results).holds
+        policy::claim(&results).verdict.holds().expect("decided")
     };
     assert!(chosen(1.01, 0.9));
     assert!(!chosen(1.03, 0.9));
@@ -323,7 +333,7 @@ fn a_coupled_law_must_be_fair_and_worth_it() {
                 }
             }
         }
-        coupled::claim(&results).holds
+        coupled::claim(&results).verdict.holds().expect("decided")
     };
     assert!(fair(1.1, 0.97));
     assert!(!fair(1.2, 0.97));

@@ -7,14 +7,15 @@
 //! the same parts of what each carries alone; and never under 98 % of what the best of them carries
 //! alone under the same circumstances, with half the buffer too.
 
+use super::experiments::{
+    GROWTH, SCHEDULER, TODAY, TODAY_LOSSY, TODAY_PATHS, TODAY_PATHS_LOSSY, VARIANT,
+};
 use super::measure::{mbps, mean, of};
-use super::{GROWTH, SCHEDULER, TODAY, TODAY_LOSSY, TODAY_PATHS, TODAY_PATHS_LOSSY, VARIANT};
 use fairwave_lab::plot::{BarSeries, Content, Figure, Interval};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
-use fairwave_study::measure::{over, put_extreme, show};
-use fairwave_study::{Bound, Claim, Exhibit, ResultTable, Results, Test};
-use serde_json::Map;
+use fairwave_study::measure::{over, show};
+use fairwave_study::{Claim, Criterion, Evidence, Exhibit, Reading, ResultTable, Results};
 
 /// A path: its name, rate in Mbps, and round-trip time in ms.
 type Path = (&'static str, f64, f64);
@@ -111,7 +112,7 @@ impl Point {
 
 pub(super) fn claim(results: &Results) -> Claim {
     let points = points(results);
-    let mut measured = Map::new();
+    let mut measured = Evidence::of(results, &[TODAY_PATHS, TODAY_PATHS_LOSSY]);
     let parts = |is_even: bool, is_clean: bool| {
         let of = points
             .iter()
@@ -119,32 +120,34 @@ pub(super) fn claim(results: &Results) -> Claim {
         of.filter_map(Point::part).map(Some).collect::<Vec<_>>()
     };
     let mut least = |key: &str, values: Vec<Option<f64>>| {
-        put_extreme(&mut measured, key, values, f64::min);
+        measured.number(key, Reading::extreme(values, f64::min))
     };
-    least("of_capacity_to_ratio_2", parts(true, true));
-    least("of_capacity_beyond", parts(false, true));
-    least("of_alone_to_ratio_2", parts(true, false));
-    least("of_alone_beyond", parts(false, false));
-    least("of_best_least", points.iter().map(|p| Some(p.of_best)).collect());
+    let even = least("of_capacity_to_ratio_2", parts(true, true));
+    let uneven = least("of_capacity_beyond", parts(false, true));
+    let even_alone = least("of_alone_to_ratio_2", parts(true, false));
+    let uneven_alone = least("of_alone_beyond", parts(false, false));
+    let best = least("of_best_least", points.iter().map(|p| Some(p.of_best)).collect());
     Claim::judge(
-        "SHK-X1",
-        "Ours: over Wi-Fi, LTE and 5G, two of them or all, SHAKE carries 95 % of the sum where \
-         round-trip times differ by no more than twice, 85 % elsewhere, and never under 98 % of \
-         the best path alone",
-        "Profile modern (blest, uncoupled). of_capacity_*: goodput over the rates less heads; \
-         of_alone_*: over the sum of what each path carries alone, where one is lossy or bloated; \
-         of_best_least: over the best of them alone, under all circumstances and with half the \
-         buffer; the least of all combinations",
-        &[
-            Test("of_capacity_to_ratio_2", Bound::AtLeast(0.95)),
-            Test("of_capacity_beyond", Bound::AtLeast(0.85)),
-            Test("of_alone_to_ratio_2", Bound::AtLeast(0.95)),
-            Test("of_alone_beyond", Bound::AtLeast(0.85)),
-            Test("of_best_least", Bound::AtLeast(0.98)),
-        ],
-        measured,
+        Criterion {
+            id: "SHK-X1",
+            statement: "Ours: over Wi-Fi, LTE and 5G, two of them or all, SHAKE carries 95 % of \
+                        the sum where round-trip times differ by no more than twice, 85 % \
+                        elsewhere, and never under 98 % of the best path alone",
+            meaning: "Profile modern (blest, uncoupled). of_capacity_*: goodput over the rates \
+                      less heads; of_alone_*: over the sum of what each path carries alone, where \
+                      one is lossy or bloated; of_best_least: over the best of them alone, under \
+                      all circumstances and with half the buffer; the least of all combinations",
+        },
+        measured.tested([
+            even.at_least(0.95),
+            uneven.at_least(0.85),
+            even_alone.at_least(0.95),
+            uneven_alone.at_least(0.85),
+            best.at_least(0.98),
+        ]),
         worst(&points),
     )
+    .ours()
 }
 
 fn worst(points: &[Point]) -> String {

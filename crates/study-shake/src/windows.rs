@@ -5,15 +5,14 @@
 //! (95 %); and in fewer than half of the transfers do all three windows stand at one segment at
 //! once, so that one transfer, as the paper's, more likely than not does not show it.
 
-use super::measure::{Acks, Criterion, judge, transfer};
-use super::{REPETITION, TRANSFER, VARIANT, WIDEST};
+use super::experiments::{REPETITION, TRANSFER, VARIANT, WIDEST};
+use super::measure::{Acks, judge, transfer};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::results::{PATHS, Series};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
-use fairwave_study::measure::{put, put_extreme, round, show};
-use fairwave_study::{Bound, Claim, Error, Exhibit, ResultTable, Results, Test};
-use serde_json::{Map, json};
+use fairwave_study::measure::show;
+use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, Reading, ResultTable, Results};
 
 /// Payload of a segment.
 const MSS: f64 = 1460.0;
@@ -100,43 +99,34 @@ pub(super) fn claim(all: &[Windows]) -> Claim {
     let measure = |acks: Acks| {
         let variant = acks.of(WIDEST);
         let of: Vec<&Windows> = all.iter().filter(|windows| windows.variant == variant).collect();
-        let mut map = Map::new();
+        let mut map = Evidence::default();
         for (k, name) in ["path_1", "path_2", "path_3"].into_iter().enumerate() {
-            put(&mut map, &format!("{name}_mean"), estimate(&of, |w| w.mean(k)));
-            put(&mut map, &format!("{name}_deviation"), estimate(&of, |w| w.deviation(k)));
+            map.estimate(format!("{name}_mean"), estimate(&of, |w| w.mean(k)));
+            map.estimate(format!("{name}_deviation"), estimate(&of, |w| w.deviation(k)));
         }
         let low = |value: fn(&Windows, usize) -> f64| {
-            [1, 2].map(|k| {
-                let less = estimate(&of, |w| value(w, 0) - value(w, k));
-                less.filter(|less| less.half_width.is_some()).map(|less| less.low())
-            })
+            [1, 2].map(|k| Reading::low(estimate(&of, |w| value(w, 0) - value(w, k))))
         };
-        put_extreme(&mut map, "larger_by_low", low(Windows::mean), f64::min);
-        put_extreme(&mut map, "livelier_by_low", low(Windows::deviation), f64::min);
-        put(&mut map, "share_of_time_at_one", estimate(&of, Windows::collapsed));
-        if !of.is_empty() {
-            let some = of.iter().filter(|w| w.collapsed() > 0.0).count() as f64;
-            map.insert("transfers_at_one".into(), json!(round(some / of.len() as f64)));
-            let least = of.iter().map(|w| w.least_total()).fold(f64::INFINITY, f64::min);
-            map.insert("least_total".into(), json!(round(least)));
-        }
-        map
+        let larger = map.number("larger_by_low", Reading::extreme(low(Windows::mean), f64::min));
+        let livelier =
+            map.number("livelier_by_low", Reading::extreme(low(Windows::deviation), f64::min));
+        map.estimate("share_of_time_at_one", estimate(&of, Windows::collapsed));
+        let some = of.iter().filter(|w| w.collapsed() > 0.0).count() as f64;
+        let some = (!of.is_empty()).then(|| some / of.len() as f64);
+        let at_one = map.number("transfers_at_one", some);
+        map.number("least_total", of.iter().map(|w| w.least_total()).reduce(f64::min));
+        map.tested([larger.above(0.0), livelier.above(0.0), at_one.below(0.5)])
     };
     let criterion = Criterion {
         id: "SHK-5",
-        statement: "1000 KB, losses 1/4/4 %: path 1's window is the largest and the liveliest, and \
-                    the sum of all never falls to the least (Table 6, Fig. 10)",
+        statement: "1000 KB, losses 1/4/4 %: path 1's window is the largest and the liveliest, \
+                    and the sum of all never falls to the least (Table 6, Fig. 10)",
         meaning: "Segments, means over seeds; *_by_low: by how much path 1's mean and standard \
-                  deviation exceed those of each other path, the end of the interval, the least \
-                  of two; transfers_at_one: the part of the transfers in which all three windows \
-                  are one segment at once; share_of_time_at_one: for how much of the time",
-        tests: &[
-            Test("larger_by_low", Bound::Above(0.0)),
-            Test("livelier_by_low", Bound::Above(0.0)),
-            Test("transfers_at_one", Bound::Below(0.5)),
-        ],
+                  deviation exceed those of each other path, the end of the interval, the least of \
+                  two; transfers_at_one: the part of the transfers in which all three windows are \
+                  one segment at once; share_of_time_at_one: for how much of the time",
     };
-    judge(&criterion, measure, note(all))
+    judge(criterion, measure, note(all))
 }
 
 fn note(all: &[Windows]) -> String {

@@ -5,15 +5,12 @@
 //! with TCP together get at least what they get behind the FIFO, and those with voice at least
 //! what they get under PW, each less the 5 % that this study takes for the same.
 
-use super::measure::{Criterion, Profile, goodput, judge, of, ratio};
-use super::{BAD_MIXED, FIFO};
+use super::experiments::{BAD_MIXED, FIFO, SWAPPED};
+use super::measure::{Profile, goodput, judge, of, ratio};
 use fairwave_lab::run::Run;
-use fairwave_study::measure::{over, put, show};
-use fairwave_study::{Bound, Claim, ResultTable, Results, Test};
-use serde_json::Map;
+use fairwave_study::measure::{over, show};
+use fairwave_study::{Bound, Claim, Criterion, Evidence, ResultTable, Results};
 
-/// The groups the other way round.
-pub(super) const SWAPPED: &str = "bad-swapped";
 const PW: &str = "pw";
 /// PW for hosts that are sent datagrams.
 const BY_TRAFFIC: &str = "pw-traffic";
@@ -35,34 +32,30 @@ const READINGS: [(&str, &str, Groups); 2] =
 
 pub(super) fn claim(results: &Results) -> Claim {
     let measure = |profile| {
-        let mut map = Map::new();
+        let mut map = Evidence::of(results, &[BAD_MIXED, SWAPPED]);
+        let mut conditions = Vec::new();
         for (experiment, reading, (tcp, voice)) in READINGS {
             let runs = |scheme: &str| of(results, experiment, scheme, profile);
             let switched = runs(BY_TRAFFIC);
             let tcp_ratio = ratio(&switched, &runs(FIFO), tcp);
-            put(&mut map, &format!("{reading}_tcp_over_fifo"), tcp_ratio);
-            put(&mut map, &format!("{reading}_tcp_over_pw"), ratio(&switched, &runs(PW), tcp));
+            let over_fifo = map.estimate(format!("{reading}_tcp_over_fifo"), tcp_ratio);
+            map.estimate(format!("{reading}_tcp_over_pw"), ratio(&switched, &runs(PW), tcp));
             let voice_ratio = ratio(&switched, &runs(PW), voice);
-            put(&mut map, &format!("{reading}_voice_over_pw"), voice_ratio);
+            let over_pw = map.estimate(format!("{reading}_voice_over_pw"), voice_ratio);
+            conditions.extend([over_fifo.mean.is(NOT_LESS), over_pw.mean.is(NOT_LESS)]);
         }
-        map
+        map.tested(conditions)
     };
     let criterion = Criterion {
         id: "SOC-X1",
-        statement: "Ours: weighing by PW only those hosts that are sent datagrams gives hosts with \
-                    TCP at least what a FIFO gives them, and hosts with voice at least what PW \
-                    does (Env_b, Tr_tv; section 6 of the paper)",
+        statement: "Ours: weighing by PW only those hosts that are sent datagrams gives hosts \
+                    with TCP at least what a FIFO gives them, and hosts with voice at least what \
+                    PW does (Env_b, Tr_tv; section 6 of the paper)",
         meaning: "paper: C1 to C4 hear voice, as section 5.1 defines; swapped: C1 to C4 use TCP, \
                   as section 5.3.3 has it; C1 is the bad host in both. Ratios of a group's total \
                   goodput, mean over seeds",
-        tests: &[
-            Test("paper_tcp_over_fifo", NOT_LESS),
-            Test("paper_voice_over_pw", NOT_LESS),
-            Test("swapped_tcp_over_fifo", NOT_LESS),
-            Test("swapped_voice_over_pw", NOT_LESS),
-        ],
     };
-    judge(&criterion, measure, note(results))
+    judge(criterion, measure, note(results)).ours()
 }
 
 fn note(results: &Results) -> String {

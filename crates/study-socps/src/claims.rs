@@ -16,18 +16,12 @@
 //! "More" has no margin, so the end of an interval must show it; "the same" and "visibly more"
 //! have one of their own, and are read off means.
 
-use super::load::{VOICE_BITS, VOICE_EVERY_MS};
-use super::measure::{self, Criterion, Profile, ap_airtime, goodput, judge, of, overflow};
-use super::measure::{put_extreme, put_off, ratio};
-use super::{ARQ, BAD_CBR, BAD_MIXED, BAD_TCP, BAD_VOIP, FIFO, GOOD_TCP, GOOD_VOIP};
-use super::{EQUAL, OTHERS, VARIANT, WEIGHTED};
+use super::experiments::{ARQ, BAD_CBR, BAD_MIXED, BAD_TCP, BAD_VOIP, FIFO, GOOD_TCP, GOOD_VOIP};
+use super::experiments::{EQUAL, OTHERS, VARIANT, VOICE_BITS, VOICE_EVERY_MS, WEIGHTED};
+use super::measure::{self, Profile, ap_airtime, goodput, judge, of, overflow, ratio};
 use fairwave_lab::run::Run;
-use fairwave_lab::stats::Estimate;
-use fairwave_study::measure::{
-    jain, mean_ap_queue, over, put, show, timeouts_per_flow, total_mbps,
-};
-use fairwave_study::{Bound, Claim, Results, Test};
-use serde_json::{Map, Value};
+use fairwave_study::measure::{jain, mean_ap_queue, over, show, timeouts_per_flow, total_mbps};
+use fairwave_study::{Bound, Claim, Criterion, Evidence, Reading, Results, Tested};
 
 pub(super) fn all(results: &Results) -> Vec<Claim> {
     vec![
@@ -47,33 +41,23 @@ const SAME: Bound = Bound::Below(0.05);
 const VISIBLY: Bound = Bound::AtLeast(1.5);
 const MORE: Bound = Bound::Above(1.0);
 
-fn mean(estimate: Option<Estimate>) -> Option<f64> {
-    estimate.map(|estimate| estimate.mean)
-}
-
-/// The lower end of the interval; nothing where a single run has none.
-fn low(estimate: Option<Estimate>) -> Option<f64> {
-    estimate.filter(|estimate| estimate.half_width.is_some()).map(|estimate| estimate.low())
-}
-
 fn soc_1(results: &Results) -> Claim {
     let measure = |profile| {
         let runs = |scheme: &str| of(results, GOOD_TCP, scheme, profile);
         let fifo = runs(FIFO);
-        let mut map = Map::new();
-        put(&mut map, "fifo_mbps", over(&fifo, total_mbps));
-        put(&mut map, "pw_mbps", over(&runs("pw"), total_mbps));
-        let off = WEIGHTED.map(|scheme| {
-            mean(ratio(&runs(scheme), &fifo, total_mbps)).map(|ratio| (ratio - 1.0).abs())
-        });
-        put_extreme(&mut map, "total_off_most", off, f64::max);
-        let even = WEIGHTED.iter().chain(&[FIFO]).map(|scheme| mean(over(&runs(scheme), jain)));
-        put_extreme(&mut map, "jain_least", even, f64::min);
-        put(&mut map, "fifo_deviation_mbps", over(&fifo, measure::deviation));
-        put(&mut map, "pw_deviation_mbps", over(&runs("pw"), measure::deviation));
-        let swing = WEIGHTED.map(|s| mean(ratio(&fifo, &runs(s), measure::deviation)));
-        put_extreme(&mut map, "fifo_deviation_over_most", swing, f64::min);
-        map
+        let mut map = Evidence::of(results, &[GOOD_TCP]);
+        map.estimate("fifo_mbps", over(&fifo, total_mbps));
+        map.estimate("pw_mbps", over(&runs("pw"), total_mbps));
+        let off = WEIGHTED.map(|scheme| measure::off(ratio(&runs(scheme), &fifo, total_mbps)));
+        let total_off = map.number("total_off_most", Reading::extreme(off, f64::max));
+        let even = WEIGHTED.iter().chain(&[FIFO]).map(|s| Reading::mean(over(&runs(s), jain)));
+        let jain_least = map.number("jain_least", Reading::extreme(even, f64::min));
+        map.estimate("fifo_deviation_mbps", over(&fifo, measure::deviation));
+        map.estimate("pw_deviation_mbps", over(&runs("pw"), measure::deviation));
+        let swing = WEIGHTED.map(|s| ratio(&fifo, &runs(s), measure::deviation));
+        let swing = swing.map(Reading::mean);
+        let swing = map.number("fifo_deviation_over_most", Reading::extreme(swing, f64::min));
+        map.tested([total_off.is(SAME), jain_least.at_least(0.99), swing.is(VISIBLY)])
     };
     let criterion = Criterion {
         id: "SOC-1",
@@ -83,28 +67,23 @@ fn soc_1(results: &Results) -> Claim {
                   part; jain_least: least Jain's index of the eight hosts over FIFO and SoCPS; \
                   deviation: standard deviation of a host's 3 s bins, mean over hosts; \
                   fifo_deviation_over_most: FIFO's over the scheme's, the least of four",
-        tests: &[
-            Test("total_off_most", SAME),
-            Test("jain_least", Bound::AtLeast(0.99)),
-            Test("fifo_deviation_over_most", VISIBLY),
-        ],
     };
-    judge(&criterion, measure, mechanics(results, GOOD_TCP, &[FIFO, "pw"]))
+    judge(criterion, measure, mechanics(results, GOOD_TCP, &[FIFO, "pw"]))
 }
 
 fn soc_2(results: &Results) -> Claim {
     let measure = |profile| {
         let runs = |scheme: &str| of(results, BAD_TCP, scheme, profile);
         let gb1 = runs("gb1");
-        let mut map = Map::new();
-        put(&mut map, "gb1_mbps", over(&gb1, total_mbps));
-        for (key, scheme) in
-            [("gb1_over_gb2", "gb2"), ("gb1_over_gb3", "gb3"), ("gb1_over_pw", "pw")]
-        {
-            put(&mut map, key, ratio(&gb1, &runs(scheme), total_mbps));
-        }
-        put_off(&mut map, "gb1_off_fifo", ratio(&gb1, &runs(FIFO), total_mbps));
-        map
+        let mut map = Evidence::of(results, &[BAD_TCP]);
+        map.estimate("gb1_mbps", over(&gb1, total_mbps));
+        let more = ["gb2", "gb3", "pw"].map(|scheme| {
+            let ratio = ratio(&gb1, &runs(scheme), total_mbps);
+            map.estimate(format!("gb1_over_{scheme}"), ratio).low.is(MORE)
+        });
+        let off = measure::off(ratio(&gb1, &runs(FIFO), total_mbps));
+        let same = map.number("gb1_off_fifo", off).is(SAME);
+        map.tested([&more[..], &[same]].concat())
     };
     let criterion = Criterion {
         id: "SOC-2",
@@ -113,27 +92,27 @@ fn soc_2(results: &Results) -> Claim {
         meaning: "Ratios of totals with 95 % confidence intervals over seeds (made stricter after \
                   the first runs, which asked for means of 1 at least); gb1_off_fifo: distance \
                   from one",
-        tests: &[
-            Test("gb1_over_gb2_low", MORE),
-            Test("gb1_over_gb3_low", MORE),
-            Test("gb1_over_pw_low", MORE),
-            Test("gb1_off_fifo", SAME),
-        ],
     };
-    judge(&criterion, measure, mechanics(results, BAD_TCP, &[FIFO, "gb1", "gb3"]))
+    judge(criterion, measure, mechanics(results, BAD_TCP, &[FIFO, "gb1", "gb3"]))
 }
 
 fn soc_3(results: &Results) -> Claim {
     let measure = |profile| {
         let (fifo, pw) =
             (of(results, GOOD_VOIP, FIFO, profile), of(results, GOOD_VOIP, "pw", profile));
-        let mut map = Map::new();
-        put(&mut map, "fifo_spread", over(&fifo, measure::spread));
-        put(&mut map, "pw_spread", over(&pw, measure::spread));
-        put(&mut map, "fifo_deviation", over(&fifo, measure::relative_deviation));
-        put(&mut map, "pw_deviation", over(&pw, measure::relative_deviation));
-        put(&mut map, "deviation_ratio", ratio(&fifo, &pw, measure::relative_deviation));
-        map
+        let mut map = Evidence::of(results, &[GOOD_VOIP]);
+        let fifo_spread = map.estimate("fifo_spread", over(&fifo, measure::spread));
+        let pw_spread = map.estimate("pw_spread", over(&pw, measure::spread));
+        map.estimate("fifo_deviation", over(&fifo, measure::relative_deviation));
+        let pw_deviation = map.estimate("pw_deviation", over(&pw, measure::relative_deviation));
+        let swing = ratio(&fifo, &pw, measure::relative_deviation);
+        let swing = map.estimate("deviation_ratio", swing);
+        map.tested([
+            fifo_spread.mean.above(0.05),
+            pw_spread.mean.is(SAME),
+            swing.mean.is(VISIBLY),
+            pw_deviation.mean.is(SAME),
+        ])
     };
     let criterion = Criterion {
         id: "SOC-3",
@@ -141,49 +120,39 @@ fn soc_3(results: &Results) -> Claim {
                     even, with hardly any (Fig. 15)",
         meaning: "spread: best host less worst over the mean; deviation: of a host's 3 s bins, \
                   mean over hosts, over the mean; deviation_ratio: FIFO's over PW's",
-        tests: &[
-            Test("fifo_spread", Bound::Above(0.05)),
-            Test("pw_spread", SAME),
-            Test("deviation_ratio", VISIBLY),
-            Test("pw_deviation", SAME),
-        ],
     };
-    judge(&criterion, measure, mechanics(results, GOOD_VOIP, &[FIFO, "pw"]))
+    judge(criterion, measure, mechanics(results, GOOD_VOIP, &[FIFO, "pw"]))
 }
 
-/// What SOC-4 asks of the ratios below.
-pub(super) const RAISED: &[Test] = &[
-    Test("pw_over_fifo_low", MORE),
-    Test("gb1_over_fifo_low", MORE),
-    Test("gb2_over_fifo_low", MORE),
-    Test("gb3_off_fifo", SAME),
-];
-
-/// Ratios of some schemes to FIFO, and whether GB3 is like it.
-pub(super) fn beside_fifo<'r>(runs: impl Fn(&str) -> Vec<&'r Run>) -> Map<String, Value> {
+/// What SOC-4 asks: that some schemes carry more than FIFO, and GB3 as much.
+pub(super) fn beside_fifo<'r>(
+    mut evidence: Evidence,
+    runs: impl Fn(&str) -> Vec<&'r Run>,
+) -> Tested {
     let fifo = runs(FIFO);
-    let mut map = Map::new();
-    put(&mut map, "fifo_mbps", over(&fifo, total_mbps));
-    for (key, scheme) in
-        [("pw_over_fifo", "pw"), ("gb1_over_fifo", "gb1"), ("gb2_over_fifo", "gb2")]
-    {
-        put(&mut map, key, ratio(&runs(scheme), &fifo, total_mbps));
-    }
-    put_off(&mut map, "gb3_off_fifo", ratio(&runs("gb3"), &fifo, total_mbps));
-    map
+    evidence.estimate("fifo_mbps", over(&fifo, total_mbps));
+    let more = ["pw", "gb1", "gb2"].map(|scheme| {
+        let ratio = ratio(&runs(scheme), &fifo, total_mbps);
+        evidence.estimate(format!("{scheme}_over_fifo"), ratio).low.is(MORE)
+    });
+    let off = measure::off(ratio(&runs("gb3"), &fifo, total_mbps));
+    let same = evidence.number("gb3_off_fifo", off).is(SAME);
+    evidence.tested([&more[..], &[same]].concat())
 }
 
 fn soc_4(results: &Results) -> Claim {
-    let measure = |profile| beside_fifo(|scheme| of(results, BAD_VOIP, scheme, profile));
+    let measure = |profile| {
+        let evidence = Evidence::of(results, &[BAD_VOIP]);
+        beside_fifo(evidence, |scheme| of(results, BAD_VOIP, scheme, profile))
+    };
     let criterion = Criterion {
         id: "SOC-4",
         statement: "Env_b, Tr_voip: weights by SoC raise the total; GB3 carries about what FIFO \
                     does (Fig. 16)",
         meaning: "Ratios of totals with 95 % confidence intervals over seeds; gb3_off_fifo: \
                   distance from one",
-        tests: RAISED,
     };
-    judge(&criterion, measure, mechanics(results, BAD_VOIP, &[FIFO, "gb1", "pw"]))
+    judge(criterion, measure, mechanics(results, BAD_VOIP, &[FIFO, "gb1", "pw"]))
 }
 
 /// The runs of a scheme with so many others beside C1.
@@ -200,38 +169,27 @@ pub(super) fn with_others<'r>(
 fn soc_5(results: &Results) -> Claim {
     let counts = results.axis(BAD_CBR, OTHERS);
     let measure = |profile| {
-        let mut map = Map::new();
-        for (key, scheme) in [
-            ("pw_over_fifo", "pw"),
-            ("gb1_over_fifo", "gb1"),
-            ("gb2_over_fifo", "gb2"),
-            ("gb3_over_fifo", "gb3"),
-        ] {
-            let gains: Vec<_> = counts
-                .iter()
-                .map(|others| {
-                    let runs = |scheme| with_others(results, scheme, profile, others);
-                    ratio(&runs(scheme), &runs(FIFO), total_mbps)
-                })
-                .collect();
-            put_extreme(&mut map, key, gains.iter().map(|gain| mean(*gain)), f64::min);
-            let low = gains.iter().map(|gain| low(*gain));
-            put_extreme(&mut map, &format!("{key}_low"), low, f64::min);
-        }
-        map
+        let mut map = Evidence::of(results, &[BAD_CBR]);
+        let [pw, gb1, gb2, _] = ["pw", "gb1", "gb2", "gb3"].map(|scheme| {
+            let gain = |others: &String| {
+                let runs = |scheme| with_others(results, scheme, profile, others);
+                ratio(&runs(scheme), &runs(FIFO), total_mbps)
+            };
+            let gains: Vec<_> = counts.iter().map(gain).collect();
+            let means = gains.iter().map(|gain| Reading::mean(*gain));
+            map.number(format!("{scheme}_over_fifo"), Reading::extreme(means, f64::min));
+            let lows = gains.iter().map(|gain| Reading::low(*gain));
+            map.number(format!("{scheme}_over_fifo_low"), Reading::extreme(lows, f64::min))
+        });
+        map.tested([pw.is(MORE), gb1.is(MORE), gb2.is(MORE)])
     };
     let criterion = Criterion {
         id: "SOC-5",
         statement: "Env_b, Tr_cbr: PW, GB1 and GB2 carry more than FIFO in total, whatever the \
                     number of clients (Fig. 17)",
-        meaning: "The least, over the numbers of clients, of the ratio of totals, and of the lower \
-                  end of its 95 % confidence interval; GB3 is not judged, since the paper has it \
-                  for about as FIFO (Fig. 16)",
-        tests: &[
-            Test("pw_over_fifo_low", MORE),
-            Test("gb1_over_fifo_low", MORE),
-            Test("gb2_over_fifo_low", MORE),
-        ],
+        meaning: "The least, over the numbers of clients, of the ratio of totals, and of the \
+                  lower end of its 95 % confidence interval; GB3 is not judged, since the paper \
+                  has it for about as FIFO (Fig. 16)",
     };
     let notes = counts.iter().map(|others| {
         let total = |scheme| {
@@ -247,7 +205,7 @@ fn soc_5(results: &Results) -> Claim {
             total("pw")
         )
     });
-    judge(&criterion, measure, notes.collect::<Vec<_>>().join(" "))
+    judge(criterion, measure, notes.collect::<Vec<_>>().join(" "))
 }
 
 /// Who hears voice in Tr_tv.
@@ -267,18 +225,16 @@ fn soc_6(results: &Results) -> Claim {
     let measure = |profile| {
         let runs = |scheme: &str| of(results, BAD_MIXED, scheme, profile);
         let fifo = runs(FIFO);
-        let mut map = Map::new();
-        put(&mut map, "fifo_voice_mbps", over(&fifo, voice));
-        put(&mut map, "fifo_tcp_mbps", over(&fifo, tcp));
-        let off = WEIGHTED
-            .map(|scheme| mean(ratio(&runs(scheme), &fifo, voice)).map(|r| (r - 1.0).abs()));
-        put_extreme(&mut map, "voice_off_most", off, f64::max);
-        for (key, scheme) in
-            [("tcp_pw_over_fifo", "pw"), ("tcp_gb1_over_fifo", "gb1"), ("tcp_gb2_over_fifo", "gb2")]
-        {
-            put(&mut map, key, ratio(&runs(scheme), &fifo, tcp));
-        }
-        map
+        let mut map = Evidence::of(results, &[BAD_MIXED]);
+        map.estimate("fifo_voice_mbps", over(&fifo, voice));
+        map.estimate("fifo_tcp_mbps", over(&fifo, tcp));
+        let off = WEIGHTED.map(|scheme| measure::off(ratio(&runs(scheme), &fifo, voice)));
+        let same = map.number("voice_off_most", Reading::extreme(off, f64::max)).is(SAME);
+        let more = ["pw", "gb1", "gb2"].map(|scheme| {
+            let ratio = ratio(&runs(scheme), &fifo, tcp);
+            map.estimate(format!("tcp_{scheme}_over_fifo"), ratio).low.is(MORE)
+        });
+        map.tested([&[same], &more[..]].concat())
     };
     let criterion = Criterion {
         id: "SOC-6",
@@ -286,12 +242,6 @@ fn soc_6(results: &Results) -> Claim {
                     GB1 and GB2 than under FIFO (Fig. 18)",
         meaning: "voice_off_most: largest distance of a SoCPS scheme's voice from FIFO's, as a \
                   part; ratios of TCP's totals with 95 % confidence intervals over seeds",
-        tests: &[
-            Test("voice_off_most", SAME),
-            Test("tcp_pw_over_fifo_low", MORE),
-            Test("tcp_gb1_over_fifo_low", MORE),
-            Test("tcp_gb2_over_fifo_low", MORE),
-        ],
     };
     let notes = [FIFO, "gb1", "gb2", "gb3", "pw"].map(|scheme| {
         let runs = of(results, BAD_MIXED, scheme, Profile::WaveLan);
@@ -304,7 +254,7 @@ fn soc_6(results: &Results) -> Claim {
             show(overflow(&runs), 1),
         )
     });
-    judge(&criterion, measure, notes.join(" "))
+    judge(criterion, measure, notes.join(" "))
 }
 
 /// Where the air and the packets went, scheme by scheme, on both profiles.

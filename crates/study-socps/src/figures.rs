@@ -2,9 +2,11 @@
 //! every setting.
 
 use super::claims::{is_voice, with_others};
+use super::experiments::{
+    BAD_CBR, BAD_MIXED, BAD_TCP, BAD_VOIP, BESIDE, FIFO, GOOD_TCP, GOOD_VOIP, MOVING,
+};
+use super::experiments::{CONTROLS, OTHERS, WEIGHTED};
 use super::measure::{self, Profile, goodput, of};
-use super::{BAD_CBR, BAD_MIXED, BAD_TCP, BAD_VOIP, BESIDE, FIFO, GOOD_TCP, GOOD_VOIP, MOVING};
-use super::{CONTROLS, OTHERS, WEIGHTED};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats;
@@ -29,7 +31,7 @@ fn all_schemes() -> impl Iterator<Item = &'static str> {
 /// Goodput of each host in bins of 3 s: C1 a line, the others dots, as in the paper.
 pub(super) fn over_time(title: &str, run: Option<&Run>) -> Figure {
     let bins = |i: usize| run.map_or_else(Vec::new, |run| measure::bins(run, i));
-    let at = |(bin, rate): (usize, f64)| (super::walk::middle(bin), Interval::exact(rate));
+    let at = |(bin, rate): (usize, f64)| (measure::middle(bin), Interval::exact(rate));
     let mut others: Vec<(f64, Interval)> =
         (1..8).flat_map(|i| bins(i).into_iter().enumerate().map(at)).collect();
     others.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -4,18 +4,16 @@
 //! of EWMA, median and Kalman's filter, the same at each walking speed, has an error of at most
 //! 0.9 of the mean's, and with it PW carries at least as much in total as with the mean.
 
-use super::VARIANT;
+use super::experiments::{FILTERS_RUN, VARIANT};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::results::Series;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
 use fairwave_soc::{Evaluation, FILTERS, Point, compare};
-use fairwave_study::measure::{put, show, total_mbps};
-use fairwave_study::{Bound, Claim, Error, Exhibit, ResultTable, Results, Test};
+use fairwave_study::measure::{show, total_mbps};
+use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, ResultTable, Results};
 use fairwave_units::{Db, Instant};
-use serde_json::{Map, json};
 
-pub(super) const FILTERS_RUN: &str = "filters";
 const FILTER: &str = "cell.soc.filter";
 const INTERVAL: &str = "cell.soc.interval";
 const RICE: &str = "cell.fading.rice_k";
@@ -141,39 +139,38 @@ fn best(all: &[Followed]) -> Option<&'static str> {
 }
 
 pub(super) fn claim(all: &[Followed]) -> Claim {
-    let mut measured = Map::new();
-    let mut note = String::new();
-    if let Some(best) = best(all) {
-        let speeds = speeds(all);
-        let ratios = speeds.iter().map(|speed| error_ratio(all, best, speed));
-        measured.insert("best".into(), json!(best));
-        let most = ratios.fold(0.0_f64, f64::max);
-        measured.insert("error_over_mean_most".into(), json!(fairwave_study::measure::round(most)));
-        let total = |filter| over(all, Which(filter, USUAL, "", RAYLEIGH), |f| f.total_mbps);
-        put(&mut measured, "best_mbps", total(best));
-        put(&mut measured, "mean_mbps", total(MEAN));
-        if let (Some(best), Some(mean)) = (total(best), total(MEAN)) {
-            let ratio = fairwave_study::measure::round(best.mean / mean.mean);
-            measured.insert("total_over_mean".into(), json!(ratio));
-        }
-        note = explain(all);
+    let mut measured = Evidence::default();
+    let best = best(all);
+    if let Some(best) = best {
+        measured.fact("best", best);
     }
+    let ratios =
+        best.map(|best| speeds(all).into_iter().map(|speed| error_ratio(all, best, &speed)));
+    let worst = ratios.map(|ratios| ratios.fold(0.0_f64, f64::max));
+    let error = measured.number("error_over_mean_most", worst);
+    let total = |filter| over(all, Which(filter, USUAL, "", RAYLEIGH), |f| f.total_mbps);
+    let (of_best, of_mean) = (best.and_then(total), best.and_then(|_| total(MEAN)));
+    measured.estimate("best_mbps", of_best);
+    measured.estimate("mean_mbps", of_mean);
+    let carried = of_best.zip(of_mean).map(|(best, mean)| best.mean / mean.mean);
+    let carried = measured.number("total_over_mean", carried);
+    let note = best.map_or_else(String::new, |_| explain(all));
     Claim::judge(
-        "SOC-X2",
-        "Ours: at T_soc = 200 ms another filter than the mean tells a walker's channel better at \
-         every walking speed, and weighing by what it tells carries no less (section 6 leaves \
-         the filter open)",
-        "error: root mean square of what the access point takes the walker for, less the mean SNR \
-         of the path, every 20 ms under Rayleigh fading, lost reports included; best is the one \
-         of EWMA, median and Kalman's filter whose largest ratio to the mean's error over the \
-         speeds is least; totals are under PW with greedy datagrams, over all speeds",
-        &[
-            Test("error_over_mean_most", Bound::Below(0.9)),
-            Test("total_over_mean", Bound::AtLeast(1.0)),
-        ],
-        measured,
+        Criterion {
+            id: "SOC-X2",
+            statement: "Ours: at T_soc = 200 ms another filter than the mean tells a walker's \
+                        channel better at every walking speed, and weighing by what it tells \
+                        carries no less (section 6 leaves the filter open)",
+            meaning: "error: root mean square of what the access point takes the walker for, less \
+                      the mean SNR of the path, every 20 ms under Rayleigh fading, lost reports \
+                      included; best is the one of EWMA, median and Kalman's filter whose largest \
+                      ratio to the mean's error over the speeds is least; totals are under PW with \
+                      greedy datagrams, over all speeds",
+        },
+        measured.tested([error.below(0.9), carried.at_least(1.0)]),
         note,
     )
+    .ours()
 }
 
 /// Error, bias, noise and lag of each filter at the usual interval, and what it carries.

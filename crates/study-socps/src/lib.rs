@@ -8,6 +8,7 @@
 mod beyond;
 mod claims;
 mod cost;
+mod experiments;
 mod figures;
 mod filters;
 mod load;
@@ -17,131 +18,12 @@ mod reports;
 mod slope;
 mod walk;
 
+use experiments::{EXPERIMENTS, QUICK_WARNING};
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
 pub struct Socps;
-
-const GOOD_TCP: &str = "good-tcp";
-const GOOD_VOIP: &str = "good-voip";
-const BAD_TCP: &str = "bad-tcp";
-const BAD_VOIP: &str = "bad-voip";
-const BAD_CBR: &str = "bad-cbr";
-const BAD_MIXED: &str = "bad-mixed";
-const MOVING: &str = "moving-tcp";
-const SLOPE: &str = "slope";
-const LOAD: &str = "load-voip";
-const BAD_LOAD: &str = "bad-load-voip";
-
-const VARIANT: &str = "variant";
-const OTHERS: &str = "node.others.count";
-const ARQ: &str = "cell.acknowledgements";
-const PERIOD: &str = "flow.c.interval";
-const JITTER: &str = "link.wires.jitter";
-
-const FIFO: &str = "fifo";
-/// The paper's schedulers by weight.
-const WEIGHTED: [&str; 4] = ["gb1", "gb2", "gb3", "pw"];
-/// What others compare with, and ours: the paper compares with FIFO alone.
-const BESIDE: [&str; 9] = [
-    "pw-h-fsc",
-    "pw-traffic",
-    "fifo-silent",
-    "drr",
-    "fq-codel",
-    "airtime-drr",
-    "csdps",
-    "iwfq",
-    "cif-q",
-];
-/// Hosts in queues of their own that are served alike, though they report.
-const EQUAL: &str = "wfq-equal";
-/// What tells weights from queues, and queues from room: run in some settings only.
-const CONTROLS: [&str; 2] = [EQUAL, "fifo-400"];
-/// Added to the name of a scheme whose stations report ten times as often.
-const FAST: &str = "-20ms";
-
-const fn experiment(
-    name: &'static str,
-    file: &'static str,
-    text: &'static str,
-    quick: &'static [&'static str],
-    series: bool,
-) -> Experiment {
-    Experiment { name, file, text, quick, series }
-}
-
-macro_rules! experiment {
-    ($name:expr, $file:literal, $quick:expr, $series:literal) => {
-        experiment(
-            $name,
-            concat!("studies/socps/", $file, ".toml"),
-            include_str!(concat!("../../../studies/socps/", $file, ".toml")),
-            $quick,
-            $series,
-        )
-    };
-}
-
-const QUICK: &[&str] = &["sweep.seeds=4", "duration=120 s"];
-
-/// Voice is the same all the time.
-const QUICK_VOICE: &[&str] = &["sweep.seeds=4", "duration=60 s"];
-const QUICK_WARNING: &str = "This is the quick form: shorter runs and fewer seeds. Verdicts near \
-    their bounds can come out otherwise than in the full form, which counts; SOC-7 on 802.11b once \
-    did.";
-
-const EXPERIMENTS: &[Experiment] = &[
-    experiment!(GOOD_TCP, "good-tcp", QUICK, false),
-    experiment!(BAD_TCP, "bad-tcp", QUICK, false),
-    experiment!(GOOD_VOIP, "good-voip", QUICK_VOICE, false),
-    experiment!(BAD_VOIP, "bad-voip", QUICK_VOICE, false),
-    experiment!(
-        BAD_CBR,
-        "bad-cbr",
-        &["sweep.seeds=4", "duration=60 s", "sweep.node.others.count=[1, 7]"],
-        false
-    ),
-    experiment!(BAD_MIXED, "bad-mixed", QUICK, false),
-    // Two laps.
-    experiment!(MOVING, "moving-tcp", &["sweep.seeds=3", "duration=246 s"], true),
-    experiment!(
-        LOAD,
-        "load-voip",
-        &[
-            "sweep.seeds=2",
-            "duration=60 s",
-            "sweep.flow.c1.interval, flow.c.interval=[['30 ms', '30 ms'], ['16 ms', '16 ms']]",
-        ],
-        false
-    ),
-    experiment!(
-        BAD_LOAD,
-        "bad-load-voip",
-        &[
-            "sweep.seeds=3",
-            "duration=60 s",
-            "sweep.flow.c1.interval, flow.c.interval=[['30 ms', '30 ms'], ['16 ms', '16 ms']]",
-        ],
-        false
-    ),
-    experiment!(SLOPE, "slope", &["sweep.seeds=1", "duration=600 s"], true),
-    experiment!(beyond::SWAPPED, "beyond-swapped", QUICK, false),
-    experiment!(
-        filters::FILTERS_RUN,
-        "beyond-filters",
-        &[
-            "sweep.seeds=1",
-            "duration=40 s",
-            "sweep.cell.soc.interval=['20 ms', '200 ms', '1 s']",
-            "sweep.cell.fading.rice_k=['none']",
-        ],
-        true
-    ),
-    experiment!(modern::MODERN_TCP, "beyond-tcp", &["sweep.seeds=1", "duration=20 s"], true),
-    experiment!(modern::MODERN_UDP, "beyond-udp", &["sweep.seeds=1", "duration=20 s"], false),
-];
 
 impl Study for Socps {
     fn name(&self) -> &'static str {

@@ -2,17 +2,16 @@
 //! need; and from which load on weights raise the total where one hears badly: what SOC-4 would
 //! need. No claims of the paper's.
 
-use super::claims::{RAISED, beside_fifo};
+use super::claims::beside_fifo;
+use super::experiments::{
+    ARQ, BAD_LOAD, FIFO, JITTER, LOAD, PERIOD, VARIANT, VOICE_BITS, WEIGHTED,
+};
 use super::measure::{Profile, ap_airtime, ratio, relative_deviation, spread};
-use super::{ARQ, BAD_LOAD, FIFO, JITTER, LOAD, PERIOD, VARIANT, WEIGHTED};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::run::Run;
 use fairwave_study::measure::{over, show, total_mbps};
-use fairwave_study::{Exhibit, ResultTable, Results};
+use fairwave_study::{Evidence, Exhibit, ResultTable, Results, Verdict};
 
-/// Payload of a packet of voice, 322 bytes, and how often the paper sends one.
-pub(super) const VOICE_BITS: f64 = 322.0 * 8.0;
-pub(super) const VOICE_EVERY_MS: f64 = 30.0;
 const SCHEMES: [&str; 2] = [FIFO, "pw"];
 
 fn runs<'r>(
@@ -127,8 +126,9 @@ fn bad_runs<'r>(
 
 /// Whether SOC-4's criterion is met when a packet is sent each `period`.
 fn raised(results: &Results, period: &str, profile: Profile) -> bool {
-    let measured = beside_fifo(|scheme| bad_runs(results, scheme, period, profile));
-    RAISED.iter().all(|test| test.passes(&measured))
+    let evidence = Evidence::of(results, &[BAD_LOAD]);
+    let tested = beside_fifo(evidence, |scheme| bad_runs(results, scheme, period, profile));
+    Verdict::of(&tested.conditions) == Verdict::Holds
 }
 
 /// Env_b by load: totals over FIFO's.

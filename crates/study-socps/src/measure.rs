@@ -1,12 +1,12 @@
 //! What is measured of a run of the testbed, and how a claim is judged on both profiles.
 
-use super::{ARQ, VARIANT};
+use super::experiments::{ARQ, VARIANT};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
-pub(super) use fairwave_study::measure::{Criterion, paired_ratio as ratio, put_extreme};
-use fairwave_study::measure::{judge_beside, over, put};
-use fairwave_study::{Claim, ResultTable, Results};
-use serde_json::{Map, Value};
+use fairwave_study::measure::over;
+pub(super) use fairwave_study::measure::paired_ratio as ratio;
+use fairwave_study::{Claim, Criterion, Reading, ResultTable, Results, Tested};
+use serde_json::Value;
 
 /// Whether frames are acknowledged and repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,30 +91,32 @@ pub(super) fn spread(run: &Run) -> f64 {
     (most - least) / stats::mean(&rates).unwrap_or(f64::NAN)
 }
 
-/// Writes the mean of `estimate`'s distance from one.
-pub(super) fn put_off(map: &mut Map<String, Value>, key: &str, estimate: Option<Estimate>) {
-    let off = |e: Estimate| Estimate { mean: (e.mean - 1.0).abs(), half_width: None, ..e };
-    put(map, key, estimate.map(off));
+/// The distance of an estimate's mean from one.
+pub(super) fn off(estimate: Option<Estimate>) -> Reading {
+    estimate.map(|estimate| (estimate.mean - 1.0).abs()).into()
 }
 
-/// Judges a claim without ARQ; what 802.11b makes of the same tests is written beside it.
+/// Judges a claim without ARQ; what 802.11b makes of the same conditions is written beside it.
 pub(super) fn judge(
-    criterion: &Criterion<'_>,
-    measure: impl Fn(Profile) -> Map<String, Value>,
+    criterion: Criterion<'_>,
+    measure: impl Fn(Profile) -> Tested,
     note: String,
 ) -> Claim {
     let circumstances = "Judged without ARQ; arq_* are the same on 802.11b";
     let arq = ("arq", measure(Profile::Arq));
-    judge_beside(criterion, measure(Profile::WaveLan), arq, circumstances, note)
+    Claim::judge_beside(criterion, measure(Profile::WaveLan), arq, circumstances, note)
 }
 
 /// The verdicts on both profiles.
 pub(super) fn verdicts(claims: &[Claim]) -> ResultTable {
-    let word = |holds: bool| if holds { "holds" } else { "does not hold" }.to_owned();
     let row = |claim: &Claim| {
-        let arq = claim.measured.get("arq_holds").and_then(Value::as_bool);
-        let arq = arq.map_or("the radio has no part in it".to_owned(), word);
-        vec![claim.id.to_owned(), word(claim.holds), arq]
+        let arq = match claim.measured.get("arq_holds") {
+            None => "the radio has no part in it",
+            Some(Value::Bool(true)) => "holds",
+            Some(Value::Bool(false)) => "does not hold",
+            Some(_) => "undecided",
+        };
+        vec![claim.id.to_owned(), claim.verdict.word().to_owned(), arq.to_owned()]
     };
     ResultTable {
         title: "Verdicts by profile".into(),
@@ -139,4 +141,9 @@ pub(super) fn overflow(runs: &[&Run]) -> Option<Estimate> {
         let drops: u64 = run.summary.ap_queues().map(|queue| queue.drops_queue_full).sum();
         drops as f64 / (run.summary.measured_ns as f64 / 1e9)
     })
+}
+
+/// The middles of 3 s bins, the second first.
+pub(super) fn middle(bin: usize) -> f64 {
+    4.5 + 3.0 * bin as f64
 }

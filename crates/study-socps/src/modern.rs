@@ -3,18 +3,15 @@
 //! The criterion, set before the first run, with TCP: the total under PW is at least 1.05 of
 //! FQ-CoDel's, and at least 0.95 of that of airtime fairness, on both standards.
 
-use super::VARIANT;
+use super::experiments::{MODERN_TCP, MODERN_UDP, VARIANT};
 use super::measure::ratio;
 use fairwave_lab::plot::{BarSeries, Content, Figure, Interval};
 use fairwave_lab::results::{FlowSummary, Series};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
-use fairwave_study::measure::{over, put, show};
-use fairwave_study::{Bound, Claim, Error, Exhibit, ResultTable, Results, Test};
-use serde_json::Map;
+use fairwave_study::measure::{over, show};
+use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, ResultTable, Results};
 
-pub(super) const MODERN_TCP: &str = "modern-tcp";
-pub(super) const MODERN_UDP: &str = "modern-udp";
 const STANDARD: &str = "cell.standard";
 const STANDARDS: [(&str, &str); 2] = [("802.11n", "n"), ("802.11ax", "ax")];
 const PW: &str = "pw";
@@ -95,35 +92,37 @@ pub(super) fn read(results: &Results) -> Result<Vec<Weighed>, Error> {
 }
 
 pub(super) fn claim(results: &Results, weighed: &[Weighed]) -> Claim {
-    let mut measured = Map::new();
-    for (standard, short) in STANDARDS {
+    let mut measured = Evidence::of(results, &[MODERN_TCP]);
+    let [n, ax] = STANDARDS.map(|(standard, short)| {
         let runs = |scheme: &str| of(results, MODERN_TCP, standard, scheme);
-        let mut put =
-            |name: &str, estimate| put(&mut measured, &format!("{short}_{name}"), estimate);
-        put("pw_over_fq_codel", ratio(&runs(PW), &runs(FQ), total));
-        put("pw_over_airtime", ratio(&runs(PW), &runs(AIRTIME), total));
+        let mut put = |name: &str, estimate| measured.estimate(format!("{short}_{name}"), estimate);
         put("pw_rate_over_airtime", ratio(&runs(RATE), &runs(AIRTIME), total));
         put("pw_mbps", over(&runs(PW), total));
         put("airtime_mbps", over(&runs(AIRTIME), total));
         let voice = voice_p95("voice-near");
         put("pw_voice_p95_over_airtime", ratio(&runs(PW), &runs(AIRTIME), voice));
-    }
+        let over_fq_codel = put("pw_over_fq_codel", ratio(&runs(PW), &runs(FQ), total));
+        let over_airtime = put("pw_over_airtime", ratio(&runs(PW), &runs(AIRTIME), total));
+        (over_fq_codel.mean, over_airtime.mean)
+    });
     Claim::judge(
-        "SOC-X3",
-        "Ours: on 802.11n and ax with rate control and aggregation, SoCPS carries more than \
-         FQ-CoDel and about as much as airtime fairness",
-        "ratios of the total goodput of TCP to five stations, three near, one far, one walking; \
-         pw has the paper's knots, pw_rate knots that follow what rate a level carries; voice_p95: \
-         of calls to near stations, beside TCP",
-        &[
-            Test("n_pw_over_fq_codel", Bound::AtLeast(1.05)),
-            Test("ax_pw_over_fq_codel", Bound::AtLeast(1.05)),
-            Test("n_pw_over_airtime", Bound::AtLeast(0.95)),
-            Test("ax_pw_over_airtime", Bound::AtLeast(0.95)),
-        ],
-        measured,
+        Criterion {
+            id: "SOC-X3",
+            statement: "Ours: on 802.11n and ax with rate control and aggregation, SoCPS carries \
+                        more than FQ-CoDel and about as much as airtime fairness",
+            meaning: "ratios of the total goodput of TCP to five stations, three near, one far, \
+                      one walking; pw has the paper's knots, pw_rate knots that follow what rate a \
+                      level carries; voice_p95: of calls to near stations, beside TCP",
+        },
+        measured.tested([
+            n.0.at_least(1.05),
+            ax.0.at_least(1.05),
+            n.1.at_least(0.95),
+            ax.1.at_least(0.95),
+        ]),
         note(results, weighed),
     )
+    .ours()
 }
 
 /// Weights beside what the stations' rates were in proportion.

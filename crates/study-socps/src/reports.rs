@@ -1,7 +1,7 @@
 //! What becomes of reports, and what missing ones do to weights. No claim of the paper's.
 
+use super::experiments::{ARQ, MOVING, VARIANT, WEIGHTED};
 use super::measure::Profile;
-use super::{ARQ, MOVING, VARIANT, WEIGHTED};
 use fairwave_lab::results::Series;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;

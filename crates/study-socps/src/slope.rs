@@ -9,22 +9,24 @@
 //! The slope that the rest of the study takes its losses from is shown beside it and has no part in
 //! the verdict: it was set after the paper's text.
 
-use super::measure::{self, Criterion, Profile, judge};
-use super::{ARQ, SLOPE, VARIANT, walk};
+use super::experiments::{ARQ, SLOPE, VARIANT};
+use super::measure::{self, Profile, judge};
+use super::walk;
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::stats;
-use fairwave_study::measure::round;
-use fairwave_study::{Bound, Claim, Error, Exhibit, ResultTable, Results, Test};
-use serde_json::{Map, json};
+use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, ResultTable, Results};
 use std::collections::BTreeMap;
 
 /// What was offered: 1472 bytes of payload each 12 ms.
 const OFFERED_MBPS: f64 = 1472.0 * 8.0 / 12_000.0;
 
+/// The model that the claim is judged by.
+const JUDGED: &str = "rayleigh";
+
 /// Models of loss, and what the figures call them.
 const MODELS: [(&str, &str); 4] = [
     ("dqpsk", "DQPSK, no fading"),
-    ("rayleigh", "DQPSK, Rayleigh fading"),
+    (JUDGED, "DQPSK, Rayleigh fading"),
     ("rice", "DQPSK, Rician fading (6 dB)"),
     ("slope", "the slope of this study"),
 ];
@@ -88,42 +90,40 @@ fn find<'a>(slopes: &'a [Slope], model: &str, profile: Profile) -> Option<&'a Sl
 
 pub(super) fn claim(slopes: &[Slope]) -> Claim {
     let measure = |profile| {
-        let mut map = Map::new();
+        let mut map = Evidence::default();
+        let mut conditions = Vec::new();
         for (model, _) in MODELS {
-            let Some(slope) = find(slopes, model, profile) else { continue };
-            let values = [
-                ("width_db", slope.width()),
-                ("middle_db", slope.crossing(0.5)),
-                ("at_0_db", slope.at(0)),
-                ("at_10_db", slope.at(10)),
-            ];
-            for (key, value) in values {
-                if let Some(value) = value {
-                    map.insert(format!("{model}_{key}"), json!(round(value)));
-                }
+            let slope = find(slopes, model, profile);
+            let mut put =
+                |key: &str, value: Option<f64>| map.number(format!("{model}_{key}"), value);
+            let width = put("width_db", slope.and_then(Slope::width));
+            let middle = put("middle_db", slope.and_then(|slope| slope.crossing(0.5)));
+            let at_0_db = put("at_0_db", slope.and_then(|slope| slope.at(0)));
+            let at_10_db = put("at_10_db", slope.and_then(|slope| slope.at(10)));
+            if model == JUDGED {
+                conditions = vec![
+                    width.at_least(4.0),
+                    middle.at_least(0.0),
+                    middle.below(10.0),
+                    width.below(10.0),
+                    at_0_db.below(0.2),
+                    at_10_db.at_least(0.9),
+                ];
             }
         }
-        map
+        map.tested(conditions)
     };
     let criterion = Criterion {
         id: "SOC-9",
-        statement: "In bins of 3 s a walking host's link has no two states: between about 0 and 10 \
-                    dB of SoC delivery rises steadily (Figs 22 and 23)",
+        statement: "In bins of 3 s a walking host's link has no two states: between about 0 and \
+                    10 dB of SoC delivery rises steadily (Figs 22 and 23)",
         meaning: "width: decibels of SoC from where 10 % of 1 Mbps arrive to where 90 % do; \
                   middle: where half do; at_0_db, at_10_db: the share that arrives there; means \
                   over classes of 1 dB. The upper bound of the width and both shares were added \
-                  after the first runs. Judged by DQPSK under \
-                  Rayleigh fading (12 Hz), not by the slope that the other claims use",
-        tests: &[
-            Test("rayleigh_width_db", Bound::AtLeast(4.0)),
-            Test("rayleigh_middle_db", Bound::AtLeast(0.0)),
-            Test("rayleigh_middle_db", Bound::Below(10.0)),
-            Test("rayleigh_width_db", Bound::Below(10.0)),
-            Test("rayleigh_at_0_db", Bound::Below(0.2)),
-            Test("rayleigh_at_10_db", Bound::AtLeast(0.9)),
-        ],
+                  after the first runs. Judged by DQPSK under Rayleigh fading (12 Hz), not by the \
+                  slope that the other claims use",
     };
-    judge(&criterion, measure, note(slopes))
+    judge(criterion, measure, note(slopes))
 }
 
 fn note(slopes: &[Slope]) -> String {

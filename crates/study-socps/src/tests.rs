@@ -1,5 +1,6 @@
 //! The claims on hand-made results: each can hold and each can fail.
 
+use super::experiments::*;
 use super::measure::Profile;
 use super::slope::Slope;
 use super::*;
@@ -117,7 +118,7 @@ fn slopes(from: i32, decibels: i32) -> Vec<Slope> {
 }
 
 fn verdicts(claims: &[Claim]) -> Vec<bool> {
-    claims.iter().map(|claim| claim.holds).collect()
+    claims.iter().map(|claim| claim.verdict.holds().expect("decided")).collect()
 }
 
 fn judged(shape: impl Fn(&str, &str) -> Shape) -> Vec<Claim> {
@@ -168,7 +169,7 @@ fn each_part_of_a_claim_can_fail_it() {
             (e, s) if e == experiment && s == scheme => other,
             _ => as_in_the_paper(e, s),
         };
-        judged(shape).iter().position(|claim| !claim.holds)
+        judged(shape).iter().position(|claim| claim.verdict.holds() == Some(false))
     };
     assert_eq!(but(GOOD_TCP, "gb2", Shape { far: 0.18, ..EVEN }), Some(0), "less in total");
     assert_eq!(but(GOOD_TCP, "pw", Shape { swing: 0.21, ..EVEN }), Some(0), "swings as much");
@@ -183,9 +184,13 @@ fn each_part_of_a_claim_can_fail_it() {
 #[test]
 fn goodput_that_does_not_follow_the_soc_fails_the_walk() {
     let results = results(as_in_the_paper);
-    assert!(walk::claim(&results, &walks(true)).holds);
+    assert_eq!(walk::claim(&results, &walks(true)).verdict.holds(), Some(true));
     let claim = walk::claim(&results, &walks(false));
-    assert!(!claim.holds && claim.measured["pw_correlation"].as_f64() < Some(0.1), "{claim:?}");
+    assert!(
+        claim.verdict.holds() == Some(false)
+            && claim.measured["pw_correlation"].as_f64() < Some(0.1),
+        "{claim:?}"
+    );
 }
 
 #[test]
@@ -194,7 +199,10 @@ fn goodput_that_follows_the_soc_without_weights_too_fails_the_walk() {
     let follows = walks[0].goodput.clone();
     walks.iter_mut().for_each(|walk| walk.goodput.clone_from(&follows));
     let claim = walk::claim(&results(as_in_the_paper), &walks);
-    assert!(!claim.holds && claim.measured["equal_correlation"] == 1.0, "{claim:?}");
+    assert!(
+        claim.verdict.holds() == Some(false) && claim.measured["equal_correlation"] == 1.0,
+        "{claim:?}"
+    );
     assert_eq!(claim.measured["pw_correlation_above_equal"], 0.0);
 }
 
@@ -202,14 +210,18 @@ fn goodput_that_follows_the_soc_without_weights_too_fails_the_walk() {
 #[test]
 fn a_slope_is_as_wide_as_its_tenths_are_apart() {
     let claim = slope::claim(&slopes(0, 10));
-    assert!(claim.holds, "{claim:?}");
+    assert_eq!(claim.verdict.holds(), Some(true), "{claim:?}");
     assert_eq!(claim.measured["rayleigh_width_db"], 8.0);
     assert_eq!(claim.measured["rayleigh_middle_db"], 5.0);
-    assert!(!slope::claim(&slopes(0, 4)).holds, "two states");
-    assert!(!slope::claim(&slopes(8, 10)).holds, "elsewhere");
-    assert!(!slope::claim(&slopes(-5, 20)).holds, "too wide");
-    assert!(!slope::claim(&slopes(-3, 10)).holds, "three tenths arrive at 0 dB");
-    assert!(!slope::claim(&[]).holds);
+    assert_eq!(slope::claim(&slopes(0, 4)).verdict.holds(), Some(false), "two states");
+    assert_eq!(slope::claim(&slopes(8, 10)).verdict.holds(), Some(false), "elsewhere");
+    assert_eq!(slope::claim(&slopes(-5, 20)).verdict.holds(), Some(false), "too wide");
+    assert_eq!(
+        slope::claim(&slopes(-3, 10)).verdict.holds(),
+        Some(false),
+        "three tenths arrive at 0 dB"
+    );
+    assert_eq!(slope::claim(&[]).verdict.holds(), None);
 }
 
 #[test]
@@ -257,10 +269,13 @@ fn forwarding_may_take_as_much_longer_as_in_the_paper() {
         load_before: None,
     };
     let cheap = cost::claim(Some(&recorded(60.0)));
-    assert!(cheap.holds && cheap.measured["added_ns"] == 200.0, "{cheap:?}");
-    assert!(cost::claim(Some(&recorded(7_800.0))).holds);
-    assert!(!cost::claim(Some(&recorded(7_900.0))).holds);
-    assert!(!cost::claim(None).holds);
+    assert!(
+        cheap.verdict.holds() == Some(true) && cheap.measured["added_ns"] == 200.0,
+        "{cheap:?}"
+    );
+    assert_eq!(cost::claim(Some(&recorded(7_800.0))).verdict.holds(), Some(true));
+    assert_eq!(cost::claim(Some(&recorded(7_900.0))).verdict.holds(), Some(false));
+    assert_eq!(cost::claim(None).verdict.holds(), None);
 }
 
 #[test]
@@ -285,7 +300,7 @@ fn voice_is_what_the_scenarios_send() {
         let text = found.map_or("", |experiment| experiment.text);
         assert!(text.contains("payload = \"322 B\"\ninterval = \"30 ms\""), "{experiment}");
     }
-    assert_eq!((load::VOICE_BITS, load::VOICE_EVERY_MS), (2576.0, 30.0));
+    assert_eq!((VOICE_BITS, VOICE_EVERY_MS), (2576.0, 30.0));
 }
 
 /// 1.5 Mbps against 1.4: at 16 ms the cell is full, at 30 ms all carry the same.

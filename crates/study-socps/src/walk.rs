@@ -12,15 +12,14 @@
 //! "FIFO deviates more" has two readings. The total's bins are judged, as before: Fig. 21's error
 //! bars stand on totals. The bins of hosts, as in SOC-1, are measured beside them.
 
-use super::measure::{self, Criterion, Profile, judge, of, put_extreme, ratio, total_deviation};
-use super::{ARQ, EQUAL, FAST, FIFO, MOVING, VARIANT, WEIGHTED};
+use super::experiments::{ARQ, EQUAL, FAST, FIFO, MOVING, VARIANT, WEIGHTED};
+use super::measure::{self, Profile, judge, of, ratio, total_deviation};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::results::Series;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
-use fairwave_study::measure::{over, put, show, timeouts_per_flow, total_mbps};
-use fairwave_study::{Bound, Claim, Error, Exhibit, Results, Test};
-use serde_json::{Map, Value};
+use fairwave_study::measure::{over, show, timeouts_per_flow, total_mbps};
+use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, Quantity, Reading, Results};
 
 /// C1's SoC and goodput in each 3 s bin of a run but the first.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,18 +108,16 @@ fn above_equal(walks: &[Walk], profile: Profile) -> Option<Estimate> {
     Estimate::of(&pairs.collect::<Vec<f64>>())
 }
 
-/// FIFO's deviation over a SoCPS scheme's, the lower end of its interval; the least of four.
+/// FIFO's deviation over a SoCPS scheme's, the least of four; returned is the lower end.
 fn put_deviation<'r>(
-    map: &mut Map<String, Value>,
+    map: &mut Evidence,
     key: &str,
     runs: impl Fn(&str) -> Vec<&'r Run>,
     deviation: fn(&Run) -> f64,
-) {
+) -> Quantity {
     let ratios = WEIGHTED.map(|scheme| ratio(&runs(FIFO), &runs(scheme), deviation));
-    put_extreme(map, key, ratios.map(|ratio| ratio.map(|ratio| ratio.mean)), f64::min);
-    let low = ratios
-        .map(|ratio| ratio.filter(|ratio| ratio.half_width.is_some()).map(|ratio| ratio.low()));
-    put_extreme(map, &format!("{key}_low"), low, f64::min);
+    map.number(key, Reading::extreme(ratios.map(Reading::mean), f64::min));
+    map.number(format!("{key}_low"), Reading::extreme(ratios.map(Reading::low), f64::min))
 }
 
 pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
@@ -128,27 +125,32 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
     let fast = |scheme: &str, profile| of(results, MOVING, &format!("{scheme}{FAST}"), profile);
     let measure = |profile| {
         let fifo = runs(FIFO, profile);
-        let mut map = Map::new();
-        put(&mut map, "pw_correlation", follows(walks, "pw", profile));
-        put(&mut map, "fifo_correlation", follows(walks, FIFO, profile));
-        put(&mut map, "equal_correlation", follows(walks, EQUAL, profile));
-        put(&mut map, "pw_correlation_above_equal", above_equal(walks, profile));
-        put(&mut map, "fifo_deviation_mbps", over(&fifo, total_deviation));
+        let mut map = Evidence::of(results, &[MOVING]);
+        let pw = map.estimate("pw_correlation", follows(walks, "pw", profile));
+        map.estimate("fifo_correlation", follows(walks, FIFO, profile));
+        map.estimate("equal_correlation", follows(walks, EQUAL, profile));
+        let beyond = map.estimate("pw_correlation_above_equal", above_equal(walks, profile));
+        map.estimate("fifo_deviation_mbps", over(&fifo, total_deviation));
         let of = |scheme: &str| runs(scheme, profile);
-        put_deviation(&mut map, "fifo_deviation_over_most", of, total_deviation);
+        let more = put_deviation(&mut map, "fifo_deviation_over_most", of, total_deviation);
         put_deviation(&mut map, "fifo_host_deviation_over_most", of, measure::deviation);
-        let loss = WEIGHTED.iter().chain(&[FIFO]).map(|s| {
-            let loss = ratio(&fast(s, profile), &runs(s, profile), total_mbps);
-            loss.filter(|loss| loss.half_width.is_some()).map(|loss| loss.high())
-        });
-        put_extreme(&mut map, "fast_over_slow_most", loss, f64::max);
-        map
+        let loss = WEIGHTED
+            .iter()
+            .chain(&[FIFO])
+            .map(|s| Reading::high(ratio(&fast(s, profile), &runs(s, profile), total_mbps)));
+        let costs = map.number("fast_over_slow_most", Reading::extreme(loss, f64::max));
+        map.tested([
+            pw.mean.at_least(0.7),
+            beyond.low.above(0.0),
+            more.above(1.0),
+            costs.below(1.0),
+        ])
     };
     let criterion = Criterion {
         id: "SOC-7",
-        statement: "Env_m, Tr_tcp: under PW C1's share follows its SoC; FIFO's total deviates more \
-                    than SoCPS's; T_soc = 20 ms carries less than 200 ms under every scheme (Figs \
-                    19 to 21)",
+        statement: "Env_m, Tr_tcp: under PW C1's share follows its SoC; FIFO's total deviates \
+                    more than SoCPS's; T_soc = 20 ms carries less than 200 ms under every scheme \
+                    (Figs 19 to 21)",
         meaning: "correlation: of C1's goodput with its reported SoC over 3 s bins; above_equal: \
                   PW's less that of the same queues with equal weights, seed by seed (added after \
                   the first runs: losses alone make goodput follow); fifo_deviation_over_most: \
@@ -157,12 +159,6 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
                   first); fifo_host_deviation: of a host's bins, not judged; fast_over_slow_most: \
                   total with 20 ms over that with 200 ms, the largest upper end of a 95 % \
                   confidence interval over FIFO, GB1, GB2, GB3 and PW",
-        tests: &[
-            Test("pw_correlation", Bound::AtLeast(0.7)),
-            Test("pw_correlation_above_equal_low", Bound::Above(0.0)),
-            Test("fifo_deviation_over_most_low", Bound::Above(1.0)),
-            Test("fast_over_slow_most", Bound::Below(1.0)),
-        ],
     };
     let mut notes = Vec::new();
     for profile in Profile::ALL {
@@ -186,7 +182,7 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
          zero after its SoC is back, and no weight makes a sender send."
             .to_owned(),
     );
-    judge(&criterion, measure, notes.join(" "))
+    judge(criterion, measure, notes.join(" "))
 }
 
 /// The longest time without a delivery to C1, in seconds.
@@ -232,11 +228,6 @@ fn stations_frames(run: &Run) -> f64 {
     attempts as f64 / (run.summary.measured_ns as f64 / 1e9)
 }
 
-/// The middles of 3 s bins, the second first.
-pub(super) fn middle(bin: usize) -> f64 {
-    4.5 + 3.0 * bin as f64
-}
-
 pub(super) fn exhibits(results: &Results, walks: &[Walk]) -> Vec<Exhibit> {
     let mut exhibits = Vec::new();
     let shown = walks.iter().find(|walk| walk.scheme == "pw" && walk.profile == Profile::WaveLan);
@@ -249,7 +240,7 @@ pub(super) fn exhibits(results: &Results, walks: &[Walk]) -> Vec<Exhibit> {
 
 fn soc_over_time(walk: &Walk) -> Exhibit {
     let points = walk.soc.iter().enumerate();
-    let points = points.filter_map(|(i, soc)| Some((middle(i), Interval::exact((*soc)?))));
+    let points = points.filter_map(|(i, soc)| Some((measure::middle(i), Interval::exact((*soc)?))));
     let curve = Curve { label: "C1".into(), points: points.collect(), mark: Mark::DottedLine };
     Exhibit {
         id: "fig19".into(),

@@ -1,59 +1,105 @@
 //! A claim and how it is judged.
 
+use crate::evidence::{Condition, Tested};
 use serde_json::{Map, Value, json};
 
-/// A condition on one measured value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bound {
-    /// Greater than this.
-    Above(f64),
-    /// Less than this.
-    Below(f64),
-    /// At least this.
-    AtLeast(f64),
+/// What came of a claim.
+///
+/// A claim asks for all of its conditions, so three cases are to be told apart:
+///
+/// - It *does not hold* if one condition was measured and is not met. What could not be measured
+///   cannot change that.
+/// - It *holds* if every condition was measured and is met.
+/// - Otherwise it is *undecided*: nothing that was measured contradicts it, but at least one
+///   condition has no value, because a run is missing, or because one seed has no confidence
+///   interval. The same goes for a claim without conditions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All conditions are met.
+    Holds,
+    /// Some condition is not met: which, in words.
+    DoesNotHold(String),
+    /// It could not be decided: why, in words.
+    Undecided(String),
 }
 
-impl Bound {
-    fn holds(self, value: f64) -> bool {
-        match self {
-            Self::Above(limit) => value > limit,
-            Self::Below(limit) => value < limit,
-            Self::AtLeast(limit) => value >= limit,
+impl Verdict {
+    /// The verdict by these conditions.
+    pub fn of(conditions: &[Condition]) -> Self {
+        let failed = |condition: &&Condition| condition.is_met() == Some(false);
+        let unmet: Vec<String> = conditions.iter().filter(failed).map(unmet).collect();
+        if !unmet.is_empty() {
+            return Self::DoesNotHold(unmet.join("; "));
+        }
+        let mut gaps: Vec<&str> =
+            conditions.iter().filter_map(|condition| condition.value().err()).collect();
+        gaps.dedup();
+        match (conditions, gaps.as_slice()) {
+            ([], _) => Self::Undecided("nothing is asked of what was measured".to_owned()),
+            (_, []) => Self::Holds,
+            (_, gaps) => Self::Undecided(gaps.join("; ")),
         }
     }
 
-    fn text(self) -> String {
+    /// In words: `holds`, `does not hold` or `undecided`.
+    pub const fn word(&self) -> &'static str {
         match self {
-            Self::Above(limit) => format!("> {limit}"),
-            Self::Below(limit) => format!("< {limit}"),
-            Self::AtLeast(limit) => format!(">= {limit}"),
+            Self::Holds => "holds",
+            Self::DoesNotHold(_) => "does not hold",
+            Self::Undecided(_) => "undecided",
+        }
+    }
+
+    /// Whether it holds; `None` if undecided.
+    pub const fn holds(&self) -> Option<bool> {
+        match self {
+            Self::Holds => Some(true),
+            Self::DoesNotHold(_) => Some(false),
+            Self::Undecided(_) => None,
+        }
+    }
+
+    /// Why it does not hold or could not be decided; `None` if it holds.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Holds => None,
+            Self::DoesNotHold(reason) | Self::Undecided(reason) => Some(reason),
         }
     }
 }
 
-/// A named measured value and the condition on it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Test(pub &'static str, pub Bound);
-
-impl Test {
-    /// Whether the value is there, is a number, and meets the condition.
-    pub fn passes(&self, measured: &Map<String, Value>) -> bool {
-        let Self(key, bound) = self;
-        measured.get(*key).and_then(Value::as_f64).is_some_and(|value| bound.holds(value))
-    }
+/// A condition that is not met, with the number that fails it.
+fn unmet(condition: &Condition) -> String {
+    let value = condition.value().unwrap_or(f64::NAN);
+    format!("{} is {value}, not {}", condition.name(), condition.bound().text())
 }
 
-/// A claim of a paper with its verdict.
+/// What a claim says, and what the names in its criterion mean.
+#[derive(Clone, Copy, Debug)]
+pub struct Criterion<'a> {
+    /// Its identifier, such as `ACK-1`.
+    pub id: &'static str,
+    /// What is claimed.
+    pub statement: &'static str,
+    /// What the names of the measured quantities mean.
+    pub meaning: &'a str,
+}
+
+/// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// Its identifier, such as `ACK-1`.
     pub id: &'static str,
-    /// What the paper claims.
+    /// What is claimed.
     pub statement: &'static str,
-    /// When it counts as holding: generated from the tests that were applied.
+    /// Whether the question is ours, and not a claim of the paper.
+    pub is_ours: bool,
+    /// When it counts as holding: generated from the conditions that were applied.
     pub criterion: String,
     /// The verdict.
-    pub holds: bool,
+    pub verdict: Verdict,
+    /// What it was judged by.
+    pub conditions: Vec<Condition>,
     /// What was measured.
     pub measured: Map<String, Value>,
     /// Why it came out so, in numbers.
@@ -61,32 +107,115 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Applies `tests` to `measured`: the claim holds if all do. A value that is missing or not
-    /// a number fails its test. `meaning` explains the names of the values.
-    pub fn judge(
-        id: &'static str,
-        statement: &'static str,
-        meaning: &str,
-        tests: &[Test],
-        measured: Map<String, Value>,
-        note: String,
-    ) -> Self {
-        let holds = !tests.is_empty() && tests.iter().all(|test| test.passes(&measured));
-        let conditions: Vec<String> =
-            tests.iter().map(|Test(key, bound)| format!("{key} {}", bound.text())).collect();
-        let criterion = format!("{}. {meaning}", conditions.join(" and "));
-        Self { id, statement, criterion, holds, measured, note }
+    /// Judges a claim of the paper by what was measured.
+    pub fn judge(criterion: Criterion<'_>, tested: Tested, note: String) -> Self {
+        let Criterion { id, statement, meaning } = criterion;
+        let Tested { measured, conditions } = tested;
+        let texts: Vec<String> = conditions.iter().map(Condition::text).collect();
+        Self {
+            id,
+            statement,
+            is_ours: false,
+            criterion: format!("{}. {meaning}", texts.join(" and ")),
+            verdict: Verdict::of(&conditions),
+            conditions,
+            measured,
+            note,
+        }
     }
 
-    /// As `reproduce --json` prints it.
+    /// Judges a claim by `tested`. What came out under other circumstances, which have a name, is
+    /// written beside it and has no part in the verdict. `circumstances` says in words which are
+    /// which.
+    pub fn judge_beside(
+        criterion: Criterion<'_>,
+        mut tested: Tested,
+        (name, other): (&str, Tested),
+        circumstances: &str,
+        note: String,
+    ) -> Self {
+        let beside = other.measured.into_iter();
+        tested.measured.extend(beside.map(|(key, value)| (format!("{name}_{key}"), value)));
+        let holds = Verdict::of(&other.conditions).holds();
+        tested.measured.insert(format!("{name}_holds"), json!(holds));
+        let meaning = format!("{}. {circumstances}", criterion.meaning);
+        Self::judge(Criterion { meaning: &meaning, ..criterion }, tested, note)
+    }
+
+    /// The same as a question of ours.
+    #[must_use]
+    pub fn ours(self) -> Self {
+        Self { is_ours: true, ..self }
+    }
+
+    /// As `reproduce --json` prints it. `holds` is null where the verdict is `undecided`.
     pub fn to_json(&self) -> Value {
         json!({
             "id": self.id,
-            "holds": self.holds,
+            "ours": self.is_ours,
+            "verdict": self.verdict.word(),
+            "holds": self.verdict.holds(),
+            "reason": self.verdict.reason(),
             "statement": self.statement,
             "measured": self.measured,
             "criterion": self.criterion,
             "note": self.note,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+
+    const CRITERION: Criterion<'_> = Criterion { id: "A-1", statement: "s", meaning: "m" };
+
+    fn judged(a: Option<f64>, b: Option<f64>) -> Claim {
+        let mut evidence = Evidence::default();
+        let (a, b) = (evidence.number("a", a), evidence.number("b", b));
+        Claim::judge(CRITERION, evidence.tested([a.above(1.0), b.below(2.0)]), String::new())
+    }
+
+    #[test]
+    fn all_conditions_must_be_measured_and_met() {
+        let claim = judged(Some(1.5), Some(1.5));
+        assert_eq!(
+            (claim.verdict, claim.criterion.as_str()),
+            (Verdict::Holds, "a > 1 and b < 2. m")
+        );
+    }
+
+    #[test]
+    fn what_is_missing_cannot_save_a_claim_nor_fail_it() {
+        let failed = judged(Some(0.5), None);
+        assert_eq!(failed.verdict, Verdict::DoesNotHold("a is 0.5, not > 1".into()));
+        let open = judged(Some(1.5), None);
+        assert_eq!(open.verdict, Verdict::Undecided("no run gives b".into()));
+        let json = open.to_json();
+        assert_eq!((&json["holds"], &json["verdict"]), (&Value::Null, &json!("undecided")));
+        assert_eq!(json["reason"], "no run gives b");
+    }
+
+    #[test]
+    fn a_claim_without_conditions_is_undecided() {
+        assert_eq!(Verdict::of(&[]).holds(), None);
+    }
+
+    #[test]
+    fn other_circumstances_stand_beside_the_verdict() {
+        let case = |value: f64| {
+            let mut evidence = Evidence::default();
+            let x = evidence.number("x", value);
+            evidence.tested([x.above(1.0)])
+        };
+        let other = ("arq", case(0.0));
+        let claim = Claim::judge_beside(CRITERION, case(2.0), other, "c", String::new());
+        assert_eq!(claim.verdict, Verdict::Holds);
+        assert_eq!(
+            (&claim.measured["arq_x"], &claim.measured["arq_holds"]),
+            (&json!(0.0), &json!(false))
+        );
+        assert_eq!(claim.criterion, "x > 1. m. c");
     }
 }

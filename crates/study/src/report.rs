@@ -2,7 +2,11 @@
 //!
 //! No script, no font, no image from elsewhere: the page can be mailed, printed and archived.
 
-use crate::{Claim, Cost, Error, Exhibit, Findings, ResultTable, Results, Study};
+use crate::claim::{Claim, Verdict};
+use crate::definition::{Error, Study};
+use crate::findings::{Cost, Exhibit, Findings, ResultTable};
+use crate::results::Results;
+use crate::values::measurements;
 use fairwave_lab::page::{CSS, responsive};
 use fairwave_lab::plot;
 use fairwave_lab::results::{self, write_file};
@@ -94,12 +98,7 @@ pub fn page(
 }
 
 fn provenance(context: &Context<'_>, results: &Results) -> Markup {
-    let runs = || results.runs.values().flatten();
-    let mut seeds: Vec<u64> = runs().map(|run| run.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    let listed: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    let simulated: u64 = runs().map(|run| run.summary.simulated_ns).sum();
+    let effort = results.effort();
     html! {
         section {
             @if results.quick {
@@ -111,8 +110,8 @@ fn provenance(context: &Context<'_>, results: &Results) -> Markup {
             dl {
                 dt { "Command" } dd { code { (context.command) } }
                 dt { "Runs" }
-                dd { (runs().count()) " runs, " (simulated / 1_000_000_000) " s of simulated time" }
-                dt { "Seeds" } dd { (listed.join(", ")) }
+                dd { (effort.runs) " runs, " (effort.simulated_s()) " s of simulated time" }
+                dt { "Seeds" } dd { (effort.listed_seeds()) }
                 @if let Some(cost) = context.cost {
                     dt { "Took" }
                     dd {
@@ -147,14 +146,18 @@ fn claims(claims: &[Claim]) -> Markup {
 }
 
 fn claim(claim: &Claim) -> Markup {
-    let (class, text) =
-        if claim.holds { ("holds", "✓ holds") } else { ("fails", "✗ does not hold") };
+    let (class, text) = match claim.verdict {
+        Verdict::Holds => ("holds", "✓ holds"),
+        Verdict::DoesNotHold(_) => ("fails", "✗ does not hold"),
+        Verdict::Undecided(_) => ("open", "? undecided"),
+    };
     html! {
         tr {
             th scope="row" { (claim.id) }
             td { span.verdict.(class) { (text) } }
             td {
-                p { (claim.statement) }
+                p { (claim.statement) @if claim.is_ours { " (a question of ours)" } }
+                @if let Some(reason) = claim.verdict.reason() { p { b { "Because: " } (reason) } }
                 p.criterion { b { "Criterion: " } (claim.criterion) }
                 p.note { (claim.note) }
             }
@@ -164,32 +167,6 @@ fn claim(claim: &Claim) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// The measured values, each with its interval beside it instead of on lines of its own.
-fn measurements(claim: &Claim) -> Vec<(&str, String)> {
-    let end = |key: &str, side: &str| claim.measured.get(&format!("{key}_{side}")).map(measured);
-    let of_another = |key: &str| {
-        let base = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
-        base.is_some_and(|base| claim.measured.contains_key(base))
-    };
-    let shown = claim.measured.iter().filter(|(key, _)| !of_another(key));
-    shown
-        .map(|(key, value)| match (end(key, "low"), end(key, "high")) {
-            (Some(low), Some(high)) => {
-                (key.as_str(), format!("{} [{low}, {high}]", measured(value)))
-            }
-            _ => (key.as_str(), measured(value)),
-        })
-        .collect()
-}
-
-/// A measured value as short as it may be read.
-fn measured(value: &serde_json::Value) -> String {
-    match value.as_f64() {
-        Some(number) if number.fract() != 0.0 => format!("{number:.3}"),
-        _ => value.to_string(),
     }
 }
 

@@ -4,6 +4,8 @@
 //! [`Db`], [`Dbm`], [`Hertz`], [`Metres`]) and is written and parsed with it (`"100 ms"`,
 //! `"54 Mbps"`, `"64 KiB"`). Prefixes are decimal; the binary ones are spelt `Ki`, `Mi`, `Gi`.
 //!
+//! [`stats`] is the one place where a confidence interval is computed.
+//!
 //! [`math`] is the only door to `exp`, `ln` and their kind, and [`Seed`] the only source of
 //! randomness, so that the same scenario and seed give the same bytes on any machine.
 
@@ -12,6 +14,7 @@ mod parse;
 mod quantity;
 mod random;
 mod seq;
+pub mod stats;
 mod time;
 
 pub use parse::ParseQuantityError;

@@ -6,6 +6,7 @@ mod links;
 mod lists;
 mod reach;
 mod size;
+mod studies;
 mod text;
 
 use crate::shell::root;

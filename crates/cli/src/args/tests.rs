@@ -108,11 +108,24 @@ fn assignments_need_a_key() {
 }
 
 #[test]
+fn the_quick_form_is_the_default_and_is_not_the_full_one() {
+    let is_quick = |line: &str| match Cli::try_parse_from(words(line)).map(|cli| cli.command) {
+        Ok(Command::Reproduce(args)) => Some(args.is_quick()),
+        _ => None,
+    };
+    assert_eq!(is_quick("fairwave reproduce ack-loss"), Some(true));
+    assert_eq!(is_quick("fairwave reproduce ack-loss --quick"), Some(true));
+    assert_eq!(is_quick("fairwave reproduce ack-loss --full"), Some(false));
+    assert_eq!(is_quick("fairwave reproduce ack-loss --quick --full"), None);
+}
+
+#[test]
 fn an_option_acts_or_is_an_error() {
     let idle = |line: &str| Cli::try_parse_from(words(line)).expect(line).idle_option();
     assert_eq!(idle("fairwave run s.toml --seed 3 --out d --set a=b --json"), None);
     assert_eq!(idle("fairwave reproduce ack-loss --seed 3"), Some("--seed"));
     assert_eq!(idle("fairwave reproduce ack-loss --set a=b"), Some("--set"));
+    assert_eq!(idle("fairwave reproduce ack-loss --full --from d --markdown --out e"), None);
     assert_eq!(idle("fairwave completions bash --json"), Some("--json"));
     assert_eq!(idle("fairwave check s.toml --out d"), Some("--out"));
 }

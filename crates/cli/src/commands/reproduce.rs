@@ -1,37 +1,61 @@
 //! `fairwave reproduce`: a paper's experiment, claim by claim.
 
-use crate::args::Common;
+use crate::args::{Common, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
-use crate::output::{self, BAD, GOOD, HEADING, styled};
+use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use crate::place;
 use crate::progress::Progress;
 use fairwave_lab::run;
-use fairwave_study::{self as study, Claim, Findings, Results, Study, report};
+use fairwave_study::{self as study, Claim, Findings, Results, Study, Verdict, markdown, report};
 use serde_json::Value;
 use std::path::Path;
 
-/// Runs the study, writes its report, and shows its claims.
-pub(crate) fn run(common: &Common, name: &str, quick: bool, strict: bool) -> Result<(), Failure> {
-    let study = find(name)?;
+/// Runs the study, or reads its runs back, writes its report, and shows its claims.
+pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
+    if args.markdown && common.json {
+        return Err(Failure::Usage("--json and --markdown both print to standard output".into()));
+    }
+    let study = find(&args.study)?;
+    let quick = args.is_quick();
     let directory = place::choose(common, study.name())?;
     let stopwatch = Stopwatch::start();
-    let results = simulate(common, study, quick, &directory)?;
-    let findings = study.evaluate(&results).map_err(Failure::run)?;
-    let cost = stopwatch.cost();
-    let summary = study::to_json(study, &results, &findings, cost);
+    let results = match &args.from {
+        Some(from) => study::read_back(study, quick, from).map_err(Failure::run)?,
+        None => simulate(common, study, quick, &directory)?,
+    };
+    let findings = study::evaluate(study, &results).map_err(Failure::run)?;
+    let cost = args.from.is_none().then(|| stopwatch.cost());
     let command = command_line(study, quick);
-    let context = report::Context { study, command: &command, cost: Some(cost) };
+    let summary = study::to_json(study, &results, &findings, cost);
+    let context = report::Context { study, command: &command, cost };
     let page = report::write(&context, &results, &findings, &directory);
     let page = page.map_err(Failure::run)?;
     if common.json {
         output::print_json(&summary)?;
+    } else if args.markdown {
+        let page = markdown::page(study, &command, &results, &findings);
+        output::print_raw(page.as_bytes())?;
     } else {
         output::print(&text(study, &findings, &summary))?;
         output::print(&format!("Report: {}\n", page.display()))?;
     }
-    let all_hold = findings.claims.iter().all(|claim| claim.holds);
-    if strict && !all_hold { Err(Failure::Claims) } else { Ok(()) }
+    if args.strict { judge(&findings.claims) } else { Ok(()) }
+}
+
+/// How the command ends under `--strict`. A claim that is undecided is no failure, since nothing
+/// contradicts it, but it is not passed over in silence either.
+fn judge(claims: &[Claim]) -> Result<(), Failure> {
+    let undecided: Vec<&str> = claims
+        .iter()
+        .filter(|claim| claim.verdict.holds().is_none())
+        .map(|claim| claim.id)
+        .collect();
+    if !undecided.is_empty() {
+        output::warn(&format!("undecided: {}", undecided.join(", ")));
+    }
+    let fails = claims.iter().any(|claim| claim.verdict.holds() == Some(false));
+    if fails { Err(Failure::Claims) } else { Ok(()) }
 }
 
 fn find(name: &str) -> Result<&'static dyn Study, Failure> {
@@ -57,28 +81,38 @@ fn simulate(
 
 /// What anybody types to get the same results. Workers and places leave no trace in them.
 fn command_line(study: &dyn Study, quick: bool) -> String {
-    let quick = if quick { " --quick" } else { "" };
-    format!("fairwave reproduce {}{quick}", study.name())
+    let full = if quick { "" } else { " --full" };
+    format!("fairwave reproduce {}{full}", study.name())
 }
 
-/// Every claim, then what it took.
+/// Every claim of the paper, then every question of ours, then what it took.
 fn text(study: &dyn Study, findings: &Findings, summary: &Value) -> String {
-    let claims: String = findings.claims.iter().map(claim).collect();
-    let quick = if summary["quick"] == true {
-        "This was the quick form, with fewer seeds and points; leave out --quick for all.\n"
-    } else {
-        ""
-    };
-    let heading = styled(HEADING, study.paper());
-    format!("{heading}\n\n{claims}{quick}{}\n", effort(summary))
+    let (ours, papers): (Vec<&Claim>, Vec<&Claim>) =
+        findings.claims.iter().partition(|claim| claim.is_ours);
+    let mut text = format!("{}\n\n", styled(HEADING, study.paper()));
+    text.extend(papers.into_iter().map(claim));
+    if !ours.is_empty() {
+        text.push_str(&format!("{}\n\n", styled(HEADING, "Questions of ours")));
+    }
+    text.extend(ours.into_iter().map(claim));
+    if summary["quick"] == true {
+        text.push_str("This was the quick form, with fewer seeds and points; --full runs all.\n");
+    }
+    text.push_str(&format!("{}\n", effort(summary)));
+    text
 }
 
 fn claim(claim: &Claim) -> String {
-    let verdict = if claim.holds { styled(GOOD, "HOLDS") } else { styled(BAD, "DOES NOT HOLD") };
+    let verdict = match claim.verdict {
+        Verdict::Holds => styled(GOOD, "HOLDS"),
+        Verdict::DoesNotHold(_) => styled(BAD, "DOES NOT HOLD"),
+        Verdict::Undecided(_) => styled(WORTH_A_LOOK, "UNDECIDED"),
+    };
     let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
     let mut text = format!("{}  {verdict}\n", styled(HEADING, claim.id));
     let rows = [
         ("claim", claim.statement),
+        ("because", claim.verdict.reason().unwrap_or_default()),
         ("measured", &measured.collect::<Vec<_>>().join(", ")),
         ("criterion", &claim.criterion),
         ("note", &claim.note),
@@ -93,12 +127,17 @@ fn claim(claim: &Claim) -> String {
 /// What the study took, from the figures that `--json` prints.
 fn effort(summary: &Value) -> String {
     let figure = |name: &str| summary[name].as_f64().unwrap_or(0.0);
-    format!(
-        "{} runs, {} seeds, {:.0} simulated s in {:.1} s: \
-         {:.1} simulated s and {:.0} frames per CPU s",
+    let runs = format!(
+        "{} runs, {} seeds, {:.0} simulated s",
         summary["runs"],
         summary["seeds"],
         figure("simulated_s"),
+    );
+    if summary["wall_s"].is_null() {
+        return format!("{runs}, read back from their directories");
+    }
+    format!(
+        "{runs} in {:.1} s: {:.1} simulated s and {:.0} frames per CPU s",
         figure("wall_s"),
         figure("simulated_s_per_cpu_s"),
         figure("frames_per_cpu_s"),

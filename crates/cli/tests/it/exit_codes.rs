@@ -55,6 +55,18 @@ fn a_sweep_is_not_run_as_one_scenario() {
 }
 
 #[test]
+fn runs_that_are_not_there_cannot_be_judged() {
+    let place = scratch();
+    let args = ["reproduce", "tcp-av", "--full", "--from", "nowhere"];
+    let (out, err) = ends_with(1, place.path(), &args);
+    assert_eq!(out, "");
+    assert!(err.contains("nowhere") && err.contains("missing: effective/"), "{err}");
+    let both = ["reproduce", "tcp-av", "--markdown", "--json"];
+    assert!(ends_with(2, place.path(), &both).1.contains("--markdown"));
+    ends_with(2, place.path(), &["reproduce", "tcp-av", "--quick", "--full"]);
+}
+
+#[test]
 fn a_directory_that_is_not_empty_is_refused() {
     let place = scratch();
     let out = place.path().join("kept");

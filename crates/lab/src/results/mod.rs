@@ -45,7 +45,7 @@ pub use file::write as write_file;
 pub use names::{Direction, Names};
 pub use paths::{PathSummary, ShakeSummary};
 pub use probe::{FindingSummary, IntervalSummary, ProbeSummary, SizeSummary};
-pub use read::{Series, Values, read_meta, read_summary};
+pub use read::{Series, Values, read_meta, read_scenario, read_summary};
 pub use recorder::Recorder;
 pub use stretch::{COLLAPSED_SEGMENTS, Stretch, Stretches};
 pub use summary::{

@@ -2,7 +2,8 @@
 
 use fairwave_sim::ProbeOutcome;
 use fairwave_sim::probe::diagnosis::{Company, Finding, Limit, Policy, Radio, Sharing};
-use fairwave_sim::probe::estimate::{Interval, SizeEstimate};
+use fairwave_sim::probe::estimate::SizeEstimate;
+use fairwave_units::stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 /// What a buffer probe found.
@@ -120,7 +121,7 @@ impl ProbeSummary {
 
 impl SizeSummary {
     fn of(size: &SizeEstimate) -> Self {
-        let interval = |found: Option<Interval>| found.map(IntervalSummary::of);
+        let interval = |found: Option<Estimate>| found.map(IntervalSummary::of);
         Self {
             payload_bytes: size.payload_bytes,
             trains: size.trains as u64,
@@ -137,7 +138,7 @@ impl SizeSummary {
 }
 
 impl IntervalSummary {
-    fn of(found: Interval) -> Self {
+    fn of(found: Estimate) -> Self {
         Self { n: found.n as u64, mean: found.mean, half_width: found.half_width }
     }
 }

@@ -143,3 +143,9 @@ pub fn read_summary(directory: &Path) -> Result<Summary, Error> {
 pub fn read_meta(directory: &Path) -> Result<Meta, Error> {
     read_json(&directory.join("meta.json"))
 }
+
+/// The resolved scenario of a run directory, as TOML.
+pub fn read_scenario(directory: &Path) -> Result<String, Error> {
+    let path = directory.join("scenario.toml");
+    fs::read_to_string(&path).map_err(Error::io(&path))
+}

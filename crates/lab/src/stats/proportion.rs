@@ -1,7 +1,6 @@
 //! How often something happens, of a number of trials.
 
-use super::CONFIDENCE;
-use statrs::distribution::{ContinuousCDF, Normal};
+use fairwave_units::stats::NORMAL_QUANTILE;
 
 /// A share of trials, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,19 +18,21 @@ pub struct Proportion {
 }
 
 impl Proportion {
-    /// Of `hits` in `n` trials, with the score interval at [`CONFIDENCE`] (Wilson, J. Am. Stat.
+    /// Of `hits` in `n` trials, with the score interval at 95 % (Wilson, J. Am. Stat.
     /// Assoc. 22, 1927), which has a width for none and for all too; `None` of no trials.
     pub fn of(hits: usize, n: usize) -> Option<Self> {
         if n == 0 || hits > n {
             return None;
         }
         let (share, trials) = (hits as f64 / n as f64, n as f64);
-        let z = Normal::standard().inverse_cdf(0.5 + CONFIDENCE / 2.0);
+        let z = NORMAL_QUANTILE;
         let square = z * z / trials;
         let centre = share + square / 2.0;
         let half = z * (share * (1.0 - share) / trials + square / (4.0 * trials)).sqrt();
-        let end = |x: f64| (x / (1.0 + square)).clamp(0.0, 1.0);
-        Some(Self { hits, n, share, low: end(centre - half), high: end(centre + half) })
+        // At none and at all one end is the share itself, which rounding must not miss.
+        let low = if hits == 0 { 0.0 } else { (centre - half) / (1.0 + square) };
+        let high = if hits == n { 1.0 } else { (centre + half) / (1.0 + square) };
+        Some(Self { hits, n, share, low, high })
     }
 
     /// Of the trials for which `happened` holds.

@@ -5,7 +5,7 @@ use crate::Trial;
 use crate::testing::{Path, ten, through};
 use fairwave_units::Duration;
 
-fn waiting(path: &Path) -> Interval {
+fn waiting(path: &Path) -> Estimate {
     by_size(&ten(path, 1_472, 3_000))[0].waiting.unwrap()
 }
 
@@ -94,10 +94,10 @@ fn sizes_are_no_drift() {
 
 #[test]
 fn intervals_are_those_of_printed_tables() {
-    assert_eq!(Interval::of(&[]), None);
-    let one = Interval::of(&[3.0]).unwrap();
+    assert_eq!(Estimate::of(&[]), None);
+    let one = Estimate::of(&[3.0]).unwrap();
     assert_eq!((one.mean, one.half_width, one.low()), (3.0, None, 3.0));
     let values: Vec<f64> = (1..=10).map(f64::from).collect();
     // 2.262 * 3.02765 / sqrt(10)
-    assert!((Interval::of(&values).unwrap().half_width.unwrap() - 2.1657).abs() < 1e-3);
+    assert!((Estimate::of(&values).unwrap().half_width.unwrap() - 2.1657).abs() < 1e-3);
 }

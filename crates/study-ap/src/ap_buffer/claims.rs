@@ -1,21 +1,20 @@
 //! The claim of the issue and ours, and why they come out so.
 
+use super::experiments::{BESIDE, IDLE, KINDS};
 use super::measure::{self, Point, points};
-use super::{BESIDE, IDLE};
 use fairwave_lab::run::Run;
-use fairwave_study::measure::{round, show};
-use fairwave_study::{Bound, Claim, Results, Test};
-use serde_json::{Map, json};
+use fairwave_study::measure::show;
+use fairwave_study::{Claim, Criterion, Evidence, Reading, Results};
 
 pub(super) fn all(results: &Results) -> Vec<Claim> {
     vec![buf_1(results), buf_x1(results)]
 }
 
-/// Share of runs whose estimate is as near as the claim says; not a number without runs.
-fn within(points: &[Point<'_>]) -> f64 {
+/// Share of runs whose estimate is as near as the claim says.
+fn within(points: &[Point<'_>]) -> Option<f64> {
     let runs = || points.iter().flat_map(|point| &point.runs);
     let near = runs().filter(|run| measure::misses(run) <= 1.0).count();
-    near as f64 / runs().count() as f64
+    (runs().count() > 0).then(|| near as f64 / runs().count() as f64)
 }
 
 /// The point whose value is largest in the mean, with it.
@@ -30,20 +29,15 @@ fn bias(run: &Run) -> f64 {
 
 fn buf_1(results: &Results) -> Claim {
     let (idle, beside) = (points(results, IDLE), points(results, BESIDE));
-    let mut measured = Map::new();
-    let mut put = |key: &str, value: f64| {
-        measured.insert(key.to_owned(), json!(round(value)));
-    };
-    put("idle_runs_within", within(&idle));
-    put("beside_runs_within", within(&beside));
-    let lows = idle.iter().chain(&beside).filter_map(|point| Some(point.over(bias)?.low()));
-    if let Some(least) = lows.reduce(f64::min) {
-        put("least_naive_bias_low", least);
-    }
+    let mut measured = Evidence::of(results, &[IDLE, BESIDE]);
+    let idle_within = measured.number("idle_runs_within", within(&idle));
+    let beside_within = measured.number("beside_runs_within", within(&beside));
+    let lows = idle.iter().chain(&beside).map(|point| Reading::low(point.over(bias)));
+    let bias_low = measured.number("least_naive_bias_low", Reading::extreme(lows, f64::min));
     let mut notes = Vec::new();
     for (name, points) in [(IDLE, &idle), (BESIDE, &beside)] {
         let Some((point, misses)) = worst(points, measure::misses) else { continue };
-        put(&format!("{name}_worst"), misses);
+        measured.number(format!("{name}_worst"), misses);
         notes.push(format!(
             "Furthest off, {name}: {} over {} is estimated as {} packets, {:.0} % of what is \
              allowed.",
@@ -62,19 +56,21 @@ fn buf_1(results: &Results) -> Claim {
         ));
     }
     Claim::judge(
-        "BUF-1",
-        "The probe recovers the access point's buffer: the corrected estimate is within 1 packet \
-         or 2 % of it for all six access points, 802.11b and g, idle and beside other traffic; \
-         the naive count is too large",
-        "Shares of runs, each the mean over its trains, whose estimate is off by at most 1 packet \
-         or 2 % of the buffer, whichever is more; over the access points, the least lower end of \
-         the 95 % confidence interval of the naive count less the buffer",
-        &[
-            Test("idle_runs_within", Bound::AtLeast(1.0)),
-            Test("beside_runs_within", Bound::AtLeast(1.0)),
-            Test("least_naive_bias_low", Bound::Above(0.0)),
-        ],
-        measured,
+        Criterion {
+            id: "BUF-1",
+            statement: "The probe recovers the access point's buffer: the corrected estimate is \
+                        within 1 packet or 2 % of it for all six access points, 802.11b and g, \
+                        idle and beside other traffic; the naive count is too large",
+            meaning: "Shares of runs, each the mean over its trains, whose estimate is off by at \
+                      most 1 packet or 2 % of the buffer, whichever is more; over the access \
+                      points, the least lower end of the 95 % confidence interval of the naive \
+                      count less the buffer",
+        },
+        measured.tested([
+            idle_within.at_least(1.0),
+            beside_within.at_least(1.0),
+            bias_low.above(0.0),
+        ]),
         notes.join(" "),
     )
 }
@@ -85,12 +81,11 @@ fn buf_x1(results: &Results) -> Claim {
         |part: u64, answers: &measure::Answers| part as f64 / answers.count(|_| true) as f64;
     let right = answers.iter().map(|a| share(a.right(), a)).reduce(f64::min);
     let wrong = answers.iter().map(|a| share(a.wrong(), a)).reduce(f64::max);
-    let mut measured = Map::new();
+    let mut measured = Evidence::of(results, &[IDLE, BESIDE, KINDS]);
     let findings = answers.iter().map(|a| a.count(|_| true)).sum::<u64>();
-    measured.insert("findings".into(), json!(findings));
-    for (key, share) in [("least_right", right), ("most_wrong", wrong)] {
-        measured.insert(key.into(), json!(share.map(round)));
-    }
+    measured.fact("findings", findings);
+    let least_right = measured.number("least_right", right);
+    let most_wrong = measured.number("most_wrong", wrong);
     let lacking = answers.iter().filter(|a| a.right() < a.count(|_| true)).map(|answers| {
         let truth = answers.truth.unwrap_or("cannot tell");
         let told = answers.told.iter().map(|(verdict, count)| {
@@ -108,16 +103,20 @@ fn buf_x1(results: &Results) -> Claim {
         false => format!("Not all right: {}", lacking.join(" ")),
     };
     Claim::judge(
-        "BUF-X6",
-        "Ours: the trains tell packets from bytes, drop-tail from AQM, a shared queue from \
-         separate ones and a lossy radio from a clean one; what they cannot tell they leave open",
-        "Over the questions and what is so (the rows of the table of findings), the least share \
-         of right findings and the largest of wrong ones. Right is also to leave open what the \
-         trains do not reach: the limit of a queue that they do not fill",
-        &[Test("least_right", Bound::AtLeast(0.9)), Test("most_wrong", Bound::Below(0.05))],
-        measured,
+        Criterion {
+            id: "BUF-X6",
+            statement: "Ours: the trains tell packets from bytes, drop-tail from AQM, a shared \
+                        queue from separate ones and a lossy radio from a clean one; what they \
+                        cannot tell they leave open",
+            meaning: "Over the questions and what is so (the rows of the table of findings), the \
+                      least share of right findings and the largest of wrong ones. Right is also \
+                      to leave open what the trains do not reach: the limit of a queue that they \
+                      do not fill",
+        },
+        measured.tested([least_right.at_least(0.9), most_wrong.below(0.05)]),
         note,
     )
+    .ours()
 }
 
 pub(super) fn explanations(results: &Results) -> Vec<String> {

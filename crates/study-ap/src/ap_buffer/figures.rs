@@ -1,7 +1,7 @@
 //! Estimates beside what was configured, and how often each finding is right.
 
+use super::experiments::{BESIDE, IDLE};
 use super::measure::{self, Point, answers, points};
-use super::{BESIDE, IDLE};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::run::Run;
 use fairwave_study::measure::show;
@@ -27,7 +27,7 @@ fn curve(points: &[Point<'_>], label: String, mark: Mark, value: fn(&Run) -> f64
 
 fn exhibit(results: &Results, experiment: &str, words: &str) -> Exhibit {
     let mut curves = Vec::new();
-    for standard in results.axis(experiment, super::STANDARD) {
+    for standard in results.axis(experiment, super::experiments::STANDARD) {
         let mut points = points(results, experiment);
         points.retain(|point| point.standard == standard);
         let naive = format!("naive, {standard}");

@@ -1,6 +1,6 @@
 //! What is measured of a run, and what should have been found.
 
-use super::{BESIDE, ERRORS, IDLE, KINDS, QUEUE, STANDARD, VARIANT};
+use super::experiments::{BESIDE, ERRORS, IDLE, KINDS, QUEUE, STANDARD, VARIANT};
 use fairwave_lab::results::{ProbeSummary, SizeSummary};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;

@@ -1,55 +1,16 @@
 //! The buffers of access points, measured by a probe: Ando, Murase and Oguchi, section 3.
 
 mod claims;
+mod experiments;
 mod figures;
 mod measure;
 
+use experiments::EXPERIMENTS;
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
 pub struct ApBuffer;
-
-const IDLE: &str = "idle";
-const BESIDE: &str = "beside";
-const KINDS: &str = "kinds";
-const QUEUE: &str = "node.ap.queue";
-const STANDARD: &str = "cell.standard";
-const VARIANT: &str = "variant";
-const ERRORS: &str = "cell.errors";
-
-const QUICK: &[&str] = &[
-    "sweep.seeds=4",
-    "duration=20 s",
-    "flow.probe.trials=4",
-    "flow.probe.spaced=80",
-    "flow.probe.train=1500",
-    "sweep.node.ap.queue=['255 packets', '135 packets', '31 packets']",
-];
-
-const EXPERIMENTS: &[Experiment] = &[
-    Experiment {
-        name: IDLE,
-        file: "studies/ap-buffer/idle.toml",
-        text: include_str!("../../../../studies/ap-buffer/idle.toml"),
-        quick: QUICK,
-        series: false,
-    },
-    Experiment {
-        name: BESIDE,
-        file: "studies/ap-buffer/beside.toml",
-        text: include_str!("../../../../studies/ap-buffer/beside.toml"),
-        quick: QUICK,
-        series: false,
-    },
-    Experiment {
-        name: KINDS,
-        file: "studies/ap-buffer/kinds.toml",
-        text: include_str!("../../../../studies/ap-buffer/kinds.toml"),
-        quick: &["sweep.seeds=2"],
-        series: false,
-    },
-];
 
 impl Study for ApBuffer {
     fn name(&self) -> &'static str {

@@ -1,5 +1,6 @@
 //! The claims on hand-made results: each can hold and each can fail.
 
+use super::experiments::*;
 use super::*;
 use fairwave_lab::results::{FindingSummary, IntervalSummary, ProbeSummary, SizeSummary};
 use fairwave_lab::run::Run;
@@ -82,8 +83,8 @@ fn judged(results: &Results) -> Vec<Claim> {
 #[test]
 fn a_packet_or_two_per_cent_may_be_missing() {
     let claims = judged(&results(|_, packets| -f64::max(1.0, 0.02 * packets), "aqm"));
-    assert!(claims[0].holds, "{:?}", claims[0]);
-    assert!(claims[1].holds, "{:?}", claims[1]);
+    assert_eq!(claims[0].verdict.holds(), Some(true), "{:?}", claims[0]);
+    assert_eq!(claims[1].verdict.holds(), Some(true), "{:?}", claims[1]);
     assert_eq!(claims[1].note, "Every finding is right.");
 }
 
@@ -94,19 +95,27 @@ fn one_experiment_that_is_off_fails_the_claim() {
             if experiment == bad && packets == 31.0 { 1.1 } else { 0.0 }
         };
         let claims = judged(&results(off, "aqm"));
-        assert!(!claims[0].holds, "{bad}");
+        assert_eq!(claims[0].verdict.holds(), Some(false), "{bad}");
         assert_eq!(claims[0].measured[&format!("{bad}_runs_within")], 0.5);
     }
-    assert!(judged(&Results::default()).iter().all(|claim| !claim.holds));
+    assert!(judged(&Results::default()).iter().all(|claim| claim.verdict.holds().is_none()));
 }
 
 #[test]
 fn one_kind_that_is_left_open_or_mistaken_fails_the_claim() {
     let open = judged(&results(|_, _| 0.0, ""));
-    assert!(!open[1].holds && open[1].measured["most_wrong"] == 0.0, "{:?}", open[1]);
+    assert!(
+        open[1].verdict.holds() == Some(false) && open[1].measured["most_wrong"] == 0.0,
+        "{:?}",
+        open[1]
+    );
     assert!(open[1].note.contains("policy, where it is aqm: cannot tell 1 times"));
     let wrong = judged(&results(|_, _| 0.0, "drop-tail"));
-    assert!(!wrong[1].holds && wrong[1].measured["most_wrong"] == 1.0, "{:?}", wrong[1]);
+    assert!(
+        wrong[1].verdict.holds() == Some(false) && wrong[1].measured["most_wrong"] == 1.0,
+        "{:?}",
+        wrong[1]
+    );
 }
 
 #[test]

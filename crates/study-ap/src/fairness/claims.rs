@@ -1,12 +1,10 @@
 //! The paper's claims on fairness.
 
+use super::experiments::{LARGE, MAP, MIXES, SMALL};
 use super::measure::{self, mixes, split, unfair};
-use super::{LARGE, MAP, SMALL, traces};
-use fairwave_study::measure::{
-    ack_drop_share, jain, over, put, put_share, round, show, show_share,
-};
-use fairwave_study::{Bound, Claim, Results, Test};
-use serde_json::{Map, json};
+use super::traces;
+use fairwave_study::measure::{ack_drop_share, jain, over, show, show_share};
+use fairwave_study::{Claim, Condition, Criterion, Evidence, Reading, Results};
 
 pub(super) fn all(results: &Results, pair: Option<&traces::Pair<'_>>) -> Vec<Claim> {
     let mut claims = vec![buf_2(results)];
@@ -19,12 +17,15 @@ pub(super) fn all(results: &Results, pair: Option<&traces::Pair<'_>>) -> Vec<Cla
     ));
     claims.push(traces::claim(pair));
     claims.push(onset(results));
-    claims.push(small(
-        "BUF-X2",
-        "Ours: what BUF-3 says, if the host acknowledges every segment",
-        results,
-        true,
-    ));
+    claims.push(
+        small(
+            "BUF-X2",
+            "Ours: what BUF-3 says, if the host acknowledges every segment",
+            results,
+            true,
+        )
+        .ours(),
+    );
     claims.push(super::split::claim(results));
     claims.push(super::corrected::claim(results));
     claims
@@ -47,13 +48,12 @@ fn by_count(results: &Results, queue: &str, every_segment: bool) -> String {
 
 fn buf_2(results: &Results) -> Claim {
     let of = |counts| mixes(results, LARGE, false, counts);
-    let mut measured = Map::new();
-    put_share(&mut measured, "unfair_2_to_4", unfair(&of(2..=4)));
-    let shares = (5..=7).filter_map(|n| unfair(&of(n..=n)));
-    let least = shares.map(|share| share.share).reduce(f64::min);
-    measured.insert("least_unfair_5_to_7".into(), json!(least.map(round)));
-    put(&mut measured, "jain_2_to_4", over(&of(2..=4), jain));
-    put(&mut measured, "jain_5_to_7", over(&of(5..=7), jain));
+    let mut measured = Evidence::of(results, &[MIXES]);
+    let few = measured.share("unfair_2_to_4", unfair(&of(2..=4)));
+    let shares = (5..=7).map(|n| unfair(&of(n..=n)).map(|share| share.share));
+    let least = measured.number("least_unfair_5_to_7", Reading::extreme(shares, f64::min));
+    measured.estimate("jain_2_to_4", over(&of(2..=4), jain));
+    measured.estimate("jain_5_to_7", over(&of(5..=7), jain));
     let window = measure::WINDOW_SEGMENTS;
     let note = format!(
         "{}. Windows of 64 KB hold {window:.1} segments: 5 terminals can have {:.0} ACKs under way \
@@ -68,30 +68,36 @@ fn buf_2(results: &Results) -> Claim {
         by_count(results, LARGE, true),
     );
     Claim::judge(
-        "BUF-2",
-        "Access point with 255 packets: 2 to 4 terminals are fair, 5 and more unfair",
-        "Unfair is a run with a terminal below 5 % of the equal share and another above it. \
-         unfair_2_to_4 is the share of such runs over all mixes of 1 to 4 Linux and 1 to 3 \
-         Windows XP terminals with that sum, least_unfair_5_to_7 the least of the shares with 5, \
-         6 and 7. The host acknowledges every second segment",
-        &[
-            Test("unfair_2_to_4", Bound::Below(0.05)),
-            Test("least_unfair_5_to_7", Bound::AtLeast(0.5)),
-        ],
-        measured,
+        Criterion {
+            id: "BUF-2",
+            statement: "Access point with 255 packets: 2 to 4 terminals are fair, 5 and more \
+                        unfair",
+            meaning: "Unfair is a run with a terminal below 5 % of the equal share and another \
+                      above it. unfair_2_to_4 is the share of such runs over all mixes of 1 to 4 \
+                      Linux and 1 to 3 Windows XP terminals with that sum, least_unfair_5_to_7 the \
+                      least of the shares with 5, 6 and 7. The host acknowledges every second \
+                      segment",
+        },
+        measured.tested([few.mean.below(0.05), least.at_least(0.5)]),
         note,
     )
 }
 
-/// What the paper says of its smallest access point.
-const AS_THE_SMALL: &[Test] = &[
-    Test("unfair_2", Bound::Below(0.05)),
-    Test("unfair_3_4", Bound::Above(0.0)),
-    Test("unfair_3_4", Bound::Below(0.5)),
-    Test("unfair_5_to_7", Bound::AtLeast(0.1)),
-    Test("unfair_5_to_7", Bound::Below(0.9)),
-    Test("split_6", Bound::AtLeast(0.5)),
-];
+/// Which parts of a claim do not hold.
+fn parts(conditions: &[Condition]) -> String {
+    let list = |met: Option<bool>| {
+        let names = conditions.iter().filter(|condition| condition.is_met() == met);
+        names.map(Condition::name).collect::<Vec<_>>().join(", ")
+    };
+    match (list(Some(false)), list(None)) {
+        (failed, open) if failed.is_empty() && open.is_empty() => "All parts hold".to_owned(),
+        (failed, open) if open.is_empty() => format!("Parts that do not hold: {failed}"),
+        (failed, open) if failed.is_empty() => format!("Parts that are undecided: {open}"),
+        (failed, open) => {
+            format!("Parts that do not hold: {failed}; that are undecided: {open}")
+        }
+    }
+}
 
 fn small(
     id: &'static str,
@@ -100,31 +106,35 @@ fn small(
     every_segment: bool,
 ) -> Claim {
     let of = |counts| mixes(results, SMALL, every_segment, counts);
-    let mut measured = Map::new();
-    for (key, counts) in [("unfair_2", 2..=2), ("unfair_3_4", 3..=4), ("unfair_5_to_7", 5..=7)] {
-        put_share(&mut measured, key, unfair(&of(counts)));
-    }
-    for (key, n) in [("split_5", 5), ("split_6", 6), ("split_7", 7)] {
-        put_share(&mut measured, key, split(&of(n..=n)));
-    }
-    let pooled = measure::pooled_bimodality(&of(6..=6));
-    measured.insert("pooled_bimodality_6".into(), json!(pooled.map(round)));
-    let failed: Vec<&str> =
-        AS_THE_SMALL.iter().filter(|test| !test.passes(&measured)).map(|test| test.0).collect();
-    let parts = match failed.as_slice() {
-        [] => "All parts hold".to_owned(),
-        some => format!("Parts that do not hold: {}", some.join(", ")),
-    };
+    let mut measured = Evidence::of(results, &[MIXES]);
+    let mut unfair_with = |key: &str, counts| measured.share(key, unfair(&of(counts))).mean;
+    let two = unfair_with("unfair_2", 2..=2);
+    let three_four = unfair_with("unfair_3_4", 3..=4);
+    let more = unfair_with("unfair_5_to_7", 5..=7);
+    let [_, six, _] = [("split_5", 5), ("split_6", 6), ("split_7", 7)]
+        .map(|(key, n)| measured.share(key, split(&of(n..=n))).mean);
+    measured.number("pooled_bimodality_6", measure::pooled_bimodality(&of(6..=6)));
+    let tested = measured.tested([
+        two.below(0.05),
+        three_four.above(0.0),
+        three_four.below(0.5),
+        more.at_least(0.1),
+        more.below(0.9),
+        six.at_least(0.5),
+    ]);
+    let parts = parts(&tested.conditions);
     let note = format!("{parts}. {}.", by_count(results, SMALL, every_segment));
     Claim::judge(
-        id,
-        statement,
-        "Shares of unfair runs over the mixes of each number, as in BUF-2; mostly fair: below \
-         half, but not none; mixed: from a tenth to nine tenths. split_6 is the share of runs \
-         with 6 terminals that fall into two groups of at least two, the upper mean 1.5 times \
-         the lower, more sharply than 19 of 20 normal samples (Engelman and Hartigan, 1969)",
-        AS_THE_SMALL,
-        measured,
+        Criterion {
+            id,
+            statement,
+            meaning: "Shares of unfair runs over the mixes of each number, as in BUF-2; mostly \
+                      fair: below half, but not none; mixed: from a tenth to nine tenths. split_6 \
+                      is the share of runs with 6 terminals that fall into two groups of at least \
+                      two, the upper mean 1.5 times the lower, more sharply than 19 of 20 normal \
+                      samples (Engelman and Hartigan, 1969)",
+        },
+        tested,
         note,
     )
 }
@@ -136,7 +146,7 @@ fn onset(results: &Results) -> Claim {
     let (mut agree, mut cells, mut fair) = (0, 0, 0);
     let mut exceptions = Vec::new();
     for cell in super::map::cells(results) {
-        let dropped = over(&cell.runs, ack_drop_share).map_or(0.0, |e| e.mean);
+        let Some(dropped) = over(&cell.runs, ack_drop_share).map(|e| e.mean) else { continue };
         let predicted = cell.terminals as f64 > measure::onset(&cell.queue, &cell.acks);
         cells += 1;
         if predicted == (dropped > OVERFLOWS) {
@@ -147,11 +157,11 @@ fn onset(results: &Results) -> Claim {
         let equal = over(&cell.runs, jain).is_some_and(|e| e.mean > 0.95);
         fair += usize::from(dropped > OVERFLOWS && equal);
     }
-    let mut measured = Map::new();
-    measured.insert("cells".into(), json!(cells));
-    let share = if cells > 0 { f64::from(agree) / f64::from(cells) } else { 0.0 };
-    measured.insert("agreement".into(), json!(round(share)));
-    measured.insert("overflowing_yet_fair".into(), json!(fair));
+    let mut measured = Evidence::of(results, &[MAP]);
+    measured.fact("cells", cells);
+    let share = (cells > 0).then(|| f64::from(agree) / f64::from(cells));
+    let agreement = measured.number("agreement", share);
+    measured.fact("overflowing_yet_fair", fair);
     let note = format!(
         "Of {cells} points of the map (experiment {MAP:?}) {agree} are on the side that the rule \
          says. Exceptions, with the share of ACKs dropped: {}. In {fair} points ACKs overflow and \
@@ -159,12 +169,16 @@ fn onset(results: &Results) -> Claim {
         if exceptions.is_empty() { "none".to_owned() } else { exceptions.join("; ") },
     );
     Claim::judge(
-        "BUF-X1",
-        "Ours: ACKs begin to overflow where the windows' ACKs outnumber the buffer, n W / b > B",
-        "agreement is the share of the map's points for which the rule says whether more than 1 % \
-         of the ACKs are dropped; W is 64 KB in segments, b the segments for each ACK",
-        &[Test("agreement", Bound::AtLeast(0.9))],
-        measured,
+        Criterion {
+            id: "BUF-X1",
+            statement: "Ours: ACKs begin to overflow where the windows' ACKs outnumber the \
+                        buffer, n W / b > B",
+            meaning: "agreement is the share of the map's points for which the rule says whether \
+                      more than 1 % of the ACKs are dropped; W is 64 KB in segments, b the \
+                      segments for each ACK",
+        },
+        measured.tested([agreement.at_least(0.9)]),
         note,
     )
+    .ours()
 }

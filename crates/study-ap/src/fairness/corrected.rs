@@ -1,13 +1,12 @@
 //! Does the paper's threshold follow if its probe read the buffer too large?
 
 use super::claims::OVERFLOWS;
+use super::experiments::{CORRECTED, LARGE, QUEUE};
 use super::measure::{onset, unfair, with_terminals};
-use super::{CORRECTED, LARGE, QUEUE};
 use core::ops::RangeInclusive;
 use fairwave_lab::run::Run;
-use fairwave_study::measure::{ack_drop_share, jain, over, put, show, show_share};
-use fairwave_study::{Bound, Claim, Results, Test};
-use serde_json::{Map, json};
+use fairwave_study::measure::{ack_drop_share, jain, over, show, show_share};
+use fairwave_study::{Claim, Criterion, Evidence, Reading, Results};
 
 /// What a reading of 255 packets at 100 Mbps leaves when the 29.8 Mbps that the radio carried
 /// away meanwhile are taken off.
@@ -40,14 +39,13 @@ fn by_count(results: &Results, queue: &str) -> String {
 }
 
 pub(super) fn claim(results: &Results) -> Claim {
-    let mut measured = Map::new();
+    let mut measured = Evidence::of(results, &[CORRECTED]);
     let dropped = |counts| over(&at(results, BUFFER, counts), ack_drop_share);
-    put(&mut measured, "dropped_2_to_4", dropped(2..=4));
-    let least = (5..=7).filter_map(|n| dropped(n..=n)).map(|e| e.mean).reduce(f64::min);
-    measured.insert("least_dropped_5_to_7".into(), json!(least));
-    let first = |queue| json!(first_overflow(results, queue));
-    measured.insert("overflow_from_corrected".into(), first(BUFFER));
-    measured.insert("overflow_from_as_read".into(), first(LARGE));
+    let few = measured.estimate("dropped_2_to_4", dropped(2..=4));
+    let each = (5..=7).map(|n| Reading::mean(dropped(n..=n)));
+    let least = measured.number("least_dropped_5_to_7", Reading::extreme(each, f64::min));
+    measured.fact("overflow_from_corrected", first_overflow(results, BUFFER));
+    measured.fact("overflow_from_as_read", first_overflow(results, LARGE));
     let note = format!(
         "Windows of ACKs exceed {BUFFER} from {:.1} terminals on, {LARGE} from {:.1}. With \
          {BUFFER}: {}. The threshold of BUF-2 is where ACKs begin to be dropped; that they are \
@@ -57,17 +55,17 @@ pub(super) fn claim(results: &Results) -> Claim {
         by_count(results, BUFFER),
     );
     Claim::judge(
-        "BUF-X4",
-        "Ours: if the paper's probe read 255 packets of a buffer that holds 179, for what drained \
-         meanwhile, and its host acknowledged every segment, ACKs overflow from 5 terminals on and \
-         not with 2 to 4, as BUF-2 has it",
-        "Mean shares of ACKs dropped, over runs with the corrected buffer; overflow_from is the \
-         least number of terminals with more than 1 %, with the corrected buffer and as read",
-        &[
-            Test("dropped_2_to_4_high", Bound::Below(OVERFLOWS)),
-            Test("least_dropped_5_to_7", Bound::Above(OVERFLOWS)),
-        ],
-        measured,
+        Criterion {
+            id: "BUF-X4",
+            statement: "Ours: if the paper's probe read 255 packets of a buffer that holds 179, \
+                        for what drained meanwhile, and its host acknowledged every segment, ACKs \
+                        overflow from 5 terminals on and not with 2 to 4, as BUF-2 has it",
+            meaning: "Mean shares of ACKs dropped, over runs with the corrected buffer; \
+                      overflow_from is the least number of terminals with more than 1 %, with the \
+                      corrected buffer and as read",
+        },
+        measured.tested([few.high.below(OVERFLOWS), least.above(OVERFLOWS)]),
         note,
     )
+    .ours()
 }

@@ -1,7 +1,7 @@
 //! The paper's bars, ours beside them, and the table of the mixes.
 
+use super::experiments::{LARGE, LINUX, MIXES, QUEUE, SMALL, XP};
 use super::measure::{self, mix, of_stack, split, unfair, worst_share};
-use super::{LARGE, LINUX, MIXES, QUEUE, SMALL, XP};
 use fairwave_lab::plot::{BarSeries, Content, Figure, Interval};
 use fairwave_lab::run::Run;
 use fairwave_study::measure::{

@@ -1,7 +1,7 @@
 //! Unfairness over the size of the buffer and the number of terminals.
 
+use super::experiments::{ACKS, MAP, QUEUE};
 use super::measure::{self, onset, terminals, unfair};
-use super::{ACKS, MAP, QUEUE};
 use fairwave_lab::plot::{Content, Figure, Map};
 use fairwave_lab::run::Run;
 use fairwave_study::measure::{ack_drop_share, jain, over, show};

@@ -1,6 +1,6 @@
 //! What is measured of a run.
 
-use super::{ACKS, LINUX, MIXES, QUEUE, XP};
+use super::experiments::{ACKS, LINUX, MIXES, QUEUE, XP};
 use fairwave_lab::results::FlowSummary;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Proportion, Split};

@@ -3,6 +3,7 @@
 mod claims;
 mod converter;
 mod corrected;
+mod experiments;
 mod figures;
 mod map;
 mod measure;
@@ -10,78 +11,12 @@ mod spells;
 mod split;
 mod traces;
 
+use experiments::EXPERIMENTS;
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
 pub struct Fairness;
-
-const MIXES: &str = "mixes";
-const MAP: &str = "map";
-const DETAIL: &str = "detail";
-const SIX: &str = "six";
-const SPLIT: &str = "split";
-const CORRECTED: &str = "corrected";
-const QUEUE: &str = "node.ap.queue";
-const LINUX: &str = "node.linux.count";
-const XP: &str = "node.xp.count";
-const ACKS: &str = "tcp.delayed_ack";
-/// The access points of the paper's figures.
-const LARGE: &str = "255 packets";
-const SMALL: &str = "31 packets";
-
-const EXPERIMENTS: &[Experiment] = &[
-    Experiment {
-        name: DETAIL,
-        file: "studies/fairness/detail.toml",
-        text: include_str!("../../../../studies/fairness/detail.toml"),
-        quick: &[],
-        series: true,
-    },
-    Experiment {
-        name: SIX,
-        file: "studies/fairness/six.toml",
-        text: include_str!("../../../../studies/fairness/six.toml"),
-        quick: &["sweep.seeds=2"],
-        series: true,
-    },
-    Experiment {
-        name: SPLIT,
-        file: "studies/fairness/split.toml",
-        text: include_str!("../../../../studies/fairness/split.toml"),
-        quick: &["sweep.seeds=1"],
-        series: false,
-    },
-    Experiment {
-        name: MIXES,
-        file: "studies/fairness/mixes.toml",
-        text: include_str!("../../../../studies/fairness/mixes.toml"),
-        quick: &["sweep.seeds=1"],
-        series: false,
-    },
-    Experiment {
-        name: MAP,
-        file: "studies/fairness/map.toml",
-        text: include_str!("../../../../studies/fairness/map.toml"),
-        quick: &[
-            "sweep.seeds=1",
-            "duration=60 s",
-            "sweep.node.ap.queue=['255 packets', '135 packets', '31 packets']",
-        ],
-        series: false,
-    },
-    Experiment {
-        name: CORRECTED,
-        file: "studies/fairness/corrected.toml",
-        text: include_str!("../../../../studies/fairness/corrected.toml"),
-        quick: &["sweep.seeds=1", "duration=60 s"],
-        series: false,
-    },
-    converter::TCP_EXPERIMENT,
-    converter::UDP_EXPERIMENT,
-    converter::LOAD_EXPERIMENT,
-    converter::BLOCKING_EXPERIMENT,
-];
 
 impl Study for Fairness {
     fn name(&self) -> &'static str {

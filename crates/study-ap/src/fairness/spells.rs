@@ -1,7 +1,7 @@
 //! Time series of six terminals: how long each is fast, and how long it recovers.
 
+use super::experiments::{ACKS, SIX};
 use super::measure::{acknowledges_all, terminal};
-use super::{ACKS, SIX};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::results::{FLOWS, FlowSummary, Series};
 use fairwave_lab::run::Run;

@@ -1,6 +1,6 @@
 //! What captures at a starved and at a fast terminal show: Figs. 14 to 17 of the paper.
 
-use super::DETAIL;
+use super::experiments::DETAIL;
 use super::measure::terminal;
 use fairwave_capture::file::Capture;
 use fairwave_capture::trace;
@@ -8,11 +8,10 @@ use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::results::{FlowSummary, tap_file};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats;
-use fairwave_study::measure::{ratio, round};
-use fairwave_study::{Bound, Claim, Error, Exhibit, Results, Test};
+use fairwave_study::measure::ratio;
+use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, Results};
 use fairwave_trace::analysis::{Config, Kind, Mark as Seen, Point, Points, Side, Stream, TcpWay};
 use fairwave_units::{Duration, Instant};
-use serde_json::{Map, json};
 
 /// A time without an ACK while data is outstanding counts as waiting from here on: 40 times the
 /// round trip without queues.
@@ -124,18 +123,23 @@ pub(super) fn read(results: &Results) -> Result<Option<Pair<'_>>, Error> {
 }
 
 pub(super) fn claim(pair: Option<&Pair<'_>>) -> Claim {
-    let mut measured = Map::new();
+    let mut measured = Evidence::default();
+    let starved = |value: fn(&Trace) -> f64| pair.map(|pair| value(&pair.starved.1));
+    let fast = |value: fn(&Trace) -> f64| pair.map(|pair| value(&pair.fast.1));
+    let of_equal = |pair: &Pair<'_>| {
+        let equal = stats::mean(&pair.run.summary.goodputs()).unwrap_or(0.0) / 1e6;
+        pair.starved.1.mbps() / equal.max(1e-9)
+    };
+    let timeouts = |trace: &Trace| trace.timeouts() as f64;
+    measured.number("starved_mbps", starved(Trace::mbps));
+    let share = measured.number("starved_of_equal_share", pair.map(of_equal));
+    let starved_timeouts = measured.number("starved_timeouts", starved(timeouts));
+    let starved_waiting = measured.number("starved_waiting", starved(Trace::waiting));
+    measured.number("fast_mbps", fast(Trace::mbps));
+    measured.number("fast_timeouts", fast(timeouts));
+    let fast_waiting = measured.number("fast_waiting", fast(Trace::waiting));
     let mut note = "There is no run with captures.".to_owned();
-    if let Some(Pair { run, starved: (slow, starved), fast: (_, fast) }) = pair {
-        let equal = stats::mean(&run.summary.goodputs()).unwrap_or(0.0) / 1e6;
-        let mut put = |key: &str, value: f64| measured.insert(key.into(), json!(round(value)));
-        put("starved_mbps", starved.mbps());
-        put("starved_of_equal_share", starved.mbps() / equal.max(1e-9));
-        put("starved_timeouts", starved.timeouts() as f64);
-        put("starved_waiting", starved.waiting());
-        put("fast_mbps", fast.mbps());
-        put("fast_timeouts", fast.timeouts() as f64);
-        put("fast_waiting", fast.waiting());
+    if let Some(Pair { run, starved: (slow, _), .. }) = pair {
         note = format!(
             "{} The simulator, which sees the queue, says that {} of the {} ACKs for the starved \
              terminal were dropped; of all others' {:.3}.",
@@ -146,19 +150,21 @@ pub(super) fn claim(pair: Option<&Pair<'_>>) -> Claim {
         );
     }
     Claim::judge(
-        "BUF-4",
-        "The starved terminal's trace shows data without ACKs and retransmission timeouts; the \
-         fast one streams",
-        "Of captures at the slowest and the fastest terminal of an unfair run, through `fairwave \
-         trace`. waiting is the share of the time in which data was outstanding and no ACK came \
-         for 200 ms or more; timeouts are segments sent again by the timer",
-        &[
-            Test("starved_of_equal_share", Bound::Below(0.05)),
-            Test("starved_timeouts", Bound::AtLeast(10.0)),
-            Test("starved_waiting", Bound::AtLeast(0.5)),
-            Test("fast_waiting", Bound::Below(0.05)),
-        ],
-        measured,
+        Criterion {
+            id: "BUF-4",
+            statement: "The starved terminal's trace shows data without ACKs and retransmission \
+                        timeouts; the fast one streams",
+            meaning: "Of captures at the slowest and the fastest terminal of an unfair run, \
+                      through `fairwave trace`. waiting is the share of the time in which data was \
+                      outstanding and no ACK came for 200 ms or more; timeouts are segments sent \
+                      again by the timer",
+        },
+        measured.tested([
+            share.below(0.05),
+            starved_timeouts.at_least(10.0),
+            starved_waiting.at_least(0.5),
+            fast_waiting.below(0.05),
+        ]),
         note,
     )
 }

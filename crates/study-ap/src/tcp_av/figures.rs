@@ -1,8 +1,10 @@
 //! The paper's figures with ours beside them, and tables for what it leaves open.
 
+use super::experiments::{
+    BUFFER, COUNT, DELAY, DELAYS, FLOOR, LARGE, LAW, LOAD, MARGIN, QUEUE, RATE, RENO,
+};
+use super::experiments::{SEVERAL, TARGET, TARGETS, WINDOWS, WINDOWS_RENO};
 use super::measure::{self, avr_over, over, show};
-use super::{BUFFER, COUNT, DELAY, DELAYS, FLOOR, LARGE, LAW, LOAD, MARGIN, QUEUE, RATE, RENO};
-use super::{SEVERAL, TARGET, TARGETS, WINDOWS, WINDOWS_RENO};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::run::Run;
 use fairwave_lab::target;

@@ -1,6 +1,6 @@
 //! What is measured of the runs: effective bandwidth, targets and how often they were reached.
 
-use super::{BUFFER, DELAY, EFFECTIVE, FIRST, QUEUE, TARGET};
+use super::experiments::{BUFFER, DELAY, EFFECTIVE, FIRST, QUEUE, TARGET};
 use fairwave_lab::results::FlowSummary;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
@@ -8,7 +8,7 @@ use fairwave_lab::target;
 use fairwave_study::Results;
 use fairwave_units::BitRate;
 
-pub(super) use fairwave_study::measure::{ack_drop_share, over, put, round, show};
+pub(super) use fairwave_study::measure::{ack_drop_share, over, show};
 
 /// EB: the most that a flow alone got, over all runs of that experiment with this delay, or with
 /// any.

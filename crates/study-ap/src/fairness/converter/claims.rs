@@ -1,12 +1,11 @@
 //! The claim on the converter, and what lies behind its part on UDP.
 
 use super::passages::Way;
-use super::{Load, Point, Shown};
+use super::shown::{Load, Point, Shown};
 use fairwave_lab::results::QueueSummary;
-use fairwave_study::measure::{put, ratio, round, show};
-use fairwave_study::{Bound, Claim, Test};
+use fairwave_study::measure::{ratio, show};
+use fairwave_study::{Claim, Condition, Criterion, Evidence, Verdict};
 use fairwave_units::Duration;
-use serde_json::{Map, Value, json};
 
 /// The interval of the paper's packet counts is not stated; Wireshark's graphs offer 100 ms.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
@@ -31,57 +30,53 @@ fn added_ms(shown: &Shown<'_>) -> Option<f64> {
     Some(delay(wired)?.mean - delay(radio)?.mean)
 }
 
-fn insert(measured: &mut Map<String, Value>, key: &str, value: Option<f64>) {
-    measured.extend(value.map(|value| (key.to_owned(), json!(round(value)))));
-}
-
 fn overloads<'s>(shown: &'s Shown<'_>) -> Vec<&'s Load> {
     let capacity = shown.capacity_mbps().unwrap_or(f64::INFINITY);
     shown.loads.iter().filter(|load| load.offered_mbps >= OVERLOADS * capacity).collect()
 }
 
-const ON_TCP: &[Test] = &[
-    Test("tcp_lost", Bound::Below(0.001)),
-    Test("tcp_interval_difference", Bound::Below(0.05)),
-    Test("tcp_delay_added_ms", Bound::Below(1.0)),
-];
-
-const ON_UDP: &[Test] =
-    &[Test("udp_least_share", Bound::AtLeast(0.4)), Test("udp_most_share", Bound::Below(0.6))];
-
-fn verdict(part: &[Test], measured: &Map<String, Value>) -> &'static str {
-    if part.iter().all(|test| test.passes(measured)) { "holds" } else { "does not hold" }
+/// The verdict on a part of the claim.
+fn part(conditions: &[Condition]) -> &'static str {
+    match Verdict::of(conditions) {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold(_) => "does not hold",
+        Verdict::Undecided(_) => "is undecided",
+    }
 }
 
 fn buf_5(shown: &Shown<'_>) -> Claim {
     let tcp = &shown.tcp[0];
-    let mut measured = Map::new();
-    insert(&mut measured, "tcp_lost", worst(tcp, Way::lost));
+    let mut measured = Evidence::default();
+    let lost = measured.number("tcp_lost", worst(tcp, Way::lost));
     let apart = worst(tcp, |way| way.interval_difference(INTERVAL));
-    insert(&mut measured, "tcp_interval_difference", apart);
-    insert(&mut measured, "tcp_delay_added_ms", added_ms(shown).map(f64::abs));
+    let apart = measured.number("tcp_interval_difference", apart);
+    let added = measured.number("tcp_delay_added_ms", added_ms(shown).map(f64::abs));
     let shares = || overloads(shown).into_iter().map(|load| load.share.mean);
-    insert(&mut measured, "udp_least_share", shares().reduce(f64::min));
-    insert(&mut measured, "udp_most_share", shares().reduce(f64::max));
-    put(&mut measured, "udp_share_54", shown.udp[0].over(|p| p.lost().map(|lost| 1.0 - lost)));
+    let least = measured.number("udp_least_share", shares().reduce(f64::min));
+    let most = measured.number("udp_most_share", shares().reduce(f64::max));
+    measured.estimate("udp_share_54", shown.udp[0].over(|p| p.lost().map(|lost| 1.0 - lost)));
+    let on_tcp = [lost.below(0.001), apart.below(0.05), added.below(1.0)];
+    let on_udp = [least.at_least(0.4), most.below(0.6)];
     let note = format!(
         "By these bounds the part on TCP {} and the part on UDP {}. {} {}",
-        verdict(ON_TCP, &measured),
-        verdict(ON_UDP, &measured),
+        part(&on_tcp),
+        part(&on_udp),
         in_words_tcp(shown),
         in_words_udp(shown),
     );
     Claim::judge(
-        "BUF-5",
-        "The converter leaves the timing of TCP alone; of UDP that overloads it about half \
-         arrives",
-        "Behind a converter, of data and ACKs the worse: tcp_lost is the share seen at one end \
-         only, tcp_interval_difference by how much the packets in 100 ms differ between the ends. \
-         tcp_delay_added_ms is the mean delay of data less that from a station that has the radio \
-         itself. udp_least_share and udp_most_share are the shares of the datagrams that arrive, \
-         over all loads at least 1.1 times what the radio carries, up to what Ethernet does",
-        &[ON_TCP, ON_UDP].concat(),
-        measured,
+        Criterion {
+            id: "BUF-5",
+            statement: "The converter leaves the timing of TCP alone; of UDP that overloads it \
+                        about half arrives",
+            meaning: "Behind a converter, of data and ACKs the worse: tcp_lost is the share seen \
+                      at one end only, tcp_interval_difference by how much the packets in 100 ms \
+                      differ between the ends. tcp_delay_added_ms is the mean delay of data less \
+                      that from a station that has the radio itself. udp_least_share and \
+                      udp_most_share are the shares of the datagrams that arrive, over all loads \
+                      at least 1.1 times what the radio carries, up to what Ethernet does",
+        },
+        measured.tested([on_tcp.as_slice(), &on_udp].concat()),
         note,
     )
 }
@@ -141,32 +136,37 @@ fn dropped_at_converter(shown: &Shown<'_>) -> Option<f64> {
 }
 
 fn behind(shown: &Shown<'_>) -> Claim {
-    let mut measured = Map::new();
-    insert(&mut measured, "capacity_mbps", shown.capacity_mbps());
-    insert(&mut measured, "worst_error", worst_error(shown));
-    insert(&mut measured, "half_mbps", half_mbps(shown));
-    insert(&mut measured, "dropped_at_converter", dropped_at_converter(shown));
-    put(&mut measured, "blocking_wired_share", shown.blocking[0].map(|(share, _)| share));
+    let mut measured = Evidence::default();
+    measured.number("capacity_mbps", shown.capacity_mbps());
+    let error = measured.number("worst_error", worst_error(shown));
+    measured.number("half_mbps", half_mbps(shown));
+    let dropped = measured.number("dropped_at_converter", dropped_at_converter(shown));
+    let blocking_wired_share =
+        measured.estimate("blocking_wired_share", shown.blocking[0].map(|(share, _)| share));
     let lost = shown.blocking[1].map(|(share, _)| (1.0 - share.mean).max(0.0));
-    insert(&mut measured, "blocking_radio_lost", lost);
+    let blocking_radio_lost = measured.number("blocking_radio_lost", lost);
     Claim::judge(
-        "BUF-X5",
-        "Ours: a converter hides the radio from the sender: of datagrams there arrives what the \
-         radio carries over what Ethernet took, and the rest is dropped at the converter",
-        "capacity_mbps is what a station sends that waits for its interface. worst_error is the \
-         greatest deviation of share times load from it, over all overloads; half_mbps the load \
-         of which half arrives; dropped_at_converter the share of all drops at 54 Mbps that the \
-         converter's queue made. Sent as fast as the interface takes them, blocking_wired_share \
-         arrive from behind a converter, and of a station's blocking_radio_lost are lost",
-        &[
-            Test("worst_error", Bound::Below(0.03)),
-            Test("dropped_at_converter", Bound::AtLeast(0.999)),
-            Test("blocking_radio_lost", Bound::Below(0.01)),
-            Test("blocking_wired_share", Bound::Below(0.5)),
-        ],
-        measured,
+        Criterion {
+            id: "BUF-X5",
+            statement: "Ours: a converter hides the radio from the sender: of datagrams there \
+                        arrives what the radio carries over what Ethernet took, and the rest is \
+                        dropped at the converter",
+            meaning: "capacity_mbps is what a station sends that waits for its interface. \
+                      worst_error is the greatest deviation of share times load from it, over all \
+                      overloads; half_mbps the load of which half arrives; dropped_at_converter \
+                      the share of all drops at 54 Mbps that the converter's queue made. Sent as \
+                      fast as the interface takes them, blocking_wired_share arrive from behind a \
+                      converter, and of a station's blocking_radio_lost are lost",
+        },
+        measured.tested([
+            error.below(0.03),
+            dropped.at_least(0.999),
+            blocking_radio_lost.below(0.01),
+            blocking_wired_share.mean.below(0.5),
+        ]),
         in_words_udp(shown),
     )
+    .ours()
 }
 
 pub(super) fn explanations(shown: &Shown<'_>) -> Vec<String> {

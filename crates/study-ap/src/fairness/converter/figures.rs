@@ -2,7 +2,7 @@
 
 use super::claims::INTERVAL;
 use super::passages::{Passages, Way};
-use super::{Point, Shown};
+use super::shown::{Point, Shown};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
 use fairwave_study::measure::show;
 use fairwave_study::{Exhibit, ResultTable};
@@ -183,7 +183,7 @@ pub(super) fn tables(shown: &Shown<'_>) -> Vec<ResultTable> {
 
 fn row(name: &str, point: &Point<'_>) -> Vec<String> {
     let is_tcp = point.passages.iter().any(|passages| !passages.acks.packets.is_empty());
-    let mbps: Vec<f64> = point.runs.iter().map(|run| super::goodput_mbps(run)).collect();
+    let mbps: Vec<f64> = point.runs.iter().map(|run| super::shown::goodput_mbps(run)).collect();
     let acks = show(point.over(|p| p.acks.delay_ms()), 2);
     vec![
         name.to_owned(),

@@ -1,0 +1,62 @@
+//! What a study is, and why it may fail.
+
+use crate::experiment::Experiment;
+use crate::findings::Findings;
+use crate::results::Results;
+use crate::unfit::Unfit;
+use fairwave_capture::file as capture;
+use fairwave_lab::run;
+use fairwave_lab::{plot, results};
+use fairwave_scenario::Diagnostics;
+
+/// A paper's experiments and claims.
+pub trait Study: std::fmt::Debug + Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+    /// Authors, title, where it appeared.
+    fn paper(&self) -> &'static str;
+    /// What the paper says, in a few sentences.
+    fn statement(&self) -> &'static str;
+    /// What is run.
+    fn experiments(&self) -> &'static [Experiment];
+    /// What of the paper's set-up is not modelled, or had to be assumed.
+    fn limits(&self) -> &'static [&'static str];
+    /// Judges the claims and draws the figures, from results and run directories alone.
+    ///
+    /// # Errors
+    /// When a run directory cannot be read.
+    fn evaluate(&self, results: &Results) -> Result<Findings, Error>;
+}
+
+/// Why a study could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] Diagnostics),
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] run::Error),
+    /// A run directory or report could not be written or read.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+    /// A directory does not hold the runs of the study.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// A capture of a run could not be read.
+    #[error(transparent)]
+    Capture(#[from] capture::Error),
+    /// A figure could not be drawn.
+    #[error(transparent)]
+    Plot(#[from] plot::Error),
+}
+
+/// What `study` finds in `results`: its claims come first, and then questions of ours.
+///
+/// # Errors
+/// When a run directory cannot be read.
+pub fn evaluate(study: &dyn Study, results: &Results) -> Result<Findings, Error> {
+    let mut findings = study.evaluate(results)?;
+    findings.claims.sort_by_key(|claim| claim.is_ours);
+    Ok(findings)
+}

@@ -1,0 +1,31 @@
+//! One scenario file of a study, in full or with fewer points.
+
+use fairwave_scenario::Diagnostics;
+use fairwave_scenario::plan::Plan;
+
+/// One scenario file of a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Experiment {
+    /// Its name, and its directory's under the study's.
+    pub name: &'static str,
+    /// The scenario file, in the repository.
+    pub file: &'static str,
+    /// Its text, inside the binary.
+    pub text: &'static str,
+    /// What `--quick` sets in it, as `key=value`.
+    pub quick: &'static [&'static str],
+    /// Whether its runs keep their series, or summaries only.
+    pub series: bool,
+}
+
+impl Experiment {
+    /// The plan, or a smaller one with fewer points and seeds.
+    ///
+    /// # Errors
+    /// When the file is wrong.
+    pub fn plan(&self, quick: bool) -> Result<Plan, Diagnostics> {
+        let sets = if quick { self.quick } else { &[] };
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        Plan::parse(self.file, self.text, &sets)
+    }
+}
