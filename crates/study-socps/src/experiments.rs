@@ -78,8 +78,8 @@ pub(super) const QUICK: &[&str] = &["sweep.seeds=4", "duration=120 s"];
 /// Voice is the same all the time.
 pub(super) const QUICK_VOICE: &[&str] = &["sweep.seeds=4", "duration=60 s"];
 pub(super) const QUICK_WARNING: &str = "This is the quick form: shorter runs and fewer seeds. \
-    Verdicts near their bounds can come out otherwise than in the full form, which counts; SOC-7 on 802.11b once \
-    did.";
+    Verdicts near their bounds can come out otherwise than in the full form, which counts; SOC-7 \
+    on 802.11b once did.";
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!(GOOD_TCP, "good-tcp", QUICK, false),

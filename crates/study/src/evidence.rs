@@ -32,12 +32,12 @@ impl Reading {
 
     /// The lower end of its confidence interval.
     pub fn low(estimate: Option<Estimate>) -> Self {
-        Self::end(estimate, |estimate| estimate.low())
+        Self::end(estimate, Estimate::low)
     }
 
     /// The upper end of its confidence interval.
     pub fn high(estimate: Option<Estimate>) -> Self {
-        Self::end(estimate, |estimate| estimate.high())
+        Self::end(estimate, Estimate::high)
     }
 
     fn end(estimate: Option<Estimate>, end: fn(&Estimate) -> f64) -> Self {
@@ -310,7 +310,7 @@ mod tests {
         let mut evidence = Evidence::of(&Results::default(), &["uploads"]);
         let none = evidence.estimate("jain", None).mean.above(0.0);
         assert_eq!(none.value(), Err("no run of experiment uploads"));
-        let ratio = evidence.number("ratio", 0.0 / 0.0).above(0.0);
+        let ratio = evidence.number("ratio", f64::NAN).above(0.0);
         assert_eq!(ratio.value(), Err("ratio is not a finite number"));
     }
 
