@@ -290,7 +290,7 @@ fn study(name: &str, options: &[&str]) -> Outcome {
 
 /// Whether `docs/studies` has the page that the runs of [`study`] in full make.
 fn same_page(name: &str) -> Outcome {
-    let runs = target().join(format!("study-{name}"));
+    let runs = workspace::target().join(format!("study-{name}"));
     let runs = runs.to_string_lossy();
     let args = ["--out", &runs, "--force", "reproduce", name, "--full", "--from", &runs];
     let output = fairwave("release", &[&args[..], &["--markdown"]].concat()).output();
