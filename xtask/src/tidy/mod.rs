@@ -1,9 +1,11 @@
 //! The rules of the house, as tests. Each rule is a function from sources to findings; its test
 //! runs it over the workspace, and a second test shows that it can fail.
 
+mod circles;
 mod layers;
 mod links;
 mod lists;
+mod paths;
 mod reach;
 mod size;
 mod studies;

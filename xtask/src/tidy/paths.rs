@@ -1,0 +1,113 @@
+//! The paths that a Rust file names, read as text.
+
+use super::Source;
+
+/// A path of a file.
+#[derive(Debug, PartialEq)]
+pub(super) struct Named {
+    /// Its names, from `crate`, `self`, `super` or a first name of any kind on.
+    pub(super) path: Vec<String>,
+    /// Whether it is re-exported, so that others find it here too.
+    pub(super) is_exported: bool,
+}
+
+/// Every path of the file's product code: those that it imports, one for each name, and those in
+/// its code that begin with `crate` or `super`.
+pub(super) fn names(source: &Source) -> Vec<Named> {
+    let mut found = Vec::new();
+    let code = product(source);
+    let mut rest = code.as_str();
+    while let Some((before, tree, after)) = next_import(rest) {
+        in_code(before, &mut found);
+        let visibility = before.trim_end().rsplit(['\n', ';', '}']).next().unwrap_or_default();
+        expand(tree, &[], visibility.trim_start().starts_with("pub"), &mut found);
+        rest = after;
+    }
+    in_code(rest, &mut found);
+    found
+}
+
+/// The code without comments, attributes of a line and tests. Literals stay: none holds a path.
+fn product(source: &Source) -> String {
+    let lines = source.product_lines().into_iter().map(|(_, line)| line.trim());
+    let code = lines.map(|line| line.split("//").next().unwrap_or_default());
+    code.filter(|line| !line.starts_with("#[")).collect::<Vec<_>>().join("\n")
+}
+
+/// What stands before the next `use`, its tree, and what stands behind.
+fn next_import(code: &str) -> Option<(&str, &str, &str)> {
+    let word = code.match_indices("use ").find(|(at, _)| {
+        let before = code[..*at].rsplit('\n').next().unwrap_or_default();
+        before.is_empty() || before.trim_end().ends_with(')') || before.trim() == "pub"
+    });
+    let (before, after) = (&code[..word?.0], &code[word?.0 + "use ".len()..]);
+    let (tree, behind) = after.split_once(';')?;
+    Some((before, tree, behind))
+}
+
+/// One path for each name of an import.
+fn expand(tree: &str, base: &[String], is_exported: bool, found: &mut Vec<Named>) {
+    let tree = tree.trim();
+    let (path, group) = match tree.split_once('{') {
+        Some((path, group)) => (path, Some(group.trim_end().trim_end_matches('}'))),
+        None => (tree, None),
+    };
+    let names = path.split(" as ").next().unwrap_or_default().split("::").map(str::trim);
+    let names = names.filter(|name| !name.is_empty()).map(str::to_owned);
+    let path: Vec<String> = base.iter().cloned().chain(names).collect();
+    match group {
+        Some(group) => parts(group).into_iter().for_each(|one| {
+            expand(one, &path, is_exported, found);
+        }),
+        None if tree.is_empty() => {}
+        None => {
+            let is_self = path.len() > 1 && path.last().is_some_and(|name| name == "self");
+            let path = if is_self { path[..path.len() - 1].to_vec() } else { path };
+            found.push(Named { path, is_exported });
+        }
+    }
+}
+
+/// The members of a group, at its own commas.
+fn parts(group: &str) -> Vec<&str> {
+    let mut depth = 0_i32;
+    let at_commas = |c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    };
+    group.split(at_commas).collect()
+}
+
+/// Paths in code that begin with `crate` or `super`.
+fn in_code(code: &str, found: &mut Vec<Named>) {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    for start in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(start) {
+            let before = &code[..at];
+            if before.ends_with(is_name) || before.ends_with("::") || before.ends_with('(') {
+                // In the middle of a path, or in `pub(in super::a)`.
+                let calls = before.ends_with('(') && !before.ends_with("pub(");
+                if !calls {
+                    continue;
+                }
+            }
+            let end = code[at..].find(|c: char| !is_name(c) && c != ':').unwrap_or(code.len() - at);
+            let path = code[at..at + end].split("::").filter(|name| !name.is_empty());
+            found.push(Named { path: path.map(str::to_owned).collect(), is_exported: false });
+        }
+    }
+}
+
+#[test]
+fn imports_are_taken_apart_and_code_is_searched() {
+    let text = "//! use crate::not;\npub(crate) use a::{b::B, c as d};\nuse super::{\n    e,\n    \
+                f::{self, G},\n};\nfn h() { crate::i::j(super::k::L) } // crate::no\n";
+    let found = names(&Source::new("crates/a/src/lib.rs", text));
+    let shown: Vec<String> = found
+        .iter()
+        .map(|name| format!("{}{}", name.path.join("::"), if name.is_exported { "!" } else { "" }))
+        .collect();
+    let expected =
+        ["a::b::B!", "a::c!", "super::e", "super::f", "super::f::G", "crate::i::j", "super::k::L"];
+    assert_eq!(shown, expected);
+}
