@@ -1,7 +1,7 @@
 //! The paper's claims on fairness.
 
 use super::experiments::{LARGE, MAP, MIXES, SMALL};
-use super::measure::{self, mixes, split, unfair};
+use super::measure::{self, OVERFLOWS, mixes, split, unfair};
 use super::traces;
 use fairwave_study::measure::{ack_drop_share, jain, over, show, show_share};
 use fairwave_study::{Claim, Condition, Criterion, Evidence, Reading, Results};
@@ -138,9 +138,6 @@ fn small(
         note,
     )
 }
-
-/// ACKs count as overflowing from this share of dropped ones on.
-pub(super) const OVERFLOWS: f64 = 0.01;
 
 fn onset(results: &Results) -> Claim {
     let (mut agree, mut cells, mut fair) = (0, 0, 0);

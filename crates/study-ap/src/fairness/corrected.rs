@@ -1,8 +1,7 @@
 //! Does the paper's threshold follow if its probe read the buffer too large?
 
-use super::claims::OVERFLOWS;
 use super::experiments::{CORRECTED, LARGE, QUEUE};
-use super::measure::{onset, unfair, with_terminals};
+use super::measure::{OVERFLOWS, onset, unfair, with_terminals};
 use core::ops::RangeInclusive;
 use fairwave_lab::run::Run;
 use fairwave_study::measure::{ack_drop_share, jain, over, show, show_share};

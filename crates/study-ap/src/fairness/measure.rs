@@ -6,6 +6,9 @@ use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Proportion, Split};
 use fairwave_study::Results;
 
+/// ACKs count as overflowing from this share of dropped ones on.
+pub(super) const OVERFLOWS: f64 = 0.01;
+
 /// A window of 64 KB in segments of 1460 bytes.
 pub(super) const WINDOW_SEGMENTS: f64 = 65_536.0 / 1460.0;
 
