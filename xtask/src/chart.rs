@@ -114,9 +114,10 @@ mod tests {
 
     #[test]
     fn the_last_table_of_a_record_is_drawn() {
-        let record = "| case | ns-3 | ours | ratio |\n|--|--|--|--|\n| old | 1 (1-1) | 1 (1-1) | 1 |\n\n\
-                      | case | ns-3 | ours | ratio |\n|--|--|--|--|\n| new | 1.5 (1-2) | 0.01 (0-1) | 150 |\n";
-        let found = cases(record);
+        let head = "| case | ns-3 | ours | ratio |\n|--|--|--|--|\n";
+        let old = "| old | 1 (1-1) | 1 (1-1) | 1 |\n\n";
+        let record = format!("{head}{old}{head}| new | 1.5 (1-2) | 0.01 (0-1) | 150 |\n");
+        let found = cases(&record);
         let new = Case { name: "new".into(), theirs_s: 1.5, ours_s: 0.01, ratio: "150".into() };
         assert_eq!(found, [new]);
         let svg = draw(&found, "a-ns3.md");

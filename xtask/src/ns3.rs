@@ -4,12 +4,15 @@
 
 mod growth;
 mod measure;
+mod pairs;
 mod report;
+mod spread;
 
 use crate::shell::{Outcome, cargo, command, note, root, run_aside};
 use crate::{system, workspace};
 use clap::Args;
 use measure::Round;
+use pairs::{PAIRS, Pair};
 use report::{Case, Conditions};
 use std::fs;
 use std::io::Write;
@@ -35,44 +38,6 @@ pub(crate) struct Options {
     #[arg(long, value_parser = date)]
     date: Option<String>,
 }
-
-/// The same network on both sides.
-pub(crate) struct Pair {
-    /// For the table.
-    title: &'static str,
-    /// Name of ns-3's program, in `benches/ns3`.
-    peer: &'static str,
-    arguments: &'static [&'static str],
-    /// Our scenario file.
-    scenario: &'static str,
-    /// How many times faster we want to be.
-    target: f64,
-}
-
-/// What is compared.
-const PAIRS: [Pair; 3] = [
-    Pair {
-        title: "16 TCP uploads, 802.11a, NewReno",
-        peer: "s1",
-        arguments: &["--n=16", "--phy=a54", "--cc=TcpNewReno", "--delack=2", "--warm=0"],
-        scenario: "benches/ns3/uploads.toml",
-        target: 100.0,
-    },
-    Pair {
-        title: "50 saturated UDP stations, 802.11a",
-        peer: "s2",
-        arguments: &["--n=50", "--phy=a54"],
-        scenario: "benches/ns3/saturation.toml",
-        target: 100.0,
-    },
-    Pair {
-        title: "20 TCP downloads, 802.11ax, 80 MHz, MCS 9",
-        peer: "s4",
-        arguments: &["--std=ax", "--width=80", "--mcs=9", "--proto=tcp", "--n=20", "--warm=0"],
-        scenario: "benches/ns3/he-downloads.toml",
-        target: 30.0,
-    },
-];
 
 /// ns-3's libraries, each before those it uses.
 const LIBRARIES: [&str; 15] = [

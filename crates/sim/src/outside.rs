@@ -117,8 +117,8 @@ pub(crate) struct Outside {
     /// `None` is free.
     places: Vec<Option<UnderWay>>,
     free: Vec<u32>,
-    /// Packets in doubt: since when, their numbers, and when they entered, the oldest doubt first. Some may have
-    /// been seen again.
+    /// Packets in doubt: since when, their numbers, and when they entered, the oldest doubt first.
+    /// Some may have been seen again.
     doubts: VecDeque<(Instant, u32, Instant)>,
     events: VecDeque<OutsideEvent>,
 }

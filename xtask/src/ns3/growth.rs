@@ -2,7 +2,7 @@
 //! how much memory many stations take.
 
 use super::measure;
-use super::report::Spread;
+use super::spread::{Spread, aligned};
 use crate::shell::note;
 use crate::workspace;
 use serde_json::{Value, json};
@@ -210,7 +210,7 @@ impl Growth {
              {recorded:+.1} %.\n\
              200 uploads without recording take {peak:.1} MB at the most; the goal is under \
              {MEMORY_GOAL_MB:.0} MB.\n",
-            super::report::aligned(&heads.map(str::to_owned), &rows),
+            aligned(&heads.map(str::to_owned), &rows),
         )
     }
 

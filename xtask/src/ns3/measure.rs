@@ -1,6 +1,6 @@
 //! One round: ns-3's program, then ours, each a process of its own whose user time is taken.
 
-use super::Pair;
+use super::pairs::Pair;
 use crate::shell::{command, shown};
 use crate::suite;
 use crate::workspace;

@@ -1,17 +1,10 @@
 //! Rounds become medians; medians become a table, JSON and a dated section.
 
-use super::Pair;
 use super::growth::Growth;
 use super::measure::Round;
+use super::pairs::Pair;
+use super::spread::{Spread, aligned};
 use serde_json::{Value, json};
-
-/// A figure over the rounds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Spread {
-    low: f64,
-    median: f64,
-    high: f64,
-}
 
 /// A case's figures.
 pub(crate) struct Case {
@@ -35,31 +28,6 @@ pub(crate) struct Conditions {
     pub(crate) commit: String,
     pub(crate) rounds: u32,
     pub(crate) seconds: u32,
-}
-
-impl Spread {
-    /// Of at least one value.
-    pub(crate) fn of(values: impl Iterator<Item = f64>) -> Self {
-        let mut sorted: Vec<f64> = values.collect();
-        sorted.sort_by(f64::total_cmp);
-        let (last, middle) = (sorted.len() - 1, sorted.len() / 2);
-        let median = f64::midpoint(sorted[middle], sorted[last - middle]);
-        Self { low: sorted[0], median, high: sorted[last] }
-    }
-
-    /// Median and range.
-    pub(crate) fn shown(&self, decimals: usize) -> String {
-        let Self { low, median, high } = self;
-        format!("{median:.decimals$} ({low:.decimals$}-{high:.decimals$})")
-    }
-
-    pub(crate) fn median(&self) -> f64 {
-        self.median
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        json!({ "median": self.median, "min": self.low, "max": self.high })
-    }
 }
 
 impl Case {
@@ -129,20 +97,6 @@ pub(crate) fn table(cases: &[Case]) -> String {
     aligned(&HEADS.map(str::to_owned), &rows)
 }
 
-/// A Markdown table whose columns line up.
-pub(crate) fn aligned<const N: usize>(heads: &[String; N], rows: &[[String; N]]) -> String {
-    let all = || std::iter::once(heads).chain(rows);
-    let width = |column: usize| all().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!(" {cell:width$} |"));
-        format!("|{}\n", cells.collect::<String>())
-    };
-    let rule = line(&widths.map(|width| "-".repeat(width)));
-    let body: String = rows.iter().map(line).collect();
-    line(heads) + &rule + &body
-}
-
 /// Where the figures come from, in a paragraph.
 pub(crate) fn told(conditions: &Conditions) -> String {
     let c = conditions;
@@ -196,7 +150,7 @@ mod tests {
     fn case() -> Case {
         let round = |theirs, ours| Round { theirs, ours, frames_per_s: 5e5, events_per_s: 1e6 };
         let rounds = [round(0.9, 0.004), round(0.7, 0.002), round(0.8, 0.005)];
-        Case::new(&super::super::PAIRS[0], &rounds)
+        Case::new(&super::super::pairs::PAIRS[0], &rounds)
     }
 
     #[test]

@@ -18,7 +18,7 @@ use fairwave_wire::dot11::{
 use fairwave_wire::ethernet::{EtherType, Mac};
 use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
 use fairwave_wire::{datagram, pcapng, radiotap, soc};
-use radio::radiotap_header;
+use radio::{radiotap_header, short_preamble};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -335,10 +335,6 @@ fn channel_number(centre: Hertz) -> Option<u8> {
         mhz @ 2412..=2472 if (mhz - 2407).is_multiple_of(5) => u8::try_from((mhz - 2407) / 5).ok(),
         _ => None,
     }
-}
-
-fn short_preamble(phy: Phy) -> bool {
-    phy.standard == Standard::B && phy.preamble == Preamble::Short
 }
 
 #[cfg(test)]

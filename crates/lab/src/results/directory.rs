@@ -2,6 +2,7 @@
 
 use super::file;
 use super::tap::is_tap_file;
+use super::wanted::Wanted;
 use super::{Error, Recorder, Summary, capture};
 use fairwave_sim::world::World;
 use fairwave_trace::{NodeId, SCHEMA_VERSION};
@@ -49,21 +50,6 @@ impl Meta {
             kernel: kernel.trim().to_owned(),
         }
     }
-}
-
-/// What of a run is recorded besides its summary.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// Series of flows, queues and stations.
-    pub series: bool,
-    /// Each dropped packet.
-    pub drops: bool,
-    /// Each frame on the air, as pcapng.
-    pub capture: bool,
-    /// Nodes whose packets are written, each into a capture of its own.
-    pub taps: Vec<NodeId>,
-    /// Bytes that are kept of each of their packets; `None`: all.
-    pub snap_len: Option<u32>,
 }
 
 /// A run directory that is being written.

@@ -33,14 +33,16 @@ mod stretch;
 mod summary;
 mod table;
 mod tap;
+mod times;
 mod video;
+mod wanted;
 
 pub use capture::CaptureError;
 pub use columns::{
     ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, PATHS, PathRow, QUEUES, QueueRow,
     SOC, STATIONS, SocRow, StationRow,
 };
-pub use directory::{Meta, RunDirectory, Wanted};
+pub use directory::{Meta, RunDirectory};
 pub use file::write as write_file;
 pub use names::{Direction, Names};
 pub use paths::{PathSummary, ShakeSummary};
@@ -49,13 +51,15 @@ pub use read::{Series, Values, read_meta, read_scenario, read_summary};
 pub use recorder::Recorder;
 pub use stretch::{COLLAPSED_SEGMENTS, Stretch, Stretches};
 pub use summary::{
-    DatagramSummary, FlowSummary, QueueSummary, STARVED_FRACTION, StationSummary, Summary,
-    TimesSummary, Totals, WebSummary,
+    DatagramSummary, FlowSummary, QueueSummary, STARVED_FRACTION, StationSummary, Summary, Totals,
+    WebSummary,
 };
 pub use table::Writer as TableWriter;
 pub use table::{Cell, Column, Kind, Table};
 pub use tap::tap_file;
+pub use times::TimesSummary;
 pub use video::VideoSummary;
+pub use wanted::Wanted;
 
 use std::path::{Path, PathBuf};
 

@@ -6,9 +6,9 @@ use super::columns::{
     SOC, STATIONS, SocRow, StationRow,
 };
 use super::contents::PacketContents;
-use super::directory::Wanted;
 use super::table::Writer;
 use super::tap::Taps;
+use super::wanted::Wanted;
 use super::{Error, Names};
 use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, FlowSample, Kind, NodeId, Sample, Sink};

@@ -2,6 +2,7 @@
 
 use super::paths::{PathSummary, ShakeSummary};
 use super::probe::ProbeSummary;
+use super::times::TimesSummary;
 use super::video::VideoSummary;
 use super::{Direction, Names, Stretch, Stretches};
 use crate::stats;
@@ -143,25 +144,6 @@ pub struct WebSummary {
     pub objects: Option<TimesSummary>,
     /// Objects that were lost with their connection.
     pub objects_lost: u64,
-}
-
-/// What many durations came to; quantiles within a sixteenth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct TimesSummary {
-    /// How many.
-    pub count: u64,
-    /// Their mean.
-    pub mean_ns: u64,
-    /// The shortest.
-    pub least_ns: u64,
-    /// Half are not longer.
-    pub median_ns: u64,
-    /// 95 of 100 are not longer.
-    pub p95_ns: u64,
-    /// 99 of 100 are not longer.
-    pub p99_ns: u64,
-    /// The longest.
-    pub most_ns: u64,
 }
 
 /// A queue's result.
@@ -343,20 +325,6 @@ impl WebSummary {
         let times = |times: Option<Times>| times.map(TimesSummary::of);
         let (pages, objects) = (times(seen.pages), times(seen.objects));
         Self { pages, objects, objects_lost: seen.objects_lost }
-    }
-}
-
-impl TimesSummary {
-    pub(super) fn of(times: Times) -> Self {
-        Self {
-            count: times.count,
-            mean_ns: times.mean.as_nanos(),
-            least_ns: times.least.as_nanos(),
-            median_ns: times.median.as_nanos(),
-            p95_ns: times.p95.as_nanos(),
-            p99_ns: times.p99.as_nanos(),
-            most_ns: times.most.as_nanos(),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a viewer saw, as it stands in `summary.json`.
 
-use super::TimesSummary;
+use super::times::TimesSummary;
 use fairwave_sim::VideoOutcome;
 use serde::{Deserialize, Serialize};
 

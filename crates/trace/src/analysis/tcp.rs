@@ -3,14 +3,16 @@
 //! Each end is a [`Half`]: what it sent, and what it said of the other end's data. A packet is
 //! first set against what both halves know ([`classify`]), and then taken in.
 
-use super::{Config, End, Kind, Mark, Point, Points, Side, StreamId, TcpWay, Way};
+use super::{Config, End, Kind, Mark, Points, Side, StreamId, TcpWay, Way};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ip;
 use half::Half;
+use packet::{Packet, Teller};
 
 mod classify;
 mod half;
 mod outstanding;
+mod packet;
 mod stride;
 
 /// Both halves of a connection.
@@ -21,36 +23,6 @@ pub(super) struct Connection {
     syn_at: Option<Instant>,
     /// From there to the ACK that ended the handshake.
     handshake: Option<Duration>,
-}
-
-/// What a packet says, its numbers being relative to the start of each half.
-#[derive(Clone, Copy, Debug)]
-struct Packet<'a> {
-    at: Instant,
-    segment: &'a ip::Segment<'a>,
-    /// First sequence number, and the one behind the payload and behind all.
-    start: i64,
-    data_end: i64,
-    end: i64,
-    /// Acknowledgement number, if it has one.
-    ack: Option<i64>,
-}
-
-impl Packet<'_> {
-    fn len(&self) -> i64 {
-        self.data_end - self.start
-    }
-
-    /// Whether it has a SYN, a FIN or a RST.
-    fn is_control(&self) -> bool {
-        let flags = self.segment.header.flags;
-        flags.syn || flags.fin || flags.rst
-    }
-
-    /// Whether it is an ACK and nothing else.
-    fn is_pure_ack(&self) -> bool {
-        self.ack.is_some() && self.len() == 0 && !self.is_control()
-    }
 }
 
 impl Connection {
@@ -190,22 +162,4 @@ fn count(tcp: &mut TcpWay, packet: &Packet<'_>, kind: Kind, mine: &Half, theirs:
     tcp.window_full += u64::from(len > 0 && !control && theirs.said.is_filled_by(packet.data_end));
     tcp.holes += u64::from(mine.leaves_hole(packet));
     tcp.unseen_acked += u64::from(theirs.has_not_sent(packet.ack));
-}
-
-/// Tells points of one side of a stream.
-struct Teller<'a, P> {
-    id: StreamId,
-    side: Side,
-    to: &'a mut P,
-}
-
-impl<P: Points> Teller<'_, P> {
-    fn tell(&mut self, at: Instant, mark: Mark) {
-        self.to.point(&Point { at, stream: self.id, side: self.side, mark });
-    }
-
-    /// The same for the other side.
-    fn other(&mut self) -> Teller<'_, P> {
-        Teller { id: self.id, side: self.side.other(), to: self.to }
-    }
 }

@@ -1,7 +1,6 @@
 //! What a radio knew of a frame, as radiotap says it.
 
-use super::short_preamble;
-use fairwave_dot11::Band;
+use fairwave_dot11::{Band, Phy, Preamble, Standard};
 use fairwave_sim::world::Cell;
 use fairwave_trace::{FrameSample, Place, Ppdu, PpduFormat};
 use fairwave_units::{BitRate, Instant};
@@ -63,4 +62,9 @@ fn channel(cell: &Cell, is_dsss: bool) -> Channel {
     let modulation = if is_dsss { Channel::CCK } else { Channel::OFDM };
     let frequency_mhz = u16::try_from(cell.frequency.0 / 1_000_000).unwrap_or(u16::MAX);
     Channel { frequency_mhz, flags: band | modulation }
+}
+
+/// Whether frames of this PHY have the short preamble of 802.11b.
+pub(super) fn short_preamble(phy: Phy) -> bool {
+    phy.standard == Standard::B && phy.preamble == Preamble::Short
 }

@@ -1,6 +1,6 @@
 //! Packets of one capture that the other may still show.
 
-use super::Index;
+use crate::analysis::table::Index;
 use fairwave_units::Instant;
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -2,7 +2,8 @@
 
 use super::half::Half;
 use super::outstanding::Before;
-use super::{Config, Kind, Packet};
+use super::packet::Packet;
+use crate::analysis::{Config, Kind};
 use fairwave_units::Duration;
 
 /// A retransmission this soon after a duplicate ACK answers it (tshark's bound).

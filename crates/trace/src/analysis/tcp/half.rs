@@ -1,8 +1,9 @@
 //! One end of a connection: what it sent, and what it said.
 
 use super::outstanding::{Before, Outstanding};
+use super::packet::{Packet, Teller};
 use super::stride::Stride;
-use super::{Config, Kind, Mark, Packet, Points, TcpWay, Teller};
+use crate::analysis::{Config, Kind, Mark, Points, TcpWay};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::tcp::Header;
 

@@ -1,0 +1,37 @@
+//! What many durations came to, as it stands in `summary.json`.
+
+use fairwave_sim::Times;
+use serde::{Deserialize, Serialize};
+
+/// What many durations came to; quantiles within a sixteenth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TimesSummary {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ns: u64,
+    /// The shortest.
+    pub least_ns: u64,
+    /// Half are not longer.
+    pub median_ns: u64,
+    /// 95 of 100 are not longer.
+    pub p95_ns: u64,
+    /// 99 of 100 are not longer.
+    pub p99_ns: u64,
+    /// The longest.
+    pub most_ns: u64,
+}
+
+impl TimesSummary {
+    pub(super) fn of(times: Times) -> Self {
+        Self {
+            count: times.count,
+            mean_ns: times.mean.as_nanos(),
+            least_ns: times.least.as_nanos(),
+            median_ns: times.median.as_nanos(),
+            p95_ns: times.p95.as_nanos(),
+            p99_ns: times.p99.as_nanos(),
+            most_ns: times.most.as_nanos(),
+        }
+    }
+}

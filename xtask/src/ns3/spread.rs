@@ -1,0 +1,50 @@
+//! A figure over several rounds, and tables of such figures.
+
+use serde_json::{Value, json};
+
+/// A figure over the rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spread {
+    low: f64,
+    median: f64,
+    high: f64,
+}
+
+impl Spread {
+    /// Of at least one value.
+    pub(crate) fn of(values: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = values.collect();
+        sorted.sort_by(f64::total_cmp);
+        let (last, middle) = (sorted.len() - 1, sorted.len() / 2);
+        let median = f64::midpoint(sorted[middle], sorted[last - middle]);
+        Self { low: sorted[0], median, high: sorted[last] }
+    }
+
+    /// Median and range.
+    pub(crate) fn shown(&self, decimals: usize) -> String {
+        let Self { low, median, high } = self;
+        format!("{median:.decimals$} ({low:.decimals$}-{high:.decimals$})")
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        self.median
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({ "median": self.median, "min": self.low, "max": self.high })
+    }
+}
+
+/// A Markdown table whose columns line up.
+pub(crate) fn aligned<const N: usize>(heads: &[String; N], rows: &[[String; N]]) -> String {
+    let all = || std::iter::once(heads).chain(rows);
+    let width = |column: usize| all().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!(" {cell:width$} |"));
+        format!("|{}\n", cells.collect::<String>())
+    };
+    let rule = line(&widths.map(|width| "-".repeat(width)));
+    let body: String = rows.iter().map(line).collect();
+    line(heads) + &rule + &body
+}
