@@ -83,6 +83,7 @@ mod tcp;
 mod transport;
 mod udp;
 pub(crate) mod value;
+mod variants;
 mod video;
 mod web;
 mod words;

@@ -3,7 +3,6 @@
 use crate::around::Around;
 use crate::carrier::Carrier;
 use crate::dccp::Dccp;
-use crate::keys::{Usual, variants};
 use crate::multi::MultiTcp;
 use crate::probe::Probe;
 use crate::proxy::Proxy;
@@ -11,6 +10,7 @@ use crate::rtc::Rtc;
 use crate::shake::Shake;
 use crate::tcp::{Defaults, Tcp};
 use crate::udp::Udp;
+use crate::variants::{Usual, variants};
 use fairwave_sim::world;
 use fairwave_trace::NodeId;
 

@@ -3,10 +3,11 @@
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
 use crate::emissions;
-use crate::keys::{Flat, Kind, Usual, keys, variants};
+use crate::keys::{Flat, Kind, keys};
 use crate::kinds::{real, size, within};
 use crate::limits::{DAY, HOUR, MICROSECOND, SECOND};
 use crate::reader::{self, Reader};
+use crate::variants::{Usual, variants};
 use crate::video::Video;
 use fairwave_sim::world;
 use fairwave_trace::NodeId;
