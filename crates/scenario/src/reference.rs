@@ -113,8 +113,10 @@ impl<'a> Collector<'a> {
     /// Adds the table that `schema` describes, and those inside it.
     fn table(&mut self, path: &str, conditions: &[String], schema: &'a Json) {
         let empty = Map::new();
-        let properties = schema["properties"].as_object().unwrap_or(&empty);
         let about = text(schema, "description").unwrap_or_default();
+        let is_table = |sort: &&Json| sort.get("properties").is_some();
+        let schema = sorts(schema).find(is_table).unwrap_or(schema);
+        let properties = schema["properties"].as_object().unwrap_or(&empty);
         let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
         let keys = properties.iter().filter(|(_, known)| known.get("const").is_none());
         let keys: Vec<KeyHelp> = keys
@@ -132,7 +134,8 @@ impl<'a> Collector<'a> {
             let tag = tag.filter_map(|(name, tag)| Some((name, tag.get("const")?)));
             let own = tag.map(|(name, word)| format!("{name} = {}", inline(word)));
             let conditions: Vec<String> = conditions.iter().cloned().chain(own).collect();
-            self.table(path, &conditions, variant);
+            let definition = references(variant).first().map(|name| &self.definitions[*name]);
+            self.table(path, &conditions, definition.unwrap_or(variant));
         }
         for (name, known) in schema["properties"].as_object().into_iter().flatten() {
             for inner in references(known) {
@@ -180,16 +183,20 @@ fn help(name: &str, schema: &Json) -> KeyHelp {
     }
 }
 
+/// The sorts of values that a key takes, where there are several.
+fn sorts(schema: &Json) -> impl Iterator<Item = &Json> {
+    schema["anyOf"].as_array().into_iter().flatten()
+}
+
 /// The units of a value that may be a word instead.
 fn unit(schema: &Json) -> Option<String> {
-    schema["anyOf"].as_array()?.iter().find_map(|sort| text(sort, "x-unit"))
+    sorts(schema).find_map(|sort| text(sort, "x-unit"))
 }
 
 /// The tables that a value may be.
 fn references(schema: &Json) -> Vec<&str> {
     let own = schema["$ref"].as_str().and_then(|at| at.strip_prefix("#/$defs/"));
-    let sorts = schema["anyOf"].as_array().into_iter().flatten();
-    let inner = sorts.chain(schema.get("items")).flat_map(references);
+    let inner = sorts(schema).chain(schema.get("items")).flat_map(references);
     own.into_iter().chain(inner).collect()
 }
 

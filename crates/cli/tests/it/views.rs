@@ -66,6 +66,8 @@ fn a_key_is_explained_as_messages_name_it_and_without_names() {
     }
     let (printed, _) = ends_with(0, place.path(), &["explain", "cell.standard", "--json"]);
     assert!(printed.contains("802.11ax"), "{printed}");
+    let (printed, _) = ends_with(0, place.path(), &["explain", "node.sta.queue.quantum"]);
+    assert!(printed.contains("1514 B"), "{printed}");
     let (printed, _) = ends_with(0, place.path(), &["explain"]);
     assert!(printed.contains("flow (where transport = \"rtc\")"), "{printed}");
     let (_, err) = ends_with(2, place.path(), &["explain", "flow.up.congestion_controll"]);
