@@ -12,7 +12,7 @@ use crate::shell::{Outcome, cargo, command, note, root, run_aside};
 use crate::{system, workspace};
 use clap::Args;
 use measure::Round;
-use pairs::{PAIRS, Pair};
+use pairs::PAIRS;
 use report::{Case, Conditions};
 use std::fs;
 use std::io::Write;

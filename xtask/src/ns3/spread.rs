@@ -48,3 +48,16 @@ pub(crate) fn aligned<const N: usize>(heads: &[String; N], rows: &[[String; N]])
     let body: String = rows.iter().map(line).collect();
     line(heads) + &rule + &body
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_has_the_median_of_odd_and_even_counts() {
+        let odd = Spread::of([3.0, 1.0, 2.5].into_iter());
+        assert_eq!(odd, Spread { low: 1.0, median: 2.5, high: 3.0 });
+        assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0].into_iter()).median(), 2.5);
+        assert_eq!(Spread::of([7.0].into_iter()).shown(1), "7.0 (7.0-7.0)");
+    }
+}

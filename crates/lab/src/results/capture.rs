@@ -6,7 +6,7 @@ use super::Error;
 use super::contents::PacketContents;
 use super::file::Pending;
 use super::sides::Sides;
-use fairwave_dot11::{Phy, Preamble, Standard};
+use fairwave_dot11::{Phy, Standard};
 use fairwave_sim::world::{Cell, Role, World};
 use fairwave_trace::{FrameBody, FrameSample, NodeId};
 use fairwave_units::{Duration, Hertz, Instant};

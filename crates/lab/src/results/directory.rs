@@ -5,7 +5,7 @@ use super::tap::is_tap_file;
 use super::wanted::Wanted;
 use super::{Error, Recorder, Summary, capture};
 use fairwave_sim::world::World;
-use fairwave_trace::{NodeId, SCHEMA_VERSION};
+use fairwave_trace::SCHEMA_VERSION;
 use fairwave_units::Seed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
