@@ -1,5 +1,6 @@
 //! Flows of multi-connection SHAKE: their keys, and from those to what the simulator runs.
 
+use crate::around::Around;
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
 use crate::keys::{Flat, keys};
@@ -20,7 +21,7 @@ const TIMESTAMPS_LEN: u32 = 12;
 keys! {
     /// One stream over several TCP connections opened by `from`, one for each path. The keys of
     /// TCP flows hold for each of its connections, but for `web`, `video` and `proxy`.
-    pub struct MultiTcp |r| (defaults: Defaults = Defaults::of_set(&crate::around::Around::default())) {
+    pub struct MultiTcp |r| (defaults: Defaults = Defaults::of_set(&Around::default())) {
         let split = r.peek("split", crate::reader::choice(SPLITS)).unwrap_or(Split::Weighted);
         let own = Tcp::quietly(r, defaults);
         /// The paths of its connections: a list of tables.

@@ -61,7 +61,8 @@ fn payloads() -> Kind<Vec<u32>> {
         [one] => json!(text(one)),
         more => json!(more.iter().map(text).collect::<Vec<_>>()),
     };
-    let list = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": MOST_SIZES });
+    let items = json!({ "type": "string" });
+    let list = json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MOST_SIZES });
     let range = format!("From {LEAST_PAYLOAD} B to {MOST_PAYLOAD} B");
     Kind::new(read, write, json!({ "anyOf": [{ "type": "string" }, list], "x-range": range }))
 }

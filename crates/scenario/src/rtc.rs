@@ -30,7 +30,8 @@ keys! {
         max_rate: BitRate = rates().or(MOST);
         /// Time from the first packet that the receiver has not reported to its feedback.
         feedback_interval: Duration =
-            within(Duration::from_millis(10), Duration::from_secs(1)).or(Duration::from_millis(100));
+            within(Duration::from_millis(10), Duration::from_secs(1))
+                .or(Duration::from_millis(100));
         /// How fast the threshold adapts that delays are compared with: as in the "draft", or as
         /// in "libwebrtc".
         threshold: world::Threshold = choice(THRESHOLDS).or(world::Threshold::Draft);

@@ -46,7 +46,8 @@ keys! {
         stack: String = stacks::stack().or(d.stack.clone());
         /// The receiving end's stack, if it is another: then the keys beside it are the sender's
         /// alone.
-        receiver_stack: Option<String> = stacks::stack().or_word("same").or(d.receiver_stack.clone());
+        receiver_stack: Option<String> =
+            stacks::stack().or_word("same").or(d.receiver_stack.clone());
         /// The law, possibly with the remedy around it: "ack-loss+reno".
         congestion_control: String = law().or(d.congestion_control.clone());
         /// What the law `tcp-av` aims at: a table. Without it, it is NewReno.
@@ -100,7 +101,8 @@ keys! {
         /// Initial window.
         initial_window: u32 = counted("segments", 1, 1000).or(d.initial_window);
         /// Initial slow start threshold, or "unlimited".
-        initial_ssthresh: Option<u32> = kinds::size(1, GIB).or_word("unlimited").or(d.initial_ssthresh);
+        initial_ssthresh: Option<u32> =
+            kinds::size(1, GIB).or_word("unlimited").or(d.initial_ssthresh);
         /// Congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC 5681
         /// equation 3).
         byte_counting: bool = boolean().or(d.byte_counting);

@@ -98,7 +98,8 @@ macro_rules! variants {
                 match ($r.mode(), this) {
                     $((Mode::Write(written), Some(Self::$variant(keys))) => {
                         written.borrow_mut().insert($tag.to_owned(), serde_json::json!($word));
-                        return Self::$variant(<$Keys as $crate::keys::Keyed>::keys($r, Some(keys), &$given));
+                        let keys = <$Keys as $crate::keys::Keyed>::keys($r, Some(keys), &$given);
+                        return Self::$variant(keys);
                     })+
                     (Mode::Describe(described), _) => {
                         $(
@@ -121,7 +122,8 @@ macro_rules! variants {
                         match word {
                             $(Some($word) => {
                                 $r.meaningless(&others, $why);
-                                return Self::$variant(<$Keys as $crate::keys::Keyed>::keys($r, None, &$given));
+                                let keys = <$Keys as $crate::keys::Keyed>::keys($r, None, &$given);
+                                return Self::$variant(keys);
                             })+
                             _ => $r.pass(&others),
                         }

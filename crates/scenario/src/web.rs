@@ -31,7 +31,8 @@ keys! {
         parsing: Duration = times().or(page.parsing);
         /// Embedded objects of a page: a number, or a table.
         objects: Objects = objects().or(Objects::Pareto(ParetoObjects::USUAL));
-        /// Size of the main object: a size, or a table with a mean (log-normal) or a shape (Pareto).
+        /// Size of the main object: a size, or a table with a mean (log-normal) or a shape
+        /// (Pareto).
         main_object: Size = sizes().or(log_normal(10_710, 25_032, 100));
         /// Size of an embedded object: a size, or a table as for the main object.
         embedded_object: Size = sizes().or(log_normal(7_758, 126_168, 50));

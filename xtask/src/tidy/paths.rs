@@ -84,12 +84,10 @@ fn in_code(code: &str, found: &mut Vec<Named>) {
     for start in ["crate::", "super::"] {
         for (at, _) in code.match_indices(start) {
             let before = &code[..at];
-            if before.ends_with(is_name) || before.ends_with("::") || before.ends_with('(') {
-                // In the middle of a path, or in `pub(in super::a)`.
-                let calls = before.ends_with('(') && !before.ends_with("pub(");
-                if !calls {
-                    continue;
-                }
+            // Not in the middle of a path, and not a visibility.
+            let is_part = before.ends_with(is_name) || before.ends_with("::");
+            if is_part || before.ends_with("pub(in ") {
+                continue;
             }
             let end = code[at..].find(|c: char| !is_name(c) && c != ':').unwrap_or(code.len() - at);
             let path = code[at..at + end].split("::").filter(|name| !name.is_empty());

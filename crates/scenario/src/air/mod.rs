@@ -73,7 +73,9 @@ keys! {
     /// How a station changes its access point.
     pub struct Roaming |r| (reach: Reach = Reach::default()) {
         /// Access points that it may use, on whatever channels; its `ap` is always one.
-        aps: Vec<String> = known_aps(reach.clone()).or(with_own(reach, reach.1.clone())).phrase("all");
+        aps: Vec<String> = known_aps(reach.clone())
+            .or(with_own(reach, reach.1.clone()))
+            .phrase("all");
         /// "named" begins with `ap`, "strongest" with the strongest.
         begin: bool = choice(BEGINNINGS).or(false);
         /// Packets that its last access point keeps for it while it has none; the oldest stay.
