@@ -6,6 +6,7 @@ mod determinism;
 mod edges;
 mod exit_codes;
 mod output;
+mod readme;
 mod real;
 mod real_traffic;
 mod trace;

@@ -1,0 +1,21 @@
+//! What the README shows a newcomer is what the command prints.
+
+use crate::common;
+use std::path::Path;
+
+#[test]
+fn the_first_run_prints_what_the_readme_shows() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).expect("README.md is there");
+    let (_, block) = readme.split_once("$ fairwave ").expect("README shows a first run");
+    let (command, rest) = block.split_once('\n').expect("its output");
+    let (shown, _) = rest.split_once("```").expect("the block ends");
+    assert!(shown.lines().count() > 3, "{shown}");
+
+    let out = common::scratch();
+    let place = out.path().display().to_string();
+    let mut arguments = vec!["--quiet", "--out", &place, "--force"];
+    arguments.extend(command.split_whitespace());
+    let (printed, _) = common::ends_with(0, &root, &arguments);
+    assert!(printed.contains(shown), "README shows\n{shown}\nbut it prints\n{printed}");
+}
