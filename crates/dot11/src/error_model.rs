@@ -3,7 +3,7 @@
 //! DSSS: 802.15.2-2003 annex (Barker-spread DBPSK and DQPSK, CCK as bi-orthogonal keying).
 //! OFDM: the union bound over the convolutional code's distance spectrum with hard decisions,
 //! as in Pei and Henderson, "Validation of OFDM error rate model in ns-3" (NIST, 2010). HT, VHT
-//! and HE are reckoned with the same code, also where stations would use LDPC, which gains 1 to
+//! and HE are computed with the same code, also where stations would use LDPC, which gains 1 to
 //! 2 dB.
 
 use crate::phy::Modulation;

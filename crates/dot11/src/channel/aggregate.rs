@@ -47,13 +47,16 @@ impl<P> Contender<P> {
         let limits = limits.filter(|_| self.batch.to.is_some());
         let room = Room::new(phy, self.batch.mode, longest, limits);
         self.batch.ends.clear();
+        debug_assert!(self.batch.frames.front().is_none_or(|frame| !frame.settled));
         // MPDUs from the front of the window on, given to the receiver or not.
         let (mut span, mut total, mut index) = (0, 0u32, 0);
         while index < self.batch.frames.len() {
             let (end, bytes) = self.batch.mpdu_at(index, room);
             if !self.batch.frames[index].settled {
                 let with = total.next_multiple_of(4) + DELIMITER_BYTES + bytes;
+                // The first goes whatever its length: an MPDU over the limits would block for ever.
                 let is_first = self.batch.ends.is_empty();
+                // The window begins at the oldest open MPDU, so settled ones behind it count.
                 if !is_first && (span >= room.mpdus || with > room.bytes) {
                     break;
                 }
@@ -62,6 +65,7 @@ impl<P> Contender<P> {
             }
             (span, index) = (span + 1, end);
         }
+        debug_assert!(self.batch.ends.len() <= room.mpdus as usize, "beyond the window");
         // Only VHT and HE put a single MPDU behind a delimiter.
         let is_bare = self.batch.ends.len() == 1 && room.format < Format::Vht;
         self.batch.psdu_bytes = if is_bare { total - DELIMITER_BYTES } else { total };
@@ -103,6 +107,7 @@ impl<P> Batch<P> {
         let (mut end, mut bytes) = (index + 1, subframe(first.bytes));
         while let Some(frame) = self.frames.get(end) {
             let with = bytes.next_multiple_of(4) + subframe(frame.bytes);
+            // A retransmission keeps its sequence number, so its A-MSDU must not change.
             let joins = if was_sent { frame.joined } else { with <= room.msdu_bytes };
             if !joins {
                 break;
@@ -201,6 +206,7 @@ impl<P: Copy> Channel<P> {
         for frame in self.contenders[contender as usize].batch.on_air() {
             let count = if is_long { &mut frame.long_failures } else { &mut frame.short_failures };
             *count += 1;
+            debug_assert!(*count <= limit.max(1), "{count} attempts of at most {limit}");
             if *count >= limit {
                 frame.settled = true;
                 given_up += 1;
@@ -225,6 +231,7 @@ impl<P: Copy> Channel<P> {
             batch.filled -= in_ampdu(frame.bytes);
             batch.frames.pop_front();
         }
+        debug_assert!(!batch.frames.is_empty() || batch.filled == 0, "{} B", batch.filled);
         batch.is_rest = true;
     }
 }

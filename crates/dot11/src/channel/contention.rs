@@ -292,6 +292,7 @@ impl Contention {
         for group in self.groups.iter().filter(|group| group.heard == 0) {
             group.winners(now.as_nanos(), winners);
         }
+        debug_assert!(winners[first..].iter().all(|&winner| self.all.wants[winner as usize]));
         winners[first..].sort_unstable();
     }
 }

@@ -90,6 +90,7 @@ impl<P: Copy> Channel<P> {
     /// only now.
     fn transmit_following(&mut self, radio: u32, now: Instant) {
         let mac = &mut self.macs[radio as usize];
+        debug_assert_eq!(mac.phase, Phase::Sending, "data of radio {radio} follow nothing");
         mac.phase = Phase::Sending;
         let (contender, txop_end) = (mac.turn, mac.txop_end);
         if self.contenders[contender as usize].batch.sending == 0 {
@@ -157,6 +158,7 @@ impl<P: Copy> Channel<P> {
     /// Backoffs ended: of each radio the most urgent contender sends, and for the others that is
     /// a collision (clause 10.23.2.4). Contenders come in order.
     pub(super) fn start(&mut self, contenders: &[u32], now: Instant) {
+        debug_assert!(contenders.windows(2).all(|two| two[0] < two[1]), "{contenders:?}");
         for (i, &contender) in contenders.iter().enumerate() {
             let radio = self.radio_of(contender);
             let next = contenders.get(i + 1).map(|&next| self.radio_of(next));
@@ -284,6 +286,7 @@ impl<P: Copy> Channel<P> {
         };
         let phase = self.macs[tx.to as usize].phase;
         match tx.kind {
+            // An ACK follows by SIFS whether or not the medium is busy (clause 10.3.2.11).
             FrameKind::Data if self.config.acknowledges => {
                 let end = now + self.response_time(tx.mode, tx.mpdus);
                 let kind = if tx.mpdus > 1 { ResponseKind::BlockAck } else { ResponseKind::Ack };
@@ -320,6 +323,7 @@ impl<P: Copy> Channel<P> {
             }
         };
         let mac = &mut self.macs[tx.from as usize];
+        debug_assert_eq!(mac.phase, Phase::Sending, "{:?} of radio {}", tx.kind, tx.from);
         mac.phase = await_response;
         mac.collided |= tx.overlapped && !received;
         let attempt = mac.attempt;
@@ -371,10 +375,13 @@ impl<P: Copy> Channel<P> {
 
     /// The response came.
     fn succeed(&mut self, radio: u32, now: Instant) {
-        let contender = self.macs[radio as usize].turn;
-        self.macs[radio as usize].stats.successes += 1;
+        let mac = &mut self.macs[radio as usize];
+        let contender = mac.turn;
+        mac.stats.successes += 1;
+        debug_assert!(mac.ends_fit_attempts(), "{:?}", mac.stats);
         self.tell_rates(contender, true, now);
         self.settle_received(contender);
+        // The exchange succeeded, but the MPDUs that the BlockAck lacks have failed.
         self.count_failures(contender, self.uses_rts(contender));
         self.slide(contender);
         self.complete(radio, now);
@@ -407,11 +414,14 @@ impl<P: Copy> Channel<P> {
     /// An attempt failed.
     fn fail(&mut self, radio: u32, now: Instant) {
         let mac = &mut self.macs[radio as usize];
+        debug_assert!(mac.awaits_response(), "radio {radio} fails in {:?}", mac.phase);
         let (contender, was_long) = (mac.turn, mac.phase == Phase::AwaitingAck);
         mac.phase = Phase::Waiting;
+        // A failed exchange ends the TXOP: the contender must win the medium again.
         mac.txop_end = now;
         mac.stats.failures += 1;
         mac.stats.collisions += u64::from(mac.collided);
+        debug_assert!(mac.ends_fit_attempts(), "{:?}", mac.stats);
         if was_long {
             self.tell_rates(contender, false, now);
         }
@@ -432,9 +442,11 @@ impl<P: Copy> Channel<P> {
                 return self.release(contender, now);
             }
         }
-        let cw_max = self.edca(contender).cw_max;
+        let Edca { cw_min, cw_max, .. } = self.edca(contender);
         let own = &mut self.contenders[contender as usize];
+        // CW is one less than a power of two.
         own.cw = (2 * own.cw + 1).min(cw_max);
+        debug_assert!((cw_min..=cw_max).contains(&own.cw), "CW {}", own.cw);
         let slots = own.draw();
         self.contention.back_off(contender, slots, now);
         self.contention.contend(contender);
@@ -454,6 +466,7 @@ impl<P: Copy> Channel<P> {
     fn release(&mut self, contender: u32, now: Instant) {
         let cw_min = self.edca(contender).cw_min;
         let own = &mut self.contenders[contender as usize];
+        debug_assert_eq!(own.batch.sending, 0, "a PPDU of {contender} is still on the air");
         own.serving = Serving::Nothing;
         own.cw = cw_min;
         own.batch.failures = 0;

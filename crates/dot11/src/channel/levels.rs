@@ -4,7 +4,7 @@
 //! says. Where radios move or traces run, the levels of a transmitter's frames are computed anew
 //! when it begins one, at most every 10 ms; nothing is scheduled for it. Fading comes on top of
 //! the mean for the one frame that a receiver decodes: carrier sense, preambles that compete and
-//! interference are reckoned with means, as a radio averages them too.
+//! interference are computed from means, as a radio averages them too.
 
 use super::{Config, RadioConfig};
 use crate::fading::FadingLink;

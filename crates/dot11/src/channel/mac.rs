@@ -70,6 +70,12 @@ impl Mac {
         is_over && self.turn == contender && now < self.txop_end
     }
 
+    /// Whether no attempt has ended twice, and a collision is also a failure.
+    pub(super) fn ends_fit_attempts(&self) -> bool {
+        let StationSample { attempts, successes, failures, collisions, .. } = self.stats;
+        successes + failures <= attempts && collisions <= failures
+    }
+
     /// Whether a CTS, ACK or BlockAck is expected.
     pub(super) fn awaits_response(&self) -> bool {
         matches!(self.phase, Phase::AwaitingCts | Phase::AwaitingAck)

@@ -13,6 +13,10 @@ impl<P: Copy> Channel<P> {
         tx.start = now;
         let airtime = self.config.phy.tx_time(tx.mode, tx.bytes);
         tx.end = now + airtime;
+        debug_assert!(
+            tx.kind == FrameKind::Beacon || tx.end <= tx.reserved_until,
+            "{tx:?} reserves too little"
+        );
         let stats = &mut self.macs[tx.from as usize].stats;
         match tx.kind {
             FrameKind::Data | FrameKind::Rts | FrameKind::Beacon => stats.airtime += airtime,

@@ -225,6 +225,7 @@ impl<P: Copy> Channel<P> {
                 Due::Respond(response) => self.responding.push(response),
             }
         }
+        // Winners first: a response that begins at this instant is not sensed within the slot.
         if self.next_access.is_some_and(|access| access <= now) {
             self.contention.winners(now, &mut self.starting);
         }
@@ -302,6 +303,7 @@ impl<P: Copy> Machine for Channel<P> {
         while let Some(due) = self.deadline().filter(|due| *due <= now) {
             self.step(due);
             self.next_access = self.contention.next_access();
+            debug_assert!(self.deadline().is_none_or(|next| next >= due), "time goes back");
         }
     }
 

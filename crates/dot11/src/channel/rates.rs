@@ -53,6 +53,7 @@ impl Rates {
 
     /// The attempt at a frame for `to` is over: of `sent` MPDUs, `acknowledged` were.
     pub(super) fn hear(&mut self, to: u32, sent: u32, acknowledged: u32, now: Instant) {
+        debug_assert!(acknowledged <= sent, "{acknowledged} of {sent} MPDUs");
         if let Some(link) = self.links.get_mut(&to) {
             link.control.hear(now, link.chosen, sent, acknowledged);
         }

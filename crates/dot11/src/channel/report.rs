@@ -37,6 +37,7 @@ impl<P: Copy> Channel<P> {
         for frame in own.batch.frames.iter().filter(|frame| frame.received) {
             let Some(sequence) = frame.sequence else { continue };
             let bit = usize::from((sequence + 4096 - start) % 4096);
+            debug_assert!(bit < 256, "MPDU {sequence} is {bit} after the window's start");
             if let Some(word) = arrived.get_mut(bit / 64) {
                 *word |= 1u64 << (bit % 64);
             }

@@ -143,7 +143,7 @@ impl Phy {
         format && mode.width() <= self.width
     }
 
-    /// The slowest mode, in which beacons go and with which EIFS is reckoned.
+    /// The slowest mode, in which beacons are sent and from which EIFS is computed.
     pub fn lowest_mode(self) -> Mode {
         self.legacy_modes().next().expect("every PHY has rates")
     }

@@ -97,7 +97,7 @@ pub struct Mode {
     width: Width,
     guard: GuardInterval,
     /// N_DBPS: data bits of a symbol; zero for DSSS, which is not counted in symbols. Kept, like
-    /// the tail, because every frame's time is reckoned with them.
+    /// the tail, because every frame's time is computed from them.
     bits_per_symbol: u32,
     tail_bits: u32,
 }

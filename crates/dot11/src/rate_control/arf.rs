@@ -73,10 +73,12 @@ impl Arf {
             self.patience =
                 if self.probes { (2 * self.patience).min(MOST_SUCCESSES) } else { SUCCESSES };
         }
+        debug_assert!((SUCCESSES..=MOST_SUCCESSES).contains(&self.patience), "{self:?}");
         self.go_to(self.rate.saturating_sub(1));
     }
 
     fn go_to(&mut self, rate: usize) {
+        debug_assert!(rate <= self.highest, "rate {rate} of {self:?}");
         let (patience, adapts, highest) = (self.patience, self.adapts, self.highest);
         (self.successes, self.failures, self.attempts) = (0, 0, 0);
         *self = Self { rate, highest, patience, adapts, probes: false, ..*self };

@@ -48,6 +48,7 @@ impl Rate {
         if self.sent == 0 {
             return;
         }
+        debug_assert!(self.acknowledged <= self.sent, "{self:?}");
         let share = f64::from(self.acknowledged) / f64::from(self.sent);
         self.success = Some(self.success.map_or(share, |old| KEPT * old + (1.0 - KEPT) * share));
         (self.sent, self.acknowledged) = (0, 0);
@@ -113,6 +114,7 @@ impl Minstrel {
     fn highest(&self, fits: impl Fn(usize) -> bool) -> usize {
         let candidates = (0..self.rates.len()).filter(|i| fits(*i));
         let key = |i: &usize| self.rates[*i].throughput();
+        // A tie goes to the slower rate, which needs less SNR.
         candidates.max_by(|a, b| key(a).total_cmp(&key(b)).then(b.cmp(a))).unwrap_or(0)
     }
 

@@ -5,10 +5,10 @@ use crate::phy::Modulation;
 use crate::{Mode, error_model};
 use fairwave_units::math;
 
-/// Longest frame that a sure level is reckoned for, in bits.
+/// Longest frame that a sure level is computed for, in bits.
 const LONGEST_BITS: f64 = 8.0 * 4096.0;
 
-/// Lengths in bits that hopeless ratios are reckoned for.
+/// Lengths in bits that hopeless ratios are computed for.
 const LENGTHS: [f64; 3] = [64.0, 512.0, 4096.0];
 
 /// A probability this small, taken from one, leaves one.

@@ -104,6 +104,7 @@ impl Group {
 
     /// How far the backoffs in `state` are shifted.
     pub(super) fn shift(&self, state: u32) -> u64 {
+        // Away radios may have become idle before the first state, so shifts wrap.
         self.states[state as usize].idle_from.wrapping_sub(self.states[0].idle_from)
     }
 
@@ -144,12 +145,14 @@ impl Group {
     /// One more transmission is heard.
     pub(super) fn begin(&mut self, all: &mut Contenders, now: u64) {
         self.heard += 1;
+        // Only a radio that has heard nothing since the RTS may reset its NAV (clause 10.3.2.4).
         for state in &mut self.states {
             state.nav_by_rts = 0;
         }
         if self.heard == 1 {
             self.freeze(all, now);
             for state in &mut self.states {
+                // States that differ in nothing but an expired NAV are to become one.
                 let nav = if state.nav <= now { 0 } else { state.nav };
                 *state = State { nav, extended: false, idle_from: BUSY, ..*state };
             }
@@ -160,6 +163,7 @@ impl Group {
     /// Takes off the slots that have passed.
     fn freeze(&mut self, all: &mut Contenders, now: u64) {
         let slot = all.slot;
+        // Whole slots only: one that a transmission cuts short is not taken off (clause 10.3.4.3).
         let passed = |start: u64| now.saturating_sub(start) / slot;
         for &c in &self.fresh {
             let (radio, category) = all.split(c);
@@ -283,6 +287,12 @@ impl Group {
             }
         }
         self.merge(all);
+        debug_assert_eq!(
+            self.states.iter().map(|state| state.away as usize).sum::<usize>(),
+            self.away.len(),
+            "{:?}",
+            self.states
+        );
         if self.heard == 0 {
             for category in 0..self.queues.len() {
                 self.move_away(all, category, Self::shift);
