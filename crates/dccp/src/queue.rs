@@ -67,8 +67,11 @@ impl<P: Payload> SendQueue<P> {
         if self.limits.datagrams == 0 {
             return Some(payload);
         }
+        // Ages are looked for at the front only, so the oldest must be there.
+        debug_assert!(self.waiting.back().is_none_or(|(since, _)| *since <= now));
         self.bytes += u64::from(payload.len());
         self.waiting.push_back((now, payload));
+        debug_assert!(self.waiting.len() <= self.limits.datagrams, "{}", self.waiting.len());
         gone
     }
 
@@ -82,6 +85,7 @@ impl<P: Payload> SendQueue<P> {
     pub(crate) fn pop(&mut self) -> Option<P> {
         let (_, payload) = self.waiting.pop_front()?;
         self.bytes -= u64::from(payload.len());
+        debug_assert!(!self.waiting.is_empty() || self.bytes == 0, "{} B of nothing", self.bytes);
         Some(payload)
     }
 

@@ -58,6 +58,7 @@ pub fn average(intervals: &[Weighed], method: Method) -> Option<Average> {
     }
     let closed_mean = without.packets / without.weights;
     let discount = general_discount(open.packets, closed_mean, method.threshold);
+    debug_assert!(discount > 0.0 && discount <= 1.0, "DF is {discount}");
     let with = weighed_sums(&closed[..closed.len() - 1], |i| weight(i + 1, n) * discount);
     let w_0 = weight(0, n);
     let open_mean = (with.packets + open.packets * w_0) / (with.weights + w_0);

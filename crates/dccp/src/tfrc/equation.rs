@@ -46,5 +46,6 @@ pub fn loss_rate_for(s: f64, r: f64, x: f64) -> f64 {
             high = middle;
         }
     }
+    // The upper bound, so that its rate does not exceed `x`.
     high
 }

@@ -38,6 +38,7 @@ impl Meter {
 
     /// Remembers that a report is made.
     pub fn note(&mut self, now: Instant) {
+        debug_assert!(self.reports.iter().all(|(at, _)| *at <= now), "time goes back");
         self.reports[self.next] = (now, self.bytes);
         self.next = (self.next + 1) % REMEMBERED;
         self.count = (self.count + 1).min(REMEMBERED);

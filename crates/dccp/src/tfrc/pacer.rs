@@ -31,6 +31,7 @@ impl Pacer {
     /// A packet goes at `now`. Of nominal times that passed unused, those of the last round trip
     /// may be made up for and the older ones are lost.
     pub fn sent(&mut self, now: Instant, t_ipi: Duration, rtt: Duration) {
+        debug_assert!(now >= self.sent_at, "sent at {now:?} after {:?}", self.sent_at);
         let oldest = (now + t_ipi - rtt).min(now);
         let nominal = self.last.map_or(now, |last| (last + t_ipi).max(oldest));
         self.last = Some(nominal);

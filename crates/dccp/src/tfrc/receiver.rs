@@ -145,6 +145,7 @@ impl Receiver {
         self.timer = Some(now + self.rtt).filter(|_| !self.rtt.is_zero());
         self.target = self.target.max(x_recv);
         self.p = self.loss_event_rate(now);
+        debug_assert!(arrived <= now && x_recv >= 0.0, "{x_recv} B/s, newest at {arrived:?}");
         Some(Feedback { sent: newest.sent, delay: now.since(arrived), x_recv, p: self.p })
     }
 
@@ -220,6 +221,7 @@ impl Receiver {
             (Profile::Rfc5348, true) => self.target,
             _ => self.meter.rate(now, self.rtt),
         };
+        // Half a packet a round trip at least: before the first feedback X_recv may be zero.
         let target = target.max(0.5 * s / rtt);
         self.history.seed(1.0 / loss_rate_for(s, rtt, target));
     }

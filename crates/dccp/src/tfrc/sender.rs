@@ -367,6 +367,8 @@ impl Sender {
 
     /// The allowed rate under the equation and the receive limit, or one more doubling.
     fn set_rate(&mut self, now: Instant) {
+        debug_assert!((0.0..=1.0).contains(&self.p), "p is {}", self.p);
+        debug_assert!(self.recv_limit >= 0.0, "the receive limit is {}", self.recv_limit);
         let rtt = self.rtt_or_least();
         if self.p > 0.0 {
             self.x = self.equation_rate().min(self.recv_limit).max(self.least_rate());
@@ -374,6 +376,7 @@ impl Sender {
             self.x = (2.0 * self.x).min(self.recv_limit).max(self.initial_rate());
             self.last_doubled = Some(now);
         }
+        debug_assert!(self.x > 0.0, "X is {}", self.x);
     }
 
     /// Halves the rate because no feedback came, unless nothing was sent for it.
@@ -393,8 +396,10 @@ impl Sender {
             self.x = halved;
             return;
         }
+        // Of the equation's rate and 2 X_recv the lower is in force, and is halved.
         let equation = self.equation_rate();
         let limit = if equation > 2.0 * x_recv { x_recv } else { equation / 2.0 };
+        // Half the limit, for set_rate allows twice the largest value of the set.
         self.set = ReceiveSet::only(now, limit.max(self.least_rate()) / 2.0);
         self.recv_limit = 2.0 * self.set.max();
         self.set_rate(now);

@@ -85,6 +85,7 @@ impl Events {
     }
 
     pub(super) fn seed(&mut self, packets: f64) {
+        debug_assert!(packets >= 1.0, "an interval of {packets} packets");
         if self.told == self.all.len() as u64 {
             self.seed = Some(packets);
         }
@@ -119,7 +120,10 @@ impl Events {
 
     fn tell_by_counter(&mut self, hole: &Hole) {
         match self.all.back_mut() {
-            Some(event) if event.ended_by >= hole.first => event.take(hole.first, hole.last),
+            Some(event) if event.ended_by >= hole.first => {
+                debug_assert!(event.last < hole.first, "{hole:?} is counted twice in {event:?}");
+                event.take(hole.first, hole.last);
+            }
             _ => self.begin(hole, hole.first, hole.last),
         }
     }
@@ -168,6 +172,7 @@ impl Events {
             apart,
             folded: self.discount(start),
         };
+        debug_assert!(self.all.back().is_none_or(|last| last.start < start), "{event:?}");
         self.all.push_back(event);
         self.told += 1;
         if self.all.len() > REMEMBERED {
@@ -305,6 +310,7 @@ impl Events {
 
 impl Event {
     fn take(&mut self, first: u64, last: u64) {
+        debug_assert!(first <= last && self.start <= last, "{first} to {last} in {self:?}");
         self.last = last;
         self.lost += last - first + 1;
     }

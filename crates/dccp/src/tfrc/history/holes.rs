@@ -107,6 +107,15 @@ impl Holes {
     pub(super) fn insert(&mut self, hole: Hole) {
         let at = self.all.partition_point(|other| other.first < hole.first);
         self.all.insert(at, hole);
+        debug_assert!(self.is_in_order(at), "{hole:?} overlaps another");
+    }
+
+    /// Whether the hole at a place lies between its neighbours.
+    fn is_in_order(&self, at: usize) -> bool {
+        let Hole { first, last, .. } = self.all[at];
+        let below = at.checked_sub(1).map(|below| self.all[below].last);
+        let above = self.all.get(at + 1).map(|above| above.first);
+        below.is_none_or(|below| below < first) && above.is_none_or(|above| last < above)
     }
 
     /// Counts an arrival for the holes below it.
