@@ -100,6 +100,7 @@ impl<T: Item + Debug + Send> Discipline<T> for AirtimeDrr<T> {
             if !in_debt && let Some(item) = self.flows.pop(now, number as usize) {
                 return Some(item);
             }
+            debug_assert!(self.stations[number as usize].listed, "station {number} has no turn");
             let list = if is_new { &mut self.new } else { &mut self.old };
             list.remove_first(&self.stations);
             if in_debt {

@@ -89,6 +89,7 @@ impl CifQ {
         let is_in = self.active.contains(host);
         let flow = self.flow(host);
         if !is_in {
+            // Who comes back has no claim to what the others got meanwhile.
             flow.reference = flow.reference.max(least);
         }
         let Flow { reference, lag, is_bad, .. } = *flow;
@@ -116,12 +117,14 @@ impl CifQ {
         let (mut left, mut weights) = (i128::from(lag), self.active.ids().map(weigh).sum::<i128>());
         for place in 0..self.active.len() {
             let id = self.active.id(place);
+            // Dividing what is left, not the whole, leaves no rest: the last host takes it all.
             let part = left * weigh(id) / weights;
             (left, weights) = (left - part, weights - weigh(id));
             self.owe(id, part as i64);
             let lags = self.flows[id as usize].lag > 0 && self.able.contains(id);
             list(&mut self.lagging, id, lags, &mut self.flows[id as usize].made_up);
         }
+        debug_assert_eq!(left, 0, "lags no longer sum to zero");
     }
 
     /// Adds to what a host is owed.

@@ -66,6 +66,7 @@ impl Codel {
             self.dropping &= ok_to_drop;
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
+                // From the time that was due, not from now: a late dequeue slows nothing down.
                 let next = control_law(self.drop_next, config.interval, self.count);
                 let marked = packet.and_then(|unwanted| backlog.signal(unwanted));
                 if marked.is_some() {
@@ -110,6 +111,8 @@ impl Codel {
     /// Begins at the rate that worked when dropping ended not long ago, else at the slowest.
     fn start_dropping(&mut self, now: Instant, config: &CodelConfig) {
         self.dropping = true;
+        debug_assert!(self.lastcount <= self.count, "{self:?}");
+        // The drops of the last time: its count less that with which it began.
         let delta = self.count.saturating_sub(self.lastcount);
         let recently = now.since(self.drop_next).as_nanos() < 16 * config.interval.as_nanos();
         self.count = if delta > 1 && recently { delta } else { 1 };

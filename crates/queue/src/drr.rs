@@ -64,6 +64,7 @@ impl Drr {
         }
         self.list.last = host;
         self.listed += 1;
+        debug_assert!(self.listed as usize <= self.turns.len(), "a host is listed twice");
     }
 
     fn unlist_first(&mut self) {
@@ -74,6 +75,7 @@ impl Drr {
             self.list.last = NONE;
         }
         self.listed -= 1;
+        debug_assert_eq!(self.listed == 0, self.list.first == NONE, "{} listed", self.listed);
         self.is_granted = false;
     }
 

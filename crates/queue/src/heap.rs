@@ -82,6 +82,7 @@ impl Heap {
 
     /// Puts `id`, which is not in, in the place of the first: one way down instead of two ways.
     pub(crate) fn replace_first(&mut self, id: u32, key: u64) {
+        debug_assert!(!self.contains(id), "{id} would be in twice");
         let Some(first) = self.nodes.first() else { return self.set(id, key) };
         self.places[first.id() as usize] = NOWHERE;
         self.make_room(id);
@@ -100,6 +101,7 @@ impl Heap {
 
     /// Lowers every key by `by`, which none is below.
     pub(crate) fn lower_all(&mut self, by: u64) {
+        debug_assert!(self.first().is_none_or(|(least, _)| least >= by), "{self:?} by {by}");
         let lowered = |node: &mut Node| *node = Node::new(node.key().saturating_sub(by), node.id());
         self.nodes.iter_mut().for_each(lowered);
     }

@@ -57,6 +57,7 @@ impl Share {
 
     fn serve(&mut self, curve: &Curve, service: u64) {
         self.total = self.total.saturating_add(service);
+        // Slopes are rounded, so a lowered curve may put the same service a little earlier.
         self.virtual_time = self.virtual_time.max(self.curve.time_of(curve, self.total));
     }
 }
@@ -211,6 +212,7 @@ impl Hfsc {
             self.fit.set(host, virtual_time);
             self.fit_latest.set(host, !virtual_time);
         }
+        debug_assert_eq!(self.fit.len(), self.fit_latest.len(), "both hold the same hosts");
     }
 
     fn unlist(&mut self, host: u32) {
@@ -234,6 +236,7 @@ impl Hfsc {
         let service = leaf.realtime.saturating_add(u64::from(bytes) << SERVICE_SHIFT);
         leaf.deadline = leaf.deadline_curve.time_of(curve, service);
         let Leaf { eligible, deadline, .. } = *leaf;
+        debug_assert!(eligible <= deadline, "due at {deadline}, eligible at {eligible}");
         if self.due.contains(number) && self.chosen != Some(number) {
             // Served for its share: as eligible as before, and its next packet may be of
             // another length.

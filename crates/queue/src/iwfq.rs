@@ -58,6 +58,7 @@ impl Iwfq {
         if tag < least {
             self.wfq.delay(hosts, host, least - tag);
         }
+        // The tags keep the whole lead; only the key by which the host waits is bounded.
         self.wfq.show(host, tag.clamp(least, now.saturating_add(self.lead)));
     }
 }
@@ -71,7 +72,9 @@ impl Order for Iwfq {
     }
 
     fn next<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>) -> Option<u32> {
-        self.wfq.next(now, hosts)
+        let next = self.wfq.next(now, hosts);
+        debug_assert!(next.is_none_or(|host| !self.is_bad(host)), "a bad link is served");
+        next
     }
 
     fn taken<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, bytes: u32) {

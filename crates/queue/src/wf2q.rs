@@ -71,6 +71,7 @@ impl Wf2q {
     fn advance(&mut self) {
         if let Some(passed) = self.work.checked_div(self.weights) {
             self.virtual_now += passed;
+            // The rest of the division is kept: V would otherwise fall behind packet by packet.
             self.work %= self.weights;
         }
         let served = self.served.take();
@@ -89,6 +90,7 @@ impl Wf2q {
             self.early.remove(host);
             self.eligible.set(host, self.sessions[host as usize].finish);
         }
+        debug_assert!(!self.eligible.is_empty() || self.early.is_empty(), "nobody is eligible");
     }
 
     /// Moves the host that was served, which is first among the eligible, to where its next packet
@@ -139,12 +141,14 @@ impl Wf2q {
         let Some((bytes, _)) = hosts.head(host) else { return };
         let finish = start.saturating_add(stretch(bytes, hosts.weight(host)));
         let session = self.session(host);
+        debug_assert!(session.finish <= start, "{start} is before the end of {session:?}");
         (session.start, session.finish) = (start, finish);
         self.latest = self.latest.max(finish);
     }
 
     fn rebase(&mut self) {
         self.tidy();
+        // The start of an eligible host lies behind V, and no tag may fall below zero.
         let least = self.eligible_start().min(self.virtual_now);
         self.virtual_now -= least;
         self.latest -= least;

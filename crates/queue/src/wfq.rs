@@ -71,7 +71,9 @@ impl Wfq {
     fn tick(&mut self, now: Instant) {
         let Some(rate) = self.rate else { return };
         let bits = u128::from(now.as_nanos()) * u128::from(rate.0);
+        // From time zero on, not since the last call: rounding does not add up.
         let worked = (bits << 16) / 8_000_000_000;
+        debug_assert!(worked >= self.worked, "time goes back");
         let work = u64::try_from(worked.saturating_sub(self.worked)).unwrap_or(u64::MAX);
         self.worked = worked;
         self.work(work);
@@ -98,6 +100,8 @@ impl Wfq {
             self.virtual_now = finish;
             self.deactivate(host);
         }
+        debug_assert_eq!(self.active_weight, 0, "nobody is active");
+        // A fluid system without work stands still: what the link could have done is no credit.
         self.rest = 0;
     }
 
@@ -106,7 +110,9 @@ impl Wfq {
             self.sessions.resize(host as usize + 1, NEW);
         }
         let session = &mut self.sessions[host as usize];
+        debug_assert!(!session.is_active || session.finish >= self.virtual_now, "{session:?}");
         if !core::mem::replace(&mut session.is_active, true) {
+            debug_assert!(!weight.is_zero(), "host {host} weighs nothing");
             (session.finish, session.weight) = (self.virtual_now, weight);
             self.active_weight += u64::from(weight.0);
             self.finishes.set(host, self.virtual_now);
@@ -218,6 +224,7 @@ impl Order for Wfq {
         }
         let session = &mut self.sessions[shed.host as usize];
         if session.is_active {
+            // The packet's virtual time is given back, but what the fluid system did of it stays.
             let start = shed.tag.saturating_sub(stretch(shed.bytes, hosts.weight(shed.host)));
             session.finish = start.max(self.virtual_now);
             self.finishes.set(shed.host, session.finish);
