@@ -38,6 +38,7 @@ impl WindowCounter {
                 step = step.max(missing);
             }
         }
+        debug_assert!(u64::from(step) <= STEP_MAX, "{step} quarters at once");
         if step > 0 {
             self.last = (self.last + step) & 0xf;
             self.since = Some(now);
@@ -74,6 +75,7 @@ impl CounterClock {
         if step == 0 {
             return;
         }
+        // Counters that were skipped are of the lap before, and would give a far too long time.
         for passed in 1..=step {
             self.firsts[usize::from((last + passed) & 0xf)] = None;
         }

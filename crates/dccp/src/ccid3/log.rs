@@ -39,6 +39,7 @@ impl Log {
             self.entries.pop_front();
             self.first += 1;
         }
+        debug_assert!(self.entries.back().is_none_or(|last| last.at <= entry.at), "{seq}");
         self.entries.push_back(entry);
     }
 

@@ -123,6 +123,7 @@ impl Reported {
             Some(average) if newest => average.discount,
             _ => 1.0,
         };
+        debug_assert!(folded > 0.0 && folded <= 1.0, "{interval:?} is folded by {folded}");
         self.known.insert(at, Interval { folded, ..*interval });
         self.events += u64::from(newest && interval.lossy > 0);
         if self.known.len() > REMEMBERED {
