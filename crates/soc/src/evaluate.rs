@@ -53,6 +53,8 @@ pub fn evaluate(filter: FilterSpec, interval: Duration, points: &[Point]) -> Opt
 ///
 /// `None` if no point remains.
 pub fn compare(points: &[Point], held: &[Option<Db>], reports: u32) -> Option<Evaluation> {
+    debug_assert!(points.is_sorted_by_key(|point| point.at), "points are out of order");
+    debug_assert_eq!(points.len(), held.len(), "one value for each point");
     let start = points.first()?.at + LAG_MOST;
     let settled = points.iter().zip(held).filter(|(point, _)| point.at >= start);
     let seen: Vec<(Point, f64)> =

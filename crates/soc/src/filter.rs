@@ -195,6 +195,7 @@ impl Filter for Kalman {
         };
         let predicted = before.variance + self.drift * now.since(before.at).as_secs_f64();
         let gain = predicted / (predicted + self.noise);
+        debug_assert!((0.0..=1.0).contains(&gain) && before.at <= now, "{self:?} at {now:?}");
         let level = before.level + gain * (snr.0 - before.level);
         self.estimate = Some(Estimate { level, variance: (1.0 - gain) * predicted, at: now });
     }

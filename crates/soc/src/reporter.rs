@@ -173,6 +173,7 @@ impl Reporter {
     /// Sends what waits.
     fn release(&mut self, next: Option<EtherType>) {
         let Some(waiting) = self.waiting.take() else { return };
+        debug_assert!(self.out.is_none(), "a report has not been fetched");
         self.sequence = self.sequence.wrapping_add(1);
         let report = Report {
             next,
@@ -193,7 +194,9 @@ impl Reporter {
         let soc = self.filter.close(now).map(|soc| CentiDb::from_db(soc.0));
         self.events.push_back(Made { soc, samples: std::mem::take(&mut self.samples) });
         let passed = now.since(self.end) / self.config.interval;
+        // On the grid of the first interval, however late the call: intervals do not drift.
         self.end += self.config.interval * (passed + 1);
+        debug_assert!(self.end > now, "the interval ends at {:?}", self.end);
         self.waiting = soc.map(|soc| Waiting { soc, made: now, until: now + self.config.hold });
     }
 

@@ -89,6 +89,7 @@ impl Table {
         let guard = Guard::new(&self.config, now);
         let entry = Entry { station, guard, level: None, heard: now, told: Vec::new() };
         self.entries.insert(link, entry);
+        debug_assert!(self.entries.len() <= self.config.stations_most, "the table is too full");
         self.tell(link);
     }
 
@@ -172,6 +173,7 @@ impl Table {
     /// A station's time has come: it missed a report, or has been silent for too long.
     fn alarm(&mut self, link: Mac, at: Instant) {
         let Some(entry) = self.entries.get_mut(&link) else { return };
+        debug_assert_eq!(entry.alarm(self.config.forget_after), Some(at), "a stale alarm");
         let Some(level) = entry.level.as_mut() else { return };
         if at >= entry.heard + self.config.forget_after {
             entry.level = None;
@@ -192,6 +194,7 @@ impl Table {
         if let Some(at) = entry.alarm(self.config.forget_after) {
             self.alarms.insert((at, link));
         }
+        debug_assert!(self.alarms.len() <= self.entries.len(), "a station has two alarms");
         self.tell(link);
     }
 

@@ -113,6 +113,8 @@ impl Level {
             }
             Decay::Weight => self.factor *= config.beta,
         }
+        debug_assert!(self.soc.0 >= config.floor.0, "{self:?} is below the floor");
+        debug_assert!((0.0..=1.0).contains(&self.factor), "{self:?}");
     }
 
     /// Settles what counts, and gives the weight of each class for it.

@@ -53,6 +53,7 @@ impl Guard {
             self.newest = Some((sequence, 1));
             return Ok(true);
         };
+        debug_assert!(seen & 1 == 1, "the newest number, {newest}, was not seen");
         if sequence > newest {
             let step = sequence - newest;
             let seen = if step < WINDOW { seen << step } else { 0 };
@@ -64,6 +65,7 @@ impl Guard {
             return Err(Refusal::Replayed);
         }
         self.newest = Some((newest, seen | 1 << back));
+        // It is genuine, but a newer report already counts.
         Err(Refusal::Stale)
     }
 
@@ -85,6 +87,7 @@ impl Guard {
         let slack = now.since(since).as_millis() / DRIFT;
         let least = least.wrapping_add(slack as u32);
         let since = since + Duration::from_millis(slack * DRIFT);
+        // As a signed number, for either clock may have wrapped in between.
         let more = delay.wrapping_sub(least) as i32;
         self.least = Some(if more < 0 { (delay, now) } else { (least, since) });
         let late = i64::from(more) > late_most.as_millis() as i64;
@@ -99,8 +102,10 @@ impl Guard {
             (*tokens, *filled) = (config.burst, now);
         } else {
             *tokens += earned as u32;
+            // Not `now`: the part of a token that is already earned would be lost.
             *filled += config.pace * earned;
         }
+        debug_assert!(*tokens <= config.burst && *filled <= now, "{tokens} since {filled:?}");
         *tokens = tokens.checked_sub(1).ok_or(Refusal::Flooding)?;
         Ok(())
     }
