@@ -120,6 +120,7 @@ impl Receiver {
             }
             let granted = wanted.least(self.config.limits);
             self.sessions.insert(place, Session::new(key.clone(), granted, now));
+            debug_assert!(self.sessions.len() <= self.config.sessions, "too many sessions");
             self.events.push_back(ReceiverEvent::Agreed(start.from, granted));
         }
         // A repeated Start has the same key, unless somebody starts anew under an old number; to
@@ -152,13 +153,17 @@ impl Receiver {
         if self.ended.len() == MOST_ENDED {
             self.ended.pop_front();
         }
+        // `age` looks at the front only, so those that end first must be there.
+        debug_assert!(self.ended.back().is_none_or(|(_, until)| *until <= now + COOKIE_LIFE * 2));
         self.ended.push_back((place, now + COOKIE_LIFE * 2));
+        debug_assert!(self.ended.len() <= MOST_ENDED, "{} are remembered", self.ended.len());
         self.events.push_back(ReceiverEvent::Ended(place.0));
     }
 
     /// Answers, but never with more bytes than were received.
     fn answer(&mut self, received: &Received, session: u64, key: &Key, message: &Message) {
         let mut bytes = Vec::new();
+        // A longer answer to a forged address would multiply an attacker's traffic.
         let written = message.write(session, key, 0, &mut bytes);
         if written.is_ok() && bytes.len() <= received.bytes.len() {
             self.answers.push_back(Transmit { to: received.from, bytes });

@@ -304,6 +304,7 @@ impl Agreed {
             Step::Sending { sent, next } => {
                 let trial = trials[self.train];
                 let number = sent.len() as u32;
+                debug_assert!(number <= trial.packets(), "{number} packets were sent");
                 if number == trial.packets() || self.packets_left == 0 {
                     let collector = Collector::new(std::mem::take(sent));
                     self.step = Step::Asking { collector, retries: Retries::from(now) };

@@ -217,6 +217,7 @@ impl<P: Payload> Proxy<P> {
             let space = self.leg(from.other()).connection.send_space();
             let data = self.leg(from).connection.read(space).filter(|_| space > 0);
             let Some(data) = data else { break };
+            debug_assert!(data.len() <= space, "{} B for {space}", data.len());
             self.leg(from.other()).connection.handle(now, Input::Write(data));
         }
         let drained = self.leg(from).connection.bytes_ready() == 0;
@@ -232,7 +233,10 @@ impl<P: Payload> Proxy<P> {
     fn relay(&mut self, now: Instant) {
         Side::ALL.into_iter().for_each(|side| self.hear(now, side));
         self.admit(now);
+        debug_assert!(self.opened || !self.admitted, "the near side opened first");
+        debug_assert!(self.syn.is_none() || !self.admitted, "a SYN waits after it was answered");
         Side::ALL.into_iter().for_each(|side| self.pump(now, side));
+        // Closing and writing make events of their own.
         Side::ALL.into_iter().for_each(|side| self.hear(now, side));
     }
 }

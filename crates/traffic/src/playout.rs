@@ -59,6 +59,13 @@ pub struct Made {
     pub units: Range<u64>,
 }
 
+impl Made {
+    /// Whether its capture and its units come before those of the next frame.
+    fn comes_before(&self, next: &Self) -> bool {
+        self.at <= next.at && self.units.end <= next.units.start
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Record {
     made: Made,
@@ -133,6 +140,7 @@ impl Playout {
         self.advance(made.at);
         let missing = made.units.end.saturating_sub(made.units.start);
         let at = made.at;
+        debug_assert!(self.frames.back().is_none_or(|last| last.made.comes_before(&made)));
         let record = Record { made, missing, complete: None, decodable: None, overtaken: None };
         self.frames.push_back(record);
         if missing == 0 {
@@ -305,6 +313,7 @@ impl Playout {
         let made = self.frames[(self.next - self.first) as usize].made.at;
         self.quality.judge(at, made, self.config.interval);
         self.next += 1;
+        debug_assert!(self.first < self.next, "frame {} is no longer kept", self.next - 1);
         if decodable {
             self.quality.show(at, self.config.interval);
         } else {
@@ -322,6 +331,7 @@ impl Playout {
             self.quality.came_late += 1;
         }
         for before in self.frames.range_mut(..i).rev() {
+            // Whatever overtook this frame has overtaken those before it.
             if before.overtaken.is_some() {
                 break;
             }

@@ -182,6 +182,7 @@ impl Browser {
 
     fn fetch(&mut self, connection: u32, bytes: u64, now: Instant) {
         let line = &mut self.lines[connection as usize];
+        debug_assert!(line.asked.is_none(), "connection {connection} awaits an object");
         self.fetches.push_back(Fetch { connection, opens: !line.used, bytes });
         *line = Line { asked: Some(now), used: true };
     }
@@ -210,6 +211,7 @@ impl Browser {
         }
         self.phase = Phase::Embedded { began, left };
         if self.lines.iter().all(|line| line.asked.is_none()) {
+            debug_assert_eq!(left, 0, "the page ends before its objects");
             self.end_page(began, now);
         }
     }

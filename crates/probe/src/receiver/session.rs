@@ -57,6 +57,7 @@ impl Session {
         if self.seen[word] & bit == 0 {
             self.seen[word] |= bit;
             self.packets_left -= 1;
+            debug_assert!(self.records.last().is_none_or(|last| last.arrived <= now));
             self.records.push(Record { number, arrived: now });
         }
     }
@@ -95,5 +96,6 @@ impl Session {
             start += probe::records_that_fit(&self.records[start..]);
         }
         self.records.truncate(start);
+        debug_assert!(self.chunks.is_sorted(), "{:?}", self.chunks);
     }
 }

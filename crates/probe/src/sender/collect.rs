@@ -65,6 +65,7 @@ impl Collector {
             return Err(Absurd);
         }
         self.arrived.push(record);
+        debug_assert!(self.arrived.len() <= self.sent.len(), "more arrived than were sent");
         Ok(())
     }
 

@@ -34,6 +34,8 @@ impl Pace {
 
     /// A datagram with this payload was sent.
     pub(super) fn note(&mut self, now: Instant, payload_bytes: usize) {
+        debug_assert!(self.allows(now), "sent at {now:?}, free at {:?}", self.free_at);
+        // From now, not from `free_at`: a late datagram earns no credit for a burst.
         self.free_at = now + self.rate.time_for(payload_bytes as u64 + self.header_bytes);
     }
 

@@ -92,6 +92,7 @@ impl Quality {
         // A pause of the source is none of the picture.
         let usual = self.last_made.map_or(made, |last| last + interval);
         self.paused += made.since(usual);
+        debug_assert!(self.last_judged.is_none_or(|last| last <= at), "judged at {at:?}");
         (self.last_judged, self.last_made) = (Some(at), Some(made));
     }
 
