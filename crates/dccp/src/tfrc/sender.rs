@@ -348,6 +348,7 @@ impl Sender {
             return;
         }
         match (data_limited, increased) {
+            // The limit is half the earlier rates or 0.85 of what got through, if that is more.
             (true, true) => {
                 self.set.halve();
                 self.set.maximize(now, 0.85 * x_recv);

@@ -193,6 +193,11 @@ impl Air {
             self.survey(tx.from);
         }
         tx.sure_mw = self.odds_of(tx.mode).sure_mw;
+        debug_assert!(
+            self.list.iter().all(|other| other.over || other.from != tx.from),
+            "radio {} sends two frames at once",
+            tx.from
+        );
         for other in self.list.iter_mut().filter(|other| other.end > tx.start) {
             other.overlapped = true;
             tx.overlapped = true;
@@ -284,6 +289,7 @@ impl Air {
         receptions: &mut Vec<(u32, Reception)>,
     ) {
         let mut note = |radio, success: f64| {
+            debug_assert!((0.0..=1.0).contains(&success), "{success} for radio {radio}");
             if tx.mpdus > 1 && radio == tx.to {
                 return receptions.push((radio, Reception::Aggregate));
             }

@@ -177,6 +177,7 @@ impl Events {
         self.told += 1;
         if self.all.len() > REMEMBERED {
             self.all.pop_front();
+            // It is the interval before the first event of all, which is forgotten now.
             self.seed = None;
         }
     }
