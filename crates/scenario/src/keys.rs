@@ -405,11 +405,12 @@ pub(crate) fn inline(value: &Json) -> String {
 ///
 /// `|r| (context: Type = usual)` names what goes through the keys, and what their defaults depend
 /// on. An expression may use the keys before it, and what `let` lines make of `r` first. What
-/// `check` is given has been read.
+/// `check` is given has been read. With `for` in place of `struct` the table is one that is
+/// declared elsewhere; `..` at the end gives what of it has no key.
 macro_rules! keys {
     (
         $(#[doc = $about:literal])+
-        pub struct $table:ident $([$($derive:ident),+])?
+        $vis:vis struct $table:ident $([$($derive:ident),+])?
         |$r:ident| $(($context:ident : $Context:ty = $usual:expr))? {
             $(let $early:pat = $value:expr;)*
             $(
@@ -421,17 +422,43 @@ macro_rules! keys {
     ) => {
         $(#[doc = $about])+
         #[derive(Clone, Debug, PartialEq $(, $($derive),+)?)]
-        pub struct $table {
-            $($(#[doc = $doc])+ pub $field: $type,)*
+        $vis struct $table {
+            $($(#[doc = $doc])+ $vis $field: $type,)*
         }
 
+        $crate::keys::keys! {
+            $(#[doc = $about])+
+            for $table |$r| $(($context: $Context = $usual))? {
+                $(let $early = $value;)*
+                $(
+                    $(#[doc = $doc])+
+                    $field $(as $name)? : $type = $entry;
+                )*
+            }
+            $(check $check;)?
+        }
+
+        $crate::keys::derived!($table);
+    };
+    (
+        $(#[doc = $about:literal])+
+        for $table:ident |$r:ident| $(($context:ident : $Context:ty = $usual:expr))? {
+            $(let $early:pat = $value:expr;)*
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident $(as $name:literal)? : $type:ty = $entry:expr;
+            )*
+            $(..$rest:expr)?
+        }
+        $(check $check:expr;)?
+    ) => {
         impl $crate::keys::Keyed for $table {
             const NAME: &'static str = stringify!($table);
             const ABOUT: &'static str = concat!($($about, "\n"),+);
-            type Context = keys!(@type $($Context)?);
+            type Context = $crate::keys::keys!(@type $($Context)?);
 
             fn usual() -> Self::Context {
-                keys!(@usual $($usual)?)
+                $crate::keys::keys!(@usual $($usual)?)
             }
 
             fn keys(
@@ -446,12 +473,12 @@ macro_rules! keys {
                     let $field: $type = $crate::keys::Part::go(
                         $entry,
                         $r,
-                        keys!(@name $field $($name)?),
+                        $crate::keys::keys!(@name $field $($name)?),
                         concat!($($doc, "\n"),+),
                         this.map(|this| &this.$field),
                     );
                 )*
-                let table = Self { $($field),* };
+                let table = Self { $($field,)* $(..$rest)? };
                 $(if $r.is_reading() {
                     let check: fn(&Self, &$crate::reader::Reader<'_>) = $check;
                     check(&table, $r);
@@ -459,8 +486,6 @@ macro_rules! keys {
                 table
             }
         }
-
-        $crate::keys::derived!($table);
     };
     (@type) => { () };
     (@type $Context:ty) => { $Context };

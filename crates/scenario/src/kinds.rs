@@ -6,6 +6,7 @@ use crate::reader::{self, Read};
 use crate::value::Value;
 use core::fmt::Display;
 use core::str::FromStr;
+use fairwave_queue::Limit;
 use fairwave_units::{Bytes, Dbm, Metres};
 use serde_json::{Value as Json, json};
 
@@ -44,6 +45,13 @@ pub(crate) fn size(min: u32, max: u32) -> Kind<u32> {
     let bytes = |bytes: u32| Bytes(u64::from(bytes));
     within(bytes(min), bytes(max))
         .map(move |bytes| u32::try_from(bytes.0).unwrap_or(max), move |size| bytes(*size))
+}
+
+/// The bound of a queue, in packets or bytes.
+pub(crate) fn bounds() -> Kind<Limit> {
+    let unit = format!("packets, {}", units::<Bytes>());
+    let schema = json!({ "type": "string", "x-unit": unit });
+    Kind::new(reader::limit, |limit| json!(reader::show_limit(limit)), schema)
 }
 
 /// A whole number in `min..=max`.

@@ -1,18 +1,20 @@
 //! Queues of radios and links: a bound alone, or a discipline with its parameters.
 
-use super::diagnostic::Refusal;
-use super::keys::Kind as Values;
-use super::reader::{self, Read, Reader, show_limit};
-use super::service::{self, rates};
-use super::value::{Data, Value};
+use crate::diagnostic::Refusal;
+use crate::keys::{Entry, Flat, Keyed, Kind as Values, Part, describe, keys, schema, written};
+use crate::kinds::{boolean, bounds, count, named, size, within};
+use crate::limits::{HOUR, MICROSECOND, SECOND};
+use crate::reader::{self, Mode, Read, Reader, show_limit};
+use crate::service::{Promise, curve_rates};
+use crate::value::{Data, Value};
+use crate::variants::{Usual, others, variants};
 use fairwave_queue::{
     ALL, AirtimeConfig, CifQConfig, CodelConfig, DrrConfig, FairConfig, HfscConfig, HostConfig,
     IwfqConfig, Kind, Limit, ServiceCurve, SocpsConfig, Spec, SwitchingConfig, WfqConfig,
 };
-use fairwave_units::Duration;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use fairwave_units::{BitRate, Duration};
 use serde_json::{Value as Json, json};
+use std::sync::OnceLock;
 
 /// A queue: drop-tail where only a bound is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,290 +34,56 @@ impl Place {
             Self::Link => Limit::Packets(1000),
         }
     }
-}
 
-/// Keys that some disciplines have beside `discipline` and `limit`.
-const OWN_KEYS: &[&str] = &[
-    "ack_limit",
-    "idle",
-    "buckets",
-    "quantum",
-    "target",
-    "interval",
-    "ecn",
-    "airtime_quantum",
-    "host_limit",
-    "idle_serve",
-    "rate",
-    "over",
-    "lag",
-    "lead",
-    "kept_percent",
-    "traffic_window",
-    "tcp_from_percent",
-    "tcp_until_percent",
-    "realtime_rate",
-    "realtime_first_rate",
-    "realtime_first_for",
-];
+    /// The usual parameters of a discipline here.
+    fn spec(self, kind: &Kind) -> Spec {
+        (kind.spec)(kind.limit.unwrap_or(self.usual()))
+    }
+
+    fn check(self, spec: Spec) -> Read<Spec> {
+        if self == Self::Link && spec.counts_airtime() {
+            return Err(Refusal::new("a wired link has no airtime to share out")
+                .help("use it at a radio, or \"fq-codel\" here"));
+        }
+        if self == Self::Link && spec.name().starts_with("socps") {
+            return Err(Refusal::new("nobody reports to a wired link")
+                .help("use it at an access point, or \"wfq\" here"));
+        }
+        Ok(spec)
+    }
+}
 
 /// A queue at `place`.
 pub(super) fn queue(place: Place) -> Values<Queue> {
-    let write = |queue: &Queue| serde_json::to_value(queue).unwrap_or_default();
-    Values::new(read(place), write, Json::Null).described(|definitions| {
-        definitions.borrow_mut().entry("Queue").or_insert_with(schema);
+    let read = move |value: &Value| match &value.data {
+        Data::Table(_) => Spec::nested(value, &place, "").and_then(|spec| place.check(spec)),
+        _ => reader::limit(value).map(Spec::from),
+    };
+    let values = Values::new(read, write, Json::Null).described(|definitions| {
+        if !definitions.borrow().contains_key(Spec::NAME) {
+            let either = json!({
+                "description": DESCRIPTION,
+                "anyOf": [{ "type": "string" }, schema::<Spec>(definitions)],
+            });
+            definitions.borrow_mut().insert(Spec::NAME.to_owned(), either);
+        }
         json!({ "$ref": "#/$defs/Queue" })
-    })
+    });
+    values.map(Queue, |queue| queue.0)
 }
 
-fn read(place: Place) -> impl Fn(&Value) -> Read<Queue> {
-    move |value| match &value.data {
-        Data::Table(table) => {
-            let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
-            let name = table.text("discipline");
-            let kind = ALL.iter().find(|kind| name.is_none_or(|name| kind.name == name));
-            let Some(kind) = kind else {
-                let name = name.unwrap_or_default();
-                let refusal = Refusal::new(format!("there is no queue discipline called {name:?}"));
-                return Err(refusal.among(name, &names));
-            };
-            let spec = reader::nested(table, value, |r| spec(r, kind, place))?;
-            if place == Place::Link && spec.counts_airtime() {
-                return Err(Refusal::new("a wired link has no airtime to share out")
-                    .help("use it at a radio, or \"fq-codel\" here"));
-            }
-            if place == Place::Link && spec.name().starts_with("socps") {
-                return Err(Refusal::new("nobody reports to a wired link")
-                    .help("use it at an access point, or \"wfq\" here"));
-            }
-            Ok(Queue(spec))
-        }
-        _ => reader::limit(value).map(|limit| Queue(limit.into())),
+/// The bound of drop-tail, or a table.
+fn write(spec: &Spec) -> Json {
+    match spec {
+        Spec::DropTail { limit } => json!(show_limit(limit)),
+        spec => Json::Object(written(spec)),
     }
 }
 
-fn spec(r: &Reader<'_>, kind: &Kind, place: Place) -> Spec {
-    let _ = r.or("discipline", String::new(), reader::text);
-    let usual = kind.limit.unwrap_or(place.usual());
-    let spec = match (kind.spec)(r.or("limit", usual, reader::limit)) {
-        Spec::AckSplit { limit, ack_limit } => {
-            Spec::AckSplit { limit, ack_limit: r.or("ack_limit", ack_limit, reader::limit) }
-        }
-        Spec::WindowClamp { limit, idle } => {
-            Spec::WindowClamp { limit, idle: r.or("idle", idle, time()) }
-        }
-        Spec::FqCodel(config) => Spec::FqCodel(fair(r, config)),
-        Spec::AirtimeDrr(AirtimeConfig { quantum, flows }) => Spec::AirtimeDrr(AirtimeConfig {
-            quantum: r.or("airtime_quantum", quantum, time()),
-            flows: fair(r, flows),
-        }),
-        Spec::Drr(DrrConfig { hosts, quantum }) => Spec::Drr(DrrConfig {
-            hosts: by_host(r, hosts),
-            quantum: r.or("quantum", quantum, reader::size(64, 1 << 20)),
-        }),
-        Spec::Wfq(config) => Spec::Wfq(wfq(r, config)),
-        Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(by_host(r, hosts)),
-        Spec::Hfsc(config) => Spec::Hfsc(hfsc(r, config)),
-        Spec::Socps(config) => Spec::Socps(socps(r, config)),
-        Spec::Switching(config) => Spec::Switching(switching(r, config)),
-        Spec::Csdps(hosts) => Spec::Csdps(by_host(r, hosts)),
-        Spec::Iwfq(IwfqConfig { hosts, lag, lead }) => Spec::Iwfq(IwfqConfig {
-            hosts: by_host(r, hosts),
-            lag: r.or("lag", lag, reader::size(0, 1 << 30)),
-            lead: r.or("lead", lead, reader::size(0, 1 << 30)),
-        }),
-        Spec::CifQ(CifQConfig { hosts, kept_percent }) => Spec::CifQ(CifQConfig {
-            hosts: by_host(r, hosts),
-            kept_percent: r.or("kept_percent", kept_percent, reader::count(0, 100)),
-        }),
-        plain @ (Spec::DropTail { .. } | Spec::AckFilter { .. }) => plain,
-    };
-    let known = r.known();
-    let foreign: Vec<_> = OWN_KEYS.iter().copied().filter(|key| !known.contains(key)).collect();
-    r.meaningless(&foreign, &format!("{:?} does not have it", kind.name));
-    spec
-}
-
-fn fair(r: &Reader<'_>, config: FairConfig) -> FairConfig {
-    let CodelConfig { target, interval, ecn } = config.codel;
-    FairConfig {
-        limit: config.limit,
-        buckets: r.or("buckets", config.buckets, reader::count(1, 65_536)),
-        quantum: r.or("quantum", config.quantum, reader::size(64, 1 << 20)),
-        codel: CodelConfig {
-            target: r.or("target", target, time()),
-            interval: r.or("interval", interval, time()),
-            ecn: r.or("ecn", ecn, reader::boolean),
-        },
+impl serde::Serialize for Queue {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        write(&self.0).serialize(s)
     }
-}
-
-fn by_host(r: &Reader<'_>, HostConfig { limit, host_limit, idle_serve }: HostConfig) -> HostConfig {
-    HostConfig {
-        limit,
-        host_limit: r.or("host_limit", host_limit, reader::limit),
-        idle_serve: r.or("idle_serve", idle_serve, reader::boolean),
-    }
-}
-
-fn wfq(r: &Reader<'_>, config: WfqConfig) -> WfqConfig {
-    WfqConfig { hosts: by_host(r, config.hosts), rate: r.optional("rate", rates()) }
-}
-
-fn hfsc(r: &Reader<'_>, config: HfscConfig) -> HfscConfig {
-    HfscConfig {
-        hosts: by_host(r, config.hosts),
-        realtime: service::curve(r, service::REALTIME),
-        ..config
-    }
-}
-
-/// What SoCPS is over: whether it is H-FSC.
-const OVER: &[(&str, bool)] = &[("wfq", false), ("h-fsc", true)];
-
-fn socps(r: &Reader<'_>, config: SocpsConfig) -> SocpsConfig {
-    let limit = match config {
-        SocpsConfig::Wfq(config) => config.hosts.limit,
-        SocpsConfig::Hfsc(config) => config.hosts.limit,
-    };
-    if r.or("over", false, reader::choice(OVER)) {
-        SocpsConfig::Hfsc(hfsc(r, HfscConfig::of(limit)))
-    } else {
-        SocpsConfig::Wfq(wfq(r, WfqConfig::of(limit)))
-    }
-}
-
-fn switching(r: &Reader<'_>, config: SwitchingConfig) -> SwitchingConfig {
-    let SwitchingConfig { over, window, tcp_from_percent, tcp_until_percent } = config;
-    let (least, most) = (Duration::from_millis(10), Duration::from_secs(60));
-    let config = SwitchingConfig {
-        over: socps(r, over),
-        window: r.or("traffic_window", window, reader::within(least, most)),
-        tcp_from_percent: r.or("tcp_from_percent", tcp_from_percent, reader::count(0, 100)),
-        tcp_until_percent: r.or("tcp_until_percent", tcp_until_percent, reader::count(0, 100)),
-    };
-    let SwitchingConfig { tcp_from_percent: from, tcp_until_percent: until, .. } = config;
-    if until >= from {
-        let message = format!("a host is a TCP host from {from} % on, and none until {until} %");
-        let refusal = Refusal::new(message).help("write less than tcp_from_percent");
-        r.refuse("tcp_until_percent", refusal);
-    }
-    config
-}
-
-fn time() -> impl Fn(&Value) -> Read<Duration> {
-    reader::within(Duration::from_micros(1), Duration::from_secs(3600))
-}
-
-impl Serialize for Queue {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        if let Spec::DropTail { limit } = self.0 {
-            return s.serialize_str(&show_limit(&limit));
-        }
-        let mut map = s.serialize_map(None)?;
-        map.serialize_entry("discipline", self.0.name())?;
-        match self.0 {
-            Spec::DropTail { limit } | Spec::AckFilter { limit } => {
-                map.serialize_entry("limit", &show_limit(&limit))?;
-            }
-            Spec::AckSplit { limit, ack_limit } => {
-                map.serialize_entry("limit", &show_limit(&limit))?;
-                map.serialize_entry("ack_limit", &show_limit(&ack_limit))?;
-            }
-            Spec::WindowClamp { limit, idle } => {
-                map.serialize_entry("limit", &show_limit(&limit))?;
-                map.serialize_entry("idle", &idle.to_string())?;
-            }
-            Spec::FqCodel(config) => write_fair::<S>(&mut map, &config)?,
-            Spec::AirtimeDrr(AirtimeConfig { quantum, flows }) => {
-                write_fair::<S>(&mut map, &flows)?;
-                map.serialize_entry("airtime_quantum", &quantum.to_string())?;
-            }
-            Spec::Drr(DrrConfig { hosts, quantum }) => {
-                write_hosts::<S>(&mut map, &hosts)?;
-                map.serialize_entry("quantum", &format!("{quantum} B"))?;
-            }
-            Spec::Wfq(config) => write_wfq::<S>(&mut map, &config)?,
-            Spec::Wf2qPlus(hosts) | Spec::Csdps(hosts) => write_hosts::<S>(&mut map, &hosts)?,
-            Spec::Iwfq(IwfqConfig { hosts, lag, lead }) => {
-                write_hosts::<S>(&mut map, &hosts)?;
-                map.serialize_entry("lag", &format!("{lag} B"))?;
-                map.serialize_entry("lead", &format!("{lead} B"))?;
-            }
-            Spec::CifQ(CifQConfig { hosts, kept_percent }) => {
-                write_hosts::<S>(&mut map, &hosts)?;
-                map.serialize_entry("kept_percent", &kept_percent)?;
-            }
-            Spec::Hfsc(config) => write_hfsc::<S>(&mut map, &config)?,
-            Spec::Socps(config) => write_socps::<S>(&mut map, &config)?,
-            Spec::Switching(config) => {
-                let SwitchingConfig { over, window, tcp_from_percent, tcp_until_percent } = config;
-                write_socps::<S>(&mut map, &over)?;
-                map.serialize_entry("traffic_window", &window.to_string())?;
-                map.serialize_entry("tcp_from_percent", &tcp_from_percent)?;
-                map.serialize_entry("tcp_until_percent", &tcp_until_percent)?;
-            }
-        }
-        map.end()
-    }
-}
-
-fn write_socps<S: Serializer>(
-    map: &mut S::SerializeMap,
-    config: &SocpsConfig,
-) -> Result<(), S::Error> {
-    match config {
-        SocpsConfig::Wfq(config) => {
-            map.serialize_entry("over", "wfq")?;
-            write_wfq::<S>(map, config)
-        }
-        SocpsConfig::Hfsc(config) => {
-            map.serialize_entry("over", "h-fsc")?;
-            write_hfsc::<S>(map, config)
-        }
-    }
-}
-
-fn write_hosts<S: Serializer>(
-    map: &mut S::SerializeMap,
-    hosts: &HostConfig,
-) -> Result<(), S::Error> {
-    let HostConfig { limit, host_limit, idle_serve } = hosts;
-    map.serialize_entry("limit", &show_limit(limit))?;
-    map.serialize_entry("host_limit", &show_limit(host_limit))?;
-    map.serialize_entry("idle_serve", idle_serve)
-}
-
-fn write_wfq<S: Serializer>(map: &mut S::SerializeMap, config: &WfqConfig) -> Result<(), S::Error> {
-    write_hosts::<S>(map, &config.hosts)?;
-    config.rate.map_or(Ok(()), |rate| map.serialize_entry("rate", &rate.to_string()))
-}
-
-fn write_hfsc<S: Serializer>(
-    map: &mut S::SerializeMap,
-    config: &HfscConfig,
-) -> Result<(), S::Error> {
-    write_hosts::<S>(map, &config.hosts)?;
-    let Some(ServiceCurve { first, lasts, then }) = config.realtime else { return Ok(()) };
-    map.serialize_entry("realtime_rate", &then.to_string())?;
-    if lasts > Duration::ZERO {
-        map.serialize_entry("realtime_first_rate", &first.to_string())?;
-        map.serialize_entry("realtime_first_for", &lasts.to_string())?;
-    }
-    Ok(())
-}
-
-fn write_fair<S: Serializer>(
-    map: &mut S::SerializeMap,
-    config: &FairConfig,
-) -> Result<(), S::Error> {
-    let FairConfig { limit, buckets, quantum, codel } = config;
-    map.serialize_entry("limit", &show_limit(limit))?;
-    map.serialize_entry("buckets", buckets)?;
-    map.serialize_entry("quantum", &format!("{quantum} B"))?;
-    map.serialize_entry("target", &codel.target.to_string())?;
-    map.serialize_entry("interval", &codel.interval.to_string())?;
-    map.serialize_entry("ecn", &codel.ecn)
 }
 
 impl schemars::JsonSchema for Queue {
@@ -332,89 +100,305 @@ impl schemars::JsonSchema for Queue {
     }
 }
 
-fn schema() -> Json {
-    json!({
-        "description": "A bound in packets or bytes, or a discipline with its parameters.",
-        "anyOf": [
-            { "type": "string" },
-            { "type": "object", "properties": properties(), "additionalProperties": false },
-        ],
-    })
+const DESCRIPTION: &str = "A bound in packets or bytes, or a discipline with its parameters: \
+    drop-tail, where none is named. `fairwave list queues` says more.";
+
+/// The key that names the discipline.
+const TAG: &str = "discipline";
+
+impl Keyed for Spec {
+    const NAME: &'static str = "Queue";
+    const ABOUT: &'static str = "A discipline with its parameters.";
+    type Context = Place;
+
+    fn usual() -> Place {
+        Place::Radio
+    }
+
+    fn keys(r: &Reader<'_>, this: Option<&Self>, place: &Place) -> Self {
+        match (r.mode(), this) {
+            (Mode::Write(written), Some(spec)) => {
+                written.borrow_mut().insert(TAG.to_owned(), json!(spec.name()));
+                parameters(r, *spec)
+            }
+            (Mode::Describe(described), _) => {
+                for kind in ALL {
+                    let variant = describe(described.definitions, |r| {
+                        if let Mode::Describe(described) = r.mode() {
+                            Usual::Word(ALL[0].name).describe(described, TAG, kind.name);
+                        }
+                        parameters(r, place.spec(kind));
+                    });
+                    described.add_variant(variant, &about(kind));
+                }
+                place.usual().into()
+            }
+            _ => read(r, *place),
+        }
+    }
 }
 
-fn percent(description: &str) -> Json {
-    let (kind, most) = ("integer", 100);
-    json!({ "description": description, "type": kind, "minimum": 0, "maximum": most })
+/// What a discipline is, as a sentence.
+fn about(kind: &Kind) -> String {
+    let (first, rest) = kind.summary.split_at(1);
+    format!("{}{rest}.", first.to_uppercase())
 }
 
-/// The keys of a queue.
-fn properties() -> Json {
-    let text = |description: &str| json!({ "description": description, "type": "string" });
-    let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
-    json!({
-        "discipline": {
-            "description": "What decides who is served and what is dropped; \
-                `fairwave list queues`. Default: \"drop-tail\".",
-            "type": "string",
-            "enum": names,
-        },
-        "limit": text("Bound, in packets or bytes. Default: the bound that the \
-            queue has without a discipline; 10240 packets for fq-codel, 8192 \
-            packets for airtime-drr, 1000 packets for schedulers of hosts."),
-        "ack_limit": text("ack-split: bound of the ACKs. Default: limit."),
-        "idle": text("window-clamp: silence after which a connection does not \
-            count. Default: \"10 s\"."),
-        "buckets": {
-            "description": "fq-codel, airtime-drr: queues that flows are spread \
-                over. Default: 1024.",
-            "type": "integer", "minimum": 1, "maximum": 65_536,
-        },
-        "quantum": text("fq-codel, airtime-drr: bytes of a flow's turn; drr: of a \
-            host's. Default: \"1514 B\"."),
-        "target": text("fq-codel, airtime-drr: CoDel's tolerated standing delay. \
-            Default: \"5 ms\" for fq-codel, \"20 ms\" for airtime-drr."),
-        "interval": text("fq-codel, airtime-drr: CoDel's interval. Default: \
-            \"100 ms\"."),
-        "ecn": {
-            "description": "fq-codel, airtime-drr: mark packets that take part \
-                in ECN instead of dropping them. Default: true.",
-            "type": "boolean",
-        },
-        "airtime_quantum": text("airtime-drr: airtime of a station's turn. \
-            Default: \"300 us\"."),
-        "host_limit": text("Schedulers of hosts: bound of each host's queue. \
-            Default: \"100 packets\"."),
-        "idle_serve": {
-            "description": "Schedulers of hosts: serve hosts of weight zero \
-                while no other has anything to send. Default: false.",
-            "type": "boolean",
-        },
-        "over": {
-            "description": "socps, socps-traffic: the scheduler that shares by the weights. \
-                Default: \"wfq\".",
-            "type": "string",
-            "enum": ["wfq", "h-fsc"],
-        },
-        "lag": text("iwfq: bytes that a station may claim for the time that its \
-            link was bad. Default: \"15000 B\"."),
-        "lead": text("iwfq: bytes by which a station may be ahead before it stops \
-            paying for it. Default: \"15000 B\"."),
-        "kept_percent": percent("cif-q: share of its turns that a station keeps which \
-            is ahead. Default: 50."),
-        "traffic_window": text("socps-traffic: time over which it is counted what a \
-            station is sent. Default: \"1 s\"."),
-        "tcp_from_percent": percent("socps-traffic: share of TCP in a window from which \
-            on a station counts as one that is sent TCP. Default: 60."),
-        "tcp_until_percent": percent("socps-traffic: share down to which it remains one. \
-            Default: 40."),
-        "realtime_rate": text("h-fsc, socps over it: what each station's datagrams \
-            are promised in the long run. Default: no promise."),
-        "realtime_first_rate": text("h-fsc: what they are promised at the \
-            beginning of a backlog. Default: realtime_rate."),
-        "realtime_first_for": text("h-fsc: for how long. Default: \"10 ms\"."),
-        "rate": text("wfq, socps over it: the link's rate, by which its fluid \
-            system works. Default: it works as packets are taken."),
-    })
+fn read(r: &Reader<'_>, place: Place) -> Spec {
+    let listed = ALL.iter().map(|kind| kind.name).collect();
+    let known = named(listed, |name| format!("there is no queue discipline called {name:?}"));
+    let name = r.or(TAG, ALL[0].name.to_owned(), |value| known.read(value));
+    let own = ALL.iter().position(|kind| kind.name == name).unwrap_or_default();
+    r.meaningless(&others(sets(), Some(own)), &format!("{name:?} does not have it"));
+    parameters(r, place.spec(&ALL[own]))
+}
+
+/// The keys of each discipline beside its name.
+fn sets() -> &'static [Vec<&'static str>] {
+    static SETS: OnceLock<Vec<Vec<&'static str>>> = OnceLock::new();
+    let set = |kind: &Kind| {
+        let go = |r: &Reader<'_>| {
+            parameters(r, Place::Radio.spec(kind));
+        };
+        describe(&Default::default(), go).names()
+    };
+    SETS.get_or_init(|| ALL.iter().map(set).collect())
+}
+
+/// Goes through the keys of a discipline: where they are written these are the parameters,
+/// elsewhere they are the defaults.
+fn parameters(r: &Reader<'_>, usual: Spec) -> Spec {
+    match usual {
+        Spec::DropTail { limit } => Spec::DropTail { limit: bound(r, limit) },
+        Spec::AckFilter { limit } => Spec::AckFilter { limit: bound(r, limit) },
+        Spec::AckSplit { limit: usual, ack_limit } => {
+            let all = bound(r, usual);
+            let entry = bounds().or(all).phrase("as `limit`");
+            let ack_limit = key(r, "ack_limit", "Bound of the ACKs.", entry, &ack_limit);
+            Spec::AckSplit { limit: all, ack_limit }
+        }
+        Spec::WindowClamp { limit, idle } => {
+            let limit = bound(r, limit);
+            let about = "Silence after which a connection does not count.";
+            Spec::WindowClamp { limit, idle: key(r, "idle", about, times().or(idle), &idle) }
+        }
+        Spec::FqCodel(config) => Spec::FqCodel(go(r, config)),
+        Spec::AirtimeDrr(config) => Spec::AirtimeDrr(go(r, config)),
+        Spec::Drr(config) => Spec::Drr(go(r, config)),
+        Spec::Wfq(config) => Spec::Wfq(go(r, config)),
+        Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(go(r, hosts)),
+        Spec::Hfsc(config) => Spec::Hfsc(go(r, config)),
+        Spec::Socps(config) => Spec::Socps(go(r, config)),
+        Spec::Switching(config) => Spec::Switching(go(r, config)),
+        Spec::Csdps(hosts) => Spec::Csdps(go(r, hosts)),
+        Spec::Iwfq(config) => Spec::Iwfq(go(r, config)),
+        Spec::CifQ(config) => Spec::CifQ(go(r, config)),
+    }
+}
+
+/// A table of parameters whose context is the usual ones.
+fn go<T: Keyed<Context = T>>(r: &Reader<'_>, usual: T) -> T {
+    T::keys(r, Some(&usual), &usual)
+}
+
+fn key<T: Clone + 'static>(
+    r: &Reader<'_>,
+    name: &'static str,
+    about: &str,
+    entry: Entry<T>,
+    this: &T,
+) -> T {
+    entry.go(r, name, about, Some(this))
+}
+
+/// The bound of a discipline that has no usual one of its own.
+fn bound(r: &Reader<'_>, usual: Limit) -> Limit {
+    let entry = bounds().or(usual).phrase("the bound that the queue has without a discipline");
+    key(r, "limit", BOUND, entry, &usual)
+}
+
+const BOUND: &str = "Bound, in packets or bytes.";
+
+fn times() -> Values<Duration> {
+    within(MICROSECOND, HOUR)
+}
+
+keys! {
+    /// Queues of flows.
+    for FairConfig |r| (usual: FairConfig = FairConfig::fq_codel(Place::Radio.usual())) {
+        /// Bound, in packets or bytes.
+        limit: Limit = bounds().or(usual.limit);
+        /// Queues that flows are spread over.
+        buckets: u32 = count(1, 65_536).or(usual.buckets);
+        /// Bytes of a flow's turn.
+        quantum: u32 = size(64, 1 << 20).or(usual.quantum);
+        /// CoDel of each queue.
+        codel: CodelConfig = Flat(usual.codel);
+    }
+}
+
+keys! {
+    /// CoDel.
+    for CodelConfig |r| (usual: CodelConfig = FairConfig::fq_codel(Place::Radio.usual()).codel) {
+        /// The standing delay that CoDel tolerates.
+        target: Duration = times().or(usual.target);
+        /// CoDel's interval.
+        interval: Duration = times().or(usual.interval);
+        /// Mark packets that take part in ECN instead of dropping them.
+        ecn: bool = boolean().or(usual.ecn);
+    }
+}
+
+keys! {
+    /// Airtime shared out among stations.
+    for AirtimeConfig |r| (usual: AirtimeConfig = AirtimeConfig::mac80211(Place::Radio.usual())) {
+        /// The flows of each station.
+        flows: FairConfig = Flat(usual.flows);
+        /// Airtime of a station's turn.
+        quantum as "airtime_quantum": Duration = times().or(usual.quantum);
+    }
+}
+
+keys! {
+    /// Queues of stations.
+    for HostConfig |r| (usual: HostConfig = HostConfig::of(Place::Radio.usual())) {
+        /// Bound, in packets or bytes.
+        limit: Limit = bounds().or(usual.limit);
+        /// Bound of each station's queue.
+        host_limit: Limit = bounds().or(usual.host_limit);
+        /// Serve stations of weight zero while no other has anything to send.
+        idle_serve: bool = boolean().or(usual.idle_serve);
+    }
+}
+
+keys! {
+    /// Deficit round robin.
+    for DrrConfig |r| (usual: DrrConfig = DrrConfig {
+        hosts: HostConfig::usual(),
+        quantum: 1514,
+    }) {
+        /// The stations.
+        hosts: HostConfig = Flat(usual.hosts);
+        /// Bytes of a station's turn.
+        quantum: u32 = size(64, 1 << 20).or(usual.quantum);
+    }
+}
+
+keys! {
+    /// Weighted fair queueing.
+    for WfqConfig |r| (usual: WfqConfig = WfqConfig::of(Place::Radio.usual())) {
+        /// The stations.
+        hosts: HostConfig = Flat(usual.hosts);
+        /// The link's rate, by which the fluid system works; without it, it works as packets are
+        /// taken.
+        rate: Option<BitRate> = curve_rates().optional();
+    }
+}
+
+keys! {
+    /// Fair service curves.
+    for HfscConfig |r| (usual: HfscConfig = HfscConfig::of(Place::Radio.usual())) {
+        /// The stations.
+        hosts: HostConfig = Flat(usual.hosts);
+        /// What their datagrams are promised.
+        realtime: Option<ServiceCurve> = Promised;
+        ..*usual
+    }
+}
+
+/// The keys of a curve that may be promised.
+struct Promised;
+
+impl Part<Option<ServiceCurve>> for Promised {
+    fn go(
+        self,
+        r: &Reader<'_>,
+        _: &'static str,
+        _: &str,
+        this: Option<&Option<ServiceCurve>>,
+    ) -> Option<ServiceCurve> {
+        Promise::keys(r, this.map(|curve| Promise::of(*curve)).as_ref(), &()).curve()
+    }
+}
+
+variants! {
+    /// The scheduler that shares by the weights.
+    enum Over by "over", Usual::Word("wfq"), |r| (limit: Limit = Place::Radio.usual()) {
+        /// Weighted fair queueing.
+        Wfq(WfqConfig) = "wfq", "\"wfq\" does not have it", WfqConfig::of(*limit);
+        /// Fair service curves.
+        Hfsc(HfscConfig) = "h-fsc", "\"h-fsc\" does not have it", HfscConfig::of(*limit);
+    }
+}
+
+impl Keyed for SocpsConfig {
+    const NAME: &'static str = Over::NAME;
+    const ABOUT: &'static str = Over::ABOUT;
+    type Context = Self;
+
+    fn usual() -> Self {
+        Self::Wfq(WfqConfig::usual())
+    }
+
+    fn keys(r: &Reader<'_>, this: Option<&Self>, usual: &Self) -> Self {
+        let (Self::Wfq(WfqConfig { hosts, .. }) | Self::Hfsc(HfscConfig { hosts, .. })) = usual;
+        let this = this.map(|this| match *this {
+            Self::Wfq(config) => Over::Wfq(config),
+            Self::Hfsc(config) => Over::Hfsc(config),
+        });
+        match Over::keys(r, this.as_ref(), &hosts.limit) {
+            Over::Wfq(config) => Self::Wfq(config),
+            Over::Hfsc(config) => Self::Hfsc(config),
+        }
+    }
+}
+
+keys! {
+    /// Weights for stations that are sent datagrams.
+    for SwitchingConfig |r| (usual: SwitchingConfig = SwitchingConfig::of(Place::Radio.usual())) {
+        /// The scheduler that shares by the weights.
+        over: SocpsConfig = Flat(usual.over);
+        /// Time over which it is counted what a station is sent.
+        window as "traffic_window": Duration =
+            within(Duration::from_millis(10), SECOND * 60).or(usual.window);
+        /// Share of TCP in a window, in percent, from which on a station counts as one that is
+        /// sent TCP.
+        tcp_from_percent: u32 = count(0, 100).or(usual.tcp_from_percent);
+        /// Share, in percent, down to which it remains one.
+        tcp_until_percent: u32 = count(0, 100).or(usual.tcp_until_percent);
+    }
+    check until_is_below_from;
+}
+
+fn until_is_below_from(config: &SwitchingConfig, r: &Reader<'_>) {
+    let SwitchingConfig { tcp_from_percent: from, tcp_until_percent: until, .. } = config;
+    if until >= from {
+        let message = format!("a host is a TCP host from {from} % on, and none until {until} %");
+        let refusal = Refusal::new(message).help("write less than tcp_from_percent");
+        r.refuse("tcp_until_percent", refusal);
+    }
+}
+
+keys! {
+    /// Weighted fair queueing that repays at once.
+    for IwfqConfig |r| (usual: IwfqConfig = IwfqConfig::of(Place::Radio.usual())) {
+        /// The stations.
+        hosts: HostConfig = Flat(usual.hosts);
+        /// Bytes that a station may claim for the time that its link was bad.
+        lag: u32 = size(0, 1 << 30).or(usual.lag);
+        /// Bytes by which a station may be ahead before it stops paying for it.
+        lead: u32 = size(0, 1 << 30).or(usual.lead);
+    }
+}
+
+keys! {
+    /// Fair queueing that repays little by little.
+    for CifQConfig |r| (usual: CifQConfig = CifQConfig::of(Place::Radio.usual())) {
+        /// The stations.
+        hosts: HostConfig = Flat(usual.hosts);
+        /// Share of its turns, in percent, that a station keeps which is ahead.
+        kept_percent: u32 = count(0, 100).or(usual.kept_percent);
+    }
 }
 
 #[cfg(test)]

@@ -114,11 +114,6 @@ impl<'a> Reader<'a> {
         self.table.get(key).is_some()
     }
 
-    /// The keys that were asked for so far.
-    pub(super) fn known(&self) -> Vec<&'static str> {
-        self.known.borrow().clone()
-    }
-
     /// Refuses `keys`, which exist elsewhere but mean nothing here.
     pub(super) fn meaningless(&self, keys: &[&'static str], why: &str) {
         self.pass(keys);

@@ -3,8 +3,6 @@
 use crate::keys::{Entry, Kind, keys};
 use crate::kinds::{real, within};
 use crate::limits::{HOUR, MICROSECOND};
-use crate::reader::{self, Read, Reader};
-use crate::value::Value;
 use fairwave_queue::{ServiceCurve, Weight};
 use fairwave_sim::world;
 use fairwave_units::{BitRate, Duration};
@@ -43,7 +41,8 @@ keys! {
 /// How long the rate at the beginning of a backlog holds.
 const FIRST_FOR: Duration = Duration::from_millis(10);
 
-fn curve_rates() -> Kind<BitRate> {
+/// Rates of links and curves.
+pub(super) fn curve_rates() -> Kind<BitRate> {
     within(BitRate(1_000), BitRate::mbps(1_000_000))
 }
 
@@ -67,34 +66,48 @@ fn first_for(
     within(MICROSECOND, HOUR).or(FIRST_FOR).when(first.is_some(), why)
 }
 
-/// The keys of a curve: its rate, the one at first, and for how long.
-pub(super) type CurveKeys = [&'static str; 3];
+keys! {
+    /// What a scheduler of hosts promises to the datagrams of each.
+    pub(crate) struct Promise |r| {
+        /// What each station's datagrams are promised in the long run; without it there is no
+        /// promise.
+        realtime_rate: Option<BitRate> = curve_rates().optional();
+        /// What they are promised at the beginning of a backlog, else `realtime_rate`.
+        realtime_first_rate: Option<BitRate> = first_rate("realtime_rate", realtime_rate);
+        /// For how long.
+        realtime_first_for: Option<Duration> =
+            first_for(["realtime_rate", "realtime_first_rate"], realtime_rate, realtime_first_rate);
+    }
+}
 
-pub(super) const REALTIME: CurveKeys =
-    ["realtime_rate", "realtime_first_rate", "realtime_first_for"];
+impl Promise {
+    /// The promise of a curve.
+    pub(super) fn of(curve: Option<ServiceCurve>) -> Self {
+        let first = curve.filter(|curve| !curve.lasts.is_zero());
+        Self {
+            realtime_rate: curve.map(|curve| curve.then),
+            realtime_first_rate: first.map(|curve| curve.first),
+            realtime_first_for: first.map(|curve| curve.lasts),
+        }
+    }
 
-/// A curve: a rate, and perhaps another one for the beginning.
-pub(super) fn curve(r: &Reader<'_>, keys: CurveKeys) -> Option<ServiceCurve> {
-    let [rate, first_rate, first_for] = keys;
-    let then = r.optional(rate, rates());
-    let first = r.optional(first_rate, rates());
-    let times = reader::within(Duration::from_micros(1), Duration::from_secs(3600));
-    let lasts = r.or(first_for, Duration::from_millis(10), times);
-    let Some(then) = then else {
-        let why = format!("it begins the curve of {rate:?}, which is not set");
-        r.meaningless(&[first_rate, first_for], &why);
-        return None;
-    };
-    let Some(first) = first else {
-        r.meaningless(&[first_for], &format!("there is no {first_rate:?}"));
+    /// The curve that is promised, if one is.
+    pub(super) fn curve(&self) -> Option<ServiceCurve> {
+        curve(self.realtime_rate, self.realtime_first_rate, self.realtime_first_for)
+    }
+}
+
+/// A curve with the rate `then`, and perhaps another one for the beginning.
+fn curve(
+    then: Option<BitRate>,
+    first: Option<BitRate>,
+    lasts: Option<Duration>,
+) -> Option<ServiceCurve> {
+    let then = then?;
+    let Some((first, lasts)) = first.zip(lasts) else {
         return Some(ServiceCurve::linear(then));
     };
     Some(ServiceCurve { first, lasts, then })
-}
-
-/// Rates of links and curves.
-pub(super) fn rates() -> impl Fn(&Value) -> Read<BitRate> {
-    reader::within(BitRate(1_000), BitRate::mbps(1_000_000))
 }
 
 impl Service {
@@ -105,13 +118,6 @@ impl Service {
 
     /// What the simulator is told.
     pub(super) fn to_world(&self) -> world::Service {
-        let curve = |then: Option<BitRate>, first: Option<BitRate>, lasts: Option<Duration>| {
-            let then = then?;
-            let Some((first, lasts)) = first.zip(lasts) else {
-                return Some(ServiceCurve::linear(then));
-            };
-            Some(ServiceCurve { first, lasts, then })
-        };
         world::Service {
             weight: Weight((self.weight * f64::from(Weight::ONE.0)).round() as u32),
             realtime: curve(self.realtime_rate, self.realtime_first_rate, self.realtime_first_for),

@@ -42,6 +42,12 @@ impl Usual {
     }
 }
 
+/// The keys of all sorts but those of the sort `own`.
+pub(crate) fn others(sets: &[Vec<&'static str>], own: Option<usize>) -> Vec<&'static str> {
+    let own = own.map_or(&[][..], |own| &sets[own]);
+    sets.iter().flatten().copied().filter(|key| !own.contains(key)).collect()
+}
+
 /// Declares a table of which one key, the tag, tells which of several sets of keys it has.
 ///
 /// A line is a sort of table: its sentence, the set of keys, its word, why the keys of the others
@@ -49,7 +55,7 @@ impl Usual {
 macro_rules! variants {
     (
         $(#[doc = $about:literal])+
-        pub enum $table:ident by $tag:literal, $usual:expr, |$r:ident|
+        $vis:vis enum $table:ident by $tag:literal, $usual:expr, |$r:ident|
         $(($context:ident : $Context:ty = $default:expr))? {
             $(
                 $(#[doc = $doc:literal])+
@@ -60,7 +66,7 @@ macro_rules! variants {
     ) => {
         $(#[doc = $about])+
         #[derive(Clone, Debug, PartialEq)]
-        pub enum $table {
+        $vis enum $table {
             $($(#[doc = $doc])+ $variant($Keys),)+
         }
 
@@ -114,11 +120,8 @@ macro_rules! variants {
                     }
                     _ => {
                         let word = $usual.read($r, $tag, Self::WORDS);
-                        let own = Self::WORDS.iter().zip(Self::sets());
-                        let own = own.filter(|(known, _)| word == Some(**known));
-                        let own: Vec<_> = own.flat_map(|(_, keys)| keys.iter().copied()).collect();
-                        let all = Self::sets().iter().flatten().copied();
-                        let others: Vec<_> = all.filter(|key| !own.contains(key)).collect();
+                        let own = Self::WORDS.iter().position(|known| word == Some(*known));
+                        let others = $crate::variants::others(Self::sets(), own);
                         match word {
                             $(Some($word) => {
                                 $r.meaningless(&others, $why);
