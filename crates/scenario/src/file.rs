@@ -1,8 +1,10 @@
 //! Scenarios from files, and back.
 
 use crate::diagnostic::{Diagnostics, Problem, Sources};
+use crate::keys::{Keyed, written};
 use crate::model::Scenario;
-use crate::{check, decode, value};
+use crate::reader::{Problems, Reader};
+use crate::{check, value};
 use std::path::Path;
 
 impl Scenario {
@@ -18,13 +20,19 @@ impl Scenario {
 
     /// Reads a scenario from tables without a sweep; files that it names are sought from `base`.
     pub(crate) fn from_table(root: &value::Table, base: &Path) -> Result<Self, Vec<Problem>> {
-        let scenario = decode::scenario(root, base)?;
-        let problems = check::check(&scenario, root);
+        let problems = Problems::default();
+        let top = Reader::new("", root, 0..0, &problems);
+        let scenario = Self::keys(&top, None, &base.to_owned());
+        top.finish();
+        let mut problems = problems.into_inner();
+        if problems.is_empty() {
+            problems = check::check(&scenario, root);
+        }
         if problems.is_empty() { Ok(scenario) } else { Err(problems) }
     }
 
     /// The scenario as TOML with every default written out. Reading it gives this scenario.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a scenario holds nothing that TOML cannot write")
+        toml::to_string(&written(self)).expect("a scenario holds nothing that TOML cannot write")
     }
 }

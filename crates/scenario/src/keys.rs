@@ -100,11 +100,11 @@ impl<T: Clone + 'static> Kind<T> {
     }
 
     /// A key that must be written, as in `example`.
-    pub(crate) fn required(self, example: &'static str) -> Entry<T>
+    pub(crate) fn required(self, example: impl Into<String>) -> Entry<T>
     where
         T: Default,
     {
-        Entry { example: Some(example), ..self.or(T::default()) }
+        Entry { example: Some(example.into()), ..self.or(T::default()) }
     }
 
     /// A key without a default.
@@ -140,7 +140,7 @@ pub(crate) struct Entry<T> {
     schema: DescribeBy,
     absent: T,
     /// How it may be written, where it must be.
-    example: Option<&'static str>,
+    example: Option<String>,
     /// What its default is, in words.
     phrase: Option<&'static str>,
     /// Why it means nothing here, and what stands for it then.
@@ -151,8 +151,8 @@ pub(crate) struct Entry<T> {
 
 impl<T: Clone + 'static> Entry<T> {
     /// A key that must be written, as in `example`; the default stands for one that is not.
-    pub(crate) fn needs(self, example: &'static str) -> Self {
-        Self { example: Some(example), ..self }
+    pub(crate) fn needs(self, example: impl Into<String>) -> Self {
+        Self { example: Some(example.into()), ..self }
     }
 
     /// Says in words what the default is, where that depends on other keys.
@@ -163,6 +163,16 @@ impl<T: Clone + 'static> Entry<T> {
     /// Another value for a key that is not written.
     pub(crate) fn absent(self, absent: T) -> Self {
         Self { absent, ..self }
+    }
+
+    /// A key that is left out where it has its default.
+    pub(crate) fn terse(self) -> Self
+    where
+        T: PartialEq,
+    {
+        let (write, absent) = (self.write, self.absent.clone());
+        let write = Box::new(move |value: &T| if *value == absent { None } else { write(value) });
+        Self { write, ..self }
     }
 
     /// A key that is no key here if `is_hidden`.
@@ -262,7 +272,7 @@ impl<T: Clone + 'static> Entry<T> {
             return otherwise;
         }
         match self.example {
-            Some(example) => r.required(name, example, self.read),
+            Some(example) => r.required(name, &example, self.read),
             None => r.optional(name, self.read),
         }
         .unwrap_or(self.absent)
@@ -274,7 +284,7 @@ impl<T: Clone + 'static> Entry<T> {
         if let Some(range) = schema.get("x-range").and_then(Json::as_str) {
             about += &format!(" {range}.");
         }
-        let default = match (self.phrase, self.example) {
+        let default = match (self.phrase, &self.example) {
             (Some(phrase), _) => Some(phrase.to_owned()),
             (None, Some(example)) => {
                 schema["examples"] = json!([example]);
@@ -437,8 +447,6 @@ macro_rules! keys {
             }
             $(check $check;)?
         }
-
-        $crate::keys::derived!($table);
     };
     (
         $(#[doc = $about:literal])+
@@ -495,32 +503,6 @@ macro_rules! keys {
     (@name $field:ident $name:literal) => { $name };
 }
 pub(crate) use keys;
-
-/// What tables whose keys are derived need of one that they hold.
-macro_rules! derived {
-    ($table:ident) => {
-        impl serde::Serialize for $table {
-            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                $crate::keys::written(self).serialize(s)
-            }
-        }
-
-        impl schemars::JsonSchema for $table {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($table).into()
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "$ref": concat!("#/$defs/", stringify!($table)) })
-            }
-        }
-    };
-}
-pub(crate) use derived;
 
 /// A table with its defaults, which stands for one that could not be read.
 pub(crate) fn defaults<T: Keyed>() -> T {

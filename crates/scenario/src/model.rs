@@ -1,38 +1,56 @@
-//! The keys of a scenario file with everything decided: what [`super::Scenario`] is made of.
-//!
-//! One field is one key of the same name; the doc comment of a field is its documentation in
-//! the JSON schema, and names its default.
+//! The scenario: what a file resolves to.
 
-use super::cell::Cell;
-use super::flow::Flow;
-use super::link::Link;
-use super::node::Node;
-use super::record::Record;
+use crate::around::Around;
+use crate::cell::Cell;
+use crate::flow::Flow;
+use crate::keys::{Keyed, keys};
+use crate::kinds::{integer, text, within};
+use crate::limits::{DAY, MILLISECOND, SECOND};
+use crate::link::Link;
+use crate::node::{Names, Node};
+use crate::reader::{Reader, wrong_type};
+use crate::record::Record;
+use crate::sections::{Section, Tables};
+use crate::tcp::{Defaults, Tcp};
+use crate::value::{Data, Table, Value};
 use fairwave_units::Duration;
-use schemars::JsonSchema;
-use serde::Serialize;
+use std::path::{Path, PathBuf};
 
-/// A scenario with every default resolved: what is simulated, apart from the sweep around it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Scenario {
-    /// One line for people. Default: empty.
-    pub title: String,
-    /// Simulated time, 1 ms to 24 h. Default: "60 s".
-    #[schemars(with = "String")]
-    pub duration: Duration,
-    /// Statistics count from here on; less than the duration. Default: "0 s".
-    #[schemars(with = "String")]
-    pub warm_up: Duration,
-    /// Master seed of every random stream, below 2^63. Default: 1.
-    pub seed: u64,
-    /// What is recorded.
-    pub record: Record,
-    /// Radio cells: a table `[cell]`, or several `[[cell]]` with names.
-    pub cell: Vec<Cell>,
-    /// Nodes and groups of them.
-    pub node: Vec<Node>,
-    /// Wired links, and groups of them.
-    pub link: Vec<Link>,
-    /// Flows, and groups of flows.
-    pub flow: Vec<Flow>,
+keys! {
+    /// A scenario with every default resolved: what is simulated, apart from the sweep around it.
+    pub struct Scenario |r| (base: PathBuf = PathBuf::new()) {
+        /// One line for people.
+        title: String = text().or(String::new());
+        /// Simulated time.
+        duration: Duration = within(MILLISECOND, DAY).or(SECOND * 60);
+        /// Statistics count from here on; less than the duration.
+        warm_up: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
+        /// Master seed of every random stream.
+        seed: u64 = integer(0, i64::MAX as u64).or(1);
+        /// What is recorded.
+        record: Record = Section;
+        /// Radio cells: a table `[cell]`, or several `[[cell]]` with names.
+        cell: Vec<Cell> = Tables(());
+        /// Nodes and groups of them.
+        node: Vec<Node> = Tables(Names::new(r, &cell, base));
+        /// Wired links, and groups of them.
+        link: Vec<Link> = Tables(());
+        /// Flows, and groups of flows.
+        flow: Vec<Flow> = Tables(around(r, base));
+    }
+}
+
+/// What flows inherit: the table `[tcp]`, and where files that they name are sought.
+fn around(r: &Reader<'_>, base: &Path) -> Around {
+    if r.is_reading() {
+        let empty = Table::default();
+        let tcp = r.table("tcp", &empty);
+        Tcp::keys(&tcp, None, &Defaults::of_table());
+        tcp.finish();
+    }
+    let table = |value: &Value| match &value.data {
+        Data::Table(table) => Ok(table.clone()),
+        _ => Err(wrong_type(value, "a table")),
+    };
+    Around { base: base.to_owned(), tcp: r.peek("tcp", table).unwrap_or_default() }
 }

@@ -1,18 +1,16 @@
 //! The keys of a cell and of a radio that depend on the generation of 802.11.
 
 use super::diagnostic::Refusal;
-use super::keys::{Kind, keys};
+use super::keys::{Entry, Kind, keys};
 use super::kinds::{boolean, choice, count, quantity, size};
-use super::reader::{self, Read, Reader};
-use super::value::Value;
+use super::reader::{self, Read};
 use super::words;
 use fairwave_dot11::{
     Aggregation, Band, Edca, Format, GuardInterval, Mode, Phy, Preamble, Standard, Width,
 };
 use fairwave_sim::world;
 use fairwave_units::BitRate;
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde_json::json;
 
 keys! {
     /// What a cell uses of its standard.
@@ -140,71 +138,93 @@ fn dsss_rates() -> Kind<BitRate> {
     })
 }
 
-/// How a radio sends its data frames.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Rate {
-    /// Rate of its data frames, of those without MCS. Default: the PHY's highest; none from
-    /// 802.11n on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub data_rate: Option<BitRate>,
-    /// MCS of its data frames, for 802.11n that of one stream (0 to 7). Default: the highest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mcs: Option<u8>,
-    /// Spatial streams, 1 to 4. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub streams: Option<u8>,
-    /// Guard interval; "0.4 us" before 802.11ax only, more than "0.8 us" in 802.11ax only.
-    /// Default: "0.8 us".
-    #[serde(serialize_with = "guard", skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        with = "Option<String>",
-        extend("enum" = ["0.4 us", "0.8 us", "1.6 us", "3.2 us"])
-    )]
-    pub guard_interval: Option<GuardInterval>,
+keys! {
+    /// How a radio sends its data frames.
+    pub struct Rate |r| (phy: Option<Phy> = None) {
+        let phy = *phy;
+        let initial = r.peek("streams", reader::count(1, 4)).unwrap_or(1) as u8;
+        let guard = r.peek("guard_interval", reader::choice(words::GUARDS));
+        let guard = guard.unwrap_or(GuardInterval::Ns800);
+        /// Rate of its data frames, of those without MCS.
+        data_rate: Option<BitRate> = data_rates(phy)
+            .optional()
+            .absent(highest_rate(phy))
+            .phrase("the PHY's highest; none from 802.11n on");
+        /// MCS of its data frames, for 802.11n that of one stream (0 to 7).
+        mcs: Option<u8> = of_mcs(
+            indices(move |mcs| mode(phy, mcs, initial, guard)).or(highest_mcs(phy, initial)),
+            phy,
+            data_rate,
+        )
+        .phrase("the highest");
+        /// Spatial streams.
+        streams: Option<u8> = of_mcs(
+            count(1, 4).map(|n| n as u8, |n| u32::from(*n)).or(1),
+            phy,
+            data_rate,
+        );
+        /// Guard interval; "0.4 us" before 802.11ax only, more than "0.8 us" in 802.11ax only.
+        guard_interval: Option<GuardInterval> = of_mcs(
+            choice(words::GUARDS)
+                .checked(move |guard| {
+                    mode(phy, mcs.unwrap_or_default(), initial, guard).map(|()| guard)
+                })
+                .or(GuardInterval::Ns800),
+            phy,
+            data_rate,
+        );
+    }
 }
 
-/// The keys of [`Rate`].
-pub(super) const RATE: &[&str] = &["data_rate", "mcs", "streams", "guard_interval"];
+/// Rates without MCS of `phy`, which is unknown where its cell could not be read.
+fn data_rates(phy: Option<Phy>) -> Kind<BitRate> {
+    quantity().checked(move |rate: BitRate| {
+        let rates = phy.map(words::rates).unwrap_or_default();
+        if phy.is_none() || rates.contains(&rate) {
+            return Ok(rate);
+        }
+        let listed: Vec<_> = rates.iter().map(ToString::to_string).collect();
+        let message = format!("{rate} is not a rate of the cell's PHY");
+        Err(Refusal::new(message).among("", &listed))
+    })
+}
+
+/// The rate of a radio for which none is written, where that has no MCS.
+fn highest_rate(phy: Option<Phy>) -> Option<BitRate> {
+    words::rates(phy.filter(|phy| !phy.is_qos())?).last().copied()
+}
+
+fn highest_mcs(phy: Option<Phy>, streams: u8) -> u8 {
+    let modes = phy.map(|phy| phy.modes(streams)).unwrap_or_default();
+    modes.last().map_or(0, |mode| mode.mcs())
+}
+
+/// Indices of modes, which `check` checks.
+fn indices(check: impl Fn(u8) -> Read<()> + 'static) -> Kind<u8> {
+    let kind = count(0, 255).map(|n| n as u8, |n| u32::from(*n));
+    kind.checked(move |mcs| check(mcs).map(|()| mcs))
+        .described(|_| json!({ "type": "integer", "minimum": 0, "maximum": 255 }))
+}
+
+/// Whether `phy` has such a mode.
+fn mode(phy: Option<Phy>, mcs: u8, streams: u8, guard: GuardInterval) -> Read<()> {
+    let Some(phy) = phy else { return Ok(()) };
+    let mode = Mode::new(phy.format(), mcs, streams, phy.width, guard);
+    mode.map(|_| ()).map_err(|invalid| Refusal::new(invalid.to_string()))
+}
+
+/// A key of radios whose data frames have an MCS.
+fn of_mcs<T: Clone + 'static>(
+    entry: Entry<T>,
+    phy: Option<Phy>,
+    data_rate: Option<BitRate>,
+) -> Entry<Option<T>> {
+    let is_later = phy.is_none_or(Phy::is_qos);
+    let why = if is_later { "a data_rate is set" } else { "it is for 802.11n and later" };
+    entry.when(phy.is_none() || (is_later && data_rate.is_none()), why)
+}
 
 impl Rate {
-    /// Reads its keys; `phy` is unknown where its cell could not be read.
-    pub(super) fn read(r: &Reader<'_>, phy: Option<Phy>) -> Self {
-        let is_later = phy.is_some_and(Phy::is_qos);
-        let rates = phy.map(words::rates).unwrap_or_default();
-        let highest = rates.last().copied().filter(|_| !is_later);
-        let data_rate = r.optional("data_rate", rate_among(phy, &rates)).or(highest);
-        if !is_later || data_rate.is_some() {
-            let why = if is_later { "a data_rate is set" } else { "it is for 802.11n and later" };
-            if phy.is_some() {
-                r.meaningless(&["mcs", "streams", "guard_interval"], why);
-            }
-            return Self { data_rate, mcs: None, streams: None, guard_interval: None };
-        }
-        let streams = r.or("streams", 1, reader::count(1, 4)) as u8;
-        let guard = r.or("guard_interval", GuardInterval::Ns800, reader::choice(words::GUARDS));
-        let modes = phy.map(|phy| phy.modes(streams)).unwrap_or_default();
-        let highest = modes.last().map_or(0, |mode| mode.mcs());
-        let mcs = r.or("mcs", highest, |value| {
-            let mcs = reader::count(0, 255)(value)? as u8;
-            let mode = phy.map(|phy| Mode::new(phy.format(), mcs, streams, phy.width, guard));
-            match mode {
-                Some(Err(invalid)) => Err(Refusal::new(invalid.to_string())),
-                _ => Ok(mcs),
-            }
-        });
-        let mode = phy.map(|phy| Mode::new(phy.format(), mcs, streams, phy.width, guard));
-        if let Some(Err(invalid)) = mode {
-            r.refuse("guard_interval", Refusal::new(invalid.to_string()));
-        }
-        Self {
-            data_rate: None,
-            mcs: Some(mcs),
-            streams: Some(streams),
-            guard_interval: Some(guard),
-        }
-    }
-
     /// The mode that the keys name, which were found to be one of `phy`.
     pub(super) fn mode(&self, phy: Phy) -> Mode {
         let later = || {
@@ -214,20 +234,4 @@ impl Rate {
         let legacy = self.data_rate.and_then(|rate| phy.mode(rate));
         legacy.or_else(later).unwrap_or_else(|| phy.lowest_mode())
     }
-}
-
-fn rate_among(phy: Option<Phy>, rates: &[BitRate]) -> impl Fn(&Value) -> Read<BitRate> {
-    move |value| {
-        let rate = reader::quantity::<BitRate>(value)?;
-        if phy.is_none() || rates.contains(&rate) {
-            return Ok(rate);
-        }
-        let listed: Vec<_> = rates.iter().map(ToString::to_string).collect();
-        let message = format!("{rate} is not a rate of the cell's PHY");
-        Err(Refusal::new(message).among("", &listed))
-    }
-}
-
-fn guard<S: Serializer>(value: &Option<GuardInterval>, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(value.map_or("", |guard| reader::word(words::GUARDS, &guard)))
 }

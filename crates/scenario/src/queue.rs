@@ -80,26 +80,6 @@ fn write(spec: &Spec) -> Json {
     }
 }
 
-impl serde::Serialize for Queue {
-    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        write(&self.0).serialize(s)
-    }
-}
-
-impl schemars::JsonSchema for Queue {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Queue".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "$ref": "#/$defs/Queue" })
-    }
-}
-
 const DESCRIPTION: &str = "A bound in packets or bytes, or a discipline with its parameters: \
     drop-tail, where none is named. `fairwave list queues` says more.";
 

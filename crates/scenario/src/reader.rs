@@ -7,7 +7,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use core::str::FromStr;
 use fairwave_queue::Limit;
-use fairwave_units::{Bytes, Dbm, Metres};
+use fairwave_units::{Bytes, Metres};
 use serde_json::{Map, Value as Json};
 
 /// The outcome of reading one value.
@@ -182,12 +182,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports every key that nobody asked for and that [`Self::meaningless`] did not refuse.
-    pub(super) fn finish(&self, refused: &[&'static str]) {
+    pub(super) fn finish(&self) {
         let known = self.known.borrow();
         for entry in &self.table.0 {
             let key = entry.key.as_str();
-            let passed = refused.contains(&key) || self.refused.borrow().contains(&key);
-            if !known.contains(&key) && !passed {
+            if !known.contains(&key) && !self.refused.borrow().contains(&key) {
                 let refusal = Refusal::new("unknown key").among(key, &known);
                 self.report(entry.key_span.clone(), key, refusal);
             }
@@ -212,7 +211,7 @@ pub(super) fn nested<T>(table: &Table, value: &Value, read: impl Fn(&Reader<'_>)
     let problems = Problems::default();
     let reader = Reader::new("", table, value.span.clone(), &problems);
     let result = read(&reader);
-    reader.finish(&[]);
+    reader.finish();
     match problems.into_inner().into_iter().next() {
         None => Ok(result),
         Some(Problem { span, key, mut refusal }) => {
@@ -273,12 +272,7 @@ pub(super) fn text(value: &Value) -> Read<String> {
     Ok(text.to_owned())
 }
 
-/// A name: it appears in paths of the sweep and in file names.
-pub(super) fn name(value: &Value) -> Read<String> {
-    name_up_to(40)(value)
-}
-
-/// A name that may be made of others, and so be longer.
+/// A name of at most so many characters: it appears in paths of the sweep and in file names.
 pub(super) fn name_up_to(most: usize) -> impl Fn(&Value) -> Read<String> {
     move |value| {
         let name = as_text(value, "a name in quotes")?;
@@ -449,11 +443,6 @@ pub(super) fn position(value: &Value) -> Read<[Metres; 2]> {
     };
     let coordinate = within(Metres(-100_000.0), Metres(100_000.0));
     Ok([coordinate(x)?, coordinate(y)?])
-}
-
-/// A power level.
-pub(super) fn level(value: &Value) -> Read<Dbm> {
-    within(Dbm(-150.0), Dbm(60.0))(value)
 }
 
 /// A list of names, or patterns of names.

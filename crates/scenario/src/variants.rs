@@ -135,8 +135,6 @@ macro_rules! variants {
                 $crate::variants::first!($(Self::$variant, $Keys;)+)
             }
         }
-
-        $crate::keys::derived!($table);
     };
     (@inner [] $($rest:ident)+) => {};
     (@inner [$Trait:path] $table:ident $($variant:ident)+) => {

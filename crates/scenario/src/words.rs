@@ -22,21 +22,6 @@ pub(super) const GUARDS: &[(&str, GuardInterval)] = &[
 pub(super) const PREAMBLES: &[(&str, Preamble)] =
     &[("long", Preamble::Long), ("short", Preamble::Short)];
 
-#[derive(Clone, Copy)]
-pub(super) enum KindWord {
-    AccessPoint,
-    Station,
-    Converter,
-    Host,
-}
-
-pub(super) const KINDS: &[(&str, KindWord)] = &[
-    ("access-point", KindWord::AccessPoint),
-    ("station", KindWord::Station),
-    ("converter", KindWord::Converter),
-    ("host", KindWord::Host),
-];
-
 /// Rates of data frames that `phy` has.
 pub(super) fn rates(phy: Phy) -> Vec<BitRate> {
     phy.legacy_modes().map(Mode::rate).collect()
