@@ -47,9 +47,10 @@ pub struct KeyHelp {
 /// Every table of scenario files, in the order of the reference page.
 pub fn tables() -> Vec<TableHelp> {
     let schema = schema();
-    let mut collector = Collector { definitions: &schema["$defs"], tables: Vec::new() };
+    let definitions = &schema["$defs"];
+    let mut collector = Collector { definitions, tables: Vec::new(), around: Vec::new() };
     collector.table("", &[], &schema);
-    collector.tables
+    collector.told_apart()
 }
 
 /// What is known of the keys that `path` may mean: as messages write it, `flow.up.size`, or without
@@ -107,6 +108,8 @@ fn near(path: &str, keys: &[&KeyHelp]) -> Vec<String> {
 struct Collector<'a> {
     definitions: &'a Json,
     tables: Vec<TableHelp>,
+    /// For each table the conditions of the one that it is in.
+    around: Vec<Vec<String>>,
 }
 
 impl<'a> Collector<'a> {
@@ -129,6 +132,7 @@ impl<'a> Collector<'a> {
             .collect();
         let (key, conditions) = (path.to_owned(), conditions.to_vec());
         self.tables.push(TableHelp { key, conditions: conditions.clone(), about, keys });
+        self.around.push(Vec::new());
         for variant in schema["oneOf"].as_array().into_iter().flatten() {
             let tag = variant["properties"].as_object().into_iter().flatten();
             let tag = tag.filter_map(|(name, tag)| Some((name, tag.get("const")?)));
@@ -138,14 +142,19 @@ impl<'a> Collector<'a> {
             self.table(path, &conditions, definition.unwrap_or(variant));
         }
         for (name, known) in schema["properties"].as_object().into_iter().flatten() {
-            for inner in references(known) {
+            let mut sorts = references(known);
+            sorts.dedup();
+            for inner in &sorts {
                 let path = joined(path, name);
-                let definition = &self.definitions[inner];
+                let definition = &self.definitions[*inner];
                 let is_known = |t: &TableHelp| {
                     t.key == path && text(definition, "description").as_deref() == Some(&t.about)
                 };
                 if !self.tables.iter().any(is_known) {
-                    self.table(&path, &[], definition);
+                    let mark = if sorts.len() > 1 { mark(definition) } else { None };
+                    let place = self.tables.len();
+                    self.table(&path, mark.as_slice(), definition);
+                    self.around[place] = conditions.clone();
                 }
             }
             if known.get("properties").is_some() {
@@ -153,6 +162,29 @@ impl<'a> Collector<'a> {
             }
         }
     }
+}
+
+impl Collector<'_> {
+    /// The tables, those that have one title with the conditions of the tables that they are in.
+    fn told_apart(mut self) -> Vec<TableHelp> {
+        let title = |table: &TableHelp| (table.key.clone(), table.conditions.clone());
+        let titles: Vec<_> = self.tables.iter().map(title).collect();
+        for (place, table) in self.tables.iter_mut().enumerate() {
+            if titles.iter().filter(|title| **title == titles[place]).count() > 1 {
+                table.conditions = self.around[place].clone();
+                let conditions = &table.conditions;
+                table.keys.iter_mut().for_each(|key| key.conditions.clone_from(conditions));
+            }
+        }
+        self.tables
+    }
+}
+
+/// What tells a table of several sorts that have no word: a key that it has and others have not.
+fn mark(schema: &Json) -> Option<String> {
+    let required = schema["required"].as_array().and_then(|keys| keys.first()?.as_str());
+    let first = schema["properties"].as_object().and_then(|keys| keys.keys().next());
+    Some(format!("{} = ...", required.or(first.map(String::as_str))?))
 }
 
 fn joined(path: &str, name: &str) -> String {
