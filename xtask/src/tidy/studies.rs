@@ -4,9 +4,20 @@ use super::{Finding, Source, demand};
 use crate::shell::root;
 use std::fs;
 
+/// The headings of a page under which its claims stand. Other tables may name claims, too, as
+/// what they come to in other circumstances.
+const CLAIMS: [&str; 2] = ["## Claims", "## Questions of ours"];
+
 /// How many verdicts of each kind a page has: holds, does not hold, undecided.
 fn counts(page: &Source) -> [usize; 3] {
+    let mut is_claims = false;
     let verdicts = page.text.lines().filter_map(|line| {
+        if line.starts_with("## ") {
+            is_claims = CLAIMS.contains(&line);
+        }
+        if !is_claims {
+            return None;
+        }
         let mut cells = line.strip_prefix("| ")?.split(" | ");
         // A claim's identifier has a number, `ACK-1` or `ACK-X1`; titles of columns have none.
         cells.next()?.contains('-').then(|| cells.next())?
@@ -82,9 +93,10 @@ fn the_readme_says_what_the_pages_of_studies_say() {
 #[test]
 fn a_wrong_count_and_a_missing_line_are_found() {
     let page = |name: &str| {
-        let text = "| Claim | Verdict | Statement | Measured |\n|---|---|---|---|\n\
+        let text = "## Claims\n\n| Claim | Verdict | Statement | Measured |\n|---|---|---|---|\n\
                     | A-1 | holds | x | y |\n| A-2 | does not hold | x | y |\n\
-                    | A-3 | does not hold | x | y |\n| A-X1 | undecided | x | y |\n";
+                    | A-3 | does not hold | x | y |\n\n## Questions of ours\n\n\
+                    | A-X1 | undecided | x | y |\n\n## Results\n\n| A-1 | holds | holds |\n";
         Source::new(&format!("docs/studies/{name}.md"), text)
     };
     let row =
