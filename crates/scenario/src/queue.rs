@@ -162,23 +162,23 @@ fn parameters(r: &Reader<'_>, usual: Spec) -> Spec {
             let about = "Silence after which a connection does not count.";
             Spec::WindowClamp { limit, idle: key(r, "idle", about, times().or(idle), &idle) }
         }
-        Spec::FqCodel(config) => Spec::FqCodel(go(r, config)),
-        Spec::AirtimeDrr(config) => Spec::AirtimeDrr(go(r, config)),
-        Spec::Drr(config) => Spec::Drr(go(r, config)),
-        Spec::Wfq(config) => Spec::Wfq(go(r, config)),
-        Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(go(r, hosts)),
-        Spec::Hfsc(config) => Spec::Hfsc(go(r, config)),
-        Spec::Socps(config) => Spec::Socps(go(r, config)),
-        Spec::Switching(config) => Spec::Switching(go(r, config)),
-        Spec::Csdps(hosts) => Spec::Csdps(go(r, hosts)),
-        Spec::Iwfq(config) => Spec::Iwfq(go(r, config)),
-        Spec::CifQ(config) => Spec::CifQ(go(r, config)),
+        Spec::FqCodel(config) => Spec::FqCodel(go(r, &config)),
+        Spec::AirtimeDrr(config) => Spec::AirtimeDrr(go(r, &config)),
+        Spec::Drr(config) => Spec::Drr(go(r, &config)),
+        Spec::Wfq(config) => Spec::Wfq(go(r, &config)),
+        Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(go(r, &hosts)),
+        Spec::Hfsc(config) => Spec::Hfsc(go(r, &config)),
+        Spec::Socps(config) => Spec::Socps(go(r, &config)),
+        Spec::Switching(config) => Spec::Switching(go(r, &config)),
+        Spec::Csdps(hosts) => Spec::Csdps(go(r, &hosts)),
+        Spec::Iwfq(config) => Spec::Iwfq(go(r, &config)),
+        Spec::CifQ(config) => Spec::CifQ(go(r, &config)),
     }
 }
 
 /// A table of parameters whose context is the usual ones.
-fn go<T: Keyed<Context = T>>(r: &Reader<'_>, usual: T) -> T {
-    T::keys(r, Some(&usual), &usual)
+fn go<T: Keyed<Context = T>>(r: &Reader<'_>, usual: &T) -> T {
+    T::keys(r, Some(usual), usual)
 }
 
 fn key<T: Clone + 'static>(
