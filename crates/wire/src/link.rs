@@ -5,88 +5,15 @@
 //! is refused that a capture may well hold: VLAN tags, cut frames, wrong check sequences of
 //! frames on the air are told, not judged.
 
-use crate::ethernet::{EtherType, Mac};
+use crate::ethernet::Mac;
 use crate::pcapng::LinkType;
-use crate::reader::{Reader, Truncated};
-use crate::soc;
-use thiserror::Error;
+use crate::reader::Reader;
+use frame::{Inner, TAGS, ip_of, typed};
 
 mod air;
+mod frame;
 
-/// A frame that was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
-    /// Its 802.11 header, if it is a frame of the air.
-    pub mpdu: Option<Mpdu>,
-    /// The addresses of Ethernet or of the radio hop: destination and source.
-    pub addresses: Option<[Mac; 2]>,
-    packets: Packets<'a>,
-}
-
-/// What tells an MPDU from others and from its own retransmissions (802.11-2020 clause 9.2.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mpdu {
-    /// Address 1: who is to take it.
-    pub receiver: Mac,
-    /// Address 2: who sent it.
-    pub transmitter: Mac,
-    /// Traffic identifier of QoS data; sequence numbers are counted for each.
-    pub tid: Option<u8>,
-    /// Sequence number, 0..4096.
-    pub sequence: u16,
-    /// Fragment number, 0..16.
-    pub fragment: u8,
-    /// Retry bit: it was sent before.
-    pub retry: bool,
-    /// Whether the capturing radio says that the check sequence is wrong.
-    pub bad_fcs: bool,
-}
-
-/// The IP packets of a frame, as an iterator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packets<'a>(Inner<'a>);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inner<'a> {
-    None,
-    One(Captured<'a>),
-    Amsdu(Captured<'a>),
-}
-
-/// Bytes of an IP packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Captured<'a> {
-    /// What was captured, link padding included.
-    pub bytes: &'a [u8],
-    /// How much was on the wire.
-    pub wire_len: u32,
-}
-
-/// Why a frame has no IP packet to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Closed {
-    /// Cut before the IP header, or too short for its link.
-    #[error(transparent)]
-    Truncated(#[from] Truncated),
-    /// It carries something else; zero for frames without a type.
-    #[error("carries no IP packet but type {0:#06x}")]
-    NotIp(u16),
-    /// An 802.11 frame that is no data frame: control, management, or data without payload.
-    #[error("802.11 control or management")]
-    Control,
-    /// An encrypted 802.11 frame.
-    #[error("encrypted")]
-    Encrypted,
-    /// A fragment of an MSDU other than the first.
-    #[error("later fragment of an MSDU")]
-    Fragment,
-    /// A link header that breaks its own format.
-    #[error("broken link header")]
-    Broken,
-    /// A link type that Fairwave does not open, by its number.
-    #[error("link type {0} is not supported")]
-    Unsupported(u16),
-}
+pub use frame::{Captured, Closed, Frame, Mpdu, Packets};
 
 /// Link types by number (the registry at tcpdump.org/linktypes.html).
 mod number {
@@ -123,86 +50,12 @@ pub fn open(link: LinkType, bytes: &[u8], original_len: u32) -> Result<Frame<'_>
     }
 }
 
-impl<'a> Frame<'a> {
-    fn of(packet: Captured<'a>) -> Self {
-        Self { mpdu: None, addresses: None, packets: Packets(Inner::One(packet)) }
-    }
-
-    /// The IP packets within, in their order.
-    pub const fn packets(&self) -> Packets<'a> {
-        self.packets
-    }
-}
-
-impl<'a> Captured<'a> {
-    fn new(bytes: &'a [u8], original_len: u32) -> Self {
-        let wire_len = original_len.max(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-        Self { bytes, wire_len }
-    }
-
-    /// Without its first bytes.
-    fn skip(self, len: usize) -> Result<Self, Truncated> {
-        let mut reader = Reader::new(self.bytes);
-        reader.take(len, "link header")?;
-        Ok(Self { bytes: reader.rest(), wire_len: self.wire_len - len as u32 })
-    }
-}
-
-/// VLAN tags: 802.1Q, 802.1ad, and the number that cards used before it.
-const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-/// LLC/SNAP with no organisation: an ether type follows (RFC 1042).
-const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
-const PPPOE_SESSION: u16 = 0x8864;
-/// Where a report names the type of what follows it ([`soc::Report::next`]).
-const NEXT_OF_REPORT: usize = 4;
-
 fn ethernet(whole: Captured<'_>) -> Result<Frame<'_>, Closed> {
     let mut reader = Reader::new(whole.bytes);
     let destination = Mac(reader.array("destination address")?);
     let source = Mac(reader.array("source address")?);
     let packet = typed(whole.skip(12)?)?;
     Ok(Frame { addresses: Some([destination, source]), ..Frame::of(packet) })
-}
-
-/// What follows an ether type, tags, 802.3's LLC/SNAP, PPPoE and reports.
-fn typed(from: Captured<'_>) -> Result<Captured<'_>, Closed> {
-    let mut reader = Reader::new(from.bytes);
-    let mut kind = reader.u16_be("ether type")?;
-    while TAGS.contains(&kind) {
-        reader.u16_be("VLAN tag")?;
-        kind = reader.u16_be("ether type")?;
-    }
-    if EtherType::new(kind).is_none() {
-        if reader.array("LLC")? != SNAP {
-            return Err(Closed::NotIp(0));
-        }
-        kind = reader.u16_be("ether type")?;
-    }
-    if kind == PPPOE_SESSION {
-        kind = pppoe(&mut reader)?;
-    }
-    if kind == soc::ETHER_TYPE.number() {
-        // A report in front of the payload, whose type it names (zero for none).
-        let report = reader.take(soc::LEN, "report")?;
-        kind = Reader::new(&report[NEXT_OF_REPORT..]).u16_be("next type")?;
-    }
-    ip_of(kind)?;
-    Ok(from.skip(reader.offset())?)
-}
-
-/// Steps over PPPoE (RFC 2516 section 4) and names the ether type of what PPP carries.
-fn pppoe(reader: &mut Reader<'_>) -> Result<u16, Closed> {
-    reader.take(6, "PPPoE header")?;
-    match reader.u16_be("PPP protocol")? {
-        0x0021 => Ok(EtherType::IPV4.number()),
-        0x0057 => Ok(EtherType::IPV6.number()),
-        _ => Err(Closed::NotIp(PPPOE_SESSION)),
-    }
-}
-
-fn ip_of(kind: u16) -> Result<(), Closed> {
-    let ip = [EtherType::IPV4.number(), EtherType::IPV6.number()];
-    if ip.contains(&kind) { Ok(()) } else { Err(Closed::NotIp(kind)) }
 }
 
 /// BSD loopback: an address family in the byte order of the machine, which a swapped number

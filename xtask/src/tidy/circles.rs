@@ -9,6 +9,10 @@ use super::paths::{Named, names};
 use super::{Finding, Source, demand, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Circles that are left: a format's values and the codec that they call. The list only shrinks.
+const LEFT: [&str; 3] =
+    ["crates/wire/src/cluster.rs", "crates/wire/src/probe.rs", "crates/wire/src/shake.rs"];
+
 /// A module: its crate, then its names from the crate's root on.
 type Module = Vec<String>;
 
@@ -123,11 +127,16 @@ fn shortest(arrows: &BTreeMap<&Module, BTreeSet<Module>>, start: &Module) -> Opt
 
 #[test]
 fn no_files_of_a_crate_use_each_other() {
+    let sources = sources();
+    let circles = Graph::of(&sources).circles();
+    let (left, new): (Vec<Finding>, Vec<Finding>) =
+        circles.into_iter().partition(|circle| LEFT.contains(&circle.path.as_str()));
     demand(
         "within a crate, no two files use each other",
         "move what both need into a file that uses neither",
-        &Graph::of(&sources()).circles(),
+        &new,
     );
+    assert_eq!(left.len(), LEFT.len(), "take what is untied out of the list");
 }
 
 #[cfg(test)]
@@ -155,6 +164,8 @@ fn a_child_that_uses_its_parent_is_a_circle_unless_the_parent_only_exports_it() 
     assert_eq!(circles_of(&[used, child]).len(), 1);
     let exported = ("crates/a/src/b/mod.rs", "mod c;\npub(crate) use c::C;\npub struct B;\n");
     assert_eq!(circles_of(&[exported, child]), [""; 0]);
+    let called = ("crates/a/src/b/mod.rs", "mod c;\nfn f() { c::g() }\npub struct B;\n");
+    assert_eq!(circles_of(&[called, child]).len(), 1);
 }
 
 #[test]

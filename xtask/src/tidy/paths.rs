@@ -12,18 +12,21 @@ pub(super) struct Named {
 }
 
 /// Every path of the file's product code: those that it imports, one for each name, and those in
-/// its code that begin with `crate` or `super`.
+/// its code that begin with `crate`, `super` or a module that it declares.
 pub(super) fn names(source: &Source) -> Vec<Named> {
     let mut found = Vec::new();
     let code = product(source);
+    let declared = code.lines().filter_map(|line| line.rsplit_once("mod ")?.1.strip_suffix(';'));
+    let starts: Vec<String> =
+        ["crate", "super"].into_iter().chain(declared).map(|name| format!("{name}::")).collect();
     let mut rest = code.as_str();
     while let Some((before, tree, after)) = next_import(rest) {
-        in_code(before, &mut found);
+        in_code(before, &starts, &mut found);
         let visibility = before.trim_end().rsplit(['\n', ';', '}']).next().unwrap_or_default();
         expand(tree, &[], visibility.trim_start().starts_with("pub"), &mut found);
         rest = after;
     }
-    in_code(rest, &mut found);
+    in_code(rest, &starts, &mut found);
     found
 }
 
@@ -78,11 +81,11 @@ fn parts(group: &str) -> Vec<&str> {
     group.split(at_commas).collect()
 }
 
-/// Paths in code that begin with `crate` or `super`.
-fn in_code(code: &str, found: &mut Vec<Named>) {
+/// Paths in code that begin with one of `starts`.
+fn in_code(code: &str, starts: &[String], found: &mut Vec<Named>) {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    for start in ["crate::", "super::"] {
-        for (at, _) in code.match_indices(start) {
+    for start in starts {
+        for (at, _) in code.match_indices(start.as_str()) {
             let before = &code[..at];
             // Not in the middle of a path, and not a visibility.
             let is_part = before.ends_with(is_name) || before.ends_with("::");
@@ -99,13 +102,14 @@ fn in_code(code: &str, found: &mut Vec<Named>) {
 #[test]
 fn imports_are_taken_apart_and_code_is_searched() {
     let text = "//! use crate::not;\npub(crate) use a::{b::B, c as d};\nuse super::{\n    e,\n    \
-                f::{self, G},\n};\nfn h() { crate::i::j(super::k::L) } // crate::no\n";
+                f::{self, G},\n};\nmod m;\n\
+                fn h() { crate::i::j(super::k::L, m::n()) } // crate::no\n";
     let found = names(&Source::new("crates/a/src/lib.rs", text));
     let shown: Vec<String> = found
         .iter()
         .map(|name| format!("{}{}", name.path.join("::"), if name.is_exported { "!" } else { "" }))
         .collect();
-    let expected =
-        ["a::b::B!", "a::c!", "super::e", "super::f", "super::f::G", "crate::i::j", "super::k::L"];
+    let imported = ["a::b::B!", "a::c!", "super::e", "super::f", "super::f::G"];
+    let expected = [&imported[..], &["crate::i::j", "super::k::L", "m::n"]].concat();
     assert_eq!(shown, expected);
 }

@@ -1,7 +1,7 @@
 //! Bars in named groups, with error bars.
 
+use super::figure::{BarSeries, Error, Figure, Interval};
 use super::frame::{self, INK};
-use super::{BarSeries, Error, Figure, Interval};
 use plotters::prelude::*;
 
 /// Share of a group's width that its bars fill.

@@ -1,13 +1,13 @@
 //! Curves over a numeric axis, with confidence bands, dots and event strokes.
 
+use super::figure::{Curve, Error, Figure, Interval, Mark};
 use super::frame::{self, INK};
-use super::{Curve, Error, Figure, Mark};
 use plotters::prelude::*;
 
 pub(super) fn draw(figure: &Figure, curves: &[Curve]) -> Result<String, Error> {
     let fail = |error: String| Error::new(&figure.title, error);
     let points = || curves.iter().flat_map(|curve| &curve.points);
-    let finite = |&(x, y): &(f64, super::Interval)| x.is_finite() && y.mean.is_finite();
+    let finite = |&(x, y): &(f64, Interval)| x.is_finite() && y.mean.is_finite();
     if !points().all(finite) {
         return Err(fail("a value is not finite".to_owned()));
     }
@@ -84,7 +84,7 @@ fn draw_band(chart: &mut Chart<'_, '_>, curve: &Curve, colour: RGBColor) -> Resu
     let upper = curve.points.iter().rev().map(|&(x, y)| (x, y.high));
     let outline: Vec<(f64, f64)> = lower.chain(upper).collect();
     chart.draw_series([Polygon::new(outline, colour.mix(0.15))])?;
-    let bar = |&(x, y): &(f64, super::Interval)| {
+    let bar = |&(x, y): &(f64, Interval)| {
         PathElement::new([(x, y.low), (x, y.high)], INK.mix(0.6).stroke_width(1))
     };
     chart.draw_series(curve.points.iter().map(bar))?;

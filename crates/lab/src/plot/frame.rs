@@ -1,6 +1,6 @@
 //! What all figures share: size, colours, title, legend, axes.
 
-use super::{Error, Figure};
+use super::figure::{Error, Figure};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 

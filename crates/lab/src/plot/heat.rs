@@ -1,7 +1,7 @@
 //! A map: a value for each pair of named columns and rows, as colour and as a number.
 
+use super::figure::{Error, Figure, Map};
 use super::frame::{self, INK, text_style};
-use super::{Error, Figure, Map};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 

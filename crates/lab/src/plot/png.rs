@@ -1,6 +1,6 @@
 //! SVG to PNG, with a font inside the binary.
 
-use super::Error;
+use super::figure::Error;
 use resvg::{tiny_skia, usvg};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Spans over two numeric axes: what many points between two times came to.
 
+use super::figure::{Error, Figure, Form, Span, SpanSeries};
 use super::frame;
-use super::{Error, Figure, Form, Span, SpanSeries};
 use plotters::prelude::*;
 
 /// Least height of what is drawn as a bar, as a part of the axis: about a pixel and a half.

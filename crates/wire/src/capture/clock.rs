@@ -1,6 +1,6 @@
 //! Ticks of a capture's clock as times.
 
-use super::Fault;
+use super::record::Fault;
 use fairwave_units::Instant;
 
 const NANOS_PER_S: u64 = 1_000_000_000;

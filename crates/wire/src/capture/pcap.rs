@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::fields::{Fields, Order};
-use super::{Fault, PACKET_LEN_MAX, Record, Step};
+use super::record::{Fault, PACKET_LEN_MAX, Record, Step};
 use crate::pcapng::LinkType;
 
 /// Length of the file's header in bytes.

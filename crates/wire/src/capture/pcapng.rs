@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::fields::{Fields, Order};
-use super::{BLOCK_LEN_MAX, Fault, INTERFACES_MAX, PACKET_LEN_MAX, Record, Step};
+use super::record::{BLOCK_LEN_MAX, Fault, INTERFACES_MAX, PACKET_LEN_MAX, Record, Step};
 use crate::pcapng::LinkType;
 
 /// How a file begins, in either byte order: the type of a section header.

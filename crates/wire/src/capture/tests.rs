@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::pcapng as written;
+use crate::pcapng::LinkType;
+use fairwave_units::Instant;
 use proptest::prelude::*;
 
 /// Each packet's record and bytes.

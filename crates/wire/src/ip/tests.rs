@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::datagram;
+use crate::tcp;
 use crate::tcp::{Flags, Options, Timestamps};
+use core::net::Ipv6Addr;
 use fairwave_units::Seq32;
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! IPv6 with its extension headers (RFC 8200 sections 3 and 4).
 
-use super::{Error, IpAddr, Ipv6Addr, Packet, Part, Transport, transport, up_to};
+use super::packet::{Error, Packet, Part, Transport, transport, up_to};
 use crate::reader::{Reader, Truncated};
+use core::net::{IpAddr, Ipv6Addr};
 
 const HEADER_LEN: u32 = 40;
 

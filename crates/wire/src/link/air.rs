@@ -1,6 +1,6 @@
 //! Data frames of 802.11 (802.11-2020 clause 9.3.2), with and without radiotap.
 
-use super::{Captured, Closed, Frame, Inner, Mpdu, Packets, SNAP, typed};
+use super::frame::{Captured, Closed, Frame, Inner, Mpdu, Packets, SNAP, typed};
 use crate::dot11::FCS_LEN;
 use crate::ethernet::Mac;
 use crate::radiotap::{self, Flags};

@@ -4,7 +4,9 @@ use super::*;
 use crate::dot11::{
     self, AckPolicy, Amsdu, Data, Direction, Qos, Sequence, Subframe, Tid, amsdu_frame, data_frame,
 };
+use crate::ethernet::EtherType;
 use crate::radiotap::{Flags, Header};
+use crate::soc;
 use proptest::prelude::*;
 
 /// What stands for an IP packet: its first byte says version 4.

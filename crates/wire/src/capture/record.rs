@@ -1,0 +1,123 @@
+//! What a decoder finds: packets, bytes without one, and faults.
+
+use crate::pcapng::LinkType;
+use fairwave_units::Instant;
+use std::ops::Range;
+use thiserror::Error;
+
+/// Longest packet in bytes: libpcap takes no more than 262144 from a link, a kernel that merges
+/// segments before it shows them makes up to 512 KiB of TCP over IPv6, and USB transfers a MiB.
+pub const PACKET_LEN_MAX: u32 = 1 << 20;
+/// Longest block of pcapng that is looked into, in bytes: a packet with its options.
+pub const BLOCK_LEN_MAX: u32 = PACKET_LEN_MAX + (1 << 18);
+/// Most interfaces of one section of a pcapng file.
+pub const INTERFACES_MAX: usize = 1 << 16;
+
+/// Where a packet lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// How many of the bytes shown it takes up, headers included.
+    pub len: usize,
+    /// Where the packet's own bytes are among those shown; perhaps cut by whoever captured it.
+    pub data: Range<usize>,
+    /// How many bytes the packet had on the wire.
+    pub original_len: u32,
+    /// What it begins with.
+    pub link_type: LinkType,
+    /// On which interface of its section it was seen, the first being 0.
+    pub interface: u32,
+    /// When it was captured, from the epoch of the file; `None` where the file does not say
+    /// (simple packet blocks), or says a time before 1970 or after 2554.
+    pub at: Option<Instant>,
+}
+
+/// What the bytes shown come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing yet: so many are needed.
+    More(usize),
+    /// So many hold no packet. There may be more of them than were shown.
+    Skip(u64),
+    /// A packet.
+    Packet(Record),
+}
+
+/// What is wrong with a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// It ends within a record.
+    #[error("the file ends {missing} bytes before the record does")]
+    Truncated {
+        /// How many bytes are missing, as far as is known.
+        missing: u64,
+    },
+    /// A packet that nobody can have captured.
+    #[error("a packet of {len} bytes, the limit is {PACKET_LEN_MAX}")]
+    PacketLength {
+        /// Its length in bytes.
+        len: u32,
+    },
+    /// A block of packets or interfaces that is too long.
+    #[error("a block of {len} bytes, the limit is {BLOCK_LEN_MAX}")]
+    BlockLength {
+        /// Its length in bytes.
+        len: u32,
+    },
+    /// A block that is too short for what it is, or no multiple of four.
+    #[error("a block of type {kind:#x} with {len} bytes, which its kind cannot have")]
+    BlockShape {
+        /// Its type.
+        kind: u32,
+        /// Its length in bytes.
+        len: u32,
+    },
+    /// The length at a block's end is not the one at its beginning.
+    #[error("a block that is {first} bytes long at its beginning and {last} at its end")]
+    BlockEnds {
+        /// Length at the beginning, in bytes.
+        first: u32,
+        /// Length at the end, in bytes.
+        last: u32,
+    },
+    /// More in a packet block than it is long.
+    #[error("a packet of {len} bytes in a block that has room for {room}")]
+    Overfull {
+        /// Length of the packet in bytes.
+        len: u32,
+        /// Bytes of the block behind its fixed fields.
+        room: u32,
+    },
+    /// A part of a second that is no part of a second.
+    #[error("a time with {fraction} {unit} beside its seconds")]
+    Fraction {
+        /// What stands there.
+        fraction: u32,
+        /// Its unit.
+        unit: &'static str,
+    },
+    /// A packet of an interface that the section does not describe.
+    #[error("a packet of interface {interface}, of which the section describes {described}")]
+    Interface {
+        /// The interface.
+        interface: u32,
+        /// How many there are.
+        described: usize,
+    },
+    /// A section that describes too many interfaces.
+    #[error("more than {INTERFACES_MAX} interfaces in a section")]
+    Interfaces,
+    /// A resolution of times that 64 bits cannot count.
+    #[error("times with resolution {0:#x}, finer than 64 bits can count")]
+    Resolution(u8),
+    /// A section header without its mark of the byte order.
+    #[error("a section header with the byte-order mark {0:#010x}")]
+    ByteOrder(u32),
+    /// A version that nobody knows.
+    #[error("version {major}.{minor} of the format")]
+    Version {
+        /// The part before the dot.
+        major: u16,
+        /// The part behind it.
+        minor: u16,
+    },
+}
