@@ -38,33 +38,41 @@ pub(crate) fn reach(files: &[String], members: &[Member]) -> Reach {
         let inside = |member: &&Member| {
             file.strip_prefix(member.directory.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
-        match (members.iter().find(inside), reader(file)) {
-            (Some(member), _) => reached.insert(member.name.clone()),
-            (None, Reader::Everybody) => return Reach::Everything,
-            (None, Reader::Nobody) => false,
-            (None, Reader::Crates(names)) => {
+        let member = members.iter().find(inside);
+        reached.extend(member.map(|member| member.name.clone()));
+        match reader(file) {
+            Reader::Everybody if member.is_none() => return Reach::Everything,
+            Reader::Everybody | Reader::Nobody => {}
+            Reader::Crates(names) => {
                 reached.extend(names.iter().map(|name| (*name).to_owned()));
-                true
             }
-        };
+        }
     }
     if reached.is_empty() { Reach::Nothing } else { Reach::Crates(closure(reached, members)) }
 }
 
-/// Who reads a file that lies in no crate.
+/// Who reads a file beside the crate that it lies in.
 enum Reader {
     Nobody,
     Crates(&'static [&'static str]),
     Everybody,
 }
 
-/// Scenario files are built into studies and checked by the command; documents are compared with
-/// code by the rules of the house, which always run, and by the command's tests.
+/// Scenario files are built into studies and checked by the command; a record of benchmarks is
+/// built into a study. Documents are compared with code by the rules of the house, which always
+/// run, and by tests of these crates.
 fn reader(file: &str) -> Reader {
     let top = file.split('/').next().unwrap_or_default();
     match top {
         "studies" | "scenarios" => Reader::Crates(&["fairwave-study", "fairwave-scenario"]),
-        "docs" => Reader::Crates(&["fairwave-scenario", "fairwave-capture", "fairwave-cli"]),
+        "docs" => Reader::Crates(&[
+            "fairwave-wire",
+            "fairwave-scenario",
+            "fairwave-capture",
+            "fairwave-cli",
+        ]),
+        "README.md" => Reader::Crates(&["fairwave-cli"]),
+        "benches" if file.starts_with("benches/runs/") => Reader::Crates(&["fairwave-study-socps"]),
         "fuzz" => Reader::Nobody,
         _ if file.ends_with(".md") => Reader::Nobody,
         _ => Reader::Everybody,
@@ -131,6 +139,8 @@ mod tests {
     fn what_all_are_built_with_reaches_all_and_a_changelog_nobody() {
         assert_eq!(reached(&["crates/soc/a.rs", "Cargo.lock"]), Reach::Everything);
         assert_eq!(reached(&["CHANGELOG.md", "fuzz/fuzz_targets/a.rs"]), Reach::Nothing);
+        assert_eq!(reached(&["README.md"]), crates(&["fairwave-cli"]));
+        assert_eq!(reached(&["benches/runs/a.json"]), crates(&["fairwave-study-socps"]));
         let scenarios = reached(&["scenarios/a.toml"]);
         assert_eq!(scenarios, crates(&["fairwave-scenario", "fairwave-study"]));
     }

@@ -26,6 +26,7 @@ mod workspace;
 
 use clap::{Parser, Subcommand};
 use shell::{Outcome, cargo, run};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use suite::Extent;
 
@@ -63,6 +64,13 @@ enum Verb {
     BenchTrace(trace::Options),
     /// Measure what forwarding a packet costs in each queue, and record it for the study `socps`.
     BenchForwarding(forwarding::Options),
+    /// Say whether two directories of runs hold the same bytes.
+    Same {
+        /// One of them.
+        left: PathBuf,
+        /// The other.
+        right: PathBuf,
+    },
     /// Fuzz every target for so many seconds each.
     Fuzz {
         /// Seconds for each target.
@@ -84,6 +92,7 @@ fn main() -> ExitCode {
         Verb::BenchNs3(options) => ns3::bench(&options),
         Verb::BenchTrace(options) => trace::bench(&options),
         Verb::BenchForwarding(options) => forwarding::bench(&options),
+        Verb::Same { left, right } => compare::same(&left, &right),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
     };
