@@ -3,7 +3,7 @@
 use super::experiments::{DELAY, DISCONNECTION, LIMIT_KBPS, PAPERS, PROFILE, STEADY, WIRE};
 use super::points::{Point, at, point};
 use fairwave_study::measure::show;
-use fairwave_study::{Claim, Criterion, Error, Evidence, Results};
+use fairwave_study::{Claim, Criterion, Error, Evidence, Reading, Results};
 use std::collections::BTreeMap;
 
 /// Points by the edition of TFRC.
@@ -84,14 +84,14 @@ fn ho_2(plain: &Editions) -> Claim {
     let mut measured = Evidence::default();
     let ratio = |value: Option<f64>, point: &Point| Some(value? / point.residents_interval?);
     let short = [0.5, 1.0].iter().filter_map(|&s| at(points, s));
-    let short = short.filter_map(|p| ratio(p.interval_after(), p)).reduce(f64::max);
+    let short = Reading::extreme(short.map(|p| ratio(p.interval_after(), p)), f64::max);
     let over_to_1_s = measured.number("mean_over_residents_to_1_s", short);
     let long = || [4.5, 5.0, 5.5, 6.0].iter().filter_map(|&s| at(points, s));
-    let least = long().filter_map(|p| ratio(p.interval_after(), p)).reduce(f64::min);
+    let least = Reading::extreme(long().map(|p| ratio(p.interval_after(), p)), f64::min);
     let over_from_4_5_s = measured.number("mean_over_residents_from_4_5_s", least);
-    let means: Vec<f64> = long().filter_map(Point::interval_after).collect();
-    let least = measured.number("least_mean_from_4_5_s", means.iter().copied().reduce(f64::min));
-    let most = measured.number("most_mean_from_4_5_s", means.iter().copied().reduce(f64::max));
+    let mean = |pick| Reading::extreme(long().map(Point::interval_after), pick);
+    let least = measured.number("least_mean_from_4_5_s", mean(f64::min));
+    let most = measured.number("most_mean_from_4_5_s", mean(f64::max));
     let texts: Vec<String> = points
         .iter()
         .filter_map(|p| Some(format!("{} s: {:.0}", p.disconnection, p.interval_after()?)))
@@ -127,11 +127,12 @@ fn ho_3(plain: &Editions) -> Claim {
     let mut measured = Evidence::default();
     let to = |least: f64, most: f64| {
         let within = points.iter().filter(move |p| (least..=most).contains(&p.disconnection));
-        within.filter_map(Point::rtt_ratio)
+        within.map(Point::rtt_ratio)
     };
-    let to_3_5_s = measured.number("least_over_residents_to_3_5_s", to(0.0, 3.5).reduce(f64::min));
-    let from_4_5_s =
-        measured.number("most_over_residents_from_4_5_s", to(4.5, 6.0).reduce(f64::max));
+    let least = Reading::extreme(to(0.0, 3.5), f64::min);
+    let to_3_5_s = measured.number("least_over_residents_to_3_5_s", least);
+    let most = Reading::extreme(to(4.5, 6.0), f64::max);
+    let from_4_5_s = measured.number("most_over_residents_from_4_5_s", most);
     let texts: Vec<String> = points
         .iter()
         .filter_map(|p| Some(format!("{} s: {:.1}", p.disconnection, p.rtt_ratio()?)))

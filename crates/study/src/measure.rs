@@ -24,9 +24,9 @@ pub fn paired_ratio(a: &[&Run], b: &[&Run], value: impl Fn(&Run) -> f64) -> Opti
     Estimate::of(&pairs.collect::<Vec<f64>>())
 }
 
-/// Jain's index of the flows' goodput; zero without flows.
+/// Jain's index of the flows' goodput; not a number without flows.
 pub fn jain(run: &Run) -> f64 {
-    run.summary.totals.jain.unwrap_or(0.0)
+    run.summary.totals.jain.unwrap_or(f64::NAN)
 }
 
 /// Goodput of all flows.

@@ -79,8 +79,8 @@ fn buf_x1(results: &Results) -> Claim {
     let answers = measure::answers(results);
     let share =
         |part: u64, answers: &measure::Answers| part as f64 / answers.count(|_| true) as f64;
-    let right = answers.iter().map(|a| share(a.right(), a)).reduce(f64::min);
-    let wrong = answers.iter().map(|a| share(a.wrong(), a)).reduce(f64::max);
+    let right = Reading::extreme(answers.iter().map(|a| share(a.right(), a)), f64::min);
+    let wrong = Reading::extreme(answers.iter().map(|a| share(a.wrong(), a)), f64::max);
     let mut measured = Evidence::of(results, &[IDLE, BESIDE, KINDS]);
     let findings = answers.iter().map(|a| a.count(|_| true)).sum::<u64>();
     measured.fact("findings", findings);

@@ -35,10 +35,10 @@ pub(super) fn others_mbps(run: &Run) -> f64 {
     fairwave_lab::stats::mean(&rates).unwrap_or(0.0)
 }
 
-/// AVR of it for a target, with a tolerance.
+/// AVR of it for a target, with a tolerance; not a number where nothing was measured.
 pub(super) fn avr(run: &Run, target: BitRate, tolerance: f64) -> f64 {
     let bins = first(run).map_or(&[][..], |flow| &flow.bins_bps);
-    target::achievement(bins, target, tolerance).unwrap_or(0.0)
+    target::achievement(bins, target, tolerance).unwrap_or(f64::NAN)
 }
 
 /// AVR over runs.
