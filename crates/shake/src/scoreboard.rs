@@ -26,7 +26,7 @@ pub(crate) struct Sent {
     /// More than one copy has left.
     pub(crate) repeated: bool,
     /// Copies that are neither echoed nor lost.
-    pub(crate) flying: u32,
+    pub(crate) in_flight: u32,
     /// Index of the path of the latest copy.
     pub(crate) path: usize,
     /// Number of the latest copy on that path; zero before the first has left.
@@ -114,7 +114,7 @@ impl Scoreboard {
     pub(crate) fn copied(&mut self, index: usize) {
         let segment = &mut self.segments[index];
         segment.repeated |= segment.number > 0;
-        segment.flying += 1;
+        segment.in_flight += 1;
     }
 
     /// A new copy has left, the one that counts from now on.
@@ -133,8 +133,8 @@ impl Scoreboard {
     pub(crate) fn landed(&mut self, seq: u64) {
         if let Some(index) = self.find(seq) {
             let segment = &mut self.segments[index];
-            debug_assert!(segment.flying > 0, "no copy of {seq} is in flight");
-            segment.flying = segment.flying.saturating_sub(1);
+            debug_assert!(segment.in_flight > 0, "no copy of {seq} is in flight");
+            segment.in_flight = segment.in_flight.saturating_sub(1);
         }
     }
 

@@ -173,7 +173,8 @@ impl<'w> Simulation<'w> {
     /// What becomes of it comes out of [`Self::take`], maybe at once.
     ///
     /// # Errors
-    /// Nothing is done if there is no way between the packet's nodes, or the run is over.
+    /// The packet does not enter if it has not two different nodes with a way between them, or if
+    /// `now` is after the end of the run.
     pub fn inject(&mut self, packet: &OutsidePacket, now: Instant) -> Result<(), Error> {
         let OutsidePacket { handle, source, destination, .. } = *packet;
         let refuse = |why: &str| Err(Error::Invalid(format!("packet {handle}: {why}")));

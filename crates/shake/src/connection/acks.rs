@@ -124,7 +124,7 @@ impl<P: Payload> Connection<P> {
                 Echoed::Copy(seq) => seq != segment.seq,
                 Echoed::Late => false,
             };
-            if credits && (!segment.repeated || (is_open && segment.flying == 1)) {
+            if credits && (!segment.repeated || (is_open && segment.in_flight == 1)) {
                 paths[segment.path].settle(now, segment.number, !segment.repeated);
             }
         };
@@ -170,7 +170,7 @@ impl<P: Payload> Connection<P> {
     /// Looks for losses on one path.
     pub(super) fn find_lost(&mut self, now: Instant, index: usize) {
         let Some(threshold) = echoes(self.loss_detection()) else { return };
-        debug_assert!(self.lost.is_empty(), "losses that nobody answered");
+        debug_assert!(self.lost.is_empty(), "losses not yet acted on");
         let flight = self.paths[index].flight();
         self.paths[index].find_lost(now, threshold, &mut self.lost);
         self.answer_losses(index, flight);
@@ -193,7 +193,7 @@ impl<P: Payload> Connection<P> {
             }
             self.stats.losses_found += 1;
             newest = newest.max(Some(lost.number));
-            if self.board.get(segment).flying == 0 {
+            if self.board.get(segment).in_flight == 0 {
                 self.board.lose(segment);
             }
         }

@@ -270,7 +270,7 @@ impl<P: Payload> Connection<P> {
             lost: false,
             reinjected: false,
             repeated: false,
-            flying: 0,
+            in_flight: 0,
             path,
             number: 0,
             at: now,

@@ -61,12 +61,12 @@ impl<P: Payload> Connection<P> {
 
     /// What flies on the path is to be sent on others.
     pub(super) fn abandon(&mut self, index: usize) {
-        debug_assert!(self.lost.is_empty(), "losses that nobody answered");
+        debug_assert!(self.lost.is_empty(), "losses not yet acted on");
         self.paths[index].lose_all(&mut self.lost);
         while let Some(lost) = self.lost.pop() {
             self.board.landed(lost.seq);
             if let Some(segment) = self.board.find(lost.seq)
-                && self.board.get(segment).flying == 0
+                && self.board.get(segment).in_flight == 0
             {
                 self.board.lose(segment);
             }

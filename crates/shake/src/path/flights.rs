@@ -192,7 +192,7 @@ impl Flights {
 
     fn check(&self) {
         let (count, bytes) = (self.count, self.bytes);
-        debug_assert!(count <= self.messages.len(), "{count} of {} fly", self.messages.len());
+        debug_assert!(count <= self.messages.len(), "{count} of {} in flight", self.messages.len());
         debug_assert_eq!(count == 0, bytes == 0, "{count} messages of {bytes} bytes");
         debug_assert!(self.highest_echo <= self.last_number, "echo {}", self.highest_echo);
     }

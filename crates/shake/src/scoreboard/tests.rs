@@ -12,7 +12,7 @@ fn segment(seq: u64, len: u32) -> Sent {
         lost: false,
         reinjected: false,
         repeated: false,
-        flying: 1,
+        in_flight: 1,
         path: 0,
         number: 1 + seq,
         at: Instant::ZERO,
@@ -72,7 +72,7 @@ fn what_is_lost_is_found_in_order_until_it_arrives() {
     };
     assert_eq!(found(&mut board), [20, 40, 60]);
     board.sent_again(2, 1, 7, Instant::ZERO);
-    assert_eq!((found(&mut board), board.get(2).flying), (vec![40, 60], 2));
+    assert_eq!((found(&mut board), board.get(2).in_flight), (vec![40, 60], 2));
     sack(&mut board, &[(40, 50)]);
     assert_eq!((found(&mut board), board.lost()), (vec![60], 1));
     board.acknowledge(70, |_| {});
@@ -90,7 +90,7 @@ fn a_segment_is_found_by_its_first_byte() {
     sack(&mut board, &[(20, 40)]);
     assert_eq!(board.first_missing(), Some(2));
     board.landed(40);
-    assert_eq!(board.get(2).flying, 0);
+    assert_eq!(board.get(2).in_flight, 0);
 }
 
 proptest! {
