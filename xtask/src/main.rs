@@ -43,7 +43,7 @@ struct Cli {
 enum Verb {
     /// Install what the tests need and run every one of them. This is what CI runs.
     Test {
-        /// Also: full property-test counts, fuzzing for a minute each, the full studies.
+        /// Also: full property-test counts, theory in release, fuzzing, the full studies.
         #[arg(long, conflicts_with = "changed")]
         slow: bool,
         /// Only what the change since this commit can affect, files not committed included.
