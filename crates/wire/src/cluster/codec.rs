@@ -1,9 +1,10 @@
 //! Fields in order.
 
+use super::message::LABEL;
 use super::{
     ANNOUNCE_LEN, Announce, Ask, Body, COOKIE_LEN, Claim, Cost, Denial, Error, Grant, HEAD_LEN,
-    Kind, LABEL, MAGIC, MOST_OFFERS, MemberId, Message, Name, Offer, Offers, Rates, Refusal,
-    Revocation, Role, VERSION,
+    Kind, MAGIC, MOST_OFFERS, MemberId, Message, Name, Offer, Offers, Rates, Refusal, Revocation,
+    Role, VERSION,
 };
 use crate::reader::Reader;
 use crate::seal::{Key, TAG_LEN, Tag};
@@ -34,7 +35,11 @@ const ANNOUNCE_BODY: usize = ANNOUNCE_LEN - HEAD_LEN - TAG_LEN;
 /// Zeros behind the nonce of a greeting, where its answer has a cookie.
 const HELLO_PADDING: usize = COOKIE_LEN;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
+/// Reads a message, which is all of `bytes`.
+///
+/// # Errors
+/// If the bytes are no message of this version.
+pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     let mut reader = Reader::new(bytes);
     let found = reader.array("magic")?;
     if found != MAGIC {
@@ -66,6 +71,21 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     }
     let message = Message { cluster, from, to, number, body };
     Ok(Claim { message, covered: &bytes[..HEAD_LEN + inside], tag })
+}
+
+impl Message {
+    /// Appends the message, sealed.
+    pub fn write(&self, key: &Key, out: &mut Vec<u8>) {
+        write(self, key, out);
+    }
+}
+
+impl Body {
+    /// Bytes of a message with this body.
+    #[must_use]
+    pub fn message_len(&self) -> usize {
+        len(self)
+    }
 }
 
 fn read_body(kind: u8, reader: &mut Reader<'_>) -> Result<Body, Error> {
@@ -225,7 +245,7 @@ const fn kind(body: &Body) -> u8 {
 }
 
 /// Bytes of a message with this body.
-pub(super) fn len(body: &Body) -> usize {
+fn len(body: &Body) -> usize {
     let inside = match body {
         Body::Announce(_) | Body::Query => ANNOUNCE_BODY,
         Body::Goodbye | Body::Welcome => 0,
@@ -240,7 +260,7 @@ pub(super) fn len(body: &Body) -> usize {
     HEAD_LEN + inside + TAG_LEN
 }
 
-pub(super) fn write(message: &Message, key: &Key, out: &mut Vec<u8>) {
+fn write(message: &Message, key: &Key, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend(MAGIC);
     out.extend([VERSION, kind(&message.body), 0, 0]);

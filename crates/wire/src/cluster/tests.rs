@@ -1,9 +1,11 @@
 //! Messages in hex, what is refused, and what every message keeps.
 
 use super::*;
+use crate::seal::{Forged, Key, TAG_LEN};
 use crate::testing::{hex, unhex};
 use fairwave_units::BitRate;
 use proptest::prelude::*;
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 
 const BORROWER: u64 = 0x0102_0304_0506_0708;
 const LENDER: u64 = 0x1112_1314_1516_1718;

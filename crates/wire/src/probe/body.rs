@@ -173,7 +173,9 @@ fn read_report(reader: &mut Reader<'_>) -> Result<Chunk, Error> {
     Ok(Chunk { train, chunk, chunks, records })
 }
 
-pub(super) fn records_that_fit(records: &[Record]) -> usize {
+/// How many of `records`, at least one if there is one, fit a [`Message::Report`] of
+/// [`MOST_REPORT_LEN`].
+pub fn records_that_fit(records: &[Record]) -> usize {
     let mut room = MOST_REPORT_LEN - HEAD_LEN - REPORT_HEAD_LEN - TAG_LEN;
     let mut fit = records.len().min(1);
     while let Some(record) = records.get(fit) {

@@ -1,7 +1,9 @@
 //! Messages in hex, what is refused, and what every message keeps.
 
 use super::*;
+use crate::seal::{Key, TAG_LEN};
 use crate::testing::hex;
+use fairwave_units::{BitRate, Duration, Instant};
 use proptest::prelude::*;
 
 fn key() -> Key {

@@ -1,8 +1,9 @@
 //! Fields in order.
 
+use super::message::LABEL;
 use super::{
-    Ack, Block, Blocks, Body, Challenge, Claim, Data, Echo, Error, HEAD_LEN, Header, Join, LABEL,
-    Leave, MAGIC, MOST_BLOCKS, MOST_LEN, Reason, SEQ_LIMIT, Side, VERSION,
+    Ack, Block, Blocks, Body, Challenge, Claim, Data, Echo, Error, HEAD_LEN, Header, Join, Leave,
+    MAGIC, MOST_BLOCKS, MOST_LEN, Reason, SEQ_LIMIT, Side, VERSION,
 };
 use crate::reader::Reader;
 use crate::seal::{Key, TAG_LEN, Tag};
@@ -28,7 +29,11 @@ const FIN: u8 = 1 << 2;
 const ACK_LEN: usize = 8 + 4 + 8 + 4 + 1;
 const BLOCK_LEN: usize = 8;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
+/// Reads a message, which is all of `bytes`.
+///
+/// # Errors
+/// If the bytes are no message of this version.
+pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     if bytes.len() > MOST_LEN {
         return Err(Error::TooLong { len: bytes.len() });
     }
@@ -55,6 +60,22 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     check_payload(&said, payload.len())?;
     let header = Header { connection, from, path, number, sent_us, body: said };
     Ok(Claim { header, payload, covered: &bytes[..HEAD_LEN + inside], tag })
+}
+
+impl Header {
+    /// Appends the message with its payload, sealed.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`]; [`Error::Range`] for sequence numbers of [`SEQ_LIMIT`] and above;
+    /// [`Error::Trailing`] for payload behind something else than data. Then nothing is appended.
+    pub fn write(&self, payload: &[u8], key: &Key, out: &mut Vec<u8>) -> Result<(), Error> {
+        write(self, payload, key, out)
+    }
+
+    /// Bytes that it takes with `payload` bytes of payload.
+    pub fn len_with(&self, payload: usize) -> usize {
+        len(&self.body) + payload
+    }
 }
 
 fn number(number: u64, field: &'static str) -> Result<NonZeroU64, Error> {
@@ -174,7 +195,7 @@ fn flags(header: &Header) -> u8 {
 }
 
 /// Bytes of a message with this body and no payload.
-pub(super) fn len(body: &Body) -> usize {
+fn len(body: &Body) -> usize {
     let inside = match body {
         Body::Join(_) => 12,
         Body::Challenge(_) => 20,
@@ -186,12 +207,7 @@ pub(super) fn len(body: &Body) -> usize {
     HEAD_LEN + inside + TAG_LEN
 }
 
-pub(super) fn write(
-    header: &Header,
-    payload: &[u8],
-    key: &Key,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
+fn write(header: &Header, payload: &[u8], key: &Key, out: &mut Vec<u8>) -> Result<(), Error> {
     check_payload(&header.body, payload.len())?;
     let len = header.len_with(payload.len());
     if len > MOST_LEN {

@@ -1,10 +1,10 @@
 //! Messages in hex, what is refused, and what every message keeps.
 
 use super::*;
-use crate::seal::TAG_LEN;
+use crate::seal::{Forged, Key, TAG_LEN};
 use crate::testing::{hex, unhex};
 use proptest::prelude::*;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 fn key() -> Key {
     connection_key(&Key::new(&[7; 32]).unwrap(), 0x0102_0304_0506_0708)

@@ -1,0 +1,401 @@
+//! What a message says, and why bytes are none.
+
+use super::offers::{Name, NameError, Offers, Rates};
+use crate::reader::Truncated;
+use crate::seal::{Forged, Key, TAG_LEN, Tag};
+use std::fmt;
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
+use thiserror::Error;
+
+/// The first four bytes of every message.
+pub const MAGIC: [u8; 4] = *b"FWcl";
+/// The version that is spoken here.
+pub const VERSION: u8 = 1;
+/// Length of the head in bytes.
+pub const HEAD_LEN: usize = 40;
+/// Length of [`Body::Announce`] and [`Body::Query`] in bytes, and the most of any message.
+pub const ANNOUNCE_LEN: usize = 252;
+/// Length of [`Body::Hello`], [`Body::Challenge`] and [`Body::Response`] in bytes.
+pub const HELLO_LEN: usize = HEAD_LEN + 8 + COOKIE_LEN + TAG_LEN;
+/// Length of a cookie in bytes.
+pub const COOKIE_LEN: usize = 16;
+
+pub(super) const LABEL: &str = "fairwave cluster 1";
+
+/// What a lender makes of a greeting, and knows again, without keeping it.
+pub type Cookie = [u8; COOKIE_LEN];
+
+/// A host of the cluster. By custom drawn at random and kept over restarts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemberId(pub NonZeroU64);
+
+impl fmt::Display for MemberId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The number by which messages of clusters on one link are told apart. It says nothing of the
+/// key.
+#[must_use]
+pub fn cluster_id(key: &Key) -> u64 {
+    let Tag(tag) = key.tag("fairwave cluster id", &[]);
+    let first = tag.first_chunk().expect("a seal has 16 bytes");
+    u64::from_be_bytes(*first)
+}
+
+/// What makes the key of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    /// Who greets, and borrows.
+    pub borrower: MemberId,
+    /// Who is greeted, and lends.
+    pub lender: MemberId,
+    /// Drawn by the borrower.
+    pub nonce: u64,
+    /// Made by the lender.
+    pub cookie: Cookie,
+}
+
+impl Meeting {
+    /// The session's key, which no other session's messages fit.
+    #[must_use]
+    pub fn key(&self, cluster: &Key) -> Key {
+        let numbers =
+            [self.borrower.0.get(), self.lender.0.get(), self.nonce].map(u64::to_be_bytes);
+        cluster.derive(LABEL, &[&numbers[0], &numbers[1], &numbers[2], &self.cookie])
+    }
+}
+
+/// Which end of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The end that greeted.
+    Borrower,
+    /// The end that was greeted.
+    Lender,
+}
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Which cluster: [`cluster_id`] of its key.
+    pub cluster: u64,
+    /// Who sent it.
+    pub from: MemberId,
+    /// To whom; `None` for everybody.
+    pub to: Option<MemberId>,
+    /// Grows with every message of this sender sealed with this key.
+    pub number: NonZeroU64,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// A lender to everybody, or to whoever has asked: what I lend.
+    Announce(Announce),
+    /// To everybody: who lends?
+    Query,
+    /// A lender to everybody: I lend no more.
+    Goodbye,
+    /// A borrower: I would like to borrow.
+    Hello {
+        /// Drawn anew for each attempt.
+        nonce: u64,
+    },
+    /// A lender: show that you get what is sent to your address.
+    Challenge {
+        /// The nonce of the greeting.
+        nonce: u64,
+        /// To be returned.
+        cookie: Cookie,
+    },
+    /// A borrower: I do. Sealed with the key of the session, as all below but
+    /// [`Body::Refuse`].
+    Response {
+        /// The nonce of the greeting.
+        nonce: u64,
+        /// That of the challenge.
+        cookie: Cookie,
+    },
+    /// A lender: there is a session.
+    Welcome,
+    /// A lender: there is none. Sealed with the key of the cluster.
+    Refuse {
+        /// The nonce of the greeting.
+        nonce: u64,
+        /// Why.
+        reason: Refusal,
+    },
+    /// A borrower: I would like this lease, or to keep it.
+    Ask(Ask),
+    /// A lender: you have it.
+    Grant(Grant),
+    /// A lender: you have it not.
+    Deny {
+        /// The lease asked for.
+        lease: NonZeroU32,
+        /// Why.
+        reason: Denial,
+        /// Time after which it is worth to ask again, in milliseconds.
+        retry_ms: u32,
+    },
+    /// A lender: the lease has other rates from now on.
+    Terms {
+        /// The lease.
+        lease: NonZeroU32,
+        /// What may be used of the uplink.
+        rates: Rates,
+    },
+    /// A borrower: I need the lease no more.
+    Release {
+        /// The lease.
+        lease: NonZeroU32,
+    },
+    /// A lender: the lease is over. Answers a release, and what is done with a lease that is not.
+    Over {
+        /// The lease.
+        lease: NonZeroU32,
+    },
+    /// A lender: the lease ends before its time.
+    Revoke {
+        /// The lease.
+        lease: NonZeroU32,
+        /// Why.
+        reason: Revocation,
+        /// For how long it may still be used, in milliseconds.
+        notice_ms: u32,
+    },
+    /// A borrower: the revocation has been heard.
+    Noted {
+        /// The lease.
+        lease: NonZeroU32,
+    },
+    /// The session is over, and every lease of it.
+    Leave {
+        /// Which end says so.
+        by: Role,
+    },
+    /// The leave has been heard.
+    Left {
+        /// Which end says so.
+        by: Role,
+    },
+}
+
+/// What a member lends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announce {
+    /// What people call it.
+    pub name: Name,
+    /// Time to its next announcement, in tenths of a second.
+    pub interval_ds: NonZeroU16,
+    /// Its uplinks.
+    pub offers: Offers,
+}
+
+/// What a borrower would like. The same lease asked for again is renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The lease, numbered by the borrower: grows with every new one of the session.
+    pub lease: NonZeroU32,
+    /// Of which uplink.
+    pub uplink: u8,
+    /// When it was asked, by the borrower's clock in milliseconds, modulo 2^32.
+    pub at_ms: u32,
+    /// Rates wanted.
+    pub rates: Rates,
+    /// Bytes wanted from now on, both ways together.
+    pub bytes: u64,
+    /// For how long, in milliseconds from the asking on.
+    pub duration_ms: u32,
+}
+
+/// What a lender allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The lease.
+    pub lease: NonZeroU32,
+    /// `at_ms` of the [`Ask`] that this answers.
+    pub at_ms: u32,
+    /// What may be used of the uplink.
+    pub rates: Rates,
+    /// Bytes that may still go over it, both ways together.
+    pub bytes: u64,
+    /// For how long after the asking, in milliseconds.
+    pub duration_ms: NonZeroU32,
+}
+
+macro_rules! reasons {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $number:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $name {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// Its number on the wire.
+            #[must_use]
+            pub const fn number(self) -> u8 {
+                match self {
+                    $(Self::$variant => $number,)+
+                }
+            }
+
+            pub(super) fn read(number: u8, field: &'static str) -> Result<Self, Error> {
+                let found = Self::ALL.iter().find(|reason| reason.number() == number);
+                found.copied().ok_or(Error::Range { field })
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Why there is no session.
+    Refusal {
+        /// As many sessions as there may be.
+        Busy = 1,
+        /// The cookie has expired, is another's, or was used before.
+        Cookie = 2,
+        /// Nothing is lent now.
+        NotLending = 3,
+    }
+}
+
+reasons! {
+    /// Why there is no lease.
+    Denial {
+        /// The uplink is not lent.
+        NoUplink = 1,
+        /// It has as many borrowers as it may, or each would get too little.
+        Full = 2,
+        /// As many bytes as may have been lent already.
+        Quota = 3,
+        /// The lender's battery, or what the uplink costs.
+        Policy = 4,
+        /// The number of the lease was used before, or nothing was wanted.
+        Invalid = 5,
+    }
+}
+
+reasons! {
+    /// Why a lease ends before its time.
+    Revocation {
+        /// The uplink is not lent any more.
+        Withdrawn = 1,
+        /// The lender's battery, or what the uplink costs.
+        Policy = 2,
+        /// All its bytes are used.
+        Quota = 3,
+    }
+}
+
+/// Why bytes are no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Error {
+    /// The bytes ended early.
+    #[error(transparent)]
+    Truncated(#[from] Truncated),
+    /// Something else arrived at the port.
+    #[error("no cluster message: it begins with {found:02x?}")]
+    Magic {
+        /// The first bytes.
+        found: [u8; 4],
+    },
+    /// Another version.
+    #[error("version {found} at offset 4, spoken is {VERSION}")]
+    Version {
+        /// The version stated.
+        found: u8,
+    },
+    /// A kind that there is not.
+    #[error("kind {found} at offset 5 is unknown")]
+    Kind {
+        /// The number stated.
+        found: u8,
+    },
+    /// A field whose value makes no sense.
+    #[error("{field} is out of range")]
+    Range {
+        /// The field.
+        field: &'static str,
+    },
+    /// Bytes that must be zero are not.
+    #[error("{field} is not zero")]
+    NotZero {
+        /// What should be.
+        field: &'static str,
+    },
+    /// A name that is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The body is longer than it may be.
+    #[error("{len} bytes behind the body of kind {kind}")]
+    Trailing {
+        /// How many.
+        len: usize,
+        /// The kind.
+        kind: u8,
+    },
+}
+
+/// A message whose seal has not been checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    pub(super) message: Message,
+    pub(super) covered: &'a [u8],
+    pub(super) tag: Tag,
+}
+
+impl Claim<'_> {
+    /// What it claims: what finds the key, and for a reader without it, such as one of a capture.
+    pub const fn unchecked(&self) -> &Message {
+        &self.message
+    }
+
+    /// The message, if its seal was made with this key.
+    ///
+    /// # Errors
+    /// [`Forged`] if it was not.
+    pub fn open(&self, key: &Key) -> Result<Message, Forged> {
+        key.verify(LABEL, &[self.covered], &self.tag).map(|()| self.message)
+    }
+}
+
+impl Body {
+    /// Which end of a session says this, and seals it with the session's key; `None` for what is
+    /// sealed with the cluster's.
+    #[must_use]
+    pub const fn said_by(&self) -> Option<Role> {
+        match self {
+            Self::Announce(_)
+            | Self::Query
+            | Self::Goodbye
+            | Self::Hello { .. }
+            | Self::Challenge { .. }
+            | Self::Refuse { .. } => None,
+            Self::Response { .. } | Self::Ask(_) | Self::Release { .. } | Self::Noted { .. } => {
+                Some(Role::Borrower)
+            }
+            Self::Welcome
+            | Self::Grant(_)
+            | Self::Deny { .. }
+            | Self::Terms { .. }
+            | Self::Over { .. }
+            | Self::Revoke { .. } => Some(Role::Lender),
+            Self::Leave { by } | Self::Left { by } => Some(*by),
+        }
+    }
+
+    /// Whether this is for everybody, or may be.
+    #[must_use]
+    pub const fn is_public(&self) -> bool {
+        matches!(self, Self::Announce(_) | Self::Query | Self::Goodbye)
+    }
+}

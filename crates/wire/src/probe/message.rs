@@ -1,0 +1,185 @@
+//! What the two ends say, and why bytes are no message.
+
+use crate::reader::Truncated;
+use crate::seal::{Forged, TAG_LEN};
+use fairwave_units::{BitRate, Duration, Instant};
+use thiserror::Error;
+
+/// The first four bytes of every message.
+pub const MAGIC: [u8; 4] = *b"FWpb";
+/// The version that is spoken here.
+pub const VERSION: u8 = 1;
+/// Length of the head in bytes.
+pub const HEAD_LEN: usize = 16;
+/// Length of [`Message::Challenge`]; a shorter [`Message::Hello`] gets no answer.
+pub const CHALLENGE_LEN: usize = HEAD_LEN + COOKIE_LEN + TAG_LEN;
+/// Least length of [`Message::Data`].
+pub const LEAST_DATA_LEN: usize = HEAD_LEN + 14 + TAG_LEN;
+/// Length that a [`Message::Report`] keeps to, so that it fits the path of any link.
+pub const MOST_REPORT_LEN: usize = 1_200;
+/// Length of a cookie in bytes.
+pub const COOKIE_LEN: usize = 16;
+/// Most bytes of a message: what UDP over IPv4 carries.
+pub const MOST_LEN: usize = 65_507;
+
+pub(super) const LABEL: &str = "fairwave probe 1";
+
+/// What a receiver makes of a greeting, and knows again, without keeping it.
+pub type Cookie = [u8; COOKIE_LEN];
+
+/// What a session may come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Highest rate, in bits of IP packets per second.
+    pub rate: BitRate,
+    /// Most packets of data.
+    pub packets: u32,
+    /// Longest time from the agreement on.
+    pub duration: Duration,
+}
+
+impl Limits {
+    /// The stricter of both, one by one.
+    #[must_use]
+    pub fn least(self, other: Self) -> Self {
+        Self {
+            rate: self.rate.min(other.rate),
+            packets: self.packets.min(other.packets),
+            duration: self.duration.min(other.duration),
+        }
+    }
+}
+
+/// Why a receiver does not agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It serves as many sessions as it may.
+    Busy,
+    /// Its cookie has expired, is another's, or was used for a session that is over.
+    Cookie,
+}
+
+/// The arrival of one packet of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its number within the train.
+    pub number: u32,
+    /// When it arrived, by the receiver's clock.
+    pub arrived: Instant,
+}
+
+/// A part of the account of a train, in the order of arrival.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// The train.
+    pub train: u16,
+    /// Which part.
+    pub chunk: u16,
+    /// Of how many.
+    pub chunks: u16,
+    /// The arrivals, none earlier than the one before.
+    pub records: Vec<Record>,
+}
+
+/// What the two ends say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Sender: here I am.
+    Hello {
+        /// A number used once, which binds the session's key.
+        nonce: u64,
+    },
+    /// Receiver: show that you get what is sent to your address.
+    Challenge {
+        /// To be returned.
+        cookie: Cookie,
+    },
+    /// Sender: I do; this is what I would like.
+    Start {
+        /// That of the greeting.
+        nonce: u64,
+        /// That of the challenge.
+        cookie: Cookie,
+        /// The limits asked for.
+        wanted: Limits,
+    },
+    /// Receiver: agreed, within these limits. Sealed with the session's key, as all that follows.
+    Accept {
+        /// The limits granted.
+        granted: Limits,
+    },
+    /// Receiver: not agreed.
+    Refuse {
+        /// Why.
+        reason: Refusal,
+    },
+    /// Sender: a numbered packet.
+    Data {
+        /// Which train it belongs to.
+        train: u16,
+        /// Its number, from zero in each train.
+        number: u32,
+        /// When it was sent, by the sender's clock.
+        sent: Instant,
+    },
+    /// Sender: the train is over; this part of its account, please. Acknowledges the parts before.
+    End {
+        /// The train.
+        train: u16,
+        /// How many packets it had.
+        sent: u32,
+        /// Which part.
+        chunk: u16,
+    },
+    /// Receiver: the part asked for.
+    Report(Chunk),
+    /// Sender: thank you, forget me.
+    Done,
+}
+
+/// Why bytes are no message, or a message cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Error {
+    /// The bytes ended early.
+    #[error(transparent)]
+    Truncated(#[from] Truncated),
+    /// Something else arrived at the port.
+    #[error("no probe message: it begins with {found:02x?}")]
+    Magic {
+        /// The first bytes.
+        found: [u8; 4],
+    },
+    /// Another version.
+    #[error("version {found} at offset 4, spoken is {VERSION}")]
+    Version {
+        /// The version stated.
+        found: u8,
+    },
+    /// Not written by somebody with the key, or changed since.
+    #[error(transparent)]
+    Forged(#[from] Forged),
+    /// A kind that there is not.
+    #[error("kind {found} at offset 5 is unknown")]
+    Kind {
+        /// The number stated.
+        found: u8,
+    },
+    /// A field whose value makes no sense.
+    #[error("{field} is out of range")]
+    Range {
+        /// The field.
+        field: &'static str,
+    },
+    /// Bytes that must be zero are not.
+    #[error("{field} is not zero")]
+    NotZero {
+        /// What should be.
+        field: &'static str,
+    },
+    /// More bytes than a datagram carries.
+    #[error("a message of {len} bytes, the limit is {MOST_LEN}")]
+    TooLong {
+        /// Its length.
+        len: usize,
+    },
+}

@@ -1,0 +1,253 @@
+//! What a message says, and why bytes are none.
+
+use super::blocks::Blocks;
+use crate::reader::Truncated;
+use crate::seal::{Forged, Key, Tag};
+use std::num::NonZeroU64;
+use thiserror::Error;
+
+/// The first four bytes of every message.
+pub const MAGIC: [u8; 4] = *b"FWsk";
+/// The version that is spoken here.
+pub const VERSION: u8 = 1;
+/// Length of the head in bytes.
+pub const HEAD_LEN: usize = 28;
+/// Bytes of a message of data beside its payload: head, sequence number and seal.
+pub const DATA_OVERHEAD: usize = HEAD_LEN + 8 + crate::seal::TAG_LEN;
+/// Most bytes of a message: what UDP over IPv4 carries.
+pub const MOST_LEN: usize = 65_507;
+/// Data sequence numbers and acknowledgements are below this, so that sums cannot overflow.
+pub const SEQ_LIMIT: u64 = 1 << 62;
+
+pub(super) const LABEL: &str = "fairwave shake 1";
+
+/// The key of one connection, which no other connection's messages fit. Whoever opens a connection
+/// chooses an id at random, never twice for one secret.
+#[must_use]
+pub fn connection_key(shared: &Key, connection: u64) -> Key {
+    shared.derive(LABEL, &[&connection.to_be_bytes()])
+}
+
+/// Which end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The end that opened it, and opens its paths.
+    Opener,
+    /// The end that was called.
+    Acceptor,
+}
+
+impl Side {
+    /// The opposite end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Opener => Self::Acceptor,
+            Self::Acceptor => Self::Opener,
+        }
+    }
+}
+
+/// A message without its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The connection.
+    pub connection: u64,
+    /// Who sent it.
+    pub from: Side,
+    /// The path on which it was sent.
+    pub path: u8,
+    /// Its number: grows with every message of this sender on this path, over joins too.
+    pub number: NonZeroU64,
+    /// When it was sent, by the sender's clock in microseconds, modulo 2^32.
+    pub sent_us: u32,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Opener: this path is here.
+    Join(Join),
+    /// Acceptor: show that you get what is sent over this path.
+    Challenge(Challenge),
+    /// Opener: I do.
+    Response {
+        /// The nonce of the challenge.
+        answers: u64,
+    },
+    /// Bytes of the stream, in the payload.
+    Data(Data),
+    /// What has arrived.
+    Ack(Ack),
+    /// The path in [`Leave`] is used no more. Sent on any path, until [`Body::Left`] answers.
+    Leave(Leave),
+    /// The leave has been heard.
+    Left(Leave),
+    /// The connection is over; nothing that is on its way counts.
+    Reset {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Opens a path, and with `open` the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Join {
+    /// Whether there is no connection yet.
+    pub open: bool,
+    /// To be returned in the challenge; drawn anew for each join.
+    pub nonce: u64,
+    /// Bytes that the sender's receive buffer can take.
+    pub window: u32,
+}
+
+/// Answers a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Challenge {
+    /// To be returned in the response.
+    pub nonce: u64,
+    /// The nonce of the join.
+    pub answers: u64,
+    /// Bytes that the sender's receive buffer can take.
+    pub window: u32,
+}
+
+/// Where payload belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Offset of its first byte in the stream.
+    pub seq: u64,
+    /// Whether the stream ends behind it. The end takes a sequence number of its own, as in TCP:
+    /// it is acknowledged like a byte (half-close, RFC 9293 section 3.6).
+    pub fin: bool,
+}
+
+/// What its sender has received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// Everything below this has arrived (cumulative, of the connection).
+    pub cumulative: u64,
+    /// Bytes beyond `cumulative` that may be sent.
+    pub window: u32,
+    /// The message of data that this answers, which came on the same path; `None` if none did
+    /// (the window opened).
+    pub echo: Option<Echo>,
+    /// What has arrived above `cumulative`, in any order; by custom the latest first (RFC 2018).
+    pub blocks: Blocks,
+}
+
+/// Says of a message of data that it came, when an acknowledgement returns on its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// Its number.
+    pub number: NonZeroU64,
+    /// Its `sent_us`.
+    pub sent_us: u32,
+}
+
+/// Which path is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leave {
+    /// The path.
+    pub path: u8,
+    /// The leaver's last number on it. A join with a higher number came later.
+    pub last: u64,
+}
+
+/// Why a connection was reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The application gave it up.
+    Abort,
+    /// Data came for an application that reads no more.
+    NotReading,
+    /// The peer broke a rule of the protocol.
+    Violation,
+    /// There was no path for too long.
+    NoPath,
+}
+
+/// Why bytes are no message, or a message cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Error {
+    /// The bytes ended early.
+    #[error(transparent)]
+    Truncated(#[from] Truncated),
+    /// Something else arrived at the port.
+    #[error("no SHAKE message: it begins with {found:02x?}")]
+    Magic {
+        /// The first bytes.
+        found: [u8; 4],
+    },
+    /// Another version.
+    #[error("version {found} at offset 4, spoken is {VERSION}")]
+    Version {
+        /// The version stated.
+        found: u8,
+    },
+    /// A kind that there is not.
+    #[error("kind {found} at offset 5 is unknown")]
+    Kind {
+        /// The number stated.
+        found: u8,
+    },
+    /// Flags that this kind of message does not have.
+    #[error("flags {found:#04x} at offset 6 do not fit kind {kind}")]
+    Flags {
+        /// All flags.
+        found: u8,
+        /// The kind.
+        kind: u8,
+    },
+    /// A field whose value makes no sense.
+    #[error("{field} is out of range")]
+    Range {
+        /// The field.
+        field: &'static str,
+    },
+    /// The body is longer than it may be, or there is a payload that nothing describes.
+    #[error("{len} bytes behind the body of kind {kind}")]
+    Trailing {
+        /// How many.
+        len: usize,
+        /// The kind.
+        kind: u8,
+    },
+    /// More bytes than a datagram carries.
+    #[error("a message of {len} bytes, the limit is {MOST_LEN}")]
+    TooLong {
+        /// Its length.
+        len: usize,
+    },
+}
+
+/// A message whose seal has not been checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    pub(super) header: Header,
+    pub(super) payload: &'a [u8],
+    pub(super) covered: &'a [u8],
+    pub(super) tag: Tag,
+}
+
+impl<'a> Claim<'a> {
+    /// The connection it claims to belong to: what finds the key.
+    pub const fn connection(&self) -> u64 {
+        self.header.connection
+    }
+
+    /// What it claims, for a reader without the key, such as one of a capture.
+    pub const fn unchecked(&self) -> (Header, &'a [u8]) {
+        (self.header, self.payload)
+    }
+
+    /// The message and its payload, if its seal was made with this key.
+    ///
+    /// # Errors
+    /// [`Forged`] if it was not.
+    pub fn open(&self, key: &Key) -> Result<(Header, &'a [u8]), Forged> {
+        key.verify(LABEL, &[self.covered], &self.tag).map(|()| (self.header, self.payload))
+    }
+}
