@@ -10,6 +10,7 @@
     reason = "steps are timed by the wall clock; nothing here is part of a simulation"
 )]
 
+mod binaries;
 mod changed;
 #[cfg(test)]
 mod chart;

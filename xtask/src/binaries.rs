@@ -1,0 +1,144 @@
+//! Test binaries: cargo builds them, and they run here, several at once, where cargo runs one after
+//! the other and leaves a processor idle while one test of a binary takes long or waits.
+
+use crate::shell::{Outcome, cargo, command, shown};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+/// A binary with tests.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Binary {
+    /// What cargo calls it, behind the name of its crate's directory.
+    name: String,
+    /// Where its tests expect to be: the directory of its crate.
+    directory: PathBuf,
+    /// The file.
+    file: PathBuf,
+}
+
+/// Builds the tests that `cargo test` with these arguments would run, and names their binaries.
+pub(crate) fn build(arguments: &[String]) -> Result<Vec<Binary>, String> {
+    let mut build = cargo(&["test", "--no-run", "--message-format=json-render-diagnostics"]);
+    build.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
+    println!("$ {}", shown(&build));
+    let output = build.output().map_err(|error| format!("cargo test: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("the tests do not compile: {}", output.status));
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let mut binaries: Vec<Binary> = messages.lines().filter_map(binary).collect();
+    // The largest first: they tend to run longest, and nothing should be left alone at the end.
+    binaries.sort_by_key(|binary| {
+        let bytes = fs::metadata(&binary.file).map_or(0, |file| file.len());
+        (std::cmp::Reverse(bytes), binary.name.clone())
+    });
+    Ok(binaries)
+}
+
+/// The binary that one of cargo's messages announces.
+fn binary(message: &str) -> Option<Binary> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    let is_test = message["profile"]["test"].as_bool()?;
+    let file = is_test.then_some(message["executable"].as_str()?)?;
+    let manifest = PathBuf::from(message["manifest_path"].as_str()?);
+    let directory = manifest.parent()?.to_path_buf();
+    let of = directory.file_name()?.to_str()?;
+    let name = format!("{of} {}", message["target"]["name"].as_str()?);
+    Some(Binary { name, directory, file: file.into() })
+}
+
+/// Runs them, as many at once as the machine has processors; all of them, also behind a failure.
+pub(crate) fn run(binaries: Vec<Binary>, environment: &[(&str, &str)]) -> Outcome {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let waiting = Mutex::new(binaries.into_iter());
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(binary) = next(&waiting) {
+                    if !passes(&binary, environment) {
+                        failed.lock().expect("nobody panics with it").push(binary.name);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("nobody panics with it");
+    if failed.is_empty() { Ok(()) } else { Err(format!("tests fail in {}", failed.join(", "))) }
+}
+
+fn next(waiting: &Mutex<std::vec::IntoIter<Binary>>) -> Option<Binary> {
+    waiting.lock().expect("nobody panics with it").next()
+}
+
+/// Runs one, and prints how it ended: a line, and all that it said if it failed.
+fn passes(binary: &Binary, environment: &[(&str, &str)]) -> bool {
+    let begun = Instant::now();
+    let mut run = command(&binary.file.to_string_lossy(), &["--quiet"]);
+    run.current_dir(&binary.directory).env("CARGO_MANIFEST_DIR", &binary.directory);
+    run.envs(environment.iter().copied()).stdin(Stdio::null());
+    let ended = run.output();
+    let seconds = begun.elapsed().as_secs_f64();
+    match ended {
+        Ok(output) if output.status.success() => {
+            println!("{seconds:>7.1} s  {}: {}", binary.name, result(&output));
+            true
+        }
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            let complained = String::from_utf8_lossy(&output.stderr);
+            println!("{}: {}\n{said}{complained}", binary.name, output.status);
+            false
+        }
+        Err(error) => {
+            println!("{}: {} could not start: {error}", binary.name, binary.file.display());
+            false
+        }
+    }
+}
+
+/// The last line on standard output that says how many tests passed.
+fn result(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stdout);
+    let line = said.lines().rev().find(|line| line.starts_with("test result:"));
+    line.unwrap_or("no line \"test result\"").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_binary_is_found_among_messages_of_cargo() {
+        let test = r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/tcp/Cargo.toml",
+            "target":{"name":"it"},"profile":{"test":true},"executable":"/w/target/it-1"}"#;
+        let expected = Binary {
+            name: "tcp it".into(),
+            directory: "/w/crates/tcp".into(),
+            file: "/w/target/it-1".into(),
+        };
+        assert_eq!(binary(test), Some(expected));
+        assert_eq!(binary(&test.replace("true", "false")), None);
+        assert_eq!(binary(&test.replace("\"/w/target/it-1\"", "null")), None);
+        assert_eq!(binary(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+
+    #[test]
+    fn those_that_fail_are_named() {
+        let program = |name: &str| Binary {
+            name: name.into(),
+            directory: std::env::temp_dir(),
+            file: PathBuf::from("/bin").join(name),
+        };
+        let all = ["false", "true", "no-such-program"].map(program);
+        let why = run(all.into(), &[]).unwrap_err();
+        assert!(why.contains("false") && why.contains("no-such-program"), "{why}");
+        assert!(!why.contains("true"), "{why}");
+        assert_eq!(run(vec![program("true")], &[]), Ok(()));
+    }
+}
