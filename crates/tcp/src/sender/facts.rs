@@ -1,6 +1,6 @@
 //! What the sender and its connection tell each other.
 
-use fairwave_units::Duration;
+use fairwave_units::{Duration, Instant};
 
 /// A segment to send: where it begins, how much payload, and whether it ends in a FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,18 @@ pub(crate) struct Ack<'a> {
     pub(crate) echo: Option<(u32, Duration)>,
     /// It echoes a congestion mark (RFC 3168, flag ECE).
     pub(crate) ece: bool,
+}
+
+/// When a segment was last sent, and its number among all transmissions of the connection.
+///
+/// RFC 8985 orders segments by the time of transmission, then by end sequence, because a clock
+/// that ticks slower than segments leave cannot tell more. The simulated host sends any number
+/// of segments in the same nanosecond, new data before a retransmission included, whose end
+/// sequence is the lower one. The number orders these as a clock that ticked for each would.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Sent {
+    pub(crate) at: Instant,
+    pub(crate) number: u64,
 }
 
 /// What the sender found, for the connection's events.

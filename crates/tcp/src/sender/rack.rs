@@ -1,6 +1,7 @@
 //! Losses found by time (RFC 8985 section 6): what left well before something that has arrived
 //! is lost.
 
+use super::facts::Sent;
 use fairwave_units::{Duration, Instant, Seq32};
 
 /// Recoveries without a D-SACK after which the reordering window shrinks again.
@@ -19,19 +20,19 @@ pub(crate) struct Order {
     fack: u64,
     highest: u64,
     reordered: bool,
-    newest: Option<(Instant, u64)>,
+    newest: Option<Sent>,
 }
 
 impl Order {
     /// A segment arrived that ends at `end`, was last sent at `sent` with `timestamp`, and was or
     /// was not `retransmitted`.
-    pub(super) fn take(&mut self, sent: Instant, end: u64, timestamp: u32, retransmitted: bool) {
+    pub(super) fn take(&mut self, sent: Sent, end: u64, timestamp: u32, retransmitted: bool) {
         self.highest = self.highest.max(end);
         self.reordered |= end < self.fack && !retransmitted;
-        if retransmitted && self.is_of_the_original(sent, timestamp) {
+        if retransmitted && self.is_of_the_original(sent.at, timestamp) {
             return;
         }
-        self.newest = self.newest.max(Some((sent, end)));
+        self.newest = self.newest.max(Some(sent));
     }
 
     /// Step 2: whether it was the first transmission, not the last, that arrived.
@@ -45,8 +46,9 @@ impl Order {
 /// The state of RFC 8985 section 5.2.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// RACK.xmit_ts and RACK.end_seq: the segment sent last of those that have arrived.
-    newest: Option<(Instant, u64)>,
+    /// RACK.xmit_ts, in the order of transmissions: the segment sent last of those that have
+    /// arrived.
+    newest: Option<Sent>,
     /// RACK.rtt: its round-trip time.
     rtt: Duration,
     /// RACK.fack: end of the highest segment that has arrived.
@@ -88,7 +90,7 @@ impl Rack {
         debug_assert!(order.newest >= self.newest, "RACK.xmit_ts moves back");
         if order.newest != self.newest {
             self.newest = order.newest;
-            self.rtt = order.newest.map_or(self.rtt, |(sent, _)| order.now.since(sent));
+            self.rtt = order.newest.map_or(self.rtt, |sent| order.now.since(sent.at));
         }
         self.fack = order.highest;
         self.reordering_seen |= order.reordered;
@@ -150,8 +152,8 @@ impl Rack {
 pub(crate) struct Due {
     /// The time.
     pub(crate) now: Instant,
-    /// Departure and end of the segment sent last of those that have arrived.
-    pub(crate) newest: (Instant, u64),
+    /// The segment sent last of those that have arrived.
+    pub(crate) newest: Sent,
     /// RACK.rtt + RACK.reo_wnd.
     pub(crate) allowance: Duration,
 }
@@ -167,10 +169,10 @@ pub(super) enum Standing {
 }
 
 impl Due {
-    /// How a segment stands that left at `sent` and ends at `end`.
-    pub(super) fn judge(&self, sent: Instant, end: u64) -> Standing {
-        let at = sent + self.allowance;
-        if (sent, end) >= self.newest {
+    /// How a segment stands that was last `sent` then.
+    pub(super) fn judge(&self, sent: Sent) -> Standing {
+        let at = sent.at + self.allowance;
+        if sent >= self.newest {
             Standing::Later
         } else if at > self.now {
             Standing::Waits(at)

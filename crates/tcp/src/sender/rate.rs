@@ -4,6 +4,7 @@
 //! delivered since, over the time that sending or acknowledging it took, is a rate that the
 //! path has sustained.
 
+use super::facts::Sent;
 use super::rack::Order;
 use fairwave_cc::RateSample;
 use fairwave_units::{Duration, Instant};
@@ -26,8 +27,8 @@ pub(crate) struct Departure {
 pub(crate) struct Arrivals {
     /// Bytes of sequence space.
     pub(crate) bytes: u64,
-    /// Of the segments, the one sent last: when, where it ends, and what it remembers.
-    newest: Option<(Instant, u64, Departure)>,
+    /// Of the segments, the one sent last: when, and what it remembers.
+    newest: Option<(Sent, Departure)>,
     /// What RACK asks of them, where it is on.
     pub(super) order: Option<Order>,
 }
@@ -37,11 +38,11 @@ impl Arrivals {
         Self { order, ..Self::default() }
     }
 
-    /// A segment of `len` bytes arrived that was last sent at `sent` and ends at `end`.
-    pub(crate) fn take(&mut self, len: u32, sent: Instant, end: u64, departure: &Departure) {
+    /// A segment of `len` bytes arrived that was last `sent` then.
+    pub(crate) fn take(&mut self, len: u32, sent: Sent, departure: &Departure) {
         self.bytes += u64::from(len);
-        if self.newest.is_none_or(|newest| (newest.0, newest.1) < (sent, end)) {
-            self.newest = Some((sent, end, *departure));
+        if self.newest.is_none_or(|(newest, _)| newest < sent) {
+            self.newest = Some((sent, *departure));
         }
     }
 }
@@ -98,9 +99,9 @@ impl RateSampler {
         if self.app_limited.is_some_and(|until| self.delivered > until) {
             self.app_limited = None;
         }
-        let (sent, _, departure) = arrivals.newest?;
-        self.first_sent = sent;
-        let send_elapsed = sent.since(departure.first_sent);
+        let (sent, departure) = arrivals.newest?;
+        self.first_sent = sent.at;
+        let send_elapsed = sent.at.since(departure.first_sent);
         let ack_elapsed = now.since(departure.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
         let reliable = min_rtt.is_none_or(|least| interval >= least);

@@ -2,6 +2,7 @@
 
 mod overdue;
 
+use super::facts::Sent;
 use super::rate::{Arrivals, Departure};
 use fairwave_units::Instant;
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ pub(crate) struct Record {
     /// Timestamp value that it left with last.
     timestamp: u32,
     /// When it left last.
-    sent: Instant,
+    sent: Sent,
     /// What the rate sampler knew then.
     departure: Departure,
     /// The rate sampler has counted its delivery.
@@ -43,7 +44,7 @@ impl Record {
     /// Its delivery is reported, once.
     fn arrive(&mut self, arrivals: &mut Arrivals) {
         if !core::mem::replace(&mut self.counted, true) {
-            arrivals.take(self.len, self.sent, self.end(), &self.departure);
+            arrivals.take(self.len, self.sent, &self.departure);
             if let Some(order) = &mut arrivals.order {
                 order.take(self.sent, self.end(), self.timestamp, self.retransmitted);
             }
@@ -99,9 +100,11 @@ pub(crate) struct Scoreboard {
     settled_below: u64,
     /// Retransmissions in the order in which they left, where RACK is on: when, and where they
     /// end.
-    resent: VecDeque<(Instant, u64)>,
+    resent: VecDeque<(Sent, u64)>,
     /// Keep that list.
     keeps_resent: bool,
+    /// Segments sent so far, retransmissions included.
+    transmissions: u64,
 }
 
 impl Scoreboard {
@@ -167,14 +170,21 @@ impl Scoreboard {
         self.records.front().is_some_and(|r| r.lost)
     }
 
+    /// A segment leaves: its place in the order of transmissions.
+    fn number(&mut self, at: Instant) -> Sent {
+        self.transmissions += 1;
+        Sent { at, number: self.transmissions }
+    }
+
     /// A new segment leaves.
     pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant, left: Left) {
         debug_assert!(len > 0, "a segment without sequence space");
+        let sent = self.number(now);
         self.records.push_back(Record {
             start,
             len,
             timestamp: left.timestamp,
-            sent: now,
+            sent,
             departure: left.departure,
             counted: false,
             retransmitted: false,
@@ -188,13 +198,14 @@ impl Scoreboard {
     /// The segment at `index` leaves again. `in_pipe`: as part of SACK or timeout recovery, so
     /// that the copy counts as in flight.
     pub(crate) fn resend(&mut self, index: usize, now: Instant, left: Left, in_pipe: bool) {
+        let sent = self.number(now);
         let Some(record) = self.records.get_mut(index) else { return };
-        record.sent = now;
+        record.sent = sent;
         record.timestamp = left.timestamp;
         record.departure = left.departure;
         record.retransmitted = true;
         if self.keeps_resent {
-            self.resent.push_back((now, record.end()));
+            self.resent.push_back((sent, record.end()));
         }
         if !in_pipe {
             return;
@@ -222,7 +233,7 @@ impl Scoreboard {
         while let Some(record) = self.records.front_mut().filter(|r| r.start < una) {
             covered.retransmission |= record.retransmitted;
             if covered.echoed.is_none() && echo == Some(record.timestamp) {
-                covered.echoed = Some(((record.start - old) as u32, record.sent));
+                covered.echoed = Some(((record.start - old) as u32, record.sent.at));
             }
             let weight = record.weight();
             if record.end() > una {
@@ -236,7 +247,7 @@ impl Scoreboard {
             record.arrive(arrivals);
             self.sacked -= u32::from(record.sacked);
             self.lost_pending -= u32::from(record.awaits_retransmission());
-            covered.last_sent = Some(record.sent);
+            covered.last_sent = Some(record.sent.at);
             self.records.pop_front();
         }
         self.high_rxt = self.high_rxt.max(una);
@@ -379,7 +390,8 @@ impl Scoreboard {
         let (mut forgotten, mut pipe, mut pending) = (0, 0, 0);
         for (index, record) in self.records.iter_mut().enumerate() {
             forgotten += u32::from(record.sacked) * record.len;
-            record.lost = record.sacked || index == 0 || recent.is_none_or(|at| record.sent <= at);
+            record.lost =
+                record.sacked || index == 0 || recent.is_none_or(|at| record.sent.at <= at);
             record.sacked = false;
             record.resent = false;
             pipe += record.weight() * record.len;

@@ -4,4 +4,5 @@ mod allocation;
 mod common;
 mod events;
 mod pacing;
+mod rack;
 mod transfer;

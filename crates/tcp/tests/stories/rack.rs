@@ -61,6 +61,22 @@ fn a_lost_retransmission_is_sent_again() {
     assert_eq!(script.end.stats().timeouts, 0);
 }
 
+/// Section 6.2 step 2: what left before a retransmission, if in the same nanosecond, shows nothing
+/// of it, though its end sequence is higher. What left after it does.
+#[test]
+fn new_data_sent_before_a_retransmission_does_not_overtake_it() {
+    let (mut script, _) = Script::sending(with_rack(), "newreno", 40);
+    script.after(100);
+    // Three ACKs of one A-MPDU: two let new data go, the third shows the loss of 0.
+    assert_eq!(script.ack_sack(0, &[(1, 2)]), [10]);
+    assert_eq!(script.ack_sack(0, &[(1, 3)]), [11]);
+    assert_eq!(script.ack_sack(0, &[(1, 4)]), [0]);
+    assert_eq!(script.ack_sack(0, &[(1, 9)]), [12]);
+    script.after(100);
+    assert!(!script.ack_sack(0, &[(1, 9), (10, 12)]).contains(&0));
+    assert_eq!(script.ack_sack(0, &[(1, 9), (10, 13)])[0], 0);
+}
+
 /// Section 6.2 step 4, RFC 2883: a D-SACK tells of a needless retransmission, and widens the
 /// window to two quarters of the least RTT.
 #[test]

@@ -12,7 +12,7 @@ fn at(millis: u64) -> Instant {
 /// Takes one segment that ends at `end` as arrived at `now`.
 fn arrive(rate: &mut RateSampler, now: u64, sent: u64, end: u64, d: &Departure) -> RateSample {
     let mut arrivals = Arrivals::default();
-    arrivals.take(1_000, at(sent), end, d);
+    arrivals.take(1_000, Sent { at: at(sent), number: end }, d);
     rate.arrive(at(now), &arrivals, Some(MS(100))).expect("a segment arrived")
 }
 
@@ -47,7 +47,7 @@ fn compressed_acks_do_not_inflate_the_rate() {
     let late = rate.depart(at(400), false);
     let mut arrivals = Arrivals::default();
     for (n, departure) in (1..20).zip(&sent[1..]) {
-        arrivals.take(1_000, at(20 * n), (n + 1) * 1_000, departure);
+        arrivals.take(1_000, Sent { at: at(20 * n), number: n }, departure);
     }
     rate.arrive(at(490), &arrivals, Some(MS(100)));
     let sample = arrive(&mut rate, 500, 400, 21_000, &late);

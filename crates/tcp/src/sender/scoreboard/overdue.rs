@@ -1,5 +1,6 @@
 //! What is overdue by RACK (RFC 8985 section 6.2 step 5).
 
+use super::super::facts::Sent;
 use super::super::rack::{Due, Standing};
 use super::{Record, Scoreboard};
 use fairwave_units::Instant;
@@ -29,7 +30,7 @@ impl Scoreboard {
         let mut settled_below = self.settled_below;
         for record in self.records.range_mut(first..) {
             if !(record.sacked || record.lost || record.retransmitted) {
-                match due.judge(record.sent, record.end()) {
+                match due.judge(record.sent) {
                     Standing::Later => break,
                     Standing::Waits(at) => waits = Some(at),
                     Standing::Overdue => {
@@ -55,7 +56,7 @@ impl Scoreboard {
         let mut waits = None;
         while let Some(&(sent, end)) = self.resent.front() {
             if let Some(index) = self.find_resent(sent, end) {
-                match due.judge(sent, end) {
+                match due.judge(sent) {
                     Standing::Later => break,
                     Standing::Waits(at) => {
                         waits = Some(at);
@@ -69,9 +70,9 @@ impl Scoreboard {
         waits
     }
 
-    /// The record of the retransmission that left at `sent` and ends at `end`, unless it has
+    /// The record of the retransmission that was `sent` then and ends at `end`, unless it has
     /// arrived, was cut, sent once more, or is lost already.
-    fn find_resent(&self, sent: Instant, end: u64) -> Option<usize> {
+    fn find_resent(&self, sent: Sent, end: u64) -> Option<usize> {
         let index = self.records.partition_point(|r| r.end() < end);
         let record = self.records.get(index)?;
         let same = record.end() == end && record.sent == sent;

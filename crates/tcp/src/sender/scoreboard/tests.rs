@@ -96,10 +96,10 @@ impl Model {
         let Some(record) = self.board.records.iter().find(|r| r.end() > self.una + at) else {
             return;
         };
-        let newest = (record.sent, record.end());
+        let newest = record.sent;
         let due = Due { now: self.now, newest, allowance };
         let waits = self.board.mark_overdue(&due);
-        let sent_before = |r: &&Record| !r.sacked && (r.sent, r.end()) < newest;
+        let sent_before = |r: &&Record| !r.sacked && r.sent < newest;
         let unmarked = |r: &&Record| r.weight() > 0;
         let open: Vec<_> = self
             .board
@@ -107,7 +107,7 @@ impl Model {
             .iter()
             .filter(sent_before)
             .filter(unmarked)
-            .map(|r| r.sent + allowance)
+            .map(|r| r.sent.at + allowance)
             .collect();
         assert!(open.iter().all(|at| *at > self.now), "{:?}", self.board);
         assert_eq!(waits.is_some(), !open.is_empty(), "{:?}", self.board);
