@@ -188,11 +188,19 @@ impl History {
         self.holes.count_higher(arrival.seq);
         self.events.note(arrival);
         let filled = was == State::Lost;
+        let pending = matches!(was, State::Missing(_));
         if arrival.marked {
-            let mark = Hole { state: State::Lost, ..Hole::mark(arrival, arrival.counter) };
-            self.holes.insert(mark);
+            let mark = Hole::mark(arrival, arrival.counter);
+            if pending {
+                // No event at or above it was told. It is told in the order of numbers, after
+                // what is missing below: nothing may be missing below what is lost.
+                self.holes.give_up_below(arrival.seq);
+                self.holes.insert(mark);
+            } else {
+                self.holes.insert(Hole { state: State::Lost, ..mark });
+            }
         }
-        if filled || arrival.marked {
+        if filled || (arrival.marked && !pending) {
             self.tell_again(arrival.seq, rtt);
         }
         Change { filled, ..Change::default() }

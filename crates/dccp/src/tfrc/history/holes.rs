@@ -190,6 +190,11 @@ impl Holes {
 
     /// Keeps memory within bounds.
     pub(super) fn trim(&mut self) {
+        debug_assert!(
+            self.all.iter().is_sorted_by_key(|hole| matches!(hole.state, State::Missing(_))),
+            "missing below what is lost: {:?}",
+            self.all
+        );
         while self.all.len() > REMEMBERED {
             self.forget_oldest();
         }

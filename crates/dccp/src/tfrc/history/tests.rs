@@ -75,6 +75,20 @@ fn a_late_packet_moves_the_start_of_its_event() {
     assert_eq!(sizes(&history)[0], LossInterval { lossless: 3, lossy: 1, data: 4, dropped: 1 });
 }
 
+/// RFC 5348, section 5.1: a mark is a congestion event at once, and so is what is missing below, if
+/// the packet with the mark comes late itself. Of 2 to 59 one event.
+#[test]
+fn a_late_mark_gives_up_what_is_missing_below() {
+    let mut history = History::new(Rule::Time, None);
+    feed(&mut history, [0, 1, 4]);
+    let change = history.arrive(Arrival { at: at(41), marked: true, ..counted(3) }, RTT);
+    assert!(change.began && !change.filled);
+    assert_eq!(feed(&mut history, 5..60), 0);
+    assert_eq!((history.skip(), history.events_so_far()), (0, 1));
+    let interval = LossInterval { lossless: 56, lossy: 2, data: 58, dropped: 2 };
+    assert_eq!(sizes(&history)[0], interval);
+}
+
 /// RFC 5348, section 5.2: S_loss between S_before and S_after in proportion.
 #[test]
 fn times_of_loss_are_interpolated() {
