@@ -42,5 +42,34 @@ pub(crate) fn restamp(tag: u64, now: u64, old: Weight, new: Weight) -> u64 {
     now.saturating_add(u64::try_from(ahead).unwrap_or(u64::MAX))
 }
 
+/// How far a host had been served ahead of the fluid system when it lost its weight, in the virtual
+/// time of the weight that it had. It is still ahead when it has weight again, however much
+/// others were served meanwhile: the fluid system did nothing for it. A new busy period owes nothing
+/// to the one before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lead {
+    ahead: u64,
+    weight: Weight,
+    period: u64,
+}
+
+impl Lead {
+    pub(crate) const NONE: Self = Self { ahead: 0, weight: Weight::ZERO, period: 0 };
+
+    /// Of a host of this `weight` that was served up to the tag `served`, in the busy period of
+    /// this number.
+    pub(crate) fn of(served: u64, now: u64, weight: Weight, period: u64) -> Self {
+        Self { ahead: served.saturating_sub(now), weight, period }
+    }
+
+    /// The tag up to which the host counts as served, now that it has weight again.
+    pub(crate) fn tag(self, now: u64, weight: Weight, period: u64) -> u64 {
+        if self.period != period {
+            return now;
+        }
+        restamp(now.saturating_add(self.ahead), now, self.weight, weight)
+    }
+}
+
 /// Virtual times above this are moved back by what is common to all.
 pub(crate) const REBASE_AT: u64 = 1 << 62;

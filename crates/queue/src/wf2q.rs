@@ -8,7 +8,7 @@ use crate::Item;
 use crate::heap::Heap;
 use crate::hosts::{Hosts, Shed};
 use crate::scheduled::Order;
-use crate::weight::{REBASE_AT, Weight, restamp, stretch};
+use crate::weight::{Lead, REBASE_AT, Weight, restamp, stretch};
 use fairwave_units::Instant;
 
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +18,11 @@ struct Session {
     finish: u64,
     /// Whether its weight is part of the sum: from its first packet on.
     is_known: bool,
+    /// What it had when it lost its weight.
+    lead: Lead,
 }
 
-const NEW: Session = Session { start: 0, finish: 0, is_known: false };
+const NEW: Session = Session { start: 0, finish: 0, is_known: false, lead: Lead::NONE };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Wf2q {
@@ -30,6 +32,8 @@ pub(crate) struct Wf2q {
     latest: u64,
     /// Work, in 2^-32 bytes, that V does not show yet.
     work: u64,
+    /// Busy periods that have ended.
+    period: u64,
     weights: u64,
     /// Hosts with packets whose start is past, by finish.
     eligible: Heap,
@@ -47,6 +51,7 @@ impl Wf2q {
             virtual_now: 0,
             latest: 0,
             work: 0,
+            period: 0,
             weights: 0,
             eligible: Heap::new(),
             early: Heap::new(),
@@ -218,11 +223,12 @@ impl Order for Wf2q {
         // A new busy period owes nothing to the one before.
         self.virtual_now = self.virtual_now.max(self.latest);
         self.work = 0;
+        self.period += 1;
     }
 
     fn weighed<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight) {
         self.tidy();
-        let (new, now) = (hosts.weight(host), self.virtual_now);
+        let (new, now, period) = (hosts.weight(host), self.virtual_now, self.period);
         if self.session(host).is_known {
             self.weights = self.weights + u64::from(new.0) - u64::from(old.0);
         } else if !new.is_zero() && hosts.packets_of(host) > 0 {
@@ -230,10 +236,16 @@ impl Order for Wf2q {
         }
         if new.is_zero() {
             self.withdraw(host);
+            let waits = hosts.packets_of(host) > 0;
+            let session = self.session(host);
+            let served = if waits { session.start } else { session.finish };
+            session.lead = Lead::of(served, now, old, period);
         } else if old.is_zero() {
-            self.session(host).finish = now;
+            let session = self.session(host);
+            let start = session.lead.tag(now, new, period);
+            session.finish = start;
             if hosts.packets_of(host) > 0 {
-                self.stamp(hosts, host, now);
+                self.stamp(hosts, host, start);
                 self.list(host);
             }
         } else {

@@ -10,7 +10,7 @@ use crate::Item;
 use crate::heap::Heap;
 use crate::hosts::{HostConfig, Hosts, Shed};
 use crate::scheduled::Order;
-use crate::weight::{REBASE_AT, Weight, restamp, stretch};
+use crate::weight::{Lead, REBASE_AT, Weight, restamp, stretch};
 use fairwave_units::{BitRate, Instant};
 
 /// Parameters of weighted fair queueing.
@@ -31,9 +31,12 @@ struct Session {
     weight: Weight,
     /// Whether the fluid system still works for it; `finish` is then not yet past.
     is_active: bool,
+    /// What it had when it lost its weight.
+    lead: Lead,
 }
 
-const NEW: Session = Session { finish: 0, weight: Weight::ZERO, is_active: false };
+const NEW: Session =
+    Session { finish: 0, weight: Weight::ZERO, is_active: false, lead: Lead::NONE };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Wfq {
@@ -45,6 +48,8 @@ pub(crate) struct Wfq {
     rest: u64,
     /// Work, in 2^-16 bytes, that the link could have done since the start.
     worked: u128,
+    /// Busy periods of the fluid system that have ended.
+    period: u64,
     active_weight: u64,
     /// Active sessions by a time not after their finish: it is renewed when it is reached, not
     /// for every packet.
@@ -61,6 +66,7 @@ impl Wfq {
             virtual_now: 0,
             rest: 0,
             worked: 0,
+            period: 0,
             active_weight: 0,
             finishes: Heap::new(),
             heads: Heap::new(),
@@ -103,6 +109,7 @@ impl Wfq {
         debug_assert_eq!(self.active_weight, 0, "nobody is active");
         // A fluid system without work stands still: what the link could have done is no credit.
         self.rest = 0;
+        self.period += 1;
     }
 
     fn activate(&mut self, host: u32, weight: Weight) {
@@ -172,19 +179,39 @@ impl Wfq {
         }
     }
 
+    /// A host of this weight weighs nothing from now on.
+    fn pause<T: Item>(&mut self, hosts: &Hosts<T>, host: u32, weight: Weight) {
+        self.heads.remove(host);
+        if !self.is_active(host) {
+            return;
+        }
+        self.deactivate(host);
+        let (now, period) = (self.virtual_now, self.period);
+        let session = &mut self.sessions[host as usize];
+        let start = |(bytes, tag): (u32, u64)| tag.saturating_sub(stretch(bytes, weight));
+        let served = hosts.head(host).map_or(session.finish, start);
+        session.lead = Lead::of(served, now, weight, period);
+    }
+
     /// A host that weighed nothing comes back, with a claim to nothing that it missed.
     fn rejoin<T: Item>(&mut self, hosts: &mut Hosts<T>, host: u32) {
-        let weight = hosts.weight(host);
-        if hosts.packets_of(host) == 0 {
+        let (weight, now) = (hosts.weight(host), self.virtual_now);
+        let session = self.sessions.get_mut(host as usize);
+        let lead = session.map_or(Lead::NONE, |s| core::mem::replace(&mut s.lead, Lead::NONE));
+        let served = lead.tag(now, weight, self.period);
+        if hosts.packets_of(host) == 0 && served == now {
             return;
         }
         self.activate(host, weight);
         let session = &mut self.sessions[host as usize];
+        session.finish = served;
         hosts.retag(host, |_, bytes| {
             session.finish = session.finish.saturating_add(stretch(bytes, weight));
             session.finish
         });
-        self.heads.set(host, hosts.head(host).map_or(0, |(_, tag)| tag));
+        if let Some((_, tag)) = hosts.head(host) {
+            self.heads.set(host, tag);
+        }
     }
 }
 
@@ -238,11 +265,7 @@ impl Order for Wfq {
             return self.rejoin(hosts, host);
         }
         if new.is_zero() {
-            self.heads.remove(host);
-            if self.is_active(host) {
-                self.deactivate(host);
-            }
-            return;
+            return self.pause(hosts, host, old);
         }
         hosts.retag(host, |tag, _| restamp(tag, now, old, new));
         if let Some((_, tag)) = hosts.head(host) {

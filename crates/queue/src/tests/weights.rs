@@ -125,6 +125,34 @@ fn a_changed_weight_restamps_what_waits() {
     }
 }
 
+/// Host 1 has packets of 100 bytes, host 2 of 400, both of weight one. WFQ sends what the tags 100 to
+/// 400 name, then the first of host 2, whose tag is 400; then V = 400, and host 1 has been served up
+/// to 400 itself. WF2Q+ lets host 2 begin as soon as host 1 has more than the fluid system. Then host
+/// 1 is behind, and would lose its claim to what it has missed.
+#[test]
+fn weightless_for_an_instant_changes_nothing() {
+    let wfq = Spec::Wfq(WfqConfig { hosts: roomy(), rate: None });
+    for (name, spec, instants, expected) in [
+        ("wfq", wfq, 0..8, [0, 1, 2, 3, 20, 4, 5, 6]),
+        ("wf2q+", Spec::Wf2qPlus(roomy()), 0..3, [0, 20, 1, 2, 3, 4, 21, 5]),
+    ] {
+        for toggled in instants {
+            let mut queue = spec.build();
+            (0..10).for_each(|id| queue.push(NOW, to(id, 1, 100)));
+            (20..24).for_each(|id| queue.push(NOW, to(id, 2, 400)));
+            let mut order = Vec::new();
+            for taken in 0..expected.len() {
+                if taken == toggled {
+                    queue.set_weight(NOW, 1, Weight::ZERO);
+                    queue.set_weight(NOW, 1, Weight::ONE);
+                }
+                order.extend(queue.pop(NOW).map(|thing| thing.id));
+            }
+            assert_eq!(order, expected, "{name}, after {toggled}");
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Call {
     Push { host: u32, bytes: u32 },
