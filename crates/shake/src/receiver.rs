@@ -104,12 +104,16 @@ impl<P: Payload> Receiver<P> {
             return Arrival::Unread;
         }
         let was = self.cumulative();
-        if fin && end <= edge {
+        let ends = fin && end <= edge;
+        if ends {
             self.end = Some(end);
         }
-        let end = end.min(edge);
-        if end > self.next && !self.store(seq, &data.slice(0, (end - seq) as u32)) {
+        let fits = end.min(edge);
+        if fits > seq.max(self.next) && !self.store(seq, &data.slice(0, (fits - seq) as u32)) {
             return Arrival::NoRoom;
+        }
+        if ends && end > self.next {
+            self.held.insert_end(end);
         }
         self.check();
         Arrival::Fine { news: self.cumulative() > was }
@@ -124,7 +128,7 @@ impl<P: Payload> Receiver<P> {
         while let Some(chunk) = self.held.pop(self.next) {
             self.push(chunk);
         }
-        self.held.forget(self.next);
+        self.held.forget(self.cumulative());
         true
     }
 
@@ -205,13 +209,27 @@ mod tests {
         let mut receiver = Receiver::new(100);
         assert_eq!(taken(&mut receiver, 3, b"def", false), Arrival::Fine { news: false });
         assert_eq!(taken(&mut receiver, 8, b"i", true), Arrival::Fine { news: false });
-        assert_eq!(blocks(&mut receiver), [(8, 1), (3, 3)]);
+        assert_eq!(blocks(&mut receiver), [(8, 2), (3, 3)], "the end is one");
         assert_eq!(taken(&mut receiver, 0, b"abcd", false), Arrival::Fine { news: true });
-        assert_eq!(blocks(&mut receiver), [(2, 1)]);
+        assert_eq!(blocks(&mut receiver), [(2, 2)]);
         assert_eq!(receiver.read(4), Some(Bytes::from_static(b"abcd")));
         assert_eq!(taken(&mut receiver, 6, b"gh", false), Arrival::Fine { news: true });
         assert_eq!((receiver.cumulative(), receiver.is_finished()), (10, true), "the end is one");
         assert_eq!(receiver.read(99), Some(Bytes::from_static(b"efghi")));
+    }
+
+    /// The end beyond a gap is reported like data, so that it is not sent again for nothing.
+    #[test]
+    fn an_end_beyond_a_gap_has_a_block() {
+        let mut receiver = Receiver::new(100);
+        assert_eq!(taken(&mut receiver, 9, b"", true), Arrival::Fine { news: false });
+        assert_eq!(blocks(&mut receiver), [(9, 1)]);
+        taken(&mut receiver, 3, b"d", false);
+        assert_eq!(blocks(&mut receiver), [(3, 1), (9, 1)]);
+        taken(&mut receiver, 8, b"i", false);
+        assert_eq!(blocks(&mut receiver), [(8, 2), (3, 1)]);
+        taken(&mut receiver, 0, b"abcdefgh", false);
+        assert_eq!((receiver.cumulative(), blocks(&mut receiver)), (10, Vec::new()));
     }
 
     #[test]

@@ -163,9 +163,8 @@ impl<P: Marked> Leg<P> {
             self.acked = acked;
             self.is_stalled = false;
         }
-        // TCP counts its FIN as a byte that was acknowledged.
-        let most = self.written + u64::from(self.is_ended);
-        debug_assert!(self.acked <= most, "{} of {most} bytes acknowledged", self.acked);
+        let (acked, most) = (self.acked, self.written);
+        debug_assert!(acked <= most, "{acked} of {most} bytes acknowledged");
         let first = *self.placed.front().filter(|placed| placed.until <= self.acked)?;
         self.placed.pop_front();
         self.arrived += u64::from(first.len);

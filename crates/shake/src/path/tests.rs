@@ -69,6 +69,19 @@ fn losses_within_a_flight_are_one_event_and_are_forgotten() {
     assert_eq!(known(path.view(ms(17_313))), (4, 2, 0));
 }
 
+/// The memory of what was sent is halved while it is in flight: then it is all lost.
+#[test]
+fn more_can_be_lost_than_counts_as_sent() {
+    let mut path = path();
+    for n in 10..1025 {
+        path.take_number();
+        path.launch(ms(n), 1000 * n, 1000);
+    }
+    path.lose_all(&mut Vec::new());
+    let view = path.view(ms(1025));
+    assert!(view.sent < view.lost && view.lost == 1025, "{} of {}", view.lost, view.sent);
+}
+
 #[test]
 fn a_window_is_cut_once_for_losses_of_one_flight() {
     let mut path = path();

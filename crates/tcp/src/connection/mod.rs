@@ -156,7 +156,7 @@ pub struct Stats {
     pub bytes_read: u64,
     /// Bytes received in order that wait to be read.
     pub bytes_ready: u64,
-    /// Bytes that the peer has acknowledged.
+    /// Bytes of data that the peer has acknowledged; a FIN is none.
     pub bytes_acked: u64,
     /// Size of the send buffer in bytes.
     pub send_buffer: u32,
@@ -258,7 +258,7 @@ impl<P: Payload> Connection<P> {
 
     /// As in [`Stats::bytes_acked`], for who asks at each packet.
     pub fn bytes_acked(&self) -> u64 {
-        self.tx.una()
+        self.tx.bytes_acked()
     }
 
     /// The state.
@@ -294,7 +294,7 @@ impl<P: Payload> Connection<P> {
             spurious: tx.spurious,
             bytes_read: self.rx.bytes_read(),
             bytes_ready: self.rx.bytes_ready(),
-            bytes_acked: self.tx.una(),
+            bytes_acked: self.tx.bytes_acked(),
             send_buffer: self.tx.capacity(),
             receive_buffer: self.rx.capacity(),
         }

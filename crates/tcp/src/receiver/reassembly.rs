@@ -75,6 +75,7 @@ impl<P: Payload> Reassembly<P> {
     /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it, and returns
     /// false, if there are too many chunks already.
     pub fn insert(&mut self, start: u64, data: &P) -> bool {
+        debug_assert!(data.len() > 0, "nothing to keep at {start}");
         let end = start + u64::from(data.len());
         if self.is_full() {
             self.gather();
@@ -105,6 +106,11 @@ impl<P: Payload> Reassembly<P> {
         debug_assert!(self.chunks.len() <= self.most, "{} chunks", self.chunks.len());
         debug_assert_eq!(self.ranges.len(), self.recent.len(), "ranges by place and by change");
         true
+    }
+
+    /// Counts `at` as held: the number that the end of a stream takes, for which there is no data.
+    pub fn insert_end(&mut self, at: u64) {
+        self.join(at, at + 1);
     }
 
     /// Joins small chunks that touch, where that makes room for a quarter of the most or more: so

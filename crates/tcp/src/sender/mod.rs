@@ -149,6 +149,11 @@ impl<P: Payload> Sender<P> {
         self.buffer.una()
     }
 
+    /// Bytes of data that the peer has acknowledged.
+    pub(crate) fn bytes_acked(&self) -> u64 {
+        self.una() - u64::from(self.fin_is_acked())
+    }
+
     /// SND.NXT.
     pub(crate) fn next(&self) -> u64 {
         self.buffer.next()

@@ -15,6 +15,7 @@ fn this_end_closes_first() {
     ack.ack = ISS + 12;
     script.arrive(ack, 0);
     assert_eq!(script.end.state(), State::FinWait2);
+    assert_eq!(script.end.stats().bytes_acked, 10, "the FIN is no data");
     let mut their_fin = script.header(FIN_ACK);
     their_fin.ack = ISS + 12;
     assert_eq!(script.arrive(their_fin, 0)[0].header.ack, IRS + 2);
