@@ -119,7 +119,8 @@ impl Watched {
         let is_bad = match monitor {
             Monitor::Failures { .. } => self.bad_until.is_some_and(|until| until > now),
             Monitor::Level { threshold, .. } => {
-                let reading = radios.reading(ap, (ap, self.station), now);
+                // A station that has roamed is not on this channel: nothing is known of it.
+                let reading = radios.reading(ap, self.station, now);
                 let Some(level) = reading else { return false };
                 level.is_none_or(|level| level.0 <= threshold.0)
             }

@@ -5,19 +5,15 @@
 //!
 //! A radio that is done with a frame does not always know what became of it: the receiver may hold
 //! it back behind a missing one, or may have it though every ACK was lost. Such a packet is in
-//! doubt until it is seen further on its way, or [`DOUBT`] is over.
+//! doubt until all that happens at that time has happened. It is lost then, unless it was seen
+//! further on its way or its receiver holds it back.
 
 use crate::packet::{Packet, address};
 use fairwave_dot11::AccessCategory;
 use fairwave_trace::{DropCause, NodeId};
-use fairwave_units::{Duration, Instant};
+use fairwave_units::Instant;
 use fairwave_wire::datagram::{Datagram, IPV4_HEADER_LEN, Transport, UDP_HEADER_LEN};
 use std::collections::VecDeque;
-
-/// How long a packet may stay in doubt. A receiver holds frames back until the sender gives up the
-/// missing one: some tens of milliseconds at a usual retry limit, and more than a second where
-/// more urgent categories leave little of the medium.
-const DOUBT: Duration = Duration::from_secs(4);
 
 /// A packet from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,20 +184,28 @@ impl Outside {
         debug_assert!(self.free.len() <= self.places.len());
     }
 
-    /// The next packet that ended, in the order of their ends.
-    pub(crate) fn take(&mut self, now: Instant) -> Option<OutsideEvent> {
-        while let Some((since, number, entered)) =
-            self.doubts.pop_front_if(|(since, ..)| now.since(*since) >= DOUBT)
-        {
+    /// All that happens at the time of now has happened: ends packets in doubt, but for those of
+    /// which a receiver `holds` the frame, by their number and when they entered.
+    pub(crate) fn settle(&mut self, holds: impl Fn(u32, Instant) -> bool) {
+        for _ in 0..self.doubts.len() {
+            let Some(doubt) = self.doubts.pop_front() else { return };
+            let (since, number, entered) = doubt;
             let under_way = self.places[place(number)];
-            let lost =
+            let in_doubt =
                 under_way.filter(|found| found.doubt == Some(since) && found.entered == entered);
-            if let Some(UnderWay { handle, .. }) = lost {
-                self.free(number);
-                let fate = OutsideFate::Lost(DropCause::RetryLimit);
-                self.events.push_back(OutsideEvent { handle, at: since, fate });
+            let Some(UnderWay { handle, .. }) = in_doubt else { continue };
+            if holds(number, entered) {
+                self.doubts.push_back(doubt);
+                continue;
             }
+            self.free(number);
+            let fate = OutsideFate::Lost(DropCause::RetryLimit);
+            self.events.push_back(OutsideEvent { handle, at: since, fate });
         }
+    }
+
+    /// The next packet that ended.
+    pub(crate) fn take(&mut self) -> Option<OutsideEvent> {
         self.events.pop_front()
     }
 }

@@ -40,7 +40,7 @@ fn read_card(i: usize, network: &mut Network<'_>, cx: &mut Context<'_>) {
     let Some(card) = soc.card(i, cx.now) else { return };
     if let Some(on_air) = radios.on_air(card.ap)
         && soc.is_new(card, on_air)
-        && let Some(snr) = radios.reading(card.station, (card.ap, card.station), cx.now)
+        && let Some(snr) = radios.reading(card.ap, card.station, cx.now)
     {
         soc.read(card, snr, cx.now);
     }

@@ -167,6 +167,8 @@ impl<'w> Simulation<'w> {
         let now = now.min(self.end);
         while self.step(now) {}
         self.cx.now = self.cx.now.max(now);
+        let radios = &self.network.access.radios;
+        self.cx.owners.outside.settle(|number, sent| radios.holds(number, sent));
     }
 
     /// A host's packet enters at its source at `now`; all that is due until then happens before.
@@ -195,11 +197,11 @@ impl<'w> Simulation<'w> {
         Ok(())
     }
 
-    /// The next packet of a host that has come to its end. One that a radio gave up may still
-    /// arrive, so such a loss is told four seconds later. What has not come out when the host ends
-    /// the run is under way.
+    /// The next packet of a host that has come to its end. A loss by a radio is told when that
+    /// gives the packet up, unless its receiver holds it back behind a missing frame: then it may
+    /// still arrive. What has not come out when the host ends the run is under way.
     pub fn take(&mut self) -> Option<OutsideEvent> {
-        self.cx.owners.outside.take(self.cx.now)
+        self.cx.owners.outside.take()
     }
 
     /// Whether somebody will see packets whole: then [`Self::note_contents`] is worth its while.
@@ -438,8 +440,9 @@ impl<'w> Simulation<'w> {
 
     fn associate(&mut self, i: usize, to: usize) {
         let Associated { node, last_ap, ap, held } = self.network.associate(i, to, &mut self.cx);
+        // They have been at that node already, and passed a proxy there.
         for packet in held {
-            self.forward(last_ap, packet);
+            self.network.send(last_ap, packet, &mut self.cx);
         }
         self.network.access.discard(i, true, &mut self.cx);
         self.notify(node, ap, |share| Notice::Arrives { share });

@@ -189,6 +189,13 @@ impl<P: Copy> Channel<P> {
             && batch.mode.format() >= Format::Ht
     }
 
+    /// Whether a receiver holds back a frame with a payload that `is` the one, because another
+    /// before it is missing.
+    pub fn holds(&self, is: impl Fn(&P) -> bool) -> bool {
+        let frames = self.contenders.iter().flat_map(|contender| &contender.batch.frames);
+        frames.filter(|frame| frame.received && !frame.delivered).any(|frame| is(&frame.payload))
+    }
+
     /// The radio's counters and contention window.
     pub fn stats(&self, radio: RadioId) -> StationSample {
         let contender = self.contender(radio.0, AccessCategory::BestEffort);

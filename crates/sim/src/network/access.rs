@@ -113,7 +113,7 @@ impl<'w> Access<'w> {
     fn feed(&mut self, node: NodeId, category: AccessCategory, cx: &mut Context<'_>) {
         loop {
             let takes_any = self.takes(node, category, None);
-            if takes_any && let Some(own) = self.roamers.next_own(node) {
+            if let Some(own) = self.next_own(node, category, takes_any) {
                 self.transmit(node, own, cx);
                 continue;
             }
@@ -138,6 +138,23 @@ impl<'w> Access<'w> {
             let Some(next) = next else { return };
             self.transmit(node, next, cx);
         }
+    }
+
+    /// The next frame of those that a node took along as it roamed, of the queue of `category`, if
+    /// its radio takes it. It is for the access point, as all that the node sends.
+    fn next_own(
+        &mut self,
+        node: NodeId,
+        category: AccessCategory,
+        takes_any: bool,
+    ) -> Option<Queued> {
+        self.roamers.place(node)?;
+        if !takes_any && !self.takes(node, category, Some(node.0)) {
+            return None;
+        }
+        let queue = &self.radios.ports[node.0 as usize].as_ref()?.queue;
+        let class = queue.class(category);
+        self.roamers.next_own(node, |own| queue.class(own.category) == class)
     }
 
     /// Reports what the queue of a node's radio dropped.

@@ -76,6 +76,15 @@ impl Radios {
         cx.set(self.ids, cell, deadline);
     }
 
+    /// Whether a receiver holds back the packet of this number and time of departure, because
+    /// a frame before it is missing.
+    pub(crate) fn holds(&self, number: u32, sent: Instant) -> bool {
+        let is = |packet: &Packet| {
+            packet.is_from_outside() && packet.number == number && packet.sent == sent
+        };
+        self.cells.iter().any(|cell| cell.channel.holds(is))
+    }
+
     /// For how long a radio has been on the air.
     pub(crate) fn on_air(&self, node: NodeId) -> Option<Duration> {
         let port = self.port(node)?;
@@ -95,21 +104,23 @@ impl Radios {
         self.cells.iter().map(|cell| cell.channel.frames()).sum()
     }
 
-    /// The level over noise at which `to` receives `from`, both on the channel of `own`, fading
-    /// included; `None` where one has no radio, inside where nothing is received.
-    pub(crate) fn reading(
-        &mut self,
-        own: NodeId,
-        (from, to): (NodeId, NodeId),
-        now: Instant,
-    ) -> Option<Option<Db>> {
-        let (cell, from, to) = (self.port(own)?.cell, self.port(from)?.radio, self.port(to)?.radio);
+    /// The level over noise at which `to` receives `from`, fading included; `None` where they are
+    /// not on the same channel, inside where nothing is received.
+    pub(crate) fn reading(&mut self, from: NodeId, to: NodeId, now: Instant) -> Option<Option<Db>> {
+        let (from, to) = (self.port(from)?, self.port(to)?);
+        if from.cell != to.cell || !from.is_present || !to.is_present {
+            return None;
+        }
+        let (cell, from, to) = (from.cell, from.radio, to.radio);
         Some(self.cells[cell].channel.reading(from, to, now))
     }
 
-    /// The mean of that, both on the channel of `to`.
+    /// The mean of that, as if both were present.
     pub(crate) fn mean_snr(&self, from: NodeId, to: NodeId, now: Instant) -> Option<Db> {
         let (from, to) = (self.port(from)?, self.port(to)?);
+        if from.cell != to.cell {
+            return None;
+        }
         Some(self.cells[to.cell].channel.mean_snr(from.radio, to.radio, now))
     }
 

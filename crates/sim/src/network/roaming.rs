@@ -120,9 +120,10 @@ impl<'w> Roamer<'w> {
         &self.seats
     }
 
-    /// The next frame of those it took along.
-    pub(super) fn next_own(&mut self) -> Option<Queued> {
-        self.own.pop_front()
+    /// The next frame of those it took along that `may` leave.
+    fn next_own(&mut self, may: impl FnMut(&Queued) -> bool) -> Option<Queued> {
+        let next = self.own.iter().position(may)?;
+        self.own.remove(next)
     }
 
     /// When to look after it.
@@ -317,9 +318,13 @@ impl<'w> Roamers<'w> {
         self.place(node).map(|i| &self.all[i])
     }
 
-    /// The next frame of those that a node took along, if it roams.
-    pub(super) fn next_own(&mut self, node: NodeId) -> Option<Queued> {
-        self.place(node).and_then(|i| self.all[i].next_own())
+    /// The next frame that `may` leave of those that a node took along, if it roams.
+    pub(super) fn next_own(
+        &mut self,
+        node: NodeId,
+        may: impl FnMut(&Queued) -> bool,
+    ) -> Option<Queued> {
+        self.place(node).and_then(|i| self.all[i].next_own(may))
     }
 
     /// The place of a node that is between two access points.

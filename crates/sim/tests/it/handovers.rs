@@ -4,9 +4,10 @@
 use crate::common;
 
 use crate::common::{AP, flow, world};
-use fairwave_dot11::{Phy, Standard};
+use fairwave_dot11::{Edca, Phy, Standard};
 use fairwave_sim::run;
-use fairwave_sim::world::{BySignal, Flow, Handover, Link, Node, Path, Radio, Roaming};
+use fairwave_sim::world::{BySignal, Flow, Handover, Link, Node, Path, Radio};
+use fairwave_sim::world::{LinkMonitor, Monitor, Roaming};
 use fairwave_sim::world::{SaturateFlow, Source, Traffic, WayPoint, World};
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::{Db, Duration, Instant, Metres};
@@ -135,4 +136,66 @@ fn what_waited_before_a_handover_goes_first() {
     };
     let (stays, goes) = (most_delay(vec![]), most_delay(vec![handover]));
     assert!(goes < 1.5 * stays, "{goes} s instead of {stays} s");
+}
+
+/// Frames of A-MPDUs that the station sends.
+#[derive(Default)]
+struct Aggregated(Vec<Instant>);
+
+impl Sink for Aggregated {
+    fn wants(&self, kind: Kind) -> bool {
+        kind == Kind::Frame
+    }
+
+    fn record(&mut self, at: Instant, sample: &Sample) {
+        if let Sample::Frame(frame) = sample
+            && frame.transmitter == STATION
+            && frame.place.is_some_and(|place| place.is_ampdu && !place.is_alone)
+        {
+            self.0.push(at);
+        }
+    }
+}
+
+/// Frames of an A-MPDU that a station takes along to a cell without aggregation are given to its
+/// radio one by one, however many other categories are free.
+#[test]
+fn frames_taken_along_wait_for_their_own_category() {
+    let handover = Handover { at: secs(2.0), to: SECOND_AP, disconnection: Duration::ZERO };
+    let mut world = two_cells(Roaming { handovers: vec![handover], ..Roaming::default() });
+    let mut cell = common::cell(Standard::N);
+    cell.edca = Some(Edca::defaults(cell.phy));
+    world.cells.fill(cell);
+    world.cells[1].aggregation = None;
+    let mode = Phy::new(Standard::N).modes(1)[7];
+    for radio in world.nodes.iter_mut().filter_map(|node| node.radio.as_mut()) {
+        radio.mode = mode;
+        radio.position = (Metres(radio.position.0.0 / 10.0), radio.position.1);
+    }
+    let traffic = Traffic::Saturate(SaturateFlow { payload_bytes: 1000 });
+    world.flows = vec![flow("up", STATION, SERVER, traffic)];
+    let mut seen = Aggregated::default();
+    run(&world, &mut seen, &mut |_| {}).expect("the world is right");
+    assert!(!seen.0.is_empty(), "the first cell aggregates");
+    let late = seen.0.iter().filter(|at| **at > secs(2.1)).count();
+    assert_eq!(late, 0, "the second does not");
+}
+
+/// A station on another channel has another number there, which a monitor's channel may not have.
+#[test]
+fn a_monitor_reads_nothing_of_a_station_that_has_roamed() {
+    let mut world =
+        two_cells(Roaming { handovers: vec![goes(2.0, SECOND_AP)], ..Roaming::default() });
+    let neighbour = world.nodes[3].radio.clone().expect("the second access point");
+    for name in ["sta2", "sta3"] {
+        let role = fairwave_sim::world::Role::Station { ap: SECOND_AP };
+        let radio = Some(Radio { role, ..neighbour.clone() });
+        world.nodes.push(Node { name: name.into(), radio });
+    }
+    let monitor = Monitor::Level { threshold: Db(12.0), every: Duration::from_millis(10) };
+    world.monitors = vec![LinkMonitor { ap: AP, monitor }];
+    world.flows = vec![flow("down", SERVER, STATION, cbr(200, 10))];
+    let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
+    let silence = outcome.expect("the world is right").flows[0].longest_silence;
+    assert!(silence < Duration::from_millis(400), "{silence}");
 }
