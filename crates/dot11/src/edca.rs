@@ -80,6 +80,27 @@ pub struct Aggregation {
     pub time: Duration,
     /// Bytes of an A-MSDU; zero sends every MSDU in an MPDU of its own.
     pub msdu_bytes: u32,
+    /// When senders ask for a BlockAck.
+    pub request: BlockAckRequest,
+    /// Attempts at an MPDU under the block ack agreement, and at a BlockAckReq; `None`: as many
+    /// as at frames without aggregation.
+    pub retry_limit: Option<u32>,
+}
+
+/// When the sender of A-MPDUs transmits a BlockAckReq (802.11-2020 clause 10.25.6, which leaves
+/// the choice after a missing BlockAck to the sender).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockAckRequest {
+    /// After a missing BlockAck, before the MPDUs are retransmitted, and after MPDUs were given
+    /// up. ns-3 does so by default.
+    AfterMissing,
+    /// After MPDUs were given up, so that the receiver no longer waits for them. After a missing
+    /// BlockAck the MPDUs are retransmitted at once. Linux does so: ath9k, and mac80211 for
+    /// drivers that report a failed MPDU.
+    #[default]
+    OnDrop,
+    /// Never. The receiver learns at once and at no cost what its sender gave up.
+    Never,
 }
 
 impl Aggregation {
@@ -98,7 +119,9 @@ impl Aggregation {
             Format::Vht => (64, 1_048_575),
             Format::He => (256, 6_500_631),
         };
-        Some(Self { mpdus, bytes, time: Duration::from_micros(5_484), msdu_bytes: 0 })
+        let time = Duration::from_micros(5_484);
+        let request = BlockAckRequest::OnDrop;
+        Some(Self { mpdus, bytes, time, msdu_bytes: 0, request, retry_limit: None })
     }
 
     /// Whether a BlockAck needs a bitmap of 256 for the window (802.11ax-2021 clause 26.4.3).

@@ -15,15 +15,15 @@ pub mod rate_control;
 mod shadowing;
 mod snr_trace;
 
-pub use edca::{AccessCategory, Aggregation, Edca};
+pub use edca::{AccessCategory, Aggregation, BlockAckRequest, Edca};
 pub use error_model::{DeliverySlope, success};
 pub use fading::{Fading, FadingLink};
 pub use gilbert_elliott::{BurstLink, GilbertElliott};
 pub use mobility::{Path, WayPoint};
 pub use phy::{
-    ACK_BYTES, BEACON_BYTES, BLOCK_ACK_256_BYTES, BLOCK_ACK_BYTES, Band, DATA_OVERHEAD_BYTES,
-    Format, GuardInterval, InvalidMode, Mode, Modulation, Phy, Preamble, QOS_BYTES, RTS_BYTES,
-    Standard, Width,
+    ACK_BYTES, BEACON_BYTES, BLOCK_ACK_256_BYTES, BLOCK_ACK_BYTES, BLOCK_ACK_REQ_BYTES, Band,
+    DATA_OVERHEAD_BYTES, Format, GuardInterval, InvalidMode, Mode, Modulation, Phy, Preamble,
+    QOS_BYTES, RTS_BYTES, Standard, Width,
 };
 pub use propagation::{noise, path_loss};
 pub use shadowing::{Shadowing, ShadowingLink};

@@ -6,7 +6,8 @@ use super::kinds::{boolean, choice, count, quantity, size};
 use super::reader::{self, Read};
 use super::words;
 use fairwave_dot11::{
-    Aggregation, Band, Edca, Format, GuardInterval, Mode, Phy, Preamble, Standard, Width,
+    Aggregation, Band, BlockAckRequest, Edca, Format, GuardInterval, Mode, Phy, Preamble, Standard,
+    Width,
 };
 use fairwave_sim::world;
 use fairwave_units::BitRate;
@@ -69,6 +70,18 @@ keys! {
         /// Bytes of an A-MSDU, or "off"; only from 802.11n on.
         amsdu_size: Option<Option<u32>> =
             size(1, MOST_AMSDU).or_word("off").or(None).when(is_later, LATER);
+        /// When the sender of an A-MPDU transmits a BlockAckReq: "after-missing" before it
+        /// retransmits what got no BlockAck, as ns-3 does; "on-drop" when it has given MPDUs up,
+        /// as Linux does; "never", and the receiver knows of drops at no cost. Only from 802.11n
+        /// on.
+        block_ack_request: Option<BlockAckRequest> = choice(words::BLOCK_ACK_REQUESTS)
+            .or(BlockAckRequest::OnDrop)
+            .when(is_later, LATER);
+        /// Attempts at an MPDU under block ack, with and without RTS, and at a BlockAckReq; or
+        /// "as-frames", by `short_retry_limit` and `long_retry_limit`. ns-3 sets no limit, ath9k 30.
+        /// Only from 802.11n on.
+        ampdu_retry_limit: Option<Option<u32>> =
+            count(1, 1_000_000).or_word("as-frames").or(None).when(is_later, LATER);
         /// Whether frames to one receiver are acknowledged and repeated, which WaveLAN before
         /// 802.11 did not.
         acknowledgements: bool = boolean().or(true);
@@ -100,6 +113,8 @@ impl Generation {
             limits.mpdus = self.ampdu_frames.unwrap_or(limits.mpdus);
             limits.bytes = self.ampdu_size.unwrap_or(limits.bytes);
             limits.msdu_bytes = self.amsdu_size.flatten().unwrap_or(0);
+            limits.request = self.block_ack_request.unwrap_or(limits.request);
+            limits.retry_limit = self.ampdu_retry_limit.flatten();
         }
     }
 }

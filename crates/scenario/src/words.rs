@@ -1,6 +1,6 @@
 //! The words a scenario may use for a choice.
 
-use fairwave_dot11::{Band, GuardInterval, Mode, Phy, Preamble, Width};
+use fairwave_dot11::{Band, BlockAckRequest, GuardInterval, Mode, Phy, Preamble, Width};
 use fairwave_units::BitRate;
 
 pub(super) const BANDS: &[(&str, Band)] = &[("2.4 GHz", Band::Ghz2_4), ("5 GHz", Band::Ghz5)];
@@ -21,6 +21,12 @@ pub(super) const GUARDS: &[(&str, GuardInterval)] = &[
 
 pub(super) const PREAMBLES: &[(&str, Preamble)] =
     &[("long", Preamble::Long), ("short", Preamble::Short)];
+
+pub(super) const BLOCK_ACK_REQUESTS: &[(&str, BlockAckRequest)] = &[
+    ("after-missing", BlockAckRequest::AfterMissing),
+    ("on-drop", BlockAckRequest::OnDrop),
+    ("never", BlockAckRequest::Never),
+];
 
 /// Rates of data frames that `phy` has.
 pub(super) fn rates(phy: Phy) -> Vec<BitRate> {

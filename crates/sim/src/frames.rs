@@ -31,6 +31,9 @@ fn frame_sample(
         (FrameKind::Beacon | FrameKind::Data, _) => FrameBody::Beacon,
         (FrameKind::Ack, _) => FrameBody::Ack,
         (FrameKind::BlockAck, _) => FrameBody::BlockAck(report.scoreboard.unwrap_or_default()),
+        (FrameKind::BlockAckReq, _) => {
+            FrameBody::BlockAckReq(report.scoreboard.unwrap_or_default().start)
+        }
         (FrameKind::Rts, _) => FrameBody::Rts,
         (FrameKind::Cts, _) => FrameBody::Cts,
     };

@@ -297,6 +297,8 @@ pub enum FrameBody {
     Ack,
     /// An acknowledgement of the MPDUs of an A-MPDU.
     BlockAck(Scoreboard),
+    /// A request for a BlockAck of the MPDUs from this sequence number on.
+    BlockAckReq(u16),
     /// Request to send.
     Rts,
     /// Clear to send.
@@ -380,7 +382,7 @@ pub struct FrameSample {
     pub rate: BitRate,
     /// How it was sent.
     pub ppdu: Ppdu,
-    /// Traffic identifier of a QoS data frame and of its BlockAck, 0..8.
+    /// Traffic identifier of a QoS data frame, of its BlockAck and of a BlockAckReq, 0..8.
     pub tid: Option<u8>,
     /// Place of a data frame.
     pub place: Option<Place>,

@@ -16,8 +16,8 @@ pub use elements::{Elements, Rate, Rates, Ssid};
 pub use fcs::{FCS_LEN, fcs, strip_fcs};
 pub use payload::Payload;
 pub use qos::{
-    AMSDU_MAX, AckPolicy, Amsdu, AmsduError, Bitmap, BlockAck, Qos, Subframe, Subframes, Tid,
-    subframes,
+    AMSDU_MAX, AckPolicy, Amsdu, AmsduError, Bitmap, BlockAck, BlockAckReq, Qos, Subframe,
+    Subframes, Tid, subframes,
 };
 
 use crate::ethernet::{EtherType, Mac};
@@ -167,6 +167,8 @@ pub enum Frame {
     Amsdu(Amsdu),
     /// A compressed block acknowledgement.
     BlockAck(BlockAck),
+    /// A request for a compressed block acknowledgement.
+    BlockAckReq(BlockAckReq),
     /// An acknowledgement (clause 9.3.1.4).
     Ack {
         /// Whom it answers.
@@ -275,7 +277,7 @@ pub enum Error {
         /// The bytes found.
         found: [u8; 6],
     },
-    /// A block acknowledgement other than the compressed.
+    /// A block acknowledgement, or a request for one, other than the compressed.
     #[error("block ack control at offset 16 has type {number}, not 2")]
     BlockAckType {
         /// The type found.

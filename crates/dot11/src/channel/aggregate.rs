@@ -72,6 +72,11 @@ impl<P> Contender<P> {
         self.batch.sending = index;
     }
 
+    /// Sequence number of the first MPDU that its sender is not done with.
+    pub(super) fn window_start(&self) -> u16 {
+        self.batch.first().and_then(|frame| frame.sequence).unwrap_or(self.sequence)
+    }
+
     /// Numbers the MPDUs of the PPDU that is about to be sent.
     pub(super) fn number_formed(&mut self) {
         let mut from = 0;
@@ -169,7 +174,7 @@ impl<P: Copy> Channel<P> {
     }
 
     /// Hands up what is in order.
-    fn hand_up(&mut self, contender: u32, to: u32) {
+    pub(super) fn hand_up(&mut self, contender: u32, to: u32) {
         let from = RadioId(self.radio_of(contender));
         for frame in &mut self.contenders[contender as usize].batch.frames {
             if frame.received && !frame.delivered {
@@ -197,19 +202,25 @@ impl<P: Copy> Channel<P> {
     }
 
     /// Counts a failure for every frame on the air that has not arrived, and gives up those at
-    /// their limit; how many.
+    /// their limit; how many. Where the receiver is to be told of those by a BlockAckReq, the host
+    /// hears of them after that.
     pub(super) fn count_failures(&mut self, contender: u32, is_long: bool) -> u64 {
         let radio = self.radio_of(contender);
         let config = &self.config;
         let limit = if is_long { config.long_retry_limit } else { config.short_retry_limit };
+        let limit = config.aggregation.and_then(|own| own.retry_limit).unwrap_or(limit);
+        let tells = self.tells_of_drops(contender);
         let mut given_up = 0;
         for frame in self.contenders[contender as usize].batch.on_air() {
             let count = if is_long { &mut frame.long_failures } else { &mut frame.short_failures };
             *count += 1;
             debug_assert!(*count <= limit.max(1), "{count} attempts of at most {limit}");
             if *count >= limit {
-                frame.settled = true;
+                (frame.settled, frame.lost) = (true, tells);
                 given_up += 1;
+                if tells {
+                    continue;
+                }
                 let (radio, payload) = (RadioId(radio), frame.payload);
                 self.outputs.push_back(Output::Done { radio, payload, fate: Fate::RetryLimit });
             }
@@ -219,20 +230,23 @@ impl<P: Copy> Channel<P> {
     }
 
     /// Forgets settled frames at the front of the window. Those behind a missing one stay, for
-    /// the receiver holds them back; once it is gone they are handed up.
+    /// the receiver holds them back; once it is gone they are handed up. Nothing moves before a
+    /// BlockAckReq has told the receiver what is gone.
     pub(super) fn slide(&mut self, contender: u32) {
-        let to = self.contenders[contender as usize].batch.to;
-        if let Some(to) = to {
+        let batch = &mut self.contenders[contender as usize].batch;
+        (batch.sending, batch.is_rest) = (0, true);
+        if batch.asks {
+            return;
+        }
+        if let Some(to) = batch.to {
             self.hand_up(contender, to.0);
         }
         let batch = &mut self.contenders[contender as usize].batch;
-        batch.sending = 0;
         while let Some(frame) = batch.frames.front().filter(|frame| frame.settled) {
             batch.filled -= in_ampdu(frame.bytes);
             batch.frames.pop_front();
         }
         debug_assert!(!batch.frames.is_empty() || batch.filled == 0, "{} B", batch.filled);
-        batch.is_rest = true;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::tests::{Rig, at, config, radio};
 use super::*;
-use crate::{Aggregation, DATA_OVERHEAD_BYTES, QOS_BYTES, Standard};
+use crate::{Aggregation, BlockAckRequest, DATA_OVERHEAD_BYTES, QOS_BYTES, Standard};
 use fairwave_units::{Db, Duration, Stream};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -39,7 +39,11 @@ impl World {
             (config.short_retry_limit, config.long_retry_limit) = (3, 2);
         }
         let mpdus = 1 + random.below(20) as u32;
-        config.aggregation = config.aggregation.map(|a| Aggregation { mpdus, msdu_bytes, ..a });
+        let requests =
+            [BlockAckRequest::AfterMissing, BlockAckRequest::OnDrop, BlockAckRequest::Never];
+        let request = requests[random.below(3) as usize];
+        let limits = |a| Aggregation { mpdus, msdu_bytes, request, ..a };
+        config.aggregation = config.aggregation.map(limits);
         config.acknowledges = random.below(8) > 0;
         let radios = 2 + random.below(5) as u32;
         let mode = config.phy.modes(1)[random.below(8) as usize];

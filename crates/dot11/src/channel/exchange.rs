@@ -49,7 +49,8 @@ impl<P: Copy> Channel<P> {
             return;
         } else {
             own.serving = Serving::Batch;
-            if mac.has_txop(contender, now) && self.continue_txop(contender, now) {
+            let goes_on = !own.batch.asks && mac.has_txop(contender, now);
+            if goes_on && self.continue_txop(contender, now) {
                 return;
             }
         }
@@ -190,6 +191,9 @@ impl<P: Copy> Channel<P> {
         if self.contenders[contender as usize].serving == Serving::Beacon {
             return self.transmit(self.beacon(radio, now), now);
         }
+        if self.contenders[contender as usize].batch.asks {
+            return self.transmit_request(radio, now);
+        }
         self.choose_mode(contender, now);
         let before = self.time_before_data(self.contenders[contender as usize].batch.mode);
         let left = txop.saturating_sub(before);
@@ -256,7 +260,7 @@ impl<P: Copy> Channel<P> {
         phy.sifs() + phy.tx_time(phy.response_mode(mode), bytes)
     }
 
-    fn block_ack_bytes(&self) -> u32 {
+    pub(super) fn block_ack_bytes(&self) -> u32 {
         self.config.aggregation.map_or(BLOCK_ACK_BYTES, Aggregation::block_ack_bytes)
     }
 
@@ -292,6 +296,10 @@ impl<P: Copy> Channel<P> {
                 let kind = if tx.mpdus > 1 { ResponseKind::BlockAck } else { ResponseKind::Ack };
                 self.schedule(after_sifs, answer(kind, end));
             }
+            FrameKind::BlockAckReq => {
+                self.hand_up(self.macs[tx.from as usize].turn, tx.to);
+                self.schedule(after_sifs, answer(ResponseKind::BlockAck, tx.reserved_until));
+            }
             FrameKind::Rts if self.contention.nav_is_idle(tx.to, now) => {
                 self.schedule(after_sifs, answer(ResponseKind::Cts, tx.reserved_until));
             }
@@ -315,7 +323,7 @@ impl<P: Copy> Channel<P> {
             FrameKind::Data if tx.to == BROADCAST || !self.config.acknowledges => {
                 return self.conclude_unanswered(tx.from, now);
             }
-            FrameKind::Data => Phase::AwaitingAck,
+            FrameKind::Data | FrameKind::BlockAckReq => Phase::AwaitingAck,
             FrameKind::Rts => {
                 let timeout = self.config.phy.nav_timeout(tx.mode);
                 self.schedule(now + timeout, Due::NavReset(tx.id));
@@ -379,10 +387,15 @@ impl<P: Copy> Channel<P> {
         let contender = mac.turn;
         mac.stats.successes += 1;
         debug_assert!(mac.ends_fit_attempts(), "{:?}", mac.stats);
+        if self.contenders[contender as usize].batch.asks {
+            return self.end_request(contender, now);
+        }
         self.tell_rates(contender, true, now);
         self.settle_received(contender);
         // The exchange succeeded, but the MPDUs that the BlockAck lacks have failed.
-        self.count_failures(contender, self.uses_rts(contender));
+        let given_up = self.count_failures(contender, self.uses_rts(contender));
+        self.contenders[contender as usize].batch.asks =
+            given_up > 0 && self.tells_of_drops(contender);
         self.slide(contender);
         self.complete(radio, now);
     }
@@ -422,11 +435,19 @@ impl<P: Copy> Channel<P> {
         mac.stats.failures += 1;
         mac.stats.collisions += u64::from(mac.collided);
         debug_assert!(mac.ends_fit_attempts(), "{:?}", mac.stats);
+        if self.contenders[contender as usize].batch.asks {
+            return self.fail_request(contender, now);
+        }
         if was_long {
             self.tell_rates(contender, false, now);
         }
         let is_long = was_long && self.uses_rts(contender);
         self.contenders[contender as usize].batch.failures += 1;
+        if was_long && self.asks_after_missing(contender) {
+            self.count_failures(contender, is_long);
+            self.contenders[contender as usize].batch.asks = true;
+            return self.double_cw(contender, now);
+        }
         self.retry(contender, is_long, now);
     }
 
@@ -435,13 +456,20 @@ impl<P: Copy> Channel<P> {
     fn retry(&mut self, contender: u32, is_long: bool, now: Instant) {
         // Without a frame sent, an internal collision, nothing of the batch has failed.
         let own = &self.contenders[contender as usize];
-        if own.serving == Serving::Batch && own.batch.sending > 0 {
+        if own.serving == Serving::Batch && own.batch.sending > 0 && !own.batch.asks {
             let given_up = self.count_failures(contender, is_long);
+            self.contenders[contender as usize].batch.asks =
+                given_up > 0 && self.tells_of_drops(contender);
             self.slide(contender);
             if given_up > 0 {
                 return self.release(contender, now);
             }
         }
+        self.double_cw(contender, now);
+    }
+
+    /// Doubles CW and contends for what is served.
+    pub(super) fn double_cw(&mut self, contender: u32, now: Instant) {
         let Edca { cw_min, cw_max, .. } = self.edca(contender);
         let own = &mut self.contenders[contender as usize];
         // CW is one less than a power of two.
@@ -453,7 +481,7 @@ impl<P: Copy> Channel<P> {
     }
 
     /// The exchange is over.
-    fn complete(&mut self, radio: u32, now: Instant) {
+    pub(super) fn complete(&mut self, radio: u32, now: Instant) {
         let mac = &mut self.macs[radio as usize];
         mac.phase = Phase::Waiting;
         mac.exchange_end = now;
@@ -463,7 +491,7 @@ impl<P: Copy> Channel<P> {
 
     /// What was served is over, one way or the other: CW goes back to its least, and a backoff
     /// follows even if nothing waits (clause 10.3.4.3).
-    fn release(&mut self, contender: u32, now: Instant) {
+    pub(super) fn release(&mut self, contender: u32, now: Instant) {
         let cw_min = self.edca(contender).cw_min;
         let own = &mut self.contenders[contender as usize];
         debug_assert_eq!(own.batch.sending, 0, "a PPDU of {contender} is still on the air");

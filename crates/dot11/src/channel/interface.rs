@@ -21,7 +21,7 @@ pub enum ErrorModel {
     Rate {
         /// For data frames, each attempt.
         data: f64,
-        /// For ACK, RTS and CTS frames.
+        /// For all other frames but beacons.
         control: f64,
     },
     /// Data frames in bursts, by a chain of their own for each transmitter and receiver; other
@@ -201,6 +201,8 @@ pub enum FrameKind {
     Ack,
     /// Acknowledgement of the MPDUs of an A-MPDU.
     BlockAck,
+    /// Request for a BlockAck.
+    BlockAckReq,
     /// Request to send.
     Rts,
     /// Clear to send.
@@ -237,10 +239,10 @@ pub struct FrameReport<P> {
     pub received: bool,
     /// Payload of a data frame.
     pub payload: Option<P>,
-    /// Category of a QoS data frame and of its BlockAck.
+    /// Category of a QoS data frame, of its BlockAck and of a BlockAckReq.
     pub category: Option<AccessCategory>,
     /// Place of a data frame.
     pub place: Option<Place>,
-    /// What a BlockAck says.
+    /// What a BlockAck says; of a BlockAckReq, from which MPDU on it asks.
     pub scoreboard: Option<Scoreboard>,
 }

@@ -109,6 +109,8 @@ pub(super) struct Frame<P> {
     pub(super) delivered: bool,
     /// Whether its sender is done with it: acknowledged, or given up.
     pub(super) settled: bool,
+    /// Whether it was given up and the host has not been told yet.
+    pub(super) lost: bool,
     /// Whether a report of it was made: it was on the air.
     pub(super) reported: bool,
 }
@@ -142,6 +144,10 @@ pub(super) struct Batch<P> {
     pub(super) is_rest: bool,
     /// Failed attempts since the last that was answered, or since frames were given up.
     pub(super) failures: u32,
+    /// Whether a BlockAckReq goes before the next PPDU of these frames.
+    pub(super) asks: bool,
+    /// Failed attempts at that BlockAckReq.
+    pub(super) request_failures: u32,
 }
 
 impl<P> Batch<P> {
@@ -193,6 +199,8 @@ impl<P> Contender<P> {
             room: 0,
             is_rest: false,
             failures: 0,
+            asks: false,
+            request_failures: 0,
         };
         Self {
             serving: Serving::Nothing,
@@ -212,9 +220,12 @@ impl<P> Contender<P> {
     pub(super) fn leave(&mut self, cw_min: u32, payloads: &mut Vec<P>) {
         self.serving = Serving::Nothing;
         self.cw = cw_min;
-        let left = self.batch.frames.drain(..).filter(|f| !f.settled && !f.delivered);
+        let frames = self.batch.frames.drain(..);
+        let left = frames.filter(|frame| (!frame.settled || frame.lost) && !frame.delivered);
         payloads.extend(left.map(|frame| frame.payload));
         self.batch.sending = 0;
+        self.batch.asks = false;
+        self.batch.request_failures = 0;
         self.batch.failures = 0;
     }
 
@@ -247,6 +258,7 @@ impl<P> Contender<P> {
             received: false,
             delivered: false,
             settled: false,
+            lost: false,
             reported: false,
         });
     }

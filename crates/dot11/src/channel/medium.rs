@@ -19,7 +19,9 @@ impl<P: Copy> Channel<P> {
         );
         let stats = &mut self.macs[tx.from as usize].stats;
         match tx.kind {
-            FrameKind::Data | FrameKind::Rts | FrameKind::Beacon => stats.airtime += airtime,
+            FrameKind::Data | FrameKind::Rts | FrameKind::BlockAckReq | FrameKind::Beacon => {
+                stats.airtime += airtime;
+            }
             FrameKind::Ack | FrameKind::BlockAck | FrameKind::Cts => {
                 stats.control_airtime += airtime;
             }

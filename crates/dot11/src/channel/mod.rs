@@ -23,6 +23,7 @@ mod medium;
 mod presence;
 mod rates;
 mod report;
+mod request;
 mod sounding;
 #[cfg(test)]
 mod tests;
@@ -180,7 +181,8 @@ impl<P: Copy> Channel<P> {
         let Some(limits) = self.config.aggregation else { return false };
         let contender = self.contender(radio.0, category);
         let batch = &self.contenders[contender as usize].batch;
-        let is_under_way = batch.sending > 0;
+        // Frames that wait for a BlockAckReq to be answered do not change when others join.
+        let is_under_way = batch.sending > 0 && !batch.asks;
         batch.to == Some(to)
             && !is_under_way
             && (retrying || batch.is_fresh())

@@ -31,10 +31,10 @@ impl<P: Copy> Channel<P> {
             return;
         }
         let own = &self.contenders[self.macs[to as usize].turn as usize];
-        let start = own.batch.frames.front().and_then(|frame| frame.sequence);
-        let start = start.unwrap_or(own.sequence);
+        let start = own.window_start();
         let mut arrived = [0; 4];
-        for frame in own.batch.frames.iter().filter(|frame| frame.received) {
+        let window = own.batch.frames.iter().skip_while(|frame| frame.settled);
+        for frame in window.filter(|frame| frame.received) {
             let Some(sequence) = frame.sequence else { continue };
             let bit = usize::from((sequence + 4096 - start) % 4096);
             debug_assert!(bit < 256, "MPDU {sequence} is {bit} after the window's start");
@@ -69,12 +69,20 @@ impl<P: Copy> Channel<P> {
             place: None,
             scoreboard: scoreboard.map(|_| self.scoreboards[tx.from as usize]),
         };
-        if tx.kind != FrameKind::Data {
-            return self.reports.push_back(report);
-        }
         let contender = of_turn(tx.from);
-        report.category = self.category(contender);
-        self.report_data(tx, contender, report);
+        match tx.kind {
+            FrameKind::Data => {
+                report.category = self.category(contender);
+                return self.report_data(tx, contender, report);
+            }
+            FrameKind::BlockAckReq => {
+                let start = self.contenders[contender as usize].window_start();
+                report.category = self.category(contender);
+                report.scoreboard = Some(Scoreboard { start, ..Scoreboard::default() });
+            }
+            _ => {}
+        }
+        self.reports.push_back(report);
     }
 
     fn category(&self, contender: u32) -> Option<AccessCategory> {

@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod categories;
+mod requests;
 
 use super::*;
 use crate::{DATA_OVERHEAD_BYTES, Phy, Standard};

@@ -64,7 +64,9 @@ pub const ACK_BYTES: u32 = 14;
 pub const RTS_BYTES: u32 = 20;
 /// Length of a compressed BlockAck with a bitmap of 64 in bytes (clause 9.3.1.8).
 pub const BLOCK_ACK_BYTES: u32 = 32;
-/// The same with a bitmap of 256 (802.11ax-2021 clause 9.3.1.8.2).
+/// Length of a compressed BlockAckReq in bytes (clause 9.3.1.7).
+pub const BLOCK_ACK_REQ_BYTES: u32 = 24;
+/// Length of a BlockAck with a bitmap of 256 (802.11ax-2021 clause 9.3.1.8.2).
 pub const BLOCK_ACK_256_BYTES: u32 = 56;
 /// What a data frame adds to an IP packet: 24 MAC header, 8 LLC/SNAP, 4 FCS.
 pub const DATA_OVERHEAD_BYTES: u32 = 36;

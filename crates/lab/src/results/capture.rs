@@ -11,7 +11,7 @@ use fairwave_sim::world::{Cell, Role, World};
 use fairwave_trace::{FrameBody, FrameSample, NodeId};
 use fairwave_units::{Duration, Hertz, Instant};
 use fairwave_wire::dot11::{
-    AckPolicy, Amsdu, AmsduError, Beacon, Bitmap, BlockAck, CAPABILITY_ESS,
+    AckPolicy, Amsdu, AmsduError, Beacon, Bitmap, BlockAck, BlockAckReq, CAPABILITY_ESS,
     CAPABILITY_SHORT_PREAMBLE, CAPABILITY_SHORT_SLOT, Data, Direction, Elements, Frame, Management,
     Payload, Qos, Rate, Rates, Sequence, Ssid, Subframe, Tid, amsdu_frame, data_frame, on_air,
 };
@@ -169,9 +169,11 @@ impl Out {
                 data_frame(&data(radio, frame, sides), &payload(frame, contents), &mut self.bytes)?;
             }
             FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
-            FrameBody::Ack | FrameBody::BlockAck(_) | FrameBody::Rts | FrameBody::Cts => {
-                on_air(&control(frame), &mut self.bytes);
-            }
+            FrameBody::Ack
+            | FrameBody::BlockAck(_)
+            | FrameBody::BlockAckReq(_)
+            | FrameBody::Rts
+            | FrameBody::Cts => on_air(&control(frame), &mut self.bytes),
         }
         let comment = (!frame.received).then_some("not received");
         Ok(self.writer.write_packet(self.interface, start, &self.bytes, comment)?)
@@ -276,6 +278,13 @@ fn control(frame: &FrameSample) -> Frame {
                 true => Bitmap::Of256(board.arrived),
                 false => Bitmap::Of64(board.arrived[0]),
             },
+        }),
+        FrameBody::BlockAckReq(start) => Frame::BlockAckReq(BlockAckReq {
+            receiver,
+            transmitter: mac(frame.transmitter),
+            duration_us,
+            tid: tid(frame),
+            start: Sequence::new(start),
         }),
         FrameBody::Ack | FrameBody::Data(_) | FrameBody::Report | FrameBody::Beacon => {
             Frame::Ack { receiver, duration_us }

@@ -2,8 +2,8 @@
 
 use super::{
     AMSDU_MAX, Amsdu, AmsduError, AssociationId, AssociationRequest, AssociationResponse, Beacon,
-    BlockAck, DURATION_MAX_US, Data, Direction, Elements, Error, Frame, Management, Payload, Qos,
-    Sequence, Subframe, fcs, qos,
+    BlockAck, BlockAckReq, DURATION_MAX_US, Data, Direction, Elements, Error, Frame, Management,
+    Payload, Qos, Sequence, Subframe, fcs, qos,
 };
 use crate::datagram;
 use crate::ethernet::Mac;
@@ -17,6 +17,7 @@ mod control {
     pub(super) const RTS: u8 = 0xb4;
     pub(super) const CTS: u8 = 0xc4;
     pub(super) const ACK: u8 = 0xd4;
+    pub(super) const BLOCK_ACK_REQ: u8 = 0x84;
     pub(super) const BLOCK_ACK: u8 = 0x94;
     pub(super) const DATA: u8 = 0x08;
     pub(super) const QOS_DATA: u8 = 0x88;
@@ -54,6 +55,10 @@ pub fn parse(bytes: &[u8]) -> Result<(Frame, &[u8]), Error> {
         control::BLOCK_ACK => {
             let addresses = [mac(&mut reader)?, mac(&mut reader)?];
             Frame::BlockAck(BlockAck::parse(addresses, duration_us, &mut reader)?)
+        }
+        control::BLOCK_ACK_REQ => {
+            let addresses = [mac(&mut reader)?, mac(&mut reader)?];
+            Frame::BlockAckReq(BlockAckReq::parse(addresses, duration_us, &mut reader)?)
         }
         control::ACK => Frame::Ack { receiver: mac(&mut reader)?, duration_us },
         control::CTS => Frame::Cts { receiver: mac(&mut reader)?, duration_us },
@@ -267,6 +272,11 @@ impl Frame {
                 let BlockAck { receiver, transmitter, duration_us, .. } = *block_ack;
                 short(out, control::BLOCK_ACK, duration_us, &[receiver, transmitter]);
                 block_ack.write(out);
+            }
+            Self::BlockAckReq(request) => {
+                let BlockAckReq { receiver, transmitter, duration_us, .. } = *request;
+                short(out, control::BLOCK_ACK_REQ, duration_us, &[receiver, transmitter]);
+                request.write(out);
             }
             Self::Ack { receiver, duration_us } => {
                 short(out, control::ACK, *duration_us, &[*receiver]);

@@ -233,7 +233,52 @@ pub struct BlockAck {
     pub bitmap: Bitmap,
 }
 
-/// BA Type of BA Control, bits 1 to 4: compressed is 2.
+/// A request for a compressed block acknowledgement (clause 9.3.1.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockAckReq {
+    /// Who shall answer.
+    pub receiver: Mac,
+    /// Who asks.
+    pub transmitter: Mac,
+    /// Duration field in microseconds, at most [`super::DURATION_MAX_US`].
+    pub duration_us: u16,
+    /// What the MPDUs belong to.
+    pub tid: Tid,
+    /// Sequence number of the first MPDU asked about: the receiver waits for none before it.
+    pub start: Sequence,
+}
+
+impl BlockAckReq {
+    /// Reads what follows the addresses.
+    pub(super) fn parse(
+        addresses: [Mac; 2],
+        duration_us: u16,
+        reader: &mut Reader<'_>,
+    ) -> Result<Self, Error> {
+        let [receiver, transmitter] = addresses;
+        let tid = compressed(reader)?;
+        let start = Sequence::new(reader.u16_le("starting sequence control")? >> 4);
+        Ok(Self { receiver, transmitter, duration_us, tid, start })
+    }
+
+    /// Appends what follows the addresses.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let control = COMPRESSED | u16::from(self.tid.0) << 12;
+        out.extend(control.to_le_bytes());
+        out.extend((self.start.number() << 4).to_le_bytes());
+    }
+}
+
+/// Reads the BA or BAR Control field of the compressed variant.
+fn compressed(reader: &mut Reader<'_>) -> Result<Tid, Error> {
+    let control = reader.u16_le("block ack control")?;
+    if control & TYPE != COMPRESSED {
+        return Err(Error::BlockAckType { number: (control & TYPE) >> 1 });
+    }
+    Ok(Tid((control >> 12) as u8))
+}
+
+/// BA Type of BA Control, and BAR Type of BAR Control, bits 1 to 4: compressed is 2.
 const TYPE: u16 = 0x001e;
 const COMPRESSED: u16 = 2 << 1;
 
@@ -248,10 +293,7 @@ impl BlockAck {
         reader: &mut Reader<'_>,
     ) -> Result<Self, Error> {
         let [receiver, transmitter] = addresses;
-        let control = reader.u16_le("block ack control")?;
-        if control & TYPE != COMPRESSED {
-            return Err(Error::BlockAckType { number: (control & TYPE) >> 1 });
-        }
+        let tid = compressed(reader)?;
         let word = reader.u16_le("starting sequence control")?;
         let bitmap = match word & 0xf {
             0 => Bitmap::Of64(reader.u64_le("block ack bitmap")?),
@@ -264,7 +306,7 @@ impl BlockAck {
             }
             code => return Err(Error::BlockAckBitmap { code }),
         };
-        let (tid, start) = (Tid((control >> 12) as u8), Sequence::new(word >> 4));
+        let start = Sequence::new(word >> 4);
         Ok(Self { receiver, transmitter, duration_us, tid, start, bitmap })
     }
 

@@ -206,6 +206,23 @@ fn block_acks_in_hex() {
 }
 
 #[test]
+fn block_ack_requests_in_hex() {
+    let frame = BlockAckReq {
+        receiver: AP,
+        transmitter: STATION,
+        duration_us: 48,
+        tid: Tid::new(5).unwrap(),
+        start: Sequence::new(0xabc),
+    };
+    let expected = "8400 3000 020000000001 020000000002 0450 c0ab".replace(' ', "");
+    assert_eq!(written(&Frame::BlockAckReq(frame)), expected);
+    // With its check sequence: the 24 bytes of clause 9.3.1.7.
+    assert_eq!(expected.len() / 2 + FCS_LEN, 24);
+    let head = "8400 0000 020000000001 020000000002";
+    assert!(refusal(&format!("{head} 0050")).ends_with("has type 0, not 2"));
+}
+
+#[test]
 fn other_qos_frames_are_refused_by_name() {
     let zeros = "00".repeat(18);
     let order = refusal(&format!("8881 0000{zeros}0000 0000"));
@@ -373,6 +390,14 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn any_block_ack_req()(header in any_management(), tid in 0u8..16) -> BlockAckReq {
+        let Management { duration_us, destination, source, sequence, .. } = header;
+        let tid = Tid::new(tid).unwrap();
+        BlockAckReq { receiver: destination, transmitter: source, duration_us, tid, start: sequence }
+    }
+}
+
+prop_compose! {
     fn any_elements()(
         ssid in prop::option::of(prop::collection::vec(any::<u8>(), 0..=32)),
         rates in prop::collection::vec((1u8..=127, any::<bool>()), 0..=16),
@@ -394,6 +419,7 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         any_data().prop_map(Frame::Data),
         any_amsdu().prop_map(Frame::Amsdu),
         any_block_ack().prop_map(Frame::BlockAck),
+        any_block_ack_req().prop_map(Frame::BlockAckReq),
         (any_mac(), any_mac(), 0..=DURATION_MAX_US, 0..3).prop_map(
             |(receiver, transmitter, duration_us, kind)| match kind {
                 0 => Frame::Ack { receiver, duration_us },

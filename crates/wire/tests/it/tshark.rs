@@ -4,8 +4,8 @@ use fairwave_units::{BitRate, Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::dot11::{
     self, AckPolicy, Amsdu, AssociationId, AssociationRequest, AssociationResponse, Beacon, Bitmap,
-    BlockAck, Data, Direction, Elements, Frame, Management, Qos, Rate, Sequence, Ssid, Subframe,
-    Tid,
+    BlockAck, BlockAckReq, Data, Direction, Elements, Frame, Management, Qos, Rate, Sequence, Ssid,
+    Subframe, Tid,
 };
 use fairwave_wire::ethernet::{self, EtherType, Mac};
 use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
@@ -359,7 +359,7 @@ impl Capture {
     }
 }
 
-fn management_and_control() -> [Frame; 6] {
+fn management_and_control() -> [Frame; 7] {
     let header = |source, destination| Management {
         retry: false,
         duration_us: 0,
@@ -393,6 +393,13 @@ fn management_and_control() -> [Frame; 6] {
         Frame::Rts { receiver: AP, transmitter: STATION, duration_us: dot11::DURATION_MAX_US },
         Frame::Cts { receiver: STATION, duration_us: 200 },
         Frame::Ack { receiver: STATION, duration_us: 0 },
+        Frame::BlockAckReq(BlockAckReq {
+            receiver: AP,
+            transmitter: STATION,
+            duration_us: 48,
+            tid: Tid::new(5).unwrap(),
+            start: Sequence::new(4095),
+        }),
     ]
 }
 

@@ -3,9 +3,9 @@
 //! BlockAck of 32 bytes at 24 Mbps 32 us, an ACK 28 us.
 
 use super::*;
-use crate::{Aggregation, Format, GuardInterval, Width};
+use crate::{Aggregation, BlockAckRequest, Format, GuardInterval, Width};
 
-fn ht(mcs: u8) -> Mode {
+pub(super) fn ht(mcs: u8) -> Mode {
     Mode::new(Format::Ht, mcs, 1, Width::Mhz20, GuardInterval::Ns800).unwrap()
 }
 
@@ -14,31 +14,31 @@ fn frame(mode: Mode, bytes: u32, payload: u32) -> Mpdu<u32> {
 }
 
 /// The station is radio 1; `of` frames of `bytes` are handed to it at 100 us.
-fn batch(config: Config, mode: Mode, bytes: u32, of: u32, seed: u64) -> Rig {
+pub(super) fn batch(config: Config, mode: Mode, bytes: u32, of: u32, seed: u64) -> Rig {
     let mut rig = Rig::with_seed(config, &[radio("ap", 0.0), radio("sta", 4.0)], seed);
     (0..of).for_each(|i| rig.send(at(100), 1, frame(mode, bytes, i)));
     rig
 }
 
-fn lossy(data: f64, control: f64) -> Config {
+pub(super) fn lossy(data: f64, control: f64) -> Config {
     let mut config = config(Standard::N);
     config.errors = ErrorModel::Rate { data, control };
     config
 }
 
-fn airtimes(rig: &Rig) -> Vec<u64> {
+pub(super) fn airtimes(rig: &Rig) -> Vec<u64> {
     let ppdus = rig.ppdus();
     let data = ppdus.iter().filter(|frame| frame.kind == FrameKind::Data);
     data.map(|frame| frame.airtime.as_nanos() / 1000).collect()
 }
 
 /// Microseconds of so many MPDUs of 1538 bytes at MCS 7.
-fn airtime(mpdus: u32) -> u64 {
+pub(super) fn airtime(mpdus: u32) -> u64 {
     let bytes = if mpdus == 1 { 1538 } else { 1544 * (mpdus - 1) + 1542 };
     36 + 4 * u64::from((22 + 8 * bytes).div_ceil(260))
 }
 
-fn fates(rig: &Rig) -> Vec<(Instant, u32, Fate)> {
+pub(super) fn fates(rig: &Rig) -> Vec<(Instant, u32, Fate)> {
     let done = |(now, output): &(Instant, Output<u32>)| match *output {
         Output::Done { payload, fate, .. } => Some((*now, payload, fate)),
         Output::Deliver { .. } => None,
@@ -88,13 +88,15 @@ fn without_block_acks_all_is_repeated_but_delivered_once() {
     assert_eq!(rig.channel.stats(RadioId(1)).cw, 15);
 }
 
-/// With two attempts, everything that came is handed up once the second BlockAck has settled what
-/// did not come.
+/// With two attempts and no BlockAckReqs, everything that came is handed up once the second
+/// BlockAck has settled what did not come.
 #[test]
 fn a_frame_given_up_frees_those_behind_it() {
     let mut freed = 0;
     for seed in 0..20 {
-        let config = Config { short_retry_limit: 2, ..lossy(0.5, 0.0) };
+        let mut config = Config { short_retry_limit: 2, ..lossy(0.5, 0.0) };
+        let never = |a| Aggregation { request: BlockAckRequest::Never, ..a };
+        config.aggregation = config.aggregation.map(never);
         let mut rig = batch(config, ht(7), 1538, 8, seed);
         rig.run_until(at(100_000));
         let dropped: Vec<u32> = fates(&rig)

@@ -215,6 +215,15 @@ fn a_block_ack_says_what_arrived() {
 }
 
 #[test]
+fn a_block_ack_request_says_from_where_on() {
+    let asks = frame(STATION, Some(AP), FrameBody::BlockAckReq(4001), 24);
+    let seen = captured("block-ack-req", &[(0, FrameSample { tid: Some(5), ..asks })]);
+    let Frame::BlockAckReq(asks) = seen[0].2 else { panic!("{:?}", seen[0].2) };
+    assert_eq!((asks.start.number(), asks.tid.number()), (4001, 5));
+    assert_eq!((asks.transmitter, asks.receiver), (mac(STATION), mac(AP)));
+}
+
+#[test]
 fn a_beacon_describes_its_network() {
     let beacon = frame(AP, None, FrameBody::Beacon, 100);
     let seen = captured("beacon", &[(102_400, beacon)]);

@@ -1,0 +1,80 @@
+//! BlockAckReqs: a sender asks what arrived, and tells from which MPDU on it still sends
+//! (802.11-2020 clauses 9.3.1.7 and 10.25.6).
+//!
+//! A BlockAckReq contends like a data frame, goes out in the mode of a response and without RTS,
+//! and has attempts of its own. One that is given up leaves things as if it had never been due:
+//! MPDUs whose fate is unknown are retransmitted, and the receiver hands up what it held back.
+
+use super::{Channel, Fate, FrameKind, Output, RadioId};
+use crate::phy::BLOCK_ACK_REQ_BYTES;
+use crate::{Aggregation, BlockAckRequest};
+use fairwave_units::Instant;
+
+impl<P: Copy> Channel<P> {
+    /// The block ack agreement of the contender's frames, if they are for one receiver.
+    fn agreement(&self, contender: u32) -> Option<Aggregation> {
+        let addressed = self.contenders[contender as usize].batch.to.is_some();
+        self.config.aggregation.filter(|limits| addressed && limits.mpdus > 1)
+    }
+
+    /// Whether a BlockAckReq is to tell the receiver of MPDUs that were given up.
+    pub(super) fn tells_of_drops(&self, contender: u32) -> bool {
+        let agreement = self.agreement(contender);
+        agreement.is_some_and(|limits| limits.request != BlockAckRequest::Never)
+    }
+
+    /// Whether the PPDU that was sent is to be asked about, as its BlockAck is missing.
+    pub(super) fn asks_after_missing(&self, contender: u32) -> bool {
+        let batch = &self.contenders[contender as usize].batch;
+        let agreement = self.agreement(contender).filter(|_| batch.ends.len() > 1);
+        agreement.is_some_and(|limits| limits.request == BlockAckRequest::AfterMissing)
+    }
+
+    /// Sends the BlockAckReq that the contender owes.
+    pub(super) fn transmit_request(&mut self, radio: u32, now: Instant) {
+        let phy = self.config.phy;
+        let batch = &self.contenders[self.macs[radio as usize].turn as usize].batch;
+        debug_assert!(batch.asks && !batch.frames.is_empty(), "radio {radio} has nothing to ask");
+        let Some(to) = batch.to else { return };
+        let mode = phy.response_mode(batch.mode);
+        let bytes = BLOCK_ACK_REQ_BYTES;
+        let mut tx = self.frame(FrameKind::BlockAckReq, radio, to.0, mode, bytes, now);
+        let answer = phy.tx_time(phy.response_mode(mode), self.block_ack_bytes());
+        tx.reserved_until = now + phy.tx_time(mode, bytes) + phy.sifs() + answer;
+        self.macs[radio as usize].stats.attempts += 1;
+        self.transmit(tx, now);
+    }
+
+    /// The BlockAckReq was answered.
+    pub(super) fn end_request(&mut self, contender: u32, now: Instant) {
+        self.settle_received(contender);
+        self.forget_request(contender);
+        self.complete(self.radio_of(contender), now);
+    }
+
+    /// The BlockAckReq was not answered.
+    pub(super) fn fail_request(&mut self, contender: u32, now: Instant) {
+        let own = self.config.aggregation.and_then(|limits| limits.retry_limit);
+        let limit = own.unwrap_or(self.config.short_retry_limit);
+        let batch = &mut self.contenders[contender as usize].batch;
+        batch.request_failures += 1;
+        if batch.request_failures < limit {
+            return self.double_cw(contender, now);
+        }
+        self.forget_request(contender);
+        self.release(contender, now);
+    }
+
+    /// The window moves on, and the host hears which frames were given up.
+    fn forget_request(&mut self, contender: u32) {
+        let radio = RadioId(self.radio_of(contender));
+        let batch = &mut self.contenders[contender as usize].batch;
+        (batch.asks, batch.request_failures) = (false, 0);
+        for frame in batch.frames.iter_mut().filter(|frame| frame.lost) {
+            frame.lost = false;
+            let (payload, fate) = (frame.payload, Fate::RetryLimit);
+            self.outputs.push_back(Output::Done { radio, payload, fate });
+        }
+        self.slide(contender);
+    }
+}
