@@ -61,6 +61,8 @@ enum Verb {
     Bench,
     /// Build ns-3's programs, run both simulators alternately, and print what each costs.
     BenchNs3(ns3::Options),
+    /// Compare what contended uplinks carry with ns-3, and print the table of docs/validation.md.
+    CompareNs3(ns3::goodput::Options),
     /// Make large captures, have them read here and by other programs, and print what that costs.
     BenchTrace(trace::Options),
     /// Measure what forwarding a packet costs in each queue, and record it for the study `socps`.
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Golden => golden(),
         Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
         Verb::BenchNs3(options) => ns3::bench(&options),
+        Verb::CompareNs3(options) => ns3::goodput::compare(&options),
         Verb::BenchTrace(options) => trace::bench(&options),
         Verb::BenchForwarding(options) => forwarding::bench(&options),
         Verb::Same { left, right } => compare::same(&left, &right),

@@ -2,6 +2,7 @@
 //!
 //! ns-3's side are separate programs under its licence (`benches/ns3`), run as processes.
 
+pub(crate) mod goodput;
 mod growth;
 mod measure;
 mod pairs;
