@@ -17,6 +17,26 @@ pub struct AirtimeConfig {
     pub flows: FairConfig,
 }
 
+/// The queues of Linux's mac80211: [`AirtimeDrr`] above a device that takes little at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mac80211Config {
+    /// Who is served.
+    pub airtime: AirtimeConfig,
+    /// What the device takes.
+    pub limits: QueueLimits,
+}
+
+/// Linux's airtime queue limits: how much airtime a device takes over from the queues above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// For one station and category, where the device is busy.
+    pub low: Duration,
+    /// The same where it is not.
+    pub high: Duration,
+    /// Airtime of all that the device has, from which on it is busy.
+    pub threshold: Duration,
+}
+
 /// Stations served by deficit round robin in airtime, each station's flows by FQ-CoDel.
 ///
 /// The host says by [`Discipline::charge`] what time transmissions to a station, retries

@@ -41,7 +41,7 @@ mod window_clamp;
 
 pub use ack_filter::AckFilter;
 pub use ack_split::AckSplit;
-pub use airtime_drr::{AirtimeConfig, AirtimeDrr};
+pub use airtime_drr::{AirtimeConfig, AirtimeDrr, Mac80211Config, QueueLimits};
 pub use cif_q::CifQConfig;
 pub use codel::CodelConfig;
 pub use discipline::Discipline;

@@ -11,8 +11,9 @@ use crate::wf2q::Wf2q;
 use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
-    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Limit, ServiceCurve,
-    SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
+    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Limit,
+    Mac80211Config, QueueLimits, ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig,
+    WindowClamp,
 };
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration};
@@ -48,6 +49,8 @@ pub enum Spec {
     FqCodel(FairConfig),
     /// [`AirtimeDrr`].
     AirtimeDrr(AirtimeConfig),
+    /// [`AirtimeDrr`] as Linux has it today, above a device with airtime queue limits.
+    Mac80211(Mac80211Config),
     /// Deficit round robin among hosts.
     Drr(DrrConfig),
     /// Weighted fair queueing among hosts.
@@ -132,6 +135,13 @@ pub const ALL: &[Kind] = &[
         source: "Hoiland-Jorgensen, Kazior, Taht, Hurtig, Brunstrom 2017",
         limit: Some(Limit::Packets(8_192)),
         spec: |limit| Spec::AirtimeDrr(AirtimeConfig::mac80211(limit)),
+    },
+    Kind {
+        name: "mac80211",
+        summary: "airtime-drr with today's defaults of Linux, and its limits on the device",
+        source: "Linux, net/mac80211; Hoiland-Jorgensen et al. 2017",
+        limit: Some(Limit::Packets(8_192)),
+        spec: |limit| Spec::Mac80211(Mac80211Config::linux(limit)),
     },
     Kind {
         name: "drr",
@@ -228,6 +238,24 @@ impl AirtimeConfig {
     }
 }
 
+impl Mac80211Config {
+    /// Linux since 5.5: 4096 flows with a quantum of 300 bytes, an airtime weight of 256 us a
+    /// turn, and for each station and category 12 ms of airtime in the device, or 5 ms where
+    /// that has 24 ms.
+    pub const fn linux(limit: Limit) -> Self {
+        let AirtimeConfig { flows, .. } = AirtimeConfig::mac80211(limit);
+        let flows = FairConfig { buckets: 4096, quantum: 300, ..flows };
+        Self {
+            airtime: AirtimeConfig { quantum: Duration::from_micros(256), flows },
+            limits: QueueLimits {
+                low: Duration::from_millis(5),
+                high: Duration::from_millis(12),
+                threshold: Duration::from_millis(24),
+            },
+        }
+    }
+}
+
 impl WfqConfig {
     /// The fluid system works as packets are taken.
     pub const fn of(limit: Limit) -> Self {
@@ -277,6 +305,7 @@ impl Spec {
             Self::WindowClamp { .. } => "window-clamp",
             Self::FqCodel(_) => "fq-codel",
             Self::AirtimeDrr(_) => "airtime-drr",
+            Self::Mac80211(_) => "mac80211",
             Self::Drr(_) => "drr",
             Self::Wfq(_) => "wfq",
             Self::Wf2qPlus(_) => "wf2q+",
@@ -342,7 +371,15 @@ impl Spec {
 
     /// Whether it wants to hear of airtime by [`Discipline::charge`].
     pub const fn counts_airtime(&self) -> bool {
-        matches!(self, Self::AirtimeDrr(_))
+        matches!(self, Self::AirtimeDrr(_) | Self::Mac80211(_))
+    }
+
+    /// How much airtime the device below may take; `None`: whatever it has room for.
+    pub const fn airtime_limits(&self) -> Option<QueueLimits> {
+        match self {
+            Self::Mac80211(config) => Some(config.limits),
+            _ => None,
+        }
     }
 
     /// An empty queue of this kind.
@@ -354,6 +391,7 @@ impl Spec {
             Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
+            Self::Mac80211(config) => Self::AirtimeDrr(config.airtime).build(),
             Self::Socps(SocpsConfig::Wfq(config)) => Self::Wfq(config).build(),
             Self::Socps(SocpsConfig::Hfsc(config)) => Self::Hfsc(config).build(),
             Self::Switching(switch) => match switch.over {

@@ -10,7 +10,8 @@ use crate::value::{Data, Value};
 use crate::variants::{Usual, others, variants};
 use fairwave_queue::{
     ALL, AirtimeConfig, CifQConfig, CodelConfig, DrrConfig, FairConfig, HfscConfig, HostConfig,
-    IwfqConfig, Kind, Limit, ServiceCurve, SocpsConfig, Spec, SwitchingConfig, WfqConfig,
+    IwfqConfig, Kind, Limit, Mac80211Config, QueueLimits, ServiceCurve, SocpsConfig, Spec,
+    SwitchingConfig, WfqConfig,
 };
 use fairwave_units::{BitRate, Duration};
 use serde_json::{Value as Json, json};
@@ -164,6 +165,7 @@ fn parameters(r: &Reader<'_>, usual: Spec) -> Spec {
         }
         Spec::FqCodel(config) => Spec::FqCodel(go(r, &config)),
         Spec::AirtimeDrr(config) => Spec::AirtimeDrr(go(r, &config)),
+        Spec::Mac80211(config) => Spec::Mac80211(go(r, &config)),
         Spec::Drr(config) => Spec::Drr(go(r, &config)),
         Spec::Wfq(config) => Spec::Wfq(go(r, &config)),
         Spec::Wf2qPlus(hosts) => Spec::Wf2qPlus(go(r, &hosts)),
@@ -236,6 +238,29 @@ keys! {
         flows: FairConfig = Flat(usual.flows);
         /// Airtime of a station's turn.
         quantum as "airtime_quantum": Duration = times().or(usual.quantum);
+    }
+}
+
+keys! {
+    /// The queues of Linux's mac80211.
+    for Mac80211Config |r| (usual: Mac80211Config = Mac80211Config::linux(Place::Radio.usual())) {
+        /// Who is served.
+        airtime: AirtimeConfig = Flat(usual.airtime);
+        /// What the device takes.
+        limits: QueueLimits = Flat(usual.limits);
+    }
+}
+
+keys! {
+    /// Airtime queue limits.
+    for QueueLimits |r| (usual: QueueLimits = Mac80211Config::linux(Place::Radio.usual()).limits) {
+        /// Airtime of frames to one station in one category that the device takes while it has
+        /// `aql_threshold` in all.
+        low as "aql_low": Duration = times().or(usual.low);
+        /// The same while it has less.
+        high as "aql_high": Duration = times().or(usual.high);
+        /// Airtime in the device from which on `aql_low` holds.
+        threshold as "aql_threshold": Duration = times().or(usual.threshold);
     }
 }
 

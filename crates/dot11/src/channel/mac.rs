@@ -1,5 +1,6 @@
 //! What a radio and its contenders remember of their frames.
 
+use super::airtime::AirtimeLimits;
 use super::rates::Rates;
 use super::{Mpdu, RadioConfig, RadioId};
 use crate::{Edca, Mode, Phy};
@@ -40,6 +41,8 @@ pub(super) struct Mac {
     /// End of the TXOP under way, and of its last exchange.
     pub(super) txop_end: Instant,
     pub(super) exchange_end: Instant,
+    /// How much airtime it takes over from its host; `None`: as many frames as fill a PPDU.
+    pub(super) airtime_limits: Option<AirtimeLimits>,
     /// Chooses modes of data frames; `None` takes those that the host sets.
     pub(super) rates: Option<Rates>,
 }
@@ -60,6 +63,7 @@ impl Mac {
             collided: false,
             txop_end: Instant::ZERO,
             exchange_end: Instant::ZERO,
+            airtime_limits: None,
             rates: rates.map(|choice| Rates::new(choice, phy, seed, name)),
         }
     }

@@ -10,6 +10,7 @@
 
 mod aggregate;
 mod air;
+mod airtime;
 #[cfg(test)]
 mod any_aggregates;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod tests;
 use crate::phy::{BEACON_BYTES, Format};
 use crate::{AccessCategory, Edca, Mode};
 use air::{Air, BROADCAST, Reception, Transmission};
+pub use airtime::AirtimeLimits;
 use contention::{Access, Contention};
 use core::cmp::Reverse;
 use fairwave_machine::Machine;
@@ -186,7 +188,7 @@ impl<P: Copy> Channel<P> {
         batch.to == Some(to)
             && !is_under_way
             && (retrying || batch.is_fresh())
-            && batch.fits_one_more()
+            && self.airtime_admits(contender).unwrap_or_else(|| batch.fits_one_more())
             && (batch.frames.len() as u32) < limits.mpdus
             && batch.mode.format() >= Format::Ht
     }

@@ -2,8 +2,10 @@
 
 use super::radio::{Cell, Port};
 use super::roaming::{Roamer, Seat};
+use crate::packet::Packet;
 use crate::world::{self, Role, World};
-use fairwave_dot11::channel::{Channel, RadioConfig, RadioId};
+use fairwave_dot11::channel::{AirtimeLimits, Channel, RadioConfig, RadioId};
+use fairwave_queue::{QueueLimits, Spec};
 use fairwave_trace::{NodeId, QueueId};
 
 /// Builds the cells, and each node's port where it has a radio.
@@ -26,9 +28,20 @@ pub(super) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
     let cells = world.cells.iter().zip(members).enumerate().map(|(i, (cell, (nodes, radios)))| {
         let mut channel = Channel::new(cell.clone(), &radios, world.seed, &i.to_string());
         channel.report_frames(report);
+        limit_airtime(world, &nodes, &mut channel);
         Cell { channel, nodes }
     });
     (cells.collect(), ports)
+}
+
+/// Tells the radios whose queues limit the airtime below them.
+fn limit_airtime(world: &World, nodes: &[NodeId], channel: &mut Channel<Packet>) {
+    for (node, radio) in nodes.iter().zip((0..).map(RadioId)) {
+        let spec = world.nodes[node.0 as usize].radio.as_ref().map(|radio| &radio.queue);
+        if let Some(QueueLimits { low, high, threshold }) = spec.and_then(Spec::airtime_limits) {
+            channel.limit_airtime(radio, AirtimeLimits { low, high, threshold });
+        }
+    }
 }
 
 /// The nodes on a channel, and their radios.
