@@ -151,9 +151,9 @@ impl Point {
         ]);
         peer.args([format!("--width={width}"), format!("--gi={guard}")]);
         peer.args([format!("--n={}", self.stations), format!("--run={run}")]);
-        peer.args(["--dir=up", "--dur=8"]);
-        let of_tcp: &[&str] = &["--proto=tcp", "--warm=3"];
-        peer.args(if self.is_tcp { of_tcp } else { &["--warm=1"] });
+        // Windows of TCP need longer to settle.
+        let of_tcp: &[&str] = &["--proto=tcp", "--warm=10", "--dur=20"];
+        peer.arg("--dir=up").args(if self.is_tcp { of_tcp } else { &["--warm=1", "--dur=8"] });
         let Ok(text) = output(peer) else { return Ok(None) };
         let number = |name: &str| {
             let (_, rest) = text.split_once(&format!(" {name}="))?;

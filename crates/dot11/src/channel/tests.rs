@@ -1,6 +1,7 @@
 //! Frame exchanges told step by step, and the contract.
 
 mod aggregates;
+mod airtime;
 mod categories;
 mod requests;
 

@@ -1,9 +1,9 @@
 //! Queue disciplines in the network: conservation, causes, and what each is for.
 
 use crate::common::{AP, flow, server, tcp, uploads, world};
-use fairwave_dot11::Standard;
+use fairwave_dot11::{Phy, Standard, rate_control};
 use fairwave_queue::{ALL, Limit, Spec};
-use fairwave_sim::world::{LinkMonitor, Monitor, Source, Traffic, World};
+use fairwave_sim::world::{Cell, LinkMonitor, Monitor, RateChoice, Source, Traffic, World};
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, DropCause, NodeId};
 use fairwave_units::{BitRate, Duration};
@@ -129,4 +129,35 @@ fn a_slow_uploader_pays_in_airtime() {
     let (flows, airtime) = (first_over_second("fq-codel"), first_over_second("airtime-drr"));
     assert!((0.5..2.0).contains(&flows), "flow queueing shares bytes: {flows}");
     assert!(airtime > 2.0 * flows, "{airtime} against {flows}");
+}
+
+/// A download to one station and a call to another, at MCS 0 where the scenario sets MCS 7: a batch
+/// that fills a PPDU of MCS 7 takes 50 ms on the air, and the call waits for it.
+#[test]
+fn airtime_limits_shorten_what_a_call_waits_for_a_batch() {
+    let delay = |name| {
+        let mut world = world(Standard::A, 54, 2, Duration::from_millis(2));
+        world.duration = Duration::from_secs(12);
+        let phy = Phy::new(Standard::N);
+        world.cells = vec![Cell { beacon_interval: None, ..Cell::new(phy) }];
+        let modes = phy.modes(1);
+        for node in 0..3 {
+            world.nodes[node].radio.as_mut().expect("it has one").mode = modes[7];
+        }
+        let ap = world.nodes[AP.0 as usize].radio.as_mut().expect("an AP has a radio");
+        let algorithm = *rate_control::find("arf").expect("it is in the list");
+        ap.rates = Some(RateChoice { algorithm, modes: modes[..1].to_vec(), initial: 0 });
+        set_ap_queue(&mut world, spec(name, 8192));
+        let server = server(&world);
+        world.flows.push(flow("down", server, NodeId(1), Traffic::Tcp(tcp("newreno", 2))));
+        let interval = Duration::from_millis(20);
+        let call = Traffic::Datagrams(Source::Cbr { payload_bytes: 172, interval });
+        world.flows.push(flow("call", server, NodeId(2), call));
+        let outcome = simulate(&world);
+        let call = outcome.flows[1].datagrams.as_ref().expect("it is of datagrams");
+        (call.delay.as_ref().expect("some arrive").mean, outcome.flows[0].goodput)
+    };
+    let ((long, without), (short, with)) = (delay("airtime-drr"), delay("mac80211"));
+    assert!(2 * short < long, "{short} with limits, {long} without");
+    assert!(with.0 * 10 > without.0 * 9, "{with} with limits, {without} without");
 }
