@@ -78,8 +78,8 @@ keys! {
             .or(BlockAckRequest::OnDrop)
             .when(is_later, LATER);
         /// Attempts at an MPDU under block ack, with and without RTS, and at a BlockAckReq; or
-        /// "as-frames", by `short_retry_limit` and `long_retry_limit`. ns-3 sets no limit, ath9k 30.
-        /// Only from 802.11n on.
+        /// "as-frames", by `short_retry_limit` and `long_retry_limit`. ns-3 sets no limit, ath9k
+        /// 30. Only from 802.11n on.
         ampdu_retry_limit: Option<Option<u32>> =
             count(1, 1_000_000).or_word("as-frames").or(None).when(is_later, LATER);
         /// Whether frames to one receiver are acknowledged and repeated, which WaveLAN before

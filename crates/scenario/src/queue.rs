@@ -425,7 +425,8 @@ mod tests {
     fn every_discipline_survives_being_written_and_read() {
         for kind in fairwave_queue::ALL {
             let queue = format!("{{ discipline = {:?}, limit = \"77 packets\" }}", kind.name);
-            let of_radios = ["airtime-drr", "socps", "socps-traffic"].contains(&kind.name);
+            let of_radios =
+                ["airtime-drr", "mac80211", "socps", "socps-traffic"].contains(&kind.name);
             let link = if of_radios { "\"7 packets\"" } else { queue.as_str() };
             let read = Scenario::parse("s", &scenario(&queue, link)).unwrap();
             let again = Scenario::parse("t", &read.to_toml()).unwrap();
@@ -447,6 +448,11 @@ mod tests {
             ("fq-codel", "ecn", "false"),
             ("airtime-drr", "target", "\"3 ms\""),
             ("airtime-drr", "airtime_quantum", "\"3 ms\""),
+            ("mac80211", "target", "\"3 ms\""),
+            ("mac80211", "airtime_quantum", "\"3 ms\""),
+            ("mac80211", "aql_low", "\"3 ms\""),
+            ("mac80211", "aql_high", "\"3 ms\""),
+            ("mac80211", "aql_threshold", "\"3 ms\""),
             ("drr", "quantum", "\"3000 B\""),
             ("drr", "host_limit", "\"3 packets\""),
             ("wfq", "idle_serve", "true"),

@@ -1,5 +1,5 @@
-//! `cargo xtask compare-ns3`: what contended uplinks carry here and in ns-3, with BlockAckReqs after
-//! a missing BlockAck and without.
+//! `cargo xtask compare-ns3`: what contended uplinks carry here and in ns-3, with BlockAckReqs
+//! after a missing BlockAck and without.
 
 use super::spread::aligned;
 use super::{build, words};
@@ -20,8 +20,8 @@ pub(crate) struct Options {
 }
 
 /// Whether senders ask for a BlockAck that is missing.
-const WAYS: [(&str, &str, &[&str]); 2] =
-    [("asked", "after-missing", &["--bar=1"]), ("not", "on-drop", &["--bar=0", "--retries=1000"])];
+const WAYS: [(&str, &str, &str); 2] =
+    [("asked", "after-missing", "--bar=1"), ("not", "on-drop", "--bar=0")];
 
 /// A cell of stations that upload.
 struct Point {
@@ -141,9 +141,9 @@ impl Point {
         Ok(Some([mbps, sum("failures") / sum("attempts")]))
     }
 
-    fn theirs(&self, program: &str, ways: &[&str], run: u32) -> Result<Option<[f64; 2]>, String> {
+    fn theirs(&self, program: &str, way: &str, run: u32) -> Result<Option<[f64; 2]>, String> {
         let (standard, mcs, streams, width, guard) = self.link;
-        let mut peer = command(program, ways);
+        let mut peer = command(program, &[way, "--retries=1000"]);
         peer.args([
             format!("--std={standard}"),
             format!("--mcs={mcs}"),

@@ -136,6 +136,28 @@ pub struct RateChoice {
     pub initial: usize,
 }
 
+/// How much airtime a radio takes over from its host. A frame is taken while what waits for the
+/// same receiver in the same category is below `low`; or below `high`, if all that the radio has
+/// is below `threshold`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirtimeLimits {
+    /// Airtime for one receiver and category that a busy radio takes.
+    pub low: Duration,
+    /// The same for a radio that has little to send.
+    pub high: Duration,
+    /// What the radio has in all from which on it counts as busy.
+    pub threshold: Duration,
+}
+
+impl AirtimeLimits {
+    /// Whether one more frame is taken, `pending` waiting for its receiver and category and
+    /// `total` in the radio.
+    pub(super) const fn admits(self, pending: Duration, total: Duration) -> bool {
+        let limit = if total.as_nanos() < self.threshold.as_nanos() { self.high } else { self.low };
+        pending.as_nanos() < self.low.as_nanos() || pending.as_nanos() < limit.as_nanos()
+    }
+}
+
 /// A MAC frame handed to a radio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mpdu<P> {
@@ -245,4 +267,20 @@ pub struct FrameReport<P> {
     pub place: Option<Place>,
     /// What a BlockAck says; of a BlockAckReq, from which MPDU on it asks.
     pub scoreboard: Option<Scoreboard>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_radio_takes_less() {
+        let ms = Duration::from_millis;
+        let limits = AirtimeLimits { low: ms(5), high: ms(12), threshold: ms(24) };
+        for (pending, total, admitted) in
+            [(4, 100, true), (5, 24, false), (5, 23, true), (11, 23, true), (12, 12, false)]
+        {
+            assert_eq!(limits.admits(ms(pending), ms(total)), admitted, "{pending} of {total} ms");
+        }
+    }
 }

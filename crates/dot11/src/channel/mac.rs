@@ -1,8 +1,7 @@
 //! What a radio and its contenders remember of their frames.
 
-use super::airtime::AirtimeLimits;
 use super::rates::Rates;
-use super::{Mpdu, RadioConfig, RadioId};
+use super::{AirtimeLimits, Mpdu, RadioConfig, RadioId};
 use crate::{Edca, Mode, Phy};
 use fairwave_trace::StationSample;
 use fairwave_units::{Instant, Seed, Stream};

@@ -32,15 +32,14 @@ mod tests;
 use crate::phy::{BEACON_BYTES, Format};
 use crate::{AccessCategory, Edca, Mode};
 use air::{Air, BROADCAST, Reception, Transmission};
-pub use airtime::AirtimeLimits;
 use contention::{Access, Contention};
 use core::cmp::Reverse;
 use fairwave_machine::Machine;
 use fairwave_trace::{Scoreboard, StationSample};
 use fairwave_units::{Db, Duration, Instant, Seed, math};
 pub use interface::{
-    Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output, RadioConfig, RadioId,
-    RateChoice,
+    AirtimeLimits, Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output,
+    RadioConfig, RadioId, RateChoice,
 };
 use mac::{Contender, Mac};
 use std::collections::{BinaryHeap, VecDeque};

@@ -158,6 +158,6 @@ fn airtime_limits_shorten_what_a_call_waits_for_a_batch() {
         (call.delay.as_ref().expect("some arrive").mean, outcome.flows[0].goodput)
     };
     let ((long, without), (short, with)) = (delay("airtime-drr"), delay("mac80211"));
-    assert!(2 * short < long, "{short} with limits, {long} without");
+    assert!(short * 2 < long, "{short} with limits, {long} without");
     assert!(with.0 * 10 > without.0 * 9, "{with} with limits, {without} without");
 }

@@ -392,8 +392,9 @@ prop_compose! {
 prop_compose! {
     fn any_block_ack_req()(header in any_management(), tid in 0u8..16) -> BlockAckReq {
         let Management { duration_us, destination, source, sequence, .. } = header;
-        let tid = Tid::new(tid).unwrap();
-        BlockAckReq { receiver: destination, transmitter: source, duration_us, tid, start: sequence }
+        let (receiver, transmitter) = (destination, source);
+        let (tid, start) = (Tid::new(tid).unwrap(), sequence);
+        BlockAckReq { receiver, transmitter, duration_us, tid, start }
     }
 }
 

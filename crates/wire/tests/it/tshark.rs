@@ -88,7 +88,10 @@ fn tshark_reads_the_fields_as_written() {
 }
 
 /// Name in [`CAPTURED`], field, and value as tshark prints it.
-const FIELDS: [(&str, &str, &str); 86] = [
+const FIELDS: [(&str, &str, &str); 89] = [
+    ("block ack req", "wlan.fc.type_subtype", "0x0018"),
+    ("block ack req", "wlan.ba.basic.tidinfo", "0x0005"),
+    ("block ack req", "wlan.fixed.ssc.sequence", "4095"),
     ("ht qos", "wlan.fc.type_subtype", "0x0028"),
     ("ht qos", "wlan.qos.tid", "6"),
     ("ht qos", "wlan.qos.ack", "0x0000"),
@@ -178,13 +181,14 @@ const FIELDS: [(&str, &str, &str); 86] = [
 ];
 
 /// The packets of [`whole_capture`], in order.
-const CAPTURED: [&str; 21] = [
+const CAPTURED: [&str; 22] = [
     "beacon",
     "association request",
     "association response",
     "rts",
     "cts",
     "ack",
+    "block ack req",
     "up tcp syn",
     "down tcp sack",
     "up tcp data",
