@@ -5,9 +5,10 @@ use super::aggregates::{airtime, airtimes, batch, fates, ht, lossy};
 use super::*;
 use crate::{Aggregation, BlockAckRequest};
 
-fn asking(request: BlockAckRequest, retry_limit: Option<u32>, config: Config) -> Config {
+fn asking(request: BlockAckRequest, retry_limit: Option<u32>, mut config: Config) -> Config {
     let limits = |a| Aggregation { request, retry_limit, ..a };
-    Config { aggregation: config.aggregation.map(limits), ..config }
+    config.aggregation = config.aggregation.map(limits);
+    config
 }
 
 fn count(rig: &Rig, kind: FrameKind) -> usize {
