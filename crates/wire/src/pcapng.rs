@@ -86,7 +86,7 @@ pub struct InterfaceId(u32);
 #[derive(Debug, Error)]
 pub enum Error {
     /// The sink failed.
-    #[error("cannot write the capture")]
+    #[error("cannot write the capture: {0}")]
     Io(#[source] std::io::Error),
     /// A text of a header or comment is longer than an option holds.
     #[error("{field} of {len} bytes does not fit, the limit is 65535")]

@@ -237,13 +237,18 @@ impl Capture {
     /// The compressed stream or the medium is damaged.
     fn cannot_go_on(&mut self, error: io::Error) -> Result<(), Error> {
         self.is_over = true;
-        if self.decoder.format().is_none() {
-            return Err(Error::Io { path: self.path.clone(), source: error });
-        }
-        let reason = match self.source.compression() {
-            Some(by) => format!("the {} stream is damaged: {error}", by.name()),
-            None => format!("it cannot be read: {error}"),
+        let what = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
+            _ => error.to_string(),
         };
+        let reason = match self.source.compression() {
+            Some(by) => format!("the {} stream is damaged: {what}", by.name()),
+            None => format!("it cannot be read: {what}"),
+        };
+        if self.decoder.format().is_none() {
+            let source = io::Error::new(error.kind(), reason);
+            return Err(Error::Io { path: self.path.clone(), source });
+        }
         let (offset, packets) = (self.decoder.offset(), self.decoder.packets());
         self.broken = Some(Broken { offset, packets, reason });
         Ok(())

@@ -148,7 +148,7 @@ impl<R: BufRead> Frames<R> {
                     let mut skipped = (&mut self.input).take(u64::from(length));
                     io::copy(&mut skipped, &mut io::sink())?;
                 }
-                Err(error) => return Err(io::Error::other(error)),
+                Err(error) => return Err(damage(&error)),
             }
         }
         Ok(false)
@@ -165,6 +165,41 @@ impl<R: BufRead> Frames<R> {
     }
 }
 
+/// What a user can make of an error of the decoder, whose own words speak of its parts.
+fn damage(error: &FrameDecoderError) -> io::Error {
+    if let Some(cause) = io_cause(error) {
+        return match cause.kind() {
+            io::ErrorKind::UnexpectedEof => cause.kind().into(),
+            kind => io::Error::new(kind, cause.to_string()),
+        };
+    }
+    let what = match error {
+        FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(_)) => {
+            "what follows a frame is no frame".to_owned()
+        }
+        FrameDecoderError::DictNotProvided { .. } => {
+            "it was compressed with a dictionary, which is not in it".to_owned()
+        }
+        FrameDecoderError::WindowSizeTooBig { requested, max } => {
+            format!("it needs a window of {requested} bytes, the limit is {max}")
+        }
+        _ => "a frame cannot be decompressed".to_owned(),
+    };
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// The error of the input among the causes of an error.
+fn io_cause(error: &FrameDecoderError) -> Option<&io::Error> {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
+}
+
 impl<R: BufRead> Read for Frames<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.is_within || self.begin()? {
@@ -176,7 +211,8 @@ impl<R: BufRead> Read for Frames<R> {
                 self.end()?;
             } else {
                 let one = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoder.decode_blocks(&mut self.input, one).map_err(io::Error::other)?;
+                let decoded = self.decoder.decode_blocks(&mut self.input, one);
+                decoded.map_err(|error| damage(&error))?;
             }
         }
         Ok(0)

@@ -92,6 +92,37 @@ fn a_damaged_stream_gives_what_came_before() {
     }
 }
 
+/// The decoder's own words ("Error while reading the block header: failed to fill whole buffer")
+/// say nothing to somebody who has a file.
+#[test]
+fn damage_of_a_compressed_file_is_told_without_the_parts_of_a_decoder() {
+    let whole = zstd(&pcap(60));
+    let reason = |bytes: &[u8]| {
+        let input = Slowly(bytes.to_vec(), usize::MAX);
+        let mut capture = Capture::from_reader(Path::new("test.pcap"), input).unwrap();
+        loop {
+            match capture.next_packet() {
+                Ok(Some(_)) => {}
+                Ok(None) => break capture.facts().broken.map_or("whole".to_owned(), |b| b.reason),
+                Err(error) => break error.to_string(),
+            }
+        }
+    };
+    let after = "the zstd stream is damaged: what follows a frame is no frame";
+    assert_eq!(reason(&[&whole[..], b"rubbish"].concat()), after);
+    for cut in 5..whole.len() {
+        let told = reason(&whole[..cut]);
+        assert!(told.ends_with("the zstd stream is damaged: it ends too early"), "{cut}: {told}");
+    }
+    for at in 4..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        let told = reason(&bytes);
+        let inner = ["rror", "failed to", "0x", "Block", "Fse", "Huff"];
+        assert!(!inner.iter().any(|words| told.contains(words)), "{at}: {told}");
+    }
+}
+
 #[test]
 fn a_wrong_checksum_is_damage() {
     for (mut bytes, from_end) in [(gzip(&pcap(50)), 8), (zstd(&pcap(50)), 1)] {

@@ -1,13 +1,13 @@
 //! Retransmitted MPDUs: a capture of the air has a frame as often as it was sent.
 
-use super::table::mix;
+use super::table::{Index, Links, List, mix};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::link::Mpdu;
 
-/// Transmitters, receivers and traffic identifiers followed at once; a new one takes the place
-/// of an old one of the same hash.
-const COUNTERS: usize = 256;
+/// Most counters followed at once: 9 MB. Where more are needed, the one that was quiet for longest
+/// goes. It loses nothing unless all others had a frame within [`SILENCE`].
+const COUNTERS_MAX: usize = 16_384;
 /// Sequence numbers (802.11-2020 clause 9.2.4.4.2).
 const NUMBERS: u16 = 4_096;
 /// Words of a bit for each sequence number.
@@ -19,14 +19,20 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// Knows MPDUs again by transmitter, receiver, traffic identifier and sequence number.
 #[derive(Debug, Default)]
 pub(super) struct Air {
-    /// Empty until the first MPDU.
-    counters: Vec<Option<Box<Counter>>>,
+    counters: Vec<Counter>,
+    index: Index,
+    links: Links,
+    /// All counters, in the order of their last frames.
+    used: List,
 }
+
+/// Transmitter, receiver and traffic identifier: each has sequence numbers of its own.
+type Whose = (Mac, Mac, Option<u8>);
 
 /// The numbers of one transmitter to one receiver.
 #[derive(Debug)]
 struct Counter {
-    whose: (Mac, Mac, Option<u8>),
+    whose: Whose,
     newest: u16,
     last: Instant,
     /// Which of the newest half of all numbers were seen.
@@ -36,26 +42,58 @@ struct Counter {
 impl Air {
     /// Whether an MPDU repeats one that was seen; it has been seen from now on.
     pub(super) fn repeats(&mut self, at: Instant, mpdu: &Mpdu) -> bool {
-        if self.counters.is_empty() {
-            self.counters.resize_with(COUNTERS, || None);
-        }
         let whose = (mpdu.transmitter, mpdu.receiver, mpdu.tid);
-        let words = [mpdu.transmitter.0, mpdu.receiver.0].map(|[a, b, c, d, e, f]| {
-            u64::from_be_bytes([mpdu.tid.unwrap_or(u8::MAX), 0, a, b, c, d, e, f])
-        });
-        let slot = mix(words[0] ^ mix(words[1])) as usize % COUNTERS;
-        let new = || Box::new(Counter::begin(whose, at, mpdu.sequence));
-        let counter = self.counters[slot].get_or_insert_with(new);
-        if counter.whose != whose || at.since(counter.last) > SILENCE {
-            **counter = Counter::begin(whose, at, mpdu.sequence);
+        let hash = hash(whose);
+        let is = |number: u32| self.counters[number as usize].whose == whose;
+        let number = match self.index.find(hash, is) {
+            Some(number) => {
+                self.links.touch(&mut self.used, number);
+                number
+            }
+            None => self.begin(whose, hash, at, mpdu.sequence),
+        };
+        let counter = &mut self.counters[number as usize];
+        if at.since(counter.last) > SILENCE {
+            *counter = Counter::begin(whose, at, mpdu.sequence);
         }
         counter.last = at;
         counter.repeats(mpdu)
     }
+
+    /// A counter for a transmitter that has none: a further one, or that which was quiet for
+    /// longest.
+    fn begin(&mut self, whose: Whose, of: u64, at: Instant, sequence: u16) -> u32 {
+        let counter = Counter::begin(whose, at, sequence);
+        let oldest = self.used.oldest().filter(|_| self.counters.len() >= COUNTERS_MAX);
+        let number = match oldest {
+            Some(oldest) => {
+                self.index.remove(hash(self.counters[oldest as usize].whose), oldest);
+                self.links.unlink(&mut self.used, oldest);
+                self.counters[oldest as usize] = counter;
+                oldest
+            }
+            None => {
+                self.counters.push(counter);
+                self.counters.len() as u32 - 1
+            }
+        };
+        self.index.insert(of, number);
+        self.links.push(&mut self.used, number);
+        debug_assert!(self.counters.len() <= COUNTERS_MAX);
+        number
+    }
+}
+
+/// Hash of the whole; the same on every machine.
+fn hash((transmitter, receiver, tid): Whose) -> u64 {
+    let word = |[a, b, c, d, e, f]: [u8; 6]| {
+        u64::from_be_bytes([tid.unwrap_or(u8::MAX), 0, a, b, c, d, e, f])
+    };
+    mix(word(transmitter.0) ^ mix(word(receiver.0)))
 }
 
 impl Counter {
-    fn begin(whose: (Mac, Mac, Option<u8>), at: Instant, sequence: u16) -> Self {
+    fn begin(whose: Whose, at: Instant, sequence: u16) -> Self {
         Self { whose, newest: sequence, last: at, seen: [0; WORDS] }
     }
 
@@ -102,6 +140,22 @@ mod tests {
         assert!(air.repeats(ms(5), &mpdu(9, true)));
         // Another traffic identifier counts for itself.
         assert!(!air.repeats(ms(6), &Mpdu { tid: Some(5), ..mpdu(7, true) }));
+    }
+
+    /// 256 slots by hash let two transmitters take each other's place, and every retry between
+    /// their frames counted as a new packet.
+    #[test]
+    fn transmitters_do_not_evict_each_other() {
+        let mut air = Air::default();
+        let of = |host: u32, retry| Mpdu { transmitter: Mac::local(host), ..mpdu(7, retry) };
+        let hosts = 10..10 + COUNTERS_MAX as u32;
+        hosts.clone().for_each(|host| assert!(!air.repeats(ms(0), &of(host, false)), "{host}"));
+        hosts.for_each(|host| assert!(air.repeats(ms(1), &of(host, true)), "{host}"));
+        // One more than there is room for: the one that was quiet for longest is forgotten.
+        assert!(!air.repeats(ms(2), &of(1, false)));
+        assert!(!air.repeats(ms(3), &of(10, true)), "its first frame was forgotten");
+        assert!(air.repeats(ms(3), &of(1, true)), "the newest is still known");
+        assert_eq!(air.counters.len(), COUNTERS_MAX);
     }
 
     #[test]

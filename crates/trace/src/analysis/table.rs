@@ -129,6 +129,12 @@ pub(super) struct List {
     newest: u32,
 }
 
+impl Default for List {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 impl List {
     pub(super) const EMPTY: Self = Self { oldest: NONE, newest: NONE };
 

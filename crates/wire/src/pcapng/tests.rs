@@ -72,6 +72,21 @@ fn damage_in_a_block_is_located() {
 }
 
 #[test]
+fn a_failing_sink_is_told_with_its_reason() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("no space left on device"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let error = Writer::new(Full, &Section::default()).err().unwrap();
+    assert_eq!(error.to_string(), "cannot write the capture: no space left on device");
+}
+
+#[test]
 fn texts_that_do_not_fit_are_refused_and_nothing_is_written() {
     let (mut writer, id) = begun(LinkType::Ethernet);
     let long = "x".repeat(65_536);
