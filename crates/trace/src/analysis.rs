@@ -13,6 +13,7 @@ use fairwave_wire::pcapng::LinkType;
 mod air;
 pub mod compare;
 mod config;
+mod cut;
 mod kind;
 mod live;
 mod points;
@@ -28,7 +29,10 @@ pub use kind::Kind;
 use live::{Arrival, Streams};
 pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};
 pub use sketch::Quantiles;
-pub use stream::{End, Numbering, Numbers, Side, Spells, Stream, StreamId, TcpWay, Volume, Way};
+pub use stream::{
+    AcksLost, End, Evidence, Numbering, Numbers, Side, Spells, Stream, StreamId, TcpWay, Volume,
+    Way,
+};
 
 /// A frame as a capture holds it.
 #[derive(Clone, Copy, Debug)]

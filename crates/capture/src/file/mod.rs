@@ -6,6 +6,7 @@
 
 mod source;
 
+use crate::text;
 use fairwave_units::Instant;
 use fairwave_wire::capture::{self as wire, Decoder, Format, Record, Step};
 use fairwave_wire::pcapng::LinkType;
@@ -22,7 +23,7 @@ const CHUNK: usize = 256 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be opened, or its beginning cannot be read.
-    #[error("{path}: {source}")]
+    #[error("{}: {source}", visible(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -30,13 +31,18 @@ pub enum Error {
         source: io::Error,
     },
     /// It is none.
-    #[error("{path}: {reason}")]
+    #[error("{}: {reason}", visible(path))]
     NoCapture {
         /// The file.
         path: PathBuf,
         /// What it begins with.
         reason: String,
     },
+}
+
+/// The name of a file for a terminal ([`text::visible`]).
+fn visible(path: &Path) -> String {
+    text::visible(&path.to_string_lossy())
 }
 
 /// Where a capture ceases to make sense.

@@ -56,12 +56,17 @@ pub struct WayBetween {
     /// `a` is the sender here.
     #[serde(flatten)]
     pub ends: Ends,
-    /// Packets at each point, duplicates included.
+    /// Packets at each point, duplicates included; joined segments as on the wire.
     pub packets: [u64; 2],
+    /// Captured packets at each point that stand for several segments of the wire.
+    pub offloaded_packets: [u64; 2],
+    /// Whether some were cut by an assumed MSS, since no SYN stated it: then it is not known what
+    /// was lost.
+    pub segment_size_unknown: bool,
     /// Where packets pass first, `first` or `second`, as far as that can be told.
     pub passes_first: Option<&'static str>,
-    /// Packets that were seen where they pass first, and not at the other point; unknown with
-    /// that.
+    /// Packets that were seen where they pass first, and not at the other point; unknown where
+    /// that is, or the segment size.
     pub lost: Option<u64>,
     /// Their share of those seen where they pass first, in hundredths.
     pub lost_percent: Option<f64>,
@@ -232,16 +237,19 @@ impl WayBetween {
         place: (usize, usize),
     ) -> Self {
         let percent = |place| way.all.lost_from(place).map(|share| 100.0 * share);
+        let told = begins_at.filter(|_| !way.guessed);
         Self {
             protocol: if is_tcp { "tcp" } else { "udp" },
             ends: Ends { a, b },
             packets: way.packets,
+            offloaded_packets: way.cut,
+            segment_size_unknown: way.guessed,
             passes_first: begins_at.map(|place| match place {
                 Place::First => "first",
                 Place::Second => "second",
             }),
-            lost: begins_at.map(|place| way.all.alone[place as usize]),
-            lost_percent: begins_at.and_then(percent),
+            lost: told.map(|place| way.all.alone[place as usize]),
+            lost_percent: told.and_then(percent),
             all: way.all.into(),
             pure_acks: way.pure_acks.into(),
             reordered: way.reordered,

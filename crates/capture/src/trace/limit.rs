@@ -1,9 +1,19 @@
 //! What held a connection back, as far as a capture shows.
 
-use fairwave_trace::analysis::{Kind, Spells, Way};
+use fairwave_trace::analysis::{Kind, Quantiles, Spells, TcpWay, Way};
 use fairwave_units::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// Shares of the time, in hundredths, from which on something limits.
+const STARVED: u64 = 10;
+const ZERO_WINDOW: u64 = 10;
+const WINDOW: u64 = 20;
+const APPLICATION: u64 = 20;
+/// Median over least round-trip time, in tenths, from which on a queue stands on the path.
+const QUEUE: u64 = 15;
+/// Differences of round-trip times below this are those of hosts, not of queues.
+const HOSTS: Duration = Duration::from_millis(1);
 
 /// What limited the way of a connection that carried most. The criteria stand in the order in
 /// which they are tried; the first that holds decides. `docs/models/trace.md` discusses them.
@@ -14,33 +24,40 @@ pub enum Limit {
     NoData,
     /// Starvation for a tenth of the time or more.
     Starvation,
-    /// The receiver's window: zero for a tenth of the time, or full with a tenth of the segments.
+    /// The receiver's window: zero for a tenth of the time, or full for a fifth.
     ReceiveWindow,
-    /// The application: for half of the time nothing was outstanding, and nothing was sent.
+    /// The application: for a fifth of the time it had nothing to send.
     Application,
-    /// Losses: timeouts, or a hundredth of the segments retransmitted.
+    /// Losses, where no queue stands on the path: timeouts, or a hundredth of the segments
+    /// retransmitted and needed.
     Loss,
     /// None of these: the rate of the path, or the sender's window.
     Path,
 }
 
 impl Limit {
-    /// Judges what one end sent over the time of the connection.
-    pub(super) fn of(way: &Way, idle: &Spells, over: Duration) -> Self {
+    /// Judges what one end sent over the time of the connection; `other` is what the other end
+    /// sent.
+    pub(super) fn of(way: &Way, other: &Way, over: Duration) -> Self {
         let tcp = &way.tcp;
-        let takes = |spells: &Spells, part: u64| {
-            spells.count > 0 && u128::from(spells.total.as_nanos()) * 100 >= share(over, part)
+        let reaches = |time: Duration, part: u64| {
+            !time.is_zero() && u128::from(time.as_nanos()) * 100 >= share(over, part)
         };
-        let segments = tcp.data_packets;
-        if tcp.unique_bytes == 0 || segments == 0 {
+        let takes = |spells: &Spells, part: u64| spells.count > 0 && reaches(spells.total, part);
+        if tcp.unique_bytes == 0 || tcp.segments == 0 {
             Self::NoData
-        } else if takes(&tcp.starvation, 10) {
+        } else if takes(&tcp.starvation, STARVED) {
             Self::Starvation
-        } else if takes(&tcp.zero_window_spells, 10) || tcp.window_full * 10 >= segments {
+        } else if takes(&tcp.zero_window_spells, ZERO_WINDOW) || reaches(tcp.window_limited, WINDOW)
+        {
             Self::ReceiveWindow
-        } else if takes(idle, 50) {
+        } else if reaches(tcp.application_limited, APPLICATION) {
             Self::Application
-        } else if tcp.count(Kind::Timeout) > 0 || tcp.retransmissions() * 100 >= segments {
+        } else if queue_stands(tcp) {
+            Self::Path
+        } else if tcp.count(Kind::Timeout) > 0
+            || needed(tcp, other.tcp.dsack_blocks) * 100 >= tcp.segments
+        {
             Self::Loss
         } else {
             Self::Path
@@ -58,6 +75,24 @@ impl Limit {
             Self::Path => "path",
         }
     }
+}
+
+/// Retransmitted segments, but for those of which the receiver said that it had them (RFC 2883).
+const fn needed(tcp: &TcpWay, needless: u64) -> u64 {
+    tcp.retransmitted_segments.saturating_sub(needless)
+}
+
+/// Whether packets mostly wait in a queue: then the path carries what it can, losses or not. The
+/// round-trip time is that on both sides of the capture together, so that it does not matter
+/// where the capture was made.
+fn queue_stands(tcp: &TcpWay) -> bool {
+    let sum = |part: fn(&Quantiles) -> Option<Duration>| {
+        let times = [&tcp.rtt, &tcp.far_rtt].map(|rtt| part(rtt).unwrap_or_default().as_nanos());
+        times.into_iter().fold(0, u64::saturating_add)
+    };
+    let (least, median) = (sum(Quantiles::min), sum(|rtt| rtt.quantile(0.5)));
+    median.saturating_mul(10) >= least.saturating_mul(QUEUE)
+        && median - least.min(median) >= HOSTS.as_nanos()
 }
 
 /// So many hundredths of a time, in hundredths of a nanosecond.
@@ -79,38 +114,79 @@ mod tests {
     /// A thousand segments in ten seconds.
     fn way() -> Way {
         let mut way = Way::default();
-        (way.tcp.unique_bytes, way.tcp.data_packets) = (1_448_000, 1000);
+        (way.tcp.unique_bytes, way.tcp.data_packets, way.tcp.segments) = (1_448_000, 1000, 1000);
         way
     }
 
     fn judged(change: impl FnOnce(&mut Way)) -> Limit {
         let mut way = way();
         change(&mut way);
-        Limit::of(&way, &Spells::default(), Duration::from_secs(10))
+        Limit::of(&way, &Way::default(), Duration::from_secs(10))
     }
 
     #[test]
     fn each_criterion_holds_from_its_threshold_on() {
+        let ms = Duration::from_millis;
         assert_eq!(judged(|_| ()), Limit::Path);
         assert_eq!(judged(|way| way.tcp.unique_bytes = 0), Limit::NoData);
         assert_eq!(judged(|way| way.tcp.starvation = spell(1000)), Limit::Starvation);
         assert_eq!(judged(|way| way.tcp.starvation = spell(999)), Limit::Path);
         assert_eq!(judged(|way| way.tcp.zero_window_spells = spell(1000)), Limit::ReceiveWindow);
-        assert_eq!(judged(|way| way.tcp.window_full = 100), Limit::ReceiveWindow);
-        assert_eq!(judged(|way| way.tcp.window_full = 99), Limit::Path);
-        let kind = Kind::FastRetransmission.index();
-        assert_eq!(judged(|way| way.tcp.kinds[kind] = 10), Limit::Loss);
-        assert_eq!(judged(|way| way.tcp.kinds[kind] = 9), Limit::Path);
+        assert_eq!(judged(|way| way.tcp.window_limited = ms(2000)), Limit::ReceiveWindow);
+        assert_eq!(judged(|way| way.tcp.window_limited = ms(1999)), Limit::Path);
+        assert_eq!(judged(|way| way.tcp.application_limited = ms(2000)), Limit::Application);
+        assert_eq!(judged(|way| way.tcp.application_limited = ms(1999)), Limit::Path);
+        assert_eq!(judged(|way| way.tcp.retransmitted_segments = 10), Limit::Loss);
+        assert_eq!(judged(|way| way.tcp.retransmitted_segments = 9), Limit::Path);
         assert_eq!(judged(|way| way.tcp.kinds[Kind::Timeout.index()] = 1), Limit::Loss);
-        let idle = Limit::of(&way(), &spell(5000), Duration::from_secs(10));
-        assert_eq!(idle, Limit::Application);
+    }
+
+    /// 2 Mbps of an application over a lossy path were called "loss".
+    #[test]
+    fn an_application_that_gets_through_is_not_limited_by_losses() {
+        let both = |way: &mut Way| {
+            way.tcp.retransmitted_segments = 30;
+            way.tcp.application_limited = Duration::from_secs(8);
+        };
+        assert_eq!(judged(both), Limit::Application);
+    }
+
+    #[test]
+    fn retransmissions_for_nothing_are_no_losses() {
+        let (mut way, mut other) = (way(), Way::default());
+        (way.tcp.retransmitted_segments, other.tcp.dsack_blocks) = (30, 25);
+        assert_eq!(Limit::of(&way, &other, Duration::from_secs(10)), Limit::Path);
+        other.tcp.dsack_blocks = 20;
+        assert_eq!(Limit::of(&way, &other, Duration::from_secs(10)), Limit::Loss);
+    }
+
+    /// The same queue at the sender, where all of the round trip is before the capture's data, and
+    /// at the receiver, where all of it is behind.
+    #[test]
+    fn losses_of_a_full_queue_are_the_path_at_either_end() {
+        let times = |ms: &[u64]| {
+            let mut rtt = Quantiles::default();
+            ms.iter().for_each(|ms| rtt.add(Duration::from_millis(*ms)));
+            rtt
+        };
+        for at_sender in [true, false] {
+            let judged = |ms: &[u64]| {
+                judged(|way| {
+                    way.tcp.retransmitted_segments = 30;
+                    let rtt = if at_sender { &mut way.tcp.rtt } else { &mut way.tcp.far_rtt };
+                    *rtt = times(ms);
+                })
+            };
+            assert_eq!(judged(&[20, 45, 60, 60, 80]), Limit::Path);
+            assert_eq!(judged(&[20, 20, 21, 23, 80]), Limit::Loss);
+        }
     }
 
     #[test]
     fn the_worst_is_named() {
         let both = judged(|way| {
             way.tcp.starvation = spell(2000);
-            way.tcp.window_full = 1000;
+            way.tcp.window_limited = Duration::from_secs(5);
             way.tcp.kinds[Kind::Timeout.index()] = 5;
         });
         assert_eq!(both, Limit::Starvation);

@@ -12,6 +12,7 @@ mod limit;
 pub mod out;
 mod select;
 mod summary;
+mod vantage;
 mod way;
 pub mod words;
 
@@ -27,6 +28,7 @@ pub use summary::{
     BrokenSummary, CaptureSummary, Connection, Ends, FrameCounts, PacketCounts, SCHEMA,
     SCHEMA_VERSION, TraceSummary, UdpStream,
 };
+pub use vantage::Vantage;
 pub use way::{NumbersSummary, SpellsSummary, TcpWaySummary, UdpWaySummary};
 
 use crate::file::{Capture, Error};

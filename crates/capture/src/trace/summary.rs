@@ -1,7 +1,7 @@
 //! What a capture came to: the value behind table, JSON and report.
 
 use super::way::{TcpWaySummary, UdpWaySummary, from};
-use super::{Collector, Counts, Events, Limit, StreamName, letter};
+use super::{Collector, Counts, Events, Limit, StreamName, Vantage, letter};
 use crate::file::Facts;
 use fairwave_trace::analysis::{End, Frames, Packets, Side, Spells, Stream, StreamId};
 use fairwave_units::Instant;
@@ -11,7 +11,7 @@ use serde::Serialize;
 /// What the JSON calls itself.
 pub const SCHEMA: &str = "fairwave-trace";
 /// Grows when a key changes its meaning or goes away.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The result of a trace analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -158,6 +158,8 @@ pub struct Connection {
     pub sender: char,
     /// What limited it.
     pub limit: Limit,
+    /// To which end the capture is near; null where round-trip times do not tell.
+    pub captured_near: Option<Vantage>,
     /// Times without packets and with nothing outstanding.
     pub idle: super::SpellsSummary,
     /// What A sent.
@@ -308,6 +310,7 @@ fn connection(
     let watched = if stream.end == End::Capture { end.since(stream.first) } else { over };
     let [a, b] = &stream.ways;
     let sender = if b.tcp.unique_bytes > a.tcp.unique_bytes { Side::B } else { Side::A };
+    let main = &stream.ways[sender.index()];
     Connection {
         number,
         ends: ends(stream),
@@ -316,7 +319,8 @@ fn connection(
         watched_ns: watched.as_nanos(),
         end: word(stream.end),
         sender: letter(sender),
-        limit: Limit::of(&stream.ways[sender.index()], &stream.idle, watched),
+        limit: Limit::of(main, &stream.ways[sender.other().index()], watched),
+        captured_near: Vantage::of(&main.tcp),
         idle: spells(&stream.idle, origin),
         a_sent: TcpWaySummary::of(a, over, origin),
         b_sent: TcpWaySummary::of(b, over, origin),

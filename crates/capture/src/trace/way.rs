@@ -1,7 +1,9 @@
 //! What one end of a stream sent, in a form that lasts.
 
 use fairwave_lab::results::TimesSummary;
-use fairwave_trace::analysis::{Kind, Numbering, Numbers, Quantiles, Spells, TcpWay, Way};
+use fairwave_trace::analysis::{
+    Evidence, Kind, Numbering, Numbers, Quantiles, Spells, TcpWay, Way,
+};
 use fairwave_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +20,10 @@ pub struct TcpWaySummary {
     pub payload_bytes: u64,
     /// Packets with payload.
     pub data_packets: u64,
+    /// Segments of the wire that they stand for, by MSS and options.
+    pub segments: u64,
+    /// Packets that stand for several of them: cut later or joined before by a card or its driver.
+    pub offloaded_packets: u64,
     /// Bytes of the stream, each counted once.
     pub unique_bytes: u64,
     /// Bytes of the stream that were acknowledged.
@@ -26,10 +32,12 @@ pub struct TcpWaySummary {
     pub goodput_bps: u64,
     /// Packets of each kind that occurs; together they are all packets.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// Packets of the five kinds of retransmission together.
+    /// Packets of the six kinds of retransmission together.
     pub retransmissions: u64,
     /// Payload in them.
     pub retransmitted_bytes: u64,
+    /// Segments of the wire in them.
+    pub retransmitted_segments: u64,
     /// Retransmissions by the timer.
     pub timeouts: u64,
     /// Longest row of them without progress.
@@ -78,8 +86,13 @@ pub struct TcpWaySummary {
     pub flight_max: u64,
     /// Round-trip times of its data, seen from the capture.
     pub rtt: Option<TimesSummary>,
-    /// ACKs for its data that were lost before the capture, inferred.
-    pub acks_lost_inferred: u64,
+    /// Round-trip times from the capture to this end and back, by timestamps.
+    pub far_rtt: Option<TimesSummary>,
+    /// ACKs for its data that were lost before the capture; null where nothing tells.
+    pub acks_lost_inferred: Option<u64>,
+    /// What tells: `identification` (gaps in IP identifications) or `stride` (how many segments
+    /// the others acknowledge).
+    pub acks_lost_by: Option<&'static str>,
     /// Segments that an ACK covers, where that was learnt.
     pub ack_stride: Option<u32>,
     /// Times without an ACK for outstanding data.
@@ -88,6 +101,10 @@ pub struct TcpWaySummary {
     pub starvation: SpellsSummary,
     /// Times in which the other end's window was zero.
     pub zero_window_spells: SpellsSummary,
+    /// Time in which its application had nothing to send.
+    pub application_limited_ns: u64,
+    /// Time in which the other end's window was full.
+    pub window_limited_ns: u64,
     /// Longest time between two packets, whoever was to blame.
     pub gap_max_ns: u64,
     /// When it began.
@@ -105,12 +122,15 @@ impl TcpWaySummary {
             ip_bytes: volume.ip_bytes,
             payload_bytes: volume.payload_bytes,
             data_packets: tcp.data_packets,
+            segments: tcp.segments,
+            offloaded_packets: tcp.offloaded,
             unique_bytes: tcp.unique_bytes,
             acked_bytes: tcp.acked_bytes,
             goodput_bps: way.goodput_bps(over) as u64,
             kinds: kinds(tcp),
             retransmissions: tcp.retransmissions(),
             retransmitted_bytes: tcp.retransmitted_bytes,
+            retransmitted_segments: tcp.retransmitted_segments,
             timeouts: tcp.count(Kind::Timeout),
             timeouts_in_row_max: tcp.timeouts_in_row_max,
             syn: tcp.syn,
@@ -135,22 +155,29 @@ impl TcpWaySummary {
             ce: volume.ce,
             flight_max: tcp.flight_max,
             rtt: times(&tcp.rtt),
-            acks_lost_inferred: tcp.acks_lost_inferred,
+            far_rtt: times(&tcp.far_rtt),
+            acks_lost_inferred: tcp.acks_lost.map(|lost| lost.count),
+            acks_lost_by: tcp.acks_lost.map(|lost| match lost.by {
+                Evidence::Identification => "identification",
+                Evidence::Stride => "stride",
+            }),
             ack_stride: tcp.ack_stride,
             ack_gaps: SpellsSummary::of(&tcp.ack_gaps, origin),
             starvation: SpellsSummary::of(&tcp.starvation, origin),
             zero_window_spells: SpellsSummary::of(&tcp.zero_window_spells, origin),
+            application_limited_ns: tcp.application_limited.as_nanos(),
+            window_limited_ns: tcp.window_limited.as_nanos(),
             gap_max_ns,
             gap_max_at_ns,
             untracked: tcp.untracked,
         }
     }
 
-    /// Retransmissions for each hundred segments.
+    /// Segments of retransmissions for each hundred segments, both as on the wire.
     pub fn resent_percent(&self) -> f64 {
         // A connection without data may have sent its SYN again.
-        let sent = self.data_packets.max(self.retransmissions).max(1);
-        100.0 * self.retransmissions as f64 / sent as f64
+        let sent = self.segments.max(self.retransmitted_segments).max(1);
+        100.0 * self.retransmitted_segments as f64 / sent as f64
     }
 }
 
@@ -191,7 +218,7 @@ impl UdpWaySummary {
 /// What numbers in datagrams tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NumbersSummary {
-    /// Where they stand: `leading`, `iperf3` or `rtp`.
+    /// Where they stand: `leading`, `iperf3`, `rtp` or `probe`.
     pub numbering: &'static str,
     /// Numbers that never came.
     pub lost: u64,
@@ -206,7 +233,7 @@ impl NumbersSummary {
         let numbering = match numbers.numbering {
             Numbering::Leading => "leading",
             Numbering::Probe => "probe",
-            Numbering::Iperf3 => "iperf3",
+            Numbering::Iperf3 | Numbering::Iperf3Long => "iperf3",
             Numbering::Rtp => "rtp",
         };
         let Numbers { lost, reordered, duplicates, .. } = *numbers;

@@ -2,8 +2,9 @@
 
 use super::{
     CaptureSummary, ComparisonSummary, Connection, Event, Limit, SpellsSummary, TcpWaySummary,
-    UdpStream, UdpWaySummary, WayBetween,
+    UdpStream, UdpWaySummary, Vantage, WayBetween,
 };
+use crate::text::visible;
 
 /// Most events of a connection that are told; the JSON has more.
 const EVENTS: usize = 20;
@@ -32,7 +33,7 @@ pub fn row(one: &Connection) -> [String; 9] {
         format!("{:.2}", way.resent_percent()),
         way.timeouts.to_string(),
         seconds(way.starvation.total_ns),
-        way.acks_lost_inferred.to_string(),
+        way.acks_lost_inferred.map_or_else(|| "-".to_owned(), |lost| lost.to_string()),
         way.rtt.as_ref().map_or_else(|| "-".to_owned(), |rtt| millis(rtt.median_ns)),
         one.limit.word().to_owned(),
     ]
@@ -61,7 +62,8 @@ fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 6] {
 
 /// What a capture holds, and what of it was not analysed.
 pub fn capture(capture: &CaptureSummary) -> Vec<String> {
-    let CaptureSummary { file, format, packets, tcp_streams, udp_streams, .. } = capture;
+    let CaptureSummary { format, packets, tcp_streams, udp_streams, .. } = capture;
+    let file = visible(&capture.file);
     let by = capture.compression.map_or_else(String::new, |by| format!(" in {by}"));
     let time = seconds(capture.duration_ns);
     let mut lines = vec![format!(
@@ -111,6 +113,9 @@ pub fn connection(one: &Connection) -> Vec<String> {
     let mut lines = vec![
         format!("{bytes} bytes in {packets} packets over {duration} s: {rate} Mbps; {ended}"),
         limit(one),
+        shares(one),
+        one.captured_near.map_or(NO_VANTAGE, Vantage::words).to_owned(),
+        offloads(one),
         round_trip(way),
         retransmissions(way),
         acks(way),
@@ -151,11 +156,14 @@ fn limit(one: &Connection) -> String {
         }
         Limit::ReceiveWindow => {
             let part = share(way.zero_window_spells.total_ns);
-            let full = way.window_full;
-            format!("Limited by the receiver's window: zero for {part:.1} %, filled {full} times")
+            let full = share(way.window_limited_ns);
+            format!(
+                "Limited by the receiver's window: full for {full:.1} % of the time, zero for \
+                 {part:.1} %"
+            )
         }
         Limit::Application => {
-            let part = share(one.idle.total_ns);
+            let part = share(way.application_limited_ns);
             format!("Limited by the application: {part:.1} % of the time it had nothing to send")
         }
         Limit::Loss => {
@@ -167,6 +175,37 @@ fn limit(one: &Connection) -> String {
             format!("Limited by the path or the sender's window: at most {flight} bytes in flight")
         }
     }
+}
+
+/// What a verdict was drawn from: two captures of a connection may lie on two sides of a threshold.
+fn shares(one: &Connection) -> String {
+    let way = one.main();
+    let share = |ns: u64| 100.0 * ns as f64 / one.watched_ns.max(1) as f64;
+    let [idle, full, starved] =
+        [way.application_limited_ns, way.window_limited_ns, way.starvation.total_ns].map(share);
+    format!(
+        "Of the time {idle:.1} % had nothing to send, {full:.1} % a full window and {starved:.1} % \
+         no progress; {:.2} % of the segments were sent again",
+        way.resent_percent()
+    )
+}
+
+/// Instead of [`Vantage::words`] where it is not known.
+const NO_VANTAGE: &str = "Where on the path it was captured does not show";
+
+/// Whether packets stand for several segments of the wire.
+fn offloads(one: &Connection) -> String {
+    let ways = [&one.a_sent, &one.b_sent];
+    let sum = |part: fn(&TcpWaySummary) -> u64| ways.iter().map(|way| part(way)).sum::<u64>();
+    let cut = sum(|way| way.offloaded_packets);
+    if cut == 0 {
+        return "No packet is longer than a segment of the wire".to_owned();
+    }
+    let (packets, segments) = (sum(|way| way.data_packets), sum(|way| way.segments));
+    format!(
+        "Segments are joined here (TSO, GSO, LRO or GRO): {cut} packets; {packets} packets with \
+         data stand for {segments} segments of the wire"
+    )
 }
 
 fn round_trip(way: &TcpWaySummary) -> String {
@@ -181,6 +220,7 @@ fn retransmissions(way: &TcpWaySummary) -> String {
         ("fast_retransmission", "fast"),
         ("timeout", "by timeout"),
         ("tail_probe", "as tail probes"),
+        ("sack_retransmission", "by SACK"),
         ("retransmission", "otherwise"),
         ("spurious_retransmission", "for nothing"),
     ];
@@ -192,17 +232,26 @@ fn retransmissions(way: &TcpWaySummary) -> String {
     if kinds.is_empty() {
         return "Nothing was sent again".to_owned();
     }
-    let (all, part) = (way.retransmissions, way.resent_percent());
+    let (all, part) = (way.retransmitted_segments, way.resent_percent());
+    let packets = match way.retransmissions {
+        packets if packets == all => String::new(),
+        packets => format!(" in {packets} packets"),
+    };
+    let all = format!("{all}{packets}");
     format!("{all} segments ({part:.2} %) sent again: {}", kinds.join(", "))
 }
 
 fn acks(way: &TcpWaySummary) -> String {
-    let lost = way.acks_lost_inferred;
-    match way.ack_stride {
+    let Some(lost) = way.acks_lost_inferred else {
+        return "Whether ACKs were lost before here cannot be told: they have no numbers, and \
+                acknowledge now fewer segments, now more"
+            .to_owned();
+    };
+    match way.ack_stride.filter(|_| way.acks_lost_by == Some("stride")) {
         Some(stride) => {
-            format!("{lost} of its ACKs were lost before here, one covering {stride} segments")
+            format!("{lost} of its ACKs were lost before here, if each covers {stride} segments")
         }
-        None => format!("{lost} of its ACKs were lost before here, as far as can be told"),
+        None => format!("{lost} of its ACKs were lost before here, by their IP identifications"),
     }
 }
 
@@ -266,7 +315,7 @@ pub fn between(way: &WayBetween) -> [String; 9] {
 pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
     let file = |number: usize| {
         let capture = &summary.captures[number];
-        let (file, packets, known) = (&capture.file, capture.packets, capture.known);
+        let (file, packets, known) = (visible(&capture.file), capture.packets, capture.known);
         format!("{}: {file}, {packets} packets, {known} of TCP and UDP", number + 1)
     };
     let clocks = match summary.offset_ns {
@@ -280,6 +329,21 @@ pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
             "{outside} packets passed one point before or after the other was watched: they are \
              not counted as lost"
         ));
+    }
+    let ways = &summary.ways;
+    let cut: u64 = ways.iter().flat_map(|way| way.offloaded_packets).sum();
+    if cut > 0 {
+        lines.push(format!(
+            "{cut} packets stand for several segments (offloads): they were cut into those of the \
+             wire, which are counted"
+        ));
+    }
+    if ways.iter().any(|way| way.segment_size_unknown) {
+        lines.push(
+            "Where no SYN states the MSS, joined segments are cut by an assumed one: what was \
+             lost of them cannot be told"
+                .to_owned(),
+        );
     }
     if summary.forgotten > 0 {
         let forgotten = summary.forgotten;

@@ -5,11 +5,13 @@ use crate::outcome::Failure;
 use crate::progress::Progress;
 use crate::{output, place, traced};
 use fairwave_capture::file::{Capture, Error};
+use fairwave_capture::text::visible;
 use fairwave_capture::trace::out::{self, Drawings, Tables};
 use fairwave_capture::trace::{
     self, BrokenSummary, Collector, ComparisonSummary, Selection, StreamName, TraceSummary,
 };
 use fairwave_trace::analysis::{Config, Ignore, Points, compare};
+use fairwave_units::Duration;
 use std::path::Path;
 
 /// Analyses a capture, or compares two, and shows what came of it.
@@ -29,7 +31,7 @@ pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
     drop(progress);
     warn_of(&summary.capture.file, summary.capture.broken.as_ref());
     if let Some(name) = summary.missing(&asked.connection) {
-        let file = asked.file.display();
+        let file = visible(&asked.file.to_string_lossy());
         return Err(Failure::Usage(format!("{file}: there is no connection {name} to be shown")));
     }
     let text = || traced::summary(&summary, !asked.connection.is_empty());
@@ -69,6 +71,7 @@ fn between(common: &Common, asked: &Trace, second: &Path) -> Result<(), Failure>
 fn warn_of(file: &str, broken: Option<&BrokenSummary>) {
     let Some(BrokenSummary { offset, packets, reason }) = broken else { return };
     let place = format!("byte {offset}, behind packet {packets}");
+    let file = visible(file);
     output::warn(&format!("{file} is damaged at {place}: {reason}"));
 }
 
@@ -84,7 +87,7 @@ fn show(
         return Ok(output::print_json(&value)?);
     }
     let report = place.map_or_else(String::new, |place| {
-        format!("Report: {}\n", place.join("report.html").display())
+        format!("Report: {}\n", visible(&place.join("report.html").to_string_lossy()))
     });
     Ok(output::print(&(text() + &report))?)
 }
@@ -103,14 +106,15 @@ fn read(
     Ok(TraceSummary::new(&file, &capture.facts(), &counts, both.0))
 }
 
-/// Reads the capture and writes tables, figures and the page. Which connections are the worst is
-/// known when it was read: unless they were named, it is read once more to draw them.
+/// Reads the capture and writes tables, figures and the page. Which connections are the worst, and
+/// which intervals suit the figures, is known when it was read: unless it is standard input, it is
+/// read once more to draw them.
 fn write(asked: &Trace, place: &Path, progress: &Progress) -> Result<TraceSummary, Failure> {
     let mut tables = Tables::create(place).map_err(Failure::run)?;
-    let interval = config(asked).interval;
-    let drawings = |names: &[StreamName]| Drawings::create(place, names, interval);
-    if !asked.connection.is_empty() || asked.file == Path::new("-") {
-        let drawings = drawings(&asked.connection).map_err(Failure::run)?;
+    let drawings = |names: &[StreamName], interval| Drawings::create(place, names, interval);
+    if asked.file == Path::new("-") {
+        let interval = config(asked).interval;
+        let drawings = drawings(&asked.connection, interval).map_err(Failure::run)?;
         let mut both = (tables, drawings);
         let summary = read(asked, &mut both, progress)?;
         both.0.finish().map_err(Failure::run)?;
@@ -119,9 +123,16 @@ fn write(asked: &Trace, place: &Path, progress: &Progress) -> Result<TraceSummar
     }
     let summary = read(asked, &mut tables, progress)?;
     tables.finish().map_err(Failure::run)?;
-    let mut drawings = drawings(&summary.worst(out::DRAWN)).map_err(Failure::run)?;
+    let length = Duration::from_nanos(summary.capture.duration_ns);
+    let interval = asked.interval.unwrap_or_else(|| out::interval_for(length));
+    let names = match asked.connection.is_empty() {
+        true => summary.worst(out::DRAWN),
+        false => asked.connection.clone(),
+    };
+    let mut drawings = drawings(&names, interval).map_err(Failure::run)?;
     let mut capture = Capture::open(&asked.file)?;
-    trace::analyse(&mut capture, config(asked), &mut drawings, &mut |share| progress.set(share))?;
+    let config = Config { interval, ..config(asked) };
+    trace::analyse(&mut capture, config, &mut drawings, &mut |share| progress.set(share))?;
     drawings.finish(&summary, place).map_err(Failure::run)?;
     Ok(summary)
 }

@@ -10,6 +10,7 @@ mod readme;
 mod real;
 mod real_traffic;
 mod trace;
+mod trace_captures;
 mod trace_golden;
 mod views;
 mod wireshark;

@@ -26,6 +26,24 @@ fn what_is_no_capture_ends_with_2_and_what_cannot_be_read_with_1() {
     ends_with(2, place.path(), &["trace", "text", "--seed", "1"]);
 }
 
+/// A terminal must not be steered by the name of a file.
+#[test]
+fn escape_characters_in_a_name_are_spelt_out() {
+    let place = scratch();
+    let name = "evil\u{1b}[2J\r.pcap";
+    let (_, err) = ends_with(1, place.path(), &["trace", name]);
+    assert!(err.contains("evil\\u{1b}[2J\\r.pcap: "), "{err:?}");
+    fs::write(place.path().join(name), "hello, world").unwrap();
+    let (_, err) = ends_with(2, place.path(), &["trace", name]);
+    assert!(err.contains("evil\\u{1b}[2J\\r.pcap: not a capture"), "{err:?}");
+    simulated(place.path());
+    let bytes = fs::read(place.path().join("one/capture.pcapng")).unwrap();
+    fs::write(place.path().join(name), &bytes[..bytes.len() - 10]).unwrap();
+    let (out, err) = ends_with(0, place.path(), &["trace", name]);
+    assert!(out.starts_with("evil\\u{1b}[2J\\r.pcap: pcapng"), "{out:?}");
+    assert!(err.contains("warning: evil\\u{1b}[2J\\r.pcap is damaged"), "{err:?}");
+}
+
 #[test]
 fn a_cut_capture_gives_what_is_there_and_a_warning() {
     let place = scratch();

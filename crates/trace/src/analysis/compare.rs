@@ -2,9 +2,8 @@
 //!
 //! Both captures are read side by side, in bounded memory. A packet is known again by its flow,
 //! its IP identification and what its headers say (of UDP also by how its payload begins), so
-//! nothing on the way may rewrite addresses, ports or sequence numbers, and both captures must
-//! see packets as they were on the wire: segments that a card has yet to cut, or has joined, are
-//! known by nobody else.
+//! nothing on the way may rewrite addresses, ports or sequence numbers. TCP segments that a card
+//! has yet to cut, or has joined, are cut into those of the wire first.
 //!
 //! The clocks may differ by any constant. A *shift* is the time at the second point less that at
 //! the first: delay and clock offset together for packets that pass the first point first, and
@@ -12,15 +11,18 @@
 
 use super::Captured;
 use super::air::Air;
+use super::cut::{self, Mss};
 use super::live::key;
 use super::table::{Index, Key, mix};
 use core::net::SocketAddr;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::{ip, ipv4, link};
 use pending::{Entry, Pending};
+use pieces::{Piece, Pieces};
 
 mod bins;
 mod pending;
+mod pieces;
 mod report;
 mod spread;
 
@@ -122,6 +124,8 @@ pub struct Comparison {
     report: Report,
     flows: Index,
     keys: Vec<Key>,
+    /// Of each flow, by its SYNs.
+    sizes: Vec<Mss>,
     pending: [Pending; 2],
     /// Time of the first and the last frame of each capture.
     times: [Option<(Instant, Instant)>; 2],
@@ -139,6 +143,7 @@ impl Comparison {
             report: Report::default(),
             flows: Index::default(),
             keys: Vec::new(),
+            sizes: Vec::new(),
             pending: [Pending::new(config.window), Pending::new(config.window)],
             times: [None; 2],
             ended: [false; 2],
@@ -269,9 +274,40 @@ impl Comparison {
         };
         let source = SocketAddr::new(packet.source, ports[0]);
         let from = usize::from(self.report.flows[flow].ends[0] != source);
+        let pieces = self.pieces(flow, packet);
+        let way = &mut self.report.flows[flow].ways[from];
+        if pieces.len() > 1 {
+            way.cut[place.index()] += 1;
+            way.guessed |= !self.sizes[flow].is_known();
+        }
+        for piece in pieces {
+            self.piece(place, at, (flow, from), (packet, piece), to);
+        }
+    }
+
+    /// The segments of the wire that a packet stands for.
+    fn pieces(&mut self, flow: usize, packet: &ip::Packet<'_>) -> Pieces {
+        let ip::Transport::Tcp(tcp) = &packet.transport else { return Pieces::whole(packet) };
+        let size = &mut self.sizes[flow];
+        size.learn(&tcp.header);
+        let piece = size.piece(&tcp.header, packet.source.is_ipv6());
+        match cut::segments(tcp.payload_len, piece) {
+            1 => Pieces::whole(packet),
+            _ => Pieces::of(packet, tcp.payload_len, piece),
+        }
+    }
+
+    fn piece(
+        &mut self,
+        place: Place,
+        at: Instant,
+        (flow, from): (usize, usize),
+        (packet, piece): (&ip::Packet<'_>, Piece),
+        to: &mut impl Fates,
+    ) {
         let way = &mut self.report.flows[flow].ways[from];
         way.packets[place.index()] += 1;
-        let mark = signature(packet, flow, from);
+        let mark = signature(packet, piece, flow, from);
         let entry = Entry {
             mark,
             at,
@@ -279,7 +315,7 @@ impl Comparison {
             from: from as u8,
             is_pure_ack: is_pure_ack(packet),
             is_known: false,
-            len: packet.len,
+            len: piece.len,
             order: way.packets[place.index()],
         };
         if let Some(other) = self.pending[place.other().index()].know(mark) {
@@ -287,7 +323,7 @@ impl Comparison {
             self.shift_ns = Some(self.report.crossed(both));
             to.fate(&self.fate(&both[0], both.map(|entry| Some(entry.at))));
             self.remember(place, Entry { is_known: true, ..entry }, to);
-        } else if packet.id != 0 && self.pending[place.index()].has(mark) {
+        } else if piece.id != 0 && self.pending[place.index()].has(mark) {
             way.duplicates[place.index()] += 1;
         } else {
             self.remember(place, entry, to);
@@ -319,6 +355,7 @@ impl Comparison {
         }
         self.flows.insert(hash, number as u32);
         self.keys.push(key);
+        self.sizes.push(Mss::default());
         let source = SocketAddr::new(packet.source, ports[0]);
         let destination = SocketAddr::new(packet.destination, ports[1]);
         self.report.flows.push(Flow::new([source, destination], protocol == ipv4::PROTOCOL_TCP));
@@ -367,18 +404,19 @@ fn is_pure_ack(packet: &ip::Packet<'_>) -> bool {
 const KNOWN_BY: usize = 32;
 
 /// What a packet is known by.
-fn signature(packet: &ip::Packet<'_>, flow: usize, from: usize) -> u64 {
+fn signature(packet: &ip::Packet<'_>, piece: Piece, flow: usize, from: usize) -> u64 {
     let start = mix((flow as u64) << 1 | from as u64);
-    let start = mix(start ^ u64::from(packet.id) ^ u64::from(packet.len) << 32);
+    let start = mix(start ^ u64::from(piece.id) ^ u64::from(piece.len) << 32);
     match &packet.transport {
         ip::Transport::Tcp(tcp) => {
             let header = &tcp.header;
             let flags = header.flags;
-            let bits = [flags.syn, flags.fin, flags.rst, flags.ack, flags.psh];
+            // PSH is left out: only the last of joined segments keeps it.
+            let bits = [flags.syn, flags.fin && piece.is_last, flags.rst, flags.ack];
             let bits = bits.into_iter().fold(0, |bits, flag| bits << 1 | u64::from(flag));
             let stamps = header.options.timestamps.unwrap_or_default();
             let words = [
-                u64::from(header.seq.0) << 32 | u64::from(header.ack.0),
+                u64::from((header.seq + piece.offset).0) << 32 | u64::from(header.ack.0),
                 u64::from(stamps.value) << 32 | u64::from(stamps.echo),
                 bits << 16 | u64::from(header.window),
             ];

@@ -17,7 +17,10 @@ pub enum Kind {
     Timeout,
     /// The last segment, retransmitted after a silence too short for the retransmission timer.
     TailProbe,
-    /// Retransmitted in another way: later in a recovery, or going back after a timeout.
+    /// Retransmitted because SACK blocks (RFC 2018) tell of data beyond it.
+    SackRetransmission,
+    /// Retransmitted in another way: later in a recovery without SACK, or going back after a
+    /// timeout.
     Retransmission,
     /// Retransmitted although an ACK for all of it had passed before.
     Spurious,
@@ -41,13 +44,14 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of columns and of [`Self::index`].
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Syn,
         Self::Reset,
         Self::Data,
         Self::FastRetransmission,
         Self::Timeout,
         Self::TailProbe,
+        Self::SackRetransmission,
         Self::Retransmission,
         Self::Spurious,
         Self::OutOfOrder,
@@ -74,6 +78,7 @@ impl Kind {
             Self::FastRetransmission => "fast_retransmission",
             Self::Timeout => "timeout",
             Self::TailProbe => "tail_probe",
+            Self::SackRetransmission => "sack_retransmission",
             Self::Retransmission => "retransmission",
             Self::Spurious => "spurious_retransmission",
             Self::OutOfOrder => "out_of_order",
@@ -87,13 +92,14 @@ impl Kind {
         }
     }
 
-    /// Whether it is what tshark calls `tcp.analysis.retransmission`: all five ways.
+    /// Whether it is what tshark calls `tcp.analysis.retransmission`: all six ways.
     pub const fn is_retransmission(self) -> bool {
         matches!(
             self,
             Self::FastRetransmission
                 | Self::Timeout
                 | Self::TailProbe
+                | Self::SackRetransmission
                 | Self::Retransmission
                 | Self::Spurious
         )

@@ -256,7 +256,8 @@ impl Live {
         let mut kind = None;
         match (&mut self.transport, &packet.transport) {
             (Transport::Tcp(connection), ip::Transport::Tcp(segment)) => {
-                let (found, end) = connection.packet(config, side, (at, segment), ways, (id, to));
+                let (found, end) =
+                    connection.packet(config, side, (at, packet, segment), ways, (id, to));
                 kind = Some(found);
                 self.closed = self.closed.or(end);
             }

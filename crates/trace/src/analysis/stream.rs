@@ -118,6 +118,13 @@ pub struct TcpWay {
     pub retransmitted_bytes: u64,
     /// Packets with payload.
     pub data_packets: u64,
+    /// Segments of the wire that they stand for, by MSS and options: more where the card cuts or
+    /// joins segments.
+    pub segments: u64,
+    /// Segments of the wire in retransmissions.
+    pub retransmitted_segments: u64,
+    /// Packets that stand for several segments.
+    pub offloaded: u64,
     /// Packets with SYN.
     pub syn: u64,
     /// Packets with FIN.
@@ -159,9 +166,18 @@ pub struct TcpWay {
     pub flight_max: u64,
     /// Round-trip times of data that this end sent, as seen from the capture.
     pub rtt: Quantiles,
-    /// ACKs **for** this end's data that must have been lost before the capture, by the other
-    /// end's stride.
-    pub acks_lost_inferred: u64,
+    /// From the last SYN to the ACK that ended the handshake: a round trip of the whole path,
+    /// wherever the capture was made.
+    pub handshake: Option<Duration>,
+    /// Round-trip times from here to this end and back, by the timestamps that its data echoes.
+    pub far_rtt: Quantiles,
+    /// Time in which it sent nothing new because its application had nothing to send.
+    pub application_limited: Duration,
+    /// Time in which it sent nothing new because the other end's window was full.
+    pub window_limited: Duration,
+    /// ACKs **for** this end's data that were lost before the capture; none where neither IP
+    /// identifications nor a stride tell.
+    pub acks_lost: Option<AcksLost>,
     /// How many segments one of them covers, where that was learnt.
     pub ack_stride: Option<u32>,
     /// Times without an ACK while data of this end was outstanding, above the threshold.
@@ -175,6 +191,24 @@ pub struct TcpWay {
     /// Segments that found no room in the list of outstanding ones
     /// ([`super::Config::segments_max`]): classes and round-trip times of those are less sure.
     pub untracked: u64,
+}
+
+/// ACKs that were lost before the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcksLost {
+    /// How many.
+    pub count: u64,
+    /// What tells of them.
+    pub by: Evidence,
+}
+
+/// What tells of lost ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Gaps in the IP identifications of the end that sent them.
+    Identification,
+    /// How many segments they acknowledge: [`TcpWay::ack_stride`].
+    Stride,
 }
 
 impl TcpWay {
@@ -233,6 +267,8 @@ pub enum Numbering {
     Probe,
     /// iperf 3's: 32 bits behind a time of eight bytes.
     Iperf3,
+    /// The same with 64 bits (`--udp-counters-64bit`).
+    Iperf3Long,
     /// RTP's 16 bits (RFC 3550 section 5.1).
     Rtp,
 }

@@ -3,17 +3,22 @@
 //! Each end is a [`Half`]: what it sent, and what it said of the other end's data. A packet is
 //! first set against what both halves know ([`classify`]), and then taken in.
 
-use super::{Config, End, Kind, Mark, Points, Side, StreamId, TcpWay, Way};
+use super::cut::{Mss, segments};
+use super::{AcksLost, Config, End, Evidence, Kind, Mark, Points, Side, StreamId, TcpWay, Way};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ip;
 use half::Half;
 use packet::{Packet, Teller};
 
 mod classify;
+mod echoes;
+mod edges;
 mod half;
+mod ids;
 mod outstanding;
 mod packet;
 mod stride;
+mod waits;
 
 /// Both halves of a connection.
 #[derive(Debug, Default)]
@@ -23,6 +28,7 @@ pub(super) struct Connection {
     syn_at: Option<Instant>,
     /// From there to the ACK that ended the handshake.
     handshake: Option<Duration>,
+    mss: Mss,
 }
 
 impl Connection {
@@ -44,11 +50,12 @@ impl Connection {
         &mut self,
         config: &Config,
         side: Side,
-        (at, segment): (Instant, &ip::Segment<'_>),
+        (at, ip, segment): (Instant, &ip::Packet<'_>, &ip::Segment<'_>),
         ways: &mut [Way; 2],
         (id, to): (StreamId, &mut P),
     ) -> (Kind, Option<End>) {
-        let packet = self.view(at, side, segment);
+        self.mss.learn(&segment.header);
+        let packet = self.view(at, side, ip, segment);
         handshake(&mut self.syn_at, &mut self.handshake, &packet);
         let [mine, theirs] = pair(&mut self.halves, side);
         let [my_way, their_way] = pair(ways, side);
@@ -58,24 +65,32 @@ impl Connection {
         let kind = classify::kind(&packet, &context, mine, theirs);
         count(my_tcp, &packet, kind, mine, theirs);
         let mut to = Teller { id, side, to };
+        let advance = theirs.advance(packet.ack);
+        if ip.source.is_ipv4() && mine.ids.packet(ip.id as u16, packet.segments, advance) {
+            mine.end_outage(config, packet.at, my_tcp, &mut to);
+        }
+        mine.wait(&packet, kind, theirs, mine.far(self.handshake, my_tcp), my_tcp);
         if packet.end > packet.start || kind == Kind::Reset {
             let (start, end, fin) = (packet.start, packet.end, segment.header.flags.fin);
             to.tell(at, Mark::Segment { start, end, kind, fin });
         }
         mine.send(config, &packet, kind, before, my_tcp);
-        if segment.header.flags.syn {
-            theirs.mss = segment.header.options.mss;
-        }
         let complaining = mine.said.is_complaining();
         theirs.hear(config, &packet, complaining, their_tcp, &mut to.other());
-        mine.say(&packet, kind, my_tcp);
+        mine.say(&packet, kind, my_tcp, theirs.far(self.handshake, their_tcp));
         mine.tell(&packet, kind, theirs, my_tcp, &mut to);
         mine.note_window(&packet, their_tcp, &mut to.other());
         (kind, self.ended(segment))
     }
 
     /// Gives a packet numbers that do not wrap.
-    fn view<'a>(&mut self, at: Instant, side: Side, segment: &'a ip::Segment<'a>) -> Packet<'a> {
+    fn view<'a>(
+        &mut self,
+        at: Instant,
+        side: Side,
+        ip: &ip::Packet<'_>,
+        segment: &'a ip::Segment<'a>,
+    ) -> Packet<'a> {
         let [mine, theirs] = pair(&mut self.halves, side);
         let header = &segment.header;
         let flags = header.flags;
@@ -90,7 +105,9 @@ impl Connection {
         let data_end = start + i64::from(segment.payload_len);
         let end = data_end + i64::from(flags.syn) + i64::from(flags.fin);
         let ack = flags.ack.then(|| theirs.unwrap(header.ack));
-        Packet { at, segment, start, data_end, end, ack }
+        let piece = self.mss.piece(header, ip.source.is_ipv6());
+        let segments = segments(segment.payload_len, piece);
+        Packet { at, segment, start, data_end, end, ack, piece, segments }
     }
 
     fn ended(&self, segment: &ip::Segment<'_>) -> Option<End> {
@@ -111,8 +128,27 @@ impl Connection {
         for side in Side::ALL {
             let [mine, theirs] = pair(ways, side).map(|way| &mut way.tcp);
             let half = &mut self.halves[side.index()];
-            half.finish(config, now, [mine, theirs], Teller { id, side, to });
+            let far = half.far(self.handshake, mine);
+            half.finish(config, (now, far), [mine, theirs], Teller { id, side, to });
         }
+        for side in Side::ALL {
+            let missing = self.missing_acks(&ways[side.other().index()], side.other());
+            let tcp = &mut ways[side.index()].tcp;
+            tcp.handshake = self.handshake;
+            // Who cuts or joins segments does not acknowledge each second one.
+            let by_stride = tcp.acks_lost.filter(|_| tcp.offloaded == 0);
+            tcp.acks_lost =
+                missing.map(|count| AcksLost { count, by: Evidence::Identification }).or(by_stride);
+        }
+    }
+
+    /// ACKs of `side` that were lost before the capture, by its IP identifications. Where it sends
+    /// data, too, what is missing may be that.
+    fn missing_acks(&self, sent: &Way, side: Side) -> Option<u64> {
+        let acks = Kind::ALL.iter().filter(|kind| kind.is_acknowledgement());
+        let acks: u64 = acks.map(|&kind| sent.tcp.count(kind)).sum();
+        let missing = self.halves[side.index()].ids.missing()?;
+        (acks * 10 >= sent.volume.packets * 9).then_some(missing)
     }
 }
 
@@ -147,10 +183,13 @@ fn count(tcp: &mut TcpWay, packet: &Packet<'_>, kind: Kind, mine: &Half, theirs:
     tcp.cwr += u64::from(flags.cwr);
     let len = packet.segment.payload_len;
     tcp.data_packets += u64::from(len > 0);
+    tcp.segments += if len > 0 { u64::from(packet.segments) } else { 0 };
+    tcp.offloaded += u64::from(packet.segments > 1);
     tcp.payload_max = tcp.payload_max.max(len);
     tcp.timestamps |= header.options.timestamps.is_some();
     if kind.is_retransmission() {
         tcp.retransmitted_bytes += u64::from(len);
+        tcp.retransmitted_segments += u64::from(packet.segments);
     }
     if flags.syn {
         tcp.mss = header.options.mss.or(tcp.mss);

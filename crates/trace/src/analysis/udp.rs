@@ -6,17 +6,30 @@ use fairwave_wire::probe;
 /// Datagrams in which numbers must behave before they are believed.
 const TRIAL: u32 = 8;
 /// Largest step between numbers while they are on trial.
-const STEP_MAX: i64 = 64;
+const STEP_MAX: u64 = 64;
 /// How far back a late datagram is told from a doubled one.
 const WINDOW: u64 = 1_024;
+/// Most RTP sources (SSRC) that are followed in one direction of a stream.
+const SOURCES_MAX: usize = 16;
 
 /// Looks for numbers at each known place, and follows those that behave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Finder {
     trials: [Trial; Numbering::TRIED.len()],
     found: Option<(Numbering, Sequence)>,
+    /// Sources of RTP, each with numbers of its own (RFC 3550 section 5.1), as in WebRTC, where
+    /// several share a pair of ports.
+    sources: Vec<Source>,
     /// The train of a probe.
     train: u16,
+}
+
+/// A source of RTP.
+#[derive(Clone, Debug)]
+struct Source {
+    ssrc: u32,
+    trial: Trial,
+    sequence: Option<Sequence>,
 }
 
 /// Train and number of a probe's data (docs/models/probe.md); no key is asked for.
@@ -32,15 +45,18 @@ fn probe_data(payload: &[u8]) -> Option<(u16, u32)> {
 /// Numbers at one place, before they are believed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
-    last: Option<u64>,
-    first: u64,
+    /// Those that came, the late ones among them.
+    came: [u64; 2 * TRIAL as usize],
+    len: usize,
+    /// The highest.
+    last: u64,
     steps: u32,
-    failed: bool,
 }
 
 impl Numbering {
-    /// Those that must behave before they are believed.
-    const TRIED: [Self; 3] = [Self::Leading, Self::Iperf3, Self::Rtp];
+    /// Those that must behave before they are believed, the rarer layout first: iperf 3's time in
+    /// seconds looks like a number where there is a datagram a second.
+    const TRIED: [Self; 3] = [Self::Iperf3, Self::Iperf3Long, Self::Leading];
 
     /// The number in a payload.
     fn read(self, payload: &[u8]) -> Option<u64> {
@@ -49,20 +65,30 @@ impl Numbering {
             // iperf 2 negates the number of its last datagrams.
             Self::Leading => word(0).map(|word| u64::from(word.cast_signed().unsigned_abs())),
             Self::Iperf3 => word(8).map(u64::from),
-            Self::Probe => probe_data(payload).map(|(_, number)| u64::from(number)),
-            Self::Rtp => {
-                let version_2 = payload.first()? >> 6 == 2;
-                version_2.then(|| word(0).map(|word| u64::from(word & 0xffff)))?
+            Self::Iperf3Long => {
+                let long = payload.get(8..16)?.try_into().ok().map(u64::from_be_bytes);
+                long.filter(|number| *number < 1 << 48)
             }
+            Self::Probe => probe_data(payload).map(|(_, number)| u64::from(number)),
+            Self::Rtp => rtp(payload).map(|(_, number)| u64::from(number)),
         }
     }
 
     const fn bits(self) -> u32 {
         match self {
             Self::Leading | Self::Iperf3 | Self::Probe => 32,
+            Self::Iperf3Long => 48,
             Self::Rtp => 16,
         }
     }
+}
+
+/// Source and number of an RTP packet. RTCP on the same ports is none (RFC 5761 section 4).
+fn rtp(payload: &[u8]) -> Option<(u32, u16)> {
+    let &[first, kind, high, low, _, _, _, _, a, b, c, d, ..] = payload else { return None };
+    let is_rtcp = (192..=223).contains(&kind);
+    let number = u16::from_be_bytes([high, low]);
+    (first >> 6 == 2 && !is_rtcp).then_some((u32::from_be_bytes([a, b, c, d]), number))
 }
 
 impl Finder {
@@ -79,13 +105,37 @@ impl Finder {
             }
             return;
         }
+        if let Some((ssrc, number)) = rtp(payload) {
+            self.rtp(ssrc, number.into());
+        }
+        if self.sources.iter().any(|source| source.sequence.is_some()) {
+            return;
+        }
         for (numbering, trial) in Numbering::TRIED.into_iter().zip(&mut self.trials) {
-            trial.step(numbering.read(payload));
-            if trial.steps >= TRIAL {
-                let last = trial.last.unwrap_or_default();
-                self.found = Some((numbering, Sequence::after_trial(trial, last)));
+            if let Some(sequence) = trial.step(numbering.read(payload), numbering.bits()) {
+                self.found = Some((numbering, sequence));
                 return;
             }
+        }
+    }
+
+    /// Takes the number of a source of RTP.
+    fn rtp(&mut self, ssrc: u32, number: u64) {
+        let bits = Numbering::Rtp.bits();
+        let found = self.sources.iter().position(|source| source.ssrc == ssrc);
+        let at = found.unwrap_or_else(|| {
+            // What looks like RTP may be anything: sources that did not behave make room.
+            if self.sources.len() >= SOURCES_MAX {
+                self.sources.retain(|source| source.sequence.is_some());
+            }
+            self.sources.truncate(SOURCES_MAX - 1);
+            self.sources.push(Source { ssrc, trial: Trial::default(), sequence: None });
+            self.sources.len() - 1
+        });
+        let source = &mut self.sources[at];
+        match &mut source.sequence {
+            Some(sequence) => sequence.number(number, bits),
+            None => source.sequence = source.trial.step(Some(number), bits),
         }
     }
 
@@ -99,7 +149,7 @@ impl Finder {
                 sequence.number(number, Numbering::Probe.bits());
             }
             _ => {
-                let mut sequence = Sequence::begin();
+                let mut sequence = Sequence::begin(0);
                 sequence.number(number, Numbering::Probe.bits());
                 self.found = Some((Numbering::Probe, sequence));
             }
@@ -107,27 +157,57 @@ impl Finder {
         self.train = train;
     }
 
-    /// What was found.
+    /// What was found; of sources of RTP all together.
     pub(super) fn numbers(&self) -> Option<Numbers> {
-        let (numbering, sequence) = self.found.as_ref()?;
-        let Sequence { lost, reordered, duplicates, first, highest, .. } = *sequence;
-        let range = (first, highest);
-        Some(Numbers { numbering: *numbering, lost, reordered, duplicates, range })
+        let sources = self.sources.iter().filter_map(|source| source.sequence.as_ref());
+        let rtp = sources.map(|sequence| sequence.numbers(Numbering::Rtp));
+        let found = self.found.as_ref().map(|(numbering, sequence)| sequence.numbers(*numbering));
+        rtp.reduce(Numbers::with).or(found)
     }
 }
 
 impl Trial {
-    fn step(&mut self, number: Option<u64>) {
-        let Some(number) = number else { return self.failed = true };
-        match self.last {
-            None => self.first = number,
-            Some(last) => {
-                let step = number as i64 - last as i64;
-                self.failed |= !(1..=STEP_MAX).contains(&step);
-                self.steps += u32::from(!self.failed);
-            }
+    /// Takes the number of a datagram; gives the numbers once they are believed. A datagram that
+    /// is too short for one, as those of iperf 3's handshake are, says nothing; a number that does
+    /// not follow the last one begins anew.
+    fn step(&mut self, number: Option<u64>, bits: u32) -> Option<Sequence> {
+        let number = number?;
+        let modulus = 1u64 << bits;
+        let ahead = number.wrapping_sub(self.last) % modulus;
+        let is_late = ahead >= modulus - STEP_MAX;
+        let room = self.len > 0 && self.len < self.came.len();
+        match (1..=STEP_MAX).contains(&ahead) || is_late {
+            true if room => {}
+            _ => *self = Self::default(),
         }
-        self.last = Some(number);
+        self.steps += u32::from(self.len > 0 && !is_late);
+        if self.len == 0 || !is_late {
+            self.last = number;
+        }
+        self.came[self.len] = number;
+        self.len += 1;
+        (self.steps >= TRIAL).then(|| self.sequence(bits))
+    }
+
+    /// The numbers so far as ones that are believed.
+    fn sequence(&self, bits: u32) -> Sequence {
+        let came = &self.came[..self.len];
+        let mut sequence = Sequence::begin(came[0]);
+        came.iter().for_each(|&number| sequence.number(number, bits));
+        sequence
+    }
+}
+
+impl Numbers {
+    /// Those of two sources together.
+    fn with(self, other: Self) -> Self {
+        Self {
+            numbering: self.numbering,
+            lost: self.lost + other.lost,
+            reordered: self.reordered + other.reordered,
+            duplicates: self.duplicates + other.duplicates,
+            range: (self.range.0.min(other.range.0), self.range.1.max(other.range.1)),
+        }
     }
 }
 
@@ -146,27 +226,21 @@ struct Sequence {
 }
 
 impl Sequence {
-    /// On trial numbers only rose: all gaps are counted, and a late one of them is taken for one
-    /// of a duplicate at worst.
-    fn after_trial(trial: &Trial, last: u64) -> Self {
-        let received = u64::from(trial.steps) + 1;
-        let lost = last + 1 - trial.first - received;
+    /// Numbers from `first` on.
+    fn begin(first: u64) -> Self {
         let came = [!0; (WINDOW / 64) as usize];
-        let next = last + 1;
-        let first = trial.first;
-        Self { first, next, highest: last, came, lost, reordered: 0, duplicates: 0 }
-    }
-
-    /// Numbers from 0 on.
-    fn begin() -> Self {
-        let came = [!0; (WINDOW / 64) as usize];
-        Self { first: 0, next: 0, highest: 0, came, lost: 0, reordered: 0, duplicates: 0 }
+        Self { first, next: first, highest: first, came, lost: 0, reordered: 0, duplicates: 0 }
     }
 
     /// From 0 on again: what is behind is not looked for any more.
     fn restart(&mut self) {
         self.next = 0;
         self.came.fill(!0);
+    }
+
+    const fn numbers(&self, numbering: Numbering) -> Numbers {
+        let Self { lost, reordered, duplicates, first, highest, .. } = *self;
+        Numbers { numbering, lost, reordered, duplicates, range: (first, highest) }
     }
 
     fn number(&mut self, number: u64, bits: u32) {
@@ -243,7 +317,7 @@ mod tests {
     fn rtp_wraps_at_sixteen_bits() {
         let mut finder = Finder::default();
         for number in 65_520u32..65_560 {
-            let mut payload = [0x80, 96, 0, 0, 0, 0, 0, 0];
+            let mut payload = [0x80, 96, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4];
             payload[2..4].copy_from_slice(&(number as u16).to_be_bytes());
             if number != 65_540 {
                 finder.datagram(&payload);
@@ -265,6 +339,66 @@ mod tests {
         }
         let numbers = finder.numbers().unwrap();
         assert_eq!((numbers.numbering, numbers.lost), (Numbering::Iperf3, 3));
+    }
+
+    /// A capture of iperf 3 begins with four bytes that are no number, from either end, and its
+    /// numbers may have 64 bits.
+    #[test]
+    fn iperf3_is_known_behind_its_handshake_and_with_long_numbers() {
+        for long in [false, true] {
+            let mut finder = Finder::default();
+            finder.datagram(b"9876");
+            for number in (1u32..60).filter(|number| number % 10 != 0) {
+                let mut payload = 1_700_000_000u32.to_be_bytes().to_vec();
+                payload.extend((number * 9_973 % 1_000_000).to_be_bytes());
+                if long {
+                    payload.extend([0; 4]);
+                }
+                payload.extend(number.to_be_bytes());
+                payload.extend([7; 40]);
+                finder.datagram(&payload);
+            }
+            let numbers = finder.numbers().unwrap();
+            let numbering = if long { Numbering::Iperf3Long } else { Numbering::Iperf3 };
+            assert_eq!((numbers.numbering, numbers.lost), (numbering, 5));
+        }
+    }
+
+    #[test]
+    fn a_gap_or_a_wrap_on_trial_is_no_reason_to_give_up() {
+        let numbers = leading((0..5).chain(200..230)).unwrap();
+        assert_eq!((numbers.lost, numbers.range), (0, (200, 229)));
+        let mut finder = Finder::default();
+        for number in (65_532u32..65_560).filter(|number| *number != 65_550) {
+            let [high, low] = (number as u16).to_be_bytes();
+            finder.datagram(&[0x80, 96, high, low, 0, 0, 0, 0, 1, 2, 3, 4]);
+        }
+        assert_eq!(finder.numbers().unwrap().lost, 1);
+    }
+
+    #[test]
+    fn a_late_one_on_trial_is_reordered_and_not_lost() {
+        let numbers = leading([1, 2, 3, 5, 6, 4, 7, 8, 10, 9, 11, 12, 13, 15, 16]).unwrap();
+        assert_eq!((numbers.lost, numbers.reordered, numbers.range), (1, 2, (1, 16)));
+    }
+
+    /// Sound and picture of a call on one pair of ports, and RTCP between them.
+    #[test]
+    fn each_source_of_rtp_has_its_own_numbers() {
+        let mut finder = Finder::default();
+        for round in 0..40u16 {
+            let [high, low] = (7_000 + round).to_be_bytes();
+            finder.datagram(&[0x80, 111, high, low, 0, 0, 0, 0, 0, 0, 0, 1]);
+            finder.datagram(&[0x80, 200, 0, 6, 0, 0, 0, 1, 0, 0, 0, 1]);
+            for part in 0..3 {
+                let [high, low] = (40_000 + 3 * round + part).to_be_bytes();
+                if (round, part) != (20, 1) {
+                    finder.datagram(&[0x90, 96, high, low, 0, 0, 0, 0, 0, 0, 0, 2]);
+                }
+            }
+        }
+        let numbers = finder.numbers().unwrap();
+        assert_eq!((numbers.numbering, numbers.lost, numbers.reordered), (Numbering::Rtp, 1, 0));
     }
 
     #[test]

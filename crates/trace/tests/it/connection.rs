@@ -3,7 +3,7 @@
 use crate::common::{MS, Shot, Transfer, analyse};
 use fairwave_machine::line::Wire;
 use fairwave_tcp::{Config, State};
-use fairwave_trace::analysis::{End, Kind, Stream};
+use fairwave_trace::analysis::{End, Evidence, Kind, Stream};
 use fairwave_units::{BitRate, Instant, Seed};
 
 fn only(shots: &[Shot]) -> Stream {
@@ -30,7 +30,7 @@ fn without_loss_there_is_nothing_to_complain_of() {
         assert_eq!((a.tcp.holes, a.tcp.missing_bytes, a.tcp.unseen_acked), (0, 0, 0));
         assert_eq!(a.tcp.kinds.iter().sum::<u64>(), a.volume.packets);
         assert_eq!(b.tcp.kinds.iter().sum::<u64>(), b.volume.packets);
-        assert_eq!(a.tcp.acks_lost_inferred, 0);
+        assert_eq!(a.tcp.acks_lost.map(|lost| lost.count), Some(0));
         assert_eq!((a.tcp.syn, a.tcp.fin, b.tcp.syn, b.tcp.fin), (1, 1, 1, 1));
     }
 }
@@ -96,21 +96,41 @@ fn a_receiver_sees_holes_and_what_fills_them() {
     }
 }
 
+/// A capture whose packets have no IP identification, as of IPv6.
+fn unnumbered(shots: &[Shot]) -> Vec<Shot> {
+    let without = |shot: &Shot| {
+        let mut shot = shot.clone();
+        shot.bytes[4..6].fill(0);
+        shot
+    };
+    shots.iter().map(without).collect()
+}
+
 #[test]
-fn lost_acks_are_inferred_from_the_stride() {
+fn lost_acks_are_counted_by_identification_and_inferred_from_the_stride_without() {
     for seed in 0..6 {
         for percent in [0, 10, 30] {
             let loss = f64::from(percent) / 100.0;
             let config = Config { timestamps: true, send_buffer: 60_000, ..Config::default() };
             let transfer = lossy(seed, 0.0, loss, config);
             let lost = transfer.tallies()[1].lost;
-            let tcp = &only(&transfer.captures[0]).ways[0].tcp;
-            let inferred = tcp.acks_lost_inferred;
-            assert_eq!(tcp.ack_stride, Some(2), "seed {seed}, {percent} %");
+            let at = |shots: &[Shot]| {
+                let tcp = &only(shots).ways[0].tcp;
+                let found = tcp.acks_lost.unwrap_or_else(|| panic!("seed {seed}, {percent} %"));
+                (found.count, found.by, tcp.ack_stride)
+            };
+            let [sender, receiver] = &transfer.captures;
+            let by = Evidence::Identification;
+            // Those before the first and behind the last that came leave no gap.
+            let (count, found, _) = at(sender);
+            assert_eq!(found, by, "seed {seed}, {percent} %");
+            assert!(count <= lost && lost - count <= 5, "seed {seed}: {count} of {lost}");
+            assert_eq!(at(receiver).0, 0, "behind the loss nobody is missing an ACK");
+            let (inferred, by, stride) = at(&unnumbered(sender));
+            assert_eq!((by, stride), (Evidence::Stride, Some(2)), "seed {seed}, {percent} %");
             let off = inferred.abs_diff(lost);
             assert!(off * 10 <= lost, "seed {seed}, {percent} %: {inferred} of {lost}");
-            // Behind the loss nobody is missing an ACK.
-            assert_eq!(only(&transfer.captures[1]).ways[0].tcp.acks_lost_inferred, 0);
+            assert_eq!(at(&unnumbered(receiver)).0, 0);
         }
     }
 }

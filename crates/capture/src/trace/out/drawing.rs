@@ -146,11 +146,16 @@ impl Way {
 }
 
 fn packets(name: &str, way: &Way, other: &Way, interval: Duration, scale: Scale) -> Figure {
-    let series = vec![
+    let mut series = vec![
         scale.series("data", &way.packets, Form::Steps),
         scale.series("sent again", &way.resent, Form::Steps),
         scale.series("ACKs of the other end", &other.pure_acks, Form::Steps),
     ];
+    // A count holds for its whole interval: without this a single one would be no line.
+    let end = |at: f64| (at + interval.as_secs_f64()).min(scale.seconds.1);
+    for last in series.iter_mut().filter_map(|one| one.spans.last_mut()) {
+        last.to = last.to.max(end(last.to));
+    }
     scale.figure(format!("{name}: packets"), &format!("packets per {interval}"), series)
 }
 
@@ -215,5 +220,24 @@ impl Scale {
             low: span.low as f64 / self.unit,
             high: span.high as f64 / self.unit,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_trace::analysis::StreamId;
+
+    /// The figure of a capture shorter than the interval was empty: one point is no line.
+    #[test]
+    fn a_single_interval_is_drawn_as_long_as_it_is() {
+        let mut drawing = Drawing::new(Duration::from_secs(1));
+        let counts = Interval { packets: 7, ..Interval::default() };
+        let (at, stream) = (Instant::from_nanos(5_000_000_000), StreamId::Tcp(0));
+        drawing.add(&Point { at, stream, side: Side::A, mark: Mark::Interval(counts) });
+        let figures = drawing.figures("Connection 0", Side::A, at, (0.0, 0.482));
+        let Content::Spans { series, .. } = &figures[1].content else { panic!("no spans") };
+        let [span] = &series[0].spans[..] else { panic!("{:?}", series[0].spans) };
+        assert_eq!((span.from, span.to, span.high), (0.0, 0.482, 7.0));
     }
 }

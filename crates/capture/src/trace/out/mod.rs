@@ -33,6 +33,18 @@ use tables::Streams;
 /// Most connections that are drawn without being asked for.
 pub const DRAWN: usize = 3;
 
+/// Least number of intervals that a figure of a short capture has.
+const INTERVALS_LEAST: u64 = 20;
+
+/// The length of intervals that suits the figures of a capture of some length, where none was asked
+/// for: a second, or of a shorter capture 1, 2 or 5 times a power of ten.
+pub fn interval_for(length: Duration) -> Duration {
+    let longest = (length.as_nanos() / INTERVALS_LEAST).clamp(1_000, 1_000_000_000);
+    let decade = 10u64.pow(longest.ilog10());
+    let step = [5, 2, 1].into_iter().map(|n| n * decade).find(|step| *step <= longest);
+    Duration::from_nanos(step.unwrap_or(decade))
+}
+
 /// Why results could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -162,4 +174,16 @@ impl Points for Drawings {
 fn make(directory: &Path) -> Result<(), Error> {
     let refused = |source| results::Error::Io { path: directory.to_owned(), source };
     Ok(fs::create_dir_all(directory).map_err(refused)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_capture_has_twenty_intervals_or_more() {
+        let ms = |ms: u64| interval_for(Duration::from_millis(ms)).as_nanos() / 1_000;
+        let micros = [0, 1, 300, 482, 4_000, 19_999, 20_000, 3_600_000].map(ms);
+        assert_eq!(micros, [1, 50, 10_000, 20_000, 200_000, 500_000, 1_000_000, 1_000_000]);
+    }
 }

@@ -93,8 +93,22 @@ pub const ENDS: Table<EndRow> = Table {
         end("duplicate_acks", "Duplicate ACKs sent", |row| {
             Cell::unsigned(row.tcp().count(Kind::DuplicateAck))
         }),
-        end("acks_lost", "ACKs for its data that were lost before the capture, inferred", |row| {
-            Cell::unsigned(row.tcp().acks_lost_inferred)
+        end("segments", "Segments of the wire that its packets with data stand for", |row| {
+            Cell::unsigned(row.tcp().segments)
+        }),
+        end("offloaded_packets", "Packets that stand for several segments", |row| {
+            Cell::unsigned(row.tcp().offloaded)
+        }),
+        maybe(
+            "acks_lost",
+            "ACKs for its data that were lost before the capture, where that can be told",
+            |row| row.tcp().acks_lost.map_or(Cell::Null, |lost| Cell::unsigned(lost.count)),
+        ),
+        end("application_limited_ns", "Time in which it had nothing to send", |row| {
+            Cell::unsigned(row.tcp().application_limited.as_nanos())
+        }),
+        end("window_limited_ns", "Time in which the other end's window was full", |row| {
+            Cell::unsigned(row.tcp().window_limited.as_nanos())
         }),
         end("starvation_ns", "Time without progress of outstanding data", |row| {
             Cell::unsigned(row.tcp().starvation.total.as_nanos())

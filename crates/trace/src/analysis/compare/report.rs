@@ -41,8 +41,13 @@ pub struct Flow {
 /// What became of the packets of one end. A packet that both captures show has *crossed*.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Way {
-    /// Packets at each place, duplicates included.
+    /// Packets at each place, duplicates included; those that a card cuts or joins by the segments
+    /// of the wire.
     pub packets: [u64; 2],
+    /// Captured packets that stood for several segments of the wire, at each place.
+    pub cut: [u64; 2],
+    /// Whether some were cut by an MSS that no SYN stated: what was lost is then not known.
+    pub guessed: bool,
     /// All packets but duplicates.
     pub all: Count,
     /// ACKs without anything else among them.

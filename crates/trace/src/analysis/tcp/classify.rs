@@ -1,5 +1,6 @@
 //! What a packet is. The order of the tests is that of `docs/models/trace.md`.
 
+use super::echoes::is_later;
 use super::half::Half;
 use super::outstanding::Before;
 use super::packet::Packet;
@@ -74,13 +75,18 @@ fn data(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, theirs: &Half) 
     if timed_out && context.before.again {
         return Kind::Timeout;
     }
+    let fills = packet.data_end != mine.next && context.before.fresh > 0;
+    if fills && is_overtaken(packet, context, mine) {
+        return Kind::OutOfOrder;
+    }
     let since_ack = packet.at.since(theirs.said.at);
     if theirs.said.duplicates >= 2 && theirs.said.ack == Some(packet.start) && since_ack < AT_ONCE {
         return Kind::FastRetransmission;
     }
-    let late = packet.at.since(mine.next_at) < context.handshake.unwrap_or(REORDERED);
-    if late && packet.data_end != mine.next && context.before.fresh > 0 {
-        return Kind::OutOfOrder;
+    // SACK blocks say what is missing for as long as it is, but after a timeout a sender goes back.
+    let is_sack = mine.sacked > packet.start && packet.start >= mine.timed_out_to;
+    if is_sack && !timed_out {
+        return Kind::SackRetransmission;
     }
     let complains = theirs.said.sacks || theirs.said.duplicates >= 2;
     if complains && since_ack < AT_ONCE {
@@ -91,6 +97,19 @@ fn data(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, theirs: &Half) 
     }
     let probes = mine.srtt.is_some_and(|srtt| since_ack.min(quiet(packet, context, mine)) >= srtt);
     if probes && packet.end >= mine.next { Kind::TailProbe } else { Kind::Retransmission }
+}
+
+/// Whether a packet that fills a hole was overtaken, not retransmitted. A retransmission has a
+/// later timestamp than the segment behind the hole, which was sent before; and it comes a round
+/// trip after that segment, for only then can its sender know of the hole.
+fn is_overtaken(packet: &Packet<'_>, context: &Context<'_>, mine: &Half) -> bool {
+    let value = packet.segment.header.options.timestamps.map(|stamps| stamps.value);
+    let (since, stamp) = context.before.beyond.unwrap_or((mine.next_at, None));
+    match value.zip(stamp) {
+        Some((mine, beyond)) if is_later(mine, beyond) => false,
+        Some((mine, beyond)) if is_later(beyond, mine) => true,
+        _ => packet.at.since(since) < context.handshake.unwrap_or(REORDERED),
+    }
 }
 
 /// Whether a packet begins at the first unacknowledged byte after a silence that the

@@ -1,16 +1,17 @@
 //! One end of a connection: what it sent, and what it said.
 
+use super::echoes::Echoes;
+use super::edges::Edges;
+use super::ids::Ids;
 use super::outstanding::{Before, Outstanding};
 use super::packet::{Packet, Teller};
 use super::stride::Stride;
+use super::waits::Waits;
 use crate::analysis::{Config, Kind, Mark, Points, TcpWay};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::tcp::Header;
 
 mod spells;
-
-/// Bytes of a timestamps option with its padding, which the MSS does not know of.
-const TIMESTAMPS_LEN: u16 = 12;
 
 /// One end of a connection. All sequence numbers are relative to [`Self::base`].
 #[derive(Debug, Default)]
@@ -36,11 +37,20 @@ pub(super) struct Half {
     pub(super) srtt: Option<Duration>,
     rttvar: Duration,
     outstanding: Outstanding,
-    /// Largest payload that the other half takes.
-    pub(super) mss: Option<u16>,
     stride: Stride,
+    /// IP identifications of its packets.
+    pub(super) ids: Ids,
+    waits: Waits,
+    /// Round-trip time from here to this end and back: smoothed, and its deviation.
+    far: Option<(Duration, Duration)>,
+    /// Timestamps of its packets, until the other half echoes them.
+    echoes: Echoes,
+    /// Longest payload of one of its segments.
+    piece: u32,
     /// Up to where the other half has SACKed.
-    sacked: i64,
+    pub(super) sacked: i64,
+    /// Up to where it goes back after its timer expired.
+    pub(super) timed_out_to: i64,
     timeouts_in_row: u32,
     fin_end: Option<i64>,
     /// What it said of the other half.
@@ -58,6 +68,8 @@ pub(super) struct Said {
     pub(super) window: Option<u16>,
     /// In bytes.
     offered: u32,
+    /// The edges of its window, as the other half may still know them.
+    edges: Edges,
     /// The shift of its windows, once its SYN was seen.
     scale: Option<u8>,
     /// Duplicate ACKs in a row.
@@ -79,6 +91,14 @@ impl Said {
     /// Whether data up to `end` reaches the edge of its window.
     pub(super) fn is_filled_by(&self, end: i64) -> bool {
         self.scale.is_some() && self.ack.is_some_and(|ack| ack + i64::from(self.offered) == end)
+    }
+
+    /// Whether data up to `end` leaves less than a segment of `piece` bytes of room in the window
+    /// that its sender knew, whose packets come from so `far`.
+    fn holds_back(&self, end: i64, piece: u32, at: Instant, far: Duration) -> bool {
+        let known = Instant::from_nanos(at.as_nanos().saturating_sub(far.as_nanos()));
+        let edge = self.edges.at(known).filter(|_| self.scale.is_some());
+        edge.is_some_and(|edge| edge - end < i64::from(piece))
     }
 
     /// The window of a packet in bytes: that of a SYN is never scaled (RFC 7323 section 2.2).
@@ -148,7 +168,9 @@ impl Half {
             self.send_range(config, packet, tcp);
             self.cover(packet, before, tcp);
         }
+        self.piece = packet.piece;
         if kind == Kind::Timeout {
+            self.timed_out_to = self.next;
             self.timeouts_in_row += 1;
             tcp.timeouts_in_row_max = tcp.timeouts_in_row_max.max(self.timeouts_in_row);
         }
@@ -198,6 +220,55 @@ impl Half {
         tcp.missing_bytes = (tcp.missing_bytes + hole).saturating_sub(filled);
     }
 
+    /// By how much an ACK moves on.
+    pub(super) fn advance(&self, ack: Option<i64>) -> u64 {
+        ack.zip(self.una).map_or(0, |(ack, una)| (ack - una).max(0) as u64)
+    }
+
+    /// How long it takes from here to this end and back: by its timestamps, with four deviations
+    /// as a timer has them. Without these the least time, which is that of the whole path (the
+    /// handshake took it) less that from here to the other end (its data takes that).
+    pub(super) fn far(&self, handshake: Option<Duration>, tcp: &TcpWay) -> Duration {
+        if let Some((smoothed, deviation)) = self.far {
+            return smoothed + deviation * 4;
+        }
+        let (Some(whole), Some(near)) = (handshake, tcp.rtt.min()) else { return Duration::ZERO };
+        Duration::from_nanos(whole.as_nanos().saturating_sub(near.as_nanos()))
+    }
+
+    /// Notes what it does, as far as that says what it waits for. Both halves are as before the
+    /// packet, and its sender has what the other half said `far` ago.
+    pub(super) fn wait(
+        &mut self,
+        packet: &Packet<'_>,
+        kind: Kind,
+        theirs: &mut Self,
+        far: Duration,
+        tcp: &mut TcpWay,
+    ) {
+        let flags = packet.segment.header.flags;
+        if let Some(stamps) = packet.segment.header.options.timestamps {
+            self.echoes.value(stamps.value, packet.at);
+            let echoed = theirs.echoes.echo(stamps.echo, packet.at);
+            // Without something to send it echoes late.
+            if let Some(rtt) = echoed.filter(|_| kind == Kind::Data && !self.waits.is_application())
+            {
+                tcp.far_rtt.add(rtt);
+                smooth(&mut self.far, rtt);
+            }
+        }
+        if kind.is_retransmission() {
+            self.waits.repair(packet.at, far, tcp);
+        } else if kind == Kind::Data && packet.len() > 0 {
+            let fills = theirs.said.holds_back(packet.data_end, packet.piece, packet.at, far);
+            let len = packet.segment.payload_len;
+            self.waits.data(packet.at, (len, packet.piece), fills, far, tcp);
+        }
+        if flags.fin || flags.rst {
+            self.waits.end(packet.at, far, tcp);
+        }
+    }
+
     /// Takes in what a packet of the other half, which was `complaining` before, says of this
     /// one's data.
     pub(super) fn hear<P: Points>(
@@ -244,8 +315,7 @@ impl Half {
         }
         let filled_holes = acked.again || complaining || self.sacked > una;
         if packet.is_pure_ack() && !filled_holes {
-            let judged = self.stride.observe(self.segments((ack - una) as u64, tcp));
-            judged.into_iter().for_each(|judged| tcp.judge(judged));
+            self.stride.observe(self.segments((ack - una) as u64, tcp));
         }
         tcp.acked_bytes += self.bytes_between(una, ack);
         // A byte that probed a zero window was taken after all.
@@ -254,6 +324,9 @@ impl Half {
             tcp.unique_bytes += 1;
         }
         self.una = Some(ack);
+        if ack >= self.next {
+            self.waits.drain(packet.at);
+        }
         self.whole = self.whole.max(ack);
         self.progress_at = packet.at;
         self.timeouts_in_row = 0;
@@ -268,24 +341,20 @@ impl Half {
 
     /// How many segments an advance spans, rounded.
     fn segments(&self, advance: u64, tcp: &TcpWay) -> u64 {
-        let options = if tcp.timestamps { TIMESTAMPS_LEN } else { 0 };
-        let announced = self.mss.map_or(u32::MAX, |mss| u32::from(mss.saturating_sub(options)));
-        let segment = u64::from(tcp.payload_max.min(announced).max(1));
+        let segment = u64::from(tcp.payload_max.min(self.piece).max(1));
         (advance + segment / 2) / segment
     }
 
-    /// RFC 6298 section 2.
     fn estimate(&mut self, rtt: Duration) {
-        let Some(srtt) = self.srtt else {
-            (self.srtt, self.rttvar) = (Some(rtt), rtt / 2);
-            return;
-        };
-        self.rttvar = self.rttvar / 4 * 3 + srtt.abs_diff(rtt) / 4;
-        self.srtt = Some(srtt / 8 * 7 + rtt / 8);
+        let mut both = self.srtt.map(|srtt| (srtt, self.rttvar));
+        smooth(&mut both, rtt);
+        self.srtt = both.map(|(srtt, _)| srtt);
+        self.rttvar = both.map_or(Duration::ZERO, |(_, rttvar)| rttvar);
     }
 
     /// Takes in what a packet of its own says of the other half's data.
-    pub(super) fn say(&mut self, packet: &Packet<'_>, kind: Kind, tcp: &mut TcpWay) {
+    /// `far` is the round-trip time between here and the other half.
+    pub(super) fn say(&mut self, packet: &Packet<'_>, kind: Kind, tcp: &mut TcpWay, far: Duration) {
         let header = &packet.segment.header;
         let said = &mut self.said;
         if header.flags.syn {
@@ -299,7 +368,8 @@ impl Half {
         said.last = Some(kind);
         let (least, most) = tcp.window.unwrap_or((said.offered, said.offered));
         tcp.window = Some((least.min(said.offered), most.max(said.offered)));
-        if packet.ack.is_some() {
+        if let Some(ack) = packet.ack {
+            said.edges.offer(packet.at, ack + i64::from(said.offered), far);
             said.duplicates = match kind {
                 Kind::DuplicateAck => said.duplicates + 1,
                 _ if packet.ack == said.ack => said.duplicates,
@@ -339,6 +409,17 @@ impl Half {
         let reference = self.base.unwrap_or_default() + self.next as u32;
         self.next + i64::from(number.distance(reference).cast_signed())
     }
+}
+
+/// Takes a sample into a smoothed time and its deviation (RFC 6298 section 2).
+fn smooth(both: &mut Option<(Duration, Duration)>, rtt: Duration) {
+    *both = Some(match *both {
+        None => (rtt, rtt / 2),
+        Some((smoothed, deviation)) => {
+            let deviation = deviation / 4 * 3 + smoothed.abs_diff(rtt) / 4;
+            (smoothed / 8 * 7 + rtt / 8, deviation)
+        }
+    });
 }
 
 /// Whether the first SACK block tells of a duplicate: it lies below the ACK or within the second

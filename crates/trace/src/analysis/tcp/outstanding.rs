@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 struct Segment {
     start: i64,
     end: i64,
+    /// When it was sent first, and that packet's timestamp value.
+    first: (Instant, Option<u32>),
     /// When it was sent last.
     sent: Instant,
     /// Timestamp value of that.
@@ -33,6 +35,9 @@ pub(super) struct Before {
     pub(super) sent: Option<Instant>,
     /// Whether that was not the first time.
     pub(super) again: bool,
+    /// When the segment behind its range was sent first, and its timestamp value: since then a
+    /// range that was not outstanding is a hole.
+    pub(super) beyond: Option<(Instant, Option<u32>)>,
 }
 
 /// What an acknowledgement said of the segments that it covers.
@@ -54,6 +59,7 @@ impl Outstanding {
         let mut from = start;
         for segment in self.segments.iter().skip(self.first_beyond(start)) {
             if segment.start >= end {
+                before.beyond = Some(segment.first);
                 break;
             }
             if before.sent.is_none() {
@@ -79,8 +85,16 @@ impl Outstanding {
         stamp: Option<u32>,
         max: usize,
     ) -> bool {
-        let new =
-            |start, end| Segment { start, end, sent: at, stamp, again: false, ambiguous: false };
+        let first = (at, stamp);
+        let new = |start, end| Segment {
+            start,
+            end,
+            first,
+            sent: at,
+            stamp,
+            again: false,
+            ambiguous: false,
+        };
         if self.segments.back().is_none_or(|last| last.end <= start) {
             let room = self.segments.len() < max;
             if room {
@@ -191,8 +205,10 @@ mod tests {
         outstanding.send((0, 100), ms(0), None, 8);
         outstanding.send((200, 300), ms(1), None, 8);
         let before = outstanding.before(50, 400);
-        assert_eq!(before, Before { fresh: 200, sent: Some(ms(0)), again: false });
-        assert_eq!(outstanding.before(100, 200), Before { fresh: 100, ..Before::default() });
+        let none = Before::default();
+        assert_eq!(before, Before { fresh: 200, sent: Some(ms(0)), ..none });
+        let beyond = Some((ms(1), None));
+        assert_eq!(outstanding.before(100, 200), Before { fresh: 100, beyond, ..none });
         assert!(outstanding.send((50, 400), ms(2), None, 8));
         assert_eq!(outstanding.before(0, 400).fresh, 0);
         assert!(!outstanding.send((400, 500), ms(3), None, 4));

@@ -15,6 +15,10 @@ pub(super) struct Packet<'a> {
     pub(super) end: i64,
     /// Acknowledgement number, if it has one.
     pub(super) ack: Option<i64>,
+    /// Longest payload of one segment with its options.
+    pub(super) piece: u32,
+    /// Segments of the wire that it stands for.
+    pub(super) segments: u32,
 }
 
 impl Packet<'_> {

@@ -1,8 +1,7 @@
 //! Times in which nothing happened that should have.
 
 use super::{Config, Half, Packet, Points, TcpWay, Teller};
-use crate::analysis::tcp::stride::Judged;
-use crate::analysis::{Mark, SpellKind};
+use crate::analysis::{AcksLost, Evidence, Mark, SpellKind};
 use fairwave_units::{Duration, Instant};
 
 /// Timeouts without progress between them that are starvation, however short.
@@ -36,6 +35,26 @@ impl Half {
         let from = self.progress_at.max(self.busy_since);
         let length = now.since(from);
         if self.is_busy() && self.is_starvation(config, length, tcp) {
+            tcp.starvation.add(from, length);
+            to.spell(SpellKind::Starvation, from, length);
+        }
+    }
+
+    /// A packet comes, and packets before it are missing. If nothing that was seen is outstanding,
+    /// what is missing was sent and lost since the last one: a pause was no lack of data.
+    pub(in crate::analysis::tcp) fn end_outage<P: Points>(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        tcp: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        let (from, length) = (self.next_at, now.since(self.next_at));
+        if !self.seen || self.is_busy() || length < config.rto_min {
+            return;
+        }
+        self.waits.outage();
+        if self.is_starvation(config, length, tcp) {
             tcp.starvation.add(from, length);
             to.spell(SpellKind::Starvation, from, length);
         }
@@ -81,22 +100,17 @@ impl Half {
     pub(in crate::analysis::tcp) fn finish<P: Points>(
         &mut self,
         config: &Config,
-        now: Instant,
+        (now, far): (Instant, Duration),
         [mine, theirs]: [&mut TcpWay; 2],
         mut to: Teller<'_, P>,
     ) {
+        self.waits.end(now, far, mine);
         self.end_gap(config, now, mine, &mut to);
         self.end_starvation(config, now, mine, &mut to);
         self.end_zero_window(now, theirs, &mut to.other());
-        mine.judge(self.stride.judge());
-    }
-}
-
-impl TcpWay {
-    /// Takes in what advances of the acknowledgement came to.
-    pub(in crate::analysis::tcp) fn judge(&mut self, judged: Judged) {
-        self.acks_lost_inferred += judged.lost;
-        self.ack_stride = judged.stride.or(self.ack_stride);
+        let judged = self.stride.finish();
+        mine.ack_stride = judged.map(|judged| judged.stride);
+        mine.acks_lost = judged.map(|judged| AcksLost { count: judged.lost, by: Evidence::Stride });
     }
 }
 

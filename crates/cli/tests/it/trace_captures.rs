@@ -1,0 +1,115 @@
+//! Captures of real programs whose limit is known, made by `cargo xtask captures` with offloads on:
+//! both ends have to tell the truth, and both together what was lost between them. The whole set is
+//! judged in docs/trace-captures.md.
+
+use crate::common::{ends_with, json};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A case: its name, what limited it (nothing is said of UDP), and how many packets the path and
+/// its queues dropped towards the receiver and back.
+struct Case(&'static str, Option<&'static str>, [u64; 2]);
+
+const CASES: [Case; 7] = [
+    Case("application-loss-iperf3-on", Some("application"), [6, 0]),
+    Case("application-ssh-on", Some("application"), [0, 0]),
+    Case("loss-curl-on", Some("loss"), [34, 0]),
+    Case("window-slow-curl-on", Some("receive_window"), [0, 0]),
+    Case("acks-few-curl-on", Some("path"), [6, 145]),
+    Case("udp-loss-iperf3-on", None, [34, 0]),
+    Case("rtp-ffmpeg-on", None, [3, 0]),
+];
+
+/// The hosts at which each was captured.
+const ENDS: [&str; 2] = ["sender", "receiver"];
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures")
+}
+
+/// What is said at the sender and at the receiver.
+fn ends(case: &Case) -> [Value; 2] {
+    ["sender", "receiver"]
+        .map(|end| json(&data(), &["trace", &format!("{}-{end}.pcap.gz", case.0)]))
+}
+
+/// What the end sent that sent more, on the stream that carried most.
+fn way(streams: &Value) -> &Value {
+    let ways = streams.as_array().expect("a list of streams").iter();
+    let ways = ways.flat_map(|stream| [&stream["a_sent"], &stream["b_sent"]]);
+    ways.max_by_key(|way| way["payload_bytes"].as_u64()).expect("a stream")
+}
+
+fn main_connection(told: &Value) -> &Value {
+    let connections = told["connections"].as_array().expect("a list of connections");
+    let bytes = |one: &&Value| {
+        ["a_sent", "b_sent"]
+            .map(|end| one[end]["unique_bytes"].as_u64().unwrap_or(0))
+            .iter()
+            .sum::<u64>()
+    };
+    connections.iter().max_by_key(bytes).expect("a connection")
+}
+
+#[test]
+fn both_ends_of_a_connection_find_what_limited_it() {
+    for case in &CASES {
+        let Some(limit) = case.1 else { continue };
+        for (told, end) in ends(case).iter().zip(ENDS) {
+            let one = main_connection(told);
+            assert_eq!(one["limit"], limit, "{} at the {end}", case.0);
+            // The lines of a session come from the host that the copies go to.
+            let near = if case.0.contains("ssh") { ["receiver", "sender"] } else { ENDS };
+            assert_eq!(one["captured_near"], near[usize::from(end == ENDS[1])], "{}", case.0);
+        }
+    }
+}
+
+#[test]
+fn joined_segments_are_no_losses_between_two_captures() {
+    for Case(name, _, dropped) in &CASES {
+        let files = ENDS.map(|end| format!("{name}-{end}.pcap.gz"));
+        let told = json(&data(), &["trace", &files[0], &files[1], "--same-clock"]);
+        let ways = told["ways"].as_array().expect("a list of ways");
+        let lost = |receiver: &str| {
+            let there = |way: &&Value| way["b"].as_str().is_some_and(|b| b.starts_with(receiver));
+            ways.iter().filter(there).filter_map(|way| way["lost"].as_u64()).sum::<u64>()
+        };
+        assert_eq!([lost("10.79.2.2:"), lost("10.79.1.2:")], *dropped, "{name}");
+        let joined = ways.iter().map(|way| way["offloaded_packets"][0].as_u64());
+        let joined = joined.sum::<Option<u64>>().expect("counts");
+        assert!(joined > 0 || name.contains("rtp") || name.contains("udp"), "{name}");
+    }
+}
+
+#[test]
+fn lost_acks_are_counted_at_the_sender_and_stretch_acks_are_none() {
+    for case in CASES.iter().filter(|case| case.1.is_some()) {
+        let [sender, receiver] = ends(case);
+        let lost = |told: &Value| way(&told["connections"])["acks_lost_inferred"].as_u64();
+        let [at_sender, at_receiver] = [lost(&sender), lost(&receiver)];
+        let dropped = case.2[1];
+        assert!(at_sender.is_none_or(|lost| lost.abs_diff(dropped) <= 3), "{}", case.0);
+        assert!(dropped == 0 || at_sender.is_some(), "{}", case.0);
+        assert!(at_receiver.is_none_or(|lost| lost == 0), "{}: {at_receiver:?}", case.0);
+    }
+}
+
+#[test]
+fn numbers_of_datagrams_are_read_where_iperf3_and_ffmpeg_put_them() {
+    for (Case(name, _, dropped), numbering) in CASES[5..].iter().zip(["iperf3", "rtp"]) {
+        let told = json(&data(), &["trace", &format!("{name}-receiver.pcap.gz")]);
+        let numbers = &way(&told["udp"])["numbers"];
+        assert_eq!(numbers["numbering"], numbering, "{name}");
+        assert_eq!(numbers["lost"], dropped[0], "{name}");
+    }
+}
+
+#[test]
+fn repairs_by_sack_have_a_name() {
+    let args = ["trace", "loss-curl-on-sender.pcap.gz", "--connection", "0"];
+    let (out, _) = ends_with(0, &data(), &args);
+    assert!(out.contains(" by SACK"), "{out}");
+    assert!(out.contains("Segments are joined here"), "{out}");
+    assert!(out.contains("Captured near the sender"), "{out}");
+}
