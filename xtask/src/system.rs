@@ -54,6 +54,19 @@ const READERS: [Need; 4] = [
     Need { sign: Sign::File("/usr/bin/time"), package: "time", why: "measures time and memory" },
 ];
 
+/// What the captures are made with by which `fairwave trace` is judged.
+const CAPTURES: [Need; 9] = [
+    Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends as fast as it can" },
+    Need { sign: Sign::Program("curl"), package: "curl", why: "downloads" },
+    Need { sign: Sign::File("/usr/bin/scp"), package: "openssh-client", why: "copies files" },
+    Need { sign: Sign::File("/usr/sbin/sshd"), package: "openssh-server", why: "takes them" },
+    Need { sign: Sign::File("/usr/bin/ffmpeg"), package: "ffmpeg", why: "streams" },
+    Need { sign: Sign::Program("tcpdump"), package: "tcpdump", why: "captures it" },
+    Need { sign: Sign::File("/usr/sbin/ip"), package: "iproute2", why: "makes the network" },
+    Need { sign: Sign::File("/usr/sbin/ethtool"), package: "ethtool", why: "sets offloads" },
+    Need { sign: Sign::Program("python3"), package: "python3", why: "drives it all" },
+];
+
 /// What the comparison with ns-3 builds with.
 const NS3: [Need; 2] = [
     Need {
@@ -75,6 +88,11 @@ pub(crate) fn install() -> Outcome {
 /// Makes sure that other readers of captures are there.
 pub(crate) fn install_readers() -> Outcome {
     ensure(&READERS, by_hand)
+}
+
+/// Makes sure that captures can be made. It is Linux's namespaces that they are made in.
+pub(crate) fn install_captures() -> Outcome {
+    ensure(&CAPTURES, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
 }
 
 /// Makes sure that ns-3 can be built against. It is Debian's build that figures compare with, so

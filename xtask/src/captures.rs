@@ -1,0 +1,58 @@
+//! `cargo xtask captures`: real programs over paths whose limit is known, captured at both ends,
+//! and how often `fairwave trace` finds that limit.
+//!
+//! `captures/make.py` makes them, in namespaces of its own that it removes again. What it says of
+//! the path (what was dropped, what the program itself counted) is the truth here.
+
+use crate::shell::{Outcome, cargo, command, note, root, run_aside};
+use crate::{system, workspace};
+use case::Case;
+use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+mod case;
+mod page;
+
+/// What `captures` can be told.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Where the captures are kept (default: `captures` in the target directory).
+    #[arg(long)]
+    directory: Option<PathBuf>,
+    /// Judge the captures that are there, without making any.
+    #[arg(long)]
+    judge: bool,
+}
+
+/// Makes captures, judges them, and writes the page.
+pub(crate) fn captures(options: &Options) -> Outcome {
+    let default = || workspace::target().join("captures");
+    let place = options.directory.clone().unwrap_or_else(default);
+    if !options.judge {
+        system::install_captures()?;
+        let script = root().join("xtask/src/captures/make.py");
+        run_aside(command("python3", &[&script.to_string_lossy(), &place.to_string_lossy()]))?;
+    }
+    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
+    let program = workspace::target().join("release/fairwave");
+    let cases = names(&place)?.into_iter().map(|name| Case::read(&program, &place, &name));
+    let cases: Vec<Case> = cases.collect::<Result<_, _>>()?;
+    if cases.is_empty() {
+        return Err(format!("{} holds no captures", place.display()));
+    }
+    let page = root().join("docs/trace-captures.md");
+    fs::write(&page, page::page(&cases)).map_err(|error| format!("{}: {error}", page.display()))?;
+    note(&format!("{} captures judged: {}", 2 * cases.len(), page.display()));
+    Ok(())
+}
+
+/// Names of the cases in a directory: each has a file with its truth.
+fn names(place: &Path) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(place).map_err(|error| format!("{}: {error}", place.display()))?;
+    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> =
+        files.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned())).collect();
+    names.sort();
+    Ok(names)
+}
