@@ -82,6 +82,15 @@ struct Group {
     old: Ends,
 }
 
+/// The flow that has its number in `place`, which is made if there is none yet.
+fn enlisted(place: &mut u32, flows: &mut Vec<Flow>, receiver: u32) -> u32 {
+    if *place == NONE {
+        *place = flows.len() as u32;
+        flows.push(Flow { receiver, ..Flow::IDLE });
+    }
+    *place
+}
+
 /// The packets of all flows.
 #[derive(Clone, Debug)]
 pub(crate) struct FairQueues<T> {
@@ -89,9 +98,12 @@ pub(crate) struct FairQueues<T> {
     /// Whether each receiver's flows are a group; otherwise all are one.
     by_receiver: bool,
     packets: Slab<Packet<T>>,
-    /// The buckets, then a flow for each receiver in whose buckets others' packets wait.
+    /// The flows that have had a packet, of buckets and beyond.
     flows: Vec<Flow>,
-    /// Each receiver's flow beyond the buckets.
+    /// The flow of each bucket; empty until the first packet comes. A queue that nothing passes
+    /// takes no memory, however many buckets it has.
+    buckets: Vec<u32>,
+    /// Each receiver's flow beyond the buckets, for when its buckets hold others' packets.
     spare: Vec<u32>,
     groups: Vec<Group>,
     /// Each receiver's flows that hold packets.
@@ -107,7 +119,8 @@ impl<T: Item> FairQueues<T> {
             config,
             by_receiver,
             packets: Slab::new(),
-            flows: vec![Flow::IDLE; config.buckets.max(1) as usize],
+            flows: Vec::new(),
+            buckets: Vec::new(),
             spare: Vec::new(),
             groups: vec![Group { new: Ends::EMPTY, old: Ends::EMPTY }],
             busy: Vec::new(),
@@ -144,20 +157,20 @@ impl<T: Item> FairQueues<T> {
     /// is another's, the receiver's spare queue takes the packet.
     fn classify(&mut self, item: &T) -> u32 {
         let receiver = item.receiver();
-        let bucket = (item.flow().hash() % u64::from(self.config.buckets.max(1))) as u32;
-        let flow = &mut self.flows[bucket as usize];
+        let buckets = self.config.buckets.max(1);
+        if self.buckets.is_empty() {
+            self.buckets.resize(buckets as usize, NONE);
+        }
+        let bucket = (item.flow().hash() % u64::from(buckets)) as usize;
+        let number = enlisted(&mut self.buckets[bucket], &mut self.flows, receiver);
+        let flow = &mut self.flows[number as usize];
         if flow.listed == Listed::No {
             flow.receiver = receiver;
         }
         if flow.receiver == receiver {
-            return bucket;
+            return number;
         }
-        let spare = &mut self.spare[receiver as usize];
-        if *spare == NONE {
-            *spare = self.flows.len() as u32;
-            self.flows.push(Flow { receiver, ..Flow::IDLE });
-        }
-        *spare
+        enlisted(&mut self.spare[receiver as usize], &mut self.flows, receiver)
     }
 
     /// Adds an item, then drops from the longest queue if that was one too many.

@@ -382,6 +382,43 @@ impl Spec {
         }
     }
 
+    /// Packets that may wait in it: those of its bound, or if that is in bytes, as many of 1500
+    /// bytes as it has room for.
+    pub fn most_packets(&self) -> u64 {
+        let packets = |limit: Limit| match limit {
+            Limit::Packets(packets) => u64::from(packets),
+            Limit::Bytes(bytes) => bytes.0 / 1500,
+        };
+        match *self {
+            Self::DropTail { limit }
+            | Self::AckFilter { limit }
+            | Self::WindowClamp { limit, .. } => packets(limit),
+            Self::AckSplit { limit, ack_limit } => packets(limit) + packets(ack_limit),
+            Self::FqCodel(config) => packets(config.limit),
+            Self::AirtimeDrr(config) => packets(config.flows.limit),
+            Self::Drr(DrrConfig { hosts, .. })
+            | Self::Wfq(WfqConfig { hosts, .. })
+            | Self::Wf2qPlus(hosts)
+            | Self::Hfsc(HfscConfig { hosts, .. })
+            | Self::Csdps(hosts)
+            | Self::Iwfq(IwfqConfig { hosts, .. })
+            | Self::CifQ(CifQConfig { hosts, .. }) => packets(hosts.limit),
+            Self::Socps(over) | Self::Switching(SwitchingConfig { over, .. }) => match over {
+                SocpsConfig::Wfq(WfqConfig { hosts, .. })
+                | SocpsConfig::Hfsc(HfscConfig { hosts, .. }) => packets(hosts.limit),
+            },
+        }
+    }
+
+    /// Queues inside it that flows are spread over.
+    pub fn buckets(&self) -> u64 {
+        match self {
+            Self::FqCodel(config) => u64::from(config.buckets),
+            Self::AirtimeDrr(config) => u64::from(config.flows.buckets),
+            _ => 0,
+        }
+    }
+
     /// An empty queue of this kind.
     pub fn build<T: Item + Debug + Send + 'static>(&self) -> Box<dyn Discipline<T>> {
         match *self {

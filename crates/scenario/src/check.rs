@@ -1,11 +1,13 @@
 //! What only the whole scenario can tell: names, references, routes, bounds.
 
+mod queues;
 mod report;
 mod ways;
 mod wiring;
 
 use super::diagnostic::{Problem, Refusal};
 use super::expand::{self, Expanded};
+use super::flow::Flow;
 use super::limits;
 use super::medium;
 use super::model::Scenario;
@@ -28,6 +30,7 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
     if check.problems.is_empty() {
         check.taps(&nodes);
         check.converters(&nodes);
+        check.queues(&nodes);
     }
     if check.problems.is_empty() {
         check.flows(&nodes);
@@ -260,6 +263,9 @@ impl Check<'_> {
                 continue;
             }
             let pairs = expand::pairs(nodes, flow);
+            if pairs.is_empty() && self.problems.is_empty() {
+                self.report(at, "from", no_pair(flow));
+            }
             total += pairs.len();
             for (name, from, to) in &pairs {
                 if flow.transport.remedies_at_source() && !roams(self.scenario, nodes, *from) {
@@ -306,6 +312,16 @@ impl Check<'_> {
 fn roams(scenario: &Scenario, nodes: &[Expanded], node: usize) -> bool {
     let station = scenario.node[nodes[node].group].kind.station();
     station.is_some_and(|station| station.roaming.is_some())
+}
+
+/// Why a flow is none, although both of its ends exist: a node has no flow to itself.
+fn no_pair(flow: &Flow) -> Refusal {
+    let (pattern, end) = match flow.from.ends_with('*') {
+        true => (&flow.from, &flow.to),
+        false => (&flow.to, &flow.from),
+    };
+    Refusal::new(format!("this makes no flow: {pattern:?} matches {end:?} alone"))
+        .help(format!("write a pattern that other nodes have, or name the node beside {end:?}"))
 }
 
 fn no_match(pattern: &str, names: &[&str]) -> Refusal {

@@ -20,6 +20,8 @@ pub(crate) const MOST_FLOWS: usize = 5000;
 pub(crate) const MOST_LINKS: usize = 5000;
 /// Cells, links, and tables of any other kind.
 pub(crate) const MOST_TABLES: usize = 1000;
+/// Bytes of memory that the queues of a run may come to take.
+pub(crate) const MOST_QUEUE_BYTES: u64 = 32 << 30;
 /// Samples in the time series of one flow.
 pub(crate) const MOST_SAMPLES: u64 = 1_000_000;
 /// The most jobs of a plan.

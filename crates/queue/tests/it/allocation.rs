@@ -1,6 +1,6 @@
 //! In steady state no scheduler allocates, however packets and weights move.
 
-use fairwave_queue::{ALL, Discipline, FlowKey, Item, Limit, Segment, Weight};
+use fairwave_queue::{ALL, Discipline, FairConfig, FlowKey, Item, Limit, Segment, Spec, Weight};
 use fairwave_units::{Duration, Instant, Seed};
 
 const HOSTS: u32 = 50;
@@ -71,5 +71,18 @@ fn no_scheduler_of_hosts_allocates_per_packet() {
         (0..20).for_each(|_| turns(&mut *queue, &mut now, &mut random));
         let counted = allocation_counter::measure(|| turns(&mut *queue, &mut now, &mut random));
         assert_eq!(counted.count_total, 0, "{}", kind.name);
+    }
+}
+
+/// A thousand links with queues of a thousand buckets that nothing passes: memory follows packets.
+#[test]
+fn a_queue_takes_no_memory_before_packets_come() {
+    for kind in ALL {
+        let spec = match (kind.spec)(Limit::Packets(1_000_000)) {
+            Spec::FqCodel(config) => Spec::FqCodel(FairConfig { buckets: 65_536, ..config }),
+            spec => spec,
+        };
+        let counted = allocation_counter::measure(|| drop(spec.build::<Packet>()));
+        assert!(counted.bytes_max < 2_000, "{}: {} bytes", kind.name, counted.bytes_max);
     }
 }
