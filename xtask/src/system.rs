@@ -10,6 +10,8 @@ enum Sign {
     Program(&'static str),
     /// A file that is there.
     File(&'static str),
+    /// A module that one of the Pythons of this system can import.
+    Python(&'static str),
 }
 
 /// A Debian package, and what it is for.
@@ -20,7 +22,7 @@ struct Need {
 }
 
 /// What the tests call.
-const TESTS: [Need; 7] = [
+const TESTS: [Need; 8] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -44,6 +46,11 @@ const TESTS: [Need; 7] = [
     Need { sign: Sign::Program("nft"), package: "nftables", why: "loses packets in it" },
     Need { sign: Sign::Program("python3"), package: "python3", why: "sends and receives in it" },
     Need { sign: Sign::Program("zstd"), package: "zstd", why: "packs captures" },
+    Need {
+        sign: Sign::Python("jsonschema"),
+        package: "python3-jsonschema",
+        why: "validates scenario files by their schema",
+    },
 ];
 
 /// What captures are also read with, and what takes the time.
@@ -149,6 +156,9 @@ impl Sign {
         match self {
             Self::Program(program) => succeeds(command(program, &["--version"])),
             Self::File(path) => Path::new(path).exists(),
+            Self::Python(module) => ["python3", "/usr/bin/python3"]
+                .iter()
+                .any(|python| succeeds(command(python, &["-c", &format!("import {module}")]))),
         }
     }
 }
@@ -168,5 +178,7 @@ mod tests {
         assert!(!Sign::File("/nowhere/wifi-module.h").shows());
         assert!(Sign::Program("cargo").shows());
         assert!(!Sign::Program("no-such-program").shows());
+        assert!(Sign::Python("json").shows());
+        assert!(!Sign::Python("no_such_module").shows());
     }
 }

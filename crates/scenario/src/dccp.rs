@@ -39,7 +39,7 @@ keys! {
         /// point, "leave-out" ignores what was observed before and meanwhile, "sensitive" weighs
         /// the new for a while, "restart" begins anew. Not for CCID 2.
         remedies: Vec<Remedy> =
-            remedies().or(Vec::new()).only_if(ccid != 2, "CCID 2 is not TFRC", Vec::new());
+            remedies().or(Vec::new()).terse().only_if(ccid != 2, "CCID 2 is not TFRC", Vec::new());
         /// Where its datagrams come from.
         source: Udp = Flat(base.clone());
     }

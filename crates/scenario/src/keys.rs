@@ -95,6 +95,7 @@ impl<T: Clone + 'static> Kind<T> {
             example: None,
             phrase: None,
             refused: None,
+            is_conditional: false,
             is_hidden: false,
         }
     }
@@ -118,6 +119,7 @@ impl<T: Clone + 'static> Kind<T> {
             example: None,
             phrase: None,
             refused: None,
+            is_conditional: false,
             is_hidden: false,
         }
     }
@@ -145,6 +147,8 @@ pub(crate) struct Entry<T> {
     phrase: Option<&'static str>,
     /// Why it means nothing here, and what stands for it then.
     refused: Option<(String, T)>,
+    /// Whether there are conditions under which it means nothing.
+    is_conditional: bool,
     /// Whether it does not exist here.
     is_hidden: bool,
 }
@@ -194,7 +198,8 @@ impl<T: Clone + 'static> Entry<T> {
     /// A key that has a meaning only if `holds`; otherwise it is refused for the reason `why`, and
     /// `otherwise` stands for it.
     pub(crate) fn only_if(self, holds: bool, why: impl Into<String>, otherwise: T) -> Self {
-        Self { refused: (!holds).then(|| (why.into(), otherwise)), ..self }
+        let refused = (!holds).then(|| (why.into(), otherwise));
+        Self { refused, is_conditional: true, ..self }
     }
 
     /// The same with none for what is refused.
@@ -208,6 +213,7 @@ impl<T: Clone + 'static> Entry<T> {
             example,
             phrase,
             refused: None,
+            is_conditional: true,
             is_hidden,
         };
         entry.only_if(holds, why, None)
@@ -232,7 +238,7 @@ impl<T: Clone + 'static> Part<T> for Entry<T> {
             }
             (Mode::Describe(described), _) => {
                 let schema = self.describe(about, described.definitions);
-                described.add(name, schema, self.example.is_some());
+                described.add(name, schema, self.example.is_some() && !self.is_conditional);
                 self.absent
             }
             _ => self.take(r, name),
@@ -296,7 +302,8 @@ impl<T: Clone + 'static> Entry<T> {
             }),
         };
         let words = if self.example.is_some() {
-            "Required.".to_owned()
+            let where_known = if self.is_conditional { " where it has a meaning" } else { "" };
+            format!("Required{where_known}.")
         } else {
             format!("Default: {}.", default.unwrap_or_else(|| "none".to_owned()))
         };

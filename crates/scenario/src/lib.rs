@@ -106,7 +106,7 @@ pub use queue::Queue;
 pub use record::Record;
 pub use reference::{KeyHelp, TableHelp, explain, reference, tables};
 pub use schema::schema;
-pub use service::Service;
+pub use service::{Promise, Service};
 pub use shake::{Shake, SharedPath};
 pub use soc::{ByCategory, LinkMonitor, Policy, Soc};
 pub use tcp::{AckDelay, DelayedAck, Tcp};

@@ -56,6 +56,9 @@ fn sweep() -> Value {
                 },
             }
         },
-        "additionalProperties": { "type": "array", "minItems": 1 },
+        "additionalProperties": {
+            "description": "A dotted key without quotes makes tables, which mean the same.",
+            "anyOf": [{ "type": "array", "minItems": 1 }, { "type": "object" }],
+        },
     })
 }

@@ -1,6 +1,6 @@
 //! What an access point has agreed with a station: `service` of a station.
 
-use crate::keys::{Entry, Kind, keys};
+use crate::keys::{Entry, Flat, Kind, keys};
 use crate::kinds::{real, within};
 use crate::limits::{HOUR, MICROSECOND};
 use fairwave_queue::{ServiceCurve, Weight};
@@ -14,13 +14,8 @@ keys! {
     pub struct Service |r| {
         /// Its weight beside others'; weights by its channel are multiplied by it.
         weight: f64 = real(0.001, 1000.0).or(1.0);
-        /// What its datagrams are promised in the long run, else what the queue says for all.
-        realtime_rate: Option<BitRate> = curve_rates().optional();
-        /// What they are promised at first, else `realtime_rate`.
-        realtime_first_rate: Option<BitRate> = first_rate("realtime_rate", realtime_rate);
-        /// For how long.
-        realtime_first_for: Option<Duration> =
-            first_for(["realtime_rate", "realtime_first_rate"], realtime_rate, realtime_first_rate);
+        /// What its datagrams are promised.
+        promise: Promise = Flat(());
         /// Its share of what is not promised, in proportion to the others', else 100 Mbps.
         share_rate: Option<BitRate> = curve_rates().optional();
         /// The same at first, else `share_rate`.
@@ -67,10 +62,11 @@ fn first_for(
 }
 
 keys! {
-    /// What a scheduler of hosts promises to the datagrams of each.
-    pub(crate) struct Promise |r| {
-        /// What each station's datagrams are promised in the long run; without it there is no
-        /// promise.
+    /// What a station's datagrams are promised: by a scheduler to each of its stations, or agreed
+    /// with one station.
+    pub struct Promise |r| {
+        /// What a station's datagrams are promised in the long run. Without it the queue makes no
+        /// promise, and a station has that of its queue.
         realtime_rate: Option<BitRate> = curve_rates().optional();
         /// What they are promised at the beginning of a backlog, else `realtime_rate`.
         realtime_first_rate: Option<BitRate> = first_rate("realtime_rate", realtime_rate);
@@ -112,15 +108,15 @@ fn curve(
 
 impl Service {
     /// Whether it has a curve.
-    pub(super) const fn has_curves(&self) -> bool {
-        self.realtime_rate.is_some() || self.share_rate.is_some() || self.upper_rate.is_some()
+    pub(super) fn has_curves(&self) -> bool {
+        self.promise.curve().is_some() || self.share_rate.is_some() || self.upper_rate.is_some()
     }
 
     /// What the simulator is told.
     pub(super) fn to_world(&self) -> world::Service {
         world::Service {
             weight: Weight((self.weight * f64::from(Weight::ONE.0)).round() as u32),
-            realtime: curve(self.realtime_rate, self.realtime_first_rate, self.realtime_first_for),
+            realtime: self.promise.curve(),
             share: curve(self.share_rate, self.share_first_rate, self.share_first_for),
             upper: curve(self.upper_rate, self.upper_first_rate, self.upper_first_for),
         }

@@ -1,5 +1,8 @@
 //! The integration tests of this crate, in one binary: what a test binary costs is its linking.
 
+mod corpus;
+mod foreign;
+mod resolved;
 mod scenario;
 mod scenario_air;
 mod scenario_errors;
