@@ -11,6 +11,12 @@ pub(crate) type Span = Range<usize>;
 
 /// Reports beyond this many are not made: the first ones have the cause.
 const MOST: usize = 20;
+/// Characters of a line of the file that are shown.
+const MOST_SHOWN: usize = 160;
+/// Characters before the place, where a line is cut.
+const MOST_BEFORE: usize = 60;
+/// Characters of a message, a key or the name of a file.
+const MOST_TEXT: usize = 400;
 
 /// One thing that is wrong in a scenario file or a `--set` argument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,8 +37,10 @@ pub struct Diagnostic {
     pub nearest: Option<String>,
     /// What to do about it.
     pub help: Option<String>,
-    /// The line as written.
+    /// The line as written; of a long one the part around the place.
     pub source_line: String,
+    /// Characters of `source_line` before the place.
+    pub indent: usize,
     /// How many characters of the line it is about.
     pub width: usize,
 }
@@ -56,7 +64,8 @@ impl fmt::Display for Diagnostics {
 impl fmt::Display for Diagnostic {
     /// The message with the place as rustc prints it, without a newline at the end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, column, key, message, .. } = self;
+        let Self { line, column, .. } = self;
+        let [file, key, message] = [&self.file, &self.key, &self.message].map(|t| printable(t));
         write!(f, "{file}:{line}:{column}: {key}: {message}")?;
         if let Some(nearest) = &self.nearest {
             write!(f, "; did you mean {nearest:?}?")?;
@@ -64,15 +73,15 @@ impl fmt::Display for Diagnostic {
         let number = line.to_string();
         let margin = " ".repeat(number.len());
         // A tab counts as one column, so that the caret stands right in any terminal.
-        let source = self.source_line.replace(|c: char| c.is_control(), " ");
-        let indent = " ".repeat(column - 1);
+        let source = printable(&self.source_line);
+        let indent = " ".repeat(self.indent);
         write!(f, "\n{margin} |\n{number} | {source}\n{margin} | {indent}")?;
         f.write_str(&"^".repeat(self.width))?;
         if !self.accepted.is_empty() {
             write!(f, "\n{margin} = accepted here: {}", self.accepted.join(", "))?;
         }
         match &self.help {
-            Some(help) => write!(f, "\n{margin} = help: {help}"),
+            Some(help) => write!(f, "\n{margin} = help: {}", printable(help)),
             None => Ok(()),
         }
     }
@@ -167,19 +176,58 @@ impl Sources {
         let begin = text[..start].rfind('\n').map_or(0, |i| i + 1);
         let end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let stop = floor_char(text, span.end.saturating_sub(source.base)).clamp(start, end);
+        let excerpt = Excerpt::of(text[begin..end].trim_end(), text[begin..start].chars().count());
+        let width = text[start..stop].trim_end().chars().count();
+        let room = excerpt.line.chars().count().saturating_sub(excerpt.indent);
         Diagnostic {
-            file: source.name.clone(),
+            file: cut(&source.name),
             line: text[..begin].matches('\n').count() + 1,
             column: text[begin..start].chars().count() + 1,
-            key,
-            message: refusal.message,
+            key: cut(&key),
+            message: cut(&refusal.message),
             accepted,
             nearest,
-            help,
-            source_line: text[begin..end].trim_end().to_owned(),
-            width: text[start..stop].trim_end().chars().count().max(1),
+            help: help.as_deref().map(cut),
+            source_line: excerpt.line,
+            indent: excerpt.indent,
+            width: width.min(room).max(1),
         }
     }
+}
+
+/// What is shown of a line.
+struct Excerpt {
+    line: String,
+    /// Its characters before the place.
+    indent: usize,
+}
+
+impl Excerpt {
+    /// Of `line`, around the place that so many characters are before.
+    fn of(line: &str, before: usize) -> Self {
+        if line.chars().nth(MOST_SHOWN).is_none() {
+            return Self { line: line.to_owned(), indent: before };
+        }
+        let from = before.saturating_sub(MOST_BEFORE);
+        let shown: String = line.chars().skip(from).take(MOST_SHOWN).collect();
+        let head = if from > 0 { "..." } else { "" };
+        let goes_on = line.chars().nth(from + MOST_SHOWN).is_some();
+        let tail = if goes_on { "..." } else { "" };
+        Self { line: format!("{head}{shown}{tail}"), indent: head.len() + before - from }
+    }
+}
+
+/// A text of which only the beginning is said if it is very long.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MOST_TEXT) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
+/// A text that a terminal only shows: what would command it is a blank.
+fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), " ")
 }
 
 /// The greatest character boundary up to `at`.

@@ -7,12 +7,20 @@ use super::value::{Data, Span, Table, Value};
 /// Tables that are lists, whose elements are addressed by name.
 const LISTS: [&str; 4] = ["cell", "node", "link", "flow"];
 
+/// The most parts of a dotted key. No key has as many; tables within tables without end would
+/// exhaust the stack of whoever goes through them.
+const MOST_PARTS: usize = 16;
+
 /// Sets what `path` addresses. Whether the key exists is found out by reading the result.
 pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Result<(), Problem> {
     let fail = |refusal: Refusal| Problem { span: at.clone(), key: path.to_owned(), refusal };
     let segments: Vec<&str> = path.split('.').map(str::trim).collect();
     if segments.iter().any(|s| s.is_empty()) {
         return Err(fail(Refusal::new("a dotted key has an empty part")));
+    }
+    if segments.len() > MOST_PARTS {
+        let message = format!("a dotted key of {} parts", segments.len());
+        return Err(fail(Refusal::new(message).help(format!("no key has more than {MOST_PARTS}"))));
     }
     let (table, rest) = descend(root, &segments, &at).map_err(&fail)?;
     let Some((last, inner)) = rest.split_last() else {
@@ -68,15 +76,23 @@ fn descend<'t, 's>(
     let (index, rest) = match (found, key, names.len()) {
         (Some(index), ..) => (index, &segments[2..]),
         (None, "cell", 1) => (0, &segments[1..]),
-        _ => {
-            let written = named.unwrap_or_default();
-            let refusal = Refusal::new(format!("there is no {key} called {written:?}"));
-            return Err(refusal.among(written, &names));
-        }
+        _ => return Err(not_named(key, named, &names)),
     };
     match &mut elements[index].data {
         Data::Table(table) => Ok((table, rest)),
         _ => Err(Refusal::new(format!("{key} is not a table"))),
+    }
+}
+
+/// Why the path into a list of tables leads to none of those that have `names`.
+fn not_named(key: &str, named: Option<&str>, names: &[String]) -> Refusal {
+    match (named, names) {
+        (Some(written), _) => {
+            Refusal::new(format!("there is no {key} called {written:?}")).among(written, names)
+        }
+        (None, [first, ..]) => Refusal::new("this is a list of tables, not a value")
+            .help(format!("name one of them and one of its keys, as in {key}.{first}.name")),
+        (None, []) => Refusal::new(format!("there is no {key} in the file")),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::model::Scenario;
 use crate::path;
 use crate::value::{self, Data, Entry, Span, Table, Value};
 use axis::Axis;
+use std::io::Read;
 use std::path::Path;
 
 pub use crate::limits::MOST_JOBS;
@@ -69,8 +70,7 @@ impl Plan {
     /// When the file cannot be read, or the scenario or an override is wrong.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, LoadError> {
         let file = path.display().to_string();
-        let bytes =
-            std::fs::read(path).map_err(|source| LoadError::Io { file: file.clone(), source })?;
+        let bytes = read(path).map_err(|source| LoadError::Io { file: file.clone(), source })?;
         Ok(Self::parse_bytes(&file, &bytes, overrides)?)
     }
 
@@ -114,6 +114,14 @@ impl Job {
     fn new(point: &Point, k: u64) -> Self {
         Self { point: point.index, seed: point.scenario.seed + k }
     }
+}
+
+/// The file at `path`, but no more of it than what tells that it is too long: it may be a device
+/// without an end.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[derive(Default)]

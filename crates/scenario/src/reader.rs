@@ -445,10 +445,14 @@ pub(super) fn position(value: &Value) -> Read<[Metres; 2]> {
     Ok([coordinate(x)?, coordinate(y)?])
 }
 
-/// A list of names, or patterns of names.
+/// A list of names, or patterns of names; `"*"` stands for all nodes.
 pub(super) fn nodes(value: &Value) -> Read<Vec<String>> {
+    let node = |value: &Value| match &value.data {
+        Data::Text(text) if text == "*" => Ok(text.clone()),
+        _ => end(value),
+    };
     match &value.data {
-        Data::List(list) => list.iter().map(end).collect(),
+        Data::List(list) => list.iter().map(node).collect(),
         _ => Err(wrong_type(value, "a list such as [\"pc1\", \"sta*\"]")),
     }
 }
@@ -470,6 +474,10 @@ fn end(value: &Value) -> Read<String> {
     let name = name_up_to(44);
     let Data::Text(text) = &value.data else { return name(value) };
     let Some(prefix) = text.strip_suffix('*') else { return name(value) };
+    if prefix.is_empty() {
+        let help = "write how their names begin, as in \"sta*\"";
+        return Err(Refusal::new("\"*\" alone names no group of nodes").help(help));
+    }
     let (span, data) = (value.span.clone(), Data::Text(prefix.to_owned()));
     name(&Value { span, data }).map(|prefix| format!("{prefix}*"))
 }

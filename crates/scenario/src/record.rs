@@ -15,7 +15,8 @@ keys! {
         /// Write every dropped packet.
         drops: bool = boolean().or(true);
         /// Nodes whose packets are written as tcpdump there would write them, each into a file
-        /// `capture-NODE.pcapng`; patterns such as `"pc*"` may be among them.
+        /// `capture-NODE.pcapng`; patterns such as `"pc*"` may be among them, and
+        /// `"*"` stands for all nodes.
         taps: Vec<String> = nodes().or(Vec::new());
         /// Of each packet at a tap this much is kept, or "all".
         snap_length: Option<u32> = size(64, 65_535).or_word("all").or(None);

@@ -149,6 +149,14 @@ fn two_groups_around_one_access_point_do_not_stand_on_each_other() {
 }
 
 #[test]
+fn a_star_taps_every_node_and_is_no_end_of_a_link() {
+    let taps = small("[record]\ntaps = [\"*\"]\n").tapped();
+    assert_eq!(taps.len(), 5);
+    let error = plan("[[link]]\nends = [\"*\", \"server\"]\n", &[]).unwrap_err();
+    assert!(error.contains("\"*\" alone names no group of nodes"), "{error}");
+}
+
+#[test]
 fn start_times_are_drawn_by_name_and_stay_when_a_station_is_added() {
     let starts = |scenario: &Scenario, seed| -> Vec<Instant> {
         scenario.to_world(seed).flows.iter().map(|f| f.start).collect()

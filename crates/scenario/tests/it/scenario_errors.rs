@@ -33,7 +33,8 @@ fn every_message_is_as_blessed_and_names_file_line_and_key() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         assert!(!diagnostics.0.is_empty(), "{name}");
         for d in &diagnostics.0 {
-            let start = format!("{name}:{}:{}: {}: ", d.line, d.column, d.key);
+            let key: String = d.key.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let start = format!("{name}:{}:{}: {key}: ", d.line, d.column);
             assert!(d.to_string().starts_with(&start), "{d}");
             assert!(d.line > 0 && d.column > 0 && !d.key.is_empty(), "{d:?}");
         }
@@ -49,4 +50,52 @@ fn bless() {
         let text = format!("{}\n", diagnose(&path));
         std::fs::write(path.with_extension("txt"), text).expect("a writable folder");
     }
+}
+
+/// The text of a file goes to a terminal: only what can be seen of it.
+#[test]
+fn no_message_commands_a_terminal_or_repeats_a_long_line() {
+    let long = format!("title = \"{}\"\n", "x\u{1b}[31m\u{9b}2J".repeat(20_000));
+    let key = format!("\"{}\" = 1\n", "k".repeat(100_000));
+    let binary = "\u{7}\u{1b}]0;title\u{7}".repeat(30_000);
+    for text in [long, key, binary] {
+        let said = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
+        assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{said:?}");
+        assert!(said.len() < 3_000, "{} bytes", said.len());
+    }
+}
+
+#[test]
+fn a_key_of_many_parts_is_refused() {
+    let deep = vec!["a"; 50_000].join(".");
+    let text = format!("duration = \"1 s\"\n[sweep]\n\"{deep}\" = [1]\n");
+    let sweep = Plan::parse("s", &text, &[]).expect_err("it is wrong");
+    let set = Plan::parse("s", "duration = \"1 s\"\n", &[format!("{deep}=1")]);
+    for said in [sweep, set.expect_err("it is wrong")] {
+        assert!(said.to_string().contains("a dotted key of 50000 parts"), "{said}");
+    }
+    let tables = format!("[{deep}]\n{deep} = 1\n");
+    assert!(Plan::parse("s", &tables, &[]).is_err());
+}
+
+#[test]
+fn a_list_of_tables_that_is_set_as_a_value_names_its_tables() {
+    let text = "duration = \"1 s\"\n[[node]]\nname = \"pc\"\nkind = \"host\"\n";
+    for (set, said) in [
+        ("node=5", "this is a list of tables, not a value"),
+        ("node=5", "as in node.pc.name"),
+        ("flow=5", "there is no flow in the file"),
+        ("node.pcs.count=5", "there is no node called \"pcs\""),
+    ] {
+        let error = Plan::parse("s", text, &[set.to_owned()]).expect_err("it is wrong");
+        assert!(error.to_string().contains(said), "{set}: {error}");
+    }
+}
+
+/// A device without an end is not read to its end.
+#[test]
+#[cfg(unix)]
+fn a_file_that_is_too_long_is_not_read_whole() {
+    let error = Plan::load(Path::new("/dev/zero"), &[]).expect_err("no scenario").to_string();
+    assert!(error.contains("more than 1048576 bytes"), "{error}");
 }
