@@ -1,12 +1,16 @@
 //! The command line: what can be asked for. The help text is written here and nowhere else.
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fairwave_capture::trace::StreamName;
 use fairwave_units::{Duration, Seed};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Part of both the short and the long help.
 macro_rules! exit_codes {
@@ -48,7 +52,11 @@ Examples:
 const SWEEP_EXAMPLES: &str = "\
 Examples:
   fairwave sweep scenarios/ack-loss.toml
-  fairwave sweep scenarios/ack-loss.toml --jobs 2 --out out/sweep --json";
+  fairwave sweep scenarios/ack-loss.toml --jobs 2 --out out/sweep --json
+  fairwave sweep scenarios/ack-loss.toml --out out/sweep --resume
+  fairwave sweep scenarios/ack-loss.toml --csv > means.csv
+
+Means and intervals are over the seeds of a point: Student's t, 95 %. An interval needs two seeds.";
 
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
@@ -67,6 +75,23 @@ Examples:
   fairwave check scenarios/ack-loss.toml --json
 
 Exit code 2: at least one file is not valid.";
+
+const PLOT_EXAMPLES: &str = "\
+Examples:
+  fairwave plot out/sweep --y goodput_mbps
+  fairwave plot out/sweep --y flow.up.delay_p99_ms --x queue --file delay.png
+  fairwave plot out/run --y flows.cwnd_bytes
+
+Each combination of the other axes is a series. A name that does not exist lists those that do.";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  fairwave compare out/before out/after
+  fairwave compare out/sweep/law=reno out/sweep/law=cubic --metric goodput_mbps
+
+Points of the same axes are compared, or the only points of both. Where both have the same seeds,
+runs of one seed make a pair (Student's paired test); otherwise it is Welch's test. p (Holm) is
+corrected for the number of comparisons; what is below 0.05 there differs.";
 
 const TRACE_EXAMPLES: &str = "\
 Examples:
@@ -104,7 +129,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "N")]
     pub(crate) seed: Option<Seed>,
     /// Runs at the same time; never changes a result [default: available processors]
-    #[arg(long, short, global = true, value_name = "N")]
+    #[arg(long, short, global = true, value_name = "N", value_parser = jobs)]
     jobs: Option<NonZeroUsize>,
     /// Where results go; must be empty or new [default: a new directory in fairwave-out]
     #[arg(long, short, global = true, value_name = "DIR")]
@@ -135,7 +160,10 @@ impl Cli {
             Command::Run { .. } | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
             Command::Reproduce(_) => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
-            Command::List { .. } | Command::Explain { .. } => &["--json"],
+            Command::List { .. }
+            | Command::Explain { .. }
+            | Command::Plot(_)
+            | Command::Compare(_) => &["--json"],
             Command::Trace(_) => &["--json", "--out"],
             Command::Completions { .. } => &[],
             Command::Man => &["--out"],
@@ -183,7 +211,7 @@ impl Reproduce {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Simulate one scenario and show what came of it; of a sweep, --set picks the point
+    /// Simulate one scenario and show what came of it; of a sweep, --set picks the point, --seed the run
     #[command(after_help = RUN_EXAMPLES)]
     Run {
         /// The scenario file
@@ -204,10 +232,22 @@ pub(crate) enum Command {
     Sweep {
         /// The scenario file
         scenario: PathBuf,
+        /// Print the means of each point as CSV, with 95 % confidence intervals
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
+        /// Go on with the sweep that was interrupted in --out: run what is missing there
+        #[arg(long, requires = "out")]
+        resume: bool,
     },
     /// Rerun a paper's experiment and say, claim by claim, what was measured
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(Reproduce),
+    /// Draw what runs came to: a sweep's means over one of its axes, or a series of a run over time
+    #[command(after_help = PLOT_EXAMPLES)]
+    Plot(Plot),
+    /// Say whether two sets of runs differ by more than chance
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(Compare),
     /// Say whether scenario files are valid, and what is wrong with those that are not
     #[command(after_help = CHECK_EXAMPLES)]
     Check {
@@ -227,7 +267,7 @@ pub(crate) enum Command {
     Explain {
         /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
         /// tables are listed
-        #[arg(value_name = "KEY")]
+        #[arg(value_name = "KEY", value_parser = Keys, hide_possible_values = true)]
         key: Option<String>,
     },
     /// Print a completion script for a shell
@@ -237,6 +277,39 @@ pub(crate) enum Command {
     },
     /// Write the manual: to standard output, or one page for each command into --out
     Man,
+}
+
+/// What to draw.
+#[derive(Args, Debug)]
+pub(crate) struct Plot {
+    /// Where the runs are: the directory of a sweep, or of one run
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// The figure on the y axis, such as goodput_mbps or flow.up.delay_p99_ms; may be repeated. Or
+    /// a column of a run's tables, such as flows.cwnd_bytes
+    #[arg(long, value_name = "FIGURE", required = true)]
+    pub(crate) y: Vec<String>,
+    /// The sweep's axis on the x axis [default: its first axis, or time]
+    #[arg(long, value_name = "AXIS")]
+    pub(crate) x: Option<String>,
+    /// Where to draw it, as .svg or .png [default: both, in DIR]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// What to compare.
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    /// Where the first runs are: the directory of a sweep, of one of its points, or of one run
+    #[arg(value_name = "A")]
+    pub(crate) first: PathBuf,
+    /// Where the others are
+    #[arg(value_name = "B")]
+    pub(crate) second: PathBuf,
+    /// Compare this figure alone, such as flow.up.goodput_mbps; may be repeated [default: goodput,
+    /// fairness, delay, loss and completion]
+    #[arg(long, value_name = "FIGURE")]
+    pub(crate) metric: Vec<String>,
 }
 
 /// What to analyse, and what to show of it.
@@ -297,6 +370,47 @@ pub(crate) enum Listing {
     Schema,
     /// The reference page of scenario files, in Markdown
     Reference,
+}
+
+/// The most runs at the same time: each takes a thread.
+const MOST_JOBS: usize = 1024;
+
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= MOST_JOBS);
+    number.ok_or_else(|| format!("expected a number from 1 to {MOST_JOBS}"))
+}
+
+/// The dotted keys of scenario files, and those of their tables.
+pub(crate) fn keys() -> Vec<String> {
+    let known = fairwave_scenario::tables();
+    let keys = known
+        .into_iter()
+        .flat_map(|table| [table.key].into_iter().chain(table.keys.into_iter().map(|key| key.key)));
+    keys.filter(|key| !key.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Keys of scenario files: shells complete them, and any other text is taken, too, since keys may
+/// be written with the names of tables.
+#[derive(Clone, Debug)]
+struct Keys;
+
+impl TypedValueParser for Keys {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+        let names = NAMES.get_or_init(keys);
+        Some(Box::new(names.iter().map(|name| PossibleValue::new(name.as_str()))))
+    }
 }
 
 /// `key=value`, kept as it was written: the scenario's parser names its place.

@@ -34,8 +34,12 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Run { scenario, pcap, tap, sample_every } => {
             commands::run::run(common, &scenario, pcap, &tap, sample_every)
         }
-        Command::Sweep { scenario } => commands::sweep::run(common, &scenario),
+        Command::Sweep { scenario, csv, resume } => {
+            commands::sweep::run(common, &scenario, csv, resume)
+        }
         Command::Reproduce(reproduce) => commands::reproduce::run(common, &reproduce),
+        Command::Plot(plot) => commands::plot::run(common, &plot),
+        Command::Compare(compare) => commands::compare::run(common, &compare),
         Command::Check { files } => commands::check::run(common, &files),
         Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::Explain { key } => commands::explain::run(common, key.as_deref()),

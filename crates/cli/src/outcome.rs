@@ -35,6 +35,11 @@ impl Failure {
         ExitCode::from(code)
     }
 
+    /// What could not be read: exit code 1, where all that there is to say has been said.
+    pub(crate) const fn unread() -> Self {
+        Self::Run(String::new())
+    }
+
     /// For `map_err` on what happens during a run.
     pub(crate) fn run(error: impl Display) -> Self {
         Self::Run(error.to_string())

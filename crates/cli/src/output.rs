@@ -26,6 +26,29 @@ pub(crate) fn print_json(value: &serde_json::Value) -> io::Result<()> {
     print_raw(text.as_bytes())
 }
 
+/// Prints a JSON object of which the list `key` is made one by one, so that it need not be in
+/// memory as a whole.
+pub(crate) fn print_json_with<E: From<io::Error>>(
+    object: &serde_json::Value,
+    key: &str,
+    mut next: impl FnMut() -> Option<Result<serde_json::Value, E>>,
+) -> Result<(), E> {
+    let text = serde_json::to_string_pretty(object).map_err(io::Error::from)?;
+    let mark = format!("\n  \"{key}\": [");
+    let (head, tail) = text.split_once(&format!("{mark}]")).unwrap_or((&text, ""));
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    write!(out, "{head}{mark}")?;
+    let mut is_first = true;
+    while let Some(value) = next() {
+        let value = serde_json::to_string_pretty(&value?).map_err(io::Error::from)?;
+        let separator = if is_first { "" } else { "," };
+        write!(out, "{separator}\n    {}", value.replace('\n', "\n    "))?;
+        is_first = false;
+    }
+    writeln!(out, "{}]{tail}", if is_first { "" } else { "\n  " })?;
+    Ok(out.flush()?)
+}
+
 /// Prints bytes as they are.
 pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
@@ -33,14 +56,27 @@ pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
+/// A text that a terminal only shows: what would command it is a blank. Names and lines of files
+/// come from others.
+pub(crate) fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', " ")
+}
+
 /// Says on standard error what is wrong. There is nobody to tell if even that fails.
 pub(crate) fn complain(text: &str) {
+    let text = printable(text);
     let _ = writeln!(anstream::stderr().lock(), "{BAD}error{BAD:#}: {text}");
 }
 
 /// Says on standard error what the user should know about a result that stands.
 pub(crate) fn warn(text: &str) {
+    let text = printable(text);
     let _ = writeln!(anstream::stderr().lock(), "{WORTH_A_LOOK}warning{WORTH_A_LOOK:#}: {text}");
+}
+
+/// Says on standard error what the user may want to know meanwhile.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{}", printable(text));
 }
 
 /// The text in a style.

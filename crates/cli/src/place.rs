@@ -1,40 +1,125 @@
-//! Where results go.
+//! Where results go, and that nobody else writes there meanwhile.
 
 use crate::args::Common;
 use crate::outcome::Failure;
-use std::fs;
+use fairwave_lab::results;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// Directory for results of commands without `--out`.
 const HOME: &str = "fairwave-out";
+/// The file that says by its lock that somebody writes into a directory.
+const LOCK: &str = ".fairwave.lock";
+
+/// A directory for results that no other process writes into while this value exists.
+#[derive(Debug)]
+pub(crate) struct Place {
+    path: PathBuf,
+    lock: File,
+}
+
+/// What may be in a directory that results go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// Nothing, unless `--force` says otherwise.
+    Nothing,
+    /// Results that are gone on with.
+    Results,
+}
 
 /// The directory for this command: `--out` if it is new or empty (or `--force`), otherwise a new
 /// one called after `name`.
-pub(crate) fn choose(common: &Common, name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn choose(common: &Common, name: &str) -> Result<Place, Failure> {
+    choose_with(common, name, Before::Nothing)
+}
+
+/// The same where `--out` may hold what `before` says.
+pub(crate) fn choose_with(common: &Common, name: &str, before: Before) -> Result<Place, Failure> {
     let Some(out) = &common.out else {
-        return Ok(fresh(Path::new(HOME), name));
+        return fresh(Path::new(HOME), name);
     };
     if out.exists() && !out.is_dir() {
         return Err(Failure::Usage(format!("{}: not a directory", out.display())));
     }
-    if !is_vacant(out) && !common.force {
-        let path = out.display();
+    let path = out.display();
+    let place = claim(out)?.ok_or_else(|| {
+        Failure::Usage(format!(
+            "{path}: another fairwave is writing into it; wait, or take another"
+        ))
+    })?;
+    if before == Before::Nothing && !common.force && !is_vacant(out) {
         return Err(Failure::Usage(format!("{path}: not empty; --force writes into it anyway")));
     }
-    Ok(out.clone())
+    results::remove_unfinished(out).map_err(Failure::run)?;
+    Ok(place)
 }
 
 /// The first vacant one of `name`, `name-2`, `name-3`, ...
-fn fresh(home: &Path, name: &str) -> PathBuf {
+fn fresh(home: &Path, name: &str) -> Result<Place, Failure> {
     let numbered = (2..u32::MAX).map(|n| home.join(format!("{name}-{n}")));
-    let mut candidates = std::iter::once(home.join(name)).chain(numbered);
-    candidates.find(|path| is_vacant(path)).unwrap_or_else(|| home.join(name))
+    for path in std::iter::once(home.join(name)).chain(numbered) {
+        if !is_vacant(&path) {
+            continue;
+        }
+        // Somebody else may have begun to fill it since.
+        match claim(&path)? {
+            Some(place) if is_vacant(&path) => return Ok(place),
+            _ => {}
+        }
+    }
+    Err(Failure::Run(format!("{}: every name like {name:?} is taken", home.display())))
 }
 
-/// Whether nothing is there, or an empty directory.
+/// Makes the directory and locks it; `None` if another process has. The system gives the lock back
+/// when a process ends, however it ends.
+fn claim(path: &Path) -> Result<Option<Place>, Failure> {
+    let file = path.join(LOCK);
+    fs::create_dir_all(path).map_err(|e| Failure::Run(format!("{}: {e}", path.display())))?;
+    loop {
+        let opened = File::options().create(true).append(true).open(&file);
+        let lock = opened.map_err(|e| Failure::Run(format!("{}: {e}", file.display())))?;
+        if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Ok(None);
+        }
+        // Who had the lock may have removed the file after it was opened here.
+        if is_same(&lock, &file) {
+            return Ok(Some(Place { path: path.to_owned(), lock }));
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_same(opened: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let opened = opened.metadata().map(identity).ok();
+    opened.is_some() && opened == fs::metadata(path).map(identity).ok()
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+impl Place {
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // That an empty file stays is the worst that can happen here.
+        let _ = fs::remove_file(self.path.join(LOCK));
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Whether nothing is there, or a directory with nothing but a lock.
 fn is_vacant(path: &Path) -> bool {
     match fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_none(),
+        Ok(entries) => entries.flatten().all(|entry| entry.file_name() == LOCK),
         Err(_) => !path.exists(),
     }
 }

@@ -44,14 +44,13 @@ fn datagrams(flows: &[FlowSummary]) -> String {
     let mut table = Table::new("Datagrams", &heads);
     for flow in flows {
         let Some(seen) = &flow.datagrams else { continue };
-        let expected = (seen.received + seen.lost).max(1);
         let delay = |part: fn(&TimesSummary) -> u64| {
             seen.delay.as_ref().map_or_else(|| "-".to_owned(), |times| millis(part(times)))
         };
         table.row(vec![
             flow.name.clone(),
             seen.received.to_string(),
-            format!("{:.2}", 100.0 * seen.lost as f64 / expected as f64),
+            flow.lost_percent().map_or_else(|| "-".to_owned(), |lost| format!("{lost:.2}")),
             delay(|times| times.mean_ns),
             delay(|times| times.median_ns),
             delay(|times| times.p99_ns),
@@ -178,13 +177,15 @@ fn stations(stations: &[StationSummary]) -> String {
 }
 
 fn queues(queues: &[QueueSummary]) -> String {
-    let heads = ["queue", "enqueued", "full", "retry limit", "link loss", "mean pkt", "peak pkt"];
+    let heads =
+        ["queue", "enqueued", "full", "AQM", "retry limit", "link loss", "mean pkt", "peak pkt"];
     let mut table = Table::new("Queues", &heads);
     for queue in queues {
         table.row(vec![
             queue.name.clone(),
             queue.enqueued.to_string(),
             queue.drops_queue_full.to_string(),
+            queue.drops_aqm.to_string(),
             queue.drops_retry_limit.to_string(),
             queue.drops_link_loss.to_string(),
             format!("{:.1}", queue.mean_packets),

@@ -1,6 +1,6 @@
 //! Aligned text: names to the left, numbers to the right.
 
-use crate::output::{HEADING, styled};
+use crate::output::{HEADING, printable, styled};
 
 /// A table under construction.
 pub(crate) struct Table {
@@ -18,7 +18,7 @@ impl Table {
     /// Adds a row: as many cells as there are heads.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.rows[0].len(), "{}", self.title);
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| printable(cell)).collect());
     }
 
     /// The text; nothing at all for a table without rows.

@@ -1,7 +1,12 @@
 //! The laboratory: jobs of a plan over worker threads, run directories, statistics and plots.
 
+pub mod compare;
+pub mod doubts;
+pub mod metrics;
+pub mod over;
 pub mod page;
 pub mod plot;
+pub mod points;
 pub mod results;
 pub mod run;
 pub mod stats;

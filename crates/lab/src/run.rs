@@ -3,6 +3,12 @@
 //! Runs are independent and serial within: the number of workers changes nothing but the time
 //! it takes.
 
+mod done;
+mod kept;
+
+pub use done::{Run, directory_of};
+pub use kept::{Kept, kept, missing};
+
 use crate::results::{self, Meta, Names, Recorder, RunDirectory, Stretches, Summary, Wanted};
 use fairwave_scenario::Record;
 use fairwave_scenario::plan::{Job, Plan};
@@ -11,7 +17,7 @@ use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::datagram::{Contents, Datagram};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Why a run failed; the message names the seed.
@@ -44,31 +50,6 @@ pub enum Cause {
 fn at(axes: &[(String, String)]) -> String {
     let list: Vec<String> = axes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     if list.is_empty() { String::new() } else { format!(" at {}", list.join(", ")) }
-}
-
-/// A finished run: where it was in its sweep, and what it came to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Run {
-    /// Sweep axes and their values.
-    pub axes: BTreeMap<String, String>,
-    /// Its seed.
-    pub seed: u64,
-    /// Its results.
-    pub summary: Summary,
-    /// Its run directory, if one was written.
-    pub directory: Option<PathBuf>,
-}
-
-impl Run {
-    /// The capture of a tapped node, if a run directory was written.
-    pub fn tap(&self, node: &str) -> Option<PathBuf> {
-        self.directory.as_ref().map(|directory| directory.join(results::tap_file(node)))
-    }
-
-    /// The value of a sweep axis as text, without the quotes of TOML; empty where there is none.
-    pub fn axis(&self, key: &str) -> &str {
-        self.axes.get(key).map_or("", |value| value.trim_matches('"'))
-    }
 }
 
 /// How far a sweep is.
@@ -109,23 +90,6 @@ impl Sink for Tee<'_> {
             recorder.record(at, sample);
         }
     }
-}
-
-/// Where the run directory of `job` goes under `root`: one directory for each point, unless
-/// there is but one, and in it one for each seed.
-pub fn directory_of(plan: &Plan, job: Job, root: &Path) -> PathBuf {
-    let point = &plan.points[job.point];
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "+-.".contains(c) { c } else { '_' };
-    let label: Vec<String> = point
-        .axes
-        .iter()
-        .map(|(key, value)| {
-            let key = key.rsplit('.').next().unwrap_or(key);
-            format!("{key}={}", value.trim_matches('"').chars().map(plain).collect::<String>())
-        })
-        .collect();
-    let seed = format!("seed-{}", job.seed);
-    if label.is_empty() { root.join(seed) } else { root.join(label.join(",")).join(seed) }
 }
 
 /// Whether and where runs leave their directories.
@@ -217,6 +181,15 @@ fn simulate(
     Ok(Run { axes, seed: job.seed, summary, directory: output.path().map(Path::to_owned) })
 }
 
+/// What becomes of complete runs that are there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// They are run anew.
+    Rerun,
+    /// They are read, if this version of Fairwave made them by this scenario.
+    Resume,
+}
+
 /// Runs every job of `plan` on `workers` threads (at least one). Results are in the order of
 /// the jobs. The directory of `output` is the root of the
 /// runs' directories (see [`directory_of`]).
@@ -230,9 +203,24 @@ pub fn sweep(
     output: Output<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<Run>, Error> {
+    sweep_with(plan, workers, (output, Before::Rerun), progress, &|run| run)
+}
+
+/// The same, with what `reduce` leaves of each run: a sweep of many runs need not hold all of
+/// their summaries.
+///
+/// # Errors
+/// As [`sweep`].
+pub fn sweep_with<T: Send>(
+    plan: &Plan,
+    workers: usize,
+    (output, before): (Output<'_>, Before),
+    progress: &(dyn Fn(Progress) + Sync),
+    reduce: &(dyn Fn(Run) -> T + Sync),
+) -> Result<Vec<T>, Error> {
     let jobs = plan.jobs();
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(workers.max(1))
+        .num_threads(workers.clamp(1, jobs.len().max(1)))
         .build()
         .map_err(|e| Error { seed: 0, axes: Vec::new(), cause: e.into() })?;
     let meter = Meter::new(jobs.len(), progress);
@@ -242,10 +230,21 @@ pub fn sweep(
             return None;
         }
         let path = output.path().map(|root| directory_of(plan, *job, root)).unwrap_or_default();
-        let result = execute(plan, *job, output.at(&path), &mut meter.of_one_run());
+        let kept = match before {
+            Before::Resume => kept::resumed(plan, *job, &path),
+            Before::Rerun => None,
+        };
+        let mut of_one_run = meter.of_one_run();
+        let result = match kept {
+            Some(run) => {
+                of_one_run(Instant::from_nanos(run.summary.simulated_ns));
+                Ok(run)
+            }
+            None => execute(plan, *job, output.at(&path), &mut of_one_run),
+        };
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
         meter.finished();
-        Some(result)
+        Some(result.map(reduce))
     };
     let results: Vec<_> = pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
     results.into_iter().flatten().collect()

@@ -7,7 +7,9 @@
 mod groups;
 mod proportion;
 
-pub use fairwave_units::stats::{CONFIDENCE, Estimate, mean, std_dev};
+pub use fairwave_units::stats::{
+    CONFIDENCE, Estimate, mean, std_dev, student_t_p, student_t_quantile,
+};
 pub use groups::{APART, NEAR_ZERO, Split, TWO_MODES, bimodality, unfair};
 pub use proportion::Proportion;
 

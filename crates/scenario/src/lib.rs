@@ -47,6 +47,7 @@ mod check;
 mod dccp;
 mod described;
 mod diagnostic;
+mod doubts;
 mod emissions;
 mod errors;
 mod expand;

@@ -34,6 +34,8 @@ pub struct Point {
     pub index: usize,
     /// What distinguishes it: dotted keys with their values, in the order of the file.
     pub axes: Vec<(String, String)>,
+    /// What `--set` takes to leave this point alone, one for each axis.
+    pub picks: Vec<String>,
     /// Its scenario, whose seed is the first of its runs'.
     pub scenario: Scenario,
 }
@@ -104,6 +106,23 @@ impl Plan {
         self.points.iter().flat_map(runs).collect()
     }
 
+    /// What is valid at some point, and likely to give results that mean nothing.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<(String, usize)> = Vec::new();
+        for warning in self.points.iter().flat_map(|point| point.scenario.warnings()) {
+            match warnings.iter_mut().find(|(known, _)| *known == warning) {
+                Some((_, times)) => *times += 1,
+                None => warnings.push((warning, 1)),
+            }
+        }
+        let points = self.points.len();
+        let say = |(warning, times): (String, usize)| match times == points {
+            true => warning,
+            false => format!("{warning} (at {times} of {points} points)"),
+        };
+        warnings.into_iter().map(say).collect()
+    }
+
     /// The scenario of one run, its seed written in: what a run directory keeps.
     pub fn scenario(&self, job: Job) -> Scenario {
         Scenario { seed: job.seed, ..self.points[job.point].scenario.clone() }
@@ -161,18 +180,20 @@ fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Pr
     for index in 0..count {
         let mut table = root.clone();
         let mut labels = Vec::with_capacity(axes.len());
+        let mut picks = Vec::with_capacity(axes.len());
         let mut stride = count;
         for axis in axes {
             stride /= axis.steps.len();
             let step = &axis.steps[index / stride % axis.steps.len()];
             labels.extend(step.labels.iter().cloned());
+            picks.push(axis.pick(step));
             for (key, value) in &step.sets {
                 path::set(&mut table, key, axis.span.clone(), value.clone())
                     .map_err(|p| vec![p])?;
             }
         }
         let scenario = Scenario::from_table(&table, base)?;
-        points.push(Point { index, axes: labels, scenario });
+        points.push(Point { index, axes: labels, picks, scenario });
     }
     Ok(points)
 }

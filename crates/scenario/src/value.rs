@@ -87,6 +87,26 @@ impl Value {
     }
 }
 
+impl Value {
+    /// The value as TOML.
+    pub(crate) fn to_toml(&self) -> String {
+        match &self.data {
+            Data::Text(text) => format!("{text:?}"),
+            Data::List(values) => {
+                let texts: Vec<_> = values.iter().map(Self::to_toml).collect();
+                format!("[{}]", texts.join(", "))
+            }
+            Data::Table(table) => {
+                let entry = |e: &Entry| format!("{:?} = {}", e.key, e.value.to_toml());
+                let texts: Vec<_> = table.0.iter().map(entry).collect();
+                format!("{{ {} }}", texts.join(", "))
+            }
+            Data::Float(x) => format!("{x:?}"),
+            Data::Integer(_) | Data::Boolean(_) | Data::Alien(_) => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Value {
     /// The value as an axis of a sweep is labelled with it: a text without quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

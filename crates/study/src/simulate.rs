@@ -7,8 +7,7 @@ use crate::definition::{Error, Study};
 use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::unfit::Unfit;
-use fairwave_lab::results::{read_meta, read_scenario, read_summary};
-use fairwave_lab::run::{self, Output, Progress, Run};
+use fairwave_lab::run::{self, Kept, Output, Progress, Run};
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_units::Duration;
 use std::collections::BTreeMap;
@@ -86,23 +85,11 @@ pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results,
 
 /// One run of a plan, if its directory is there, complete, and of the plan's scenario.
 fn read_run(plan: &Plan, job: Job, place: &Path, unfit: &mut Unfit) -> Result<Option<Run>, Error> {
-    let name = || place.strip_prefix(&unfit.root).unwrap_or(place).to_owned();
-    // The summary is written last, so that its presence means a complete directory.
-    if !place.join("summary.json").exists() {
-        let name = name();
-        unfit.missing.push(name);
-        return Ok(None);
+    let name = place.strip_prefix(&unfit.root).unwrap_or(place).to_owned();
+    match run::kept(plan, job, place)? {
+        Kept::Run(run) => return Ok(Some(*run)),
+        Kept::Missing => unfit.missing.push(name),
+        Kept::Other => unfit.other.push(name),
     }
-    let meta = read_meta(place)?;
-    let axes: BTreeMap<String, String> = plan.points[job.point].axes.iter().cloned().collect();
-    let is_planned = meta.seed.0 == job.seed
-        && meta.axes == axes
-        && read_scenario(place)? == plan.scenario(job).to_toml();
-    if !is_planned {
-        let name = name();
-        unfit.other.push(name);
-        return Ok(None);
-    }
-    let summary = read_summary(place)?;
-    Ok(Some(Run { axes, seed: job.seed, summary, directory: Some(place.to_owned()) }))
+    Ok(None)
 }

@@ -63,7 +63,7 @@ pub fn std_dev(values: &[f64]) -> f64 {
 
 /// The two-sided quantile of Student's t distribution at [`CONFIDENCE`], for one degree of freedom
 /// or more.
-fn student_t_quantile(degrees_of_freedom: usize) -> f64 {
+pub fn student_t_quantile(degrees_of_freedom: usize) -> f64 {
     // With t = sqrt(n) tan(theta) the distribution of |t| is an elementary function of theta that
     // rises from 0 to 1, so bisection finds the quantile to the last bit that it can.
     let (mut low, mut high) = (0.0, FRAC_PI_2);
@@ -73,6 +73,23 @@ fn student_t_quantile(degrees_of_freedom: usize) -> f64 {
             return (degrees_of_freedom as f64).sqrt() * math::sin(low) / math::cos(low);
         }
         match within(middle, degrees_of_freedom) < CONFIDENCE {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+}
+
+/// The probability that Student's t is at least as far from zero as `t`, for one degree of freedom or
+/// more: the p-value of a two-sided test.
+pub fn student_t_p(t: f64, degrees_of_freedom: usize) -> f64 {
+    let scale = (degrees_of_freedom as f64).sqrt();
+    let (mut low, mut high) = (0.0, FRAC_PI_2);
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return (1.0 - within(low, degrees_of_freedom)).clamp(0.0, 1.0);
+        }
+        match scale * math::sin(middle) < t.abs() * math::cos(middle) {
             true => low = middle,
             false => high = middle,
         }
@@ -132,6 +149,18 @@ mod tests {
         assert!(close(estimate.std_dev, 3.027_650_354_097_492, 1e-12));
         assert!(close(estimate.half_width.unwrap(), 2.165_850, 1e-5));
         assert!(close(estimate.low(), 3.334_150, 1e-5));
+    }
+
+    /// The quantile at 95 % leaves 5 %; t = 1 with one degree of freedom leaves a half (Cauchy).
+    #[test]
+    fn a_p_value_is_what_the_quantile_leaves() {
+        for freedom in [1, 2, 7, 30] {
+            let p = student_t_p(-student_t_quantile(freedom), freedom);
+            assert!(close(p, 0.05, 1e-9), "{freedom}: {p}");
+        }
+        assert!(close(student_t_p(1.0, 1), 0.5, 1e-12));
+        assert!(close(student_t_p(0.0, 3), 1.0, 1e-12));
+        assert!(student_t_p(f64::INFINITY, 4) < 1e-12);
     }
 
     /// By hand: tan(0.95 pi / 2) for one degree, 0.95 sqrt(2 / (1 - 0.95^2)) for two.

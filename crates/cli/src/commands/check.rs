@@ -18,7 +18,12 @@ pub(crate) fn run(common: &Common, files: &[PathBuf]) -> Result<(), Failure> {
             show(file, check)?;
         }
     }
-    if checks.iter().all(|(_, check)| check.is_ok()) { Ok(()) } else { Err(Failure::Invalid) }
+    let errors = || checks.iter().filter_map(|(_, check)| check.as_ref().err());
+    match errors().count() {
+        0 => Ok(()),
+        _ if errors().any(|error| matches!(error, LoadError::Scenario(_))) => Err(Failure::Invalid),
+        _ => Err(Failure::unread()),
+    }
 }
 
 fn show(file: &Path, check: &Result<Plan, LoadError>) -> Result<(), Failure> {
@@ -26,8 +31,10 @@ fn show(file: &Path, check: &Result<Plan, LoadError>) -> Result<(), Failure> {
         Ok(plan) => {
             let (points, jobs) = (plan.points.len(), plan.jobs().len());
             let ok = styled(GOOD, "ok");
-            let file = file.display();
-            Ok(output::print(&format!("{file}: {ok}, {points} points, {jobs} runs\n"))?)
+            let file = output::printable(&file.display().to_string());
+            output::print(&format!("{file}: {ok}, {points} points, {jobs} runs\n"))?;
+            plan.warnings().iter().for_each(|doubt| output::warn(&format!("{file}: {doubt}")));
+            Ok(())
         }
         Err(error) => {
             output::complain(&error.to_string());
@@ -41,7 +48,14 @@ fn as_json(file: &Path, check: &Result<Plan, LoadError>) -> Value {
     match check {
         Ok(plan) => {
             let (points, runs) = (plan.points.len(), plan.jobs().len());
-            json!({ "file": file, "valid": true, "points": points, "runs": runs })
+            let warnings = plan.warnings();
+            json!({
+                "file": file,
+                "valid": true,
+                "points": points,
+                "runs": runs,
+                "warnings": warnings,
+            })
         }
         Err(LoadError::Scenario(diagnostics)) => {
             json!({ "file": file, "valid": false, "diagnostics": diagnostics })

@@ -6,10 +6,13 @@ use crate::output;
 use fairwave_study::Study;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// Where the catalogue lies, from the directory of the project.
 const SCENARIOS: &str = "scenarios";
+/// Bytes of a file in which its question is sought.
+const MOST_LINE: u64 = 4096;
 
 /// Where the wrappers around laws come from.
 const ACK_LOSS_SOURCE: &str = "Hashimoto, Hasegawa, Murata 2008; docs/models/ack-loss.md";
@@ -28,7 +31,7 @@ pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
         Listing::Reference => return Ok(output::print(&fairwave_scenario::reference())?),
         Listing::Schema => return Ok(output::print_json(&fairwave_scenario::schema())?),
         Listing::Studies => studies(),
-        Listing::Scenarios => scenarios()?,
+        Listing::Scenarios => return list_scenarios(common),
         Listing::CongestionControls => congestion_controls(),
         Listing::Queues => queues(),
         Listing::Sources => sources(),
@@ -49,7 +52,7 @@ fn print(items: &[Item]) -> Result<(), Failure> {
     for Item { name, summary, source } in items {
         let source = if source.is_empty() { String::new() } else { format!(" ({source})") };
         let line = format!("{name:<name_width$}  {summary}{source}");
-        text.push_str(line.trim_end());
+        text.push_str(output::printable(&line).trim_end());
         text.push('\n');
     }
     Ok(output::print(&text)?)
@@ -155,8 +158,17 @@ fn standards() -> Vec<Item> {
         .collect()
 }
 
+/// Prints the catalogue; a file that cannot be read hides no other one.
+fn list_scenarios(common: &Common) -> Result<(), Failure> {
+    let (items, errors): (Vec<_>, Vec<_>) = scenarios()?.into_iter().partition(Result::is_ok);
+    let items: Vec<Item> = items.into_iter().flatten().collect();
+    if common.json { print_json(&items) } else { print(&items) }?;
+    errors.iter().filter_map(|error| error.as_ref().err()).for_each(|why| output::complain(why));
+    if errors.is_empty() { Ok(()) } else { Err(Failure::unread()) }
+}
+
 /// The catalogue: each file with the question in its first line.
-fn scenarios() -> Result<Vec<Item>, Failure> {
+fn scenarios() -> Result<Vec<Result<Item, String>>, Failure> {
     let directory = Path::new(SCENARIOS);
     let failed = |error| Failure::run(format!("{}: {error}", directory.display()));
     let mut paths = Vec::new();
@@ -165,11 +177,17 @@ fn scenarios() -> Result<Vec<Item>, Failure> {
     }
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
-    let item = |path: &std::path::PathBuf| {
-        let text = fs::read_to_string(path).map_err(failed)?;
-        let first = text.lines().next().unwrap_or_default();
-        let summary = first.trim_start_matches('#').trim().to_owned();
-        Ok(Item { name: path.display().to_string(), summary, source: String::new() })
-    };
-    paths.iter().map(item).collect()
+    Ok(paths.iter().map(|path| scenario(path)).collect())
+}
+
+/// A file with the question in its first line, or why there is none.
+fn scenario(path: &Path) -> Result<Item, String> {
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(MOST_LINE).read_to_end(&mut bytes));
+    read.map_err(|error| format!("{name}: {error}"))?;
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first = core::str::from_utf8(line).map_err(|_| format!("{name}: not UTF-8 text"))?;
+    let summary = first.trim_start_matches('#').trim().to_owned();
+    Ok(Item { name, summary, source: String::new() })
 }

@@ -1,6 +1,6 @@
 //! `fairwave completions` and `fairwave man`: views of the command line's definition.
 
-use crate::args::{Cli, Common};
+use crate::args::{self, Cli, Common};
 use crate::outcome::Failure;
 use crate::{output, place};
 use clap::{Command, CommandFactory};
@@ -13,6 +13,13 @@ use std::path::Path;
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "fairwave", &mut script);
+    if shell == Shell::Fish {
+        // The generator leaves the values of positional arguments out for this shell alone.
+        let condition = "__fish_fairwave_using_subcommand explain";
+        let keys = args::keys().join(" ");
+        script
+            .extend(format!("complete -c fairwave -n \"{condition}\" -f -a \"{keys}\"\n").bytes());
+    }
     Ok(output::print_raw(&script)?)
 }
 
@@ -23,14 +30,14 @@ pub(crate) fn man(common: &Common) -> Result<(), Failure> {
     if common.out.is_none() {
         return Ok(output::print_raw(&page(command)?)?);
     }
-    let out = place::choose(common, "man")?;
-    fs::create_dir_all(&out).map_err(Failure::run)?;
+    let place = place::choose(common, "man")?;
+    let out = place.path();
     let subcommands: Vec<Command> = command.get_subcommands().cloned().collect();
     for subcommand in subcommands.into_iter().filter(|sub| sub.get_name() != "help") {
         let name = format!("fairwave-{}", subcommand.get_name());
-        save(&out, &name, subcommand.display_name(name.clone()))?;
+        save(out, &name, subcommand.display_name(name.clone()))?;
     }
-    save(&out, "fairwave", command)
+    save(out, "fairwave", command)
 }
 
 fn save(out: &Path, name: &str, command: Command) -> Result<(), Failure> {

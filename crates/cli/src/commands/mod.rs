@@ -1,9 +1,11 @@
 //! One module a command, and what several of them do.
 
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod manual;
+pub(crate) mod plot;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod sweep;
@@ -11,6 +13,7 @@ pub(crate) mod trace;
 
 use crate::args::Common;
 use crate::outcome::Failure;
+use fairwave_lab::points::Digest;
 use fairwave_lab::run::Run;
 use fairwave_scenario::plan::{LoadError, Plan};
 use serde_json::{Value, json};
@@ -27,7 +30,19 @@ fn load(common: &Common, file: &Path, own: &[String]) -> Result<Plan, LoadError>
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        Self::Usage(error.to_string())
+        match error {
+            LoadError::Io { .. } => Self::Run(error.to_string()),
+            LoadError::Scenario(_) => Self::Usage(error.to_string()),
+        }
+    }
+}
+
+/// The complete runs in a directory and below it.
+fn digests(directory: &Path) -> Result<Vec<Digest>, Failure> {
+    let digests = Digest::read_all(directory).map_err(Failure::run)?;
+    match digests.is_empty() {
+        true => Err(Failure::Run(format!("{}: no complete run is there", directory.display()))),
+        false => Ok(digests),
     }
 }
 

@@ -22,14 +22,14 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let stopwatch = Stopwatch::start();
     let results = match &args.from {
         Some(from) => study::read_back(study, quick, from).map_err(Failure::run)?,
-        None => simulate(common, study, quick, &directory)?,
+        None => simulate(common, study, quick, directory.path())?,
     };
     let findings = study::evaluate(study, &results).map_err(Failure::run)?;
     let cost = args.from.is_none().then(|| stopwatch.cost());
     let command = command_line(study, quick);
     let summary = study::to_json(study, &results, &findings, cost);
     let context = report::Context { study, command: &command, cost };
-    let page = report::write(&context, &results, &findings, &directory);
+    let page = report::write(&context, &results, &findings, directory.path());
     let page = page.map_err(Failure::run)?;
     if common.json {
         output::print_json(&summary)?;

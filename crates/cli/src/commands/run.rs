@@ -5,6 +5,7 @@ use crate::clock::{Speed, Stopwatch};
 use crate::outcome::Failure;
 use crate::progress::Progress;
 use crate::{output, place, show};
+use fairwave_lab::doubts::warnings;
 use fairwave_lab::run::{self, Output, Run};
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_units::Duration;
@@ -24,10 +25,10 @@ pub(crate) fn run(
     let taps = (!taps.is_empty()).then(|| format!("record.taps={taps:?}"));
     let settings: Vec<String> = pcap.into_iter().chain(taps).chain(interval).collect();
     let plan = super::load(common, file, &settings)?;
-    let job = only_job(&plan, file)?;
+    let job = only_job(common, &plan, file)?;
     let directory = place::choose(common, &super::stem(file))?;
     let stopwatch = Stopwatch::start();
-    let run = simulate(common, &plan, job, &directory)?;
+    let run = simulate(common, &plan, job, directory.path())?;
     let speed = Speed {
         cost: stopwatch.cost(),
         simulated_s: super::simulated_s(&run),
@@ -36,23 +37,46 @@ pub(crate) fn run(
     if common.json {
         let mut value = super::run_json(&run);
         value["scenario"] = json!(file.display().to_string());
+        let doubts = plan.points[job.point].scenario.warnings();
+        value["warnings"] =
+            json!(doubts.into_iter().chain(warnings(&run.summary)).collect::<Vec<_>>());
         speed.add_to(&mut value);
         return Ok(output::print_json(&value)?);
     }
     let tables = show::summary(&run.summary);
-    let place = directory.display();
-    Ok(output::print(&format!("{tables}{}Run directory: {place}\n", speed.line()))?)
+    let place = directory.path().display();
+    output::print(&format!("{tables}{}Run directory: {place}\n", speed.line()))?;
+    let doubts = plan.points[job.point].scenario.warnings();
+    doubts.iter().chain(&warnings(&run.summary)).for_each(|doubt| output::warn(doubt));
+    Ok(())
 }
 
-/// The one job of a scenario without a sweep.
-fn only_job(plan: &Plan, file: &Path) -> Result<Job, Failure> {
-    match plan.jobs()[..] {
-        [job] => Ok(job),
-        ref jobs => {
-            let (file, runs) = (file.display(), jobs.len());
-            let text = format!("{file}: its sweep makes {runs} runs; try `fairwave sweep {file}`");
-            Err(Failure::Usage(text))
-        }
+/// The one job of a scenario without a sweep, or that of a point with the seed of the command line.
+fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job, Failure> {
+    let jobs = plan.jobs();
+    let is_one = jobs.len() == 1 || (plan.points.len() == 1 && common.seed.is_some());
+    if let (true, Some(job)) = (is_one, jobs.first()) {
+        return Ok(*job);
+    }
+    let (file, runs, points) = (file.display(), jobs.len(), plan.points.len());
+    let picks = plan.points.iter().take(1).filter(|_| points > 1).flat_map(|point| &point.picks);
+    let picks: String = picks.map(|pick| format!(" --set {}", quoted(pick))).collect();
+    let seed = if plan.seeds > 1 && common.seed.is_none() {
+        format!(" --seed {}", jobs.first().map_or(1, |job| job.seed))
+    } else {
+        String::new()
+    };
+    let what = format!("its sweep makes {runs} runs of {points} points");
+    let one = format!("one of them is `fairwave run {file}{picks}{seed}`");
+    Err(Failure::Usage(format!("{file}: {what}; {one}, all are `fairwave sweep {file}`")))
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
+    match argument.chars().all(is_plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
     }
 }
 

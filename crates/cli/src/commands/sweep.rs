@@ -3,35 +3,109 @@
 use crate::args::Common;
 use crate::clock::{Speed, Stopwatch};
 use crate::outcome::Failure;
+use crate::place::Before as PlaceBefore;
 use crate::progress::Progress;
 use crate::table::{Table, mbps};
 use crate::{output, place, show};
-use fairwave_lab::run::{self, Output, Run};
+use fairwave_lab::doubts::warnings;
+use fairwave_lab::points::{Digest, Point, to_csv};
+use fairwave_lab::results::{Totals, read_summary};
+use fairwave_lab::run::{self, Before, Output, Run, directory_of};
 use fairwave_scenario::plan::Plan;
 use fairwave_units::Duration;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Simulates all of it, and shows each run.
-pub(crate) fn run(common: &Common, file: &Path) -> Result<(), Failure> {
-    let plan = super::load(common, file, &[])?;
-    let directory = place::choose(common, &super::stem(file))?;
-    let stopwatch = Stopwatch::start();
-    let runs = simulate(common, &plan, &directory)?;
-    let speed = Speed {
-        cost: stopwatch.cost(),
-        simulated_s: runs.iter().map(super::simulated_s).sum(),
-        frames: runs.iter().map(|run| run.summary.frames).sum(),
-    };
-    if common.json {
-        return Ok(output::print_json(&as_json(file, &directory, &runs, speed))?);
-    }
-    let tables = each_flow(&runs) + &each_run(&runs);
-    let place = directory.display();
-    Ok(output::print(&format!("{tables}{}Run directories: {place}\n", speed.line()))?)
+/// Each run is shown by itself where there are no more.
+const MOST_SHOWN: usize = 50;
+/// Runs that are missing are named where there are no more.
+const MOST_NAMED: usize = 5;
+
+/// What is kept of each run: its summary is in its directory.
+struct Line {
+    digest: Digest,
+    label: String,
+    totals: Totals,
+    simulated_s: f64,
+    frames: u64,
+    warnings: Vec<String>,
 }
 
-fn simulate(common: &Common, plan: &Plan, directory: &Path) -> Result<Vec<Run>, Failure> {
+/// Simulates all of it, and shows the means of each point.
+pub(crate) fn run(common: &Common, file: &Path, csv: bool, resume: bool) -> Result<(), Failure> {
+    let plan = super::load(common, file, &[])?;
+    let before = if resume { PlaceBefore::Results } else { PlaceBefore::Nothing };
+    let directory = place::choose_with(common, &super::stem(file), before);
+    let directory = directory.map_err(|failure| interrupted(common, &plan, failure))?;
+    if resume && !common.json && !common.quiet {
+        say_missing(&plan, directory.path());
+    }
+    let stopwatch = Stopwatch::start();
+    let before = if resume { Before::Resume } else { Before::Rerun };
+    let lines = simulate(common, &plan, directory.path(), before)?;
+    let speed = Speed {
+        cost: stopwatch.cost(),
+        simulated_s: lines.iter().map(|line| line.simulated_s).sum(),
+        frames: lines.iter().map(|line| line.frames).sum(),
+    };
+    let digests: Vec<Digest> = lines.iter().map(|line| line.digest.clone()).collect();
+    let points = Point::all(&digests);
+    let doubts = doubts(&plan, &lines);
+    if common.json {
+        let shown = Shown { file, directory: directory.path(), points: &points, doubts: &doubts };
+        return shown.print(&plan, &lines, speed);
+    }
+    if csv {
+        output::print_raw(to_csv(&points).as_bytes())?;
+    } else {
+        let tables = means(&points) + &whole(&points) + &each_run(&lines);
+        let place = directory.path().display();
+        output::print(&format!("{tables}{}Run directories: {place}\n", speed.line()))?;
+    }
+    doubts.iter().for_each(|doubt| output::warn(doubt));
+    Ok(())
+}
+
+/// Why a directory is refused, with what of this sweep is in it.
+fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
+    let (Failure::Usage(text), Some(out)) = (&failure, &common.out) else { return failure };
+    let (all, missing) = (plan.jobs().len(), run::missing(plan, out).len());
+    if missing == all {
+        return failure;
+    }
+    if missing == 0 {
+        return Failure::Usage(format!("{text}; it has all runs of this sweep: see --resume"));
+    }
+    let there = all - missing;
+    Failure::Usage(format!(
+        "{text}; it has {there} of the {all} runs of this sweep, and --resume \
+                            makes the missing {missing}"
+    ))
+}
+
+/// Says what is missing of a sweep that is gone on with.
+fn say_missing(plan: &Plan, directory: &Path) {
+    let (all, missing) = (plan.jobs().len(), run::missing(plan, directory));
+    let names = missing
+        .iter()
+        .take(MOST_NAMED)
+        .map(|path| path.strip_prefix(directory).unwrap_or(path).display().to_string());
+    let names: Vec<String> = names.collect();
+    let (there, more) = (all - missing.len(), missing.len() > names.len());
+    let which = match (names.as_slice(), more) {
+        ([], _) => String::new(),
+        (names, false) => format!(": {}", names.join(", ")),
+        (names, true) => format!(": {}, ...", names.join(", ")),
+    };
+    output::note(&format!("{there} of {all} runs are there, {} are missing{which}", missing.len()));
+}
+
+fn simulate(
+    common: &Common,
+    plan: &Plan,
+    directory: &Path,
+    before: Before,
+) -> Result<Vec<Line>, Failure> {
     let durations = plan.jobs().into_iter().map(|job| plan.points[job.point].scenario.duration);
     let whole_s: f64 = durations.map(Duration::as_secs_f64).sum();
     let progress = Progress::new(common);
@@ -39,39 +113,99 @@ fn simulate(common: &Common, plan: &Plan, directory: &Path) -> Result<Vec<Run>, 
         progress.set(now.simulated.as_secs_f64() / whole_s);
         progress.say(&format!("{} of {} runs", now.done, now.total));
     };
-    run::sweep(plan, common.jobs().get(), Output::Full(directory), &report).map_err(Failure::run)
+    let output = (Output::Full(directory), before);
+    run::sweep_with(plan, common.jobs().get(), output, &report, &line).map_err(Failure::run)
 }
 
-/// Where a run is in its sweep, in a few words.
-fn label(run: &Run) -> String {
+fn line(run: Run) -> Line {
     let axes = run.axes.keys().map(|key| format!("{key} = {}", run.axis(key)));
-    axes.collect::<Vec<_>>().join(", ")
+    Line {
+        digest: Digest::of(&run),
+        label: axes.collect::<Vec<_>>().join(", "),
+        simulated_s: super::simulated_s(&run),
+        frames: run.summary.frames,
+        warnings: warnings(&run.summary),
+        totals: run.summary.totals,
+    }
 }
 
-fn each_flow(runs: &[Run]) -> String {
-    let mut table = Table::new("Flows", &["point", "seed", "flow", "Mbps", "timeouts"]);
-    for run in runs {
-        for flow in &run.summary.flows {
-            table.row(vec![
-                label(run),
-                run.seed.to_string(),
-                flow.name.clone(),
-                mbps(flow.goodput_bps),
-                flow.timeouts.to_string(),
-            ]);
+/// What whoever reads the results should know, each with the number of runs where it was so.
+fn doubts(plan: &Plan, lines: &[Line]) -> Vec<String> {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for warning in lines.iter().flat_map(|line| &line.warnings) {
+        match counted.iter_mut().find(|(known, _)| known == warning) {
+            Some((_, times)) => *times += 1,
+            None => counted.push((warning, 1)),
+        }
+    }
+    let all = lines.len();
+    let of_runs = counted.iter().map(|(warning, n)| format!("{warning} (in {n} of {all} runs)"));
+    plan.warnings().into_iter().chain(of_runs).collect()
+}
+
+/// A figure's mean and the half width of its interval.
+fn cells(point: &Point, metric: &str, digits: usize) -> [String; 2] {
+    let none = || "-".to_owned();
+    let Some(estimate) = point.metric(metric) else { return [none(), none()] };
+    let half = estimate.half_width.map_or_else(none, |half| format!("{half:.digits$}"));
+    [format!("{:.digits$}", estimate.mean), half]
+}
+
+/// Each flow at each point.
+fn means(points: &[Point]) -> String {
+    let heads =
+        ["point", "runs", "flow", "Mbps", "+-", "delay ms", "+-", "p99 ms", "+-", "lost %", "+-"];
+    let mut table = Table::new("Flows, means over seeds with 95 % intervals", &heads);
+    for point in points {
+        let flows = point
+            .metrics
+            .iter()
+            .filter_map(|(name, _)| name.strip_prefix("flow.")?.strip_suffix(".goodput_mbps"));
+        for flow in flows {
+            let of = |name: &str, digits| cells(point, &format!("flow.{flow}.{name}"), digits);
+            let row = [
+                [point.label(), point.seeds.len().to_string()].to_vec(),
+                vec![flow.to_owned()],
+                of("goodput_mbps", 3).to_vec(),
+                of("delay_mean_ms", 3).to_vec(),
+                of("delay_p99_ms", 3).to_vec(),
+                of("lost_percent", 2).to_vec(),
+            ];
+            table.row(row.concat());
         }
     }
     table.render()
 }
 
-fn each_run(runs: &[Run]) -> String {
+/// All flows together at each point.
+fn whole(points: &[Point]) -> String {
+    let heads = ["point", "runs", "Mbps", "+-", "up", "+-", "down", "+-", "Jain", "+-", "starved"];
+    let mut table = Table::new("Points, means over seeds with 95 % intervals", &heads);
+    for point in points {
+        let row = [
+            [point.label(), point.seeds.len().to_string()].to_vec(),
+            cells(point, "goodput_mbps", 3).to_vec(),
+            cells(point, "up_mbps", 3).to_vec(),
+            cells(point, "down_mbps", 3).to_vec(),
+            cells(point, "jain", 4).to_vec(),
+            cells(point, "starved_flows", 1)[..1].to_vec(),
+        ];
+        table.row(row.concat());
+    }
+    table.render()
+}
+
+/// Each run by itself, where they are few.
+fn each_run(lines: &[Line]) -> String {
+    if lines.len() > MOST_SHOWN {
+        return format!("The {} runs one by one: --json\n\n", lines.len());
+    }
     let heads = ["point", "seed", "Mbps", "up", "down", "Jain", "starved"];
     let mut table = Table::new("Runs", &heads);
-    for run in runs {
-        let totals = &run.summary.totals;
+    for Line { digest, label, totals, .. } in lines {
         table.row(vec![
-            label(run),
-            run.seed.to_string(),
+            label.clone(),
+            digest.seed.to_string(),
             mbps(totals.goodput_bps),
             mbps(totals.up_bps),
             mbps(totals.down_bps),
@@ -82,12 +216,45 @@ fn each_run(runs: &[Run]) -> String {
     table.render()
 }
 
-fn as_json(file: &Path, directory: &Path, runs: &[Run], speed: Speed) -> Value {
-    let mut value = json!({
-        "scenario": file.display().to_string(),
-        "directory": directory.display().to_string(),
-        "runs": runs.iter().map(super::run_json).collect::<Vec<_>>(),
-    });
-    speed.add_to(&mut value);
-    value
+/// A sweep as `--json` shows it.
+struct Shown<'a> {
+    file: &'a Path,
+    directory: &'a Path,
+    points: &'a [Point],
+    doubts: &'a [String],
+}
+
+impl Shown<'_> {
+    /// Prints it run by run, each read back from its directory: all of them at once may not fit
+    /// into memory.
+    fn print(&self, plan: &Plan, lines: &[Line], speed: Speed) -> Result<(), Failure> {
+        let mut value = json!({
+            "scenario": self.file.display().to_string(),
+            "directory": self.directory.display().to_string(),
+            "runs": [],
+            "points": self.points,
+            "warnings": self.doubts,
+        });
+        speed.add_to(&mut value);
+        let mut jobs = plan.jobs().into_iter().zip(lines);
+        output::print_json_with(&value, "runs", || {
+            let (job, line) = jobs.next()?;
+            Some(self.run(plan, job, line))
+        })
+    }
+
+    fn run(
+        &self,
+        plan: &Plan,
+        job: fairwave_scenario::plan::Job,
+        line: &Line,
+    ) -> Result<Value, Failure> {
+        let place = directory_of(plan, job, self.directory);
+        let summary = read_summary(&place).map_err(Failure::run)?;
+        let axes = plan.points[job.point].axes.iter().cloned().collect();
+        let mut value =
+            super::run_json(&Run { axes, seed: job.seed, summary, directory: Some(place) });
+        value["warnings"] = json!(line.warnings);
+        Ok(value)
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::args::{Common, Trace};
 use crate::outcome::Failure;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::{output, place, traced};
 use fairwave_capture::file::{Capture, Error};
@@ -25,7 +26,7 @@ pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
     }
     let progress = Progress::new(common);
     let summary = match &place {
-        Some(place) => write(asked, place, &progress)?,
+        Some(place) => write(asked, place.path(), &progress)?,
         None => read(asked, &mut Ignore, &progress)?,
     };
     drop(progress);
@@ -35,7 +36,7 @@ pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("{file}: there is no connection {name} to be shown")));
     }
     let text = || traced::summary(&summary, !asked.connection.is_empty());
-    show(common, &summary, text, place.as_deref())
+    show(common, &summary, text, place.as_ref().map(Place::path))
 }
 
 /// Compares two captures.
@@ -63,9 +64,9 @@ fn between(common: &Common, asked: &Trace, second: &Path) -> Result<(), Failure>
         warn_of(&capture.file, capture.broken.as_ref());
     }
     if let Some(place) = &place {
-        out::between(&summary, &bins, place).map_err(Failure::run)?;
+        out::between(&summary, &bins, place.path()).map_err(Failure::run)?;
     }
-    show(common, &summary, || traced::comparison(&summary), place.as_deref())
+    show(common, &summary, || traced::comparison(&summary), place.as_ref().map(Place::path))
 }
 
 fn warn_of(file: &str, broken: Option<&BrokenSummary>) {

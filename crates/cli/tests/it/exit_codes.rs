@@ -18,11 +18,13 @@ fn help_and_version_end_well_and_name_the_codes() {
 #[test]
 fn bad_usage_ends_with_2() {
     let place = scratch();
-    let cases: [&[&str]; 6] = [
+    let cases: [&[&str]; 8] = [
         &[],
         &["fly"],
         &["run"],
         &["run", "s.toml", "--jobs", "0"],
+        &["run", "s.toml", "--jobs", "100000"],
+        &["sweep", "s.toml", "--resume"],
         &["run", "s.toml", "--set", "duration"],
         &["reproduce", "no-such-study"],
     ];
@@ -43,8 +45,18 @@ fn a_bad_scenario_ends_with_2_and_names_its_place() {
         assert!(err.contains("bad.toml:2"), "{err}");
         assert!(err.contains("duration"), "{err}");
     }
-    let (_, err) = ends_with(2, place.path(), &["run", "missing.toml"]);
-    assert!(err.contains("missing.toml"), "{err}");
+}
+
+#[test]
+fn a_missing_file_ends_with_1_wherever_it_is_read() {
+    let place = scratch();
+    for args in [&["run"][..], &["sweep"], &["check"], &["trace"]] {
+        let (out, err) = ends_with(1, place.path(), &[args, &["missing.toml"]].concat());
+        assert_eq!(out, "");
+        assert!(err.contains("missing.toml: No such file"), "{err}");
+    }
+    fs::write(place.path().join("bad.toml"), "duratoin = 1\n").unwrap();
+    ends_with(2, place.path(), &["check", "missing.toml", "bad.toml"]);
 }
 
 #[test]

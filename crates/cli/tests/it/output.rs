@@ -103,6 +103,13 @@ fn lists_are_views_of_what_there_is() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let (out, _) = ends_with(0, &root, &["list", "scenarios"]);
     assert!(!out.is_empty() && out.lines().all(|line| line.ends_with('?')), "{out}");
+    let catalogue = place.path().join("scenarios");
+    std::fs::create_dir(&catalogue).unwrap();
+    std::fs::write(catalogue.join("a.toml"), b"# \xff?\n").unwrap();
+    std::fs::write(catalogue.join("b.toml"), "# Why?\n").unwrap();
+    let (out, err) = ends_with(1, place.path(), &["list", "scenarios"]);
+    assert!(out.contains("b.toml  Why?"), "one bad file hides no other: {out}");
+    assert!(err.contains("a.toml: not UTF-8 text"), "{err}");
     let schema = json(place.path(), &["list", "schema"]);
     assert!(schema["properties"]["duration"].is_object(), "{schema}");
 }

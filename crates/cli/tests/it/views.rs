@@ -7,8 +7,18 @@ use std::fs;
 use std::path::Path;
 
 /// What every view must know.
-const COMMANDS: [&str; 8] =
-    ["run", "sweep", "reproduce", "check", "list", "explain", "completions", "man"];
+const COMMANDS: [&str; 10] = [
+    "run",
+    "sweep",
+    "reproduce",
+    "plot",
+    "compare",
+    "check",
+    "list",
+    "explain",
+    "completions",
+    "man",
+];
 
 #[test]
 fn each_shell_gets_a_script_that_knows_every_command() {
@@ -20,6 +30,17 @@ fn each_shell_gets_a_script_that_knows_every_command() {
             assert!(script.contains(command), "{shell} does not know {command}");
         }
     }
+}
+
+#[test]
+fn shells_complete_the_keys_of_explain() {
+    let place = scratch();
+    for shell in ["bash", "zsh", "fish"] {
+        let (script, _) = ends_with(0, place.path(), &["completions", shell]);
+        assert!(script.contains("flow.congestion_control"), "{shell}");
+    }
+    let (help, _) = ends_with(0, place.path(), &["explain", "--help"]);
+    assert!(!help.contains("flow.congestion_control,"), "hundreds of keys are no help: {help}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ impl Pending {
     /// Opens the temporary file for what shall become `path`.
     pub(super) fn create(path: PathBuf) -> Result<(Self, BufWriter<File>), Error> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
+        name.push(UNFINISHED);
         let temporary = path.with_file_name(name);
         let file = File::create(&temporary).map_err(Error::io(&temporary))?;
         Ok((Self { temporary, path, finished: false }, BufWriter::new(file)))
@@ -43,6 +43,31 @@ impl Drop for Pending {
             let _ = fs::remove_file(&self.temporary);
         }
     }
+}
+
+/// What temporary names end in.
+const UNFINISHED: &str = ".partial";
+/// Kinds of files that are written under temporary names.
+const KINDS: [&str; 8] = ["parquet", "pcapng", "json", "toml", "html", "svg", "png", "csv"];
+
+/// Removes the files below `directory` that a process left unfinished when it was killed.
+pub fn remove_unfinished(directory: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(directory).map_err(Error::io(directory))? {
+        let entry = entry.map_err(Error::io(directory))?;
+        let path = entry.path();
+        if entry.file_type().map_err(Error::io(&path))?.is_dir() {
+            remove_unfinished(&path)?;
+        } else if is_unfinished(&path) {
+            fs::remove_file(&path).map_err(Error::io(&path))?;
+        }
+    }
+    Ok(())
+}
+
+fn is_unfinished(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let kind = name.strip_suffix(UNFINISHED).and_then(|name| name.rsplit_once('.'));
+    kind.is_some_and(|(_, kind)| KINDS.contains(&kind))
 }
 
 /// Writes a whole file at once.

@@ -43,7 +43,7 @@ pub use columns::{
     SOC, STATIONS, SocRow, StationRow,
 };
 pub use directory::{Meta, RunDirectory};
-pub use file::write as write_file;
+pub use file::{remove_unfinished, write as write_file};
 pub use names::{Direction, Names};
 pub use paths::{PathSummary, ShakeSummary};
 pub use probe::{FindingSummary, IntervalSummary, ProbeSummary, SizeSummary};
@@ -109,7 +109,7 @@ pub enum Error {
 }
 
 impl Error {
-    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         move |source| Self::Io { path: path.to_owned(), source }
     }
 

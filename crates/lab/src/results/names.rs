@@ -1,7 +1,7 @@
 //! Names and roles of what a world holds, in the order of its identifiers.
 
 use super::sides::Sides;
-use fairwave_sim::world::{Role, World};
+use fairwave_sim::world::{Role, Traffic, World};
 use fairwave_trace::{FlowId, NodeId, QueueId};
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ struct Flow {
     direction: Direction,
     mss: u32,
     start_ns: u64,
+    /// Whether its source makes datagrams at a pace of its own.
+    is_paced: bool,
     /// The nodes that its paths pass, by their numbers.
     vias: Vec<NodeId>,
 }
@@ -58,6 +60,7 @@ impl Names {
             direction: direction(&sides, flow.source, flow.sink),
             mss: flow.traffic.payload_bytes(),
             start_ns: flow.start.as_nanos(),
+            is_paced: matches!(flow.traffic, Traffic::Datagrams(_)),
             vias: flow.traffic.vias(),
         });
         Self { flows: flows.collect(), queues, ap_queues, nodes, radios }
@@ -100,6 +103,10 @@ impl Names {
 
     pub(super) fn direction(&self, flow: usize) -> Direction {
         self.flows[flow].direction
+    }
+
+    pub(super) fn is_paced(&self, flow: usize) -> bool {
+        self.flows[flow].is_paced
     }
 
     pub(super) fn mss(&self, flow: usize) -> u32 {

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// A flow below this fraction of the fair share counts as starved.
 pub const STARVED_FRACTION: f64 = 0.1;
+/// A flow of datagrams that loses no more than this gets what it offers.
+const CONTENT_LOST_PERCENT: f64 = 10.0;
 
 /// The content of `summary.json`. Counters and rates are of the measured span, after the
 /// warm-up.
@@ -205,7 +207,8 @@ pub struct Totals {
     pub down_bps: u64,
     /// Jain's index of the flows' goodput; null without flows.
     pub jain: Option<f64>,
-    /// Flows below [`STARVED_FRACTION`] of the fair share.
+    /// Flows below [`STARVED_FRACTION`] of the fair share that would send more: not those of
+    /// datagrams that arrive as they are offered, nor those of a size that are complete.
     pub starved_flows: usize,
     /// Packets dropped, all queues: queue full.
     pub drops_queue_full: u64,
@@ -242,7 +245,7 @@ impl Summary {
             bin_ns: outcome.bin.map(Duration::as_nanos),
             frames: outcome.frames,
             events: outcome.events,
-            totals: totals(&flows, &queues),
+            totals: totals(names, &flows, &queues),
             flows,
             queues,
             stations: outcome.stations.iter().map(station).collect(),
@@ -297,6 +300,20 @@ fn flow_summary(
         probe: flow.probe.as_ref().map(ProbeSummary::of),
         shake: flow.shake.as_ref().map(ShakeSummary::of),
         paths: flow.paths.iter().map(PathSummary::of).collect(),
+    }
+}
+
+impl FlowSummary {
+    /// Datagrams that were sent and did not arrive, of a hundred; `None` for what is no flow of
+    /// datagrams, and where none were sent.
+    ///
+    /// The receiver counts what is missing before the last one that it received. Where it received
+    /// nothing, all that were sent are lost.
+    pub fn lost_percent(&self) -> Option<f64> {
+        let seen = self.datagrams.as_ref()?;
+        let lost = if seen.received == 0 { self.sent_packets } else { seen.lost };
+        let expected = seen.received + lost;
+        (expected > 0).then(|| 100.0 * lost as f64 / expected as f64)
     }
 }
 
@@ -361,7 +378,21 @@ fn station_summary(station: &StationOutcome, measured_ns: u64) -> StationSummary
     }
 }
 
-fn totals(flows: &[FlowSummary], queues: &[QueueSummary]) -> Totals {
+/// A flow of datagrams at a pace of its own is content with what it offers, and a sized flow with
+/// its end: neither starves, however much others get.
+fn starved(names: &Names, flows: &[FlowSummary], shares: &[f64]) -> usize {
+    let fair = stats::mean(shares).unwrap_or(0.0);
+    let is_content = |i: usize, flow: &FlowSummary| {
+        let gets_its_pace = flow.lost_percent().is_none_or(|lost| lost <= CONTENT_LOST_PERCENT);
+        flow.completed_ns.is_some() || (names.is_paced(i) && gets_its_pace)
+    };
+    let flows = shares.iter().zip(flows).enumerate();
+    let starved = flows
+        .filter(|(i, (share, flow))| **share < fair * STARVED_FRACTION && !is_content(*i, flow));
+    starved.count()
+}
+
+fn totals(names: &Names, flows: &[FlowSummary], queues: &[QueueSummary]) -> Totals {
     let shares: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps as f64).collect();
     let toward = |direction| {
         flows.iter().filter(|f| f.direction == direction).map(|f| f.goodput_bps).sum::<u64>()
@@ -371,7 +402,7 @@ fn totals(flows: &[FlowSummary], queues: &[QueueSummary]) -> Totals {
         up_bps: toward(Direction::Up),
         down_bps: toward(Direction::Down),
         jain: stats::jain(&shares),
-        starved_flows: stats::starved(&shares, STARVED_FRACTION),
+        starved_flows: starved(names, flows, &shares),
         drops_queue_full: queues.iter().map(|q| q.drops_queue_full).sum(),
         drops_retry_limit: queues.iter().map(|q| q.drops_retry_limit).sum(),
         drops_link_loss: queues.iter().map(|q| q.drops_link_loss).sum(),

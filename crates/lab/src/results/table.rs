@@ -5,6 +5,7 @@ use super::file::Pending;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
@@ -88,12 +89,45 @@ impl<R> Table<R> {
         text
     }
 
+    /// What a reader of the file finds in it about the table and its columns: `table`, and for each
+    /// column `NAME` the keys `NAME.description` and, where it has a unit, `NAME.unit`.
+    fn metadata(&self) -> Vec<KeyValue> {
+        let mut entries = vec![KeyValue::new("table".to_owned(), self.doc.to_owned())];
+        for column in self.columns {
+            let name = column.name;
+            entries.push(KeyValue::new(format!("{name}.description"), column.doc.to_owned()));
+            let unit =
+                unit(name).map(|unit| KeyValue::new(format!("{name}.unit"), unit.to_owned()));
+            entries.extend(unit);
+        }
+        entries
+    }
+
     fn schema(&self) -> Result<Type, ParquetError> {
         let fields: Result<Vec<_>, _> =
             self.columns.iter().map(|c| field(c).map(Arc::new)).collect();
         Type::group_type_builder("rows").with_fields(fields?).build()
     }
 }
+
+/// The unit that a column's name ends in.
+fn unit(name: &str) -> Option<&'static str> {
+    let (_, last) = name.rsplit_once('_')?;
+    UNITS.iter().find(|(suffix, _)| *suffix == last).map(|(_, unit)| *unit)
+}
+
+/// Endings of names, and the units that they stand for.
+const UNITS: [(&str, &str); 9] = [
+    ("ns", "nanoseconds"),
+    ("bytes", "bytes"),
+    ("bps", "bits per second"),
+    ("packets", "packets"),
+    ("slots", "slots"),
+    ("mdb", "thousandths of a decibel"),
+    ("ppb", "parts per thousand million"),
+    ("ppm", "parts per million"),
+    ("milli", "thousandths"),
+];
 
 fn field<R>(column: &Column<R>) -> Result<Type, ParquetError> {
     let (physical, logical) = match column.kind {
@@ -124,6 +158,7 @@ impl<R> Writer<R> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("fairwave {}", env!("CARGO_PKG_VERSION")))
+            .set_key_value_metadata(Some(table.metadata()))
             .build();
         let open = table.schema().and_then(|schema| {
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))

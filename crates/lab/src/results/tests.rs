@@ -219,3 +219,25 @@ fn columns_are_documented_and_unique() {
         assert!(rows.iter().all(|row| row.ends_with(". |")), "{text}");
     }
 }
+
+/// What a column means is in the file itself, for readers who have nothing else.
+#[test]
+fn a_parquet_file_says_what_its_columns_are() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let directory = std::env::temp_dir().join(format!("fairwave-columns-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    super::table::Writer::create(&super::QUEUES, &directory).unwrap().finish().unwrap();
+    let file = std::fs::File::open(directory.join("queues.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let metadata = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
+    let value = |key: &str| {
+        let entry = metadata.iter().find(|entry| entry.key == key);
+        entry.and_then(|entry| entry.value.clone())
+    };
+    assert_eq!(value("t_ns.unit").as_deref(), Some("nanoseconds"));
+    assert_eq!(value("t_ns.description").as_deref(), Some("Virtual time in nanoseconds."));
+    for column in super::QUEUES.columns {
+        assert!(value(&format!("{}.description", column.name)).is_some(), "{}", column.name);
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}

@@ -3,5 +3,6 @@
 mod captured;
 mod messages;
 mod results_runs;
+mod tables;
 mod taps;
 mod wiring;

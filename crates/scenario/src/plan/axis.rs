@@ -56,6 +56,22 @@ impl Axis {
         self.name == keys_of(name).join(", ")
     }
 
+    /// How `--set` names a step: a key with its value, several with a list of them, or the variant.
+    pub(super) fn pick(&self, step: &Step) -> String {
+        let name = &self.name;
+        if name == VARIANT {
+            return format!("{VARIANT}={}", step.labels[0].1);
+        }
+        match step.sets.as_slice() {
+            [(_, Value { data: Data::Text(text), .. })] => format!("{name}={text}"),
+            [(_, value)] => format!("{name}={}", value.to_toml()),
+            values => {
+                let values: Vec<_> = values.iter().map(|(_, value)| value.to_toml()).collect();
+                format!("{name}=[{}]", values.join(", "))
+            }
+        }
+    }
+
     /// Leaves the one step that `value` stands for.
     pub(super) fn fix(&mut self, span: Span, value: Value) -> Result<(), Problem> {
         let fail = |(span, refusal)| Problem { span, key: self.name.clone(), refusal };

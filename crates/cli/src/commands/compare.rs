@@ -1,0 +1,81 @@
+//! `fairwave compare`: whether two sets of runs differ, or chance alone does.
+
+use crate::args::{Common, Compare};
+use crate::outcome::Failure;
+use crate::output;
+use crate::table::Table;
+use fairwave_lab::compare::{Comparison, compare};
+use fairwave_lab::points::Digest;
+use serde_json::json;
+use std::path::Path;
+
+/// Figures that are compared where none is named.
+const USUAL: [&str; 8] = [
+    "goodput_mbps",
+    "up_mbps",
+    "down_mbps",
+    "jain",
+    ".delay_mean_ms",
+    ".delay_p99_ms",
+    ".lost_percent",
+    ".completion_ms",
+];
+
+/// Compares every figure that both have, or those that are named.
+pub(crate) fn run(common: &Common, asked: &Compare) -> Result<(), Failure> {
+    let (first, second) = (super::digests(&asked.first)?, super::digests(&asked.second)?);
+    let is_wanted = |name: &str| match asked.metric.as_slice() {
+        [] => USUAL.iter().any(|usual| name.ends_with(usual)),
+        wanted => wanted.iter().any(|known| known == name),
+    };
+    let found = compare(&first, &second, &is_wanted);
+    if found.is_empty() {
+        return Err(nothing(asked, &first));
+    }
+    if common.json {
+        let [first, second] = [&asked.first, &asked.second].map(|path| path.display().to_string());
+        let value = json!({ "first": first, "second": second, "comparisons": found });
+        return Ok(output::print_json(&value)?);
+    }
+    output::print(&table(&found).render())?;
+    if found.iter().all(|one| one.difference.p.is_none()) {
+        output::warn("one run says nothing about chance: compare at least two seeds of each");
+    }
+    Ok(())
+}
+
+fn nothing(asked: &Compare, first: &[Digest]) -> Failure {
+    let [a, b]: [&Path; 2] = [&asked.first, &asked.second];
+    let known: Vec<&str> =
+        first.iter().take(1).flat_map(|run| &run.metrics).map(|m| &*m.0).collect();
+    let (a, b, known) = (a.display(), b.display(), known.join(", "));
+    Failure::Usage(format!("{a} and {b} have no point and figure in common; figures are: {known}"))
+}
+
+fn table(found: &[Comparison]) -> Table {
+    let heads =
+        ["point", "figure", "first", "second", "difference", "+-", "p", "p (Holm)", "differs"];
+    let mut table = Table::new("Differences of means with 95 % intervals", &heads);
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    for one in found {
+        let difference = &one.difference;
+        let p = |p: Option<f64>| or_dash(p.map(|p| format!("{p:.4}")));
+        let differs = match difference.p_holm {
+            None => "-",
+            Some(_) if difference.is_significant() => "yes",
+            Some(_) => "no",
+        };
+        table.row(vec![
+            one.point.clone(),
+            one.metric.clone(),
+            format!("{:.4}", one.first.mean),
+            format!("{:.4}", one.second.mean),
+            format!("{:+.4}", difference.mean),
+            or_dash(difference.half_width.map(|half| format!("{half:.4}"))),
+            p(difference.p),
+            p(difference.p_holm),
+            differs.to_owned(),
+        ]);
+    }
+    table
+}

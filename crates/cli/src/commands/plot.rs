@@ -1,0 +1,76 @@
+//! `fairwave plot`: figures of runs that are there.
+
+use crate::args::{Common, Plot};
+use crate::outcome::Failure;
+use crate::output;
+use fairwave_lab::over::{is_series, over_axis, over_time};
+use fairwave_lab::plot::{Figure, to_png};
+use fairwave_lab::points::Point;
+use fairwave_lab::results::write_file;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Draws what was asked for, and says where it is.
+pub(crate) fn run(common: &Common, asked: &Plot) -> Result<(), Failure> {
+    let figure = if asked.y.iter().any(|y| is_series(y)) { series(asked)? } else { means(asked)? };
+    let svg = figure.to_svg().map_err(Failure::run)?;
+    let files = files(asked)?;
+    for file in &files {
+        let is_png = file.extension().is_some_and(|extension| extension == "png");
+        let bytes = if is_png { to_png(&svg).map_err(Failure::run)? } else { svg.clone().into() };
+        write_file(file, &bytes).map_err(Failure::run)?;
+    }
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    if common.json {
+        return Ok(output::print_json(&json!({ "figure": figure.title, "files": names }))?);
+    }
+    Ok(output::print(&format!("{}\n", names.join("\n")))?)
+}
+
+/// A column of one run's tables over time.
+fn series(asked: &Plot) -> Result<Figure, Failure> {
+    let [y] = asked.y.as_slice() else {
+        return Err(Failure::Usage("a series over time is drawn alone: give one --y".to_owned()));
+    };
+    if asked.x.as_deref().is_some_and(|x| x != "time") {
+        return Err(Failure::Usage(format!("{y} is a series of one run: its --x is time")));
+    }
+    let directory = &asked.directory;
+    if !directory.join("summary.json").exists() {
+        let shown = directory.display();
+        let text = format!("{shown}: not the directory of one run; {y} is a series of one run");
+        return Err(Failure::Usage(text));
+    }
+    over_time(directory, y).map_err(Failure::run)
+}
+
+/// Means of a sweep over one of its axes.
+fn means(asked: &Plot) -> Result<Figure, Failure> {
+    let points = Point::all(&super::digests(&asked.directory)?);
+    let axes: Vec<&str> =
+        points.iter().take(1).flat_map(|point| &point.axes).map(|(key, _)| key.as_str()).collect();
+    let x = asked.x.as_deref().or(axes.first().copied()).unwrap_or_default();
+    over_axis(&points, x, &asked.y).ok_or_else(|| {
+        let known = points.iter().take(1).flat_map(|point| &point.metrics);
+        let known: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
+        let (axes, known) = (axes.join(", "), known.join(", "));
+        let y = asked.y.join(", ");
+        Failure::Usage(format!("no run has {y} and the axis {x:?}; axes: {axes}; figures: {known}"))
+    })
+}
+
+/// Where the figure goes: the file that was named, or one of each kind beside the runs.
+fn files(asked: &Plot) -> Result<Vec<PathBuf>, Failure> {
+    let Some(file) = &asked.file else {
+        let name = asked.y.join("-");
+        let name = asked.x.as_ref().map_or_else(|| name.clone(), |x| format!("{name}-over-{x}"));
+        return Ok(["svg", "png"]
+            .map(|kind| asked.directory.join(format!("{name}.{kind}")))
+            .into());
+    };
+    let kind = Path::new(file).extension().and_then(|kind| kind.to_str());
+    match kind {
+        Some("svg" | "png") => Ok(vec![file.clone()]),
+        _ => Err(Failure::Usage(format!("{}: a figure is a .svg or a .png", file.display()))),
+    }
+}

@@ -1,0 +1,70 @@
+//! What is made of runs that are there: figures and comparisons.
+
+use crate::common::{ends_with, json, scratch, tiny};
+use std::fs;
+use std::path::Path;
+
+/// A sweep of two laws, two queues and three seeds.
+fn sweep(place: &Path, out: &str, more: &[&str]) {
+    let scenario = tiny().display().to_string();
+    let args = [
+        "sweep",
+        &scenario,
+        "--out",
+        out,
+        "--set",
+        "sweep.seeds=3",
+        "--set",
+        "sweep.node.ap.queue=[\"5 packets\", \"50 packets\"]",
+        "--quiet",
+    ];
+    ends_with(0, place, &[&args[..], more].concat());
+}
+
+#[test]
+fn a_sweep_is_drawn_over_an_axis() {
+    let place = scratch();
+    sweep(place.path(), "s", &[]);
+    let args = ["plot", "s", "--y", "flow.up.goodput_mbps", "--x", "queue"];
+    let (out, _) = ends_with(0, place.path(), &args);
+    assert_eq!(out.lines().count(), 2, "{out}");
+    let svg = fs::read_to_string(place.path().join(out.lines().next().unwrap())).unwrap();
+    for said in ["queue (packets)", "congestion_control = reno", "flow.up.goodput_mbps"] {
+        assert!(svg.contains(said), "{said}");
+    }
+    ends_with(0, place.path(), &["plot", "s", "--y", "jain", "--file", "j.png"]);
+    assert!(fs::read(place.path().join("j.png")).unwrap().starts_with(b"\x89PNG"));
+    let (_, err) = ends_with(2, place.path(), &["plot", "s", "--y", "speed"]);
+    assert!(err.contains("goodput_mbps") && err.contains("tcp.congestion_control"), "{err}");
+    ends_with(1, place.path(), &["plot", "nowhere", "--y", "jain"]);
+}
+
+#[test]
+fn a_run_is_drawn_over_time() {
+    let place = scratch();
+    sweep(place.path(), "s", &["--set", "sweep.seeds=1", "--set", "node.ap.queue=9 packets"]);
+    let points = fs::read_dir(place.path().join("s")).unwrap();
+    let point = points.map(|entry| entry.unwrap().path()).next().unwrap();
+    let run = point.join("seed-1").display().to_string();
+    let value = json(place.path(), &["plot", &run, "--y", "flows.cwnd_bytes"]);
+    let svg = fs::read_to_string(value["files"][0].as_str().unwrap()).unwrap();
+    assert!(svg.contains("cwnd_bytes") && svg.contains("time (s)"), "{svg}");
+    let (_, err) = ends_with(1, place.path(), &["plot", &run, "--y", "flows.speed"]);
+    assert!(err.contains("there is no column \"speed\""), "{err}");
+}
+
+#[test]
+fn what_differs_is_told_from_what_chance_makes() {
+    let place = scratch();
+    sweep(place.path(), "a", &[]);
+    sweep(place.path(), "b", &["--set", "link.ap-server.delay=40 ms"]);
+    let same = json(place.path(), &["compare", "a", "a"]);
+    let all = same["comparisons"].as_array().unwrap();
+    assert!(all.len() >= 16, "four points, six figures: {}", all.len());
+    assert!(all.iter().all(|one| one["difference"]["p"] == 1.0), "{same}");
+    let args = ["compare", "a", "b", "--metric", "goodput_mbps"];
+    let (out, _) = ends_with(0, place.path(), &args);
+    assert!(out.contains("p (Holm)") && out.contains("  yes"), "{out}");
+    let (_, err) = ends_with(2, place.path(), &["compare", "a", "b", "--metric", "speed"]);
+    assert!(err.contains("figures are: goodput_mbps"), "{err}");
+}

@@ -1,0 +1,97 @@
+//! Directories for results: one writer at a time, and nothing left of one that was killed.
+
+use crate::common::{ends_with, fairwave, scratch, tiny, tiny_run};
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Stdio;
+
+fn arguments(out: &str) -> Vec<String> {
+    tiny_run(out)
+}
+
+fn as_str(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+fn entries(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn a_directory_that_another_process_writes_into_is_refused_even_with_force() {
+    let place = scratch();
+    let out = place.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let lock = File::create(out.join(".fairwave.lock")).unwrap();
+    lock.lock().unwrap();
+    let args = arguments("out");
+    for more in [&[][..], &["--force"]] {
+        let (_, err) = ends_with(2, place.path(), &[&as_str(&args)[..], more].concat());
+        assert!(err.contains("another fairwave is writing into it"), "{err}");
+    }
+    lock.unlock().unwrap();
+    ends_with(0, place.path(), &as_str(&args));
+    assert!(!entries(&out).contains(&".fairwave.lock".to_owned()), "the lock goes with its holder");
+}
+
+#[test]
+fn of_several_processes_with_one_new_directory_one_has_it() {
+    let place = scratch();
+    let args = arguments("shared");
+    let start = || {
+        let mut command = fairwave(place.path(), &as_str(&args));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+    };
+    let children: Vec<_> = (0..6).map(|_| start()).collect();
+    let ends = children.into_iter().map(|mut child| child.wait().unwrap().code());
+    let ends: Vec<_> = ends.collect();
+    assert_eq!(ends.iter().filter(|code| **code == Some(0)).count(), 1, "{ends:?}");
+    assert_eq!(ends.iter().filter(|code| **code == Some(2)).count(), 5, "{ends:?}");
+}
+
+#[test]
+fn force_removes_what_a_killed_run_left_unfinished_and_nothing_else() {
+    let place = scratch();
+    let out = place.path().join("out");
+    fs::create_dir_all(out.join("old/seed-9")).unwrap();
+    for name in ["flows.parquet.partial", "capture-pc1.pcapng.partial", "film.mp4.partial"] {
+        fs::write(out.join("old/seed-9").join(name), "half").unwrap();
+    }
+    let args = arguments("out");
+    ends_with(0, place.path(), &[&as_str(&args)[..], &["--force"]].concat());
+    assert_eq!(entries(&out.join("old/seed-9")), ["film.mp4.partial"]);
+}
+
+#[test]
+fn an_interrupted_sweep_says_what_is_missing_and_goes_on() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    let args = ["sweep", &scenario, "--out", "s"];
+    ends_with(0, place.path(), &args);
+    let points = entries(&place.path().join("s"));
+    let reno = points.iter().find(|name| name.ends_with("reno")).expect("a point");
+    let lost = place.path().join("s").join(reno).join("seed-2");
+    let whole = fs::read_to_string(lost.join("summary.json")).unwrap();
+    fs::remove_file(lost.join("summary.json")).unwrap();
+    let kept = place.path().join("s").join(reno).join("seed-1/flows.parquet");
+    let before = fs::metadata(&kept).unwrap().modified().unwrap();
+    let (_, err) = ends_with(2, place.path(), &args);
+    assert!(err.contains("3 of the 4 runs") && err.contains("--resume"), "{err}");
+    let (out, err) = ends_with(0, place.path(), &[&args[..], &["--resume"]].concat());
+    assert!(err.contains("3 of 4 runs are there") && err.contains("seed-2"), "{err}");
+    assert!(out.contains("Runs\n"), "{out}");
+    assert_eq!(fs::read_to_string(lost.join("summary.json")).unwrap(), whole);
+    assert_eq!(fs::metadata(&kept).unwrap().modified().unwrap(), before, "it was not run again");
+}
+
+#[test]
+fn runs_of_another_scenario_are_not_gone_on_with() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    let args = ["sweep", &scenario, "--out", "s", "--set", "sweep.seeds=1"];
+    ends_with(0, place.path(), &args);
+    let other = [&args[..], &["--set", "node.ap.queue=9 packets", "--resume"]].concat();
+    let (_, err) = ends_with(0, place.path(), &other);
+    assert!(err.contains("0 of 2 runs are there"), "{err}");
+}

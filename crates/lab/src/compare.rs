@@ -1,0 +1,188 @@
+//! Two sets of runs compared: what differs, by how much, and whether that may be chance.
+
+use crate::points::{Digest, Point};
+use crate::stats::{Estimate, student_t_p, student_t_quantile};
+use serde::Serialize;
+
+/// One figure at one point, in both sets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Where it is in its sweep, in a few words.
+    pub point: String,
+    /// The figure.
+    pub metric: String,
+    /// What it came to in the first set.
+    pub first: Estimate,
+    /// In the second.
+    pub second: Estimate,
+    /// The second less the first.
+    pub difference: Difference,
+}
+
+/// A difference of means.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Its mean.
+    pub mean: f64,
+    /// Half the width of its confidence interval; `None` where one set has less than two runs.
+    pub half_width: Option<f64>,
+    /// The probability of a difference at least as large if there were none in truth.
+    pub p: Option<f64>,
+    /// The same corrected for the number of comparisons (Holm, Scand. J. Stat. 6, 1979).
+    pub p_holm: Option<f64>,
+    /// Whether runs of one seed were compared with each other: then what the seed makes of both is
+    /// no part of the difference. Otherwise it is Welch's test (Biometrika 34, 1947).
+    pub is_paired: bool,
+}
+
+impl Difference {
+    /// From the values of both sets by seed.
+    fn of(first: &[(u64, f64)], second: &[(u64, f64)]) -> Option<Self> {
+        let seeds =
+            |values: &[(u64, f64)]| values.iter().map(|(seed, _)| *seed).collect::<Vec<_>>();
+        if first.len() > 1 && seeds(first) == seeds(second) {
+            return Self::paired(first, second);
+        }
+        let values = |values: &[(u64, f64)]| values.iter().map(|(_, x)| *x).collect::<Vec<_>>();
+        Some(Self::welch(Estimate::of(&values(first))?, Estimate::of(&values(second))?))
+    }
+
+    fn paired(first: &[(u64, f64)], second: &[(u64, f64)]) -> Option<Self> {
+        let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| b.1 - a.1).collect();
+        let Estimate { n, mean, std_dev, half_width } = Estimate::of(&differences)?;
+        let p = p_value(mean, std_dev / (n as f64).sqrt(), n - 1);
+        Some(Self { mean, half_width, p: Some(p), p_holm: None, is_paired: true })
+    }
+
+    fn welch(first: Estimate, second: Estimate) -> Self {
+        let mean = second.mean - first.mean;
+        let none = Self { mean, half_width: None, p: None, p_holm: None, is_paired: false };
+        if first.n < 2 || second.n < 2 {
+            return none;
+        }
+        let variance = |of: &Estimate| of.std_dev * of.std_dev / of.n as f64;
+        let (a, b) = (variance(&first), variance(&second));
+        let error = (a + b).sqrt();
+        let terms = a * a / (first.n - 1) as f64 + b * b / (second.n - 1) as f64;
+        // Rounded down, the test errs on the side of no difference.
+        let freedom = if terms > 0.0 { (a + b) * (a + b) / terms } else { 1.0 };
+        let freedom = (freedom as usize).max(1);
+        Self {
+            half_width: Some(student_t_quantile(freedom) * error),
+            p: Some(p_value(mean, error, freedom)),
+            ..none
+        }
+    }
+
+    /// Whether the corrected p is below 5 %.
+    pub fn is_significant(&self) -> bool {
+        self.p_holm.is_some_and(|p| p < 0.05)
+    }
+}
+
+/// Of a mean with its standard error. Where nothing varies, any difference is one.
+fn p_value(mean: f64, error: f64, freedom: usize) -> f64 {
+    match (mean == 0.0, error > 0.0) {
+        (true, _) => 1.0,
+        (false, false) => 0.0,
+        (false, true) => student_t_p(mean / error, freedom),
+    }
+}
+
+/// Compares the points that both sets have, or the only point of each, in every figure that
+/// `is_wanted`.
+pub fn compare(
+    first: &[Digest],
+    second: &[Digest],
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Vec<Comparison> {
+    let points = [first, second].map(Point::all);
+    let are_single = points.iter().all(|points| points.len() == 1);
+    let mut list = Vec::new();
+    for a in &points[0] {
+        let matches = |b: &&Point| are_single || a.axes == b.axes;
+        let Some(b) = points[1].iter().find(matches) else { continue };
+        let named = a.metrics.iter().filter(|(name, _)| is_wanted(name));
+        list.extend(named.filter_map(|(name, estimate)| {
+            let values = |runs, point: &Point| by_seed(runs, point, name);
+            Some(Comparison {
+                point: if a.axes == b.axes { a.label() } else { String::new() },
+                metric: name.clone(),
+                first: *estimate,
+                second: *b.metric(name)?,
+                difference: Difference::of(&values(first, a), &values(second, b))?,
+            })
+        }));
+    }
+    correct(&mut list);
+    list
+}
+
+fn by_seed(runs: &[Digest], point: &Point, metric: &str) -> Vec<(u64, f64)> {
+    let runs = runs.iter().filter(|run| run.axes == point.axes);
+    let mut values: Vec<_> = runs.filter_map(|run| Some((run.seed, run.metric(metric)?))).collect();
+    values.sort_by_key(|(seed, _)| *seed);
+    values
+}
+
+/// Holm's correction: the least of m values of p counts m times, the next m - 1 times ...
+fn correct(list: &mut [Comparison]) {
+    let mut order: Vec<(usize, f64)> =
+        list.iter().enumerate().filter_map(|(i, one)| Some((i, one.difference.p?))).collect();
+    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut least: f64 = 0.0;
+    for (rank, (i, p)) in order.iter().enumerate() {
+        least = least.max(p * (order.len() - rank) as f64).min(1.0);
+        list[*i].difference.p_holm = Some(least);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(values: &[(u64, f64)]) -> Vec<Digest> {
+        let run = |&(seed, value): &(u64, f64)| Digest {
+            axes: Vec::new(),
+            seed,
+            metrics: vec![("x".to_owned(), value), ("y".to_owned(), 1.0)],
+        };
+        values.iter().map(run).collect()
+    }
+
+    /// By hand: differences 1, 2, 3 have the mean 2 and s = 1, so t = 2 sqrt(3) = 3.4641 with two
+    /// degrees of freedom, p = 1 - t / sqrt(t^2 + 2) = 0.074180.
+    #[test]
+    fn runs_of_the_same_seeds_are_compared_in_pairs() {
+        let first = runs(&[(1, 10.0), (2, 20.0), (3, 30.0)]);
+        let second = runs(&[(3, 33.0), (1, 11.0), (2, 22.0)]);
+        let found = compare(&first, &second, &|name| name == "x");
+        let Difference { mean, p, is_paired, .. } = found[0].difference;
+        assert!(is_paired && (mean - 2.0).abs() < 1e-12);
+        assert!((p.unwrap() - 0.074_180).abs() < 1e-6, "{p:?}");
+        assert!(!found[0].difference.is_significant());
+    }
+
+    /// By hand: means 2 and 12, s^2 = 1 and 4, n = 3: se = sqrt(5/3), t = 7.746; Welch's degrees
+    /// are (5/3)^2 / ((1/9 + 16/9) / 2) = 2.94, rounded to 2: p = 1 - t / sqrt(t^2 + 2) = 0.0163.
+    #[test]
+    fn runs_of_other_seeds_are_compared_by_welchs_test() {
+        let first = runs(&[(1, 1.0), (2, 2.0), (3, 3.0)]);
+        let second = runs(&[(4, 10.0), (5, 12.0), (6, 14.0)]);
+        let found = compare(&first, &second, &|_| true);
+        let Difference { mean, p, is_paired, p_holm, .. } = found[0].difference;
+        assert!(!is_paired && mean == 10.0);
+        assert!((p.unwrap() - 0.016_26).abs() < 1e-4, "{p:?}");
+        assert!((p_holm.unwrap() - 2.0 * p.unwrap()).abs() < 1e-12, "of two figures");
+        assert!(found[0].difference.is_significant());
+        assert_eq!(found[1].difference.p, Some(1.0), "what is equal differs by nothing");
+    }
+
+    #[test]
+    fn one_run_says_nothing_about_chance() {
+        let found = compare(&runs(&[(1, 1.0)]), &runs(&[(1, 2.0)]), &|name| name == "x");
+        let Difference { mean, p, half_width, .. } = found[0].difference;
+        assert_eq!((mean, p, half_width), (1.0, None, None));
+        assert!(!found[0].difference.is_significant());
+    }
+}

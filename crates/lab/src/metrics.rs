@@ -1,0 +1,106 @@
+//! Figures of a run by name, for tables over seeds, plots and comparisons.
+//!
+//! A name is that of a figure of the whole run, as `goodput_mbps`, or of a part of it:
+//! `flow.up.delay_p99_ms`, `station.sta1.airtime_percent`, `queue.ap.mean_packets`. It ends in its
+//! unit where it has one.
+
+use crate::results::{FlowSummary, QueueSummary, StationSummary, Summary, TimesSummary};
+
+/// A figure's name and value.
+pub type Metric = (String, f64);
+
+/// The figures of a whole run, of its flows, and of its stations and queues, in this order. What a
+/// run has not measured is not among them.
+pub fn metrics(summary: &Summary) -> Vec<Metric> {
+    let mut list = totals(summary);
+    for flow in &summary.flows {
+        add(&mut list, "flow", &flow.name, of_flow(flow));
+    }
+    for station in &summary.stations {
+        add(&mut list, "station", &station.name, of_station(station));
+    }
+    for queue in &summary.queues {
+        add(&mut list, "queue", &queue.name, of_queue(queue));
+    }
+    list
+}
+
+type Named = (&'static str, Option<f64>);
+
+fn add(list: &mut Vec<Metric>, sort: &str, name: &str, figures: Vec<Named>) {
+    let named = |(figure, value): Named| Some((format!("{sort}.{name}.{figure}"), value?));
+    list.extend(figures.into_iter().filter_map(named));
+}
+
+fn totals(summary: &Summary) -> Vec<Metric> {
+    let totals = &summary.totals;
+    let drops = totals.drops_queue_full
+        + totals.drops_retry_limit
+        + totals.drops_link_loss
+        + totals.drops_no_route
+        + totals.drops_aqm;
+    let figures = [
+        ("goodput_mbps", Some(mbps(totals.goodput_bps))),
+        ("up_mbps", Some(mbps(totals.up_bps))),
+        ("down_mbps", Some(mbps(totals.down_bps))),
+        ("jain", totals.jain),
+        ("starved_flows", Some(totals.starved_flows as f64)),
+        ("drops", Some(drops as f64)),
+    ];
+    figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+fn of_flow(flow: &FlowSummary) -> Vec<Named> {
+    let datagrams = flow.datagrams.as_ref();
+    let delay = |part: fn(&TimesSummary) -> u64| {
+        datagrams.and_then(|seen| seen.delay.as_ref()).map(|times| millis(part(times)))
+    };
+    let page = |part: fn(&TimesSummary) -> u64| {
+        flow.web.as_ref().and_then(|web| web.pages.as_ref()).map(|times| millis(part(times)))
+    };
+    vec![
+        ("goodput_mbps", Some(mbps(flow.goodput_bps))),
+        ("delay_mean_ms", delay(|times| times.mean_ns)),
+        ("delay_median_ms", delay(|times| times.median_ns)),
+        ("delay_p95_ms", delay(|times| times.p95_ns)),
+        ("delay_p99_ms", delay(|times| times.p99_ns)),
+        ("jitter_ms", datagrams.map(|seen| millis(seen.jitter_ns))),
+        ("lost_percent", flow.lost_percent()),
+        ("sent_packets", Some(flow.sent_packets as f64)),
+        ("retransmissions", Some(flow.retransmissions as f64)),
+        ("timeouts", Some(flow.timeouts as f64)),
+        ("srtt_end_ms", flow.srtt_end_ns.map(millis)),
+        ("longest_silence_ms", Some(millis(flow.longest_silence_ns))),
+        ("completion_ms", flow.completion_ns.map(millis)),
+        ("page_mean_ms", page(|times| times.mean_ns)),
+        ("page_p95_ms", page(|times| times.p95_ns)),
+        ("freezes", flow.video.as_ref().map(|seen| seen.freezes as f64)),
+    ]
+}
+
+fn of_station(station: &StationSummary) -> Vec<Named> {
+    let share = |part: u64, of: u64| (of > 0).then(|| 100.0 * part as f64 / of as f64);
+    vec![
+        ("airtime_percent", Some(100.0 * station.airtime_share)),
+        ("failure_percent", share(station.failures, station.attempts)),
+        ("collision_percent", share(station.collisions, station.attempts)),
+        ("retry_drops", Some(station.retry_drops as f64)),
+    ]
+}
+
+fn of_queue(queue: &QueueSummary) -> Vec<Named> {
+    vec![
+        ("mean_packets", Some(queue.mean_packets)),
+        ("peak_packets", Some(f64::from(queue.peak_packets))),
+        ("drops_queue_full", Some(queue.drops_queue_full as f64)),
+        ("drops_aqm", Some(queue.drops_aqm as f64)),
+    ]
+}
+
+fn mbps(bits_per_second: u64) -> f64 {
+    bits_per_second as f64 / 1e6
+}
+
+fn millis(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}

@@ -1,0 +1,165 @@
+//! Figures of runs: what a sweep came to over one of its axes, or a series of one run over time.
+
+use crate::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
+use crate::points::Point;
+use crate::results::{Error, Series};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A quantity of an axis: `10 ms` is the number 10 and the unit `ms`.
+fn quantity(text: &str) -> Option<(f64, &str)> {
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    Some((number.parse().ok()?, unit))
+}
+
+/// The value of the axis `x`, which its last part may name.
+fn on_axis<'p>(point: &'p Point, x: &str) -> Option<&'p str> {
+    let is_named = |key: &str| key == x || key.rsplit('.').next() == Some(x);
+    point.axes.iter().find(|(key, _)| is_named(key)).map(|(_, value)| value.as_str())
+}
+
+/// The figures `ys` over the axis `x`: a curve for each combination of the other axes, bars where
+/// the values of `x` are no quantities of one unit. `None` where nothing has both.
+pub fn over_axis(points: &[Point], x: &str, ys: &[String]) -> Option<Figure> {
+    let with_x: Vec<(&Point, &str)> =
+        points.iter().filter_map(|point| Some((point, on_axis(point, x)?))).collect();
+    let numbers: Option<Vec<(f64, &str)>> = with_x.iter().map(|(_, v)| quantity(v)).collect();
+    let numbers = numbers.filter(|all| all.iter().all(|(_, unit)| *unit == all[0].1));
+    let unit = numbers.as_ref().and_then(|all| all.first()).map_or("", |(_, unit)| unit);
+    let mut series: Vec<(String, Vec<(&str, Interval)>)> = Vec::new();
+    for (point, value) in &with_x {
+        for y in ys {
+            let Some(estimate) = point.metric(y) else { continue };
+            let label = label(point, value, (x, y), ys.len() > 1);
+            let entry = (*value, Interval::from(*estimate));
+            match series.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, entries)) => entries.push(entry),
+                None => series.push((label, vec![entry])),
+            }
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let content = match numbers {
+        Some(_) => Content::Curves(series.into_iter().map(curve).collect()),
+        None => bars(&with_x, &series),
+    };
+    let x_label = if unit.is_empty() { x.to_owned() } else { format!("{x} ({unit})") };
+    let y_label = ys.join(", ");
+    let title = format!("{y_label} over {x}, means with 95 % intervals");
+    Some(Figure { title, x_label, y_label, y_range: None, content })
+}
+
+/// What tells a series from others: the other axes, and the figure if there are several.
+fn label(point: &Point, value: &str, (x, y): (&str, &str), are_many: bool) -> String {
+    let is_other = |(key, of): &&(String, String)| !(of == value && key.ends_with(x));
+    let others = point.axes.iter().filter(is_other);
+    let others =
+        others.map(|(key, value)| format!("{} = {value}", key.rsplit('.').next().unwrap_or(key)));
+    let figure = are_many.then(|| y.to_owned());
+    figure.into_iter().chain(others).collect::<Vec<_>>().join(", ")
+}
+
+fn curve((label, entries): (String, Vec<(&str, Interval)>)) -> Curve {
+    let point = |(value, y): (&str, Interval)| Some((quantity(value)?.0, y));
+    let mut points: Vec<(f64, Interval)> = entries.into_iter().filter_map(point).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Curve { label, points, mark: Mark::DottedLine }
+}
+
+fn bars(points: &[(&Point, &str)], series: &[(String, Vec<(&str, Interval)>)]) -> Content {
+    let mut groups: Vec<String> = Vec::new();
+    for (_, value) in points {
+        if !groups.iter().any(|group| group == value) {
+            groups.push((*value).to_owned());
+        }
+    }
+    let bars = series.iter().map(|(label, entries)| {
+        let of_group = |group: &String| entries.iter().find(|(v, _)| v == group).map(|(_, y)| *y);
+        BarSeries { label: label.clone(), values: groups.iter().map(of_group).collect() }
+    });
+    let series = bars.collect();
+    Content::Bars { groups, series }
+}
+
+/// Tables of a run directory that have a series for each name in a column.
+const TABLES: [(&str, &str); 4] =
+    [("flows", "flow"), ("queues", "queue"), ("stations", "station"), ("paths", "path")];
+
+/// Whether `y` names a column of a table of a run: `flows.cwnd_bytes`.
+pub fn is_series(y: &str) -> bool {
+    y.split_once('.').is_some_and(|(table, _)| TABLES.iter().any(|(known, _)| *known == table))
+}
+
+/// The column `y` of a run over time, a curve for each flow, queue, station or path.
+///
+/// # Errors
+/// When the table cannot be read or has no such column.
+pub fn over_time(run: &Path, y: &str) -> Result<Figure, Error> {
+    let (table, column) = y.split_once('.').unwrap_or((y, ""));
+    let name = TABLES.iter().find(|(known, _)| *known == table).map_or("flow", |(_, name)| name);
+    let series = Series::read(run, &format!("{table}.parquet"), &["t_ns", name, column])?;
+    let mut curves: BTreeMap<&str, Vec<(f64, Interval)>> = BTreeMap::new();
+    let (times, names) = (series.integers("t_ns")?, series.texts(name)?);
+    for ((at, of), value) in times.iter().zip(names).zip(series.integers(column)?) {
+        if let (Some(at), Some(of), Some(value)) = (at, of, value) {
+            let point = (*at as f64 / 1e9, Interval::exact(*value as f64));
+            curves.entry(of).or_default().push(point);
+        }
+    }
+    let curve = |(label, points): (&str, Vec<_>)| Curve {
+        label: label.to_owned(),
+        points,
+        mark: Mark::Line,
+    };
+    Ok(Figure {
+        title: format!("{y} over time"),
+        x_label: "time (s)".to_owned(),
+        y_label: column.to_owned(),
+        y_range: None,
+        content: Content::Curves(curves.into_iter().map(curve).collect()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::points::Digest;
+
+    fn points(values: &[(&str, &str, f64)]) -> Vec<Point> {
+        let run = |&(delay, law, y): &(&str, &str, f64)| Digest {
+            axes: vec![
+                ("link.a-b.delay".to_owned(), delay.to_owned()),
+                ("law".to_owned(), law.to_owned()),
+            ],
+            seed: 1,
+            metrics: vec![("goodput_mbps".to_owned(), y)],
+        };
+        Point::all(&values.iter().map(run).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn quantities_of_one_unit_make_curves_and_other_axes_make_series() {
+        let points = points(&[("10 ms", "a", 1.0), ("5 ms", "a", 2.0), ("5 ms", "b", 3.0)]);
+        let figure = over_axis(&points, "delay", &["goodput_mbps".to_owned()]).unwrap();
+        assert_eq!(figure.x_label, "delay (ms)");
+        let Content::Curves(curves) = &figure.content else { panic!("{figure:?}") };
+        let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
+        assert_eq!(labels, ["law = a", "law = b"]);
+        assert_eq!(curves[0].points[0], (5.0, Interval::exact(2.0)), "in order of x");
+        assert!(figure.to_svg().unwrap().contains("delay (ms)"));
+    }
+
+    #[test]
+    fn words_make_bars_and_what_nobody_measured_makes_nothing() {
+        let points = points(&[("10 ms", "a", 1.0), ("1 s", "a", 2.0), ("1 s", "b", 3.0)]);
+        let goodput = ["goodput_mbps".to_owned()];
+        let figure = over_axis(&points, "law", &goodput).unwrap();
+        let Content::Bars { groups, series } = &figure.content else { panic!("{figure:?}") };
+        assert_eq!((groups.len(), series.len()), (2, 2));
+        assert_eq!(series[0].values, [Some(Interval::exact(1.0)), None]);
+        assert!(over_axis(&points, "law", &["none".to_owned()]).is_none());
+        assert!(over_axis(&points, "none", &goodput).is_none());
+    }
+}

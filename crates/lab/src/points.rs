@@ -1,0 +1,194 @@
+//! Runs of a sweep by point: means over seeds with their confidence intervals.
+
+use crate::metrics::{Metric, metrics};
+use crate::results::{Error, read_meta, read_summary};
+use crate::run::Run;
+use crate::stats::Estimate;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// What is kept of a run where many are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Digest {
+    /// Sweep axes and their values.
+    pub axes: Vec<(String, String)>,
+    /// Its seed.
+    pub seed: u64,
+    /// Its figures.
+    pub metrics: Vec<Metric>,
+}
+
+impl Digest {
+    /// Of a finished run.
+    pub fn of(run: &Run) -> Self {
+        let axes = run.axes.keys().map(|key| (key.clone(), run.axis(key).to_owned())).collect();
+        Self { axes, seed: run.seed, metrics: metrics(&run.summary) }
+    }
+
+    /// Of the complete runs in `directory` and below it, in the order of their paths.
+    ///
+    /// # Errors
+    /// When a directory or a file of a run cannot be read.
+    pub fn read_all(directory: &Path) -> Result<Vec<Self>, Error> {
+        let mut digests = Vec::new();
+        if directory.join("summary.json").exists() && directory.join("meta.json").exists() {
+            let (meta, summary) = (read_meta(directory)?, read_summary(directory)?);
+            let (axes, seed) = (meta.axes, meta.seed.0);
+            digests.push(Self::of(&Run { axes, seed, summary, directory: None }));
+        }
+        let mut inner = Vec::new();
+        for entry in fs::read_dir(directory).map_err(Error::io(directory))? {
+            let path = entry.map_err(Error::io(directory))?.path();
+            if path.is_dir() {
+                inner.push(path);
+            }
+        }
+        inner.sort();
+        for path in inner {
+            digests.extend(Self::read_all(&path)?);
+        }
+        Ok(digests)
+    }
+
+    /// The value of a figure.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
+/// A point of a sweep, over its seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Sweep axes and their values.
+    #[serde(serialize_with = "as_map")]
+    pub axes: Vec<(String, String)>,
+    /// The seeds of its runs.
+    pub seeds: Vec<u64>,
+    /// Each figure over those of its runs that measured it.
+    #[serde(serialize_with = "as_map")]
+    pub metrics: Vec<(String, Estimate)>,
+}
+
+fn as_map<T: Serialize, S: serde::Serializer>(
+    list: &[(String, T)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(list.iter().map(|(key, value)| (key, value)))
+}
+
+impl Point {
+    /// The points of some runs, in the order in which their first runs stand.
+    pub fn all(runs: &[Digest]) -> Vec<Self> {
+        let mut order: Vec<&[(String, String)]> = Vec::new();
+        let mut members: BTreeMap<&[(String, String)], Vec<&Digest>> = BTreeMap::new();
+        for run in runs {
+            let members = members.entry(&run.axes).or_default();
+            if members.is_empty() {
+                order.push(&run.axes);
+            }
+            members.push(run);
+        }
+        order.into_iter().map(|axes| Self::of(axes, &members[axes])).collect()
+    }
+
+    fn of(axes: &[(String, String)], runs: &[&Digest]) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        let mut values: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (name, value) in runs.iter().flat_map(|run| &run.metrics) {
+            let values = values.entry(name).or_default();
+            if values.is_empty() {
+                names.push(name);
+            }
+            values.push(*value);
+        }
+        let estimate = |name: &&str| Some(((*name).to_owned(), Estimate::of(&values[name])?));
+        Self {
+            axes: axes.to_vec(),
+            seeds: runs.iter().map(|run| run.seed).collect(),
+            metrics: names.iter().filter_map(estimate).collect(),
+        }
+    }
+
+    /// What a figure came to.
+    pub fn metric(&self, name: &str) -> Option<&Estimate> {
+        self.metrics.iter().find(|(known, _)| known == name).map(|(_, estimate)| estimate)
+    }
+
+    /// Where it is in its sweep, in a few words.
+    pub fn label(&self) -> String {
+        let axes = self.axes.iter().map(|(key, value)| format!("{key} = {value}"));
+        axes.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Points as CSV (RFC 4180): a line for each point and figure, the axes first.
+pub fn to_csv(points: &[Point]) -> String {
+    let keys: Vec<&str> = points
+        .first()
+        .map_or_else(Vec::new, |point| point.axes.iter().map(|(key, _)| key.as_str()).collect());
+    let last = ["metric", "runs", "mean", "low", "high", "std_dev"];
+    let heads = keys.iter().copied().chain(last).map(field).collect::<Vec<_>>();
+    let mut text = heads.join(",") + "\r\n";
+    for point in points {
+        let axes: Vec<String> = point.axes.iter().map(|(_, value)| field(value)).collect();
+        for (name, estimate) in &point.metrics {
+            let Estimate { n, mean, std_dev, half_width } = estimate;
+            let [low, high] = match half_width {
+                Some(_) => [estimate.low().to_string(), estimate.high().to_string()],
+                None => [String::new(), String::new()],
+            };
+            let figures = [field(name), n.to_string(), mean.to_string(), low, high];
+            let line = axes.iter().chain(&figures).cloned().chain([std_dev.to_string()]);
+            text.push_str(&(line.collect::<Vec<_>>().join(",") + "\r\n"));
+        }
+    }
+    text
+}
+
+/// A field, in quotes where it needs them.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(axis: &str, seed: u64, delay: Option<f64>) -> Digest {
+        let delay = delay.map(|delay| ("flow.up.delay_mean_ms".to_owned(), delay));
+        let goodput = ("goodput_mbps".to_owned(), 10.0 * seed as f64);
+        let axes = vec![("law".to_owned(), axis.to_owned())];
+        Digest { axes, seed, metrics: [goodput].into_iter().chain(delay).collect() }
+    }
+
+    /// Goodputs 10, 20, 30: mean 20, s = 10, t(2) = 4.3027, half width 4.3027 * 10 / sqrt(3).
+    #[test]
+    fn a_point_has_the_means_and_intervals_of_its_runs() {
+        let runs = [run("b", 1, None), run("b", 2, Some(4.0)), run("b", 3, Some(6.0))];
+        let points = Point::all(&runs);
+        assert_eq!(points.len(), 1);
+        let goodput = points[0].metric("goodput_mbps").unwrap();
+        assert_eq!((goodput.n, goodput.mean), (3, 20.0));
+        assert!((goodput.half_width.unwrap() - 24.841).abs() < 0.001, "{goodput:?}");
+        let delay = points[0].metric("flow.up.delay_mean_ms").unwrap();
+        assert_eq!((delay.n, delay.mean), (2, 5.0), "of the runs that measured it");
+    }
+
+    #[test]
+    fn points_keep_the_order_of_the_sweep_and_csv_quotes_what_it_must() {
+        let runs = [run("b, \"c\"", 1, None), run("a", 1, None), run("a", 2, None)];
+        let points = Point::all(&runs);
+        assert_eq!(points[0].label(), "law = b, \"c\"");
+        let csv = to_csv(&points);
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines[0], "law,metric,runs,mean,low,high,std_dev");
+        assert_eq!(lines[1], "\"b, \"\"c\"\"\",goodput_mbps,1,10,,,0", "no interval of one");
+        assert!(lines[2].starts_with("a,goodput_mbps,2,15,-48.5"), "{}", lines[2]);
+    }
+}

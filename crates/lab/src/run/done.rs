@@ -1,0 +1,48 @@
+//! A finished run, and where its directory is.
+
+use crate::results::{self, Summary};
+use fairwave_scenario::plan::{Job, Plan};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A finished run: where it was in its sweep, and what it came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Sweep axes and their values.
+    pub axes: BTreeMap<String, String>,
+    /// Its seed.
+    pub seed: u64,
+    /// Its results.
+    pub summary: Summary,
+    /// Its run directory, if one was written.
+    pub directory: Option<PathBuf>,
+}
+
+impl Run {
+    /// The capture of a tapped node, if a run directory was written.
+    pub fn tap(&self, node: &str) -> Option<PathBuf> {
+        self.directory.as_ref().map(|directory| directory.join(results::tap_file(node)))
+    }
+
+    /// The value of a sweep axis as text, without the quotes of TOML; empty where there is none.
+    pub fn axis(&self, key: &str) -> &str {
+        self.axes.get(key).map_or("", |value| value.trim_matches('"'))
+    }
+}
+
+/// Where the run directory of `job` goes under `root`: one directory for each point, unless
+/// there is but one, and in it one for each seed.
+pub fn directory_of(plan: &Plan, job: Job, root: &Path) -> PathBuf {
+    let point = &plan.points[job.point];
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "+-.".contains(c) { c } else { '_' };
+    let label: Vec<String> = point
+        .axes
+        .iter()
+        .map(|(key, value)| {
+            let key = key.rsplit('.').next().unwrap_or(key);
+            format!("{key}={}", value.trim_matches('"').chars().map(plain).collect::<String>())
+        })
+        .collect();
+    let seed = format!("seed-{}", job.seed);
+    if label.is_empty() { root.join(seed) } else { root.join(label.join(",")).join(seed) }
+}

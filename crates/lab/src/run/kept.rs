@@ -1,0 +1,59 @@
+//! Runs whose directories an earlier process left: complete ones need not be run again.
+
+use super::done::{Run, directory_of};
+use crate::results::{self, Meta, read_meta, read_scenario, read_summary};
+use fairwave_scenario::plan::{Job, Plan};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What is in the directory of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kept {
+    /// No complete run.
+    Missing,
+    /// A complete run of another scenario, seed or place in a sweep.
+    Other,
+    /// The run.
+    Run(Box<Run>),
+}
+
+/// What is in `place`, the directory of `job`.
+///
+/// # Errors
+/// When what is there cannot be read.
+pub fn kept(plan: &Plan, job: Job, place: &Path) -> Result<Kept, results::Error> {
+    // The summary is written last, so that its presence means a complete directory.
+    if !place.join("summary.json").exists() {
+        return Ok(Kept::Missing);
+    }
+    let meta = read_meta(place)?;
+    let axes: BTreeMap<String, String> = plan.points[job.point].axes.iter().cloned().collect();
+    let is_planned = meta.seed.0 == job.seed
+        && meta.axes == axes
+        && read_scenario(place)? == plan.scenario(job).to_toml();
+    if !is_planned {
+        return Ok(Kept::Other);
+    }
+    let summary = read_summary(place)?;
+    let directory = Some(place.to_owned());
+    Ok(Kept::Run(Box::new(Run { axes, seed: job.seed, summary, directory })))
+}
+
+/// The run of `job` in `place`, if this version of Fairwave completed it.
+pub(super) fn resumed(plan: &Plan, job: Job, place: &Path) -> Option<Run> {
+    let here = Meta::here(fairwave_units::Seed(job.seed), BTreeMap::new());
+    let meta = read_meta(place).ok()?;
+    let is_ours = meta.fairwave_version == here.fairwave_version
+        && meta.schema_version == here.schema_version;
+    match kept(plan, job, place) {
+        Ok(Kept::Run(run)) if is_ours => Some(*run),
+        _ => None,
+    }
+}
+
+/// The directories under `root` of the runs of `plan` that are not complete.
+pub fn missing(plan: &Plan, root: &Path) -> Vec<PathBuf> {
+    let jobs = plan.jobs().into_iter();
+    let places = jobs.map(|job| (job, directory_of(plan, job, root)));
+    places.filter(|(job, place)| resumed(plan, *job, place).is_none()).map(|(_, p)| p).collect()
+}
