@@ -54,7 +54,7 @@ Examples:
   fairwave sweep scenarios/ack-loss.toml
   fairwave sweep scenarios/ack-loss.toml --jobs 2 --out out/sweep --json
   fairwave sweep scenarios/ack-loss.toml --out out/sweep --resume
-  fairwave sweep scenarios/ack-loss.toml --csv > means.csv
+  fairwave sweep scenarios/ack-loss.toml --csv
 
 Means and intervals are over the seeds of a point: Student's t, 95 %. An interval needs two seeds.";
 
@@ -211,7 +211,7 @@ impl Reproduce {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Simulate one scenario and show what came of it; of a sweep, --set picks the point, --seed the run
+    /// Simulate one scenario and show what came of it; --set and --seed pick a run of a sweep
     #[command(after_help = RUN_EXAMPLES)]
     Run {
         /// The scenario file

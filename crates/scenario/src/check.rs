@@ -235,6 +235,20 @@ impl Check<'_> {
         self.problems.is_empty()
     }
 
+    /// When a flow starts and stops.
+    fn times_of(&mut self, i: usize, flow: &Flow) {
+        let at = ("flow", i);
+        if flow.start + flow.start_spread >= self.scenario.duration {
+            let refusal = Refusal::new("the flow may start only after the run has ended");
+            let late = flow.start >= self.scenario.duration;
+            self.report(at, if late { "start" } else { "start_spread" }, refusal);
+        }
+        if flow.stop.is_some_and(|stop| stop <= flow.start + flow.start_spread) {
+            let refusal = Refusal::new("the flow may stop before it has started");
+            self.report(at, "stop", refusal);
+        }
+    }
+
     fn flows(&mut self, nodes: &[Expanded]) {
         let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
         let islands = expand::islands(self.scenario, nodes);
@@ -242,15 +256,7 @@ impl Check<'_> {
         let mut seen = BTreeSet::new();
         for (i, flow) in self.scenario.flow.iter().enumerate() {
             let at = ("flow", i);
-            if flow.start + flow.start_spread >= self.scenario.duration {
-                let refusal = Refusal::new("the flow may start only after the run has ended");
-                let late = flow.start >= self.scenario.duration;
-                self.report(at, if late { "start" } else { "start_spread" }, refusal);
-            }
-            if flow.stop.is_some_and(|stop| stop <= flow.start + flow.start_spread) {
-                let refusal = Refusal::new("the flow may stop before it has started");
-                self.report(at, "stop", refusal);
-            }
+            self.times_of(i, flow);
             for (key, pattern) in [("from", &flow.from), ("to", &flow.to)] {
                 if expand::matching(nodes, pattern).is_empty() {
                     let refusal = no_match(pattern, &names);

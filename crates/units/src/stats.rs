@@ -79,8 +79,8 @@ pub fn student_t_quantile(degrees_of_freedom: usize) -> f64 {
     }
 }
 
-/// The probability that Student's t is at least as far from zero as `t`, for one degree of freedom or
-/// more: the p-value of a two-sided test.
+/// The probability that Student's t is at least as far from zero as `t`, for one degree of freedom
+/// or more: the p-value of a two-sided test.
 pub fn student_t_p(t: f64, degrees_of_freedom: usize) -> f64 {
     let scale = (degrees_of_freedom as f64).sqrt();
     let (mut low, mut high) = (0.0, FRAC_PI_2);

@@ -60,7 +60,8 @@ fn every_point_of_every_sort_of_axis_can_be_picked() {
     let place = scratch();
     let base = fs::read_to_string(tiny()).unwrap();
     let base = base.split("[sweep]").next().unwrap();
-    let sweep = "[sweep]\n\"node.ap.queue\" = [{ discipline = \"fq-codel\", limit = \"9 packets\" }]\n\
+    let sweep = "[sweep]\n\
+                 \"node.ap.queue\" = [{ discipline = \"fq-codel\", limit = \"9 packets\" }]\n\
                  \"duration, warm_up\" = [[\"1 s\", \"500 ms\"], [\"2 s\", \"500 ms\"]]\n\
                  variant = [{ name = \"no sack\", \"tcp.sack\" = false }, { name = \"b\" }]\n";
     fs::write(place.path().join("s.toml"), format!("{base}{sweep}")).unwrap();

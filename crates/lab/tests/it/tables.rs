@@ -17,10 +17,10 @@ fn documented<R>(table: &Table<R>) -> String {
 
 fn text() -> String {
     [
-        "# Tables of a run directory\n\nMade by `cargo xtask golden`. Each Parquet file has the same \
-         in its metadata, `COLUMN.description` and `COLUMN.unit`. A name ends in its unit: `ns` \
-         nanoseconds, `bps` bits per second, `mdb` thousandths of a decibel, `ppb` parts per thousand \
-         million, `milli` thousandths.\n"
+        "# Tables of a run directory\n\nMade by `cargo xtask golden`. Each Parquet file has the \
+         same in its metadata, `COLUMN.description` and `COLUMN.unit`. A name ends in its unit: \
+         `ns` nanoseconds, `bps` bits per second, `mdb` thousandths of a decibel, `ppb` parts \
+         per thousand million, `milli` thousandths.\n"
             .to_owned(),
         documented(&FLOWS),
         documented(&PATHS),
