@@ -200,7 +200,7 @@ impl Capture {
                 self.bytes += len as u64;
                 Ok(())
             }
-            Err(error) => self.cannot_go_on(error),
+            Err(error) => self.cannot_go_on(&error),
         }
     }
 
@@ -241,7 +241,7 @@ impl Capture {
     }
 
     /// The compressed stream or the medium is damaged.
-    fn cannot_go_on(&mut self, error: io::Error) -> Result<(), Error> {
+    fn cannot_go_on(&mut self, error: &io::Error) -> Result<(), Error> {
         self.is_over = true;
         let what = match error.kind() {
             io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),

@@ -1,6 +1,7 @@
 //! Where on the path of a connection a capture was made.
 
 use fairwave_trace::analysis::TcpWay;
+use fairwave_units::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,7 +27,7 @@ impl Vantage {
         let beyond = tcp.rtt.min()?.as_nanos();
         // A handshake that lost a packet took longer.
         let both = tcp.far_rtt.min().map(|far| beyond.saturating_add(far.as_nanos()));
-        let handshake = tcp.handshake.map(|whole| whole.as_nanos());
+        let handshake = tcp.handshake.map(Duration::as_nanos);
         let whole = handshake.into_iter().chain(both).min().filter(|whole| *whole >= HOSTS_NS)?;
         Some(match (beyond.saturating_mul(5), whole.saturating_mul(4)) {
             (beyond, most) if beyond >= most => Self::Sender,
@@ -57,7 +58,6 @@ impl Vantage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwave_units::Duration;
 
     #[test]
     fn the_share_of_the_round_trip_tells_where() {
