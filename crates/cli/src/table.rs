@@ -18,7 +18,7 @@ impl Table {
     /// Adds a row: as many cells as there are heads.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.rows[0].len(), "{}", self.title);
-        self.rows.push(cells.iter().map(|cell| printable(cell)).collect());
+        self.rows.push(cells.into_iter().map(|cell| printable(&cell)).collect());
     }
 
     /// The text; nothing at all for a table without rows.

@@ -225,9 +225,9 @@ fn columns_are_documented_and_unique() {
 fn a_parquet_file_says_what_its_columns_are() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let directory = std::env::temp_dir().join(format!("fairwave-columns-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    super::table::Writer::create(&super::QUEUES, &directory).unwrap().finish().unwrap();
-    let file = std::fs::File::open(directory.join("queues.parquet")).unwrap();
+    fs::create_dir_all(&directory).unwrap();
+    Writer::create(&QUEUES, &directory).unwrap().finish().unwrap();
+    let file = fs::File::open(directory.join("queues.parquet")).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let metadata = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
     let value = |key: &str| {
@@ -236,8 +236,8 @@ fn a_parquet_file_says_what_its_columns_are() {
     };
     assert_eq!(value("t_ns.unit").as_deref(), Some("nanoseconds"));
     assert_eq!(value("t_ns.description").as_deref(), Some("Virtual time in nanoseconds."));
-    for column in super::QUEUES.columns {
+    for column in QUEUES.columns {
         assert!(value(&format!("{}.description", column.name)).is_some(), "{}", column.name);
     }
-    std::fs::remove_dir_all(&directory).unwrap();
+    fs::remove_dir_all(&directory).unwrap();
 }

@@ -59,8 +59,7 @@ const ODD: [&str; 12] = [
 /// Whether everything is to be tried, which the slow suite says by the cases of property tests that
 /// it wants.
 fn is_slow() -> bool {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    cases.is_some_and(|cases: u32| cases >= 10_000)
+    proptest::test_runner::Config::default().cases >= 10_000
 }
 
 /// Some of many, evenly spread: `most` of them, or all in the slow suite.
