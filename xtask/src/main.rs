@@ -10,4 +10,112 @@
     reason = "steps are timed by the wall clock; nothing here is part of a simulation"
 )]
 
+mod binaries;
 mod captures;
+mod changed;
+#[cfg(test)]
+mod chart;
+mod compare;
+mod forwarding;
+mod ns3;
+mod shell;
+mod suite;
+mod system;
+#[cfg(test)]
+mod tidy;
+mod trace;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use shell::{Outcome, cargo, run};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use suite::Extent;
+
+/// Developer tasks of Fairwave.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+enum Verb {
+    /// Install what the tests need and run every one of them. This is what CI runs.
+    Test {
+        /// Also: full property-test counts, theory in release, fuzzing, the full studies.
+        #[arg(long, conflicts_with = "changed")]
+        slow: bool,
+        /// Only what the change since this commit can affect, files not committed included.
+        #[arg(long, value_name = "COMMIT", num_args = 0..=1, default_missing_value = "HEAD")]
+        changed: Option<String>,
+    },
+    /// The same as `test`.
+    Ci,
+    /// Only format, lints and the rules of the house: a minute, before each commit.
+    Tidy,
+    /// Bless every golden file: rewrites them from what the code does now. Read the diff.
+    Golden,
+    /// Run the benchmarks.
+    Bench,
+    /// Build ns-3's programs, run both simulators alternately, and print what each costs.
+    BenchNs3(ns3::Options),
+    /// Compare what contended uplinks carry with ns-3, and print the table of docs/validation.md.
+    CompareNs3(ns3::goodput::Options),
+    /// Make large captures, have them read here and by other programs, and print what that costs.
+    BenchTrace(trace::Options),
+    /// Measure what forwarding a packet costs in each queue, and record it for the study `socps`.
+    BenchForwarding(forwarding::Options),
+    /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
+    /// judge them, and write how often it was right to docs/trace-captures.md.
+    Captures(captures::Options),
+    /// Say whether two directories of runs hold the same bytes.
+    Same {
+        /// One of them.
+        left: PathBuf,
+        /// The other.
+        right: PathBuf,
+    },
+    /// Fuzz every target for so many seconds each.
+    Fuzz {
+        /// Seconds for each target.
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
+    /// Rewrite generated files: the scenario schema, man pages and completions.
+    Gen,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::Test { changed: Some(base), .. } => suite::test(&Extent::Changed(base)),
+        Verb::Test { slow: true, .. } => suite::test(&Extent::Slow),
+        Verb::Test { .. } | Verb::Ci => suite::test(&Extent::Usual),
+        Verb::Tidy => suite::tidy(),
+        Verb::Golden => golden(),
+        Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
+        Verb::BenchNs3(options) => ns3::bench(&options),
+        Verb::CompareNs3(options) => ns3::goodput::compare(&options),
+        Verb::BenchTrace(options) => trace::bench(&options),
+        Verb::BenchForwarding(options) => forwarding::bench(&options),
+        Verb::Captures(options) => captures::captures(&options),
+        Verb::Same { left, right } => compare::same(&left, &right),
+        Verb::Fuzz { seconds } => suite::fuzz(seconds),
+        Verb::Gen => suite::generate(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            println!("\nxtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Golden files are written by tests named `bless`, which are ignored otherwise.
+fn golden() -> Outcome {
+    run(cargo(&["test", "--workspace", "--", "--ignored", "bless"]))?;
+    run(shell::command("git", &["diff", "--stat"]))
+}

@@ -395,7 +395,9 @@ impl Spec {
             | Self::WindowClamp { limit, .. } => packets(limit),
             Self::AckSplit { limit, ack_limit } => packets(limit) + packets(ack_limit),
             Self::FqCodel(config) => packets(config.limit),
-            Self::AirtimeDrr(config) => packets(config.flows.limit),
+            Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
+                packets(config.flows.limit)
+            }
             Self::Drr(DrrConfig { hosts, .. })
             | Self::Wfq(WfqConfig { hosts, .. })
             | Self::Wf2qPlus(hosts)
@@ -414,7 +416,9 @@ impl Spec {
     pub fn buckets(&self) -> u64 {
         match self {
             Self::FqCodel(config) => u64::from(config.buckets),
-            Self::AirtimeDrr(config) => u64::from(config.flows.buckets),
+            Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
+                u64::from(config.flows.buckets)
+            }
             _ => 0,
         }
     }
