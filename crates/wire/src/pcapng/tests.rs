@@ -74,7 +74,7 @@ fn damage_in_a_block_is_located() {
 #[test]
 fn a_failing_sink_is_told_with_its_reason() {
     struct Full;
-    impl std::io::Write for Full {
+    impl Write for Full {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
             Err(std::io::Error::other("no space left on device"))
         }
