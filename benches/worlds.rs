@@ -71,6 +71,7 @@ fn cell_of(stations: u32, duration: Duration) -> World {
         tick: None,
         jitter: Duration::ZERO,
         loss: Loss::NONE,
+        back: None,
         queue: Limit::Packets(10_000).into(),
         changes: Vec::new(),
     };

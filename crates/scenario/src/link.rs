@@ -29,8 +29,13 @@ keys! {
         ends: [String; 2] = ends().required("ends = [\"ap\", \"server\"]");
         /// Rate in each direction, or "unlimited".
         rate: Option<BitRate> = rates().or(Some(BitRate::mbps(100)));
+        /// The same from the second end to the first. Of a home's line, whose first end is the
+        /// provider's, `rate` is the downlink and this the uplink.
+        rate_back: Option<BitRate> = rates().or(rate).phrase("as `rate`");
         /// Propagation delay in each direction.
         delay: Duration = delays().or(Duration::ZERO);
+        /// The same from the second end to the first.
+        delay_back: Duration = delays().or(delay).phrase("as `delay`");
         /// The link is a dummynet pipe on a kernel clock of this tick: transmissions end at ticks,
         /// and the delay is rounded up to ticks. "off": a wire.
         tick: Option<Duration> = within(MICROSECOND, SECOND).or_word("off").or(None);
@@ -42,10 +47,19 @@ keys! {
         loss_back: Loss = losses().or(loss).phrase("as `loss`");
         /// The queue at each end.
         queue: Queue = queue(Place::Link).or(Queue(Place::Link.usual().into()));
+        /// The queue at the second end.
+        queue_back: Queue = self::queue(Place::Link).or(queue.clone()).phrase("as `queue`");
         /// What becomes of the link, in order of time.
-        changes: Vec<Change> = changes(
-            Change { at: Duration::ZERO, rate, delay, loss, loss_back, up: true },
-        )
+        changes: Vec<Change> = changes(Change {
+            at: Duration::ZERO,
+            rate,
+            rate_back,
+            delay,
+            delay_back,
+            loss,
+            loss_back,
+            up: true,
+        })
         .or(Vec::new());
     }
     check Self::check;
@@ -78,7 +92,15 @@ keys! {
         /// As the link's.
         rate: Option<BitRate> = rates().or(before.rate).phrase(AS_BEFORE);
         /// As the link's.
+        rate_back: Option<BitRate> = rates()
+            .or(if r.has("rate") { rate } else { before.rate_back })
+            .phrase("as `rate` if that is written here, else as before");
+        /// As the link's.
         delay: Duration = delays().or(before.delay).phrase(AS_BEFORE);
+        /// As the link's.
+        delay_back: Duration = delays()
+            .or(if r.has("delay") { delay } else { before.delay_back })
+            .phrase("as `delay` if that is written here, else as before");
         /// As the link's.
         loss: Loss = losses().or(before.loss).phrase(AS_BEFORE);
         /// As the link's.
@@ -138,7 +160,9 @@ impl Change {
     const FIRST: Self = Self {
         at: Duration::ZERO,
         rate: None,
+        rate_back: None,
         delay: Duration::ZERO,
+        delay_back: Duration::ZERO,
         loss: Loss::Rate(0.0),
         loss_back: Loss::Rate(0.0),
         up: true,
@@ -153,9 +177,11 @@ impl Link {
         }
     }
 
-    /// Whether packets ever take no time on it.
-    pub(super) fn is_ever_unlimited(&self) -> bool {
-        self.rate.is_none() || self.changes.iter().any(|change| change.rate.is_none())
+    /// Whether packets ever take no time on it, from its second end if `back`.
+    pub(super) fn is_ever_unlimited(&self, back: bool) -> bool {
+        let of = |change: &Change| if back { change.rate_back } else { change.rate };
+        let first = if back { self.rate_back } else { self.rate };
+        first.is_none() || self.changes.iter().any(|change| of(change).is_none())
     }
 
     /// The link between two nodes.
@@ -168,6 +194,10 @@ impl Link {
             jitter: self.jitter,
             loss: [self.loss.to_world(), self.loss_back.to_world()],
             queue: self.queue.0,
+            back: Some(world::Back {
+                pace: world::Pace { rate: self.rate_back, delay: self.delay_back },
+                queue: self.queue_back.0,
+            }),
             changes: self.changes.iter().copied().map(Change::to_world).collect(),
         }
     }
@@ -191,6 +221,7 @@ impl Change {
             at: Instant::ZERO + self.at,
             rate: self.rate,
             delay: self.delay,
+            back: Some(world::Pace { rate: self.rate_back, delay: self.delay_back }),
             loss: [self.loss.to_world(), self.loss_back.to_world()],
             is_up: self.up,
         }
@@ -222,7 +253,7 @@ fn change(value: &Value, before: &Change) -> Read<Change> {
         return Err(reader::wrong_type(value, "a table").help(EXAMPLE));
     };
     if table.0.iter().all(|entry| entry.key == "at") {
-        let help = "add rate, delay, loss, loss_back or up";
+        let help = "add rate, delay, loss or up";
         return Err(Refusal::new("this change says nothing of the link").help(help));
     }
     Change::nested(value, before, EXAMPLE)

@@ -53,8 +53,11 @@ fn distinct<'w>(what: &str, names: impl Iterator<Item = &'w str>) -> Result<(), 
 }
 
 fn check_link(link: &Link) -> Result<(), Error> {
-    let rates = link.changes.iter().map(|change| change.rate).chain([link.rate]);
-    let sends = rates.flatten().all(|rate| rate.0 > 0);
+    let rates = |way| {
+        let later = link.changes.iter().map(move |change| change.pace(way).rate);
+        later.chain([link.pace(way).rate])
+    };
+    let sends = rates(0).chain(rates(1)).flatten().all(|rate| rate.0 > 0);
     ensure(sends, || "a link has no rate".to_owned())?;
     ensure(link.changes.is_sorted_by_key(|change| change.at), || {
         "a link's changes are not in order of time".to_owned()
@@ -143,7 +146,7 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
     let endless = traffic.saturates().is_some()
         && matches!(
             routes[source][sink],
-            Some(Hop::Line(i)) if world.links[i / 2].greatest_rate().is_none()
+            Some(Hop::Line(i)) if world.links[i / 2].greatest_rate(i % 2).is_none()
         );
     ensure(!endless, || format!("flow {}: its link is never saturated", flow.name))?;
     proxy::check(world, routes, flow)?;

@@ -476,7 +476,7 @@ fn paced(world: &World, network: &Network<'_>, flow: &Flow) -> Option<Source> {
     match network.hop(flow.source, flow.sink) {
         Some(Hop::Line(line)) => {
             let wire_bytes = u64::from(payload_bytes) + IPV4_UDP_BYTES;
-            let rate = world.links[line / 2].greatest_rate().expect("worlds are checked");
+            let rate = world.links[line / 2].greatest_rate(line % 2).expect("worlds are checked");
             let interval = rate.time_for(wire_bytes).max(ONE_NANOSECOND);
             Some(Source::Cbr { payload_bytes, interval })
         }

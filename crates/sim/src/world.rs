@@ -191,9 +191,9 @@ pub struct BySignal {
 pub struct Link {
     /// Its ends.
     pub ends: (NodeId, NodeId),
-    /// Rate in each direction; `None`: packets take no time.
+    /// Rate; `None`: packets take no time.
     pub rate: Option<BitRate>,
-    /// Propagation delay in each direction.
+    /// Propagation delay.
     pub delay: Duration,
     /// The link is a dummynet pipe on a kernel clock of this tick. It has no jitter.
     pub tick: Option<Duration>,
@@ -201,17 +201,48 @@ pub struct Link {
     pub jitter: Duration,
     /// How it loses packets from its first end, and from its second.
     pub loss: [Loss; 2],
-    /// Queue at each end. The packet being sent is not counted.
+    /// Queue. The packet being sent is not counted.
     pub queue: Spec,
+    /// Rate, delay and queue from the second end to the first; `None`: as from the first end.
+    pub back: Option<Back>,
     /// What becomes of it, in order of time. It is up at first.
     pub changes: Vec<Change>,
 }
 
+/// What a link is from its second end to its first.
+#[derive(Clone, Debug)]
+pub struct Back {
+    /// As in [`Link::rate`], and as in [`Link::delay`].
+    pub pace: Pace,
+    /// As in [`Link::queue`].
+    pub queue: Spec,
+}
+
+/// How fast packets pass one direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// As in [`Link::rate`].
+    pub rate: Option<BitRate>,
+    /// As in [`Link::delay`].
+    pub delay: Duration,
+}
+
 impl Link {
-    /// The greatest rate that it ever has; `None` if packets ever take no time.
-    pub fn greatest_rate(&self) -> Option<BitRate> {
-        let mut later = self.changes.iter().map(|change| change.rate);
-        later.try_fold(self.rate?, |most, rate| rate.map(|rate| most.max(rate)))
+    /// Rate and delay at first in the direction `way`: 0 from its first end, 1 from its second.
+    pub fn pace(&self, way: usize) -> Pace {
+        let forth = Pace { rate: self.rate, delay: self.delay };
+        self.back.as_ref().filter(|_| way == 1).map_or(forth, |back| back.pace)
+    }
+
+    /// The queue of the direction `way`.
+    pub fn queue(&self, way: usize) -> &Spec {
+        self.back.as_ref().filter(|_| way == 1).map_or(&self.queue, |back| &back.queue)
+    }
+
+    /// The greatest rate that the direction `way` ever has; `None` if packets ever take no time.
+    pub fn greatest_rate(&self, way: usize) -> Option<BitRate> {
+        let mut later = self.changes.iter().map(|change| change.pace(way).rate);
+        later.try_fold(self.pace(way).rate?, |most, rate| rate.map(|rate| most.max(rate)))
     }
 }
 
@@ -243,10 +274,20 @@ pub struct Change {
     pub rate: Option<BitRate>,
     /// As in [`Link::delay`].
     pub delay: Duration,
+    /// Rate and delay from the second end to the first; `None`: as from the first end.
+    pub back: Option<Pace>,
     /// As in [`Link::loss`].
     pub loss: [Loss; 2],
     /// If not, all that is sent on it is lost, and what was being sent.
     pub is_up: bool,
+}
+
+impl Change {
+    /// Rate and delay in the direction `way`, as [`Link::pace`] counts them.
+    pub fn pace(&self, way: usize) -> Pace {
+        let forth = Pace { rate: self.rate, delay: self.delay };
+        self.back.filter(|_| way == 1).unwrap_or(forth)
+    }
 }
 
 /// A flow from one node to another.

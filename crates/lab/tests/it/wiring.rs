@@ -2,10 +2,11 @@
 
 use fairwave_lab::results::{Direction, Names};
 use fairwave_lab::run::{self, Output};
+use fairwave_queue::Limit;
 use fairwave_scenario::Scenario;
 use fairwave_scenario::plan::Plan;
 use fairwave_sim::queue_names;
-use fairwave_sim::world::{Change, GilbertElliott, Loss, World};
+use fairwave_sim::world::{Change, GilbertElliott, Loss, Pace, World};
 use fairwave_units::{BitRate, Duration, Instant};
 
 /// The test bed of five terminals, each behind a converter of its own.
@@ -116,12 +117,10 @@ fn a_link_may_change_and_lose_in_bursts() {
     let bursts = GilbertElliott { p: 0.02, r: 0.25, good: 0.0, bad: 1.0 };
     let bursts = [Loss::Bursts(bursts), Loss::Rate(0.0)];
     assert_eq!(link.loss, bursts);
-    let change = |secs, rate, micros, loss, is_up| Change {
-        at: Instant::ZERO + Duration::from_secs(secs),
-        rate,
-        delay: Duration::from_micros(micros),
-        loss,
-        is_up,
+    let change = |secs, rate, micros, loss, is_up| {
+        let at = Instant::ZERO + Duration::from_secs(secs);
+        let delay = Duration::from_micros(micros);
+        Change { at, rate, delay, back: Some(Pace { rate, delay }), loss, is_up }
     };
     let slow = Some(BitRate(16_000));
     let expected = [
@@ -133,6 +132,29 @@ fn a_link_may_change_and_lose_in_bursts() {
     assert_eq!(link.changes, expected);
     assert_eq!(world.links[0].loss, Loss::NONE);
     assert!(world.links[0].changes.is_empty());
+}
+
+/// A home's line: 100 Mbps down, 20 up. What is not written for the way back is as for the way
+/// forth, also in changes.
+#[test]
+fn a_link_may_differ_by_direction() {
+    let delay = "delay = \"2.5 ms\"\n";
+    let home = "rate = \"100 Mbps\"\nrate_back = \"20 Mbps\"\nqueue_back = \"50 packets\"\n\
+                changes = [{ at = \"1 s\", rate_back = \"5 Mbps\" }, \
+                { at = \"2 s\", delay = \"9 ms\" }, \
+                { at = \"3 s\", rate = \"1 Mbps\", delay_back = \"1 ms\" }]\n";
+    let world = scenario(&TEST_BED.replace(delay, &format!("{delay}{home}"))).to_world(1);
+    let link = &world.links[5];
+    let pace = |mbps, micros| Pace {
+        rate: Some(BitRate::mbps(mbps)),
+        delay: Duration::from_micros(micros),
+    };
+    let paces = |way| [0, 1, 2].map(|i: usize| link.changes[i].pace(way));
+    assert_eq!([link.pace(0), link.pace(1)], [pace(100, 2_500), pace(20, 2_500)]);
+    assert_eq!(paces(0), [pace(100, 2_500), pace(100, 9_000), pace(1, 9_000)]);
+    assert_eq!(paces(1), [pace(5, 2_500), pace(5, 9_000), pace(1, 1_000)]);
+    assert_eq!(*link.queue(1), Limit::Packets(50).into());
+    assert_eq!(world.links[0].pace(0), world.links[0].pace(1));
 }
 
 /// A sweep reaches a change by its number.

@@ -80,11 +80,14 @@ impl Check<'_> {
     /// Whether a flow from a host would have to fill a link that is never full.
     pub(super) fn is_endless(&self, nodes: &[Expanded], flow: &Flow, from: usize) -> bool {
         let is_host = matches!(self.scenario.node[nodes[from].group].kind, Kind::Host(_));
-        let unlimited = |link: &&Link| link.is_ever_unlimited();
         is_host
             && flow.transport.fills_links()
-            && self.scenario.link.iter().filter(unlimited).any(|link| {
-                expand::wires(nodes, link).iter().any(|(a, b)| *a == from || *b == from)
+            && self.scenario.link.iter().any(|link| {
+                let sends = |&(a, b): &(usize, usize)| {
+                    (a == from && link.is_ever_unlimited(false))
+                        || (b == from && link.is_ever_unlimited(true))
+                };
+                expand::wires(nodes, link).iter().any(sends)
             })
     }
 

@@ -10,7 +10,7 @@
 
 use super::metered::Metered;
 use crate::packet::{LINK, Packet, Queued};
-use crate::world::{Change, Link, Loss};
+use crate::world::{Change, Link, Loss, Pace};
 use fairwave_dot11::BurstLink;
 use fairwave_machine::Machine;
 use fairwave_trace::DropCause;
@@ -61,15 +61,15 @@ impl Line {
     pub(crate) fn new(link: &Link, way: usize, random: Stream, bursts: Stream) -> Self {
         Self {
             way,
-            rate: link.rate,
-            delay: whole(link.delay, link.tick),
+            rate: link.pace(way).rate,
+            delay: whole(link.pace(way).delay, link.tick),
             tick: link.tick,
             jitter: link.jitter,
             loss: link.loss[way],
             is_up: true,
             random,
             bursts: BurstLink::new(bursts),
-            queue: Metered::new(&link.queue),
+            queue: Metered::new(link.queue(way)),
             busy_until: Instant::ZERO,
             finish: Instant::ZERO,
             newest: None,
@@ -130,12 +130,13 @@ impl Line {
     fn change(&mut self, now: Instant) {
         while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
             let sending = self.take_sending(change.at);
+            let Pace { rate, delay } = change.pace(self.way);
             if self.finish > change.at {
                 let left = self.finish.since(change.at);
-                self.set_finish(change.at + rescaled(left, self.rate, change.rate));
+                self.set_finish(change.at + rescaled(left, self.rate, rate));
             }
-            self.rate = change.rate;
-            self.delay = whole(change.delay, self.tick);
+            self.rate = rate;
+            self.delay = whole(delay, self.tick);
             self.loss = change.loss[self.way];
             self.is_up = change.is_up;
             match sending {

@@ -33,6 +33,7 @@ pub(crate) fn world() -> World {
         tick: None,
         jitter: Duration::ZERO,
         loss: Loss::NONE,
+        back: None,
         queue: Limit::Packets(10).into(),
         changes: Vec::new(),
     };

@@ -48,7 +48,8 @@ fn wired(law: &str, flows: u32, loss: f64) -> World {
     let queue = Limit::Packets(50).into();
     let ends = (AP, NodeId(1));
     let (loss, jitter, changes) = (Loss::both(loss), Duration::ZERO, Vec::new());
-    world.links = vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, changes }];
+    world.links =
+        vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, back: None, changes }];
     let greedy = |i| flow(&format!("flow{i}"), AP, NodeId(1), Traffic::Tcp(tcp(law, 2)));
     world.flows = (0..flows).map(greedy).collect();
     shorten(world)

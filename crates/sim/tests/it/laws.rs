@@ -17,7 +17,8 @@ fn wired(law: &str, loss: f64) -> Outcome {
     let ends = (AP, NodeId(1));
     let queue = Limit::Packets(50).into();
     let (loss, jitter, changes) = (Loss::both(loss), Duration::ZERO, Vec::new());
-    world.links = vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, changes }];
+    world.links =
+        vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, back: None, changes }];
     world.flows = vec![flow("greedy", AP, NodeId(1), Traffic::Tcp(tcp(law, 2)))];
     world.duration = Duration::from_secs(30);
     simulate(&world)

@@ -28,6 +28,7 @@ fn world(clients: u32) -> World {
         delay: Duration::from_millis(millis),
         jitter: Duration::ZERO,
         loss: Loss::NONE,
+        back: None,
         queue: Limit::Packets(queue).into(),
         changes: Vec::new(),
     };

@@ -115,7 +115,7 @@ fn a_path_that_loses_everything_holds_up_nobody() {
 fn change(link: &Link, seconds: u64, is_up: bool) -> Change {
     let at = Instant::ZERO + Duration::from_secs(seconds);
     let Link { rate, delay, loss, .. } = *link;
-    Change { at, rate, delay, loss, is_up }
+    Change { at, rate, delay, back: None, loss, is_up }
 }
 
 /// The widest path is gone from 2 s to 6 s.

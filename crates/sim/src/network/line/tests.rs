@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::address;
-use crate::world::GilbertElliott;
+use crate::world::{Back, GilbertElliott};
 use fairwave_machine::contract;
 use fairwave_queue::Limit;
 use fairwave_trace::{FlowId, NodeId};
@@ -35,6 +35,7 @@ fn link(jitter: Duration, loss: f64, queue: u32) -> Link {
         tick: None,
         jitter,
         loss: Loss::both(loss),
+        back: None,
         queue: Limit::Packets(queue).into(),
         changes: Vec::new(),
     }
@@ -86,6 +87,30 @@ fn losses_are_counted() {
     let lost = line.queue.sample().drops[DropCause::LinkLoss as usize];
     assert_eq!(got + lost, 10);
     assert!(lost > 0 && got > 0);
+}
+
+/// 1500 bytes take 120 us at 100 Mbps and 600 us at 20 Mbps. The queue of the way back holds two
+/// packets beside the one being sent.
+#[test]
+fn the_way_back_has_a_rate_a_delay_and_a_queue_of_its_own() {
+    let pace = Pace { rate: Some(BitRate::mbps(20)), delay: Duration::from_millis(10) };
+    let back = Some(Back { pace, queue: Limit::Packets(2).into() });
+    let home = Link { back, ..link(Duration::ZERO, 0.0, 100) };
+    assert_eq!(out_of(&mut forth(&home), &[0, 0]), [100_120, 100_240]);
+    let mut uplink = Line::new(&home, 1, Seed(1).stream("link"), Seed(1).stream("bursts"));
+    assert_eq!(out_of(&mut uplink, &[0, 0, 0, 0, 0]), [10_600, 11_200, 11_800]);
+    assert_eq!(uplink.queue.sample().drops[DropCause::QueueFull as usize], 2);
+}
+
+/// A change that names the way back changes that alone: from 1 ms on 1500 bytes take 1200 us
+/// there.
+#[test]
+fn a_change_may_differ_by_direction() {
+    let slow = Pace { rate: Some(BitRate::mbps(10)), delay: Duration::from_millis(1) };
+    let home = changing(vec![change(1.0, |change| change.back = Some(slow))]);
+    assert_eq!(out_of(&mut forth(&home), &[0, 2_000]), [100_120, 102_120]);
+    let mut uplink = Line::new(&home, 1, Seed(1).stream("link"), Seed(1).stream("bursts"));
+    assert_eq!(out_of(&mut uplink, &[2_000]), [4_200]);
 }
 
 /// A pipe on a kernel clock of 1 ms.
@@ -191,7 +216,7 @@ fn bursts_are_counted_in_packets_and_by_direction() {
 fn change(ms: f64, set: impl Fn(&mut Change)) -> Change {
     let at = Instant::ZERO + Duration::from_secs_f64(ms / 1e3);
     let (rate, delay) = (Some(BitRate::mbps(100)), Duration::from_millis(100));
-    let mut change = Change { at, rate, delay, loss: Loss::NONE, is_up: true };
+    let mut change = Change { at, rate, delay, back: None, loss: Loss::NONE, is_up: true };
     set(&mut change);
     change
 }

@@ -50,6 +50,7 @@ pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duratio
         tick: None,
         jitter: Duration::ZERO,
         loss: Loss::NONE,
+        back: None,
         queue: Limit::Packets(10_000).into(),
         changes: Vec::new(),
     };
