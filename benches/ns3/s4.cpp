@@ -14,7 +14,7 @@ struct Options
     double dur = 4, warm = 2, start = 3, radius = 4, lifetime = 100000;
     bool pd = true, beacons = true, ts = false, sack = true, modes = false, v = false;
     std::string std = "ax", proto = "udp", dir = "down", disc = "none", cc = "TcpNewReno";
-    std::string mode, ctl;
+    std::string mode, ctl, manager = "Constant";
 
     void Parse(int argc, char** argv)
     {
@@ -23,6 +23,7 @@ struct Options
         c.AddValue("mcs", "MCS of one stream (n, ac, ax); rate name for a, b, g by --mode", mcs);
         c.AddValue("mode", "ns-3's name of the data mode, instead of --mcs", mode);
         c.AddValue("ctl", "control mode (RTS, CTS); default 24, for b 2 Mbps", ctl);
+        c.AddValue("manager", "rate control: Constant, MinstrelHt ...", manager);
         c.AddValue("nss", "spatial streams", nss);
         c.AddValue("width", "channel width, MHz", width);
         c.AddValue("gi", "guard interval, ns: 400 or 800 for n and ac; 800, 1600, 3200 for ax", gi);
@@ -146,12 +147,18 @@ Bss Cell()
     if (o.disc == "none")
         wifi.DisableFlowControl();
     wifi.SetStandard(o.Standard());
-    wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager",
-                                 "DataMode", StringValue(o.mode),
-                                 "ControlMode", StringValue(o.ctl),
-                                 "RtsCtsThreshold", UintegerValue(o.rts ? 0 : 4692480),
-                                 "MaxSsrc", UintegerValue(o.retries),
-                                 "MaxSlrc", UintegerValue(o.retries));
+    if (o.manager == "Constant")
+        wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager",
+                                     "DataMode", StringValue(o.mode),
+                                     "ControlMode", StringValue(o.ctl),
+                                     "RtsCtsThreshold", UintegerValue(o.rts ? 0 : 4692480),
+                                     "MaxSsrc", UintegerValue(o.retries),
+                                     "MaxSlrc", UintegerValue(o.retries));
+    else
+        wifi.SetRemoteStationManager("ns3::" + o.manager + "WifiManager",
+                                     "RtsCtsThreshold", UintegerValue(o.rts ? 0 : 4692480),
+                                     "MaxSsrc", UintegerValue(o.retries),
+                                     "MaxSlrc", UintegerValue(o.retries));
     Ssid ssid("bss");
     WifiMacHelper mac;
     auto sta = [&](NodeContainer nodes) {
@@ -318,9 +325,9 @@ void Print(const std::vector<double>& down, const std::vector<double>& up, const
     auto sum = [](const std::vector<double>& x) { return std::accumulate(x.begin(), x.end(), 0.0); };
     std::vector<double> all(down);
     all.insert(all.end(), up.begin(), up.end());
-    std::printf("S4 std=%s mode=%s nss=%u width=%u gi=%u proto=%s dir=%s n=%u run=%u cc=%s disc=%s "
+    std::printf("S4 std=%s manager=%s mode=%s nss=%u width=%u gi=%u proto=%s dir=%s n=%u run=%u cc=%s disc=%s "
                 "rts=%u bsta=%u pd=%d bar=%u ampdu=%u ba=%u queue=%u dur=%.1f\n",
-                o.std.c_str(), o.mode.c_str(), o.nss, o.width, o.gi, o.proto.c_str(),
+                o.std.c_str(), o.manager.c_str(), o.mode.c_str(), o.nss, o.width, o.gi, o.proto.c_str(),
                 o.dir.c_str(), o.n, o.run, o.proto == "tcp" ? o.cc.c_str() : "-", o.disc.c_str(),
                 o.rts, o.bsta, (int)o.pd, o.bar, o.ampdu, o.ba, o.queue, o.dur);
     std::printf(" goodput_Mbps=%.4f down=%.4f up=%.4f jain=%.4f jain_down=%.4f jain_up=%.4f\n",

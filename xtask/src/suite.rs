@@ -108,6 +108,10 @@ fn runs(steps: &mut Steps, extent: &Extent) -> Outcome {
         steps.step("simulator against theory, in release", || {
             run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
         })?;
+        steps.step("rate control against fixed rates, in release", || {
+            let grid = ["--test", "it", "--", "--ignored", "rates::slow"];
+            run(cargo(&[&["test", "--release", "-p", "fairwave-dot11"][..], &grid].concat()))
+        })?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
             steps.step(&format!("study {name}, full"), || study(name, &["--full"]))?;

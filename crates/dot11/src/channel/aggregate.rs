@@ -44,7 +44,7 @@ impl<P> Contender<P> {
         longest: Option<Duration>,
         limits: Option<Aggregation>,
     ) {
-        let limits = limits.filter(|_| self.batch.to.is_some());
+        let limits = limits.filter(|_| self.batch.to.is_some() && !self.batch.is_sample);
         let room = Room::new(phy, self.batch.mode, longest, limits);
         self.batch.ends.clear();
         debug_assert!(self.batch.frames.front().is_none_or(|frame| !frame.settled));

@@ -106,7 +106,8 @@ impl<P: Copy> Channel<P> {
         let radio = self.radio_of(contender);
         let batch = &mut self.contenders[contender as usize].batch;
         if let (Some(rates), Some(to)) = (&mut self.macs[radio as usize].rates, batch.to) {
-            batch.mode = rates.choose(to.0, self.air.name_of(to.0), batch.failures, now);
+            let name = self.air.name_of(to.0);
+            (batch.mode, batch.is_sample) = rates.choose(to.0, name, batch.failures, now);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a radio and its contenders remember of their frames.
 
 use super::rates::Rates;
-use super::{AirtimeLimits, Mpdu, RadioConfig, RadioId};
-use crate::{Edca, Mode, Phy};
+use super::{AirtimeLimits, Config, Mpdu, RadioConfig, RadioId};
+use crate::{Edca, Mode};
 use fairwave_trace::StationSample;
 use fairwave_units::{Instant, Seed, Stream};
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ pub(super) struct Mac {
 }
 
 impl Mac {
-    pub(super) fn new(seed: Seed, channel: &str, radio: &RadioConfig, phy: Phy) -> Self {
+    pub(super) fn new(seed: Seed, channel: &str, radio: &RadioConfig, config: &Config) -> Self {
         let name = format!("{channel}/{}", radio.name);
         let rates = radio.rates.clone();
         Self {
@@ -63,7 +63,7 @@ impl Mac {
             txop_end: Instant::ZERO,
             exchange_end: Instant::ZERO,
             airtime_limits: None,
-            rates: rates.map(|choice| Rates::new(choice, phy, seed, name)),
+            rates: rates.map(|choice| Rates::new(choice, config, seed, name)),
         }
     }
 
@@ -132,6 +132,8 @@ pub(super) const fn in_ampdu(bytes: u32) -> u32 {
 pub(super) struct Batch<P> {
     pub(super) to: Option<RadioId>,
     pub(super) mode: Mode,
+    /// Whether the next PPDU is a sample of its mode, and has a single MPDU.
+    pub(super) is_sample: bool,
     pub(super) frames: VecDeque<Frame<P>>,
     /// How many frames from the front the PPDU under way covers, settled ones included.
     pub(super) sending: usize,
@@ -194,6 +196,7 @@ impl<P> Contender<P> {
         let batch = Batch {
             to: None,
             mode,
+            is_sample: false,
             frames: VecDeque::new(),
             sending: 0,
             ends: Vec::new(),

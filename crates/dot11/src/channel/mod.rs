@@ -135,7 +135,7 @@ impl<P: Copy> Channel<P> {
         let mut channel = Self {
             contention: Contention::new(phy.slot(), &access, air.hearers(), varies),
             air,
-            macs: radios.iter().map(|r| Mac::new(seed, name, r, phy)).collect(),
+            macs: radios.iter().map(|r| Mac::new(seed, name, r, &config)).collect(),
             contenders: contenders(&config, &edca, radios, seed, name),
             edca,
             response_timeout: phy.response_timeout(),
@@ -297,7 +297,12 @@ impl<P: Copy> Machine for Channel<P> {
     type Event = FrameReport<P>;
 
     fn handle(&mut self, now: Instant, input: Input<P>) {
-        let Input::Send(radio, mpdu) = input;
+        let Input::Send(radio, mut mpdu) = input;
+        // What a batch has room for follows from the mode that it will be sent in.
+        let rates = self.macs[radio.0 as usize].rates.as_ref();
+        if let Some(mode) = rates.zip(mpdu.to).and_then(|(rates, to)| rates.current(to.0)) {
+            mpdu.mode = mode;
+        }
         let contender = self.contender(radio.0, mpdu.category);
         debug_assert!(self.config.phy.supports(mpdu.mode), "{:?}", mpdu.mode);
         let (phy, limits, txop) =

@@ -354,7 +354,7 @@ impl Mode {
 
     /// Time of the data of a PSDU of `bytes`, preamble and signal extension excluded. Of HT and
     /// VHT at the short guard interval the standard rounds up to 4 us (clause 19.4.3).
-    pub(super) fn data_time(self, bytes: u32) -> Duration {
+    pub(crate) fn data_time(self, bytes: u32) -> Duration {
         let bits = 8 * u64::from(bytes);
         if self.format == Format::Dsss {
             return Duration::from_micros((bits * 1_000_000).div_ceil(self.rate().0));

@@ -1,56 +1,63 @@
-//! Rate control by measured success, in the style of Linux's Minstrel-HT.
+//! Rate control by measured success, as Linux's Minstrel-HT does it.
 //!
-//! Every 50 ms each rate's share of acknowledged MPDUs goes into an average that keeps 75 % of
-//! its past. Frames go at the rate whose success over airtime is highest, their retries at the
-//! second best, at the most reliable and at the slowest rate. One frame in ten tries another rate
-//! at its first attempt (`net/mac80211/rc80211_minstrel_ht.c`; the documentation of madwifi's
-//! Minstrel by Smithies, 2005).
+//! Every 50 ms the share of MPDUs acknowledged at each rate enters a filtered average, and the
+//! number of MPDUs in an A-MPDU a moving one. Frames are sent at the rate with the most
+//! throughput: its success over the time of an MPDU and of its share of what a PPDU costs
+//! besides. Every 20 ms one PPDU with a single MPDU is a sample of another rate.
+//!
+//! Behaviour of `net/mac80211/rc80211_minstrel_ht.c` in Linux 5.12 and later.
 
-use super::control::{RateControl, Setup};
-use fairwave_units::{Duration, Instant, Stream};
+mod samples;
 
-/// Linux's interval since 5.12; 100 ms before.
+use super::control::{Choice, Rate, RateControl, Setup};
+use fairwave_units::{Duration, Instant};
+use samples::Samples;
+
+/// How often averages are taken and rates chosen anew.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// What an average keeps of its past.
+/// Weights of the new share and of the last two values in the average of a rate's success: a
+/// low-pass filter of second order with a period of 16 intervals.
+const FILTER: [f64; 3] = [0.286_4, 1.287_3, -0.573_7];
+/// What the mean length of A-MPDUs keeps of its past.
 const KEPT: f64 = 0.75;
-/// Of this many frames one is a sample.
-const FRAMES_PER_SAMPLE: u64 = 10;
 /// Rates that succeed more rarely have no throughput.
 const HOPELESS: f64 = 0.1;
 /// Success above this counts as this: some losses are collisions, which no rate avoids.
 const GOOD_ENOUGH: f64 = 0.9;
-/// A rate that succeeds at least so often counts as reliable.
+/// A rate that succeeds more often counts as reliable.
 const RELIABLE: f64 = 0.75;
-/// Intervals after which even a rate slower than the best is sampled again: one second.
-const STALE: u32 = 20;
 /// Attempts at each stage of the retry chain.
 const ATTEMPTS: u32 = 2;
 
-#[derive(Clone, Copy, Debug)]
-struct Rate {
-    seconds: f64,
+/// What was measured of a rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Measured {
+    /// MPDUs of this interval.
     sent: u32,
     acknowledged: u32,
-    /// Average success; `None` before the first attempt.
-    success: Option<f64>,
-    /// Intervals since it was last tried.
-    age: u32,
+    /// Filtered success and its value an interval with attempts before; `None` before the first.
+    success: Option<(f64, f64)>,
 }
 
-impl Rate {
-    fn throughput(&self) -> f64 {
-        let success = self.success.unwrap_or(0.0);
-        if success < HOPELESS { 0.0 } else { success.min(GOOD_ENOUGH) / self.seconds }
+impl Measured {
+    fn success(&self) -> f64 {
+        self.success.map_or(0.0, |(now, _)| now)
     }
 
     fn end_interval(&mut self) {
-        self.age = if self.sent > 0 { 0 } else { self.age.saturating_add(1) };
         if self.sent == 0 {
             return;
         }
         debug_assert!(self.acknowledged <= self.sent, "{self:?}");
         let share = f64::from(self.acknowledged) / f64::from(self.sent);
-        self.success = Some(self.success.map_or(share, |old| KEPT * old + (1.0 - KEPT) * share));
+        self.success = Some(match self.success {
+            None => (share, share),
+            Some((last, before)) => {
+                let [new, first, second] = FILTER;
+                // The filter overshoots.
+                ((new * share + first * last + second * before).clamp(0.0, 1.0), last)
+            }
+        });
         (self.sent, self.acknowledged) = (0, 0);
     }
 }
@@ -59,116 +66,130 @@ impl Rate {
 #[derive(Clone, Debug)]
 pub struct Minstrel {
     rates: Vec<Rate>,
-    /// Best throughput, second best, most reliable.
+    measured: Vec<Measured>,
+    /// Most throughput, second most, most reliable.
     chain: [usize; 3],
     interval_ends: Instant,
-    frames: u64,
-    samples: u64,
-    /// The rate that this frame's first attempt tries.
-    sample: Option<usize>,
-    /// The order of samples, and the place in it.
-    order: Vec<usize>,
-    place: usize,
-    stream: Stream,
+    /// PPDUs of this interval, and their MPDUs.
+    ppdus: u32,
+    mpdus: u32,
+    /// Moving average of MPDUs in a PPDU; `None` before the first interval.
+    mean_mpdus: Option<f64>,
+    samples: Samples,
+    /// Whether the first attempt at this frame was a sample.
+    sampled: bool,
 }
 
 impl Minstrel {
-    /// Begins at `setup.initial`, knowing nothing.
+    /// Knows nothing, and begins at `setup.initial`, without one at the slowest rate as Linux
+    /// does.
     pub fn new(setup: Setup) -> Self {
-        let rate = |airtime: &Duration| Rate {
-            seconds: airtime.as_secs_f64(),
-            sent: 0,
-            acknowledged: 0,
-            success: None,
-            age: STALE,
-        };
-        let rates: Vec<Rate> = setup.airtimes.iter().map(rate).collect();
-        Self {
-            order: (0..rates.len()).collect(),
-            place: rates.len(),
-            rates,
-            chain: [setup.initial, setup.initial.saturating_sub(1), 0],
+        let initial = setup.initial.unwrap_or(0);
+        let mut minstrel = Self {
+            measured: vec![Measured::default(); setup.rates.len()],
+            chain: [initial, initial.saturating_sub(1), 0],
             interval_ends: Instant::ZERO + INTERVAL,
-            frames: 0,
-            samples: 0,
-            sample: None,
-            stream: setup.stream,
-        }
+            ppdus: 0,
+            mpdus: 0,
+            mean_mpdus: None,
+            samples: Samples::new(&setup.rates, setup.stream),
+            sampled: false,
+            rates: setup.rates,
+        };
+        minstrel.refill();
+        minstrel
     }
 
     fn end_interval(&mut self, now: Instant) {
         self.interval_ends = now + INTERVAL;
-        self.rates.iter_mut().for_each(Rate::end_interval);
-        let best = self.highest(|_| true);
-        let second = self.highest(|i| i != best);
-        let reliable = |i: usize| self.rates[i].success.is_some_and(|s| s >= RELIABLE);
-        let sure = if (0..self.rates.len()).any(reliable) {
-            self.highest(reliable)
-        } else {
-            self.most_successful()
+        if self.ppdus > 0 {
+            let mean = f64::from(self.mpdus) / f64::from(self.ppdus);
+            self.mean_mpdus =
+                Some(self.mean_mpdus.map_or(mean, |m| KEPT * m + (1.0 - KEPT) * mean));
+            (self.ppdus, self.mpdus) = (0, 0);
+        }
+        self.measured.iter_mut().for_each(Measured::end_interval);
+        if self.measured.iter().any(|measured| measured.success.is_some()) {
+            let best = self.fastest(|_| true).unwrap_or(0);
+            let second = self.fastest(|i| i != best).unwrap_or(best);
+            self.chain = [best, second, self.surest(best)];
+        }
+        self.refill();
+    }
+
+    fn refill(&mut self) {
+        let measured = &self.measured;
+        self.samples.refill(&self.rates, self.chain, |i| measured[i].success());
+    }
+
+    /// MPDUs a second at a rate, in A-MPDUs of the mean length.
+    fn throughput(&self, rate: usize) -> f64 {
+        let success = self.measured[rate].success();
+        if success < HOPELESS {
+            return 0.0;
+        }
+        let Rate { mpdu, overhead, .. } = self.rates[rate];
+        let share = overhead.as_secs_f64() / self.mean_mpdus.unwrap_or(1.0);
+        success.min(GOOD_ENOUGH) / (share + mpdu.as_secs_f64())
+    }
+
+    /// The rate with the most throughput of those that `fits`. Of equals the one that succeeds
+    /// more often, then the one that comes first and needs less SNR.
+    fn fastest(&self, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        let key = |i: usize| (self.throughput(i), self.measured[i].success());
+        let better = |a: &usize, b: &usize| {
+            let (a_key, b_key) = (key(*a), key(*b));
+            let order = a_key.0.total_cmp(&b_key.0).then(a_key.1.total_cmp(&b_key.1));
+            order.then(b.cmp(a))
         };
-        self.chain = [best, second, sure];
+        (0..self.rates.len()).filter(|i| fits(*i)).max_by(better)
     }
 
-    /// The rate with the highest throughput of those that `fits`; the slowest if none has any.
-    fn highest(&self, fits: impl Fn(usize) -> bool) -> usize {
-        let candidates = (0..self.rates.len()).filter(|i| fits(*i));
-        let key = |i: &usize| self.rates[*i].throughput();
-        // A tie goes to the slower rate, which needs less SNR.
-        candidates.max_by(|a, b| key(a).total_cmp(&key(b)).then(b.cmp(a))).unwrap_or(0)
-    }
-
-    fn most_successful(&self) -> usize {
-        let success = |i: &usize| self.rates[*i].success.unwrap_or(0.0);
-        let all = 0..self.rates.len();
-        all.max_by(|a, b| success(a).total_cmp(&success(b)).then(b.cmp(a))).unwrap_or(0)
-    }
-
-    /// The next rate worth a sample, if it is the turn of one.
-    fn next_sample(&mut self) -> Option<usize> {
-        if self.samples * FRAMES_PER_SAMPLE >= self.frames {
-            return None;
-        }
-        self.samples += 1;
-        if self.place >= self.order.len() {
-            self.shuffle();
-        }
-        let candidate = self.order[self.place];
-        self.place += 1;
-        let (rate, best) = (&self.rates[candidate], &self.rates[self.chain[0]]);
-        let worth = rate.seconds < best.seconds || rate.age >= STALE;
-        (worth && candidate != self.chain[0]).then_some(candidate)
-    }
-
-    fn shuffle(&mut self) {
-        self.place = 0;
-        for i in (1..self.order.len()).rev() {
-            let other = self.stream.below(i as u64 + 1) as usize;
-            self.order.swap(i, other);
-        }
+    /// The rate for what the best two do not get through: the fastest reliable one, of fewer
+    /// streams than the best where there is such.
+    fn surest(&self, best: usize) -> usize {
+        let success = |i: usize| self.measured[i].success();
+        // One that is faster than the best and fails more often is no way out.
+        let slower = |i: usize| self.rates[i].mpdu >= self.rates[best].mpdu;
+        let fits = |i: usize| slower(i) || success(i) >= success(best);
+        let surest_of = |fits: &dyn Fn(usize) -> bool| {
+            let reliable = self.fastest(|i| fits(i) && success(i) > RELIABLE);
+            reliable.or_else(|| {
+                let all = (0..self.rates.len()).filter(|i| fits(*i));
+                all.max_by(|a, b| success(*a).total_cmp(&success(*b)).then(b.cmp(a)))
+            })
+        };
+        let streams = self.rates[best].streams;
+        let fewer = surest_of(&|i| fits(i) && self.rates[i].streams < streams);
+        let fewer = fewer.filter(|i| self.throughput(*i) > 0.0);
+        fewer.or_else(|| surest_of(&fits)).unwrap_or(0)
     }
 }
 
 impl RateControl for Minstrel {
-    fn choose(&mut self, now: Instant, attempt: u32) -> usize {
+    fn choose(&mut self, now: Instant, attempt: u32) -> Choice {
         if now >= self.interval_ends {
             self.end_interval(now);
         }
         if attempt == 0 {
-            self.frames += 1;
-            self.sample = self.next_sample();
-        }
-        match (self.sample, attempt) {
-            (Some(sample), 0) => sample,
-            (sampled, attempt) => {
-                let stage = (attempt - u32::from(sampled.is_some())) / ATTEMPTS;
-                self.chain.get(stage as usize).copied().unwrap_or(0)
+            let sample = self.samples.next(now);
+            self.sampled = sample.is_some();
+            if let Some(rate) = sample {
+                return Choice { rate, is_sample: true };
             }
         }
+        let stage = (attempt - u32::from(self.sampled && attempt > 0)) / ATTEMPTS;
+        Choice::usual(self.chain.get(stage as usize).copied().unwrap_or(0))
+    }
+
+    fn current(&self) -> usize {
+        self.chain[0]
     }
 
     fn hear(&mut self, _: Instant, rate: usize, sent: u32, acknowledged: u32) {
-        self.rates[rate].sent += sent;
-        self.rates[rate].acknowledged += acknowledged;
+        self.ppdus += 1;
+        self.mpdus += sent;
+        self.measured[rate].sent += sent;
+        self.measured[rate].acknowledged += acknowledged;
     }
 }

@@ -1,8 +1,7 @@
 //! Rate control: which rate an attempt goes at, learnt from what became of earlier ones.
 //!
 //! A controller is kept for each pair of a radio and a receiver. It knows its rates only as
-//! indices into a list ordered by robustness, the slowest first, and how long a usual frame takes
-//! at each.
+//! indices into a list, and what a usual frame costs at each.
 
 mod arf;
 mod control;
@@ -11,7 +10,7 @@ mod minstrel;
 mod tests;
 
 pub use arf::Arf;
-pub use control::{RateControl, Setup};
+pub use control::{Choice, Rate, RateControl, Setup};
 use fairwave_units::Instant;
 pub use minstrel::Minstrel;
 
@@ -32,9 +31,9 @@ pub struct Algorithm {
 pub const ALL: &[Algorithm] = &[
     Algorithm {
         name: "constant",
-        summary: "always the rate that was set",
+        summary: "always the rate that was set, else the fastest",
         source: "",
-        build: |setup| Box::new(Constant(setup.initial)),
+        build: |setup| Box::new(Constant(setup.initial.unwrap_or(setup.rates.len() - 1))),
     },
     Algorithm {
         name: "arf",
@@ -50,7 +49,7 @@ pub const ALL: &[Algorithm] = &[
     },
     Algorithm {
         name: "minstrel",
-        summary: "measures each rate's success and takes the best throughput; samples 10 %",
+        summary: "measures each rate's success and takes the best throughput; a sample every 20 ms",
         source: "Linux, net/mac80211/rc80211_minstrel_ht.c",
         build: |setup| Box::new(Minstrel::new(setup)),
     },
@@ -61,12 +60,16 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
     ALL.iter().find(|algorithm| algorithm.name == name)
 }
 
-/// The rate that was set.
+/// The rate that was set, or the fastest.
 #[derive(Clone, Copy, Debug)]
 struct Constant(usize);
 
 impl RateControl for Constant {
-    fn choose(&mut self, _: Instant, _: u32) -> usize {
+    fn choose(&mut self, _: Instant, _: u32) -> Choice {
+        Choice::usual(self.0)
+    }
+
+    fn current(&self) -> usize {
         self.0
     }
 

@@ -2,4 +2,5 @@
 
 mod allocation;
 mod bianchi;
+mod rates;
 mod throughput;
