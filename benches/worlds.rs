@@ -98,6 +98,7 @@ fn radio(role: Role, x: f64, y: f64, queue: u32) -> Radio {
         path: None,
         snr_trace: None,
         rates: None,
+        capabilities: fairwave_dot11::Capabilities::default(),
         roaming: None,
         service: Service::default(),
         power: Dbm(16.0),

@@ -3,6 +3,7 @@
 //! [`channel::Channel`] is one sans-IO machine for everything on one radio channel; [`Phy`]
 //! holds the standard's numbers, [`success`] and [`path_loss`] the physics.
 
+mod capabilities;
 pub mod channel;
 mod edca;
 mod error_model;
@@ -15,6 +16,7 @@ pub mod rate_control;
 mod shadowing;
 mod snr_trace;
 
+pub use capabilities::{Capabilities, TooMuch};
 pub use edca::{AccessCategory, Aggregation, BlockAckRequest, Edca};
 pub use error_model::{DeliverySlope, success};
 pub use fading::{Fading, FadingLink};

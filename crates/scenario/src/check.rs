@@ -1,5 +1,6 @@
 //! What only the whole scenario can tell: names, references, routes, bounds.
 
+mod capabilities;
 mod queues;
 mod report;
 mod ways;
@@ -102,6 +103,7 @@ impl Check<'_> {
         self.reporters();
         self.services();
         self.weighers();
+        self.capabilities();
         for (i, cell) in self.scenario.cell.iter().enumerate() {
             if expand::access_points(self.scenario).all(|(_, ap)| ap.cell != cell.name) {
                 let refusal = Refusal::new("no access point is in this cell")

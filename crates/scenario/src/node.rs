@@ -128,8 +128,11 @@ keys! {
         power: Dbm = level().or(Dbm(16.0));
         /// How it sends data frames.
         rate: Rate = Flat(*phy);
-        /// How it chooses its rates or MCS, beginning with the one set.
-        rate_control: String = air::rate_control().or("constant".to_owned());
+        /// How it chooses its rates or MCS, beginning with the one set, among those that both ends
+        /// can use. "constant" without an MCS takes the highest of these.
+        rate_control: String = air::rate_control()
+            .or(rate.usual_control(*phy).to_owned())
+            .phrase("\"minstrel\" from 802.11n on where no rate or MCS is set, else \"constant\"");
         /// Its transmit queue.
         queue: Queue = queue(Place::Radio).or(Queue(Place::Radio.usual().into()));
     }

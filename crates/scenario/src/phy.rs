@@ -6,7 +6,7 @@ use super::kinds::{boolean, choice, count, quantity, size};
 use super::reader::{self, Read};
 use super::words;
 use fairwave_dot11::{
-    Aggregation, Band, BlockAckRequest, Edca, Format, GuardInterval, Mode, Phy, Preamble, Standard,
+    Aggregation, Band, BlockAckRequest, Capabilities, Edca, Format, GuardInterval, Mode, Phy, Preamble, Standard,
     Width,
 };
 use fairwave_sim::world;
@@ -154,40 +154,63 @@ fn dsss_rates() -> Kind<BitRate> {
 }
 
 keys! {
-    /// How a radio sends its data frames.
+    /// How a radio sends its data frames, and what it can send and receive.
     pub struct Rate |r| (phy: Option<Phy> = None) {
         let phy = *phy;
-        let initial = r.peek("streams", reader::count(1, 4)).unwrap_or(1) as u8;
+        let streams_read = r.peek("streams", reader::count(1, 4)).unwrap_or(1) as u8;
         let guard = r.peek("guard_interval", reader::choice(words::GUARDS));
         let guard = guard.unwrap_or(GuardInterval::Ns800);
-        /// Rate of its data frames, of those without MCS.
+        let width_read = r.peek("width", reader::choice(words::WIDTHS));
+        let highest = r.peek("max_mcs", reader::count(0, 11)).map_or(11, |mcs| mcs as u8);
+        /// Rate of its data frames, of those without MCS. With a `rate_control` that adapts, it
+        /// begins with it.
         data_rate: Option<BitRate> = data_rates(phy)
             .optional()
             .absent(highest_rate(phy))
-            .phrase("the PHY's highest; none from 802.11n on");
-        /// MCS of its data frames, for 802.11n that of one stream (0 to 7).
-        mcs: Option<u8> = of_mcs(
-            indices(move |mcs| mode(phy, mcs, initial, guard)).or(highest_mcs(phy, initial)),
-            phy,
-            data_rate,
-        )
-        .phrase("the highest");
-        /// Spatial streams.
+            .phrase("the PHY's highest; none from 802.11n on, where rate control chooses");
+        /// MCS of its data frames, for 802.11n that of one stream (0 to 7), with all its `streams`,
+        /// over its `width` and with its `guard_interval`: who receives them must have these.
+        mcs: Option<u8> = indices(move |mcs| {
+            at_most(mcs, highest)?;
+            mode(phy, mcs, streams_read, guard, width_read)
+        })
+        .optional()
+        .only_if(has_mcs(phy, data_rate), why_no_mcs(phy), None)
+        .phrase("none: rate control chooses");
+        /// Spatial streams that it sends and receives, at most. Two radios use the lesser number.
         streams: Option<u8> = of_mcs(
             count(1, 4).map(|n| n as u8, |n| u32::from(*n)).or(1),
             phy,
             data_rate,
         );
-        /// Guard interval; "0.4 us" before 802.11ax only, more than "0.8 us" in 802.11ax only.
+        /// Widest channel that it sends and receives. Two radios use the narrower one.
+        width: Option<Width> = of_mcs(
+            choice(words::WIDTHS)
+                .checked(move |width| within_cell(width, phy))
+                .or(phy.map_or(Width::Mhz20, |phy| phy.width)),
+            phy,
+            data_rate,
+        )
+        .phrase("the cell's");
+        /// Shortest guard interval that it sends and receives. Two radios use the longer one.
+        /// "0.4 us" before 802.11ax only, more than "0.8 us" in 802.11ax only.
         guard_interval: Option<GuardInterval> = of_mcs(
             choice(words::GUARDS)
                 .checked(move |guard| {
-                    mode(phy, mcs.unwrap_or_default(), initial, guard).map(|()| guard)
+                    mode(phy, mcs.unwrap_or_default(), streams_read, guard, width_read)
+                        .map(|()| guard)
                 })
                 .or(GuardInterval::Ns800),
             phy,
             data_rate,
         );
+        /// Highest MCS that it sends and receives. Two radios use the lower one.
+        max_mcs: Option<u8> = of_mcs(
+            indices(move |mcs| at_most(mcs, highest_mcs(phy))).or(highest_mcs(phy)),
+            phy,
+            data_rate,
+        )
+        .phrase("7 for 802.11n, 9 for 802.11ac, 11 for 802.11ax");
     }
 }
 
@@ -209,9 +232,30 @@ fn highest_rate(phy: Option<Phy>) -> Option<BitRate> {
     words::rates(phy.filter(|phy| !phy.is_qos())?).last().copied()
 }
 
-fn highest_mcs(phy: Option<Phy>, streams: u8) -> u8 {
-    let modes = phy.map(|phy| phy.modes(streams)).unwrap_or_default();
-    modes.last().map_or(0, |mode| mode.mcs())
+/// The highest MCS of the standard.
+fn highest_mcs(phy: Option<Phy>) -> u8 {
+    match phy.map(Phy::format) {
+        Some(Format::Ht) => 7,
+        Some(Format::Vht) => 9,
+        _ => 11,
+    }
+}
+
+fn at_most(mcs: u8, highest: u8) -> Read<()> {
+    if mcs <= highest {
+        return Ok(());
+    }
+    Err(Refusal::new(format!("MCS {mcs} does not exist there; the highest is {highest}")))
+}
+
+fn within_cell(width: Width, phy: Option<Phy>) -> Read<Width> {
+    match phy.filter(|phy| width > phy.width) {
+        None => Ok(width),
+        Some(phy) => {
+            let message = format!("the cell has channels of {} MHz", phy.width.mhz());
+            Err(Refusal::new(message).help("set the cell's width"))
+        }
+    }
 }
 
 /// Indices of modes, which `check` checks.
@@ -221,11 +265,26 @@ fn indices(check: impl Fn(u8) -> Read<()> + 'static) -> Kind<u8> {
         .described(|_| json!({ "type": "integer", "minimum": 0, "maximum": 255 }))
 }
 
-/// Whether `phy` has such a mode.
-fn mode(phy: Option<Phy>, mcs: u8, streams: u8, guard: GuardInterval) -> Read<()> {
+/// Whether `phy` has such a mode; without `width` over all of it.
+fn mode(
+    phy: Option<Phy>,
+    mcs: u8,
+    streams: u8,
+    guard: GuardInterval,
+    width: Option<Width>,
+) -> Read<()> {
     let Some(phy) = phy else { return Ok(()) };
-    let mode = Mode::new(phy.format(), mcs, streams, phy.width, guard);
+    let mode = Mode::new(phy.format(), mcs, streams, width.unwrap_or(phy.width), guard);
     mode.map(|_| ()).map_err(|invalid| Refusal::new(invalid.to_string()))
+}
+
+/// Whether data frames have an MCS.
+fn has_mcs(phy: Option<Phy>, data_rate: Option<BitRate>) -> bool {
+    phy.is_none_or(|phy| phy.is_qos() && data_rate.is_none())
+}
+
+fn why_no_mcs(phy: Option<Phy>) -> &'static str {
+    if phy.is_none_or(Phy::is_qos) { "a data_rate is set" } else { "it is for 802.11n and later" }
 }
 
 /// A key of radios whose data frames have an MCS.
@@ -234,19 +293,42 @@ fn of_mcs<T: Clone + 'static>(
     phy: Option<Phy>,
     data_rate: Option<BitRate>,
 ) -> Entry<Option<T>> {
-    let is_later = phy.is_none_or(Phy::is_qos);
-    let why = if is_later { "a data_rate is set" } else { "it is for 802.11n and later" };
-    entry.when(phy.is_none() || (is_later && data_rate.is_none()), why)
+    entry.when(has_mcs(phy, data_rate), why_no_mcs(phy))
 }
 
 impl Rate {
-    /// The mode that the keys name, which were found to be one of `phy`.
+    /// What the radio can send and receive.
+    pub(super) fn capabilities(&self, phy: Phy) -> Capabilities {
+        Capabilities {
+            streams: self.streams.unwrap_or(1),
+            width: self.width.unwrap_or(phy.width),
+            guard: self.guard_interval.unwrap_or(GuardInterval::Ns800),
+            mcs: self.max_mcs.unwrap_or(highest_mcs(Some(phy))),
+        }
+    }
+
+    /// The mode that the keys name, which were found to be one of `phy`, if they name one.
+    pub(super) fn named(&self, phy: Phy) -> Option<Mode> {
+        if let Some(rate) = self.data_rate {
+            return phy.mode(rate);
+        }
+        let Capabilities { streams, width, guard, .. } = self.capabilities(phy);
+        Mode::new(phy.format(), self.mcs?, streams, width, guard).ok()
+    }
+
+    /// That mode, or the fastest that the radio can send.
     pub(super) fn mode(&self, phy: Phy) -> Mode {
-        let later = || {
-            let (mcs, streams) = (self.mcs?, self.streams?);
-            Mode::new(phy.format(), mcs, streams, phy.width, self.guard_interval?).ok()
-        };
-        let legacy = self.data_rate.and_then(|rate| phy.mode(rate));
-        legacy.or_else(later).unwrap_or_else(|| phy.lowest_mode())
+        let fastest = || self.capabilities(phy).modes(phy).last().copied();
+        self.named(phy).or_else(fastest).unwrap_or_else(|| phy.lowest_mode())
+    }
+
+    /// The rate control where none is set.
+    pub(super) fn usual_control(&self, phy: Option<Phy>) -> &'static str {
+        let chooses =
+            phy.is_some_and(Phy::is_qos) && self.data_rate.is_none() && self.mcs.is_none();
+        if chooses { "minstrel" } else { CONSTANT }
     }
 }
+
+/// The rate control that does not adapt.
+pub(super) const CONSTANT: &str = "constant";

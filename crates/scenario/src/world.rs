@@ -7,6 +7,7 @@ use super::flow::Flow;
 use super::medium;
 use super::model::Scenario;
 use super::node::{Kind, Radio};
+use super::phy::CONSTANT;
 use super::service::Service;
 use super::video::Playout;
 use fairwave_dot11::{Mode, Phy, rate_control};
@@ -158,13 +159,26 @@ impl Radio {
             position: (x, y),
             path: None,
             snr_trace: None,
-            rates: rates(&self.rate_control, phy, mode),
+            rates: self.rates(phy),
+            capabilities: self.rate.capabilities(phy),
             roaming: None,
             power,
             mode,
             queue,
             service: world::Service::default(),
         }
+    }
+
+    /// How it chooses rates; `None` if it sends everything in one mode.
+    fn rates(&self, phy: Phy) -> Option<world::RateChoice> {
+        let algorithm = *rate_control::find(&self.rate_control)?;
+        let initial = self.rate.named(phy);
+        self.fixed(phy).is_none().then_some(world::RateChoice { algorithm, initial })
+    }
+
+    /// The mode of all its data frames, if that is set.
+    pub(super) fn fixed(&self, phy: Phy) -> Option<Mode> {
+        self.rate.named(phy).filter(|_| self.rate_control == CONSTANT)
     }
 }
 
@@ -175,12 +189,4 @@ impl Flow {
         let later = seed.stream(&format!("start/{name}")).below(spread + 1);
         Instant::ZERO + self.start + Duration::from_nanos(later)
     }
-}
-
-/// What a radio chooses from that begins with `mode`; `None` if it is to send all in that.
-fn rates(name: &str, phy: Phy, mode: Mode) -> Option<world::RateChoice> {
-    let algorithm = rate_control::find(name).filter(|found| found.name != "constant")?;
-    let modes = phy.modes(mode.streams());
-    let initial = modes.iter().position(|known| *known == mode).unwrap_or(modes.len() - 1);
-    Some(world::RateChoice { algorithm: *algorithm, modes, initial })
 }

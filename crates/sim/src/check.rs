@@ -6,7 +6,6 @@ use crate::network::service;
 use crate::routes::{self, Astray, Hop};
 use crate::world::{Flow, Link, Radio, Role, Source, World};
 use crate::{monitor, proxy, soc};
-use fairwave_dot11::Phy;
 use fairwave_trace::NodeId;
 use std::collections::BTreeSet;
 
@@ -75,20 +74,27 @@ fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {
     ensure(phy.supports(radio.mode), || {
         format!("{name}: its PHY, {:?}, cannot send {:?}", phy.standard, radio.mode)
     })?;
-    check_rates(name, phy, radio)?;
     let Role::Station { ap: first } = radio.role else { return Ok(()) };
     let ap = world.nodes.get(first.0 as usize).and_then(|node| node.radio.as_ref());
     let serves = |ap: &Radio| ap.role == Role::AccessPoint && ap.cell == radio.cell;
     ensure(ap.is_some_and(serves), || format!("{name}: its AP is not an AP of its cell"))?;
+    can_talk(world, (name, radio), first)?;
     check_roaming(world, name, radio, first)
 }
 
-fn check_rates(name: &str, phy: Phy, radio: &Radio) -> Result<(), Error> {
-    let Some(rates) = &radio.rates else { return Ok(()) };
-    let known = rates.modes.iter().all(|mode| phy.supports(*mode));
-    ensure(known && rates.initial < rates.modes.len(), || {
-        format!("{name}: its rates are not all of its PHY, or there is none to begin with")
-    })
+/// A station and its access point can receive what the other sends in a fixed mode.
+fn can_talk(world: &World, (name, station): (&str, &Radio), ap: NodeId) -> Result<(), Error> {
+    let node = &world.nodes[ap.0 as usize];
+    let Some(ap) = &node.radio else { return Ok(()) };
+    for (from, sender, to, receiver) in
+        [(name, station, &*node.name, ap), (&*node.name, ap, name, station)]
+    {
+        let fixed = sender.rates.is_none().then_some(sender.mode);
+        if let Some(why) = fixed.and_then(|mode| receiver.capabilities.refuses(mode)) {
+            return Err(Error::Invalid(format!("{from}: it sends to {to} with {why}")));
+        }
+    }
+    Ok(())
 }
 
 /// A roaming station's access points exist, and speak its rates.
@@ -102,7 +108,7 @@ fn check_roaming(world: &World, name: &str, radio: &Radio, first: NodeId) -> Res
         ensure(phy.supports(radio.mode), || {
             format!("{name}: it cannot send {:?} on the channel of a candidate", radio.mode)
         })?;
-        check_rates(name, phy, radio)?;
+        can_talk(world, (name, radio), *candidate)?;
     }
     let goes = |to| roaming.candidates.contains(to);
     ensure(goes(&first) && roaming.handovers.iter().all(|h| goes(&h.to)), || {

@@ -3,6 +3,7 @@
 
 pub use crate::flow::screen::{Playout, Policy};
 pub use crate::flow::transports::*;
+pub use fairwave_dot11::Capabilities;
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{
@@ -113,6 +114,8 @@ pub struct Radio {
     pub snr_trace: Option<SnrTrace>,
     /// How it chooses rates; `None` sends everything in `mode`.
     pub rates: Option<RateChoice>,
+    /// What it can send and receive; a pair of radios uses what both can.
+    pub capabilities: Capabilities,
     /// How it, a station, changes its access point; `None`: it stays.
     pub roaming: Option<Roaming>,
     /// Transmit power.

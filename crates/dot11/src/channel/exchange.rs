@@ -105,9 +105,10 @@ impl<P: Copy> Channel<P> {
     fn choose_mode(&mut self, contender: u32, now: Instant) {
         let radio = self.radio_of(contender);
         let batch = &mut self.contenders[contender as usize].batch;
-        if let (Some(rates), Some(to)) = (&mut self.macs[radio as usize].rates, batch.to) {
-            let name = self.air.name_of(to.0);
-            (batch.mode, batch.is_sample) = rates.choose(to.0, name, batch.failures, now);
+        let Some(to) = batch.to.map(|to| to.0) else { return };
+        let peer = (self.air.name_of(to), self.macs[to as usize].capabilities);
+        if let Some(rates) = &mut self.macs[radio as usize].rates {
+            (batch.mode, batch.is_sample) = rates.choose(to, peer, batch.failures, now);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a channel is told and what it tells.
 
 use crate::{
-    AccessCategory, Aggregation, DeliverySlope, Edca, Fading, GilbertElliott, Mode, Path, Phy,
-    Shadowing, SnrTrace, rate_control,
+    AccessCategory, Aggregation, Capabilities, DeliverySlope, Edca, Fading, GilbertElliott, Mode,
+    Path, Phy, Shadowing, SnrTrace, rate_control,
 };
 use fairwave_trace::{Place, Scoreboard};
 use fairwave_units::{Db, Dbm, Duration, Hertz, Instant, Metres};
@@ -117,6 +117,8 @@ pub struct RadioConfig {
     pub snr_trace: Option<SnrTrace>,
     /// How it chooses the modes of its data frames; `None` takes those that the host sets.
     pub rates: Option<RateChoice>,
+    /// What it can send and receive.
+    pub capabilities: Capabilities,
     /// Whether it may leave the channel and come back.
     pub roams: bool,
     /// Transmit power.
@@ -125,15 +127,14 @@ pub struct RadioConfig {
     pub is_access_point: bool,
 }
 
-/// Rates that a radio chooses from, and how.
+/// How a radio chooses its rates.
 #[derive(Clone, Debug)]
 pub struct RateChoice {
     /// The algorithm; each receiver gets a state of its own.
     pub algorithm: rate_control::Algorithm,
-    /// The modes, slowest first, not empty; each must be one of the PHY's.
-    pub modes: Vec<Mode>,
-    /// Index of the first frame's mode.
-    pub initial: usize,
+    /// The first frame's mode, where both ends can use it; `None` leaves it to the algorithm.
+    /// The modes to choose from are those that both ends can use.
+    pub initial: Option<Mode>,
 }
 
 /// How much airtime a radio takes over from its host. A frame is taken while what waits for the

@@ -2,7 +2,8 @@
 
 use super::rates::Rates;
 use super::{AirtimeLimits, Config, Mpdu, RadioConfig, RadioId};
-use crate::{Edca, Mode};
+pub(super) use crate::phy::{DELIMITER_BYTES, in_ampdu};
+use crate::{Capabilities, Edca, Mode};
 use fairwave_trace::StationSample;
 use fairwave_units::{Instant, Seed, Stream};
 use std::collections::VecDeque;
@@ -28,8 +29,8 @@ pub(super) struct Mac {
     pub(super) turn: u32,
     pub(super) beacon_due: bool,
     pub(super) stats: StationSample,
-    /// Level over noise of the last frame received, and of the last one sent, at its receiver;
-    /// zero before the first.
+    /// Level over the noise of the width in use of the last frame received, and of the last one
+    /// sent, at its receiver; zero before the first.
     pub(super) snr: f64,
     pub(super) peer_snr: f64,
     pub(super) errors: Stream,
@@ -44,12 +45,13 @@ pub(super) struct Mac {
     pub(super) airtime_limits: Option<AirtimeLimits>,
     /// Chooses modes of data frames; `None` takes those that the host sets.
     pub(super) rates: Option<Rates>,
+    pub(super) capabilities: Capabilities,
 }
 
 impl Mac {
     pub(super) fn new(seed: Seed, channel: &str, radio: &RadioConfig, config: &Config) -> Self {
         let name = format!("{channel}/{}", radio.name);
-        let rates = radio.rates.clone();
+        let (rates, capabilities) = (radio.rates.clone(), radio.capabilities);
         Self {
             phase: Phase::Waiting,
             turn: 0,
@@ -63,7 +65,8 @@ impl Mac {
             txop_end: Instant::ZERO,
             exchange_end: Instant::ZERO,
             airtime_limits: None,
-            rates: rates.map(|choice| Rates::new(choice, config, seed, name)),
+            capabilities,
+            rates: rates.map(|choice| Rates::new(choice, capabilities, config, seed, name)),
         }
     }
 
@@ -116,14 +119,6 @@ pub(super) struct Frame<P> {
     pub(super) lost: bool,
     /// Whether a report of it was made: it was on the air.
     pub(super) reported: bool,
-}
-
-/// Delimiter before each MPDU of an A-MPDU (clause 9.7.1).
-pub(super) const DELIMITER_BYTES: u32 = 4;
-
-/// What an MPDU takes of an A-MPDU, padding for the next one included.
-pub(super) const fn in_ampdu(bytes: u32) -> u32 {
-    (DELIMITER_BYTES + bytes).next_multiple_of(4)
 }
 
 /// Frames for one receiver that are sent together where aggregation is on, and otherwise one

@@ -3,6 +3,7 @@
 use super::air::{BROADCAST, Reception, Transmission};
 use super::contention::Heard;
 use super::{Channel, Due, FrameKind};
+use crate::Mode;
 use fairwave_units::{Dbm, Instant};
 
 impl<P: Copy> Channel<P> {
@@ -135,9 +136,22 @@ impl<P: Copy> Channel<P> {
         self.contention.end(tx.from, tx.decoded(), except, now);
     }
 
+    /// The mode of the data that a radio's exchange is about.
+    fn mode_of_turn(&self, radio: u32) -> Mode {
+        let contender = self.macs[radio as usize].turn;
+        self.contenders[contender as usize].batch.mode
+    }
+
     /// `tx` was decoded by its receiver.
     fn note_snr(&mut self, tx: &Transmission) {
-        let snr = self.air.snr(tx.from, tx.to, tx.start);
+        // A response and an RTS are sent over the whole width of the data frame that they belong
+        // to, as duplicates in each 20 MHz, and share their power among them as data does.
+        let data = match tx.kind {
+            FrameKind::Data | FrameKind::Beacon => tx.mode,
+            FrameKind::Rts => self.mode_of_turn(tx.from),
+            FrameKind::Ack | FrameKind::BlockAck | FrameKind::Cts => self.mode_of_turn(tx.to),
+        };
+        let snr = self.air.snr(tx.from, tx.to, tx.start) / data.width_ratio();
         self.macs[tx.to as usize].snr = snr;
         self.macs[tx.from as usize].peer_snr = snr;
     }

@@ -1,10 +1,9 @@
 //! The rate control of one radio: a controller for each receiver.
 
-use super::mac::in_ampdu;
 use super::{Config, RateChoice};
-use crate::phy::Format;
+use crate::phy::{Format, in_ampdu};
 use crate::rate_control::{Choice, Rate, RateControl, Setup};
-use crate::{ACK_BYTES, Aggregation, DATA_OVERHEAD_BYTES, Mode, QOS_BYTES};
+use crate::{ACK_BYTES, Aggregation, Capabilities, DATA_OVERHEAD_BYTES, Mode, Phy, QOS_BYTES};
 use fairwave_units::{Instant, Seed};
 use std::collections::BTreeMap;
 
@@ -14,7 +13,9 @@ const USUAL_BYTES: u32 = 1500;
 #[derive(Debug)]
 pub(super) struct Rates {
     choice: RateChoice,
-    costs: Vec<Rate>,
+    own: Capabilities,
+    phy: Phy,
+    aggregation: Option<Aggregation>,
     seed: Seed,
     name: String,
     links: BTreeMap<u32, Link>,
@@ -23,42 +24,55 @@ pub(super) struct Rates {
 #[derive(Debug)]
 struct Link {
     control: Box<dyn RateControl>,
-    /// Index of the rate of the attempt under way.
+    /// The modes that both ends can use.
+    modes: Vec<Mode>,
+    /// Index of the mode of the attempt under way.
     chosen: usize,
 }
 
+/// A receiver: its name and what it can receive.
+pub(super) type Peer<'a> = (&'a str, Capabilities);
+
 impl Rates {
     /// `name` distinguishes the random streams of radios.
-    pub(super) fn new(choice: RateChoice, config: &Config, seed: Seed, name: String) -> Self {
-        let costs = costs(config, &choice.modes);
-        Self { choice, costs, seed, name, links: BTreeMap::new() }
+    pub(super) fn new(
+        choice: RateChoice,
+        own: Capabilities,
+        config: &Config,
+        seed: Seed,
+        name: String,
+    ) -> Self {
+        let (phy, aggregation) = (config.phy, config.aggregation);
+        Self { choice, own, phy, aggregation, seed, name, links: BTreeMap::new() }
     }
 
-    /// The mode for an attempt at a frame for `to`, called `name`, and whether it is a sample;
-    /// `attempt` counts from 0.
+    /// The mode for an attempt at a frame for `to`, and whether it is a sample; `attempt` counts
+    /// from 0.
     pub(super) fn choose(
         &mut self,
         to: u32,
-        name: &str,
+        (name, peer): Peer<'_>,
         attempt: u32,
         now: Instant,
     ) -> (Mode, bool) {
         let link = self.links.entry(to).or_insert_with(|| {
+            let modes = self.own.common(peer).modes(self.phy);
+            let initial = self.choice.initial;
             let setup = Setup {
-                rates: self.costs.clone(),
-                initial: Some(self.choice.initial),
+                rates: costs(self.phy, self.aggregation, &modes),
+                initial: initial.and_then(|first| modes.iter().position(|mode| *mode == first)),
                 stream: self.seed.stream(&format!("rates/{}/{name}", self.name)),
             };
-            Link { control: (self.choice.algorithm.build)(setup), chosen: 0 }
+            Link { control: (self.choice.algorithm.build)(setup), modes, chosen: 0 }
         });
         let Choice { rate, is_sample } = link.control.choose(now, attempt);
         link.chosen = rate;
-        (self.choice.modes[rate], is_sample)
+        (link.modes[rate], is_sample)
     }
 
     /// The mode in which most frames for `to` are sent now; `None` before the first.
     pub(super) fn current(&self, to: u32) -> Option<Mode> {
-        self.links.get(&to).map(|link| self.choice.modes[link.control.current()])
+        self.links.get(&to).map(|link| link.modes[link.control.current()])
     }
 
     /// The mode of the last attempt at a frame for `to`; `None` before the first.
@@ -76,21 +90,19 @@ impl Rates {
 }
 
 /// What a frame costs in each of `modes`.
-fn costs(config: &Config, modes: &[Mode]) -> Vec<Rate> {
+fn costs(phy: Phy, aggregation: Option<Aggregation>, modes: &[Mode]) -> Vec<Rate> {
     let mut group = 0;
     let mut costs: Vec<Rate> = Vec::with_capacity(modes.len());
     for (i, mode) in modes.iter().enumerate() {
         let kind = |mode: &Mode| (mode.format(), mode.streams(), mode.width());
         group += usize::from(i > 0 && kind(mode) != kind(&modes[i - 1]));
-        costs.push(cost(config, *mode, group));
+        costs.push(cost(phy, aggregation, *mode, group));
     }
     costs
 }
 
-fn cost(config: &Config, mode: Mode, group: usize) -> Rate {
-    let phy = config.phy;
-    let aggregation =
-        config.aggregation.filter(|limits| limits.mpdus > 1 && mode.format() >= Format::Ht);
+fn cost(phy: Phy, aggregation: Option<Aggregation>, mode: Mode, group: usize) -> Rate {
+    let aggregation = aggregation.filter(|limits| limits.mpdus > 1 && mode.format() >= Format::Ht);
     let bytes = USUAL_BYTES + DATA_OVERHEAD_BYTES;
     let mpdu = match aggregation {
         None => mode.data_time(bytes),

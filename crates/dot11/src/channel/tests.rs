@@ -30,6 +30,7 @@ pub(super) fn radio(name: &str, x: f64) -> RadioConfig {
         snr_trace: None,
         roams: false,
         rates: None,
+        capabilities: crate::Capabilities::default(),
     }
 }
 

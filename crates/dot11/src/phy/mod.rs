@@ -75,6 +75,14 @@ pub const QOS_BYTES: u32 = 2;
 /// A beacon with SSID, rates and DS parameters, in bytes.
 pub const BEACON_BYTES: u32 = 80;
 
+/// Delimiter before each MPDU of an A-MPDU (clause 9.7.1).
+pub(crate) const DELIMITER_BYTES: u32 = 4;
+
+/// What an MPDU takes of an A-MPDU, padding for the next one included.
+pub(crate) const fn in_ampdu(bytes: u32) -> u32 {
+    (DELIMITER_BYTES + bytes).next_multiple_of(4)
+}
+
 const US: u64 = 1_000;
 
 impl Phy {

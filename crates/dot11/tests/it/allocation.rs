@@ -28,6 +28,7 @@ impl Cell {
             snr_trace: None,
             roams: false,
             rates: None,
+            capabilities: fairwave_dot11::Capabilities::default(),
         };
         let radios: Vec<RadioConfig> = (0..4).map(radio).collect();
         let channel = Channel::new(config, &radios, Seed(1), "cell");

@@ -80,6 +80,7 @@ fn radios(n: u32) -> Vec<RadioConfig> {
         snr_trace: None,
         roams: false,
         rates: None,
+        capabilities: fairwave_dot11::Capabilities::default(),
     };
     (0..=n).map(radio).collect()
 }

@@ -5,8 +5,8 @@ use fairwave_dot11::channel::{
     Channel, Config, Input, Mpdu, Output, RadioConfig, RadioId, RateChoice,
 };
 use fairwave_dot11::{
-    AccessCategory, DATA_OVERHEAD_BYTES, Fading, Format, GuardInterval, Mode, Phy, QOS_BYTES,
-    Standard, Width, rate_control,
+    AccessCategory, Capabilities, DATA_OVERHEAD_BYTES, Fading, Format, GuardInterval, Mode, Phy,
+    QOS_BYTES, Standard, Width, rate_control,
 };
 use fairwave_machine::Machine;
 use fairwave_units::{Dbm, Duration, Instant, Metres, Seed};
@@ -47,21 +47,14 @@ impl Place {
         }
     }
 
+    fn capabilities(&self) -> Capabilities {
+        let guard = GuardInterval::Ns800;
+        Capabilities { streams: self.streams, guard, ..Capabilities::default() }
+    }
+
     /// Every mode that a radio with these capabilities may choose.
     fn modes(&self) -> Vec<Mode> {
-        if !self.phy().is_qos() {
-            return self.phy().legacy_modes().collect();
-        }
-        let widths = [Width::Mhz20, Width::Mhz40, Width::Mhz80, Width::Mhz160];
-        let widths = widths.into_iter().filter(|width| *width <= self.width);
-        let groups = (1..=self.streams).flat_map(|n| widths.clone().map(move |w| (n, w)));
-        let of = |(streams, width)| {
-            let format = self.phy().format();
-            (0..12).filter_map(move |mcs| {
-                Mode::new(format, mcs, streams, width, GuardInterval::Ns800).ok()
-            })
-        };
-        groups.flat_map(of).collect()
+        self.capabilities().modes(self.phy())
     }
 
     /// Mbps of UDP payload that arrive from an access point that saturates the medium.
@@ -76,6 +69,7 @@ impl Place {
             snr_trace: None,
             roams: false,
             rates,
+            capabilities: self.capabilities(),
         };
         let radios = [radio("ap", 0.0, rates), radio("sta", self.distance, None)];
         let mut channel: Channel<()> = Channel::new(config, &radios, Seed(seed), "cell");
@@ -110,10 +104,8 @@ impl Place {
 
     fn controlled(&self, name: &str, times: Times) -> f64 {
         let algorithm = *rate_control::find(name).expect("it is in the list");
-        let modes = self.modes();
-        let initial = if name == "minstrel" { 0 } else { modes.len() - 1 };
-        let first = modes[initial];
-        let rates = RateChoice { algorithm, modes, initial };
+        let rates = RateChoice { algorithm, initial: None };
+        let first = self.modes()[0];
         self.goodput(Some(rates), first, times, 1)
     }
 

@@ -71,7 +71,8 @@ fn a_controlled_rate_begins_with_the_one_that_is_set() {
     let keys = "rate_control = \"minstrel\"\ndata_rate = \"24 Mbps\"";
     let controlled = world("", keys);
     let rates = station(&controlled).rates.as_ref().expect("its rate is controlled");
-    assert_eq!((rates.algorithm.name, rates.modes.len(), rates.initial), ("minstrel", 8, 4));
+    let initial = rates.initial.map(|mode| mode.mcs());
+    assert_eq!((rates.algorithm.name, initial), ("minstrel", Some(4)));
     assert!(station(&world("", "rate_control = \"constant\"")).rates.is_none());
 }
 
@@ -105,4 +106,46 @@ fn a_station_may_roam_among_all_access_points() {
     assert_eq!(roaming.handovers[0].to, roaming.candidates[1]);
     let by_signal = roaming.by_signal.expect("also by signal");
     assert_eq!((by_signal.hysteresis, by_signal.dwell), (Db(3.0), Duration::from_millis(500)));
+}
+
+/// A cell of 802.11ax with these keys of the access point and the station.
+fn modern(ap: &str, station: &str) -> Result<Scenario, String> {
+    let text = format!(
+        "[cell]\nstandard = \"802.11ax\"\n[[node]]\nname = \"sta\"\nkind = \"station\"\n{station}\n\
+         [[node]]\nname = \"ap\"\nkind = \"access-point\"\n{ap}\n\
+         [[flow]]\nname = \"down\"\nfrom = \"ap\"\nto = \"sta\"\n"
+    );
+    Scenario::parse("modern.toml", &text).map_err(|errors| errors.to_string())
+}
+
+/// Without a rate Minstrel chooses; a radio's streams and width are what it can, and survive the
+/// resolved file.
+#[test]
+fn radios_without_a_rate_choose_among_what_both_can() {
+    let scenario = modern("streams = 4", "streams = 2\nwidth = \"40 MHz\"").expect("it is right");
+    let again = Scenario::parse("resolved.toml", &scenario.to_toml()).expect("it is right");
+    assert_eq!(scenario, again);
+    let world = scenario.to_world(1);
+    let radio = |i: usize| world.nodes[i].radio.as_ref().expect("both have radios");
+    for radio in [radio(0), radio(1)] {
+        let rates = radio.rates.as_ref().expect("it chooses");
+        assert_eq!((rates.algorithm.name, rates.initial), ("minstrel", None));
+    }
+    let common = radio(0).capabilities.common(radio(1).capabilities);
+    assert_eq!((common.streams, common.width.mhz()), (2, 40));
+}
+
+#[test]
+fn a_set_mcs_is_for_receivers_that_have_as_much() {
+    let constant = modern("streams = 2\nmcs = 9", "streams = 2").expect("it is right").to_world(1);
+    let ap = constant.nodes[1].radio.as_ref().expect("it has a radio");
+    assert!(ap.rates.is_none() && ap.mode.mcs() == 9 && ap.mode.streams() == 2);
+    for (ap, station, why) in [
+        ("streams = 4\nmcs = 9", "", "4 spatial streams, and it has 1"),
+        ("mcs = 9", "width = \"20 MHz\"", "80 MHz, and it uses 20 MHz"),
+        ("mcs = 9", "max_mcs = 7", "MCS 9, and its highest is 7"),
+    ] {
+        let refused = modern(ap, station).expect_err("it is refused");
+        assert!(refused.contains(why), "{refused}");
+    }
 }

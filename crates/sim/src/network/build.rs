@@ -118,5 +118,6 @@ fn radio_config(name: &str, radio: &world::Radio) -> RadioConfig {
         snr_trace: radio.snr_trace.clone(),
         roams: radio.roaming.is_some(),
         rates: radio.rates.clone(),
+        capabilities: radio.capabilities,
     }
 }

@@ -91,8 +91,7 @@ fn walk(mbps: u64, algorithm: Option<&str>) -> f64 {
     station.path = Path::new(vec![point(0.0, 1.0), point(20.0, 61.0)]);
     station.rates = algorithm.map(|name| RateChoice {
         algorithm: *rate_control::find(name).expect("it is in the list"),
-        modes: Phy::new(Standard::A).modes(1),
-        initial: 7,
+        initial: Phy::new(Standard::A).legacy_modes().last(),
     });
     world.flows =
         vec![flow("up", STATION, AP, Traffic::Saturate(SaturateFlow { payload_bytes: 1472 }))];

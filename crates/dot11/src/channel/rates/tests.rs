@@ -2,14 +2,14 @@
 
 use super::super::tests::{Rig, at, config, mpdu, radio};
 use super::super::{FrameKind, RadioConfig, RateChoice};
-use crate::{Phy, Standard, rate_control};
+use crate::{Capabilities, Phy, Standard, Width, rate_control};
 use fairwave_units::BitRate;
 
 /// The access point, beginning at 6 Mbps, a station beside it, and one out of its reach.
 fn rig(algorithm: &str) -> Rig {
     let algorithm = *rate_control::find(algorithm).expect("it is in the list");
-    let modes = Phy::new(Standard::A).modes(1);
-    let rates = Some(RateChoice { algorithm, modes, initial: 0 });
+    let initial = Phy::new(Standard::A).legacy_modes().next();
+    let rates = Some(RateChoice { algorithm, initial });
     let ap = RadioConfig { rates, ..radio("ap", 0.0) };
     Rig::new(config(Standard::A), &[ap, radio("near", 4.0), radio("far", 5000.0)])
 }
@@ -47,8 +47,7 @@ fn a_constant_rate_is_the_first_one() {
 fn a_link_draws_by_the_name_of_its_receiver() {
     let algorithm = *rate_control::find("minstrel").expect("it is in the list");
     let rates_to_last = |stations: &[&str]| {
-        let modes = Phy::new(Standard::A).modes(1);
-        let rates = Some(RateChoice { algorithm, modes, initial: 0 });
+        let rates = Some(RateChoice { algorithm, initial: None });
         let ap = RadioConfig { rates, ..radio("ap", 0.0) };
         let stations = stations.iter().map(|name| radio(name, 4.0));
         let radios: Vec<RadioConfig> = [ap].into_iter().chain(stations).collect();
@@ -56,4 +55,28 @@ fn a_link_draws_by_the_name_of_its_receiver() {
         rates_of(&mut rig, 0, radios.len() as u32 - 1, 200)
     };
     assert_eq!(rates_to_last(&["sta"]), rates_to_last(&["new", "sta"]));
+}
+
+/// An access point with four streams, and stations with one and two: each gets what it can.
+#[test]
+fn a_pair_uses_the_streams_and_the_width_that_both_have() {
+    let algorithm = *rate_control::find("constant").expect("it is in the list");
+    let rates = Some(RateChoice { algorithm, initial: None });
+    let station = |name, streams, width| {
+        let capabilities = Capabilities { streams, width, ..Capabilities::default() };
+        RadioConfig { capabilities, ..radio(name, 2.0) }
+    };
+    let radios = [
+        RadioConfig { rates, ..radio("ap", 0.0) },
+        station("one", 1, Width::Mhz160),
+        station("two", 2, Width::Mhz40),
+    ];
+    let mut rig = Rig::new(config(Standard::Ax), &radios);
+    for to in [1, 2] {
+        rig.send(at(10_000 * u64::from(to)), 0, mpdu(to, 7));
+        rig.run_until(at(10_000 * u64::from(to) + 9_000));
+    }
+    let data = rig.frames.iter().filter(|r| r.kind == FrameKind::Data);
+    let used: Vec<_> = data.map(|r| (r.mode.streams(), r.mode.width(), r.mode.mcs())).collect();
+    assert_eq!(used, [(1, Width::Mhz80, 11), (2, Width::Mhz40, 11)]);
 }

@@ -24,6 +24,7 @@ fn radio(role: Role, angle: f64, distance: f64, mode: Mode, queue: u32) -> Radio
         path: None,
         snr_trace: None,
         rates: None,
+        capabilities: fairwave_dot11::Capabilities::default(),
         roaming: None,
         service: Service::default(),
         power: Dbm(16.0),

@@ -1,0 +1,51 @@
+//! Whether radios can receive what is sent to them in a set mode.
+
+use super::report::Check;
+use crate::diagnostic::Refusal;
+use crate::expand;
+use crate::node::{Kind, Radio};
+use fairwave_dot11::Phy;
+
+/// A radio with its node's place in the file and name.
+type End<'a> = (usize, &'a str, &'a Radio);
+
+impl Check<'_> {
+    /// A set MCS with streams, width or guard interval that a receiver does not have.
+    pub(super) fn capabilities(&mut self) {
+        let mut problems: Vec<(usize, Refusal)> = Vec::new();
+        for (i, node) in self.scenario.node.iter().enumerate() {
+            let Some(station) = node.kind.station() else { continue };
+            let roaming = station.roaming.iter().flat_map(|roaming| roaming.aps.iter());
+            for name in [&station.ap].into_iter().chain(roaming) {
+                let Some((ap, phy)) = self.access_point(name) else { continue };
+                let sta = (i, node.name.as_str(), &station.radio);
+                for (from, to) in [(sta, ap), (ap, sta)] {
+                    let known = problems.iter().any(|(at, _)| *at == from.0);
+                    if let Some(refusal) = refused(from, to, phy).filter(|_| !known) {
+                        problems.push((from.0, refusal));
+                    }
+                }
+            }
+        }
+        for (i, refusal) in problems {
+            self.report(("node", i), "mcs", refusal);
+        }
+    }
+
+    /// The access point called `name`, and the PHY of its cell.
+    fn access_point(&self, name: &str) -> Option<(End<'_>, Phy)> {
+        let (_, ap) = expand::access_points(self.scenario).find(|(node, _)| node.name == name)?;
+        let cell = self.scenario.cell.iter().find(|cell| cell.name == ap.cell)?;
+        let is_it = |kind: &Kind| matches!(kind, Kind::AccessPoint(_));
+        let mut nodes = self.scenario.node.iter();
+        let at = nodes.position(|node| node.name == name && is_it(&node.kind))?;
+        Some(((at, &self.scenario.node[at].name, &ap.radio), cell.phy()))
+    }
+}
+
+/// What is wrong with what `from` sends to `to`.
+fn refused((_, _, from): End<'_>, (_, name, to): End<'_>, phy: Phy) -> Option<Refusal> {
+    let why = to.rate.capabilities(phy).refuses(from.fixed(phy)?)?;
+    let help = format!("leave out mcs, so that the two agree, or give {name:?} the same");
+    Some(Refusal::new(format!("frames to {name:?} would have {why}")).help(help))
+}
