@@ -44,8 +44,8 @@ pub(crate) fn restamp(tag: u64, now: u64, old: Weight, new: Weight) -> u64 {
 
 /// How far a host had been served ahead of the fluid system when it lost its weight, in the virtual
 /// time of the weight that it had. It is still ahead when it has weight again, however much
-/// others were served meanwhile: the fluid system did nothing for it. A new busy period owes nothing
-/// to the one before.
+/// others were served meanwhile: the fluid system did nothing for it. A new busy period owes
+/// nothing to the one before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lead {
     ahead: u64,

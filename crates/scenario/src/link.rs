@@ -48,7 +48,7 @@ keys! {
         /// The queue at each end.
         queue: Queue = queue(Place::Link).or(Queue(Place::Link.usual().into()));
         /// The queue at the second end.
-        queue_back: Queue = self::queue(Place::Link).or(queue.clone()).phrase("as `queue`");
+        queue_back: Queue = self::queue(Place::Link).or(queue).phrase("as `queue`");
         /// What becomes of the link, in order of time.
         changes: Vec<Change> = changes(Change {
             at: Duration::ZERO,

@@ -6,8 +6,8 @@ use super::kinds::{boolean, choice, count, quantity, size};
 use super::reader::{self, Read};
 use super::words;
 use fairwave_dot11::{
-    Aggregation, Band, BlockAckRequest, Capabilities, Edca, Format, GuardInterval, Mode, Phy, Preamble, Standard,
-    Width,
+    Aggregation, Band, BlockAckRequest, Capabilities, Edca, Format, GuardInterval, Mode, Phy,
+    Preamble, Standard, Width,
 };
 use fairwave_sim::world;
 use fairwave_units::BitRate;

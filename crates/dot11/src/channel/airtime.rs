@@ -23,15 +23,16 @@ impl<P: Copy> Channel<P> {
         Some(limits.admits(self.pending_airtime(contender), total))
     }
 
-    /// The time of the contender's frames in one PPDU, in the mode of the last attempt at their
-    /// receiver: an estimate without contention, responses and retries, as Linux makes it.
+    /// The time of the contender's frames in one PPDU, in the mode in which most frames for their
+    /// receiver are sent now: an estimate without contention, responses and retries, as Linux makes
+    /// it.
     fn pending_airtime(&self, contender: u32) -> Duration {
         let batch = &self.contenders[contender as usize].batch;
         if batch.frames.is_empty() {
             return Duration::ZERO;
         }
         let rates = self.macs[self.radio_of(contender) as usize].rates.as_ref();
-        let known = rates.zip(batch.to).and_then(|(rates, to)| rates.last(to.0));
+        let known = rates.zip(batch.to).and_then(|(rates, to)| rates.current(to.0));
         self.config.phy.tx_time(known.unwrap_or(batch.mode), batch.filled)
     }
 }

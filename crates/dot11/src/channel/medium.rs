@@ -144,11 +144,12 @@ impl<P: Copy> Channel<P> {
 
     /// `tx` was decoded by its receiver.
     fn note_snr(&mut self, tx: &Transmission) {
-        // A response and an RTS are sent over the whole width of the data frame that they belong
-        // to, as duplicates in each 20 MHz, and share their power among them as data does.
+        // A response, a request and an RTS are sent over the whole width of the data frame that
+        // they belong to, as duplicates in each 20 MHz, and share their power among them as data
+        // does.
         let data = match tx.kind {
             FrameKind::Data | FrameKind::Beacon => tx.mode,
-            FrameKind::Rts => self.mode_of_turn(tx.from),
+            FrameKind::Rts | FrameKind::BlockAckReq => self.mode_of_turn(tx.from),
             FrameKind::Ack | FrameKind::BlockAck | FrameKind::Cts => self.mode_of_turn(tx.to),
         };
         let snr = self.air.snr(tx.from, tx.to, tx.start) / data.width_ratio();

@@ -75,11 +75,6 @@ impl Rates {
         self.links.get(&to).map(|link| link.modes[link.control.current()])
     }
 
-    /// The mode of the last attempt at a frame for `to`; `None` before the first.
-    pub(super) fn last(&self, to: u32) -> Option<Mode> {
-        self.links.get(&to).map(|link| self.choice.modes[link.chosen])
-    }
-
     /// The attempt at a frame for `to` is over: of `sent` MPDUs, `acknowledged` were.
     pub(super) fn hear(&mut self, to: u32, sent: u32, acknowledged: u32, now: Instant) {
         debug_assert!(acknowledged <= sent, "{acknowledged} of {sent} MPDUs");

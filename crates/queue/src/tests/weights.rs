@@ -125,10 +125,10 @@ fn a_changed_weight_restamps_what_waits() {
     }
 }
 
-/// Host 1 has packets of 100 bytes, host 2 of 400, both of weight one. WFQ sends what the tags 100 to
-/// 400 name, then the first of host 2, whose tag is 400; then V = 400, and host 1 has been served up
-/// to 400 itself. WF2Q+ lets host 2 begin as soon as host 1 has more than the fluid system. Then host
-/// 1 is behind, and would lose its claim to what it has missed.
+/// Host 1 has packets of 100 bytes, host 2 of 400, both of weight one. WFQ sends what the tags 100
+/// to 400 name, then the first of host 2, whose tag is 400; then V = 400, and host 1 has been
+/// served up to 400 itself. WF2Q+ lets host 2 begin as soon as host 1 has more than the fluid
+/// system. Then host 1 is behind, and would lose its claim to what it has missed.
 #[test]
 fn weightless_for_an_instant_changes_nothing() {
     let wfq = Spec::Wfq(WfqConfig { hosts: roomy(), rate: None });
