@@ -71,7 +71,7 @@ fn a_controlled_rate_begins_with_the_one_that_is_set() {
     let keys = "rate_control = \"minstrel\"\ndata_rate = \"24 Mbps\"";
     let controlled = world("", keys);
     let rates = station(&controlled).rates.as_ref().expect("its rate is controlled");
-    let initial = rates.initial.map(|mode| mode.mcs());
+    let initial = rates.initial.map(fairwave_dot11::Mode::mcs);
     assert_eq!((rates.algorithm.name, initial), ("minstrel", Some(4)));
     assert!(station(&world("", "rate_control = \"constant\"")).rates.is_none());
 }
