@@ -1,6 +1,7 @@
 //! What only the whole scenario can tell: names, references, routes, bounds.
 
 mod capabilities;
+mod emulation;
 mod queues;
 mod report;
 mod ways;
@@ -38,6 +39,7 @@ pub(super) fn check(scenario: &Scenario, root: &Table) -> Vec<Problem> {
         check.proxies(&nodes);
         check.paths(&nodes);
         check.watchers();
+        check.emulation(&nodes);
     }
     check.problems
 }

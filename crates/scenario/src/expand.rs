@@ -38,11 +38,19 @@ pub(super) fn access_points(scenario: &Scenario) -> impl Iterator<Item = (&Node,
 
 /// Indices of the nodes that `pattern` matches.
 pub(super) fn matching(nodes: &[Expanded], pattern: &str) -> Vec<usize> {
-    let matches = |name: &str| match pattern.strip_suffix('*') {
+    (0..nodes.len()).filter(|&i| matches(pattern, &nodes[i].name)).collect()
+}
+
+/// The indices of the names that `pattern` matches.
+pub(super) fn named(names: &[String], pattern: &str) -> Vec<usize> {
+    (0..names.len()).filter(|&i| matches(pattern, &names[i])).collect()
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
         None => name == pattern,
-    };
-    (0..nodes.len()).filter(|&i| matches(&nodes[i].name)).collect()
+    }
 }
 
 /// The flows that `flow` stands for: name, source and sink. A node at the fixed end of a

@@ -152,6 +152,11 @@ pub(crate) fn list<T: Clone + 'static>(
     Kind::new(read, write, json!({ "type": "array", "items": items }))
 }
 
+/// A name of a node, or a pattern of names.
+pub(crate) fn pattern() -> Kind<String> {
+    Kind::new(reader::pattern, |name| json!(name), json!({ "type": "string" }))
+}
+
 /// A list of names of nodes, or of patterns of names.
 pub(crate) fn nodes() -> Kind<Vec<String>> {
     list(reader::nodes, |name| json!(name), &json!({ "type": "string" }))

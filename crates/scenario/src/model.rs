@@ -2,15 +2,16 @@
 
 use crate::around::Around;
 use crate::cell::Cell;
+use crate::emulate::{Emulate, Program};
 use crate::flow::Flow;
-use crate::keys::{Keyed, keys};
+use crate::keys::{Keyed, keys, table};
 use crate::kinds::{integer, text, within};
 use crate::limits::{DAY, MILLISECOND, SECOND};
 use crate::link::Link;
 use crate::node::{Names, Node};
 use crate::reader::{Reader, wrong_type};
 use crate::record::Record;
-use crate::sections::{Section, Tables};
+use crate::sections::{Few, Section, Tables};
 use crate::tcp::{Defaults, Tcp};
 use crate::value::{Data, Table, Value};
 use fairwave_units::Duration;
@@ -37,6 +38,10 @@ keys! {
         link: Vec<Link> = Tables(());
         /// Flows, and groups of flows.
         flow: Vec<Flow> = Tables(around(r, base));
+        /// How `fairwave emulate` runs it.
+        emulate: Option<Emulate> = table("write [emulate]").optional();
+        /// Programs that `fairwave emulate` starts.
+        program: Vec<Program> = Few(());
     }
 }
 

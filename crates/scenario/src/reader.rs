@@ -447,13 +447,17 @@ pub(super) fn position(value: &Value) -> Read<[Metres; 2]> {
 
 /// A list of names, or patterns of names; `"*"` stands for all nodes.
 pub(super) fn nodes(value: &Value) -> Read<Vec<String>> {
-    let node = |value: &Value| match &value.data {
+    match &value.data {
+        Data::List(list) => list.iter().map(pattern).collect(),
+        _ => Err(wrong_type(value, "a list such as [\"pc1\", \"sta*\"]")),
+    }
+}
+
+/// A name, a name's beginning with a star, or a star for all.
+pub(super) fn pattern(value: &Value) -> Read<String> {
+    match &value.data {
         Data::Text(text) if text == "*" => Ok(text.clone()),
         _ => end(value),
-    };
-    match &value.data {
-        Data::List(list) => list.iter().map(node).collect(),
-        _ => Err(wrong_type(value, "a list such as [\"pc1\", \"sta*\"]")),
     }
 }
 

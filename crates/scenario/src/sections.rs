@@ -60,6 +60,18 @@ impl<T: Keyed> Part<Vec<T>> for Tables<T::Context> {
     }
 }
 
+/// Tables of one sort that most files do not have: none are written as nothing.
+pub(crate) struct Few<C>(pub(crate) C);
+
+impl<T: Keyed> Part<Vec<T>> for Few<T::Context> {
+    fn go(self, r: &Reader<'_>, name: &'static str, about: &str, this: Option<&Vec<T>>) -> Vec<T> {
+        match (r.mode(), this) {
+            (Mode::Write(_), Some(this)) if this.is_empty() => Vec::new(),
+            _ => Tables(self.0).go(r, name, about, this),
+        }
+    }
+}
+
 fn element<T: Keyed>(r: &Reader<'_>, context: &T::Context) -> T {
     let table = T::keys(r, None, context);
     r.finish();

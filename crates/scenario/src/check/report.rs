@@ -21,7 +21,9 @@ impl Check<'_> {
             _ => Some(v),
         });
         let (table, span, path) = match element {
-            Some(Value { data: Data::Table(t), span }) if tables == "record" || tables == "tcp" => {
+            Some(Value { data: Data::Table(t), span })
+                if ["record", "tcp", "emulate"].contains(&tables) =>
+            {
                 (t, span.clone(), format!("{tables}.{key}"))
             }
             Some(Value { data: Data::Table(t), span }) => {

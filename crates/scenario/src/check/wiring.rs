@@ -142,7 +142,7 @@ fn refused_ends(nodes: &[Expanded], link: &Link) -> Option<Refusal> {
 }
 
 /// Why a name or pattern that no node has is refused, of which there is a `what` for each node.
-fn refused_name(name: &str, names: &[&str], what: &str) -> Refusal {
+pub(super) fn refused_name(name: &str, names: &[&str], what: &str) -> Refusal {
     let unknown = || match name.strip_suffix('*') {
         None => Refusal::new(format!("there is no node called {name:?}")),
         Some(prefix) => Refusal::new(format!("no node's name begins with {prefix:?}")),

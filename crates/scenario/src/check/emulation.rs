@@ -1,0 +1,87 @@
+//! What the emulator cannot make real.
+
+use super::report::Check;
+use super::wiring::refused_name;
+use crate::diagnostic::Refusal;
+use crate::expand::{self, Expanded};
+use crate::real::{flow_names, is_end};
+use crate::transport::Transport;
+
+impl Check<'_> {
+    /// The tables `[emulate]` and `[[program]]`.
+    pub(super) fn emulation(&mut self, nodes: &[Expanded]) {
+        let scenario = self.scenario;
+        if let Some(emulate) = &scenario.emulate {
+            for pattern in &emulate.nodes {
+                if let Some(refusal) = self.unreal(nodes, pattern, "namespace") {
+                    self.report(("emulate", 0), "nodes", refusal);
+                }
+            }
+        }
+        for (i, program) in scenario.program.iter().enumerate() {
+            let refusal = self.unreal(nodes, &program.node, "program").or_else(|| {
+                let real = scenario.real_nodes();
+                let is_real = |i: &usize| real.iter().any(|id| id.0 as usize == *i);
+                let unreal = expand::matching(nodes, &program.node).into_iter();
+                let unreal =
+                    unreal.filter(|i| is_end(scenario, &nodes[*i])).find(|i| !is_real(i))?;
+                let message = format!("{:?} is simulated", nodes[unreal].name);
+                Some(Refusal::new(message).help("add it to `nodes` of [emulate]"))
+            });
+            if let Some(refusal) = refusal {
+                self.report(("program", i), "node", refusal);
+            }
+        }
+        self.kernel_flows(nodes);
+    }
+
+    /// Why no node of `pattern` can be a namespace, if so.
+    fn unreal(&self, nodes: &[Expanded], pattern: &str, what: &str) -> Option<Refusal> {
+        let matching = expand::matching(nodes, pattern);
+        if matching.is_empty() {
+            let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
+            return Some(refused_name(pattern, &names, what));
+        }
+        if matching.iter().any(|i| is_end(self.scenario, &nodes[*i])) {
+            return None;
+        }
+        let message = format!("{pattern:?} only passes packets on; it runs no programs");
+        Some(Refusal::new(message).help("name stations or hosts"))
+    }
+
+    /// Sockets carry TCP and UDP between real nodes.
+    fn kernel_flows(&mut self, nodes: &[Expanded]) {
+        let scenario = self.scenario;
+        let patterns = scenario.emulate.iter().flat_map(|emulate| &emulate.kernel_flows);
+        let names = flow_names(scenario, nodes);
+        let unknown = |pattern: &&String| expand::named(&names, pattern).is_empty();
+        if let Some(pattern) = patterns.clone().find(unknown) {
+            let message = format!("{pattern:?} matches no flow");
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let refusal = Refusal::new(message).among(pattern, &super::shown(&names));
+            return self.report(("emulate", 0), "kernel_flows", refusal);
+        }
+        let ends = scenario.flow.iter().flat_map(|flow| {
+            expand::pairs(nodes, flow).into_iter().map(move |(_, a, b)| (flow, [a, b]))
+        });
+        let ends: Vec<_> = ends.collect();
+        let real = scenario.real_nodes();
+        for flow in scenario.kernel_flows() {
+            let (table, ends) = ends[flow.0 as usize];
+            let name = &names[flow.0 as usize];
+            let simulated =
+                ends.into_iter().find(|end| real.iter().all(|id| id.0 as usize != *end));
+            let refusal = match (&table.transport, simulated) {
+                (Transport::Tcp(_) | Transport::Udp(_), None) => continue,
+                (Transport::Tcp(_) | Transport::Udp(_), Some(end)) => {
+                    let message =
+                        format!("{name:?} ends at {:?}, which is simulated", nodes[end].name);
+                    Refusal::new(message).help("add it to `nodes`")
+                }
+                _ => Refusal::new(format!("{name:?} is neither TCP nor UDP"))
+                    .help("the simulated flow runs beside real packets; leave it out here"),
+            };
+            return self.report(("emulate", 0), "kernel_flows", refusal);
+        }
+    }
+}

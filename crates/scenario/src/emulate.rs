@@ -1,0 +1,91 @@
+//! What the emulator needs to know beside what is simulated: the tables `[emulate]` and
+//! `[[program]]`.
+
+use crate::diagnostic::Refusal;
+use crate::keys::{Kind, keys};
+use crate::kinds::{self, boolean, list, pattern, size, text, within};
+use crate::limits::{DAY, MICROSECOND, MILLISECOND, NANOSECOND, SECOND};
+use crate::reader::{self, Read, Reader, wrong_type};
+use crate::value::{Data, Value};
+use fairwave_units::Duration;
+use serde_json::json;
+
+keys! {
+    /// How `fairwave emulate` runs the scenario. Nothing here changes a simulation.
+    pub struct Emulate [Eq] |r| {
+        /// Nodes that become network namespaces, whose packets are those of real programs;
+        /// patterns such as `"sta*"` may be among them. `"*"` stands for all stations and hosts.
+        nodes: Vec<String> = kinds::nodes().or(vec!["*".to_owned()]);
+        /// Flows that sockets of the kernel carry instead of the simulated ones; patterns such as
+        /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP or UDP.
+        kernel_flows: Vec<String> = kinds::nodes().or(Vec::new());
+        /// MTU of the devices, which are called `fw0`.
+        mtu: u32 = size(1280, 9000).or(1500);
+        /// Whether the kernel may hand over segments larger than the MTU, which are cut as a
+        /// network card would, and may leave checksums to that. Faster; on the air nothing changes.
+        offload: bool = boolean().or(true);
+        /// Wait actively for this long before each event instead of sleeping until it, or "off".
+        /// It makes the emulator more punctual and takes a whole processor.
+        busy_wait: Option<Duration> =
+            within(NANOSECOND, MILLISECOND * 10).or_word("off").or(None);
+        /// The run is invalid if one event or packet in a hundred is later than this.
+        lateness_limit: Duration = within(MICROSECOND, SECOND).or(MILLISECOND);
+        /// Settings of the kernel in each namespace, as in
+        /// `"net.ipv4.tcp_rmem=4096 131072 6291456"`.
+        sysctls: Vec<String> = sysctls().or(Vec::new());
+    }
+}
+
+keys! {
+    /// A program that `fairwave emulate` starts in a node's namespace. It ends with the run at the
+    /// latest; the run fails if it ends by itself with another status than 0.
+    pub struct Program [Eq] |r| {
+        /// The node, or a pattern such as `"sta*"`: then each of them has one.
+        node: String = pattern().required("node = \"sta1\"");
+        /// What a shell there is given. Names of nodes resolve to their addresses.
+        command: String = text().required("command = \"iperf3 -c server\"");
+        /// When it starts.
+        start: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
+        /// When it is ended, or "never": then it ends with the run.
+        stop: Option<Duration> = within(NANOSECOND, DAY).or_word("never").or(None);
+    }
+    check Self::check;
+}
+
+impl Program {
+    fn check(&self, r: &Reader<'_>) {
+        if self.command.trim().is_empty() {
+            r.refuse("command", Refusal::new("there is nothing to run"));
+        }
+        if self.stop.is_some_and(|stop| stop <= self.start) {
+            let message = format!("it is not after the start at {}", self.start);
+            r.refuse("stop", Refusal::new(message));
+        }
+    }
+}
+
+/// A list of `key=value`, with keys of the kernel's network settings.
+fn sysctls() -> Kind<Vec<String>> {
+    let read = |value: &Value| -> Read<Vec<String>> {
+        match &value.data {
+            Data::List(list) => list.iter().map(sysctl).collect(),
+            _ => Err(wrong_type(value, "a list such as [\"net.ipv4.tcp_sack=0\"]")),
+        }
+    };
+    list(read, |setting| json!(setting), &json!({ "type": "string" }))
+}
+
+/// `net.KEY=VALUE`. A namespace has settings of its own below `net` alone.
+fn sysctl(value: &Value) -> Read<String> {
+    let setting = reader::text(value)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let is_key =
+        |key: &str| key.starts_with("net.") && key.chars().all(plain) && !key.contains("..");
+    match setting.split_once('=') {
+        Some((key, value)) if is_key(key.trim()) && !value.trim().is_empty() => Ok(setting),
+        _ => {
+            let help = "as in \"net.ipv4.tcp_sack=0\"; a namespace has none but those of `net`";
+            Err(Refusal::new(format!("{setting:?} is no setting of a namespace")).help(help))
+        }
+    }
+}
