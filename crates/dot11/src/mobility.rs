@@ -16,6 +16,8 @@ pub struct WayPoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     points: Vec<WayPoint>,
+    /// Whether somebody may put the radio elsewhere at any time.
+    is_steered: bool,
 }
 
 impl Path {
@@ -23,17 +25,24 @@ impl Path {
     /// before.
     pub fn new(points: Vec<WayPoint>) -> Option<Self> {
         let in_order = points.windows(2).all(|pair| pair[0].at < pair[1].at);
-        (in_order && !points.is_empty()).then_some(Self { points })
+        (in_order && !points.is_empty()).then_some(Self { points, is_steered: false })
     }
 
     /// A radio that never moves.
     pub fn still(position: (Metres, Metres)) -> Self {
-        Self { points: vec![WayPoint { at: Instant::ZERO, position }] }
+        Self { points: vec![WayPoint { at: Instant::ZERO, position }], is_steered: false }
+    }
+
+    /// A radio that stands still until somebody [places](crate::channel::Channel::place) it
+    /// elsewhere.
+    pub fn steered(position: (Metres, Metres)) -> Self {
+        Self { is_steered: true, ..Self::still(position) }
     }
 
     /// Whether it is at the same place at all times.
     pub fn is_still(&self) -> bool {
-        self.points.iter().all(|point| point.position == self.points[0].position)
+        !self.is_steered
+            && self.points.iter().all(|point| point.position == self.points[0].position)
     }
 
     /// The place at `at`.

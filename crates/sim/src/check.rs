@@ -1,11 +1,13 @@
 //! What a world must satisfy to be simulated.
 
+use crate::command::{Command, Place};
 use crate::error::Error;
 use crate::flow::Description;
 use crate::network::service;
 use crate::routes::{self, Astray, Hop};
-use crate::world::{Flow, Link, Radio, Role, Source, World};
+use crate::world::{Back, Flow, Link, Radio, Role, Source, World};
 use crate::{monitor, proxy, soc};
+use fairwave_queue::Spec;
 use fairwave_trace::NodeId;
 use std::collections::BTreeSet;
 
@@ -180,5 +182,56 @@ fn check_traffic(world: &World, traffic: &dyn Description) -> Result<(), String>
             Err(format!("a datagram carries at most {MOST_PAYLOAD_BYTES} bytes"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses what cannot be done to `world`.
+pub(crate) fn command(world: &World, command: &Command) -> Result<(), Error> {
+    let refuse = |why: &str| Err(Error::Invalid(why.to_owned()));
+    let radio =
+        |node: &NodeId| world.nodes.get(node.0 as usize).and_then(|node| node.radio.as_ref());
+    match command {
+        Command::Place { node, .. } if radio(node).is_none() => refuse("this node has no radio"),
+        Command::Place { node, .. } if radio(node).is_some_and(|r| r.snr_trace.is_some()) => {
+            refuse("a trace says what this node receives, wherever it is")
+        }
+        Command::Place { .. } => Ok(()),
+        Command::Weight { ap, station, .. } => match (radio(ap), radio(station)) {
+            (Some(ap), Some(_)) if ap.queue.follows_weights() => Ok(()),
+            (Some(_), Some(_)) => refuse("its access point's queue knows no weights"),
+            _ => refuse("a weight is that of a station at an access point"),
+        },
+        Command::Link { link, change } => {
+            let mut changed = world.clone();
+            let Some(link) = changed.links.get_mut(*link) else {
+                return refuse("there is no such link");
+            };
+            link.changes = vec![*change];
+            self::world(&changed)
+        }
+        Command::Queue { queue, spec } => {
+            let mut changed = world.clone();
+            let Some(place) = queue_at(&mut changed, *queue) else {
+                return refuse("there is no such queue");
+            };
+            *place = *spec;
+            self::world(&changed)
+        }
+    }
+}
+
+fn queue_at(world: &mut World, place: Place) -> Option<&mut Spec> {
+    match place {
+        Place::Radio(node) => {
+            let radio = world.nodes.get_mut(node.0 as usize)?.radio.as_mut()?;
+            Some(&mut radio.queue)
+        }
+        Place::Line { link, way: 0 } => Some(&mut world.links.get_mut(link)?.queue),
+        Place::Line { link, way: 1 } => {
+            let link = world.links.get_mut(link)?;
+            let (pace, queue) = (link.pace(1), *link.queue(1));
+            Some(&mut link.back.get_or_insert(Back { pace, queue }).queue)
+        }
+        Place::Line { .. } => None,
     }
 }

@@ -10,6 +10,7 @@
 mod actors;
 mod announcer;
 mod check;
+mod command;
 mod context;
 pub mod deadlines;
 mod error;
@@ -32,6 +33,7 @@ mod soc;
 mod spread;
 pub mod world;
 
+pub use command::{Command, Place};
 pub use error::Error;
 pub use fairwave_probe as probe;
 use fairwave_trace::Sink;

@@ -9,6 +9,7 @@
 use crate::actors::{Actor, Actors};
 use crate::announcer::Announcers;
 use crate::check;
+use crate::command::Command;
 use crate::context::Context;
 use crate::deadlines::Deadlines;
 use crate::error::Error;
@@ -195,6 +196,22 @@ impl<'w> Simulation<'w> {
         let packet = self.cx.owners.outside.enter(packet, self.cx.now);
         self.network.send(source, packet, &mut self.cx);
         Ok(())
+    }
+
+    /// Changes the world at `now`; all that is due until then happens before.
+    ///
+    /// # Errors
+    /// Nothing changes if the world has not what the command names, or could not be simulated so.
+    pub fn command(&mut self, command: &Command, now: Instant) -> Result<(), Error> {
+        check::command(self.world, command)?;
+        self.advance_to(now);
+        self.last = self.cx.now;
+        if self.network.command(command, &mut self.cx) {
+            return Ok(());
+        }
+        Err(Error::Invalid(
+            "this world is not steerable: its radios stay where they are".to_owned(),
+        ))
     }
 
     /// The next packet of a host that has come to its end. A loss by a radio is told when that

@@ -8,7 +8,7 @@ use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
 use core::ops::Range;
-use fairwave_units::{Db, Dbm, Instant, Seed};
+use fairwave_units::{Db, Dbm, Instant, Metres, Seed};
 use odds::Odds;
 use std::collections::BTreeMap;
 use together::{Detection, Together};
@@ -150,6 +150,10 @@ impl Air {
 
     pub(super) fn levels(&self) -> &Levels {
         &self.levels
+    }
+
+    pub(super) fn place(&mut self, radio: u32, position: (Metres, Metres)) -> bool {
+        self.levels.place(radio, position)
     }
 
     pub(super) fn set_present(&mut self, radio: u32, present: bool) {

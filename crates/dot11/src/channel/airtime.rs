@@ -6,9 +6,10 @@ use super::{AirtimeLimits, Channel, RadioId};
 use fairwave_units::Duration;
 
 impl<P: Copy> Channel<P> {
-    /// From now on the radio takes frames by these limits, instead of as many as fill a PPDU.
-    pub fn limit_airtime(&mut self, radio: RadioId, limits: AirtimeLimits) {
-        self.macs[radio.0 as usize].airtime_limits = Some(limits);
+    /// From now on the radio takes frames by these limits, instead of as many as fill a PPDU; with
+    /// `None` as many as fill one.
+    pub fn limit_airtime(&mut self, radio: RadioId, limits: impl Into<Option<AirtimeLimits>>) {
+        self.macs[radio.0 as usize].airtime_limits = limits.into();
     }
 
     /// Whether the airtime limits of the contender's radio, if it has any, admit one more frame to

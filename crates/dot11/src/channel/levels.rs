@@ -111,6 +111,17 @@ impl Levels {
         varying.ticks.fill(STALE);
     }
 
+    /// Puts a radio elsewhere. Transmissions under way keep their levels. False, and nothing is
+    /// done, where all levels were found to be constant when the channel was made.
+    pub(super) fn place(&mut self, radio: u32, position: (Metres, Metres)) -> bool {
+        let Some(varying) = self.varying.as_mut().filter(|varying| varying.moves) else {
+            return false;
+        };
+        varying.geometry.paths[radio as usize] = Path::steered(position);
+        varying.ticks.fill(STALE);
+        true
+    }
+
     /// `from` begins a transmission: brings its levels up to date. Whether they changed.
     pub(super) fn refresh(&mut self, from: u32, now: Instant) -> bool {
         let Some(varying) = &mut self.varying else { return false };

@@ -2,7 +2,7 @@
 
 use super::mac::Phase;
 use super::{Channel, RadioId};
-use fairwave_units::{Dbm, Instant};
+use fairwave_units::{Dbm, Instant, Metres};
 
 impl<P: Copy> Channel<P> {
     /// Takes a radio that roams off the channel and gives back the payloads of its frames, by
@@ -29,6 +29,13 @@ impl<P: Copy> Channel<P> {
     /// Puts a radio that roams on the channel. It hears what begins from now on.
     pub fn join(&mut self, radio: RadioId) {
         self.air.set_present(radio.0, true);
+    }
+
+    /// Puts a radio elsewhere, whatever its path was. What is on the air is received as it was
+    /// sent. False, and nothing is done, where no radio of the channel has a path on which it
+    /// moves or is [steered](crate::Path::steered): then all levels are constant.
+    pub fn place(&mut self, radio: RadioId, position: (Metres, Metres)) -> bool {
+        self.air.place(radio.0, position)
     }
 
     /// Mean level at which `to` would receive `from` at `now`, on the channel or not: what a

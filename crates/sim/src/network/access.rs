@@ -14,8 +14,9 @@ use crate::world::{Node, Role, World};
 use fairwave_dot11::AccessCategory;
 use fairwave_dot11::channel::{Fate, Input, RadioId};
 use fairwave_machine::Machine;
+use fairwave_queue::Spec;
 use fairwave_trace::{DropCause, NodeId, Sample, StationSample};
-use fairwave_units::{Duration, Instant};
+use fairwave_units::{Duration, Instant, Metres};
 use std::collections::VecDeque;
 
 /// Saturating flows of one node, for each of its queues, in turn.
@@ -177,6 +178,40 @@ impl<'w> Access<'w> {
         port.serving[port.queue.class(category)] = receiver;
         let mpdu = port.mpdu(to, category, packet);
         self.radios.cells[port.cell].channel.handle(cx.now, Input::Send(port.radio, mpdu));
+    }
+
+    /// Another queue takes the place of that of a node's radio, with what waits there. Weights are
+    /// as agreed; those that follow from reports come with the next.
+    pub(super) fn replace_queue(
+        &mut self,
+        node: NodeId,
+        spec: &Spec,
+        routes: &Table,
+        cx: &mut Context<'_>,
+    ) {
+        let nodes = self.world.nodes.len() as u32;
+        let on_air = self.radios.on_air(node).unwrap_or_default();
+        let Some(port) = self.radios.port_mut(node) else { return };
+        for (packet, cause) in port.replace_queue(spec, (nodes, on_air), cx.now) {
+            cx.dropped(&packet, port.queue_id, cause);
+        }
+        service::agree_again(self.world, node, port);
+        let (cell, radio) = (port.cell, port.radio);
+        self.radios.cells[cell].channel.limit_airtime(radio, build::airtime_limits(spec));
+        self.report_dropped(node, cx);
+        self.resume(node, routes, cx);
+    }
+
+    /// Puts the radio of a node elsewhere, on every channel that it may use.
+    pub(super) fn place(&mut self, node: NodeId, position: (Metres, Metres)) -> bool {
+        let mut is_placed = false;
+        for cell in &mut self.radios.cells {
+            let radios = (0..).map(RadioId).zip(&cell.nodes);
+            for (radio, _) in radios.filter(|(_, of)| **of == node) {
+                is_placed |= cell.channel.place(radio, position);
+            }
+        }
+        is_placed
     }
 
     /// A radio is free and its queue gives nothing: asks again when the queue may.

@@ -37,11 +37,16 @@ pub(super) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
 /// Tells the radios whose queues limit the airtime below them.
 fn limit_airtime(world: &World, nodes: &[NodeId], channel: &mut Channel<Packet>) {
     for (node, radio) in nodes.iter().zip((0..).map(RadioId)) {
-        let spec = world.nodes[node.0 as usize].radio.as_ref().map(|radio| &radio.queue);
-        if let Some(QueueLimits { low, high, threshold }) = spec.and_then(Spec::airtime_limits) {
-            channel.limit_airtime(radio, AirtimeLimits { low, high, threshold });
+        if let Some(spec) = &world.nodes[node.0 as usize].radio {
+            channel.limit_airtime(radio, airtime_limits(&spec.queue));
         }
     }
+}
+
+/// The limits of a radio below this queue.
+pub(super) fn airtime_limits(queue: &Spec) -> Option<AirtimeLimits> {
+    let QueueLimits { low, high, threshold } = queue.airtime_limits()?;
+    Some(AirtimeLimits { low, high, threshold })
 }
 
 /// The nodes on a channel, and their radios.

@@ -129,21 +129,26 @@ impl Line {
     /// Does what is due of what becomes of the link.
     fn change(&mut self, now: Instant) {
         while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
-            let sending = self.take_sending(change.at);
-            let Pace { rate, delay } = change.pace(self.way);
-            if self.finish > change.at {
-                let left = self.finish.since(change.at);
-                self.set_finish(change.at + rescaled(left, self.rate, rate));
-            }
-            self.rate = rate;
-            self.delay = whole(delay, self.tick);
-            self.loss = change.loss[self.way];
-            self.is_up = change.is_up;
-            match sending {
-                Some((packet, _)) if !self.is_up => self.lose(packet),
-                Some((packet, jitter)) => self.fly(packet, jitter, change.at),
-                None => {}
-            }
+            self.become_as(&change);
+        }
+    }
+
+    /// Becomes what `change` says at its time, which is now.
+    pub(super) fn become_as(&mut self, change: &Change) {
+        let sending = self.take_sending(change.at);
+        let Pace { rate, delay } = change.pace(self.way);
+        if self.finish > change.at {
+            let left = self.finish.since(change.at);
+            self.set_finish(change.at + rescaled(left, self.rate, rate));
+        }
+        self.rate = rate;
+        self.delay = whole(delay, self.tick);
+        self.loss = change.loss[self.way];
+        self.is_up = change.is_up;
+        match sending {
+            Some((packet, _)) if !self.is_up => self.lose(packet),
+            Some((packet, jitter)) => self.fly(packet, jitter, change.at),
+            None => {}
         }
     }
 

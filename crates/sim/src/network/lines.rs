@@ -5,8 +5,9 @@ use super::metered::Metered;
 use crate::actors::{Actor, Actors, Ids};
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::world::World;
+use crate::world::{Change, World};
 use fairwave_machine::Machine;
+use fairwave_queue::Spec;
 use fairwave_trace::{NodeId, QueueId};
 use fairwave_units::Instant;
 
@@ -69,6 +70,25 @@ impl Lines {
             cx.dropped(&packet, self.queue_id(line), cause);
         }
         cx.set(self.ids, line, self.all[line].deadline());
+    }
+
+    /// Both directions of a link become what `change` says, whose time is now.
+    pub(super) fn change(&mut self, link: usize, change: &Change, cx: &mut Context<'_>) {
+        for line in [2 * link, 2 * link + 1] {
+            self.all[line].wake(cx.now);
+            self.all[line].become_as(change);
+            self.settle(line, cx);
+        }
+    }
+
+    /// Another queue takes the place of a line's, with what waits there.
+    pub(super) fn replace_queue(&mut self, line: usize, spec: &Spec, cx: &mut Context<'_>) {
+        // Packets on a line wait for one receiver, which has the number 0.
+        for (packet, cause) in self.all[line].queue.replace(spec, 1, cx.now) {
+            cx.dropped(&packet, self.queue_id(line), cause);
+        }
+        self.all[line].wake(cx.now);
+        self.settle(line, cx);
     }
 
     /// Number of a line's queue: after the radios, in order.

@@ -40,6 +40,33 @@ impl Metered {
         }
     }
 
+    /// Queues of another kind take the place of these, with what waits there for the nodes below
+    /// `receivers`, in the order in which it would have been sent. Counters go on. What the old
+    /// queues dropped meanwhile is returned, counted.
+    pub(crate) fn replace(
+        &mut self,
+        spec: &Spec,
+        receivers: u32,
+        now: Instant,
+    ) -> Vec<(Packet, DropCause)> {
+        self.account(now);
+        let mut gone = Vec::new();
+        for queue in &mut self.queues {
+            let mut old = core::mem::replace(queue, spec.build());
+            let mut hand_over = |queued| queue.push(now, queued);
+            core::iter::from_fn(|| old.pop(now)).for_each(&mut hand_over);
+            // A scheduler holds packets back for some receivers, but gives them when asked for.
+            for receiver in 0..receivers {
+                core::iter::from_fn(|| old.pop_to(now, receiver)).for_each(&mut hand_over);
+            }
+            debug_assert!(old.is_empty(), "{} packets have no receiver", old.len());
+            gone.extend(core::iter::from_fn(|| old.dropped()));
+        }
+        self.looks_beside = spec.looks_beside();
+        gone.iter().for_each(|(_, cause)| self.count_drop(*cause));
+        gone.into_iter().map(|(queued, cause)| (queued.packet, cause)).collect()
+    }
+
     fn account(&mut self, now: Instant) {
         let span = now.since(self.last_change).as_nanos();
         self.area += u128::from(self.len()) * u128::from(span);

@@ -15,10 +15,12 @@ pub(crate) mod roaming;
 pub(crate) mod service;
 
 use crate::actors::Actors;
+use crate::command::{Command, Place};
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::routes::{self, Hop, Table};
-use crate::world::World;
+use crate::soc::Weighing;
+use crate::world::{Change, World};
 use access::{Access, Associated};
 use fairwave_dot11::channel::RadioId;
 use fairwave_trace::{DropCause, Kind, NodeId, QueueSample, Sample};
@@ -141,6 +143,33 @@ impl<'w> Network<'w> {
     /// A station that is back and its access point send what waits.
     pub(crate) fn resume_both(&mut self, ends: (NodeId, NodeId), cx: &mut Context<'_>) {
         self.access.resume_both(ends, &self.routes, cx);
+    }
+
+    /// A command of a host, found to be possible, is carried out.
+    pub(crate) fn command(&mut self, command: &Command, cx: &mut Context<'_>) -> bool {
+        match command {
+            Command::Place { node, position } => self.access.place(*node, *position),
+            Command::Link { link, change } => {
+                self.lines.change(*link, &Change { at: cx.now, ..*change }, cx);
+                true
+            }
+            Command::Queue { queue: Place::Radio(node), spec } => {
+                self.access.replace_queue(*node, spec, &self.routes, cx);
+                true
+            }
+            Command::Queue { queue: Place::Line { link, way }, spec } => {
+                self.lines.replace_queue(2 * link + way, spec, cx);
+                true
+            }
+            Command::Weight { ap, station, weight } => {
+                let (ap, station, weight) = (*ap, *station, *weight);
+                self.access
+                    .radios
+                    .set_weight(&Weighing { ap, station, class: None, weight }, cx.now);
+                self.resume(ap, cx);
+                true
+            }
+        }
     }
 
     /// All queues in the order of [`fairwave_trace::QueueId`]: radios in node order, then lines.

@@ -6,8 +6,8 @@ use crate::world::{self, Role};
 use fairwave_dot11::channel::{Channel, Mpdu, RadioId};
 use fairwave_dot11::{AccessCategory, DATA_OVERHEAD_BYTES, Mode, Phy, QOS_BYTES};
 use fairwave_queue::{Limit, Spec};
-use fairwave_trace::{NodeId, QueueId};
-use fairwave_units::Duration;
+use fairwave_trace::{DropCause, NodeId, QueueId};
+use fairwave_units::{Duration, Instant};
 
 /// A cell: a channel, and which node each of its radios belongs to.
 #[derive(Debug)]
@@ -77,10 +77,6 @@ impl Port {
         let categories = if cell.edca.is_some() { AccessCategory::ALL.len() } else { 1 };
         let qos = if cell.edca.is_some() { QOS_BYTES } else { 0 };
         let aggregated = cell.aggregation.map_or(1, |limits| limits.mpdus);
-        let limit = match spec.queue {
-            Spec::DropTail { limit: Limit::Packets(packets) } => Some(packets),
-            _ => None,
-        };
         Self {
             cell: spec.cell,
             radio,
@@ -90,11 +86,23 @@ impl Port {
             overhead: DATA_OVERHEAD_BYTES + qos,
             is_station: spec.role != Role::AccessPoint,
             aggregated,
-            limit,
+            limit: limit(&spec.queue),
             serving: [0; 4],
             is_present: true,
             charged: spec.queue.counts_airtime().then_some(Duration::ZERO),
         }
+    }
+
+    /// Another queue takes the place of this one, as [`Metered::replace`] has it.
+    pub(crate) fn replace_queue(
+        &mut self,
+        spec: &Spec,
+        (receivers, on_air): (u32, Duration),
+        now: Instant,
+    ) -> Vec<(Packet, DropCause)> {
+        self.limit = limit(spec);
+        self.charged = spec.counts_airtime().then_some(on_air);
+        self.queue.replace(spec, receivers, now)
     }
 
     /// Whether the queue shares out airtime.
@@ -115,5 +123,13 @@ impl Port {
     /// The time that a frame with a packet of so many bytes takes when this radio sends it once.
     pub(crate) fn tx_time(&self, phy: Phy, ip_bytes: u32) -> Duration {
         phy.tx_time(self.mode, ip_bytes + self.overhead)
+    }
+}
+
+/// Packets that a queue holds, if it counts them.
+fn limit(queue: &Spec) -> Option<u32> {
+    match queue {
+        Spec::DropTail { limit: Limit::Packets(packets) } => Some(*packets),
+        _ => None,
     }
 }

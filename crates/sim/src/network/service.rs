@@ -46,6 +46,15 @@ pub(crate) fn check(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
+/// Tells the queue of one access point anew what was agreed.
+pub(super) fn agree_again(world: &World, ap: NodeId, port: &mut Port) {
+    for (station, radio, aps) in agreements(world) {
+        if aps.contains(&ap) {
+            port.queue.set_service(station.0, &radio.service);
+        }
+    }
+}
+
 /// Tells queues what was agreed; the nodes whose queues may hold packets back.
 pub(super) fn agree(world: &World, ports: &mut [Option<Port>]) -> Vec<NodeId> {
     let mut gates = Vec::new();

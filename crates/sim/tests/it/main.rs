@@ -2,6 +2,7 @@
 
 mod categories;
 mod channel;
+mod commands;
 mod common;
 mod contents;
 mod converters;

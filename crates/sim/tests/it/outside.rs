@@ -15,13 +15,13 @@ use proptest::prelude::*;
 
 const STATION: NodeId = NodeId(1);
 
-fn at(micros: u64) -> Instant {
+pub(crate) fn at(micros: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(micros)
 }
 
 /// Keeps every sample as text.
 #[derive(Default)]
-struct Everything(Vec<String>);
+pub(crate) struct Everything(pub(crate) Vec<String>);
 
 impl Sink for Everything {
     fn wants(&self, _: Kind) -> bool {
@@ -38,23 +38,23 @@ impl Sink for Everything {
 }
 
 /// One station, an access point, a server behind 100 Mbps and 5 ms; no flows.
-fn quiet() -> World {
+pub(crate) fn quiet() -> World {
     let mut quiet = world(Standard::A, 54, 1, Duration::from_millis(5));
     (quiet.duration, quiet.warm_up) = (Duration::from_secs(6), Duration::ZERO);
     quiet
 }
 
 /// 1000 bytes up.
-fn up(handle: u64, world: &World) -> OutsidePacket {
+pub(crate) fn up(handle: u64, world: &World) -> OutsidePacket {
     let ends = (STATION, server(world));
     OutsidePacket::opaque(handle, ends, AccessCategory::BestEffort, (7, 8), 1000)
 }
 
-fn simulation<'w>(world: &'w World, sink: &'w mut dyn Sink) -> Simulation<'w> {
+pub(crate) fn simulation<'w>(world: &'w World, sink: &'w mut dyn Sink) -> Simulation<'w> {
     Simulation::new(world, sink).expect("the world is right")
 }
 
-fn taken(simulation: &mut Simulation<'_>) -> Vec<OutsideEvent> {
+pub(crate) fn taken(simulation: &mut Simulation<'_>) -> Vec<OutsideEvent> {
     core::iter::from_fn(|| simulation.take()).collect()
 }
 
