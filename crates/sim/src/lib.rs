@@ -38,6 +38,7 @@ pub use error::Error;
 pub use fairwave_probe as probe;
 use fairwave_trace::Sink;
 use fairwave_units::Instant;
+pub use flow::{Delivery, Reception, ports};
 pub use key::shared_key;
 pub use outcome::{
     DatagramOutcome, FlowOutcome, Outcome, PathOutcome, ProbeOutcome, QueueOutcome, ShakeOutcome,
@@ -47,6 +48,7 @@ pub use outside::{OutsideEvent, OutsideFate, OutsidePacket};
 pub use routes::{Astray, detour, passes};
 pub use sampling::queue_names;
 pub use simulation::Simulation;
+pub use spread::Spread;
 use world::World;
 
 /// Events between two calls of `progress`.

@@ -11,7 +11,7 @@ const BUCKETS: usize = ((64 - PARTS_LOG2 as usize) + 1) << PARTS_LOG2;
 
 /// A log-linear histogram, as HdrHistogram has it. It takes its memory with the first duration.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Spread {
+pub struct Spread {
     count: u64,
     sum_ns: u128,
     least: u64,
@@ -20,7 +20,8 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    pub(crate) fn add(&mut self, duration: Duration) {
+    /// Adds one.
+    pub fn add(&mut self, duration: Duration) {
         let ns = duration.as_nanos();
         if self.buckets.is_empty() {
             self.buckets = vec![0; BUCKETS];
@@ -34,12 +35,13 @@ impl Spread {
         (self.least, self.most) = (self.least.min(ns), self.most.max(ns));
     }
 
-    pub(crate) fn restart(&mut self) {
+    /// Forgets what it has.
+    pub fn restart(&mut self) {
         *self = Self::default();
     }
 
     /// What the durations came to; `None` without any.
-    pub(crate) fn times(&self) -> Option<Times> {
+    pub fn times(&self) -> Option<Times> {
         if self.count == 0 {
             return None;
         }

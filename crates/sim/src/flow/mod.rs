@@ -19,9 +19,11 @@ mod state;
 mod transport;
 pub(crate) mod transports;
 
+pub use delivery::Delivery;
 pub(crate) use description::Description;
 pub(crate) use ends::End;
-pub(crate) use ports::ports;
+pub use ports::ports;
+pub use reception::Reception;
 pub(crate) use state::FlowState;
 pub(crate) use transport::Notice;
 pub(crate) use transports::{check_law, law};

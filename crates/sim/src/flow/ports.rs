@@ -11,8 +11,9 @@ pub(super) const FIRST_CLIENT_PORT: u16 = 50_000;
 /// Ports for each end.
 pub(super) const PORTS: u32 = 4_000;
 
-/// Ports of a flow's client and server: no two flows have the same pair, up to 16 million.
-pub(crate) fn ports(id: FlowId) -> (u16, u16) {
+/// Ports of a flow's source, which is the client, and of its sink: no two flows have the same pair,
+/// up to 16 million.
+pub fn ports(id: FlowId) -> (u16, u16) {
     let (client, server) = (id.0 % PORTS, (id.0 % PORTS + id.0 / PORTS) % PORTS);
     (FIRST_CLIENT_PORT + client as u16, FIRST_PORT + server as u16)
 }

@@ -6,7 +6,7 @@ use fairwave_units::{Duration, Instant};
 
 /// A receiver in the manner of RFC 3550, whose clock is the sender's.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reception {
+pub struct Reception {
     received: u64,
     /// The highest sequence number so far plus one, extended beyond 32 bits.
     next: u64,
@@ -20,7 +20,7 @@ pub(super) struct Reception {
 
 impl Reception {
     /// A datagram with number `sequence` that was sent at `sent` arrives.
-    pub(super) fn take(&mut self, sequence: u32, sent: Instant, now: Instant) {
+    pub fn take(&mut self, sequence: u32, sent: Instant, now: Instant) {
         let ahead = sequence.wrapping_sub(self.next as u32);
         if ahead < 1 << 31 {
             self.next += u64::from(ahead) + 1;
@@ -35,13 +35,14 @@ impl Reception {
     }
 
     /// Counts from here on; the jitter goes on.
-    pub(super) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.received = 0;
         self.began = self.next;
         self.delay.restart();
     }
 
-    pub(super) fn outcome(&self) -> DatagramOutcome {
+    /// What it saw since the restart.
+    pub fn outcome(&self) -> DatagramOutcome {
         let expected = self.next - self.began;
         DatagramOutcome {
             received: self.received,

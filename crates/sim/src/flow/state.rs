@@ -66,7 +66,7 @@ impl FlowState {
             saturates: traffic.saturates().is_some() && paced.is_none(),
             ends: Ends::new(id, source, sink),
             transport: traffic.build(&setup),
-            delivery: Delivery::new(),
+            delivery: Delivery::default(),
             acks_dropped: 0,
             acks_filtered: 0,
             screen: screen(flow).map(Box::new),
