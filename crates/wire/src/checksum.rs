@@ -2,24 +2,27 @@
 
 /// A ones' complement sum of big-endian 16-bit words.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sum(u64);
+pub struct Sum(u64);
 
 impl Sum {
     /// Adds bytes; an odd last byte is padded with zero, so only the last part may be odd.
-    pub(crate) fn add(self, bytes: &[u8]) -> Self {
-        let mut words = bytes.chunks_exact(2);
+    #[must_use]
+    pub fn add(self, bytes: &[u8]) -> Self {
+        // The sum of words of 32 bits folds to that of their halves, as 2^16 is 1 modulo 2^16 - 1.
+        // With 64 bits for carries it overflows only after 16 GiB.
+        let mut words = bytes.chunks_exact(4);
         let mut sum = self.0;
         for word in &mut words {
-            sum += u64::from(u16::from_be_bytes([word[0], word[1]]));
+            sum += u64::from(u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
         }
-        if let [last] = words.remainder() {
-            sum += u64::from(*last) << 8;
-        }
-        Self(sum)
+        let mut last = [0; 4];
+        let rest = words.remainder();
+        last[..rest.len()].copy_from_slice(rest);
+        Self(sum + u64::from(u32::from_be_bytes(last)))
     }
 
     /// The value for the checksum field; zero when the sum covered a correct one.
-    pub(crate) fn finish(self) -> u16 {
+    pub fn finish(self) -> u16 {
         let mut sum = self.0;
         while sum > 0xffff {
             sum = (sum & 0xffff) + (sum >> 16);
@@ -31,6 +34,7 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn the_example_of_rfc_1071_section_3() {
@@ -41,5 +45,23 @@ mod tests {
     #[test]
     fn an_odd_byte_is_the_high_half_of_a_word() {
         assert_eq!(Sum::default().add(&[0x12]).finish(), !0x1200);
+    }
+
+    proptest! {
+        /// In one part or in two, by the definition: words of 16 bits, carries added at the end.
+        #[test]
+        fn a_sum_is_that_of_its_words(
+            bytes in prop::collection::vec(any::<u8>(), 0..70),
+            cut in 0usize..35,
+        ) {
+            let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+            let mut sum: u32 = bytes.chunks(2).map(word).sum();
+            while sum > 0xffff {
+                sum = (sum & 0xffff) + (sum >> 16);
+            }
+            let (head, tail) = bytes.split_at((2 * cut).min(bytes.len()));
+            prop_assert_eq!(Sum::default().add(&bytes).finish(), !(sum as u16));
+            prop_assert_eq!(Sum::default().add(head).add(tail).finish(), !(sum as u16));
+        }
     }
 }

@@ -196,11 +196,15 @@ impl Datagram {
         self.write_with(None, out)
     }
 
-    /// As [`Datagram::write`], with what it carries. Options of another transport are ignored.
+    /// As [`Datagram::write`], with what it carries. Options of another transport are ignored. A
+    /// whole packet is written instead of the datagram, with the marks that this bears.
     ///
     /// # Errors
     /// Contents, options or payload that do not fit; then nothing is appended.
     pub fn write_with(&self, contents: Option<&Contents>, out: &mut Vec<u8>) -> Result<(), Error> {
+        if contents.is_some_and(|contents| contents.write_packet(self, out)) {
+            return Ok(());
+        }
         let none = dccp::Options::new();
         let options = contents.and_then(Contents::options).unwrap_or(&none);
         let payload = match contents.and_then(Contents::payload) {

@@ -8,7 +8,7 @@
 //! that the header states. An error names the field and its offset from where `parse` began. A
 //! `write` that fails leaves the buffer as it was.
 
-mod checksum;
+pub mod checksum;
 mod reader;
 
 pub mod capture;
@@ -21,6 +21,7 @@ pub mod ip;
 pub mod ipv4;
 pub mod link;
 pub mod multi;
+pub mod patch;
 pub mod pcapng;
 pub mod probe;
 pub mod radiotap;

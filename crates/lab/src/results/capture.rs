@@ -10,6 +10,7 @@ use fairwave_dot11::{Phy, Standard};
 use fairwave_sim::world::{Cell, Role, World};
 use fairwave_trace::{FrameBody, FrameSample, NodeId};
 use fairwave_units::{Duration, Hertz, Instant};
+use fairwave_wire::datagram::Contents;
 use fairwave_wire::dot11::{
     AckPolicy, Amsdu, AmsduError, Beacon, Bitmap, BlockAck, BlockAckReq, CAPABILITY_ESS,
     CAPABILITY_SHORT_PREAMBLE, CAPABILITY_SHORT_SLOT, Data, Direction, Elements, Frame, Management,
@@ -162,11 +163,12 @@ impl Out {
         match frame.body {
             FrameBody::Data(_) | FrameBody::Report if is_amsdu => {
                 let parts = self.parts.iter().map(|part| subframe(radio, part, sides, contents));
-                amsdu_frame(&amsdu(radio, frame, sides), parts, &mut self.bytes)?;
+                amsdu_frame(&amsdu(radio, frame, sides, contents), parts, &mut self.bytes)?;
                 self.parts.clear();
             }
             FrameBody::Data(_) | FrameBody::Report => {
-                data_frame(&data(radio, frame, sides), &payload(frame, contents), &mut self.bytes)?;
+                let header = data(radio, frame, sides, contents);
+                data_frame(&header, &payload(frame, contents), &mut self.bytes)?;
             }
             FrameBody::Beacon => on_air(&beacon(radio, start, frame), &mut self.bytes),
             FrameBody::Ack
@@ -199,7 +201,7 @@ fn receiver(frame: &FrameSample) -> Mac {
     frame.receiver.map_or(Mac::BROADCAST, mac)
 }
 
-fn data(radio: &Radio, frame: &FrameSample, sides: &Sides) -> Data {
+fn data(radio: &Radio, frame: &FrameSample, sides: &Sides, contents: &PacketContents) -> Data {
     let from_ap = frame.transmitter == radio.ap;
     let (source, destination) = frame.ends.map_or((None, None), |(a, b)| (Some(a), Some(b)));
     // Beyond another converter are hosts that it stands for.
@@ -220,7 +222,14 @@ fn data(radio: &Radio, frame: &FrameSample, sides: &Sides) -> Data {
         destination,
         sequence: Sequence::new(frame.sequence),
         qos: frame.tid.map(|_| qos(radio, frame)),
-        ether_type: if frame.report.is_some() { soc::ETHER_TYPE } else { EtherType::IPV4 },
+        ether_type: ether_type(&payload(frame, contents)),
+    }
+}
+
+fn ether_type(payload: &Payload<'_>) -> EtherType {
+    match payload.report {
+        Some(_) => soc::ETHER_TYPE,
+        None => payload.contents.map_or(EtherType::IPV4, Contents::ether_type),
     }
 }
 
@@ -235,8 +244,9 @@ fn tid(frame: &FrameSample) -> Tid {
     frame.tid.and_then(Tid::new).unwrap_or_default()
 }
 
-fn amsdu(radio: &Radio, frame: &FrameSample, sides: &Sides) -> Amsdu {
-    let Data { direction, retry, duration_us, bssid, sequence, .. } = data(radio, frame, sides);
+fn amsdu(radio: &Radio, frame: &FrameSample, sides: &Sides, contents: &PacketContents) -> Amsdu {
+    let Data { direction, retry, duration_us, bssid, sequence, .. } =
+        data(radio, frame, sides, contents);
     let station = match direction {
         Direction::ToAp => mac(frame.transmitter),
         Direction::FromAp => receiver(frame),
@@ -250,7 +260,7 @@ fn subframe<'a>(
     sides: &Sides,
     contents: &'a PacketContents,
 ) -> (Subframe, Payload<'a>) {
-    let Data { source, destination, ether_type, .. } = data(radio, frame, sides);
+    let Data { source, destination, ether_type, .. } = data(radio, frame, sides, contents);
     (Subframe { destination, source, ether_type }, payload(frame, contents))
 }
 

@@ -12,6 +12,7 @@ use super::sides::Sides;
 use fairwave_sim::world::World;
 use fairwave_trace::{NodeId, PacketSample};
 use fairwave_units::Instant;
+use fairwave_wire::datagram::Contents;
 use fairwave_wire::ethernet::{EtherType, HEADER_LEN, Header};
 use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
 use std::collections::BTreeMap;
@@ -75,9 +76,10 @@ impl Taps {
         let (source, destination) = packet.ends;
         let [source, destination] =
             [source, destination].map(|end| mac(sides.seen_from(packet.node, end)));
-        Header { destination, source, ether_type: EtherType::IPV4 }.write(bytes);
-        debug_assert_eq!(bytes.len(), HEADER_LEN);
         let contents = contents.of(&packet.datagram);
+        let ether_type = contents.map_or(EtherType::IPV4, Contents::ether_type);
+        Header { destination, source, ether_type }.write(bytes);
+        debug_assert_eq!(bytes.len(), HEADER_LEN);
         let written = packet.datagram.write_with(contents, bytes).map_err(CaptureError::from);
         written
             .and_then(|()| Ok(tap.writer.write_packet(tap.interface, at, bytes, None)?))

@@ -1,7 +1,9 @@
 //! What a datagram carries, where that is not the pattern of its own position.
 
-use super::{Datagram, patterned};
-use crate::dccp;
+use super::{Datagram, Transport, patterned};
+use crate::ethernet::EtherType;
+use crate::ipv4::Ecn;
+use crate::{dccp, patch};
 
 /// What the value of a datagram leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +12,9 @@ pub enum Contents {
     Options(dccp::Options),
     /// The payload, piece by piece.
     Payload(Vec<Piece>),
+    /// The packet from its IP header on, of version 4 or 6. The datagram only stands for it, and
+    /// says what became of its ECN field and window.
+    Packet(Vec<u8>),
 }
 
 /// A part of a payload.
@@ -44,7 +49,33 @@ impl Contents {
     pub(super) const fn options(&self) -> Option<&dccp::Options> {
         match self {
             Self::Options(options) => Some(options),
-            Self::Payload(_) => None,
+            Self::Payload(_) | Self::Packet(_) => None,
+        }
+    }
+
+    /// Appends the packet as `datagram` shows that queues left it. False, and nothing is appended,
+    /// if these contents are not a whole packet.
+    pub(super) fn write_packet(&self, datagram: &Datagram, out: &mut Vec<u8>) -> bool {
+        let Self::Packet(bytes) = self else { return false };
+        let start = out.len();
+        out.extend_from_slice(bytes);
+        let packet = &mut out[start..];
+        if datagram.ecn() == Ecn::Ce {
+            patch::mark_ce(packet);
+        }
+        if let Transport::Tcp(header) = &datagram.transport {
+            patch::clamp_window(packet, header.window);
+        }
+        true
+    }
+
+    /// What a link calls packets with these contents.
+    pub fn ether_type(&self) -> EtherType {
+        match self {
+            Self::Packet(bytes) if bytes.first().is_some_and(|byte| byte >> 4 == 6) => {
+                EtherType::IPV6
+            }
+            _ => EtherType::IPV4,
         }
     }
 
@@ -68,6 +99,11 @@ impl Contents {
                 let len: usize = pieces.iter().map(Piece::len).sum();
                 len == datagram.payload_len as usize
             }
+            // Packets of other protocols may be shorter than a UDP datagram can say.
+            Self::Packet(bytes) => {
+                let len = datagram.wire_len() as usize;
+                bytes.len() == len || (bytes.len() < len && datagram.payload_len == 0)
+            }
         }
     }
 
@@ -83,6 +119,7 @@ impl Contents {
                 };
                 beside + pieces.iter().map(piece).sum::<usize>()
             }
+            Self::Packet(bytes) => beside + bytes.len(),
         }
     }
 }

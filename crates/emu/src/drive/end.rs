@@ -1,0 +1,149 @@
+//! A real node: where its packets come from and go to.
+
+use crate::address;
+use crate::offload::Header;
+use fairwave_sim::world::{Role, World};
+use fairwave_trace::NodeId;
+use rustix::fd::OwnedFd;
+use rustix::io::{Errno, read, writev};
+use std::io::IoSlice;
+
+/// Whether an end takes and gives unfinished packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offload {
+    /// Each packet has the header of [`crate::offload`] in front (`IFF_VNET_HDR`).
+    On,
+    /// Packets are as on the wire (`IFF_NO_PI` alone).
+    Off,
+}
+
+/// A real node of the world.
+#[derive(Debug)]
+pub struct End {
+    /// The node.
+    pub node: NodeId,
+    /// Gives one packet a read and takes one a write, without blocking.
+    pub fd: OwnedFd,
+    /// What is in front of packets.
+    pub offload: Offload,
+    /// Where packets go that are for no node of the world; without it they come back with an error.
+    pub gateway: Option<NodeId>,
+}
+
+/// What passed an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndCounts {
+    /// Packets read, after large segments were cut.
+    pub packets_in: u64,
+    /// Their bytes, from the IP header on.
+    pub bytes_in: u64,
+    /// Packets written.
+    pub packets_out: u64,
+    /// Their bytes.
+    pub bytes_out: u64,
+    /// Lost in the emulator: the interface did not take them, or was down.
+    pub lost_at_write: u64,
+    /// Lost in the emulator: there was no memory for so many under way, or the frame could not
+    /// be cut.
+    pub lost_at_read: u64,
+    /// Read, and no IP packets.
+    pub malformed: u64,
+    /// Read, and for many or for nobody in particular: multicast and broadcast, which do not enter.
+    pub for_many: u64,
+    /// Read, and for no node that can be reached; answered by ICMP.
+    pub unreachable: u64,
+}
+
+impl EndCounts {
+    /// Packets that the emulator itself lost.
+    pub const fn lost(&self) -> u64 {
+        self.lost_at_write + self.lost_at_read
+    }
+}
+
+/// An end at work.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub(super) end: End,
+    /// Whose errors it gets: its next router.
+    pub(super) router: NodeId,
+}
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    Yes,
+    /// The interface is full or down.
+    No,
+}
+
+impl Port {
+    pub(super) fn new(end: End, world: &World) -> Self {
+        let router = router(world, end.node);
+        Self { end, router }
+    }
+
+    /// Reads a frame; `None` if there is none now.
+    ///
+    /// # Errors
+    /// The interface has vanished.
+    pub(super) fn read(&self, frame: &mut [u8]) -> Result<Option<usize>, Errno> {
+        loop {
+            return match read(&self.end.fd, &mut *frame) {
+                // The other side of a socket pair is gone; a device never says that.
+                Ok(0) => Err(Errno::PIPE),
+                Ok(len) => Ok(Some(len)),
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => Ok(None),
+                Err(errno) => Err(errno),
+            };
+        }
+    }
+
+    /// Writes a packet whose header is used if the end takes one.
+    ///
+    /// # Errors
+    /// The interface has vanished.
+    pub(super) fn write(&self, header: &Header, packet: &[u8]) -> Result<Written, Errno> {
+        let head = header.bytes();
+        let both = [IoSlice::new(&head), IoSlice::new(packet)];
+        let parts = match self.end.offload {
+            Offload::On => &both[..],
+            Offload::Off => &both[1..],
+        };
+        loop {
+            return match writev(&self.end.fd, parts) {
+                Ok(_) => Ok(Written::Yes),
+                Err(Errno::INTR) => continue,
+                // It is full, it is down (EIO) and may come up again, or the kernel refuses the
+                // packet for what is in it.
+                Err(
+                    Errno::AGAIN
+                    | Errno::NOBUFS
+                    | Errno::NOMEM
+                    | Errno::IO
+                    | Errno::INVAL
+                    | Errno::MSGSIZE,
+                ) => Ok(Written::No),
+                Err(errno) => Err(errno),
+            };
+        }
+    }
+}
+
+/// The node whose address errors to `node` bear: its access point, or the other end of its link. A
+/// kernel would not believe errors that come from itself.
+fn router(world: &World, node: NodeId) -> NodeId {
+    let radio = world.nodes.get(node.0 as usize).and_then(|node| node.radio.as_ref());
+    if let Some(Role::Station { ap }) = radio.map(|radio| radio.role) {
+        return ap;
+    }
+    let neighbour = world.links.iter().find_map(|link| match link.ends {
+        (a, b) if a == node => Some(b),
+        (a, b) if b == node => Some(a),
+        _ => None,
+    });
+    let other = NodeId(u32::from(node.0 == 0));
+    debug_assert_ne!(address::v4(other), address::v4(node));
+    neighbour.unwrap_or(other)
+}

@@ -1,0 +1,402 @@
+//! The turns of the loop.
+
+use super::end::{End, EndCounts, Offload, Port, Written};
+use super::{Error, Options, Report, Stopped, Turn};
+use crate::clock::{Clock, timespec};
+use crate::entrance::Entrance;
+use crate::meter::{Fidelity, Meter, Reference};
+use crate::offload::{HEADER_LEN, Header, Joiner, Segments};
+use crate::packet::{self, Description};
+use crate::slab::Slab;
+use crate::{address, icmp, log};
+use core::ops::ControlFlow;
+use fairwave_sim::world::World;
+use fairwave_sim::{OutsideEvent, OutsideFate, Simulation};
+use fairwave_trace::{NodeId, Sink};
+use fairwave_units::Instant;
+use fairwave_wire::datagram::Datagram;
+use rustix::event::epoll;
+use rustix::io::Errno;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Longest frame that an end gives: header and IP packet.
+const FRAME_MOST: usize = HEADER_LEN + 65_535;
+/// Ends that one wait tells of.
+const READY_MOST: usize = 64;
+/// Instants of the world between two looks at the stop flag, when it is behind the clock.
+const LOOK_EVERY: u32 = 4096;
+
+/// A run under way.
+pub(super) struct Turns<'w> {
+    simulation: Simulation<'w>,
+    clock: Clock,
+    end: Instant,
+    ports: Vec<Port>,
+    counts: Vec<EndCounts>,
+    /// The port of each node that has one.
+    port_of: Vec<Option<usize>>,
+    names: Vec<String>,
+    slab: Slab,
+    entrance: Entrance,
+    joined: Joined,
+    record: Option<log::Writer>,
+    meter: Meter,
+    options: Options,
+    /// What was read last, and what is answered to it.
+    frame: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+/// Segments that arrived at one instant at one port.
+#[derive(Debug, Default)]
+struct Joined {
+    joiner: Joiner,
+    port: usize,
+    at: Instant,
+    bytes: u64,
+}
+
+/// Why the turns end, if nothing fails.
+type Halt = ControlFlow<Stopped>;
+
+impl<'w> Turns<'w> {
+    pub(super) fn new(
+        world: &'w World,
+        ends: Vec<End>,
+        options: Options,
+        record: Option<log::Writer>,
+        sink: &'w mut dyn Sink,
+    ) -> Result<Self, fairwave_sim::Error> {
+        let simulation = Simulation::new(world, sink)?;
+        let mut port_of = vec![None; world.nodes.len()];
+        for (port, end) in ends.iter().enumerate() {
+            let place = port_of.get_mut(end.node.0 as usize);
+            let taken = place.is_some_and(|place| place.replace(port).is_none());
+            if !taken {
+                let what = format!("node {} has no place for an end", end.node.0);
+                return Err(fairwave_sim::Error::Invalid(what));
+            }
+        }
+        let most = Instant::ZERO + world.duration;
+        let name = |end: &End| world.nodes[end.node.0 as usize].name.clone();
+        let names = ends.iter().map(name).collect();
+        let ports: Vec<_> = ends.into_iter().map(|end| Port::new(end, world)).collect();
+        let clock = Clock::start();
+        Ok(Self {
+            simulation,
+            clock,
+            end: options.end.map_or(most, |end| end.min(most)),
+            counts: vec![EndCounts::default(); ports.len()],
+            ports,
+            port_of,
+            names,
+            slab: Slab::new(options.bound()),
+            entrance: Entrance::default(),
+            joined: Joined::default(),
+            record,
+            meter: Meter::new(clock.now()),
+            options,
+            frame: vec![0; FRAME_MOST],
+            answer: Vec::new(),
+        })
+    }
+
+    /// Turns until the end.
+    pub(super) fn run(
+        &mut self,
+        stop: Option<&AtomicBool>,
+        reference: Option<&Reference>,
+        on_turn: &mut dyn FnMut(&Turn<'_>) -> ControlFlow<()>,
+    ) -> Stopped {
+        let epoll = match self.watch() {
+            Ok(epoll) => epoll,
+            Err(errno) => return Stopped::Failed(Error::Wait(errno)),
+        };
+        let nothing =
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut ready = [nothing; READY_MOST];
+        let is_asked = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        loop {
+            let now = self.clock.now();
+            if now >= self.end {
+                // What is due before the end and has not happened yet is late, but it happens.
+                return match self.catch_up(self.end, &is_asked) {
+                    ControlFlow::Break(stopped) => stopped,
+                    ControlFlow::Continue(()) => Stopped::End,
+                };
+            }
+            if let ControlFlow::Break(stopped) = self.catch_up(now, &is_asked) {
+                return stopped;
+            }
+            let Self { meter, counts, slab, .. } = self;
+            let under_way = slab.len();
+            let turn = Turn { now, meter, ends: counts, under_way, reference };
+            if on_turn(&turn).is_break() || is_asked() {
+                return Stopped::Asked;
+            }
+            let count = match epoll::wait(&epoll, &mut ready[..], Some(&self.patience())) {
+                Ok(count) => count,
+                Err(Errno::INTR) => 0,
+                Err(errno) => return Stopped::Failed(Error::Wait(errno)),
+            };
+            for event in &ready[..count] {
+                let port = event.data.u64() as usize;
+                if let ControlFlow::Break(stopped) = self.serve(port, &is_asked) {
+                    return stopped;
+                }
+            }
+        }
+    }
+
+    /// Ends the run, and says what it came to.
+    pub(super) fn finish(self, stopped: Stopped, reference: Option<&Reference>) -> Report {
+        let Self { simulation, clock, record, meter, counts, options, .. } = self;
+        let now = clock.now();
+        // A world that could not keep up is not made to.
+        let end = match stopped {
+            Stopped::End => self.end,
+            Stopped::Asked | Stopped::Failed(_) => simulation.now().min(self.end),
+        };
+        let fidelity = Fidelity {
+            events: meter.events.lateness(),
+            packets: meter.packets.lateness(),
+            reference: reference.map(Reference::lateness),
+            cpu_load: meter.cpu_load(now),
+            suspended: meter.suspended(),
+            packets_in: counts.iter().map(|end| end.packets_in).sum(),
+            packets_lost: counts.iter().map(EndCounts::lost).sum(),
+        };
+        let recorded = record.map(|record| record.finish(end));
+        let (outcome, limits) = (simulation.finish(end), options.limits);
+        Report { outcome, fidelity, limits, ends: counts, end, stopped, recorded }
+    }
+
+    // Time.
+
+    /// Waits for all ports at once.
+    fn watch(&self) -> Result<rustix::fd::OwnedFd, Errno> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (number, port) in self.ports.iter().enumerate() {
+            let data = epoll::EventData::new_u64(number as u64);
+            epoll::add(&epoll, &port.end.fd, data, epoll::EventFlags::IN)?;
+        }
+        Ok(epoll)
+    }
+
+    /// How long there is nothing to do but to wait for packets.
+    fn patience(&self) -> rustix::time::Timespec {
+        let now = self.clock.now();
+        let latest = (now + self.options.turn_at_least).min(self.end);
+        let next = self.simulation.next_deadline().unwrap_or(latest);
+        // While it is awake until a deadline the loop looks at the ports again and again.
+        let wait = next.since(now).saturating_sub(self.options.busy_wait);
+        timespec(wait.min(latest.since(now)).as_nanos())
+    }
+
+    /// Lets everything happen that is due until `until`, one instant after the other, and writes
+    /// what arrives.
+    fn catch_up(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Halt {
+        let mut instants = 0u32;
+        while let Some(due) = self.simulation.next_deadline().filter(|due| *due <= until) {
+            self.simulation.advance_to(due);
+            let late = self.clock.now().since(due);
+            self.meter.events.add(late);
+            self.deliver()?;
+            if late > self.options.give_up {
+                return ControlFlow::Break(Stopped::Failed(Error::Overloaded(late)));
+            }
+            instants += 1;
+            if instants.is_multiple_of(LOOK_EVERY) && is_asked() {
+                return ControlFlow::Break(Stopped::Asked);
+            }
+        }
+        self.simulation.advance_to(until);
+        self.deliver()
+    }
+
+    // Packets out.
+
+    /// Writes the packets that arrived, and forgets those that were lost.
+    fn deliver(&mut self) -> Halt {
+        while let Some(OutsideEvent { handle, at, fate }) = self.simulation.take() {
+            if let OutsideFate::Arrived(datagram) = fate {
+                self.arrive(handle, at, &datagram)?;
+            }
+            self.slab.free(handle);
+        }
+        self.write_joined()
+    }
+
+    fn arrive(&mut self, handle: u64, at: Instant, datagram: &Datagram) -> Halt {
+        let held = self.slab.get_mut(handle);
+        packet::apply(datagram, &mut held.bytes);
+        let (port, is_sum_right) = (held.to, held.is_sum_right);
+        let takes_joined = self.ports[port].end.offload == Offload::On;
+        let joins = takes_joined && is_sum_right && self.options.joins_segments;
+        if !joins || (port, at) != (self.joined.port, self.joined.at) {
+            self.write_joined()?;
+        }
+        if !joins {
+            let header = Header { is_verified: is_sum_right, ..Header::default() };
+            let bytes = &self.slab.get_mut(handle).bytes;
+            let written = self.ports[port].write(&header, bytes);
+            let len = bytes.len() as u64;
+            return self.note_written(port, written, at, (1, len));
+        }
+        if !self.joined.joiner.offer(&self.slab.get_mut(handle).bytes) {
+            self.write_joined()?;
+            self.joined.joiner.offer(&self.slab.get_mut(handle).bytes);
+        }
+        let len = self.slab.get_mut(handle).bytes.len() as u64;
+        (self.joined.port, self.joined.at) = (port, at);
+        self.joined.bytes += len;
+        ControlFlow::Continue(())
+    }
+
+    /// Writes the segments that were joined.
+    fn write_joined(&mut self) -> Halt {
+        let Joined { joiner, port, at, bytes } = &mut self.joined;
+        if joiner.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let (port, at, all) = (*port, *at, (joiner.count() as u64, core::mem::take(bytes)));
+        let (header, packet) = joiner.take();
+        let written = self.ports[port].write(&header, packet);
+        self.note_written(port, written, at, all)
+    }
+
+    /// So many packets of so many bytes, which arrived at `at`, were written or not.
+    fn note_written(
+        &mut self,
+        port: usize,
+        written: Result<Written, Errno>,
+        at: Instant,
+        (packets, bytes): (u64, u64),
+    ) -> Halt {
+        let counts = &mut self.counts[port];
+        match written {
+            Ok(Written::Yes) => {
+                counts.packets_out += packets;
+                counts.bytes_out += bytes;
+                let late = self.clock.now().since(at);
+                (0..packets).for_each(|_| self.meter.packets.add(late));
+            }
+            Ok(Written::No) => counts.lost_at_write += packets,
+            Err(cause) => return self.vanished(port, cause),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn vanished(&self, port: usize, cause: Errno) -> Halt {
+        let node = self.names[port].clone();
+        ControlFlow::Break(Stopped::Failed(Error::Vanished { node, cause }))
+    }
+
+    // Packets in.
+
+    /// Takes what a port has to give, within bounds.
+    fn serve(&mut self, port: usize, is_asked: &dyn Fn() -> bool) -> Halt {
+        for _ in 0..self.options.reads_per_turn {
+            let len = match self.ports[port].read(&mut self.frame) {
+                Ok(Some(len)) => len,
+                Ok(None) => break,
+                Err(cause) => return self.vanished(port, cause),
+            };
+            let now = self.clock.now();
+            if now >= self.end {
+                break;
+            }
+            self.catch_up(now, is_asked)?;
+            let frame = core::mem::take(&mut self.frame);
+            let taken = self.take_frame(port, &frame[..len], now);
+            self.frame = frame;
+            taken?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Cuts a frame into packets, which enter the world at `now`.
+    fn take_frame(&mut self, port: usize, frame: &[u8], now: Instant) -> Halt {
+        let (header, bytes) = match self.ports[port].end.offload {
+            Offload::Off => (Header::default(), frame),
+            Offload::On => match Header::parse(frame) {
+                Some(parts) => parts,
+                None => {
+                    self.counts[port].malformed += 1;
+                    return ControlFlow::Continue(());
+                }
+            },
+        };
+        let Ok(mut segments) = Segments::new(&header, bytes) else {
+            self.counts[port].lost_at_read += 1;
+            return ControlFlow::Continue(());
+        };
+        let is_sum_right = header.needs_checksum || header.is_verified;
+        while segments.left() > 0 {
+            let put = self.slab.put(|held| {
+                segments.next_into(&mut held.bytes);
+                held.is_sum_right = is_sum_right;
+            });
+            let Some(handle) = put else {
+                self.counts[port].packets_in += segments.left() as u64;
+                self.counts[port].lost_at_read += segments.left() as u64;
+                break;
+            };
+            if !self.enter(port, handle, now) {
+                self.slab.free(handle);
+            }
+        }
+        // What a full queue dropped at once has ended already.
+        self.deliver()
+    }
+
+    /// Sends a packet on its way; false if it does not enter the world.
+    fn enter(&mut self, port: usize, handle: u64, now: Instant) -> bool {
+        let bytes = &self.slab.get_mut(handle).bytes;
+        let counts = &mut self.counts[port];
+        counts.packets_in += 1;
+        counts.bytes_in += bytes.len() as u64;
+        let Ok(description) = packet::describe(bytes, bytes.len() as u32) else {
+            counts.malformed += 1;
+            return false;
+        };
+        if address::is_for_many(description.destination) {
+            counts.for_many += 1;
+            return false;
+        }
+        let Some(to) = self.destination(port, &description) else {
+            self.refuse(port, handle);
+            return false;
+        };
+        let ends = (self.ports[port].end.node, self.ports[to].end.node);
+        let held = self.slab.get_mut(handle);
+        held.to = to;
+        if let Some(record) = &mut self.record {
+            record.packet(now, ends, &held.bytes);
+        }
+        let packet = (&description, &*held.bytes);
+        let entered = self.entrance.inject(&mut self.simulation, now, packet, (handle, ends));
+        if entered.is_err() {
+            self.refuse(port, handle);
+        }
+        entered.is_ok()
+    }
+
+    /// The port that a packet leaves by: that of the node of its address, or of the gateway.
+    fn destination(&self, port: usize, description: &Description) -> Option<usize> {
+        let port_of = |node: NodeId| self.port_of.get(node.0 as usize).copied().flatten();
+        let addressed = address::node(description.destination).and_then(port_of);
+        let found = addressed.or_else(|| self.ports[port].end.gateway.and_then(port_of));
+        found.filter(|to| *to != port)
+    }
+
+    /// Answers that a packet reaches nobody.
+    fn refuse(&mut self, port: usize, handle: u64) {
+        self.counts[port].unreachable += 1;
+        let bytes = &self.slab.get_mut(handle).bytes;
+        if icmp::unreachable(self.ports[port].router, bytes, &mut self.answer) {
+            // An answer is a courtesy: if there is no room for it, the sender's timer serves.
+            let _ = self.ports[port].write(&Header::default(), &self.answer);
+        }
+    }
+}

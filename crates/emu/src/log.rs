@@ -1,0 +1,31 @@
+//! A record of what went into a world, and when: enough to repeat it in virtual time.
+//!
+//! A file begins with `FWIN`, a version of 16 bits and 16 bits of zero. Records follow: length of
+//! the body (32 bits), its CRC-32C, body. All numbers are little-endian. A body begins with its
+//! kind:
+//!
+//! | kind | body behind it |
+//! |---|---|
+//! | 1, packet | time in ns (64 bits), source node, destination node, length in bytes (32 bits each), the bytes that were kept |
+//! | 2, end | time in ns (64 bits), whether all packets are there (8 bits) |
+
+mod read;
+mod write;
+
+pub use read::{Error, Reader, Record};
+pub use write::{Keep, Recorded, Writer};
+
+const MAGIC: [u8; 4] = *b"FWIN";
+/// Version of the format that this program writes, and the only one that it reads.
+pub const VERSION: u16 = 1;
+
+const PACKET: u8 = 1;
+const END: u8 = 2;
+
+/// Bytes of a packet's record before the packet.
+const PACKET_HEAD: usize = 1 + 8 + 4 + 4 + 4;
+/// Longest body: that with the longest packet.
+const BODY_MOST: usize = PACKET_HEAD + 65_535;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! How well real time was kept: lateness of events and packets, beside the host's own pauses.
+
+mod histogram;
+mod reference;
+mod verdict;
+
+pub use histogram::{Histogram, Lateness};
+pub use reference::Reference;
+pub use verdict::{Fidelity, Limits, Verdict};
+
+use crate::clock;
+use fairwave_units::{Duration, Instant};
+
+/// What a loop measures about itself.
+#[derive(Debug)]
+pub struct Meter {
+    /// Of each event of the world: from its deadline to its handling.
+    pub events: Histogram,
+    /// Of each packet: from its arrival in the world to its writing.
+    pub packets: Histogram,
+    /// Suspended time of the machine before the run.
+    suspended_before: Duration,
+    cpu_before: Duration,
+    began: Instant,
+}
+
+impl Meter {
+    /// A meter that begins at `now`, in the thread that it measures.
+    pub fn new(now: Instant) -> Self {
+        Self {
+            events: Histogram::default(),
+            packets: Histogram::default(),
+            suspended_before: clock::suspended(),
+            cpu_before: clock::thread_cpu(),
+            began: now,
+        }
+    }
+
+    /// How long the machine has been suspended since the beginning.
+    pub fn suspended(&self) -> Duration {
+        let noise = Duration::from_millis(1);
+        let slept = clock::suspended().saturating_sub(self.suspended_before);
+        // The two clocks behind this are read one after the other.
+        if slept > noise { slept } else { Duration::ZERO }
+    }
+
+    /// The part of the time since the beginning that its thread was on a core, 0 to 1.
+    pub fn cpu_load(&self, now: Instant) -> f64 {
+        let used = clock::thread_cpu().saturating_sub(self.cpu_before).as_secs_f64();
+        let wall = now.since(self.began).as_secs_f64();
+        if wall > 0.0 { used / wall } else { 0.0 }
+    }
+}

@@ -1,0 +1,113 @@
+//! Whether a run kept real time well enough to be believed.
+
+use super::Lateness;
+use fairwave_units::Duration;
+
+/// What a run must keep to be valid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Lateness of events and of packets at p99.
+    pub lateness_p99: Duration,
+    /// Packets that the emulator lost, of those that it was given.
+    pub lost: f64,
+}
+
+impl Default for Limits {
+    /// 1 ms, and one packet in a thousand.
+    fn default() -> Self {
+        Self { lateness_p99: Duration::from_millis(1), lost: 0.001 }
+    }
+}
+
+/// How well a run kept real time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fidelity {
+    /// Lateness of events of the world.
+    pub events: Lateness,
+    /// Lateness of packets: from arrival in the world to writing.
+    pub packets: Lateness,
+    /// Lateness of a bare timer loop meanwhile, if one ran.
+    pub reference: Option<Lateness>,
+    /// The part of the time that the loop was on a core, 0 to 1.
+    pub cpu_load: f64,
+    /// How long the machine was suspended.
+    pub suspended: Duration,
+    /// Packets read from all ends.
+    pub packets_in: u64,
+    /// Packets that the emulator itself lost.
+    pub packets_lost: u64,
+}
+
+/// Whether a run is valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Valid,
+    /// It is not, and why, in a sentence.
+    Invalid(String),
+}
+
+impl Fidelity {
+    /// Judges the run.
+    pub fn verdict(&self, limits: &Limits) -> Verdict {
+        let late = [("events", self.events), ("packets", self.packets)];
+        let too_late = late.into_iter().find(|(_, seen)| seen.p99 > limits.lateness_p99);
+        let share = self.packets_lost as f64 / self.packets_in.max(1) as f64;
+        let reason = if !self.suspended.is_zero() {
+            format!("the machine was suspended for {}", self.suspended)
+        } else if let Some((what, seen)) = too_late {
+            let (p99, most) = (seen.p99, limits.lateness_p99);
+            format!("{what} were late by {p99} at p99, the limit is {most}{}", self.host())
+        } else if share > limits.lost {
+            let (lost, all) = (self.packets_lost, self.packets_in);
+            format!("the emulator itself lost {lost} of {all} packets")
+        } else {
+            return Verdict::Valid;
+        };
+        Verdict::Invalid(reason)
+    }
+
+    /// What a bare timer came to, as a clause.
+    fn host(&self) -> String {
+        let clause = |seen: Lateness| format!("; a bare timer was late by {} at p99", seen.p99);
+        self.reference.map(clause).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn late(p99_us: u64) -> Lateness {
+        Lateness { count: 9, p99: Duration::from_micros(p99_us), ..Lateness::default() }
+    }
+
+    fn reason(fidelity: &Fidelity) -> String {
+        match fidelity.verdict(&Limits::default()) {
+            Verdict::Valid => String::new(),
+            Verdict::Invalid(reason) => reason,
+        }
+    }
+
+    #[test]
+    fn up_to_its_limits_a_run_is_valid() {
+        let (packets_in, packets_lost) = (1000, 1);
+        let (events, packets) = (late(1000), late(999));
+        let run = Fidelity { events, packets, packets_in, packets_lost, ..Fidelity::default() };
+        assert_eq!(run.verdict(&Limits::default()), Verdict::Valid);
+        assert_eq!(Fidelity::default().verdict(&Limits::default()), Verdict::Valid);
+    }
+
+    #[test]
+    fn beyond_one_of_them_it_says_which() {
+        let base = Fidelity { packets_in: 1000, reference: Some(late(400)), ..Fidelity::default() };
+        let run = Fidelity { packets: late(3500), ..base.clone() };
+        let expected = "packets were late by 3500 us at p99, the limit is 1 ms; \
+            a bare timer was late by 400 us at p99";
+        assert_eq!(reason(&run), expected);
+        let run = Fidelity { packets_lost: 2, ..base.clone() };
+        assert_eq!(reason(&run), "the emulator itself lost 2 of 1000 packets");
+        let run = Fidelity { suspended: Duration::from_secs(3), ..base };
+        assert_eq!(reason(&run), "the machine was suspended for 3 s");
+    }
+}

@@ -1,0 +1,270 @@
+//! A large segment into the packets that go on the wire.
+
+use super::{Gso, Header};
+use fairwave_wire::checksum::Sum;
+use fairwave_wire::ip::{self, Part};
+use fairwave_wire::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
+
+/// Offsets in an IPv4 header.
+const V4_TOTAL: usize = 2;
+const V4_ID: usize = 4;
+const V4_FRAGMENT: usize = 6;
+const V4_SUM: usize = 10;
+/// Offset of the payload length in an IPv6 header, and the header's length.
+const V6_PAYLOAD: usize = 4;
+const V6_HEADER_LEN: usize = 40;
+/// Offsets in a TCP header.
+const TCP_SEQ: usize = 4;
+const TCP_DATA_OFFSET: usize = 12;
+const TCP_FLAGS: usize = 13;
+const TCP_SUM: usize = 16;
+const TCP_HEADER_LEN: usize = 20;
+/// Offsets in a UDP header, and its length.
+const UDP_LENGTH: usize = 4;
+const UDP_SUM: usize = 6;
+const UDP_HEADER_LEN: usize = 8;
+
+const FIN_AND_PSH: u8 = 0x09;
+const CWR: u8 = 0x80;
+const MORE_FRAGMENTS: u16 = 0x2000;
+
+/// Why a packet cannot be put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The unfinished checksum is not within the packet.
+    #[error("the checksum at {start} + {offset} is outside a packet of {len} bytes")]
+    Checksum {
+        /// Where the bytes begin that it covers.
+        start: u16,
+        /// Where its field is, from there.
+        offset: u16,
+        /// How long the packet is.
+        len: usize,
+    },
+    /// The packet is not what its header says that it is to be cut into.
+    #[error("a packet that is to be cut as {0:?} is none that can be")]
+    Mismatch(Gso),
+    /// It is to be cut into something that Fairwave does not know.
+    #[error("offload {0:?} is not known")]
+    Unknown(Gso),
+    /// It is to be cut into pieces without payload.
+    #[error("it is to be cut into pieces of {0} bytes")]
+    Size(u16),
+}
+
+/// The packets of one frame that a kernel handed over. [`Self::next_into`] gives them in turn.
+#[derive(Debug)]
+pub struct Segments<'a> {
+    frame: &'a [u8],
+    how: How,
+    /// Where the transport header begins.
+    transport: usize,
+    /// Bytes of headers that each piece begins with.
+    headers: usize,
+    /// Payload bytes of a piece.
+    size: usize,
+    /// Payload bytes handed out.
+    done: usize,
+    /// Packets handed out.
+    count: u16,
+    is_v6: bool,
+    /// Where the unfinished checksum of a whole packet starts, and where its field is.
+    unfinished: Option<(usize, usize)>,
+}
+
+/// How a frame is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Whole,
+    Tcp,
+    Udp,
+    Fragments,
+}
+
+impl<'a> Segments<'a> {
+    /// The packets of `frame`, whose `header` a kernel wrote.
+    ///
+    /// # Errors
+    /// [`Error`] says what does not fit together; nothing of the frame can be used.
+    pub fn new(header: &Header, frame: &'a [u8]) -> Result<Self, Error> {
+        let unfinished = header.needs_checksum.then(|| unfinished(header, frame)).transpose()?;
+        let (how, is_v6) = match header.gso {
+            Gso::None => return Ok(Self::whole(frame, unfinished)),
+            Gso::Tcp4 => (How::Tcp, false),
+            Gso::Tcp6 => (How::Tcp, true),
+            Gso::Udp => (How::Udp, frame.first().is_some_and(|byte| byte >> 4 == 6)),
+            Gso::Fragments => (How::Fragments, false),
+            other @ Gso::Other(_) => return Err(Error::Unknown(other)),
+        };
+        let (transport, headers) = layout(frame, how, is_v6).ok_or(Error::Mismatch(header.gso))?;
+        let size = match how {
+            // Fragments begin at multiples of eight bytes (RFC 791 section 3.1).
+            How::Fragments => usize::from(header.gso_size & !7),
+            _ => usize::from(header.gso_size),
+        };
+        if size == 0 {
+            return Err(Error::Size(header.gso_size));
+        }
+        let (done, count) = (0, 0);
+        Ok(Self { frame, how, transport, headers, size, done, count, is_v6, unfinished })
+    }
+
+    /// One packet, as it is but for its checksum.
+    pub fn whole(frame: &'a [u8], unfinished: Option<(usize, usize)>) -> Self {
+        Self {
+            frame,
+            how: How::Whole,
+            transport: 0,
+            headers: 0,
+            size: frame.len().max(1),
+            done: 0,
+            count: 0,
+            is_v6: false,
+            unfinished,
+        }
+    }
+
+    /// How many packets are still to come.
+    pub fn left(&self) -> usize {
+        let rest = self.frame.len() - self.headers - self.done;
+        if self.count == 0 { rest.div_ceil(self.size).max(1) } else { rest.div_ceil(self.size) }
+    }
+
+    /// Puts the next packet into `out` instead of what is there; false if there is none.
+    pub fn next_into(&mut self, out: &mut Vec<u8>) -> bool {
+        let left = self.left();
+        if left == 0 {
+            return false;
+        }
+        let from = self.headers + self.done;
+        let to = (from + self.size).min(self.frame.len());
+        out.clear();
+        out.extend_from_slice(&self.frame[..self.headers]);
+        out.extend_from_slice(&self.frame[from..to]);
+        match self.how {
+            How::Whole => self.finish_sum(out),
+            How::Tcp => self.finish_tcp(out, left == 1),
+            How::Udp => self.finish_udp(out),
+            How::Fragments => self.finish_fragment(out, left == 1),
+        }
+        self.done += to - from;
+        self.count += 1;
+        true
+    }
+
+    /// Completes a checksum whose field holds the sum of the pseudo header.
+    fn finish_sum(&self, packet: &mut [u8]) {
+        let Some((start, field)) = self.unfinished else { return };
+        let sum = Sum::default().add(&packet[start..]).finish();
+        // A UDP checksum of zero would say that there is none (RFC 768).
+        let sum = if sum == 0 && field - start == UDP_SUM { 0xffff } else { sum };
+        put(packet, field, sum);
+    }
+
+    fn finish_tcp(&self, packet: &mut [u8], is_last: bool) {
+        self.finish_ip(packet, self.count);
+        let segment = &mut packet[self.transport..];
+        let seq = u32::from_be_bytes([4, 5, 6, 7].map(|at| segment[at]));
+        let seq = seq.wrapping_add(self.done as u32);
+        segment[TCP_SEQ..TCP_SEQ + 4].copy_from_slice(&seq.to_be_bytes());
+        if !is_last {
+            segment[TCP_FLAGS] &= !FIN_AND_PSH;
+        }
+        if self.count > 0 {
+            segment[TCP_FLAGS] &= !CWR;
+        }
+        put(segment, TCP_SUM, 0);
+        let sum = self.transport_sum(packet, PROTOCOL_TCP);
+        put(packet, self.transport + TCP_SUM, sum);
+    }
+
+    fn finish_udp(&self, packet: &mut [u8]) {
+        self.finish_ip(packet, self.count);
+        let len = (packet.len() - self.transport) as u16;
+        put(packet, self.transport + UDP_LENGTH, len);
+        put(packet, self.transport + UDP_SUM, 0);
+        let sum = self.transport_sum(packet, PROTOCOL_UDP);
+        put(packet, self.transport + UDP_SUM, if sum == 0 { 0xffff } else { sum });
+    }
+
+    /// A fragment of an IPv4 datagram. The checksum of the datagram is in the first.
+    fn finish_fragment(&self, packet: &mut [u8], is_last: bool) {
+        if let (0, Some((start, field))) = (self.count, self.unfinished) {
+            let sum = Sum::default().add(&self.frame[start..]).finish();
+            put(packet, field, if sum == 0 { 0xffff } else { sum });
+        }
+        let more = if is_last { 0 } else { MORE_FRAGMENTS };
+        put(packet, V4_FRAGMENT, (self.done / 8) as u16 | more);
+        self.finish_ip(packet, 0);
+    }
+
+    /// Length, identification and checksum of an IP header whose packet is the `count`th.
+    fn finish_ip(&self, packet: &mut [u8], count: u16) {
+        let len = packet.len();
+        if self.is_v6 {
+            put(packet, V6_PAYLOAD, (len - V6_HEADER_LEN) as u16);
+            return;
+        }
+        put(packet, V4_TOTAL, len as u16);
+        put(packet, V4_ID, word(packet, V4_ID).wrapping_add(count));
+        put(packet, V4_SUM, 0);
+        let header_len = usize::from(packet[0] & 0xf) * 4;
+        put(packet, V4_SUM, Sum::default().add(&packet[..header_len]).finish());
+    }
+
+    fn transport_sum(&self, packet: &[u8], protocol: u8) -> u16 {
+        pseudo(packet, protocol, packet.len() - self.transport)
+            .add(&packet[self.transport..])
+            .finish()
+    }
+}
+
+/// The sum of the pseudo header of a packet whose transport segment has `len` bytes (RFC 9293
+/// section 3.1, RFC 8200 section 8.1).
+pub(super) fn pseudo(packet: &[u8], protocol: u8, len: usize) -> Sum {
+    let addresses = if packet[0] >> 4 == 6 { &packet[8..40] } else { &packet[12..20] };
+    let len = (len as u32).to_be_bytes();
+    Sum::default().add(addresses).add(&[0, protocol]).add(&len)
+}
+
+pub(super) fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+pub(super) fn put(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+/// Where the unfinished checksum of `frame` starts, and where its field is.
+fn unfinished(header: &Header, frame: &[u8]) -> Result<(usize, usize), Error> {
+    let (start, offset) = (header.checksum_start, header.checksum_offset);
+    let field = usize::from(start) + usize::from(offset);
+    match field + 2 <= frame.len() {
+        true => Ok((usize::from(start), field)),
+        false => Err(Error::Checksum { start, offset, len: frame.len() }),
+    }
+}
+
+/// Where the transport header of a frame begins, and where the payload that is cut; `None` if the
+/// frame is no whole packet of the kind.
+fn layout(frame: &[u8], how: How, is_v6: bool) -> Option<(usize, usize)> {
+    if frame.first()? >> 4 != if is_v6 { 6 } else { 4 } {
+        return None;
+    }
+    let packet = ip::parse(frame, 0).ok()?;
+    if packet.part != Part::Whole || packet.len as usize != frame.len() {
+        return None;
+    }
+    let transport = packet.body.as_ptr().addr() - frame.as_ptr().addr();
+    let protocol = if is_v6 { None } else { Some(frame[9]) };
+    let headers = match (how, packet.transport) {
+        (How::Tcp, ip::Transport::Tcp(_)) => {
+            let len = usize::from(frame.get(transport + TCP_DATA_OFFSET)? >> 4) * 4;
+            (len >= TCP_HEADER_LEN).then_some(transport + len)?
+        }
+        (How::Udp, ip::Transport::Udp(_)) => transport + UDP_HEADER_LEN,
+        (How::Fragments, ip::Transport::Udp(_)) if protocol == Some(PROTOCOL_UDP) => transport,
+        _ => return None,
+    };
+    (headers <= frame.len()).then_some((transport, headers))
+}

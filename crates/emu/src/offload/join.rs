@@ -1,0 +1,148 @@
+//! In-order segments of one connection that arrive at one instant, as one.
+//!
+//! As the kernel's GRO would join them: only segments that say the same but for their sequence
+//! numbers, so that a receiver learns nothing less than from the segments one by one.
+
+use super::cut::{pseudo, put, word};
+use super::{Gso, Header};
+use fairwave_wire::checksum::Sum;
+use fairwave_wire::ip::{self, Part};
+use fairwave_wire::ipv4::PROTOCOL_TCP;
+
+/// Largest packet in bytes that a length field can state.
+const MOST_BYTES: usize = 65_535;
+
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+/// Offsets of TCP flags and checksum.
+const FLAGS: usize = 13;
+const SUM: usize = 16;
+
+/// Joins segments. Keeps its buffer.
+#[derive(Debug, Default)]
+pub struct Joiner {
+    bytes: Vec<u8>,
+    shape: Shape,
+    /// Segments in it.
+    count: usize,
+    /// Payload bytes of the first, the longest.
+    size: usize,
+    /// No further segment may be added: the last was short or had PSH.
+    is_closed: bool,
+}
+
+/// Where the parts of a segment are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Shape {
+    is_v6: bool,
+    transport: usize,
+    payload: usize,
+}
+
+impl Joiner {
+    /// Takes a packet whose transport checksum is right. False if it cannot go with what is there:
+    /// then the joiner is to be [taken](Self::take) first.
+    pub fn offer(&mut self, packet: &[u8]) -> bool {
+        let shape = shape(packet);
+        if self.count == 0 {
+            self.bytes.clear();
+            self.bytes.extend_from_slice(packet);
+            self.shape = shape.unwrap_or_default();
+            self.size = shape.map_or(0, |shape| packet.len() - shape.payload);
+            self.is_closed = shape.is_none_or(|shape| packet[shape.transport + FLAGS] & PSH != 0);
+            self.count = 1;
+            return true;
+        }
+        if self.is_closed || shape != Some(self.shape) || !self.continues(packet) {
+            return false;
+        }
+        let Shape { transport, payload, .. } = self.shape;
+        let flags = packet[transport + FLAGS];
+        self.bytes.extend_from_slice(&packet[payload..]);
+        self.bytes[transport + FLAGS] |= flags & PSH;
+        self.is_closed = flags & PSH != 0 || packet.len() - payload < self.size;
+        self.count += 1;
+        true
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many packets are in it.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What is in it, with the header that a TUN device takes; it is empty then.
+    pub fn take(&mut self) -> (Header, &[u8]) {
+        let count = core::mem::take(&mut self.count);
+        if count < 2 {
+            return (Header { is_verified: count == 1, ..Header::default() }, &self.bytes);
+        }
+        let Shape { is_v6, transport, payload } = self.shape;
+        let len = self.bytes.len();
+        if is_v6 {
+            put(&mut self.bytes, 4, (len - 40) as u16);
+        } else {
+            put(&mut self.bytes, 2, len as u16);
+            put(&mut self.bytes, 10, 0);
+            let sum = Sum::default().add(&self.bytes[..transport]).finish();
+            put(&mut self.bytes, 10, sum);
+        }
+        // As in a large segment of a sender: the field has the sum of the pseudo header.
+        let partial = !pseudo(&self.bytes, PROTOCOL_TCP, len - transport).finish();
+        put(&mut self.bytes, transport + SUM, partial);
+        let header = Header {
+            needs_checksum: true,
+            is_verified: false,
+            gso: if is_v6 { Gso::Tcp6 } else { Gso::Tcp4 },
+            header_len: payload as u16,
+            gso_size: self.size as u16,
+            checksum_start: transport as u16,
+            checksum_offset: SUM as u16,
+        };
+        (header, &self.bytes)
+    }
+
+    /// Whether a packet of the same shape says the same, from the next sequence number on.
+    fn continues(&self, packet: &[u8]) -> bool {
+        let Shape { is_v6, transport, payload } = self.shape;
+        let (ours, len) = (&self.bytes, packet.len() - payload);
+        let same = |range: core::ops::Range<usize>| ours[range.clone()] == packet[range];
+        let follows = if is_v6 {
+            same(0..4) && same(6..40)
+        } else {
+            let next = word(ours, 4).wrapping_add(self.count as u16);
+            same(0..2) && word(packet, 4) == next && same(6..10) && same(12..20)
+        };
+        let sent = (ours.len() - payload) as u32;
+        let seq = |bytes: &[u8]| u32::from_be_bytes([4, 5, 6, 7].map(|at| bytes[transport + at]));
+        let flags = |bytes: &[u8]| bytes[transport + FLAGS] & !PSH;
+        follows
+            && same(transport..transport + 4)
+            && seq(packet) == seq(ours).wrapping_add(sent)
+            && same(transport + 8..transport + FLAGS)
+            && flags(packet) == flags(ours)
+            && same(transport + FLAGS + 1..transport + SUM)
+            && same(transport + SUM + 2..payload)
+            && len <= self.size
+            && ours.len() + len <= MOST_BYTES
+    }
+}
+
+/// The shape of a segment that may be joined: data of an open connection, nothing urgent, without
+/// IP options or extension headers.
+fn shape(packet: &[u8]) -> Option<Shape> {
+    let read = ip::parse(packet, 0).ok()?;
+    let ip::Transport::Tcp(segment) = read.transport else { return None };
+    let is_v6 = packet[0] >> 4 == 6;
+    let transport = if is_v6 { 40 } else { 20 };
+    let body = read.body.as_ptr().addr() - packet.as_ptr().addr();
+    let payload = packet.len().checked_sub(segment.payload_len as usize)?;
+    let is_data = packet.get(transport + FLAGS)? & !PSH == ACK && segment.payload_len > 0;
+    let is_plain =
+        read.part == Part::Whole && body == transport && read.len as usize == packet.len();
+    (is_data && is_plain).then_some(Shape { is_v6, transport, payload })
+}

@@ -1,0 +1,106 @@
+//! The bytes of packets under way, by their handles.
+
+/// A packet's bytes, and what is known of them.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// The packet from its IP header on.
+    pub(crate) bytes: Vec<u8>,
+    /// Whether its transport checksum is known to be right.
+    pub(crate) is_sum_right: bool,
+    /// The end that it goes to.
+    pub(crate) to: usize,
+}
+
+/// Buffers that are used again: no allocation once there are as many as are under way.
+#[derive(Debug)]
+pub(crate) struct Slab {
+    places: Vec<Held>,
+    free: Vec<u32>,
+    /// Bytes of all buffers, used or not.
+    reserved: usize,
+    most: Bound,
+}
+
+/// How much may be under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bound {
+    pub(crate) packets: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Slab {
+    pub(crate) fn new(most: Bound) -> Self {
+        Self { places: Vec::new(), free: Vec::new(), reserved: 0, most }
+    }
+
+    /// Takes a packet that `fill` writes; its handle, or `None` if there is no room.
+    pub(crate) fn put(&mut self, fill: impl FnOnce(&mut Held)) -> Option<u64> {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None if self.places.len() >= self.most.packets || self.reserved >= self.most.bytes => {
+                return None;
+            }
+            None => {
+                self.places.push(Held::default());
+                self.places.len() as u32 - 1
+            }
+        };
+        let held = &mut self.places[place as usize];
+        let before = held.bytes.capacity();
+        fill(held);
+        self.reserved += held.bytes.capacity() - before;
+        Some(u64::from(place))
+    }
+
+    /// A packet under way.
+    pub(crate) fn get_mut(&mut self, handle: u64) -> &mut Held {
+        &mut self.places[handle as usize]
+    }
+
+    /// A packet has ended.
+    pub(crate) fn free(&mut self, handle: u64) {
+        self.free.push(handle as u32);
+        debug_assert!(self.free.len() <= self.places.len());
+    }
+
+    /// Packets under way.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slab(packets: usize, bytes: usize) -> Slab {
+        Slab::new(Bound { packets, bytes })
+    }
+
+    fn fill(len: usize) -> impl FnOnce(&mut Held) {
+        move |held| {
+            held.bytes.clear();
+            held.bytes.resize(len, 7);
+        }
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut slab = slab(2, 1 << 20);
+        let (first, second) = (slab.put(fill(10)), slab.put(fill(20)));
+        assert_eq!((first, second), (Some(0), Some(1)));
+        assert_eq!(slab.put(fill(10)), None, "there are as many as may be");
+        slab.free(0);
+        assert_eq!(slab.len(), 1);
+        assert_eq!(slab.put(fill(5)), Some(0));
+        assert_eq!(slab.get_mut(0).bytes, [7; 5]);
+        assert_eq!(slab.get_mut(1).bytes, [7; 20]);
+    }
+
+    #[test]
+    fn its_memory_is_bounded() {
+        let mut slab = slab(1000, 4096);
+        let taken = (0..1000).map_while(|_| slab.put(fill(1500))).count();
+        assert_eq!(taken, 3, "the third reaches the bound");
+    }
+}

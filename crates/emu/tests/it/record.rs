@@ -1,0 +1,124 @@
+//! A recorded run again in virtual time.
+
+use crate::common::{SERVER, STATION, cell, ends, options, receive, send, udp};
+use fairwave_emu::drive::{Drive, Offload, Turn};
+use fairwave_emu::log::{self, Keep, Writer};
+use fairwave_emu::{Replayed, replay};
+use fairwave_sim::Outcome;
+use fairwave_trace::{Kind, NodeId, Sample, Sink};
+use fairwave_units::Instant;
+use fairwave_wire::datagram::{Contents, Datagram};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+/// Keeps every sample as text, and what packets carry.
+#[derive(Default)]
+struct Everything {
+    samples: Vec<String>,
+    contents: Vec<Contents>,
+}
+
+impl Sink for Everything {
+    fn wants(&self, _: Kind) -> bool {
+        true
+    }
+
+    fn record(&mut self, at: Instant, sample: &Sample) {
+        self.samples.push(format!("{at:?} {sample:?}"));
+    }
+
+    fn note_contents(&mut self, _: &Datagram, contents: Contents) {
+        self.contents.push(contents);
+    }
+
+    fn taps(&self, _: NodeId) -> bool {
+        true
+    }
+}
+
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// 400 datagrams of all sizes from the station, in bursts that overflow its queue, and what the
+/// server sends back; the outcome, all that was seen, and the record.
+fn live(keep: Keep) -> (Outcome, Everything, Vec<u8>) {
+    let world = cell();
+    let (ends, [sta, server]) = ends(Offload::Off);
+    let file = Memory::default();
+    let record = Some(Writer::new(file.clone(), keep).expect("a thread"));
+    let mut seen = Everything::default();
+    let mut sent = 0u16;
+    let mut on_turn = |turn: &Turn<'_>| {
+        if turn.under_way < 40 {
+            for _ in 0..90.min(400 - sent) {
+                send(&sta, &udp(SERVER, sent, 100 + u32::from(sent) * 3));
+                sent += 1;
+            }
+        }
+        while let Some(mut packet) = receive(&server) {
+            let (there, back) = packet[12..20].split_at_mut(4);
+            there.swap_with_slice(back);
+            send(&server, &packet);
+        }
+        while receive(&sta).is_some() {}
+        let is_over = sent == 400 && turn.under_way == 0;
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let drive = Drive { world: &world, ends, options: options(), record, stop: None };
+    let report = drive.run(&mut seen, &mut on_turn).expect("the world is right");
+    let recorded = report.recorded.expect("there was a record");
+    assert!(recorded.is_complete(), "{recorded:?}");
+    assert_eq!(recorded.packets, report.fidelity.packets_in);
+    let bytes = file.0.lock().expect("nobody panicked").clone();
+    (report.outcome, seen, bytes)
+}
+
+fn again(record: &[u8]) -> (Replayed, Everything) {
+    let world = cell();
+    let mut seen = Everything::default();
+    let replayed = replay(record, &world, &mut seen).expect("a record");
+    (replayed, seen)
+}
+
+#[test]
+fn a_replay_is_the_same_world() {
+    let (outcome, seen, record) = live(Keep::Whole);
+    let (replayed, seen_again) = again(&record);
+    assert!(replayed.broken.is_none() && replayed.is_complete, "{replayed:?}");
+    let drops = seen.samples.iter().filter(|sample| sample.contains("QueueFull")).count();
+    assert!(drops > 0, "the queue was never full");
+    assert!(seen.samples == seen_again.samples, "other samples");
+    assert!(seen.contents == seen_again.contents, "other contents");
+    assert_eq!(replayed.outcome, outcome);
+}
+
+#[test]
+fn heads_give_the_same_world() {
+    let (outcome, seen, record) = live(Keep::Heads);
+    let (replayed, seen_again) = again(&record);
+    assert!(seen.samples == seen_again.samples, "other samples");
+    assert_eq!(replayed.outcome, outcome);
+}
+
+#[test]
+fn a_cut_record_is_replayed_up_to_there() {
+    let (_, seen, record) = live(Keep::Whole);
+    let (replayed, seen_again) = again(&record[..record.len() / 2]);
+    assert!(matches!(replayed.broken, Some(log::Error::Cut { .. })), "{:?}", replayed.broken);
+    assert!(!replayed.is_complete);
+    let usable = seen_again.samples.len();
+    assert!(usable > 100 && seen.samples[..usable] == seen_again.samples);
+    assert_eq!(STATION, NodeId(1));
+}
