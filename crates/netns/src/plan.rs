@@ -1,0 +1,121 @@
+//! What is to be built: nodes, addresses, routes, settings.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// All namespaces of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// The nodes. Their order is the order of indices in [`Namespaces`](crate::Namespaces).
+    pub nodes: Vec<NodePlan>,
+    /// Ways out to the network of this machine.
+    pub uplinks: Vec<UplinkPlan>,
+    /// How the keeper process is started.
+    pub keeper: KeeperCommand,
+}
+
+/// The command that runs [`keeper::main`](crate::keeper::main): an executable and the arguments
+/// that lead there.
+#[derive(Debug, Clone)]
+pub struct KeeperCommand {
+    /// The executable.
+    pub program: PathBuf,
+    /// Arguments that make it call [`keeper::main`](crate::keeper::main).
+    pub arguments: Vec<OsString>,
+}
+
+impl Default for KeeperCommand {
+    /// This very executable with the hidden subcommand [`COMMAND`](crate::keeper::COMMAND).
+    fn default() -> Self {
+        Self {
+            program: PathBuf::from("/proc/self/exe"),
+            arguments: vec![OsString::from(crate::keeper::COMMAND)],
+        }
+    }
+}
+
+/// One node: a network namespace with a TUN device `fw0`.
+#[derive(Debug, Clone)]
+pub struct NodePlan {
+    /// Name, unique in the plan; all namespaces resolve it to the node's addresses.
+    pub name: String,
+    /// IPv4 and IPv6 addresses of `fw0`, each with the prefix that is reached through it.
+    pub addresses: Vec<Prefix>,
+    /// MTU of `fw0`, bytes of IP packet.
+    pub mtu: u32,
+    /// Packets that the kernel keeps for a reader of the TUN before it drops the next.
+    pub txqueuelen: u32,
+    /// Whether the kernel may hand over segments larger than the MTU, and packets without
+    /// checksums.
+    pub offload: Offload,
+    /// Further routes through `fw0`.
+    pub routes: Vec<Route>,
+    /// Settings of the namespace: `("net.ipv4.tcp_congestion_control", "reno")`. `fw0` exists when
+    /// they are written, and has no addresses yet.
+    pub sysctls: Vec<(String, String)>,
+    /// Name servers written to `/etc/resolv.conf` inside. With none, that file is the machine's,
+    /// unless the plan has an uplink: then they are the machine's own name servers.
+    pub nameservers: Vec<IpAddr>,
+}
+
+impl NodePlan {
+    /// A node with `fw0` at 1500 bytes, 1000 packets and offloads, without addresses.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            addresses: Vec::new(),
+            mtu: 1500,
+            txqueuelen: 1000,
+            offload: Offload::On,
+            routes: Vec::new(),
+            sysctls: Vec::new(),
+            nameservers: Vec::new(),
+        }
+    }
+}
+
+/// An address and the length of its prefix in bits: `10.0.0.1/8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefix {
+    /// The address.
+    pub address: IpAddr,
+    /// Bits of the prefix: at most 32 for IPv4, 128 for IPv6.
+    pub length: u8,
+}
+
+impl Prefix {
+    /// An address with the length of its prefix.
+    pub fn new(address: impl Into<IpAddr>, length: u8) -> Self {
+        Self { address: address.into(), length }
+    }
+}
+
+/// A route through `fw0`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Route {
+    /// Where it leads; `0.0.0.0/0` is the default route.
+    pub to: Prefix,
+    /// Preferred source address.
+    pub source: Option<IpAddr>,
+}
+
+/// Whether the kernel leaves segmentation and checksums to the reader of the TUN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Offload {
+    /// Segments of up to 64 KiB (TCP; UDP too where the kernel can), checksums left to the reader.
+    /// The virtio header before each packet says what is to be done.
+    #[default]
+    On,
+    /// Packets as they would be on the wire. The virtio header is there, and all zero.
+    Off,
+}
+
+/// A way out for one node: its packets to elsewhere leave this machine by an interface of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UplinkPlan {
+    /// Name of the node.
+    pub node: String,
+    /// Name of the machine's interface.
+    pub interface: String,
+}
