@@ -1,6 +1,6 @@
 //! What can go wrong, in words that name the node and the step.
 
-use crate::support::Missing;
+use std::fmt;
 use std::io;
 
 /// Why namespaces could not be built or used.
@@ -31,8 +31,30 @@ pub enum Error {
 
 impl Error {
     /// A refused step; for `map_err`.
-    pub(crate) fn at(step: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Self {
         let step = step.into();
-        move |cause| Self::Kernel { step, cause }
+        move |cause| Self::Kernel { step, cause: cause.into() }
     }
 }
+
+/// What is missing, and how to get it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// What is missing.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// All that is missing on this machine, or to this user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing(pub Vec<Lack>);
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "something is missing for emulation:")?;
+        self.0.iter().try_for_each(|lack| write!(f, "\n  {}\n    {}", lack.what, lack.remedy))
+    }
+}
+
+impl std::error::Error for Missing {}

@@ -1,11 +1,202 @@
-//! The keeper.
+//! The keeper: a process that outlives a crash of the emulator just long enough to clean up.
+//!
+//! It is init (process 1) of the PID namespace of all programs. It reads a pipe whose other end
+//! the emulator holds. When the emulator exits, however it does, the pipe ends; the keeper then
+//! restores what was changed outside of the namespaces, and exits, and the kernel kills every
+//! process of the PID namespace. Namespaces and devices go with the last process and descriptor.
 
-use std::process::ExitCode;
+use crate::kernel::unshare;
+pub use crate::plan::COMMAND;
+use crate::undo::Undo;
+use crate::{Error, KeeperCommand, mounts};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{WaitOptions, getpid, wait};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::thread;
 
-/// The hidden subcommand of the door.
-pub const COMMAND: &str = "keep-namespaces";
+/// Last argument of a process that only mounts `/proc` for a node.
+const SHOW_PROCESSES: &str = "show-processes";
 
-/// What the door calls for the hidden subcommand [`COMMAND`], with the arguments behind it.
+/// What the keeper says when it is ready, and when it has noted what to restore.
+const DONE: &str = "done\n";
+
+/// How often orphans are reaped.
+const REAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// What the door calls for the hidden subcommand [`COMMAND`], before it starts threads. Commands
+/// come on standard input.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    if std::env::args_os().next_back().is_some_and(|last| last == SHOW_PROCESSES) {
+        return mounts::show_processes().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
+    if !getpid().is_init() {
+        complain("this command is started by an emulation, not by hand");
+        return ExitCode::from(2);
+    }
+    let mut undos = Vec::new();
+    let kept = keep(&mut undos);
+    let failures: Vec<String> = undos.iter().rev().filter_map(failure).collect();
+    failures.iter().for_each(|failure| complain(failure));
+    if kept.is_ok() && failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Takes a change back; what to tell the user where that fails.
+fn failure(undo: &Undo) -> Option<String> {
+    undo.run().err().map(|error| format!("cannot restore {undo:?}: {error}"))
+}
+
+fn complain(what: &str) {
+    let _ = writeln!(io::stderr(), "fairwave keeper: {what}");
+}
+
+/// Notes what is to be restored, and reaps orphans, until the emulator is gone.
+fn keep(undos: &mut Vec<Undo>) -> io::Result<()> {
+    // The directory in which the emulator was started can be unmounted while the keeper runs.
+    std::env::set_current_dir("/")?;
+    io::stdout().write_all(DONE.as_bytes())?;
+    io::stdout().flush()?;
+    let mut pending = Vec::new();
+    loop {
+        let stdin = io::stdin();
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        let ready = retry_on_intr(|| poll(&mut polled, Some(&REAP)))? > 0;
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        if ready && !take_lines(&mut pending, undos)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads what the pipe holds; `false` at its end.
+fn take_lines(pending: &mut Vec<u8>, undos: &mut Vec<Undo>) -> io::Result<bool> {
+    let mut piece = [0; 4096];
+    let length = retry_on_intr(|| rustix::io::read(io::stdin().as_fd(), &mut piece))?;
+    pending.extend_from_slice(&piece[..length]);
+    while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
+        let line: Vec<u8> = pending.drain(..=end).collect();
+        let line = String::from_utf8_lossy(&line);
+        undos.push(Undo::parse(line.trim_end_matches('\n')).ok_or(io::ErrorKind::InvalidData)?);
+        io::stdout().write_all(DONE.as_bytes())?;
+        io::stdout().flush()?;
+    }
+    Ok(length > 0)
+}
+
+/// The keeper as the emulator sees it.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+    undos: Vec<Undo>,
+    processes: ProcessNamespaces,
+}
+
+/// Where new processes of a thread go.
+#[derive(Debug)]
+pub(crate) struct ProcessNamespaces {
+    inside: File,
+    outside: File,
+}
+
+impl Keeper {
+    /// Starts the keeper as init of a new PID namespace.
+    pub(crate) fn start(command: &KeeperCommand) -> Result<Self, Error> {
+        let outside = File::open("/proc/self/ns/pid").map_err(Error::at("/proc/self/ns/pid"))?;
+        let mut child = spawn_as_init(command)?;
+        let stdout = child.stdout.take().ok_or_else(|| Error::Keeper("has no output".into()))?;
+        let of_child = format!("/proc/{}/ns/pid", child.id());
+        let inside = File::open(&of_child).map_err(Error::at(of_child))?;
+        let processes = ProcessNamespaces { inside, outside };
+        let answers = BufReader::new(stdout);
+        let mut keeper = Self { child, answers, undos: Vec::new(), processes };
+        keeper.hear()?;
+        Ok(keeper)
+    }
+
+    /// The PID namespaces between which threads switch.
+    pub(crate) fn processes(&self) -> Result<ProcessNamespaces, Error> {
+        let copy = |file: &File| file.try_clone().map_err(Error::at("PID namespace"));
+        let ProcessNamespaces { inside, outside } = &self.processes;
+        Ok(ProcessNamespaces { inside: copy(inside)?, outside: copy(outside)? })
+    }
+
+    /// Has the keeper note what is to be restored. To be called before the change.
+    pub(crate) fn note(&mut self, undo: Undo) -> Result<(), Error> {
+        let line = undo.line();
+        self.undos.push(undo);
+        let pipe = self.child.stdin.as_mut().ok_or_else(|| Error::Keeper("has no pipe".into()))?;
+        pipe.write_all(line.as_bytes()).map_err(|error| Error::Keeper(error.to_string()))?;
+        self.hear()
+    }
+
+    /// Whether the keeper still runs.
+    pub(crate) fn check(&mut self) -> Result<(), Error> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(Error::Keeper(format!("has ended ({status})"))),
+            Err(error) => Err(Error::Keeper(error.to_string())),
+        }
+    }
+
+    fn hear(&mut self) -> Result<(), Error> {
+        let mut answer = String::new();
+        match self.answers.read_line(&mut answer) {
+            Ok(_) if answer == DONE => Ok(()),
+            Ok(_) => Err(Error::Keeper(format!("did not start or has ended: it said {answer:?}"))),
+            Err(error) => Err(Error::Keeper(error.to_string())),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    /// Ends the pipe and waits until the keeper has restored everything and all programs are dead.
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let ended = self.child.wait();
+        if !ended.is_ok_and(|status| status.success()) {
+            // Somebody killed it, or it could not: what can be restored from here is.
+            let failures = self.undos.iter().rev().filter_map(failure);
+            failures.for_each(|failure| complain(&failure));
+        }
+    }
+}
+
+impl ProcessNamespaces {
+    /// Runs `work` so that processes which it starts are in the PID namespace of programs. A
+    /// thread in that state can start no threads, so it does not stay so.
+    pub(crate) fn inside<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let kind = Some(LinkNameSpaceType::ProcessID);
+        move_into_link_name_space(self.inside.as_fd(), kind)?;
+        let done = work();
+        move_into_link_name_space(self.outside.as_fd(), kind)?;
+        done
+    }
+}
+
+/// What mounts `/proc` for a node, as a process of the PID namespace of programs.
+pub(crate) fn showing_processes(command: &KeeperCommand) -> Command {
+    let mut shower = Command::new(&command.program);
+    shower.args(&command.arguments).arg(SHOW_PROCESSES);
+    shower.stdin(Stdio::null()).stdout(Stdio::null());
+    shower
+}
+
+/// A thread's first child after it has asked for a new PID namespace is init of that namespace.
+fn spawn_as_init(command: &KeeperCommand) -> Result<Child, Error> {
+    let mut keeper = Command::new(&command.program);
+    keeper.args(&command.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    // Not in the terminal's foreground group: Ctrl-C is for the emulator.
+    keeper.process_group(0);
+    let started = thread::spawn(move || {
+        unshare(UnshareFlags::NEWPID)?;
+        keeper.spawn()
+    });
+    let joined = started.join().map_err(|_| Error::Keeper("could not be started".into()))?;
+    joined.map_err(Error::at("new PID namespace with its keeper process"))
 }

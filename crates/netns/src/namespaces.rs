@@ -1,24 +1,65 @@
-//! All namespaces of a run.
+//! All namespaces of a run, and what is done in them.
 
-use crate::{Error, Invocation, Plan, Program, ProgramPlan, Tun};
+use crate::keeper::Keeper;
+use crate::node::{Node, Site};
+use crate::program::Shared;
+use crate::uplink::{self, Machine};
+use crate::{Error, Invocation, Plan, Prefix, Program, ProgramPlan, Tun, hosts};
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
+use std::sync::{Mutex, PoisonError, Weak};
 
-/// The namespaces of a plan. When it is dropped, they and all programs in them are gone.
+/// The namespaces of a plan. When this is dropped, they are gone, and all programs in them. The
+/// same holds when the process ends without dropping it, by a signal too: see [`crate::keeper`].
 #[derive(Debug)]
 pub struct Namespaces {
+    // In the order in which they end.
+    programs: Mutex<Vec<Weak<Shared>>>,
     tuns: Vec<Tun>,
+    nodes: Vec<Node>,
+    keeper: Mutex<Keeper>,
     names: Vec<String>,
 }
 
 impl Namespaces {
-    /// Builds what the plan says.
+    /// Builds what the plan says. The calling thread stays where it is.
     ///
     /// # Errors
     ///
-    /// Where the machine lacks something, the plan contradicts itself, or the kernel refuses.
-    pub fn build(_plan: &Plan) -> Result<Self, Error> {
-        Ok(Self { tuns: Vec::new(), names: Vec::new() })
+    /// Where the plan contradicts itself or the kernel refuses a step. Nothing is left then.
+    pub fn build(plan: &Plan) -> Result<Self, Error> {
+        check(plan)?;
+        let machine = Machine::look(&plan.uplinks)?;
+        let keeper = Keeper::start(&plan.keeper)?;
+        let mut namespaces = Self {
+            programs: Mutex::default(),
+            tuns: Vec::new(),
+            nodes: Vec::new(),
+            keeper: Mutex::new(keeper),
+            names: plan.nodes.iter().map(|node| node.name.clone()).collect(),
+        };
+        namespaces.start_nodes(plan, &machine)?;
+        for (number, uplink) in plan.uplinks.iter().enumerate() {
+            let node = &namespaces.nodes[namespaces.index(&uplink.node)?];
+            let mut keeper = lock(&namespaces.keeper);
+            uplink::connect(node, uplink, number, &machine, &mut keeper)?;
+        }
+        Ok(namespaces)
+    }
+
+    fn start_nodes(&mut self, plan: &Plan, machine: &Machine) -> Result<(), Error> {
+        let hosts = hosts::hosts(&plan.nodes);
+        for node in &plan.nodes {
+            let resolv = hosts::resolv(&node.nameservers, &machine.nameservers);
+            let resolv = resolv.as_deref();
+            let site = Site { plan: node, hosts: &hosts, resolv, keeper: &plan.keeper };
+            let processes = lock(&self.keeper).processes()?;
+            let (node, tun) = Node::start(&site, processes)?;
+            self.nodes.push(node);
+            self.tuns.push(tun);
+        }
+        Ok(())
     }
 
     /// Index of the node of that name.
@@ -26,7 +67,16 @@ impl Namespaces {
         self.names.iter().position(|known| known == name)
     }
 
-    /// The TUN device of a node, for an epoll.
+    fn index(&self, name: &str) -> Result<usize, Error> {
+        self.find(name).ok_or_else(|| Error::Plan(format!("there is no node `{name}`")))
+    }
+
+    /// The TUN device of a node, for an epoll. It is readable when a packet waits, and shows an
+    /// error when the interface has been deleted.
+    ///
+    /// # Panics
+    ///
+    /// As everywhere here, where there is no such node.
     pub fn tun_fd(&self, node: usize) -> BorrowedFd<'_> {
         self.tuns[node].as_fd()
     }
@@ -37,17 +87,18 @@ impl Namespaces {
     }
 
     /// Runs a closure on a thread that lives in the node's namespaces, and returns what it returns:
-    /// sockets that it opens belong to the node. A panic of the closure goes on in the caller.
+    /// sockets that it opens belong to the node, and threads that it starts live there too. A panic
+    /// of the closure goes on in the caller.
     ///
     /// # Errors
     ///
     /// Where the node's thread is gone.
     pub fn within<T: Send + 'static>(
         &self,
-        _node: usize,
+        node: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
-        Ok(work())
+        self.nodes[node].run(|_| work())
     }
 
     /// Starts a program in a node.
@@ -55,9 +106,18 @@ impl Namespaces {
     /// # Errors
     ///
     /// Where it cannot be started.
-    pub fn spawn(&self, _node: usize, plan: ProgramPlan) -> Result<Program, Error> {
-        drop(plan);
-        Err(Error::Plan("no node".to_owned()))
+    pub fn spawn(&self, node: usize, plan: ProgramPlan) -> Result<Program, Error> {
+        let name = &self.names[node];
+        let step = format!("{name}: {}", plan.invocation);
+        let mut command = plan.command(name)?;
+        let started = self.nodes[node].run(move |inside| {
+            inside.processes.inside(|| command.spawn()).and_then(Program::of)
+        })?;
+        let program = started.map_err(Error::at(step))?;
+        let mut programs = lock(&self.programs);
+        programs.retain(|program| program.strong_count() > 0);
+        programs.push(std::sync::Arc::downgrade(program.shared()));
+        Ok(program)
     }
 
     /// Runs a program in a node on this process's terminal, and waits for its end.
@@ -65,16 +125,65 @@ impl Namespaces {
     /// # Errors
     ///
     /// Where it cannot be started.
-    pub fn shell(&self, _node: usize, _invocation: &Invocation) -> Result<ExitStatus, Error> {
-        Ok(ExitStatus::default())
+    pub fn shell(&self, node: usize, invocation: &Invocation) -> Result<ExitStatus, Error> {
+        let name = &self.names[node];
+        let step = format!("{name}: {invocation}");
+        let mut command = invocation.command()?;
+        command.env("FAIRWAVE_NODE", name);
+        let started = self.nodes[node]
+            .run(move |inside| inside.processes.inside(|| command.spawn()))?
+            .map_err(Error::at(step.clone()));
+        started?.wait().map_err(Error::at(step))
     }
 
-    /// Whether all that was built is still there: the keeper, each `fw0`.
+    /// Whether all that was built is still there: the keeper, and `fw0` of each node.
     ///
     /// # Errors
     ///
     /// What is gone, and in which node.
     pub fn check(&self) -> Result<(), Error> {
-        Ok(())
+        lock(&self.keeper).check()?;
+        self.nodes.iter().try_for_each(Node::check)
     }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        // The kernel ends the keeper only when its whole PID namespace has been reaped, and the
+        // programs are children of this process.
+        for program in lock(&self.programs).drain(..).filter_map(|program| program.upgrade()) {
+            let _ = program.kill();
+        }
+        self.tuns.clear();
+        self.nodes.iter_mut().for_each(Node::dismiss);
+        self.nodes.iter().for_each(Node::await_end);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What no kernel has to be asked for.
+fn check(plan: &Plan) -> Result<(), Error> {
+    let mut names = BTreeSet::new();
+    for node in &plan.nodes {
+        let name = &node.name;
+        let legal = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.len() > 63 || !name.chars().all(legal) {
+            let what = format!("`{name}` cannot be a host name: letters, digits, `-`, `_` and `.`");
+            return Err(Error::Plan(what));
+        }
+        if !names.insert(name) {
+            return Err(Error::Plan(format!("two nodes are called `{name}`")));
+        }
+        node.addresses.iter().chain(node.routes.iter().map(|route| &route.to)).try_for_each(
+            |Prefix { address, length }| {
+                let most = if address.is_ipv4() { 32 } else { 128 };
+                let what = || format!("{name}: {address}/{length} has more than {most} bits");
+                if *length <= most { Ok(()) } else { Err(Error::Plan(what())) }
+            },
+        )?;
+    }
+    Ok(())
 }

@@ -4,6 +4,9 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+/// The hidden subcommand of the door that calls [`keeper::main`](crate::keeper::main).
+pub const COMMAND: &str = "keep-namespaces";
+
 /// All namespaces of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
@@ -26,11 +29,11 @@ pub struct KeeperCommand {
 }
 
 impl Default for KeeperCommand {
-    /// This very executable with the hidden subcommand [`COMMAND`](crate::keeper::COMMAND).
+    /// This very executable with the hidden subcommand [`COMMAND`].
     fn default() -> Self {
         Self {
             program: PathBuf::from("/proc/self/exe"),
-            arguments: vec![OsString::from(crate::keeper::COMMAND)],
+            arguments: vec![OsString::from(COMMAND)],
         }
     }
 }

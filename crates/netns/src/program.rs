@@ -1,11 +1,18 @@
-//! Programs in namespaces.
+//! Programs in namespaces: started, watched, ended.
 
 use crate::Error;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What is started.
@@ -17,60 +24,206 @@ pub enum Invocation {
     Shell(String),
 }
 
-/// How a program is started.
+impl fmt::Display for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arguments(words) => {
+                let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+                write!(f, "`{}`", words.join(" "))
+            }
+            Self::Shell(line) => write!(f, "`{line}`"),
+        }
+    }
+}
+
+/// How a program is started. Its standard input is empty. It leads a process group of its own, so
+/// that Ctrl-C in the emulator's terminal does not reach it.
 #[derive(Debug)]
 pub struct ProgramPlan {
     /// What is started.
     pub invocation: Invocation,
     /// Where its output and its errors go.
     pub output: File,
-    /// Variables beside those of this process.
+    /// Variables beside those of this process and `FAIRWAVE_NODE`, the name of the node.
     pub environment: Vec<(OsString, OsString)>,
     /// Working directory; `None` is that of this process.
     pub directory: Option<PathBuf>,
 }
 
-/// A running program. It is ended when this is dropped.
+impl Invocation {
+    /// The command, with the words of the shell before its line.
+    pub(crate) fn command(&self) -> Result<Command, Error> {
+        match self {
+            Self::Arguments(words) => {
+                let [program, arguments @ ..] = &words[..] else {
+                    return Err(Error::Plan("a program without a name".to_owned()));
+                };
+                let mut command = Command::new(program);
+                command.args(arguments);
+                Ok(command)
+            }
+            Self::Shell(line) => {
+                let mut command = Command::new("/bin/sh");
+                command.arg("-c").arg(line);
+                Ok(command)
+            }
+        }
+    }
+}
+
+impl ProgramPlan {
+    /// The command as it is started on the thread of `node`.
+    pub(crate) fn command(self, node: &str) -> Result<Command, Error> {
+        let mut command = self.invocation.command()?;
+        let copy = self.output.try_clone().map_err(Error::at(format!("{node}: output")))?;
+        command.stdin(Stdio::null()).stdout(copy).stderr(self.output);
+        command.env("FAIRWAVE_NODE", node).envs(self.environment).process_group(0);
+        if let Some(directory) = self.directory {
+            command.current_dir(directory);
+        }
+        Ok(command)
+    }
+}
+
+/// A program that was started. Dropping it kills the program and its process group, without time
+/// to end well: see [`Program::terminate`].
 #[derive(Debug)]
 pub struct Program {
+    shared: Arc<Shared>,
+}
+
+/// A child that both its [`Program`] and the namespaces can end.
+#[derive(Debug)]
+pub(crate) struct Shared {
     pid: u32,
     pidfd: OwnedFd,
+    child: Mutex<Running>,
+}
+
+/// A child, and whether it was reaped: its id may then be somebody else's.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    reaped: bool,
 }
 
 impl Program {
-    /// Process id, as this process sees it.
-    pub fn pid(&self) -> u32 {
-        self.pid
+    /// Takes a child that was just started.
+    pub(crate) fn of(mut child: Child) -> io::Result<Self> {
+        let pid = child.id();
+        let open = || {
+            let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::Other)?;
+            Ok(pidfd_open(id, PidfdFlags::empty())?)
+        };
+        match open() {
+            Ok(pidfd) => {
+                let shared = Shared { pid, pidfd, child: Mutex::new(Running { child, reaped: false }) };
+                Ok(Self { shared: Arc::new(shared) })
+            }
+            Err(error) => {
+                let _ = child.kill().and_then(|()| child.wait());
+                Err(error)
+            }
+        }
     }
 
-    /// How it ended; `None` while it runs.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Process id, as this process sees it.
+    pub fn pid(&self) -> u32 {
+        self.shared.pid
+    }
+
+    /// How the program ended; `None` while it runs.
     ///
     /// # Errors
     ///
     /// Where the kernel does not say.
     pub fn try_wait(&self) -> Result<Option<ExitStatus>, Error> {
-        Ok(None)
+        self.shared.try_wait().map_err(Error::at(format!("process {}", self.pid())))
     }
 
     /// Asks the program and its process group to end (SIGTERM). Returns at once.
-    pub fn ask_to_end(&self) {}
+    pub fn ask_to_end(&self) {
+        self.shared.signal(Signal::TERM);
+    }
 
-    /// Ends the program and its process group at once (SIGKILL).
-    pub fn kill(&self) {}
+    /// Kills the program and its process group (SIGKILL) and waits for the program's end.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel does not say how it ended.
+    pub fn kill(&self) -> Result<ExitStatus, Error> {
+        self.shared.kill().map_err(Error::at(format!("process {}", self.pid())))
+    }
 
-    /// Asks, waits for at most `grace`, then kills. Says how it ended.
+    /// Asks the program to end, waits for at most `grace`, then kills it and what is left of its
+    /// process group. Says how it ended.
     ///
     /// # Errors
     ///
     /// Where the kernel does not say.
-    pub fn terminate(&self, _grace: Duration) -> Result<ExitStatus, Error> {
-        Ok(ExitStatus::default())
+    pub fn terminate(&self, grace: Duration) -> Result<ExitStatus, Error> {
+        self.ask_to_end();
+        let step = format!("process {}", self.pid());
+        self.shared.await_end(grace).map_err(Error::at(step))?;
+        self.kill()
     }
 }
 
 impl AsFd for Program {
     /// The pidfd: readable when the program has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.pidfd.as_fd()
+        self.shared.pidfd.as_fd()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.shared.kill();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_wait(&self) -> io::Result<Option<ExitStatus>> {
+        let mut running = self.lock();
+        let ended = running.child.try_wait()?;
+        running.reaped |= ended.is_some();
+        Ok(ended)
+    }
+
+    fn signal(&self, signal: Signal) {
+        self.lock().signal(signal);
+    }
+
+    /// Kills the process group and waits for the program's end.
+    pub(crate) fn kill(&self) -> io::Result<ExitStatus> {
+        let mut running = self.lock();
+        running.signal(Signal::KILL);
+        running.reaped = true;
+        running.child.wait()
+    }
+
+    fn await_end(&self, grace: Duration) -> io::Result<()> {
+        let timeout = Timespec::try_from(grace).map_err(io::Error::other)?;
+        let mut polled = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        retry_on_intr(|| poll(&mut polled, Some(&timeout)))?;
+        Ok(())
+    }
+}
+
+impl Running {
+    /// Sends a signal to the process group.
+    fn signal(&self, signal: Signal) {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let Some(group) = group.filter(|_| !self.reaped) {
+            let _ = kill_process_group(group, signal);
+        }
     }
 }

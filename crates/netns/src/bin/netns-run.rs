@@ -1,0 +1,294 @@
+//! Runs that the tests interrupt, kill and audit. Not for users.
+//!
+//! `netns-run TASK [ARGUMENT]` prints what it sees and exits with 0 where all is as it should be.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a command of its own, which waits for the kernel"
+)]
+
+use fairwave_netns::{
+    Invocation, KeeperCommand, Namespaces, NodePlan, Plan, Prefix, Program, ProgramPlan, between,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    let outcome = match words[..] {
+        [fairwave_netns::keeper::COMMAND, ..] => return fairwave_netns::keeper::main(),
+        ["support"] => fairwave_netns::support().map_err(Into::into),
+        ["ping"] => ping(),
+        ["hold", ending] => hold(ending),
+        ["audit", ending] => audit(&["hold", ending], ending),
+        ["audit-as", user, ending] => audit_as(user, ending),
+        ["loop", times] => times.parse().map_err(Into::into).and_then(repeat),
+        ["uplink"] => uplink(),
+        ["between"] => bridge(),
+        _ => Err("unknown task".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Two nodes, `sta1` and `server`.
+fn plan() -> Plan {
+    let node = |name: &str, number: u8| {
+        let mut node = NodePlan::new(name);
+        let six = Ipv6Addr::new(0xfdfa, 0x1afe, 0, 0, 0, 0, 0, number.into());
+        node.addresses =
+            vec![Prefix::new(Ipv4Addr::new(10, 0, 0, number), 8), Prefix::new(six, 64)];
+        node
+    };
+    Plan { nodes: vec![node("sta1", 1), node("server", 2)], ..Plan::default() }
+}
+
+fn start(namespaces: &Namespaces, node: usize, line: &str, output: File) -> Outcome<Program> {
+    let invocation = Invocation::Shell(line.to_owned());
+    let plan = ProgramPlan { invocation, output, environment: Vec::new(), directory: None };
+    Ok(namespaces.spawn(node, plan)?)
+}
+
+fn own_output() -> Outcome<File> {
+    Ok(File::from(rustix::io::dup(io::stdout())?))
+}
+
+/// Runs `work` while packets of each node are handed to the other.
+fn forwarding<T>(namespaces: &Namespaces, work: impl FnOnce() -> T) -> T {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut packet = vec![0; 70_000];
+            let tick = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+            while !stop.load(Ordering::Relaxed) {
+                let fds = [namespaces.tun_fd(0), namespaces.tun_fd(1)];
+                let mut polled = fds.each_ref().map(|fd| PollFd::new(fd, PollFlags::IN));
+                let _ = poll(&mut polled, Some(&tick));
+                for from in 0..2 {
+                    while let Ok(Some(length)) = namespaces.tun(from).receive(&mut packet) {
+                        let _ = namespaces.tun(1 - from).send(&packet[..length]);
+                    }
+                }
+            }
+        });
+        let done = work();
+        stop.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+/// Both nodes reach each other by name and address, over IPv4 and IPv6.
+fn ping() -> Outcome {
+    println!("{:?}", fairwave_netns::become_root_inside()?);
+    let namespaces = Namespaces::build(&plan())?;
+    let line = "busybox ping -c 2 -i 0.1 -w 5 server && busybox ping6 -c 2 -w 5 fdfa:1afe::2 && \
+        busybox hostname && busybox ps -o pid,args && ls /sys/class/net";
+    forwarding(&namespaces, || {
+        let program = start(&namespaces, 0, line, own_output()?)?;
+        await_program(&program)?;
+        let status = program.try_wait()?.ok_or("still runs")?;
+        if status.success() { Ok(()) } else { Err(status.to_string().into()) }
+    })
+}
+
+fn await_program(program: &Program) -> Outcome {
+    let most = Timespec { tv_sec: 20, tv_nsec: 0 };
+    match poll(&mut [PollFd::new(program, PollFlags::IN)], Some(&most))? {
+        0 => Err("the program does not end".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Programs that do not want to end, in namespaces whose holder ends in a way of its own.
+fn hold(ending: &str) -> Outcome {
+    fairwave_netns::become_root_inside()?;
+    let namespaces = Namespaces::build(&plan())?;
+    let null = || File::create("/dev/null");
+    let lines = [
+        "exec busybox sleep 1001",
+        "trap '' TERM INT HUP; while :; do busybox sleep 1002; done",
+        "busybox setsid busybox sh -c 'busybox sleep 1003 & busybox setsid busybox sleep 1004 &'",
+    ];
+    let mut programs = Vec::new();
+    for line in lines {
+        programs.push(start(&namespaces, 0, line, null()?)?);
+    }
+    println!("ready");
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    match ending {
+        "error" => Err("as told".into()),
+        "panic" => panic!("as told"),
+        "build-error" => {
+            let mut plan = plan();
+            plan.nodes[1].sysctls = vec![("net.ipv4.no_such".to_owned(), "1".to_owned())];
+            Err(Namespaces::build(&plan).err().ok_or("a wrong setting was taken")?.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What can leak: processes, namespaces in use, links, mounts, files, addresses and settings.
+fn snapshot() -> Outcome<BTreeMap<String, u32>> {
+    let mut seen = BTreeMap::new();
+    let mut count = |what: String| *seen.entry(what).or_insert(0) += 1;
+    for process in fs::read_dir("/proc")?.flatten() {
+        let name = process.file_name().to_string_lossy().into_owned();
+        if !name.starts_with(|c: char| c.is_ascii_digit()) {
+            continue;
+        }
+        let command = fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
+        count(format!("process {}", command.replace('\0', " ").trim()));
+        for task in fs::read_dir(process.path().join("task")).into_iter().flatten().flatten() {
+            for kind in ["net", "mnt", "pid", "user", "uts", "ipc"] {
+                let link = fs::read_link(task.path().join("ns").join(kind));
+                link.into_iter().for_each(|link| count(format!("namespace {}", link.display())));
+            }
+        }
+    }
+    for (what, folder) in [("link", "/sys/class/net"), ("file", "/tmp"), ("file", "/run")] {
+        let found = fs::read_dir(folder)?.flatten();
+        found.for_each(|found| count(format!("{what} {}", found.path().display())));
+    }
+    for mount in fs::read_to_string("/proc/self/mountinfo")?.lines() {
+        count(format!("mount {mount}"));
+    }
+    for setting in ["ip_forward", "conf/all/forwarding"] {
+        let value = fs::read_to_string(format!("/proc/sys/net/ipv4/{setting}"))?;
+        count(format!("setting {setting} {}", value.trim()));
+    }
+    Ok(seen)
+}
+
+/// Compares before and after. To be run as init of a PID namespace of the test's own, with network
+/// and mounts of its own, so that nobody else's doings are seen.
+fn audit(task: &[&str], ending: &str) -> Outcome {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(task);
+    audit_run(command, ending)
+}
+
+fn audit_as(user: &str, ending: &str) -> Outcome {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", user, "--regid", user, "--clear-groups"]);
+    command.arg(std::env::current_exe()?).args(["hold", ending]);
+    audit_run(command, ending)
+}
+
+fn audit_run(mut command: Command, ending: &str) -> Outcome {
+    let before = snapshot()?;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
+    let ready = lines.next().ok_or("the run says nothing")??;
+    if ready != "ready" {
+        child.wait()?;
+        return Err(format!("the run says {ready}").into());
+    }
+    let during = await_sleepers()?;
+    end(&mut child, ending)?;
+    println!("the run ended: {}", child.wait()?);
+    for _ in 0..200 {
+        while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+        if snapshot()? == before {
+            println!("{} things more while it ran, none left", during.len() - before.len());
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(25));
+    }
+    let after = snapshot()?;
+    let left = after.iter().filter(|(what, count)| before.get(*what) != Some(count));
+    left.for_each(|(what, count)| println!("left: {count} {what}"));
+    let missing = before.keys().filter(|what| !after.contains_key(*what));
+    missing.for_each(|what| println!("gone: {what}"));
+    Err("before and after differ".into())
+}
+
+/// Waits until the programs of a run sleep, those that have left their parents too.
+fn await_sleepers() -> Outcome<BTreeMap<String, u32>> {
+    let wanted: Vec<String> = (1001..=1004).map(|n| format!("process busybox sleep {n}")).collect();
+    for _ in 0..200 {
+        let seen = snapshot()?;
+        if wanted.iter().all(|wanted| seen.contains_key(wanted)) {
+            return Ok(seen);
+        }
+        thread::sleep(Duration::from_millis(25));
+    }
+    Err("the programs do not run".into())
+}
+
+fn end(child: &mut Child, ending: &str) -> Outcome {
+    let signal = match ending {
+        "interrupt" => Signal::INT,
+        "kill" => Signal::KILL,
+        "terminate" => Signal::TERM,
+        _ => {
+            drop(child.stdin.take());
+            return Ok(());
+        }
+    };
+    let pid = Pid::from_raw(child.id().try_into()?).ok_or("no process")?;
+    Ok(kill_process(pid, signal)?)
+}
+
+/// Builds and tears down; descriptors, threads and memory stay bounded.
+fn repeat(times: u32) -> Outcome {
+    fairwave_netns::become_root_inside()?;
+    let once = || -> Outcome {
+        let namespaces = Namespaces::build(&plan())?;
+        namespaces.check()?;
+        let program = start(&namespaces, 1, "exit 3", own_output()?)?;
+        await_program(&program)?;
+        let status = program.try_wait()?.and_then(|status| status.code());
+        if status == Some(3) { Ok(()) } else { Err(format!("{status:?}").into()) }
+    };
+    // The first runs fill the allocator's and the threads' caches.
+    (0..5).try_for_each(|_| once())?;
+    let before = usage()?;
+    (0..times).try_for_each(|_| once())?;
+    let after = usage()?;
+    println!("descriptors, threads, KiB: {before:?} before, {after:?} after {times} runs");
+    let [descriptors, threads, memory] = [0, 1, 2].map(|n| after[n].saturating_sub(before[n]));
+    let bounded = descriptors == 0 && threads == 0 && memory < 4096;
+    if bounded { Ok(()) } else { Err("something leaks".into()) }
+}
+
+/// Descriptors, threads, and KiB of memory of this process.
+fn usage() -> Outcome<[usize; 3]> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let number = |key: &str| -> Option<usize> {
+        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    let descriptors = fs::read_dir("/proc/self/fd")?.count();
+    let threads = number("Threads:").ok_or("no count of threads")?;
+    Ok([descriptors, threads, number("VmRSS:").ok_or("no size")?])
+}
+
+fn uplink() -> Outcome {
+    Err("unknown task".into())
+}
+
+fn bridge() -> Outcome {
+    let _ = (between::open("a", "b"), Path::new("/"), KeeperCommand::default());
+    Err("unknown task".into())
+}

@@ -1,0 +1,49 @@
+//! What a node's programs see of the file system: the machine's, but for a few files.
+
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
+};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Where a file system in memory stands for a moment; what is there is seen again afterwards.
+const STAGES: [&str; 3] = ["/tmp", "/run", "/mnt"];
+
+/// Keeps mounts of the calling thread's mount namespace to itself.
+pub(crate) fn keep_to_itself() -> io::Result<()> {
+    let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    Ok(mount_change("/", flags)?)
+}
+
+/// Puts a file with these contents in the place of `target`, for the calling thread's mount
+/// namespace alone. The file lives in memory and has no other name.
+pub(crate) fn replace(target: &str, contents: &str) -> io::Result<()> {
+    let target = fs::canonicalize(target)?;
+    let stage = STAGES.iter().find(|stage| Path::new(stage).is_dir() && !target.starts_with(stage));
+    let stage = *stage.ok_or(io::ErrorKind::NotFound)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("fairwave", stage, "tmpfs", flags, None)?;
+    let placed = place(stage, &target, contents);
+    unmount(stage, UnmountFlags::DETACH)?;
+    placed
+}
+
+fn place(stage: &str, target: &Path, contents: &str) -> io::Result<()> {
+    let source = Path::new(stage).join("file");
+    fs::write(&source, contents)?;
+    Ok(mount_bind(&source, target)?)
+}
+
+/// Shows the network namespace of the calling thread in `/sys/class/net`, where the machine
+/// allows (containers may not); else programs see the machine's interfaces there.
+pub(crate) fn show_interfaces() {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let _ = mount("fairwave", "/sys", "sysfs", flags, None);
+}
+
+/// Shows the calling process's PID namespace in `/proc`.
+pub(crate) fn show_processes() -> io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    Ok(mount("fairwave", "/proc", "proc", flags, None)?)
+}

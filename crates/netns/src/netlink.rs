@@ -1,0 +1,214 @@
+//! Links, addresses and routes of one network namespace, by netlink.
+
+use crate::Prefix;
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
+};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use rustix::net::{
+    AddressFamily as Family, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send,
+    socket_with,
+};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+/// Bytes of one read; the kernel's dumps come in pieces of at most 32 KiB.
+const READ: usize = 32 * 1024;
+
+/// A netlink socket. It belongs to the network namespace of the thread that opened it.
+pub(crate) struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+impl Netlink {
+    pub(crate) fn open() -> io::Result<Self> {
+        // NETLINK_ROUTE is protocol 0, the default.
+        let socket = socket_with(Family::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+        Ok(Self { socket, sequence: 0 })
+    }
+
+    /// Index of the interface of that name.
+    pub(crate) fn index(&self, name: &str) -> io::Result<u32> {
+        Ok(rustix::net::netdevice::name_to_index(&self.socket, name)?)
+    }
+
+    /// Sets an interface up.
+    pub(crate) fn up(&mut self, index: u32) -> io::Result<()> {
+        let mut link = link(index);
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
+    /// Sets the MTU in bytes and the length of the transmit queue in packets.
+    pub(crate) fn size(&mut self, index: u32, mtu: u32, txqueuelen: u32) -> io::Result<()> {
+        let mut link = link(index);
+        link.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(txqueuelen)];
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
+    /// Gives an interface an address, at once usable (no duplicate address detection).
+    pub(crate) fn address(&mut self, index: u32, prefix: Prefix) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(prefix.address);
+        message.header.prefix_len = prefix.length;
+        message.header.scope = AddressScope::Universe;
+        message.header.index = index;
+        if prefix.address.is_ipv6() {
+            message.header.flags = AddressHeaderFlags::Nodad;
+        }
+        message.attributes = vec![
+            AddressAttribute::Address(prefix.address),
+            AddressAttribute::Local(prefix.address),
+        ];
+        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Adds a route by an interface.
+    pub(crate) fn route(
+        &mut self,
+        index: u32,
+        to: Prefix,
+        gateway: Option<IpAddr>,
+        source: Option<IpAddr>,
+    ) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header = RouteHeader {
+            address_family: family(to.address),
+            destination_prefix_length: to.length,
+            table: RouteHeader::RT_TABLE_MAIN,
+            protocol: RouteProtocol::Static,
+            scope: if gateway.is_some() { RouteScope::Universe } else { RouteScope::Link },
+            kind: RouteType::Unicast,
+            ..RouteHeader::default()
+        };
+        message.attributes.push(RouteAttribute::Oif(index));
+        if to.length > 0 {
+            message.attributes.push(RouteAttribute::Destination(to.address.into()));
+        }
+        message.attributes.extend(gateway.map(|via| RouteAttribute::Gateway(via.into())));
+        message.attributes.extend(source.map(|from| RouteAttribute::PrefSource(from.into())));
+        self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Makes a pair of veth: `here` in this namespace, `there` in the one that is open.
+    pub(crate) fn veth(
+        &mut self,
+        here: &str,
+        there: &str,
+        namespace: BorrowedFd<'_>,
+    ) -> io::Result<()> {
+        let mut peer = LinkMessage::default();
+        peer.attributes = vec![
+            LinkAttribute::IfName(there.to_owned()),
+            LinkAttribute::NetNsFd(namespace.as_raw_fd()),
+        ];
+        let mut link = LinkMessage::default();
+        link.attributes = vec![
+            LinkAttribute::IfName(here.to_owned()),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Veth),
+                LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+            ]),
+        ];
+        self.ask(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Deletes an interface.
+    pub(crate) fn delete(&mut self, index: u32) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::DelLink(link(index)), 0)
+    }
+
+    /// All addresses of this namespace.
+    pub(crate) fn addresses(&mut self) -> io::Result<Vec<Prefix>> {
+        let question = RouteNetlinkMessage::GetAddress(AddressMessage::default());
+        self.post(question, NLM_F_DUMP)?;
+        let mut found = Vec::new();
+        loop {
+            for message in self.answers()? {
+                match message.payload {
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewAddress(message)) => {
+                        found.extend(prefix(&message));
+                    }
+                    NetlinkPayload::Error(error) if error.code.is_some() => {
+                        return Err(error.to_io());
+                    }
+                    NetlinkPayload::Done(_) => return Ok(found),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Sends a request and waits until the kernel has done it.
+    fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.post(message, flags | NLM_F_ACK)?;
+        loop {
+            for message in self.answers()? {
+                if let NetlinkPayload::Error(error) = message.payload {
+                    return error.code.map_or(Ok(()), |_| Err(error.to_io()));
+                }
+            }
+        }
+    }
+
+    fn post(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.sequence += 1;
+        let mut message = NetlinkMessage::from(message);
+        message.header.flags = NLM_F_REQUEST | flags;
+        message.header.sequence_number = self.sequence;
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        send(&self.socket, &bytes, SendFlags::empty())?;
+        Ok(())
+    }
+
+    /// One read: the messages in it that answer the last request.
+    fn answers(&self) -> io::Result<Vec<NetlinkMessage<RouteNetlinkMessage>>> {
+        let mut buffer = vec![0; READ];
+        let (_, length) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
+        let mut rest = &buffer[..length];
+        let mut messages = Vec::new();
+        while !rest.is_empty() {
+            let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+                .map_err(io::Error::other)?;
+            // Messages begin at multiples of four bytes; the last may be without padding.
+            let taken = (message.header.length as usize).next_multiple_of(4);
+            rest = rest.get(taken.max(4)..).unwrap_or_default();
+            if message.header.sequence_number == self.sequence {
+                messages.push(message);
+            }
+        }
+        Ok(messages)
+    }
+}
+
+fn link(index: u32) -> LinkMessage {
+    let mut link = LinkMessage::default();
+    link.header.index = index;
+    link
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+fn prefix(message: &AddressMessage) -> Option<Prefix> {
+    let address = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Local(address) | AddressAttribute::Address(address) => Some(*address),
+        _ => None,
+    })?;
+    Some(Prefix { address, length: message.header.prefix_len })
+}

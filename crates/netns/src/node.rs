@@ -1,0 +1,197 @@
+//! One node: a thread that lives in the node's namespaces and does there what it is asked.
+
+use crate::kernel::unshare;
+use crate::keeper::{ProcessNamespaces, showing_processes};
+use crate::netlink::Netlink;
+use crate::tun::DEVICE;
+use crate::{Error, KeeperCommand, NodePlan, Tun, mounts};
+use rustix::thread::UnshareFlags;
+use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long a node's thread is waited for when all ends; a closure may never return.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Settings of `fw0` that keep the kernel from sending packets of its own accord, and from
+/// waiting before an address is usable: no link-local address (nothing then solicits routers),
+/// no router advertisements, no detection of duplicates.
+const QUIET: [(&str, &str); 4] =
+    [("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0"), ("accept_dad", "0")];
+
+type Job = Box<dyn FnOnce(&Inside) + Send>;
+
+/// What a job finds on the thread of its node.
+pub(crate) struct Inside {
+    pub(crate) processes: ProcessNamespaces,
+}
+
+/// A node's thread, from outside.
+#[derive(Debug)]
+pub(crate) struct Node {
+    name: String,
+    jobs: Option<Sender<Job>>,
+    // Within a lock only so that the node can be shared among threads.
+    ended: Mutex<Receiver<()>>,
+    /// The node's network namespace.
+    pub(crate) network: File,
+}
+
+/// What a node is built from.
+pub(crate) struct Site<'a> {
+    pub(crate) plan: &'a NodePlan,
+    pub(crate) hosts: &'a str,
+    pub(crate) resolv: Option<&'a str>,
+    pub(crate) keeper: &'a KeeperCommand,
+}
+
+impl Node {
+    /// Starts a node's thread, which enters new namespaces, and builds what the plan says there.
+    pub(crate) fn start(
+        site: &Site<'_>,
+        processes: ProcessNamespaces,
+    ) -> Result<(Self, Tun), Error> {
+        let name = site.plan.name.clone();
+        let (jobs, orders) = channel::<Job>();
+        let (end, ended) = channel::<()>();
+        let (entered, entry) = channel();
+        let title = format!("fw-{name}");
+        let thread = thread::Builder::new().name(title).spawn(move || {
+            let _end = end;
+            let _ = entered.send(enter());
+            let inside = Inside { processes };
+            orders.into_iter().for_each(|job| job(&inside));
+        });
+        thread.map_err(Error::at(format!("{name}: thread")))?;
+        let network = entry
+            .recv()
+            .map_err(|_| gone(&name))?
+            .map_err(Error::at(format!("{name}: new namespaces")))?;
+        let node = Self { name, jobs: Some(jobs), ended: Mutex::new(ended), network };
+        let tun = node.build(site)?;
+        Ok((node, tun))
+    }
+
+    fn build(&self, site: &Site<'_>) -> Result<Tun, Error> {
+        let plan = site.plan.clone();
+        let hosts = site.hosts.to_owned();
+        let resolv = site.resolv.map(str::to_owned);
+        let keeper = site.keeper.clone();
+        self.run(move |inside| {
+            furnish(&plan.name, &hosts, resolv.as_deref())?;
+            // Where it is refused (nested containers), programs see the machine's processes.
+            let _ = inside.processes.inside(|| showing_processes(&keeper).status());
+            connect(&plan)
+        })?
+    }
+
+    /// Runs a closure on the node's thread. Its panic goes on here.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inside) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, answered) = channel();
+        let job: Job = Box::new(move |inside| {
+            let _ = answer.send(catch_unwind(AssertUnwindSafe(|| work(inside))));
+        });
+        let jobs = self.jobs.as_ref().ok_or_else(|| gone(&self.name))?;
+        jobs.send(job).map_err(|_| gone(&self.name))?;
+        match answered.recv() {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => Err(gone(&self.name)),
+        }
+    }
+
+    /// Whether `fw0` is still there.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let found = self.run(|_| Netlink::open().and_then(|netlink| netlink.index(DEVICE)))?;
+        found.map(drop).map_err(|_| crate::tun::vanished(&self.name))
+    }
+
+    /// Lets the thread end once it has done its jobs.
+    pub(crate) fn dismiss(&mut self) {
+        self.jobs = None;
+    }
+
+    /// Waits until the thread has ended.
+    pub(crate) fn await_end(&self) {
+        // Nothing is ever sent: the channel closes when the thread ends.
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = ended.recv_timeout(PATIENCE);
+    }
+}
+
+fn gone(name: &str) -> Error {
+    Error::Vanished(format!("{name}: the thread of the node has ended"))
+}
+
+/// Moves the calling thread into namespaces of its own; returns that of the network.
+fn enter() -> std::io::Result<File> {
+    let apart = UnshareFlags::FS | UnshareFlags::NEWNS;
+    unshare(apart | UnshareFlags::NEWUTS | UnshareFlags::NEWNET)?;
+    mounts::keep_to_itself()?;
+    File::open("/proc/thread-self/ns/net")
+}
+
+/// Names and files.
+fn furnish(name: &str, hosts: &str, resolv: Option<&str>) -> Result<(), Error> {
+    let at = |what: &str| format!("{name}: {what}");
+    rustix::system::sethostname(name.as_bytes()).map_err(Error::at(at("host name")))?;
+    mounts::replace("/etc/hosts", hosts).map_err(Error::at(at("/etc/hosts")))?;
+    if let Some(resolv) = resolv {
+        let path = "/etc/resolv.conf";
+        mounts::replace(path, resolv).map_err(Error::at(at(path)))?;
+    }
+    mounts::show_interfaces();
+    Ok(())
+}
+
+/// Loopback, the TUN device, settings, addresses and routes.
+fn connect(plan: &NodePlan) -> Result<Tun, Error> {
+    let name = &plan.name;
+    let at = |what: String| format!("{name}: {what}");
+    let mut netlink = Netlink::open().map_err(Error::at(at("netlink".to_owned())))?;
+    let loopback = netlink.index("lo").map_err(Error::at(at("lo".to_owned())))?;
+    netlink.up(loopback).map_err(Error::at(at("lo up".to_owned())))?;
+    let tun = Tun::create(name, plan.offload)?;
+    let index = netlink.index(DEVICE).map_err(Error::at(at(DEVICE.to_owned())))?;
+    netlink
+        .size(index, plan.mtu, plan.txqueuelen)
+        .map_err(Error::at(at(format!("MTU {} and txqueuelen {}", plan.mtu, plan.txqueuelen))))?;
+    be_quiet();
+    for (key, value) in &plan.sysctls {
+        set(key, value).map_err(Error::at(at(format!("sysctl {key} = {value}"))))?;
+    }
+    netlink.up(index).map_err(Error::at(at(format!("{DEVICE} up"))))?;
+    for prefix in &plan.addresses {
+        let what = at(format!("address {}/{}", prefix.address, prefix.length));
+        netlink.address(index, *prefix).map_err(Error::at(what))?;
+    }
+    for route in &plan.routes {
+        let what = at(format!("route to {}/{}", route.to.address, route.to.length));
+        netlink.route(index, route.to, None, route.source).map_err(Error::at(what))?;
+    }
+    Ok(tun)
+}
+
+fn be_quiet() {
+    for (key, value) in QUIET {
+        // A kernel without IPv6 has none of them.
+        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{DEVICE}/{key}"), value);
+    }
+}
+
+/// Writes a setting of the calling thread's namespaces, `net.ipv4.tcp_rmem` or
+/// `net/ipv4/tcp_rmem`.
+pub(crate) fn set(key: &str, value: &str) -> std::io::Result<()> {
+    let path = if key.contains('/') { key.to_owned() } else { key.replace('.', "/") };
+    // Other settings are those of the machine, not of the namespace.
+    if !path.starts_with("net/") || path.contains("..") {
+        return Err(std::io::Error::other("only settings below `net` belong to a namespace"));
+    }
+    fs::write(format!("/proc/sys/{path}"), value)
+}
