@@ -18,9 +18,10 @@ macro_rules! exit_codes {
         "\
 Exit codes:
   0  everything ran
-  1  a run failed, or a file could not be read or written
+  1  a run or a program of an emulation failed, or a file could not be read or written
   2  bad usage, a scenario that is not valid, or a file that is no capture
-  3  with --strict: a claim does not hold"
+  3  with --strict: a claim does not hold
+  4  an emulation is not valid, as it did not keep real time"
     };
 }
 
@@ -48,6 +49,20 @@ Examples:
   fairwave run studies/ack-loss/detail.toml
   fairwave run studies/ack-loss/detail.toml --pcap --sample-every '10 ms' --out out/close
   fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=ack-loss+compound";
+
+#[cfg(target_os = "linux")]
+const EMULATE_EXAMPLES: &str = "\
+Examples:
+  fairwave emulate home.toml --for '10 s' --exec 'server=iperf3 -s' --exec 'sta1@1s=iperf3 -c server'
+  fairwave emulate home.toml --exec 'server=python3 -m http.server 80' --exec 'sta1=curl server'
+  fairwave emulate home.toml --kernel-flows 'up*' --json --out out/real
+  fairwave emulate home.toml --uplink server=eth0 --exec 'sta1=curl https://example.org'
+
+Each station and host is a network namespace with the device fw0. Names of nodes resolve to their
+addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink.
+
+Exit code 1: a program failed. Exit code 4: the run is not valid, as the emulator did not keep real
+time or lost packets itself; results are written nevertheless, and summary.json says why.";
 
 const SWEEP_EXAMPLES: &str = "\
 Examples:
@@ -158,6 +173,10 @@ impl Cli {
     pub(crate) fn idle_option(&self) -> Option<&'static str> {
         let used: &[&str] = match self.command {
             Command::Run { .. } | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
+            #[cfg(target_os = "linux")]
+            Command::Emulate(_) => &["--json", "--seed", "--out", "--set"],
+            #[cfg(target_os = "linux")]
+            Command::KeepNamespaces { .. } => &[],
             Command::Reproduce(_) => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
             Command::List { .. }
@@ -177,6 +196,38 @@ impl Cli {
         ];
         given.into_iter().find(|(given, name)| *given && !used.contains(name)).map(|(_, name)| name)
     }
+}
+
+/// Options of `fairwave emulate`.
+#[cfg(target_os = "linux")]
+#[derive(Args, Debug)]
+pub(crate) struct Emulate {
+    /// The scenario file
+    pub(crate) scenario: PathBuf,
+    /// How long to run, such as "10 s" [default: the scenario's duration]
+    #[arg(long = "for", value_name = "DURATION")]
+    pub(crate) lasts: Option<Duration>,
+    /// Start a program in a node, at a time if wanted; may be repeated, and the node may be a
+    /// pattern such as "sta*"
+    #[arg(long, value_name = "NODE[@TIME]=COMMAND")]
+    pub(crate) exec: Vec<fairwave_emulate::Order>,
+    /// Let sockets of the kernel carry these flows of the scenario; may be repeated, and be a
+    /// pattern such as "up*" [default: the scenario's emulate.kernel_flows]
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) kernel_flows: Vec<String>,
+    /// Give a node a way out by an interface of this machine (NAT; needs root)
+    #[arg(long, value_name = "NODE=INTERFACE")]
+    pub(crate) uplink: Vec<fairwave_emulate::Uplink>,
+    /// Also write every frame on the air, for Wireshark
+    #[arg(long)]
+    pub(crate) pcap: bool,
+    /// Also write every packet at this node, as tcpdump there would; may be repeated, and be a
+    /// pattern [default: the scenario's record.taps]
+    #[arg(long, value_name = "NODE")]
+    pub(crate) tap: Vec<String>,
+    /// Record what goes into the world, for `fairwave run --replay`
+    #[arg(long)]
+    pub(crate) record: bool,
 }
 
 /// Options of `fairwave reproduce`.
@@ -226,6 +277,18 @@ pub(crate) enum Command {
         /// Interval of the recorded series, such as "10 ms" [default: the scenario's]
         #[arg(long, value_name = "DURATION")]
         sample_every: Option<Duration>,
+    },
+    /// Run a scenario in real time: its nodes are network namespaces with real programs in them
+    #[cfg(target_os = "linux")]
+    #[command(after_help = EMULATE_EXAMPLES)]
+    Emulate(Emulate),
+    /// Init of the processes of an emulation, which starts it
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    KeepNamespaces {
+        /// What else to do
+        #[arg(hide = true)]
+        task: Option<String>,
     },
     /// Simulate every point of a scenario's sweep, for every seed
     #[command(after_help = SWEEP_EXAMPLES)]

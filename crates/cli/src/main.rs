@@ -9,6 +9,8 @@ mod output;
 mod place;
 mod progress;
 mod show;
+#[cfg(target_os = "linux")]
+mod show_emulation;
 mod show_probe;
 mod table;
 mod traced;
@@ -20,6 +22,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    #[cfg(target_os = "linux")]
+    if matches!(cli.command, Command::KeepNamespaces { .. }) {
+        return fairwave_netns::keeper::main();
+    }
     if let Some(option) = cli.idle_option() {
         return Failure::Usage(format!("{option} has no effect on this command")).report();
     }
@@ -34,6 +40,10 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Run { scenario, pcap, tap, sample_every } => {
             commands::run::run(common, &scenario, pcap, &tap, sample_every)
         }
+        #[cfg(target_os = "linux")]
+        Command::Emulate(emulate) => commands::emulate::run(common, &emulate),
+        #[cfg(target_os = "linux")]
+        Command::KeepNamespaces { .. } => unreachable!("`main` has done it"),
         Command::Sweep { scenario, csv, resume } => {
             commands::sweep::run(common, &scenario, csv, resume)
         }

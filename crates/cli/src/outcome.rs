@@ -15,6 +15,9 @@ pub(crate) enum Failure {
     Invalid,
     /// A claim does not hold under `--strict`: exit code 3.
     Claims,
+    /// An emulation did not keep real time: exit code 4.
+    #[cfg(target_os = "linux")]
+    Late(String),
     /// Nobody reads standard output any more: nothing is wrong, and nothing more to do.
     Closed,
 }
@@ -27,6 +30,8 @@ impl Failure {
             Self::Usage(text) => (text, 2),
             Self::Invalid => (String::new(), 2),
             Self::Claims => ("a claim does not hold".to_owned(), 3),
+            #[cfg(target_os = "linux")]
+            Self::Late(text) => (text, 4),
             Self::Closed => (String::new(), 0),
         };
         if !text.is_empty() {

@@ -9,9 +9,13 @@ mod kept;
 pub use done::{Run, directory_of};
 pub use kept::{Kept, kept, missing};
 
-use crate::results::{self, Meta, Names, Recorder, RunDirectory, Stretches, Summary, Wanted};
+use crate::results::{
+    self, EmulationSummary, Meta, Names, Recorder, RunDirectory, Stretches, Summary, Wanted,
+};
 use fairwave_scenario::Record;
 use fairwave_scenario::plan::{Job, Plan};
+use fairwave_sim::Outcome;
+use fairwave_sim::world::World;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::datagram::{Contents, Datagram};
@@ -45,6 +49,9 @@ pub enum Cause {
     /// The worker threads could not be started.
     #[error("no worker threads: {0}")]
     Workers(#[from] rayon::ThreadPoolBuildError),
+    /// Another host than the simulator could not run the world.
+    #[error(transparent)]
+    Host(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
 fn at(axes: &[(String, String)]) -> String {
@@ -143,20 +150,44 @@ pub fn execute(
     output: Output<'_>,
     progress: &mut dyn FnMut(Instant),
 ) -> Result<Run, Error> {
+    let mut simulator = |world: &World, sink: &mut dyn Sink| {
+        let outcome = fairwave_sim::run(world, sink, progress)?;
+        Ok(Hosted { outcome, emulation: None })
+    };
+    execute_on(plan, job, output, &mut simulator)
+}
+
+/// What a host made of a world.
+#[derive(Debug)]
+pub struct Hosted {
+    /// What the run came to.
+    pub outcome: Outcome,
+    /// What an emulator has to say beside that.
+    pub emulation: Option<EmulationSummary>,
+}
+
+/// What runs a world and shows it to a sink.
+pub type Host<'a> = dyn FnMut(&World, &mut dyn Sink) -> Result<Hosted, Cause> + 'a;
+
+/// Runs one job on a host of the caller's. `output` names the run's own directory.
+///
+/// # Errors
+/// When the host fails or the directory cannot be written.
+pub fn execute_on(
+    plan: &Plan,
+    job: Job,
+    output: Output<'_>,
+    run: &mut Host<'_>,
+) -> Result<Run, Error> {
     let axes = &plan.points[job.point].axes;
-    simulate(plan, job, output, progress).map_err(|cause| Error {
+    host(plan, job, output, run).map_err(|cause| Error {
         seed: job.seed,
         axes: axes.clone(),
         cause,
     })
 }
 
-fn simulate(
-    plan: &Plan,
-    job: Job,
-    output: Output<'_>,
-    progress: &mut dyn FnMut(Instant),
-) -> Result<Run, Cause> {
+fn host(plan: &Plan, job: Job, output: Output<'_>, run: &mut Host<'_>) -> Result<Run, Cause> {
     let scenario = plan.scenario(job);
     let world = scenario.to_world(job.seed);
     let names = Names::of(&world);
@@ -170,8 +201,8 @@ fn simulate(
     let mut recorder = opened.as_ref().map(|d| d.recorder(&world, &wanted)).transpose()?;
     let mut stretches = Stretches::new(&names);
     let mut tee = Tee { stretches: &mut stretches, recorder: recorder.as_mut() };
-    let outcome = fairwave_sim::run(&world, &mut tee, progress)?;
-    let summary = Summary::new(&names, &outcome, &stretches);
+    let Hosted { outcome, emulation } = run(&world, &mut tee)?;
+    let summary = Summary { emulation, ..Summary::new(&names, &outcome, &stretches) };
     if let Some(recorder) = recorder {
         recorder.finish()?;
     }

@@ -1,9 +1,9 @@
 //! Two real interfaces, for a bridge between them.
 
 use crate::Error;
+use crate::error::{Lack, Missing};
 use crate::kernel::packet_socket;
 use crate::netlink::Netlink;
-use crate::error::{Lack, Missing};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
@@ -86,7 +86,9 @@ impl FrameSocket {
     fn broken(&self, what: &str, errno: Errno) -> Error {
         match errno {
             Errno::NODEV | Errno::NXIO => self.vanished(),
-            _ => Error::at(format!("{what} interface `{}`", self.interface))(io::Error::from(errno)),
+            _ => {
+                Error::at(format!("{what} interface `{}`", self.interface))(io::Error::from(errno))
+            }
         }
     }
 }

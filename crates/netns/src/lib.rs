@@ -38,8 +38,8 @@
 pub mod between;
 mod error;
 mod hosts;
-mod kernel;
 pub mod keeper;
+mod kernel;
 mod mounts;
 mod namespaces;
 mod netlink;

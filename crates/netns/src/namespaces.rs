@@ -110,9 +110,8 @@ impl Namespaces {
         let name = &self.names[node];
         let step = format!("{name}: {}", plan.invocation);
         let mut command = plan.command(name)?;
-        let started = self.nodes[node].run(move |inside| {
-            inside.processes.inside(|| command.spawn()).and_then(Program::of)
-        })?;
+        let started = self.nodes[node]
+            .run(move |inside| inside.processes.inside(|| command.spawn()).and_then(Program::of))?;
         let program = started.map_err(Error::at(step))?;
         let mut programs = lock(&self.programs);
         programs.retain(|program| program.strong_count() > 0);

@@ -15,8 +15,7 @@ use netlink_packet_route::route::{
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::net::{
-    AddressFamily as Family, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send,
-    socket_with,
+    AddressFamily as Family, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 use std::io;
 use std::net::IpAddr;

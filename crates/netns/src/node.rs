@@ -1,7 +1,7 @@
 //! One node: a thread that lives in the node's namespaces and does there what it is asked.
 
-use crate::kernel::unshare;
 use crate::keeper::{ProcessNamespaces, showing_processes};
+use crate::kernel::unshare;
 use crate::netlink::Netlink;
 use crate::tun::DEVICE;
 use crate::{Error, KeeperCommand, NodePlan, Tun, mounts};
@@ -19,8 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Settings of `fw0` that keep the kernel from sending packets of its own accord, and from
 /// waiting before an address is usable: no link-local address (nothing then solicits routers),
 /// no router advertisements, no detection of duplicates.
-const QUIET: [(&str, &str); 4] =
-    [("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0"), ("accept_dad", "0")];
+const QUIET: [(&str, &str); 4] = [
+    ("addr_gen_mode", "1"),
+    ("accept_ra", "0"),
+    ("router_solicitations", "0"),
+    ("accept_dad", "0"),
+];
 
 type Job = Box<dyn FnOnce(&Inside) + Send>;
 

@@ -31,10 +31,7 @@ pub struct KeeperCommand {
 impl Default for KeeperCommand {
     /// This very executable with the hidden subcommand [`COMMAND`].
     fn default() -> Self {
-        Self {
-            program: PathBuf::from("/proc/self/exe"),
-            arguments: vec![OsString::from(COMMAND)],
-        }
+        Self { program: PathBuf::from("/proc/self/exe"), arguments: vec![OsString::from(COMMAND)] }
     }
 }
 

@@ -117,7 +117,8 @@ impl Program {
         };
         match open() {
             Ok(pidfd) => {
-                let shared = Shared { pid, pidfd, child: Mutex::new(Running { child, reaped: false }) };
+                let shared =
+                    Shared { pid, pidfd, child: Mutex::new(Running { child, reaped: false }) };
                 Ok(Self { shared: Arc::new(shared) })
             }
             Err(error) => {

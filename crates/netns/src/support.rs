@@ -47,7 +47,11 @@ pub fn support() -> Result<(), Missing> {
     lacks.extend(tun_device());
     lacks.extend(hosts_file());
     lacks.extend(netlink());
-    if is_capable() { lacks.extend(namespaces()) } else { lacks.extend(user_namespaces()) }
+    if is_capable() {
+        lacks.extend(namespaces())
+    } else {
+        lacks.extend(user_namespaces())
+    }
     if lacks.is_empty() { Ok(()) } else { Err(Missing(lacks)) }
 }
 
@@ -139,9 +143,8 @@ fn user_namespaces() -> Vec<Lack> {
     if !Path::new("/proc/self/ns/user").exists() {
         return vec![lack("user namespaces", "a kernel with CONFIG_USER_NS, or run as root")];
     }
-    let forbids = |path: &str, value: &str| {
-        fs::read_to_string(path).is_ok_and(|found| found.trim() == value)
-    };
+    let forbids =
+        |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|found| found.trim() == value);
     let forbidding = FORBIDDING.iter().filter(|(path, value, _)| forbids(path, value));
     forbidding
         .map(|(path, value, allow)| {

@@ -11,10 +11,10 @@
 //! to the node and to nobody else. A firewall that drops forwarded packets (as Docker's does)
 //! remains in force.
 
+use crate::error::{Lack, Missing};
 use crate::keeper::Keeper;
 use crate::netlink::Netlink;
 use crate::node::{Node, set};
-use crate::error::{Lack, Missing};
 use crate::undo::{Undo, nft};
 use crate::{Error, Prefix, UplinkPlan, hosts};
 use rustix::io::Errno;

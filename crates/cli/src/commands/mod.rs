@@ -2,6 +2,8 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+#[cfg(target_os = "linux")]
+pub(crate) mod emulate;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod manual;

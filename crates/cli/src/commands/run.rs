@@ -52,7 +52,7 @@ pub(crate) fn run(
 }
 
 /// The one job of a scenario without a sweep, or that of a point with the seed of the command line.
-fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job, Failure> {
+pub(crate) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job, Failure> {
     let jobs = plan.jobs();
     let is_one = jobs.len() == 1 || (plan.points.len() == 1 && common.seed.is_some());
     if let (true, Some(job)) = (is_one, jobs.first()) {

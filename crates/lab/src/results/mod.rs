@@ -22,6 +22,7 @@ mod capture;
 mod columns;
 mod contents;
 mod directory;
+mod emulation;
 mod file;
 mod names;
 mod paths;
@@ -43,6 +44,7 @@ pub use columns::{
     SOC, STATIONS, SocRow, StationRow,
 };
 pub use directory::{Meta, RunDirectory};
+pub use emulation::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
 pub use file::{remove_unfinished, write as write_file};
 pub use names::{Direction, Names};
 pub use paths::{PathSummary, ShakeSummary};

@@ -1,5 +1,6 @@
 //! What a run came to, per flow, queue and station before any aggregate.
 
+use super::emulation::EmulationSummary;
 use super::paths::{PathSummary, ShakeSummary};
 use super::probe::ProbeSummary;
 use super::times::TimesSummary;
@@ -43,6 +44,9 @@ pub struct Summary {
     pub stations: Vec<StationSummary>,
     /// Over all of them.
     pub totals: Totals,
+    /// How well an emulation kept real time; simulations have none of it.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<EmulationSummary>,
 }
 
 /// A flow's result.
@@ -249,6 +253,7 @@ impl Summary {
             flows,
             queues,
             stations: outcome.stations.iter().map(station).collect(),
+            emulation: None,
         }
     }
 

@@ -1,0 +1,16 @@
+//! Emulations: a scenario whose nodes are real, with programs in them and a run directory.
+//!
+//! [`run`] builds a namespace for each real node of a scenario, drives the scenario's world by the
+//! clock with the packets of those namespaces, starts and ends programs, and leaves a run directory
+//! as a simulation does, with what a simulation has not: how well real time was kept.
+#![cfg(target_os = "linux")]
+
+mod order;
+mod plan;
+mod programs;
+mod run;
+mod summary;
+
+pub use order::{Order, Uplink};
+pub use programs::{LOGS, log_name};
+pub use run::{Emulated, Error, Request, run};

@@ -1,0 +1,77 @@
+//! What a command line asks for beside the scenario.
+
+use core::str::FromStr;
+use fairwave_scenario::Program;
+use fairwave_units::Duration;
+
+/// A program to start: `NODE=COMMAND`, or `NODE@TIME=COMMAND`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order(pub Program);
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (place, command) = text
+            .split_once('=')
+            .ok_or_else(|| format!("{text:?} names no node; write NODE=COMMAND"))?;
+        let (node, start) = match place.split_once('@') {
+            Some((node, time)) => {
+                let start = time.parse().map_err(|error| format!("{time:?}: {error}"))?;
+                (node, start)
+            }
+            None => (place, Duration::ZERO),
+        };
+        if node.trim().is_empty() || command.trim().is_empty() {
+            return Err(format!("{text:?}: write NODE=COMMAND"));
+        }
+        let (node, command) = (node.trim().to_owned(), command.trim().to_owned());
+        Ok(Self(Program { node, command, start, stop: None }))
+    }
+}
+
+/// A way out of the emulation: `NODE=INTERFACE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uplink {
+    /// The node.
+    pub node: String,
+    /// An interface of this machine.
+    pub interface: String,
+}
+
+impl FromStr for Uplink {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((node, interface)) if !node.is_empty() && !interface.is_empty() => {
+                Ok(Self { node: node.to_owned(), interface: interface.to_owned() })
+            }
+            _ => Err(format!("{text:?}: write NODE=INTERFACE")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_names_a_node_and_maybe_a_time() {
+        let Order(program) = "sta3=iperf3 -c server -p 5=6".parse().expect("an order");
+        assert_eq!((&*program.node, &*program.command), ("sta3", "iperf3 -c server -p 5=6"));
+        assert_eq!(program.start, Duration::ZERO);
+        let Order(program) = "sta*@1.5 s=true".parse().expect("an order");
+        assert_eq!(program.start, Duration::from_millis(1500));
+    }
+
+    #[test]
+    fn what_is_no_order_is_refused_with_its_text() {
+        for text in ["iperf3", "=true", "sta= ", "sta@now=true"] {
+            let error = text.parse::<Order>().expect_err(text);
+            assert!(error.contains(text) || error.contains("now"), "{error}");
+        }
+        assert!("server".parse::<Uplink>().is_err());
+        assert!("server=eth0".parse::<Uplink>().is_ok());
+    }
+}

@@ -1,0 +1,55 @@
+//! From a scenario to namespaces and to the world that is driven.
+
+use crate::order::Uplink;
+use fairwave_emu::address;
+use fairwave_emu::drive::Options;
+use fairwave_netns::{NodePlan, Offload, Plan, Prefix, UplinkPlan};
+use fairwave_scenario::{Emulate, Scenario};
+use fairwave_sim::world::World;
+use fairwave_trace::NodeId;
+use fairwave_units::Duration;
+
+/// The namespaces of a scenario's real nodes.
+pub(crate) fn namespaces(
+    scenario: &Scenario,
+    world: &World,
+    real: &[NodeId],
+    uplinks: &[Uplink],
+) -> Plan {
+    let emulate = scenario.emulation();
+    let sysctls: Vec<(String, String)> =
+        emulate.sysctls.iter().filter_map(|s| setting(s)).collect();
+    let node = |id: &NodeId| NodePlan {
+        addresses: vec![
+            Prefix::new(address::v4(*id), address::V4_PREFIX_LEN),
+            Prefix::new(address::v6(*id), address::V6_PREFIX_LEN),
+        ],
+        mtu: emulate.mtu,
+        offload: if emulate.offload { Offload::On } else { Offload::Off },
+        sysctls: sysctls.clone(),
+        ..NodePlan::new(world.nodes[id.0 as usize].name.clone())
+    };
+    let uplink = |uplink: &Uplink| UplinkPlan {
+        node: uplink.node.clone(),
+        interface: uplink.interface.clone(),
+    };
+    Plan {
+        nodes: real.iter().map(node).collect(),
+        uplinks: uplinks.iter().map(uplink).collect(),
+        ..Plan::default()
+    }
+}
+
+/// `KEY=VALUE`, which scenario files are checked for.
+fn setting(text: &str) -> Option<(String, String)> {
+    let (key, value) = text.split_once('=')?;
+    Some((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// How the world is driven.
+pub(crate) fn options(emulate: &Emulate) -> Options {
+    let mut options =
+        Options { busy_wait: emulate.busy_wait.unwrap_or(Duration::ZERO), ..Options::default() };
+    options.limits.lateness_p99 = emulate.lateness_limit;
+    options
+}

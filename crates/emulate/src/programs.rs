@@ -1,0 +1,194 @@
+//! Programs of an emulation: started at their times, ended at theirs or with the run.
+//!
+//! They have a thread of their own: starting a process takes milliseconds, and the loop that drives
+//! the world has none to give.
+
+use fairwave_emu::clock::Clock;
+use fairwave_lab::results::ProgramSummary;
+use fairwave_netns::{Invocation, Namespaces, Program, ProgramPlan};
+use fairwave_scenario::Started;
+use fairwave_units::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Folder of the run directory with what programs wrote.
+pub const LOGS: &str = "programs";
+/// How long a program may take to end by itself when it is asked to.
+const GRACE: core::time::Duration = core::time::Duration::from_secs(1);
+/// How often programs are looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The file with what the `number`th program of a node wrote, from 0.
+pub fn log_name(node: &str, number: usize) -> String {
+    match number {
+        0 => format!("{node}.log"),
+        more => format!("{node}-{}.log", more + 1),
+    }
+}
+
+/// A program of the emulation.
+struct Job {
+    /// Its place among the namespaces, and that node's name.
+    node: (usize, String),
+    start: Instant,
+    stop: Option<Instant>,
+    command: String,
+    log: Option<PathBuf>,
+    state: State,
+}
+
+enum State {
+    Waits,
+    Runs(Program),
+    Over {
+        status: Option<ExitStatus>,
+        by_run: bool,
+    },
+    /// It was not started, for this reason.
+    Failed(String),
+}
+
+/// All programs of an emulation.
+pub(crate) struct Programs<'n> {
+    namespaces: &'n Namespaces,
+    jobs: Vec<Job>,
+    has_directory: bool,
+}
+
+impl<'n> Programs<'n> {
+    /// The programs, whose output goes below `directory`.
+    ///
+    /// # Errors
+    /// The folder for their output cannot be made.
+    pub(crate) fn new(
+        namespaces: &'n Namespaces,
+        started: &[Started],
+        name: impl Fn(&Started) -> String,
+        directory: Option<&Path>,
+    ) -> io::Result<Self> {
+        let folder = directory.filter(|_| !started.is_empty()).map(|d| d.join(LOGS));
+        folder.as_deref().map_or(Ok(()), fs::create_dir_all)?;
+        let mut of_node: BTreeMap<String, usize> = BTreeMap::new();
+        let job = |started: &Started| {
+            let node = name(started);
+            let number = of_node.entry(node.clone()).or_default();
+            let log = folder.as_ref().map(|folder| folder.join(log_name(&node, *number)));
+            *number += 1;
+            Some(Job {
+                node: (namespaces.find(&node)?, node),
+                start: Instant::ZERO + started.program.start,
+                stop: started.program.stop.map(|stop| Instant::ZERO + stop),
+                command: started.program.command.clone(),
+                log,
+                state: State::Waits,
+            })
+        };
+        let jobs = started.iter().filter_map(job).collect();
+        Ok(Self { namespaces, jobs, has_directory: directory.is_some() })
+    }
+
+    /// Starts and ends programs until `over`. Sets `all_ended` when none is left that runs or waits.
+    pub(crate) fn attend(&mut self, clock: Clock, over: &AtomicBool, all_ended: &AtomicBool) {
+        while !over.load(Ordering::Relaxed) {
+            let now = clock.now();
+            for job in &mut self.jobs {
+                job.attend(self.namespaces, now);
+            }
+            let goes_on = |job: &Job| matches!(job.state, State::Waits | State::Runs(_));
+            if !self.jobs.is_empty() && !self.jobs.iter().any(goes_on) {
+                all_ended.store(true, Ordering::Relaxed);
+                return;
+            }
+            clock.sleep_until(now + LOOK);
+        }
+    }
+
+    /// Ends what runs: all are asked before one is waited for.
+    pub(crate) fn end(mut self) -> Vec<ProgramSummary> {
+        for job in &mut self.jobs {
+            if let State::Runs(program) = &job.state {
+                match program.try_wait() {
+                    Ok(None) | Err(_) => program.ask_to_end(),
+                    Ok(Some(status)) => {
+                        job.state = State::Over { status: Some(status), by_run: false }
+                    }
+                }
+            }
+        }
+        let has_directory = self.has_directory;
+        self.jobs.into_iter().map(|job| job.ended(has_directory)).collect()
+    }
+}
+
+impl Job {
+    fn attend(&mut self, namespaces: &Namespaces, now: Instant) {
+        match &self.state {
+            State::Waits if self.start <= now => {
+                self.state = self.begin(namespaces).map_or_else(State::Failed, State::Runs);
+            }
+            State::Runs(program) => match program.try_wait() {
+                Ok(Some(status)) => {
+                    self.state = State::Over { status: Some(status), by_run: false }
+                }
+                Ok(None) if self.stop.is_some_and(|stop| stop <= now) => {
+                    let status = program.terminate(GRACE).ok();
+                    self.state = State::Over { status, by_run: true };
+                }
+                Ok(None) => {}
+                Err(error) => self.state = State::Failed(error.to_string()),
+            },
+            _ => {}
+        }
+    }
+
+    fn begin(&self, namespaces: &Namespaces) -> Result<Program, String> {
+        let path = self.log.clone().unwrap_or_else(|| PathBuf::from("/dev/null"));
+        let open =
+            File::options().create(true).write(true).truncate(self.log.is_some()).open(&path);
+        let output = open.map_err(|error| format!("{}: {error}", path.display()))?;
+        let plan = ProgramPlan {
+            invocation: Invocation::Shell(self.command.clone()),
+            output,
+            environment: Vec::new(),
+            directory: None,
+        };
+        namespaces.spawn(self.node.0, plan).map_err(|error| error.to_string())
+    }
+
+    fn ended(self, has_directory: bool) -> ProgramSummary {
+        let state = match self.state {
+            State::Runs(program) => {
+                State::Over { status: program.terminate(GRACE).ok(), by_run: true }
+            }
+            other => other,
+        };
+        let (status, by_run, failed) = match state {
+            State::Over { status, by_run } => {
+                let failed = !by_run && !status.is_some_and(|status| status.success());
+                (status.and_then(|status| status.code()), by_run, failed)
+            }
+            State::Failed(why) => {
+                // What a shell would have written there.
+                if let Some(log) = &self.log {
+                    let _ = fs::write(log, format!("fairwave: {why}\n"));
+                }
+                (None, false, true)
+            }
+            State::Waits | State::Runs(_) => (None, true, false),
+        };
+        let name = self.log.as_deref().and_then(Path::file_name);
+        let log = name.filter(|_| has_directory);
+        ProgramSummary {
+            node: self.node.1,
+            command: self.command,
+            log: log.map(|name| format!("{LOGS}/{}", name.to_string_lossy())),
+            status,
+            ended_by_run: by_run,
+            failed,
+        }
+    }
+}

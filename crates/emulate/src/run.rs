@@ -1,0 +1,193 @@
+//! One emulation, from a plan to a run directory.
+
+use crate::order::Uplink;
+use crate::plan;
+use crate::programs::Programs;
+use crate::summary::summary;
+use core::ops::ControlFlow;
+use fairwave_emu::clock::Clock;
+use fairwave_emu::drive::{self, Drive, End, Report, Stopped, Turn};
+use fairwave_emu::log;
+use fairwave_lab::results::ProgramSummary;
+use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
+use fairwave_netns::Namespaces;
+use fairwave_scenario::Started;
+use fairwave_scenario::plan::{Job, Plan};
+use fairwave_sim::world::World;
+use fairwave_trace::{NodeId, Sink};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// The file of the run directory that says what went into the world.
+pub const RECORD: &str = "packets.fwin";
+
+/// What is to be emulated.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The plan, with programs of the command line among those of its scenario.
+    pub plan: &'a Plan,
+    /// Which of its jobs.
+    pub job: Job,
+    /// The run's own directory, if one is written.
+    pub directory: Option<&'a Path>,
+    /// Ways out.
+    pub uplinks: &'a [Uplink],
+    /// Whether what goes in is recorded, to be replayed.
+    pub records: bool,
+    /// Ends the run when it becomes true.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// An emulation that came to its end.
+#[derive(Debug)]
+pub struct Emulated {
+    /// As of a simulation; its summary says how well real time was kept.
+    pub run: Run,
+    /// What cut it short, if something did: results are those until then.
+    pub broken: Option<drive::Error>,
+    /// What is to be said of the record, if that is not complete.
+    pub incomplete_record: Option<String>,
+}
+
+/// Why there was no emulation.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The namespaces could not be built.
+    #[error(transparent)]
+    Namespaces(#[from] fairwave_netns::Error),
+    /// Running it failed.
+    #[error(transparent)]
+    Run(#[from] run::Error),
+}
+
+/// Emulates; `show` is called in each turn of the loop, and must not take long.
+///
+/// # Errors
+/// [`Error`]; a run that was cut short has results and is none.
+pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emulated, Error> {
+    let scenario = request.plan.scenario(request.job);
+    let world = scenario.to_world(request.job.seed);
+    let real = scenario.real_nodes();
+    let namespaces =
+        Namespaces::build(&plan::namespaces(&scenario, &world, &real, request.uplinks))?;
+    let programs = scenario.programs();
+    let emulation = Emulation {
+        request,
+        options: plan::options(&scenario.emulation()),
+        namespaces: &namespaces,
+        programs: &programs,
+        real: &real,
+        names: real.iter().map(|id| world.nodes[id.0 as usize].name.clone()).collect(),
+    };
+    let (mut broken, mut incomplete_record) = (None, None);
+    let mut host = |world: &World, sink: &mut dyn Sink| {
+        let world = world.clone().steerable();
+        let (report, programs) = emulation.drive(&world, sink, show)?;
+        let emulation = Some(summary(&report, &emulation.names, programs));
+        if let Stopped::Failed(error) = report.stopped {
+            broken = Some(error);
+        }
+        incomplete_record = report.recorded.as_ref().and_then(missing);
+        Ok(Hosted { outcome: report.outcome, emulation })
+    };
+    let output = request.directory.map_or(Output::Nothing, Output::Full);
+    let run = run::execute_on(request.plan, request.job, output, &mut host)?;
+    Ok(Emulated { run, broken, incomplete_record })
+}
+
+/// What is to be said of a record that is not complete.
+fn missing(recorded: &log::Recorded) -> Option<String> {
+    let packets = recorded.missed;
+    match &recorded.error {
+        Some(error) => Some(format!("{RECORD}: {error}; {packets} packets are not in it")),
+        None if packets > 0 => {
+            Some(format!("{RECORD}: the disk was too slow; {packets} packets are not in it"))
+        }
+        None => None,
+    }
+}
+
+/// What an emulation is made of.
+struct Emulation<'a> {
+    request: &'a Request<'a>,
+    options: drive::Options,
+    namespaces: &'a Namespaces,
+    programs: &'a [Started],
+    real: &'a [NodeId],
+    names: Vec<String>,
+}
+
+impl Emulation<'_> {
+    /// Drives the world while programs run.
+    fn drive(
+        &self,
+        world: &World,
+        sink: &mut dyn Sink,
+        show: &mut dyn FnMut(&Turn<'_>),
+    ) -> Result<(Report, Vec<ProgramSummary>), Cause> {
+        let Self { request, namespaces, .. } = self;
+        let name = |started: &Started| world.nodes[started.node.0 as usize].name.clone();
+        let mut programs = Programs::new(namespaces, self.programs, name, request.directory)
+            .map_err(host_error)?;
+        let drive = Drive {
+            world,
+            ends: self.ends().map_err(host_error)?,
+            options: self.options.clone(),
+            record: self.record().map_err(host_error)?,
+            stop: Some(Arc::clone(&request.stop)),
+        };
+        let (over, all_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        // Where nothing but programs makes traffic, the run ends with the last of them.
+        let ends_with_programs = world.flows.is_empty();
+        let mut on_turn = |turn: &Turn<'_>| {
+            show(turn);
+            match ends_with_programs && all_ended.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        thread::scope(|scope| {
+            let attend = || programs.attend(Clock::start(), &over, &all_ended);
+            let started = thread::Builder::new().name("fairwave-programs".to_owned());
+            let attending = started.spawn_scoped(scope, attend).map_err(host_error)?;
+            let report = drive.run(sink, &mut on_turn);
+            over.store(true, Ordering::Relaxed);
+            attending.join().expect("it does not panic");
+            Ok(report?)
+        })
+        .map(|report: Report| (report, programs.end()))
+    }
+
+    fn ends(&self) -> io::Result<Vec<End>> {
+        let gateway = self.request.uplinks.first();
+        let gateway = gateway.and_then(|uplink| {
+            let place = self.names.iter().position(|name| *name == uplink.node)?;
+            Some(self.real[place])
+        });
+        let end = |(place, node): (usize, &NodeId)| {
+            Ok(End {
+                node: *node,
+                fd: self.namespaces.tun_fd(place).try_clone_to_owned()?,
+                offload: drive::Offload::On,
+                gateway: gateway.filter(|gateway| gateway != node),
+            })
+        };
+        self.real.iter().enumerate().map(end).collect()
+    }
+
+    fn record(&self) -> io::Result<Option<log::Writer>> {
+        let Some(directory) = self.request.directory.filter(|_| self.request.records) else {
+            return Ok(None);
+        };
+        let file = File::create(directory.join(RECORD))?;
+        log::Writer::new(file, log::Keep::Whole).map(Some)
+    }
+}
+
+fn host_error(error: io::Error) -> Cause {
+    Cause::Host(Box::new(error))
+}

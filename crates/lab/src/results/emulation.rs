@@ -1,0 +1,80 @@
+//! What an emulated run says beside what a simulated one does.
+
+use serde::{Deserialize, Serialize};
+
+/// How well an emulation kept real time, and what became of its programs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EmulationSummary {
+    /// Whether the figures can be believed: it kept real time, and lost nothing itself.
+    pub valid: bool,
+    /// Why not, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_reason: Option<String>,
+    /// Of events of the world: from when they were due until they were handled.
+    pub lateness: LatenessSummary,
+    /// Of packets: from their arrival in the world until their writing to the node's device.
+    pub packet_lateness: LatenessSummary,
+    /// Of a bare timer loop on the same machine meanwhile: what the host itself was late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_lateness: Option<LatenessSummary>,
+    /// The part of the time that the emulator's loop was on a processor, 0 to 1.
+    pub cpu_load: f64,
+    /// Per real node.
+    pub nodes: Vec<NodeSummary>,
+    /// Programs, in the order of their start.
+    pub programs: Vec<ProgramSummary>,
+}
+
+/// What many latenesses came to. Quantiles are off by at most a sixty-fourth of their value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatenessSummary {
+    /// How many.
+    pub count: u64,
+    /// Half are not longer.
+    pub p50_ns: u64,
+    /// 99 of 100 are not longer.
+    pub p99_ns: u64,
+    /// 999 of 1000 are not longer.
+    pub p999_ns: u64,
+    /// The longest.
+    pub most_ns: u64,
+}
+
+/// What passed the device of a real node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeSummary {
+    /// Its name.
+    pub name: String,
+    /// Packets that its kernel sent, after large segments were cut.
+    pub packets_in: u64,
+    /// Their bytes, from the IP header on.
+    pub bytes_in: u64,
+    /// Packets that it was given.
+    pub packets_out: u64,
+    /// Their bytes.
+    pub bytes_out: u64,
+    /// Packets that the emulator itself lost on the way in or out.
+    pub lost_in_emulator: u64,
+    /// Packets for no node that can be reached, which were answered by ICMP.
+    pub unreachable: u64,
+    /// Multicast and broadcast packets, which do not enter.
+    pub for_many: u64,
+}
+
+/// What became of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramSummary {
+    /// The node's name.
+    pub node: String,
+    /// What the shell was given.
+    pub command: String,
+    /// File in the run directory with what it wrote, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// Its exit status; none where it was ended by a signal.
+    pub status: Option<i32>,
+    /// Whether it was still running when it was ended: at its `stop`, or with the run.
+    pub ended_by_run: bool,
+    /// Whether it failed: it could not be started, or ended by itself with another status than 0.
+    pub failed: bool,
+}
