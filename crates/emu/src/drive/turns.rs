@@ -308,28 +308,29 @@ impl<'w> Turns<'w> {
             }
             self.catch_up(now, is_asked)?;
             let frame = core::mem::take(&mut self.frame);
-            let taken = self.take_frame(port, &frame[..len], now);
+            self.take_frame(port, &frame[..len], now);
             self.frame = frame;
-            taken?;
+            // What arrives at once, or was dropped at once.
+            self.catch_up(now, is_asked)?;
         }
         ControlFlow::Continue(())
     }
 
     /// Cuts a frame into packets, which enter the world at `now`.
-    fn take_frame(&mut self, port: usize, frame: &[u8], now: Instant) -> Halt {
+    fn take_frame(&mut self, port: usize, frame: &[u8], now: Instant) {
         let (header, bytes) = match self.ports[port].end.offload {
             Offload::Off => (Header::default(), frame),
             Offload::On => match Header::parse(frame) {
                 Some(parts) => parts,
                 None => {
                     self.counts[port].malformed += 1;
-                    return ControlFlow::Continue(());
+                    return;
                 }
             },
         };
         let Ok(mut segments) = Segments::new(&header, bytes) else {
             self.counts[port].lost_at_read += 1;
-            return ControlFlow::Continue(());
+            return;
         };
         let is_sum_right = header.needs_checksum || header.is_verified;
         while segments.left() > 0 {
@@ -346,8 +347,6 @@ impl<'w> Turns<'w> {
                 self.slab.free(handle);
             }
         }
-        // What a full queue dropped at once has ended already.
-        self.deliver()
     }
 
     /// Sends a packet on its way; false if it does not enter the world.

@@ -1,0 +1,33 @@
+//! What a kernel hands over, whatever it is: cut, described, changed and joined again.
+//!
+//! The first bytes are the header that a TUN device puts in front of a frame.
+
+#![no_main]
+
+use fairwave_emu::offload::{Header, Joiner, Segments};
+use fairwave_emu::packet;
+use libfuzzer_sys::fuzz_target;
+
+/// Enough for a segment of any shape; one of 64 KiB may be cut into as many pieces.
+const PIECES: usize = 64;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((header, frame)) = Header::parse(bytes) else { return };
+    let Ok(mut segments) = Segments::new(&header, frame) else { return };
+    let (mut joiner, mut piece) = (Joiner::default(), Vec::new());
+    for _ in 0..PIECES {
+        if !segments.next_into(&mut piece) {
+            break;
+        }
+        if let Ok(seen) = packet::describe(&piece, piece.len() as u32) {
+            assert!(seen.datagram.wire_len() as usize >= piece.len());
+            let mut changed = seen.datagram;
+            changed.mark_ce();
+            packet::apply(&changed, &mut piece);
+        }
+        if !joiner.offer(&piece) {
+            joiner.take();
+        }
+    }
+    joiner.take();
+});
