@@ -115,3 +115,55 @@ impl Tap {
         self.pending.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_scenario::plan::Plan;
+    use fairwave_wire::datagram::{Datagram, Transport};
+    use fairwave_wire::pcapng::Reader;
+    use std::net::Ipv4Addr;
+
+    /// A host's packet of any protocol is in the capture as it is, with its own EtherType.
+    #[test]
+    fn a_real_packet_is_what_a_tap_saw() {
+        let text = r#"
+            duration = "10 s"
+            node = [{ name = "a", kind = "host" }, { name = "b", kind = "host" }]
+            link = [{ ends = ["a", "b"] }]
+            flow = [{ name = "f", from = "a", to = "b" }]
+        "#;
+        let plan = Plan::parse("test", text, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let world = plan.points[0].scenario.to_world(1);
+        let directory = tempfile();
+        let ends = (NodeId(0), NodeId(1));
+        let mut taps = Taps::create(&world, &directory, &[ends.0], None).expect("a file");
+        let datagram = Datagram {
+            source: Ipv4Addr::new(10, 0, 0, 1),
+            destination: Ipv4Addr::new(10, 0, 0, 2),
+            id: 9,
+            ttl: 64,
+            tos: 0,
+            transport: Transport::Udp { source_port: 58, destination_port: 0 },
+            payload_len: 20,
+        };
+        let mut packet = vec![0x60, 0, 0, 0, 0, 8, 58, 64];
+        packet.resize(48, 0x77);
+        let mut contents = PacketContents::default();
+        contents.note(&datagram, Contents::Packet(packet.clone()));
+        let sample = PacketSample { node: ends.0, ends, datagram };
+        taps.push(Instant::ZERO, &sample, &contents).expect("it is written");
+        taps.finish().expect("it is complete");
+        let bytes = std::fs::read(directory.join(tap_file("a"))).expect("it is there");
+        std::fs::remove_dir_all(&directory).expect("it is ours");
+        let seen = Reader::new(&bytes).expect("pcapng").next().expect("a packet").expect("whole");
+        assert_eq!(seen.data[12..14], [0x86, 0xdd]);
+        assert_eq!(seen.data[14..], packet);
+    }
+
+    fn tempfile() -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("fairwave-tap-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        path
+    }
+}

@@ -1,6 +1,7 @@
 //! Datagrams: round trips, the payload pattern, and what does not fit.
 
 use super::*;
+use crate::ethernet::EtherType;
 use crate::testing::hex;
 use fairwave_units::Seq32;
 use proptest::prelude::*;
@@ -209,4 +210,34 @@ fn a_payload_is_written_piece_by_piece_and_never_another_packets() {
     let refused = shorter.write_with(Some(&contents), &mut bytes);
     assert_eq!(refused, Err(Error::Contents { len: 12, payload_len: 11 }));
     assert_eq!(bytes.len(), 40, "nothing is appended");
+}
+
+/// A real segment with an option that we do not write, over IPv6: its own bytes come out, with
+/// the mark and the window that queues left on its datagram.
+#[test]
+fn a_whole_packet_is_written_as_queues_left_it() {
+    let header = tcp::Header { window: 900, ..tcp::Header::default() };
+    let stand_in = Datagram { tos: 2, ..datagram(Transport::Tcp(header), 32) };
+    let mut packet = vec![0x60, 0x20, 0, 0, 0, 32, 6, 64];
+    packet.extend([0xfd; 32]);
+    packet.extend(&written(&stand_in)[20..40]);
+    packet[40 + 12] = 6 << 4;
+    packet.extend([30, 4, 1, 2]);
+    packet.extend(b"data is.");
+    let contents = Contents::Packet(packet.clone());
+    assert!(contents.fit(&stand_in));
+    assert!(!contents.fit(&Datagram { payload_len: 31, ..stand_in }));
+    assert_eq!(contents.ether_type(), EtherType::IPV6);
+    let mut bytes = Vec::new();
+    stand_in.write_with(Some(&contents), &mut bytes).unwrap();
+    assert_eq!(bytes, packet);
+
+    let mut left = stand_in;
+    assert!(left.mark_ce());
+    left.transport = Transport::Tcp(tcp::Header { window: 5, ..header });
+    bytes.clear();
+    left.write_with(Some(&contents), &mut bytes).unwrap();
+    let changed: Vec<_> = (0..packet.len()).filter(|&at| bytes[at] != packet[at]).collect();
+    assert_eq!((bytes[1], &bytes[54..56]), (0x30, &[0, 5][..]));
+    assert_eq!(changed, [1, 54, 55, 56, 57], "the mark, the window, the sum");
 }

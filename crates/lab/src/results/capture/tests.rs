@@ -84,13 +84,20 @@ fn datagram() -> FrameBody {
 type Seen = (Instant, radiotap::Header, Frame, Option<String>);
 
 fn captured(name: &str, frames: &[(u64, FrameSample)]) -> Vec<Seen> {
+    captured_with(name, frames, &PacketContents::default())
+}
+
+fn captured_with(
+    name: &str,
+    frames: &[(u64, FrameSample)],
+    contents: &PacketContents,
+) -> Vec<Seen> {
     let directory = scratch(name);
     let mut capture = Capture::create(&world(), &directory).unwrap();
-    let contents = PacketContents::default();
     for (start_us, frame) in frames {
-        capture.push(at_us(*start_us), frame, &contents).unwrap();
+        capture.push(at_us(*start_us), frame, contents).unwrap();
     }
-    capture.finish(&contents).unwrap();
+    capture.finish(contents).unwrap();
     let bytes = fs::read(directory.join(FILE)).unwrap();
     fs::remove_dir_all(&directory).unwrap();
     let packets = Reader::new(&bytes).unwrap().map(|packet| {
@@ -184,6 +191,29 @@ fn every_mpdu_of_an_ampdu_is_there_and_tells_of_it() {
         (ampdu.reference, ampdu.flags & radiotap::AmpduStatus::LAST > 0)
     });
     assert_eq!(headers.collect::<Vec<_>>(), [(9, false), (9, true)]);
+}
+
+/// A datagram that stands for an IPv6 packet: the frame says so, alone and in an A-MSDU, and holds
+/// the packet.
+#[test]
+fn a_real_packet_is_in_its_frame() {
+    let FrameBody::Data(datagram) = datagram() else { panic!("data") };
+    let mut packet = vec![0x60, 0, 0, 0, 0, 8, 59, 64];
+    packet.resize(48, 0x77);
+    let mut contents = PacketContents::default();
+    contents.note(&datagram, Contents::Packet(packet.clone()));
+    let alone = frame(STATION, Some(AP), FrameBody::Data(datagram), 100);
+    let place = ht(alone, 7, true).place.map(|place| Place { is_amsdu: true, ..place });
+    let part = FrameSample { place, ..ht(alone, 7, true) };
+    let seen = captured_with("real", &[(0, alone), (500, part)], &contents);
+    let Frame::Data(data) = &seen[0].2 else { panic!("no data: {:?}", seen[0].2) };
+    assert_eq!(data.ether_type, EtherType::IPV6);
+    assert!(matches!(seen[1].2, Frame::Amsdu(_)));
+    let (sides, contents) = (Sides::of(&world()), &contents);
+    let radio = radio(&world(), STATION).expect("a radio");
+    let (subframe, payload) = subframe(&radio, &part, &sides, contents);
+    assert_eq!(subframe.ether_type, EtherType::IPV6);
+    assert_eq!(payload.contents, Some(&Contents::Packet(packet)));
 }
 
 #[test]
