@@ -4,10 +4,9 @@
 //! the body (32 bits), its CRC-32C, body. All numbers are little-endian. A body begins with its
 //! kind:
 //!
-//! | kind | body behind it |
-//! |---|---|
-//! | 1, packet | time in ns (64 bits), source node, destination node, length in bytes (32 bits each), the bytes that were kept |
-//! | 2, end | time in ns (64 bits), whether all packets are there (8 bits) |
+//! - 1, a packet: time in ns (64 bits); source node, destination node and length in bytes (32 bits
+//!   each); the bytes that were kept.
+//! - 2, the end: time in ns (64 bits), whether all packets are there (8 bits).
 
 mod read;
 mod write;

@@ -54,7 +54,8 @@ mod tests {
             bytes in prop::collection::vec(any::<u8>(), 0..70),
             cut in 0usize..35,
         ) {
-            let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+            let byte = |pair: &[u8], i: usize| u32::from(*pair.get(i).unwrap_or(&0));
+            let word = |pair: &[u8]| byte(pair, 0) << 8 | byte(pair, 1);
             let mut sum: u32 = bytes.chunks(2).map(word).sum();
             while sum > 0xffff {
                 sum = (sum & 0xffff) + (sum >> 16);

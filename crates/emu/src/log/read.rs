@@ -49,7 +49,7 @@ pub enum Error {
         until: Instant,
     },
     /// An entry is not as it was written.
-    #[error("entry {} of the record is damaged: {what}; those up to {until} are usable", records + 1)]
+    #[error("entry {} of the record is damaged: {what}; up to {until} it is usable", records + 1)]
     Damaged {
         /// Entries before it.
         records: u64,

@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_quantile_is_below_the_true_one(mut ns in prop::collection::vec(any::<u64>(), 1..300)) {
+        fn no_quantile_is_too_small(mut ns in prop::collection::vec(any::<u64>(), 1..300)) {
             let mut histogram = Histogram::default();
             ns.iter().for_each(|ns| histogram.add(Duration::from_nanos(*ns)));
             ns.sort_unstable();

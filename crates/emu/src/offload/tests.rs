@@ -271,7 +271,11 @@ proptest! {
 
     /// The header of a frame may say anything of a segment that is right.
     #[test]
-    fn any_header_is_taken(head: [u8; HEADER_LEN], is_v6: bool, flip in any::<prop::sample::Index>()) {
+    fn any_header_is_taken(
+            head: [u8; HEADER_LEN],
+            is_v6: bool,
+            flip in any::<prop::sample::Index>(),
+        ) {
         let mut frame = large(3000, Flags::default(), is_v6);
         let at = flip.index(80);
         frame[at] = !frame[at];

@@ -193,7 +193,8 @@ proptest! {
     /// The head of a packet gives the description of the whole.
     #[test]
     fn a_head_is_enough(payload_len in 0u32..2000, tos: u8, is_v6: bool) {
-        let mut bytes = written(&Datagram { tos, ..datagram(Transport::Tcp(header()), payload_len) });
+        let value = Datagram { tos, ..datagram(Transport::Tcp(header()), payload_len) };
+        let mut bytes = written(&value);
         if is_v6 {
             bytes = v6(6, tos, &bytes[20..]);
         }
