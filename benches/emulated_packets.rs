@@ -46,7 +46,8 @@ fn cell() -> World {
 
 /// The same nodes on wires without delay.
 fn wire() -> World {
-    let mut world = cell();
+    let mut world = worlds::tcp_uploads(1, HOUR);
+    world.flows.clear();
     let mut link = world.links[0].clone();
     (link.rate, link.delay, link.ends) = (None, Duration::ZERO, (NodeId(0), NodeId(1)));
     world.links = vec![link];

@@ -7,6 +7,7 @@ pub struct Sum(u64);
 impl Sum {
     /// Adds bytes; an odd last byte is padded with zero, so only the last part may be odd.
     #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "it adds bytes, not another sum")]
     pub fn add(self, bytes: &[u8]) -> Self {
         // The sum of words of 32 bits folds to that of their halves, as 2^16 is 1 modulo 2^16 - 1.
         // With 64 bits for carries it overflows only after 16 GiB.
