@@ -36,6 +36,11 @@ pub fn suspended() -> Duration {
     Duration::from_nanos(boot.saturating_sub(monotonic))
 }
 
+/// The wall clock, in nanoseconds since 1970: by it the kernel stamps packets.
+pub(crate) fn wall_ns() -> u64 {
+    read(ClockId::Realtime)
+}
+
 /// CPU time that the calling thread has used.
 pub fn thread_cpu() -> Duration {
     Duration::from_nanos(read(ClockId::ThreadCPUTime))

@@ -6,6 +6,8 @@
 //! world sees of a packet, [`offload`] cuts what a kernel leaves to its network card, [`meter`]
 //! measures how late everything was, and [`log`] keeps what went in, so that [`replay()`] can give
 //! the same run again in virtual time.
+//!
+//! [`traffic`] runs flows of a scenario on the kernel's own sockets, inside those nodes.
 #![cfg(target_os = "linux")]
 
 pub mod address;
@@ -19,5 +21,6 @@ pub mod offload;
 pub mod packet;
 mod replay;
 mod slab;
+pub mod traffic;
 
 pub use replay::{Error as ReplayError, Replayed, replay};

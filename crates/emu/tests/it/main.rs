@@ -1,6 +1,8 @@
-//! Real packets through worlds, without a kernel's devices: ends are socket pairs.
+//! Real packets through worlds, without a kernel's devices: ends are socket pairs, and flows on
+//! sockets use the loopback interface.
 
 mod allocation;
 mod common;
 mod drive;
 mod record;
+mod traffic;

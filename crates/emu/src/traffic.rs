@@ -1,0 +1,144 @@
+//! Flows of a world on sockets of the kernel: its TCP and UDP instead of the simulator's.
+//!
+//! A [`Spec`] says what a flow of a world is on sockets. [`Prepared`] has the sockets of many,
+//! opened in the network namespaces of their nodes ([`Within`]), so that whatever the kernel
+//! refuses is known before the run. [`Prepared::start`] hands them to one thread of their own, which
+//! serves all of them by epoll; the world's loop and this thread meet in the kernel alone. What the
+//! flows came to is told in the simulator's [`fairwave_sim::FlowOutcome`]s, and on the way by
+//! samples through a channel.
+//!
+//! Sender and receiver share a clock, so that one-way delays are exact: a datagram carries the time
+//! when it was handed to the kernel, and counts as arrived when the kernel had it, not when the
+//! thread came to take it.
+
+mod carrier;
+mod connection;
+mod datagrams;
+mod error;
+mod reactor;
+mod socket;
+mod spec;
+mod stamp;
+mod tcp_info;
+
+pub use carrier::KernelFlow;
+pub use error::{Error, Failure};
+pub use reactor::{Report, Timing};
+pub use socket::{Here, Within};
+pub use spec::{Connection, Datagrams, Load, Place, Spec, Unfit, Writes};
+
+use crate::clock::Clock;
+use carrier::Carrier;
+use connection::ConnectionFlow;
+use core::fmt;
+use datagrams::DatagramFlow;
+use fairwave_trace::Sample;
+use fairwave_units::Instant;
+use reactor::Reactor;
+use rustix::fd::OwnedFd;
+use socket::Sockets;
+use std::io;
+use std::panic;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::thread::{self, JoinHandle};
+
+/// Flows whose sockets are open, and which have not started.
+pub struct Prepared {
+    flows: Vec<Box<dyn Carrier>>,
+}
+
+impl Prepared {
+    /// Opens the sockets of flows.
+    ///
+    /// # Errors
+    /// [`Error`] names the flow, and what the kernel refused.
+    pub fn open(specs: Vec<Spec>, namespaces: &impl Within) -> Result<Self, Error> {
+        let open = |spec: Spec| -> Result<Box<dyn Carrier>, Error> {
+            let sockets = Sockets::open(&spec, namespaces)?;
+            Ok(match spec.load {
+                Load::Connection(_) => Box::new(ConnectionFlow::new(spec, sockets)),
+                Load::Datagrams(_) => Box::new(DatagramFlow::new(spec, sockets)),
+            })
+        };
+        Ok(Self { flows: specs.into_iter().map(open).collect::<Result<_, _>>()? })
+    }
+
+    /// Starts the thread that serves them, by `clock`. Samples go to `samples`, with the time at
+    /// which they were due, as the simulator's have it; those that find no room are counted and
+    /// dropped, as nobody shall wait for a slow recorder.
+    ///
+    /// # Errors
+    /// [`Error::Thread`].
+    pub fn start(
+        self,
+        clock: Clock,
+        timing: Timing,
+        samples: SyncSender<(Instant, Sample)>,
+    ) -> Result<Running, Error> {
+        let (reactor, stop) = Reactor::new(self.flows, timing, clock, samples)?;
+        let thread = thread::Builder::new().name("traffic".to_owned());
+        let thread = thread.spawn(move || reactor.run())?;
+        Ok(Running { stop, thread: Some(thread) })
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("flows", &self.flows.len()).finish()
+    }
+}
+
+/// Flows under way. Dropping it stops them.
+#[derive(Debug)]
+pub struct Running {
+    stop: Arc<OwnedFd>,
+    thread: Option<JoinHandle<io::Result<Report>>>,
+}
+
+impl Running {
+    /// Waits for their end.
+    ///
+    /// # Errors
+    /// [`Error::Thread`] if the thread could not go on.
+    pub fn finish(mut self) -> Result<Report, Error> {
+        self.join()
+    }
+
+    /// Ends them now.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub fn stop(mut self) -> Result<Report, Error> {
+        self.tell_to_stop();
+        self.join()
+    }
+
+    /// Whether they have ended.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    fn tell_to_stop(&self) {
+        // It can only fail if it was told more often than a 64-bit number can count.
+        let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
+    }
+
+    fn join(&mut self) -> Result<Report, Error> {
+        let thread = self.thread.take().expect("it is taken when `self` is consumed or dropped");
+        Ok(thread.join().unwrap_or_else(|payload| panic::resume_unwind(payload))?)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.tell_to_stop();
+            // A report that nobody waits for, or a panic that has been told.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! A flow of UDP datagrams through the kernel.
+
+use super::carrier::{Carrier, Common, Host, KernelFlow, Role};
+use super::socket::Sockets;
+use super::spec::{Load, Spec};
+use super::stamp::{self, Beside, Stamp};
+use super::tcp_info::Version;
+use fairwave_sim::{Reception, Spread};
+use fairwave_trace::FlowSample;
+use fairwave_traffic::{Emission, Emissions};
+use fairwave_units::{Duration, Instant};
+use rustix::event::epoll::EventFlags;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+
+/// Datagrams that are sent or taken before other flows have their turn.
+const TURN: usize = 64;
+
+/// A source of datagrams, and who receives them.
+pub(super) struct DatagramFlow {
+    common: Common,
+    /// The next datagram; `None` if there will be none.
+    next: Option<Emission>,
+    emissions: Emissions,
+    echo: bool,
+    has_started: bool,
+    source: Option<OwnedFd>,
+    sink: Option<OwnedFd>,
+    sent: u64,
+    refused: u64,
+    received: Received,
+    echoes: Spread,
+    beside: Beside,
+}
+
+/// What the receiver sees.
+#[derive(Debug, Default)]
+struct Received {
+    reception: Reception,
+    /// Datagrams since the start.
+    all: u64,
+    /// The highest number so far.
+    highest: Option<u32>,
+    reordered: u64,
+    /// Nothing that is still to be taken can have arrived before.
+    emptied: Instant,
+}
+
+impl Received {
+    /// When a datagram arrived that is taken at `now` and has `waited`.
+    fn arrival(&self, stamp: Stamp, now: Instant, waited: Duration) -> Instant {
+        let least = self.emptied.max(stamp.sent);
+        Instant::from_nanos(now.as_nanos().saturating_sub(waited.as_nanos())).max(least)
+    }
+
+    fn take(&mut self, stamp: Stamp, arrived: Instant) {
+        self.all += 1;
+        let behind = |highest: u32| highest.wrapping_sub(stamp.sequence);
+        match self.highest {
+            Some(highest) if (1..1 << 31).contains(&behind(highest)) => self.reordered += 1,
+            _ => self.highest = Some(stamp.sequence),
+        }
+        self.reception.take(stamp.sequence, stamp.sent, arrived);
+    }
+}
+
+impl DatagramFlow {
+    pub(super) fn new(spec: Spec, sockets: Sockets) -> Self {
+        let Load::Datagrams(load) = &spec.load else { unreachable!("it sends no datagrams") };
+        let mut emissions = load.source.emissions(load.random.clone());
+        Self {
+            next: emissions.next(),
+            emissions,
+            echo: load.echo,
+            has_started: false,
+            source: Some(sockets.source),
+            sink: Some(sockets.sink),
+            sent: 0,
+            refused: 0,
+            received: Received::default(),
+            echoes: Spread::default(),
+            beside: Beside::default(),
+            common: Common::new(spec),
+        }
+    }
+
+    fn fail(&mut self, host: &Host<'_>, what: &'static str, cause: Errno) {
+        self.common.fail(host.now, what, cause);
+        self.close(host.version);
+    }
+
+    fn start(&mut self, host: &Host<'_>) {
+        self.has_started = true;
+        let sockets = [(&self.source, Role::Source), (&self.sink, Role::Sink)];
+        let watched = sockets.into_iter().try_for_each(|(socket, role)| {
+            socket.as_ref().map_or(Ok(()), |socket| host.watch(socket, role, EventFlags::IN))
+        });
+        if let Err(cause) = watched {
+            self.fail(host, "wait for its sockets", cause);
+        }
+    }
+
+    /// When the next datagram is due.
+    fn due(&self) -> Option<Instant> {
+        self.next.map(|emission| self.common.spec.start + emission.at)
+    }
+
+    /// Sends what is due, for a turn.
+    fn send_due(&mut self, host: &mut Host<'_>) {
+        for _ in 0..TURN {
+            let Some((due, emission)) = self.due().zip(self.next) else { return };
+            if due > host.now {
+                return;
+            }
+            self.send(due, emission.bytes as usize, host);
+            self.next = self.emissions.next();
+        }
+    }
+
+    fn send(&mut self, due: Instant, bytes: usize, host: &mut Host<'_>) {
+        let Some(source) = &self.source else { return };
+        let payload = {
+            let most = host.outgoing.len();
+            &mut host.outgoing[..bytes.clamp(stamp::LEN, most)]
+        };
+        let now = host.clock.now();
+        Stamp { sequence: self.sent as u32, sent: now }.write(payload);
+        self.sent += 1;
+        host.lateness.add(now.since(due));
+        let sent = send(source, payload, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        payload[..stamp::LEN].fill(0);
+        // The kernel tells an ICMP error that an earlier datagram met when the next one is sent. The
+        // flow goes on: the way may come back.
+        self.refused += u64::from(sent.is_err());
+    }
+
+    fn sink_ready(&mut self, host: &mut Host<'_>) {
+        for _ in 0..TURN {
+            let Some(sink) = &self.sink else { return };
+            let datagram = match stamp::receive(sink, host.incoming, &mut self.beside) {
+                Ok(Some(datagram)) => datagram,
+                Ok(None) => {
+                    self.received.emptied = host.now;
+                    return;
+                }
+                Err(_) => continue,
+            };
+            let payload = &host.incoming[..datagram.len];
+            if self.echo {
+                // An echo that finds no room is lost, as on its way.
+                let _ = send(sink, payload, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+            }
+            let Some(stamp) = Stamp::read(payload) else { continue };
+            let arrived = self.received.arrival(stamp, host.clock.now(), datagram.waited);
+            self.received.take(stamp, arrived);
+            let delivery = &mut self.common.delivery;
+            delivery.take(datagram.len as u32, arrived.max(delivery.last));
+        }
+    }
+
+    fn source_ready(&mut self, host: &mut Host<'_>) {
+        for _ in 0..TURN {
+            let Some(source) = &self.source else { return };
+            let datagram = match stamp::receive(source, host.incoming, &mut self.beside) {
+                Ok(Some(datagram)) => datagram,
+                Ok(None) => return,
+                Err(_) => continue,
+            };
+            let Some(stamp) = Stamp::read(&host.incoming[..datagram.len]) else { continue };
+            let round_trip = host.clock.now().since(stamp.sent);
+            self.echoes.add(round_trip.saturating_sub(datagram.waited));
+        }
+    }
+}
+
+impl Carrier for DatagramFlow {
+    fn common(&mut self) -> &mut Common {
+        &mut self.common
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let start = (!self.has_started).then_some(self.common.spec.start);
+        let stop = self.common.spec.stop.filter(|_| self.next.is_some());
+        start.or_else(|| self.due()).into_iter().chain(stop).min()
+    }
+
+    fn wake(&mut self, host: &mut Host<'_>) {
+        if self.common.spec.stop.is_some_and(|stop| stop <= host.now) {
+            self.next = None;
+        }
+        if !self.has_started {
+            self.start(host);
+        }
+        self.send_due(host);
+    }
+
+    fn ready(&mut self, role: Role, _: EventFlags, host: &mut Host<'_>) {
+        match role {
+            Role::Source => self.source_ready(host),
+            Role::Listener | Role::Sink => self.sink_ready(host),
+        }
+    }
+
+    fn sample(&mut self, _: Version) -> FlowSample {
+        FlowSample {
+            delivered_bytes: self.common.delivery.bytes,
+            sent_packets: self.sent,
+            ..FlowSample::default()
+        }
+    }
+
+    fn restart(&mut self) {
+        self.received.reception.restart();
+        self.received.reordered = 0;
+        self.echoes.restart();
+    }
+
+    /// A datagram that is missing may still come.
+    fn is_over(&self) -> bool {
+        self.source.is_none() || self.next.is_none() && self.received.all >= self.sent
+    }
+
+    fn close(&mut self, _: Version) {
+        (self.source, self.sink) = (None, None);
+        self.next = None;
+        self.has_started = true;
+    }
+
+    fn fill(&self, flow: &mut KernelFlow) {
+        flow.outcome.datagrams = Some(self.received.reception.outcome());
+        (flow.refused, flow.reordered) = (self.refused, self.received.reordered);
+        flow.echoes = self.echoes.times();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_datagram_behind_a_later_one_is_reordered() {
+        let mut received = Received::default();
+        for sequence in [u32::MAX - 1, 0, u32::MAX, 1, 1] {
+            received.take(Stamp { sequence, sent: at(0) }, at(1));
+        }
+        assert_eq!((received.reordered, received.highest, received.all), (1, Some(1), 5));
+    }
+
+    /// The wall clock, by which the kernel stamps arrivals, was set forward by an hour.
+    #[test]
+    fn no_datagram_arrived_before_the_socket_was_empty() {
+        let received = Received { emptied: at(5), ..Received::default() };
+        let arrival =
+            |sent, waited| received.arrival(Stamp { sequence: 0, sent: at(sent) }, at(10), waited);
+        assert_eq!(arrival(2, Duration::from_millis(1)), at(9));
+        assert_eq!(arrival(2, Duration::from_secs(3600)), at(5));
+        assert_eq!(arrival(7, Duration::from_secs(3600)), at(7));
+    }
+}

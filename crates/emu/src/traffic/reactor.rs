@@ -1,0 +1,291 @@
+//! The thread that serves the sockets of all flows: events of the kernel, and times of our own.
+
+use super::carrier::{self, Carrier, Host, KernelFlow};
+use super::tcp_info::Version;
+use crate::clock::{Clock, timespec};
+use core::mem;
+use fairwave_sim::deadlines::Deadlines;
+use fairwave_sim::world::World;
+use fairwave_sim::{FlowOutcome, Spread, Times};
+use fairwave_trace::Sample;
+use fairwave_units::{Duration, Instant};
+use rustix::buffer::spare_capacity;
+use rustix::event::{EventfdFlags, epoll, eventfd};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+/// Bytes of one call of the kernel at most.
+const BUFFER: usize = 256 << 10;
+/// Events taken at once.
+const EVENTS: usize = 64;
+/// What epoll says when the run is to be stopped, and when the timer is due.
+const STOP: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX - 1;
+
+/// When what is done beside the flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// When the run ends.
+    pub duration: Duration,
+    /// Outcomes count from here on.
+    pub warm_up: Duration,
+    /// From one sample of every flow to the next; `None` makes none.
+    pub sample_every: Option<Duration>,
+    /// Deliveries are counted in bins of this length; `None` does not.
+    pub bins: Option<Duration>,
+    /// Whether the run ends as soon as every flow has ended. A flow of datagrams that has lost one
+    /// never does.
+    pub ends_when_idle: bool,
+}
+
+impl Timing {
+    /// That of a world.
+    pub fn of(world: &World) -> Self {
+        let positive = |every: Duration| (!every.is_zero()).then_some(every);
+        Self {
+            duration: world.duration,
+            warm_up: world.warm_up,
+            sample_every: positive(world.sample_every),
+            bins: world.bins.and_then(positive),
+            ends_when_idle: false,
+        }
+    }
+}
+
+/// What flows on sockets came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Each flow, in the order in which they were given.
+    pub flows: Vec<KernelFlow>,
+    /// When the run ended.
+    pub ended: Instant,
+    /// How late datagrams were sent: after their source said that they are due. Their delays count
+    /// from when they were sent.
+    pub lateness: Option<Times>,
+    /// Samples that found no room in the channel.
+    pub samples_lost: u64,
+}
+
+impl Report {
+    /// Puts what flows came to in the place of what `outcomes`, in the order of the world's flows,
+    /// has of them.
+    pub fn put_into(&self, outcomes: &mut [FlowOutcome]) {
+        for flow in &self.flows {
+            outcomes[flow.id.0 as usize].clone_from(&flow.outcome);
+        }
+    }
+}
+
+/// What has a time: first the flows, by their numbers, then these.
+const SAMPLER: u32 = 0;
+const WARM_UP: u32 = 1;
+const BIN: u32 = 2;
+const END: u32 = 3;
+const OTHERS: usize = 4;
+
+/// The flows, and what serves them.
+pub(super) struct Reactor {
+    flows: Vec<Box<dyn Carrier>>,
+    timing: Timing,
+    clock: Clock,
+    version: Version,
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    deadlines: Deadlines,
+    samples: SyncSender<(Instant, Sample)>,
+    samples_lost: u64,
+    lateness: Spread,
+    outgoing: Vec<u8>,
+    incoming: Vec<u8>,
+    ended: Option<Instant>,
+}
+
+impl Reactor {
+    /// A reactor, and what stops it when it is written to.
+    pub(super) fn new(
+        flows: Vec<Box<dyn Carrier>>,
+        timing: Timing,
+        clock: Clock,
+        samples: SyncSender<(Instant, Sample)>,
+    ) -> io::Result<(Self, Arc<OwnedFd>)> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        for (fd, data) in [(&timer, TIMER), (&*stop, STOP)] {
+            epoll::add(&epoll, fd, epoll::EventData::new_u64(data), epoll::EventFlags::IN)?;
+        }
+        let deadlines = Deadlines::new(flows.len() + OTHERS);
+        let reactor = Self {
+            flows,
+            timing,
+            clock,
+            version: Version::running(),
+            epoll,
+            timer,
+            deadlines,
+            samples,
+            samples_lost: 0,
+            lateness: Spread::default(),
+            outgoing: vec![0; BUFFER],
+            incoming: vec![0; BUFFER],
+            ended: None,
+        };
+        Ok((reactor, stop))
+    }
+
+    /// Serves the flows until the end.
+    pub(super) fn run(mut self) -> io::Result<Report> {
+        self.begin();
+        let mut events = Vec::with_capacity(EVENTS);
+        loop {
+            self.act();
+            if let Some(ended) = self.ended {
+                return Ok(self.finish(ended));
+            }
+            self.arm()?;
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(cause) => return Err(cause.into()),
+            }
+            for event in events.drain(..) {
+                self.take(event);
+                // What is due must not wait for all that the kernel has to say.
+                self.act();
+            }
+        }
+    }
+
+    fn other(&self, which: u32) -> u32 {
+        self.flows.len() as u32 + which
+    }
+
+    fn begin(&mut self) {
+        for (index, flow) in (0..).zip(&self.flows) {
+            self.deadlines.set(index, flow.deadline());
+        }
+        let Timing { duration, warm_up, sample_every, bins, .. } = self.timing;
+        let times = [sample_every, Some(warm_up), bins, Some(duration)];
+        for (which, after) in [SAMPLER, WARM_UP, BIN, END].into_iter().zip(times) {
+            self.deadlines.set(self.other(which), after.map(|after| Instant::ZERO + after));
+        }
+    }
+
+    /// Lets everything act that is due.
+    fn act(&mut self) {
+        let mut now = self.clock.now();
+        while self.ended.is_none()
+            && let Some((at, id)) = self.deadlines.first().filter(|(at, _)| *at <= now)
+        {
+            match self.flows.len() {
+                flows if (id as usize) < flows => self.with(id, now, |flow, host| flow.wake(host)),
+                flows => self.act_beside(id - flows as u32, at, now),
+            }
+            now = self.clock.now();
+        }
+        if self.timing.ends_when_idle && self.flows.iter().all(|flow| flow.is_over()) {
+            self.ended.get_or_insert(now);
+        }
+    }
+
+    /// What is done beside the flows, and was due `at`.
+    fn act_beside(&mut self, which: u32, at: Instant, now: Instant) {
+        let next = match which {
+            SAMPLER => self.timing.sample_every.map(|every| {
+                self.sample(at);
+                // A thread that was held up for long does not make up for samples that it missed.
+                let missed = now.since(at).as_nanos() / every.as_nanos();
+                at + Duration::from_nanos(every.as_nanos().saturating_mul(missed + 1))
+            }),
+            WARM_UP => {
+                for flow in &mut self.flows {
+                    carrier::end_warm_up(&mut **flow, now, self.version);
+                }
+                None
+            }
+            BIN => self.timing.bins.map(|bin| {
+                self.flows.iter_mut().for_each(|flow| flow.common().delivery.end_bin());
+                at + bin
+            }),
+            _ => {
+                self.ended = Some(at);
+                None
+            }
+        };
+        self.deadlines.set(self.other(which), next);
+    }
+
+    /// Tells the state of every flow.
+    fn sample(&mut self, at: Instant) {
+        for flow in &mut self.flows {
+            let (id, sample) = (flow.common().spec.id, flow.sample(self.version));
+            let sent = self.samples.try_send((at, Sample::Flow(id, sample)));
+            self.samples_lost += u64::from(sent.is_err());
+        }
+    }
+
+    /// Lets a flow act.
+    fn with(
+        &mut self,
+        index: u32,
+        now: Instant,
+        act: impl FnOnce(&mut dyn Carrier, &mut Host<'_>),
+    ) {
+        let mut host = Host {
+            now,
+            clock: self.clock,
+            epoll: &self.epoll,
+            index,
+            version: self.version,
+            lateness: &mut self.lateness,
+            outgoing: &mut self.outgoing,
+            incoming: &mut self.incoming,
+        };
+        let flow = &mut *self.flows[index as usize];
+        act(flow, &mut host);
+        self.deadlines.set(index, flow.deadline());
+    }
+
+    fn take(&mut self, event: epoll::Event) {
+        match event.data.u64() {
+            STOP => {
+                self.ended.get_or_insert(self.clock.now());
+            }
+            TIMER => {}
+            token => {
+                let ((index, role), flags) = (carrier::from_token(token), event.flags);
+                let now = self.clock.now();
+                self.with(index as u32, now, |flow, host| flow.ready(role, flags, host));
+            }
+        }
+    }
+
+    /// Sets the timer to the next deadline. It is not read: setting it makes it silent.
+    fn arm(&self) -> io::Result<()> {
+        let until =
+            self.deadlines.first().map_or(Duration::MAX, |(at, _)| at.since(self.clock.now()));
+        // Zero would switch it off.
+        let it_value = timespec(until.as_nanos().max(1));
+        let new = Itimerspec { it_interval: timespec(0), it_value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &new)?;
+        Ok(())
+    }
+
+    fn finish(mut self, ended: Instant) -> Report {
+        let warm_up = Instant::ZERO + self.timing.warm_up;
+        let measured = ended.since(warm_up);
+        let version = self.version;
+        let flows = mem::take(&mut self.flows).into_iter();
+        Report {
+            flows: flows.map(|flow| carrier::outcome(flow, (ended, measured), version)).collect(),
+            ended,
+            lateness: self.lateness.times(),
+            samples_lost: self.samples_lost,
+        }
+    }
+}

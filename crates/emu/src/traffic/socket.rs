@@ -1,0 +1,218 @@
+//! Sockets of flows: opened in the namespaces of their nodes, bound, and with their options set.
+
+use super::error::Error;
+use super::spec::{Connection, Load, Place, Spec};
+use fairwave_trace::NodeId;
+use nix::sys::socket::{setsockopt, sockopt};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrAny, SocketFlags, SocketType, bind, connect, getsockname, ipproto,
+    listen, socket_with, sockopt as option,
+};
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+
+/// Runs work in the network namespaces of nodes.
+pub trait Within {
+    /// Runs `job` in the namespace of `node`, and gives what it returns.
+    ///
+    /// # Errors
+    /// Whatever keeps it from running.
+    fn within<T: Send + 'static>(
+        &self,
+        node: NodeId,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<T>;
+}
+
+/// All nodes share the namespace of the caller, and its addresses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Here;
+
+impl Within for Here {
+    fn within<T: Send + 'static>(
+        &self,
+        _: NodeId,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<T> {
+        Ok(job())
+    }
+}
+
+/// The sockets of a flow before it starts.
+#[derive(Debug)]
+pub(super) struct Sockets {
+    /// That of the source, bound.
+    pub(super) source: OwnedFd,
+    /// That of the sink: it listens, or takes datagrams of the source.
+    pub(super) sink: OwnedFd,
+    /// The address of the source, whose port the kernel may have chosen.
+    pub(super) source_address: SocketAddr,
+    /// The address of the sink, likewise.
+    pub(super) sink_address: SocketAddr,
+}
+
+/// What was tried in a namespace, and why it did not work.
+type Refused = (&'static str, io::Error);
+/// A socket with its own address.
+type Bound = Result<(OwnedFd, SocketAddr), Refused>;
+
+impl Sockets {
+    /// Opens the sockets of a flow.
+    pub(super) fn open(spec: &Spec, namespaces: &impl Within) -> Result<Self, Error> {
+        let opened = match &spec.load {
+            Load::Connection(connection) => Self::of_connection(spec, connection, namespaces),
+            Load::Datagrams(_) => Self::of_datagrams(spec, namespaces),
+        };
+        opened.map_err(|(what, cause)| match (&spec.load, what) {
+            (Load::Connection(connection), CONGESTION) => {
+                law_error(spec, connection, namespaces, cause)
+            }
+            _ => Error::Socket { flow: spec.name.clone(), what, cause },
+        })
+    }
+
+    fn of_connection(
+        spec: &Spec,
+        connection: &Connection,
+        namespaces: &impl Within,
+    ) -> Result<Self, Refused> {
+        let open = |place: Place, is_sink| {
+            let (connection, class) = (connection.clone(), spec.traffic_class);
+            let job = move || stream(place.address, &connection, class, is_sink);
+            namespaces.within(place.node, job).map_err(|cause| ("enter its namespace", cause))?
+        };
+        let (sink, sink_address) = open(spec.sink, true)?;
+        let (source, source_address) = open(spec.source, false)?;
+        Ok(Self { source, sink, source_address, sink_address })
+    }
+
+    fn of_datagrams(spec: &Spec, namespaces: &impl Within) -> Result<Self, Refused> {
+        let open = |place: Place| {
+            let class = spec.traffic_class;
+            let job = move || datagrams(place.address, class);
+            namespaces.within(place.node, job).map_err(|cause| ("enter its namespace", cause))?
+        };
+        let (sink, sink_address) = open(spec.sink)?;
+        let (source, source_address) = open(spec.source)?;
+        // Both are connected, so that the kernel drops what comes from anybody else.
+        attempt("connect", connect(&source, &sink_address))?;
+        attempt("connect", connect(&sink, &source_address))?;
+        Ok(Self { source, sink, source_address, sink_address })
+    }
+}
+
+/// What is tried when the congestion control is set.
+const CONGESTION: &str = "set its congestion control";
+
+fn attempt<T, E: Into<io::Error>>(what: &'static str, result: Result<T, E>) -> Result<T, Refused> {
+    result.map_err(|error| (what, error.into()))
+}
+
+/// A TCP socket that listens, if it is the sink's.
+fn stream(address: SocketAddr, connection: &Connection, class: u8, is_sink: bool) -> Bound {
+    let protocol = if connection.is_multipath { ipproto::MPTCP } else { ipproto::TCP };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family(address), SocketType::STREAM, flags, Some(protocol));
+    let socket = attempt("open a socket", socket)?;
+    attempt("reuse its address", option::set_socket_reuseaddr(&socket, true))?;
+    attempt("set its traffic class", set_class(&socket, address, class))?;
+    attempt(CONGESTION, set_law(&socket, &connection.congestion_control))?;
+    attempt("set TCP_NODELAY", option::set_tcp_nodelay(&socket, connection.no_delay))?;
+    if let Some(mss) = connection.mss.filter(|_| !connection.is_multipath) {
+        attempt("set its MSS", setsockopt(&socket, sockopt::TcpMaxSeg, &u32::from(mss)))?;
+    }
+    if let Some(bytes) = connection.send_buffer {
+        attempt("set its send buffer", set_send_buffer(&socket, bytes as usize))?;
+    }
+    if let Some(bytes) = connection.receive_buffer {
+        attempt("set its receive buffer", set_receive_buffer(&socket, bytes as usize))?;
+    }
+    attempt("bind", bind(&socket, &address))?;
+    if is_sink {
+        attempt("listen", listen(&socket, 1))?;
+    }
+    with_address(socket)
+}
+
+/// A UDP socket that stamps what it receives.
+fn datagrams(address: SocketAddr, class: u8) -> Bound {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family(address), SocketType::DGRAM, flags, Some(ipproto::UDP));
+    let socket = attempt("open a socket", socket)?;
+    attempt("set its traffic class", set_class(&socket, address, class))?;
+    let stamps = setsockopt(&socket, sockopt::ReceiveTimestampns, &true);
+    attempt("ask for times of arrival", stamps)?;
+    attempt("bind", bind(&socket, &address))?;
+    with_address(socket)
+}
+
+fn with_address(socket: OwnedFd) -> Bound {
+    let address = getsockname(&socket).and_then(SocketAddr::try_from);
+    let address = attempt("ask for its address", address)?;
+    Ok((socket, address))
+}
+
+fn family(address: SocketAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
+}
+
+fn set_class(socket: &OwnedFd, address: SocketAddr, class: u8) -> Result<(), Errno> {
+    match address {
+        SocketAddr::V4(_) => option::set_ip_tos(socket, class),
+        SocketAddr::V6(_) => option::set_ipv6_tclass(socket, class.into()),
+    }
+}
+
+/// Sets the congestion control. The kernel would cut a name that is too long, and might find
+/// another by what is left.
+fn set_law(socket: &OwnedFd, name: &str) -> Result<(), Errno> {
+    const MOST: usize = 15;
+    if name.is_empty() || name.len() > MOST {
+        return Err(Errno::NOENT);
+    }
+    option::set_tcp_congestion(socket, name)
+}
+
+/// Sets a buffer beyond the system's limit, if we may.
+fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> Result<(), Errno> {
+    option::set_socket_send_buffer_size_force(socket, bytes)
+        .or_else(|_| option::set_socket_send_buffer_size(socket, bytes))
+}
+
+fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<(), Errno> {
+    option::set_socket_recv_buffer_size_force(socket, bytes)
+        .or_else(|_| option::set_socket_recv_buffer_size(socket, bytes))
+}
+
+/// Says which congestion controls there are instead of the one that was refused.
+fn law_error(
+    spec: &Spec,
+    connection: &Connection,
+    namespaces: &impl Within,
+    cause: io::Error,
+) -> Error {
+    let (flow, law) = (spec.name.clone(), connection.congestion_control.clone());
+    let list = |name: &'static str| {
+        let read = move || fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{name}"));
+        let text = namespaces.within(spec.source.node, read).and_then(|text| text);
+        let text = text.unwrap_or_else(|_| "(not known)".to_owned());
+        text.split_whitespace().collect::<Vec<_>>().join(", ")
+    };
+    match Errno::from_io_error(&cause) {
+        Some(Errno::NOENT) => {
+            Error::UnknownLaw { flow, law, available: list("available_congestion_control") }
+        }
+        Some(Errno::PERM) => {
+            Error::RestrictedLaw { flow, law, allowed: list("allowed_congestion_control") }
+        }
+        _ => Error::Socket { flow, what: CONGESTION, cause },
+    }
+}
+
+/// The address of a peer, if it is one of IP.
+pub(super) fn peer(address: &Option<SocketAddrAny>) -> Option<SocketAddr> {
+    SocketAddr::try_from(address.clone()?).ok()
+}

@@ -1,0 +1,202 @@
+//! What a flow of a world is on sockets of the kernel, with every choice resolved.
+
+use fairwave_dot11::AccessCategory;
+use fairwave_sim::ports;
+use fairwave_sim::world::{Flow, TcpFlow, Traffic, World};
+use fairwave_trace::{FlowId, NodeId};
+use fairwave_traffic::Source;
+use fairwave_units::{Bytes, Instant, Stream};
+use std::net::{IpAddr, SocketAddr};
+
+/// A flow that runs on sockets.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The flow of the world, by which its samples are known.
+    pub id: FlowId,
+    /// Its name.
+    pub name: String,
+    /// Where its data comes from. Its port may be 0: the kernel chooses one.
+    pub source: Place,
+    /// Where its data goes. Its port may be 0, too.
+    pub sink: Place,
+    /// When it starts.
+    pub start: Instant,
+    /// When its application stops sending. What it has written by then is still delivered.
+    pub stop: Option<Instant>,
+    /// Traffic class of its packets in both directions: DSCP and ECN bits.
+    pub traffic_class: u8,
+    /// What is sent.
+    pub load: Load,
+}
+
+/// One end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The node, in whose network namespace the socket is opened.
+    pub node: NodeId,
+    /// The local address of the socket.
+    pub address: SocketAddr,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug)]
+pub enum Load {
+    /// A connection of the kernel's TCP, opened by the source.
+    Connection(Connection),
+    /// UDP datagrams.
+    Datagrams(Datagrams),
+}
+
+/// A connection of the kernel's TCP.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Whether it may use several paths (MPTCP, RFC 8684): the paths are those that the namespaces
+    /// announce to the kernel.
+    pub is_multipath: bool,
+    /// The congestion control at both ends, as the kernel spells it; at most 15 bytes.
+    pub congestion_control: String,
+    /// Largest segment in bytes, without options; `None` leaves it to the MTU.
+    pub mss: Option<u16>,
+    /// Send buffer in bytes; `None` lets the kernel size it as the window grows.
+    pub send_buffer: Option<u32>,
+    /// Receive buffer in bytes; `None` lets the kernel size it.
+    pub receive_buffer: Option<u32>,
+    /// Whether small segments leave at once (`TCP_NODELAY`).
+    pub no_delay: bool,
+    /// What the application at the source writes.
+    pub writes: Writes,
+}
+
+/// What an application writes to a connection.
+#[derive(Clone, Debug)]
+pub enum Writes {
+    /// As much as fits, until this much is written; `None` writes until the flow stops.
+    Bulk(Option<Bytes>),
+    /// What a source gives, with its random stream.
+    Timed(Source, Stream),
+}
+
+/// Datagrams of a source.
+#[derive(Clone, Debug)]
+pub struct Datagrams {
+    /// When they are sent, and how long each is.
+    pub source: Source,
+    /// The random stream of the source.
+    pub random: Stream,
+    /// Whether the sink returns each datagram to the source, which measures the round trip.
+    pub echo: bool,
+}
+
+/// Why a flow of a world cannot run on sockets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("flow {flow} cannot run on the kernel's sockets: {why}")]
+pub struct Unfit {
+    /// The flow's name.
+    pub flow: String,
+    /// What it has that sockets have not.
+    pub why: &'static str,
+}
+
+impl Spec {
+    /// The flow `id` of `world` on sockets, with the ports that the simulator gives it and its
+    /// random streams, so that a source sends the same datagrams at the same times. `address` tells
+    /// the address of a node.
+    ///
+    /// # Errors
+    /// [`Unfit`] if it is neither a TCP flow nor one of timed datagrams, or passes a proxy.
+    pub fn of(
+        world: &World,
+        id: FlowId,
+        address: impl Fn(NodeId) -> IpAddr,
+    ) -> Result<Self, Unfit> {
+        let flow = &world.flows[id.0 as usize];
+        let load = load(world, flow).map_err(|why| Unfit { flow: flow.name.clone(), why })?;
+        let (client, server) = ports(id);
+        let place = |node, port| Place { node, address: SocketAddr::new(address(node), port) };
+        Ok(Self {
+            id,
+            name: flow.name.clone(),
+            source: place(flow.source, client),
+            sink: place(flow.sink, server),
+            start: flow.start,
+            stop: flow.stop,
+            traffic_class: traffic_class(flow.category),
+            load,
+        })
+    }
+}
+
+fn load(world: &World, flow: &Flow) -> Result<Load, &'static str> {
+    let random = || world.seed.stream(&format!("traffic/{}", flow.name));
+    if flow.proxy.is_some() {
+        return Err("it passes a proxy");
+    }
+    if flow.playout.is_some() {
+        return Err("it has a viewer");
+    }
+    match &flow.traffic {
+        Traffic::Tcp(tcp) => Ok(Load::Connection(connection(tcp, random))),
+        Traffic::Datagrams(source) => {
+            let (source, random) = (source.clone(), random());
+            Ok(Load::Datagrams(Datagrams { source, random, echo: false }))
+        }
+        Traffic::Saturate(_) => Err("it sends whenever its radio's queue has room"),
+        Traffic::Web(_) => Err("it is a browser"),
+        Traffic::Probe(_) => Err("it is a buffer probe"),
+        Traffic::Dccp(_) => Err("it sends DCCP"),
+        Traffic::Rtc(_) => Err("it sends real-time media"),
+        Traffic::Shake(_) => Err("it is a SHAKE connection"),
+        Traffic::MultiTcp(_) => Err("it spreads its data over several connections"),
+    }
+}
+
+fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
+    let (sender, receiver) = (&tcp.sender, &tcp.receiver);
+    let fixed = |bytes: u32, grows: Option<u32>| grows.is_none().then_some(bytes);
+    Connection {
+        is_multipath: false,
+        congestion_control: kernel_law(&tcp.congestion_control).to_owned(),
+        mss: Some(sender.mss),
+        send_buffer: fixed(sender.send_buffer, sender.send_buffer_most),
+        receive_buffer: fixed(receiver.receive_buffer, receiver.receive_buffer_most),
+        no_delay: !sender.nagle,
+        writes: match &tcp.source {
+            Some(source) => Writes::Timed(source.clone(), random()),
+            None => Writes::Bulk(tcp.size),
+        },
+    }
+}
+
+/// The kernel's name of a law of [`fairwave_sim`]. Its Reno stays in recovery until the whole
+/// window is acknowledged, as RFC 6582 has it, so that it is both `reno` and `newreno`.
+fn kernel_law(name: &str) -> &str {
+    if name == "newreno" { "reno" } else { name }
+}
+
+/// The traffic class that RFC 8325 (section 4.3) maps to an access category: CS1, default
+/// forwarding, AF41 and EF.
+fn traffic_class(category: AccessCategory) -> u8 {
+    let dscp = match category {
+        AccessCategory::Background => 8,
+        AccessCategory::BestEffort => 0,
+        AccessCategory::Video => 34,
+        AccessCategory::Voice => 46,
+    };
+    dscp << 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urgent_packets_bear_their_code_points() {
+        let classes = AccessCategory::ALL.map(traffic_class);
+        assert_eq!(classes, [0x20, 0, 0x88, 0xb8]);
+    }
+
+    #[test]
+    fn the_kernels_reno_is_newreno() {
+        assert_eq!((kernel_law("newreno"), kernel_law("cubic")), ("reno", "cubic"));
+    }
+}
