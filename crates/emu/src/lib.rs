@@ -7,10 +7,12 @@
 //! measures how late everything was, and [`log`] keeps what went in, so that [`replay()`] can give
 //! the same run again in virtual time.
 //!
-//! [`traffic`] runs flows of a scenario on the kernel's own sockets, inside those nodes.
+//! [`traffic`] runs flows of a scenario on the kernel's own sockets, inside those nodes;
+//! [`agreement`] sets what they come to beside the simulator's.
 #![cfg(target_os = "linux")]
 
 pub mod address;
+pub mod agreement;
 pub mod clock;
 pub mod drive;
 mod entrance;

@@ -86,8 +86,7 @@ impl Report {
 const SAMPLER: u32 = 0;
 const WARM_UP: u32 = 1;
 const BIN: u32 = 2;
-const END: u32 = 3;
-const OTHERS: usize = 4;
+const OTHERS: usize = 3;
 
 /// The flows, and what serves them.
 pub(super) struct Reactor {
@@ -169,24 +168,32 @@ impl Reactor {
         for (index, flow) in (0..).zip(&self.flows) {
             self.deadlines.set(index, flow.deadline());
         }
-        let Timing { duration, warm_up, sample_every, bins, .. } = self.timing;
-        let times = [sample_every, Some(warm_up), bins, Some(duration)];
-        for (which, after) in [SAMPLER, WARM_UP, BIN, END].into_iter().zip(times) {
+        let Timing { warm_up, sample_every, bins, .. } = self.timing;
+        let times = [sample_every, Some(warm_up), bins];
+        for (which, after) in [SAMPLER, WARM_UP, BIN].into_iter().zip(times) {
             self.deadlines.set(self.other(which), after.map(|after| Instant::ZERO + after));
         }
     }
 
-    /// Lets everything act that is due.
+    fn end(&self) -> Instant {
+        Instant::ZERO + self.timing.duration
+    }
+
+    /// Lets everything act that is due, up to the end and at it.
     fn act(&mut self) {
         let mut now = self.clock.now();
         while self.ended.is_none()
-            && let Some((at, id)) = self.deadlines.first().filter(|(at, _)| *at <= now)
+            && let Some((at, id)) =
+                self.deadlines.first().filter(|(at, _)| *at <= now.min(self.end()))
         {
             match self.flows.len() {
                 flows if (id as usize) < flows => self.with(id, now, |flow, host| flow.wake(host)),
                 flows => self.act_beside(id - flows as u32, at, now),
             }
             now = self.clock.now();
+        }
+        if now >= self.end() {
+            self.ended.get_or_insert(self.end());
         }
         if self.timing.ends_when_idle && self.flows.iter().all(|flow| flow.is_over()) {
             self.ended.get_or_insert(now);
@@ -212,10 +219,7 @@ impl Reactor {
                 self.flows.iter_mut().for_each(|flow| flow.common().delivery.end_bin());
                 at + bin
             }),
-            _ => {
-                self.ended = Some(at);
-                None
-            }
+            other => unreachable!("nothing has the number {other}"),
         };
         self.deadlines.set(self.other(which), next);
     }
@@ -267,8 +271,8 @@ impl Reactor {
 
     /// Sets the timer to the next deadline. It is not read: setting it makes it silent.
     fn arm(&self) -> io::Result<()> {
-        let until =
-            self.deadlines.first().map_or(Duration::MAX, |(at, _)| at.since(self.clock.now()));
+        let first = self.deadlines.first().map_or(self.end(), |(at, _)| at.min(self.end()));
+        let until = first.since(self.clock.now());
         // Zero would switch it off.
         let it_value = timespec(until.as_nanos().max(1));
         let new = Itimerspec { it_interval: timespec(0), it_value };

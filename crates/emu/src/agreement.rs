@@ -1,0 +1,345 @@
+//! Whether the emulator and the simulator agree on a world: the same flows on both, side by side.
+//!
+//! The simulator's outcomes come from [`simulate`], the emulator's from a run on the wall clock. An
+//! [`Agreement`] has a [`Row`] for each flow, and says which rows lie outside a [`Tolerance`].
+
+use core::fmt;
+use fairwave_sim::world::{Traffic, World};
+use fairwave_sim::{Error, FlowOutcome, run};
+use fairwave_trace::Discard;
+use fairwave_units::Duration;
+
+/// What the flows of a world come to in the simulator, in the world's order.
+///
+/// # Errors
+/// [`Error`] says why the world cannot be simulated.
+pub fn simulate(world: &World) -> Result<Vec<FlowOutcome>, Error> {
+    Ok(run(world, &mut Discard, &mut |_| ())?.flows)
+}
+
+/// How far the emulator may be from the simulator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// Goodput of flows of datagrams, as a share of the simulator's.
+    pub datagram_goodput: f64,
+    /// Goodput of TCP flows, likewise.
+    pub tcp_goodput: f64,
+    /// The 99th percentile of one-way delays.
+    pub delay_p99: Duration,
+}
+
+impl Default for Tolerance {
+    /// 3 % for datagrams, 5 % for TCP, 0.2 ms.
+    fn default() -> Self {
+        let delay_p99 = Duration::from_micros(200);
+        Self { datagram_goodput: 0.03, tcp_goodput: 0.05, delay_p99 }
+    }
+}
+
+/// What is compared of one flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Goodput in Mbps.
+    pub goodput_mbps: f64,
+    /// Median and 99th percentile of one-way delays; `None` where nobody measures delays.
+    pub delay: Option<(Duration, Duration)>,
+    /// Share of datagrams that were lost; `None` for TCP.
+    pub loss: Option<f64>,
+    /// Retransmitted share of TCP's segments; `None` for datagrams.
+    pub retransmitted: Option<f64>,
+}
+
+impl Figures {
+    /// Those of an outcome.
+    pub fn of(outcome: &FlowOutcome) -> Self {
+        let share = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
+        let (from, to) = (&outcome.at_warm_up, &outcome.at_end);
+        let datagrams = outcome.datagrams.as_ref();
+        let sent = to.sent_packets.saturating_sub(from.sent_packets);
+        let again = to.retransmissions.saturating_sub(from.retransmissions);
+        Self {
+            goodput_mbps: outcome.goodput.as_mbps_f64(),
+            delay: datagrams.and_then(|seen| seen.delay).map(|delay| (delay.median, delay.p99)),
+            loss: datagrams.map(|seen| share(seen.lost, seen.received + seen.lost)),
+            retransmitted: datagrams.is_none().then(|| share(again, sent)),
+        }
+    }
+}
+
+/// One flow in the simulator and in the emulator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The flow's name.
+    pub flow: String,
+    /// Whether it is a flow of TCP, which the tolerance gives more room.
+    pub is_tcp: bool,
+    /// What it came to in the simulator.
+    pub simulator: Figures,
+    /// What it came to in the emulator.
+    pub emulator: Figures,
+}
+
+/// What two measures of one thing differ in, the emulator's less the simulator's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Of goodput, as a share of the simulator's; `None` where that is zero and the emulator's is
+    /// not.
+    pub goodput: Option<f64>,
+    /// Of the median delay, in seconds; `None` where one side has no delays.
+    pub delay_median_s: Option<f64>,
+    /// Of the 99th percentile of delays, in seconds, likewise.
+    pub delay_p99_s: Option<f64>,
+}
+
+/// Why a flow lies outside the tolerance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disagreement {
+    /// Its goodput does.
+    Goodput,
+    /// The 99th percentile of its delays does.
+    Delay,
+    /// One side has delays, and the other has none.
+    NoDelay,
+}
+
+impl Row {
+    /// How far the emulator is from the simulator.
+    pub fn difference(&self) -> Difference {
+        let (simulator, emulator) = (self.simulator, self.emulator);
+        let delays = simulator.delay.zip(emulator.delay);
+        let less = |emulator: Duration, simulator: Duration| {
+            emulator.as_secs_f64() - simulator.as_secs_f64()
+        };
+        Difference {
+            goodput: relative(emulator.goodput_mbps, simulator.goodput_mbps),
+            delay_median_s: delays.map(|(simulator, emulator)| less(emulator.0, simulator.0)),
+            delay_p99_s: delays.map(|(simulator, emulator)| less(emulator.1, simulator.1)),
+        }
+    }
+
+    /// What lies outside `tolerance`.
+    pub fn disagreements(&self, tolerance: &Tolerance) -> Vec<Disagreement> {
+        let difference = self.difference();
+        let most = if self.is_tcp { tolerance.tcp_goodput } else { tolerance.datagram_goodput };
+        let is_off = difference.goodput.is_none_or(|goodput| goodput.abs() > most);
+        let goodput = is_off.then_some(Disagreement::Goodput);
+        let delay = match difference.delay_p99_s {
+            Some(late) if late.abs() > tolerance.delay_p99.as_secs_f64() => {
+                Some(Disagreement::Delay)
+            }
+            None if self.simulator.delay.is_some() != self.emulator.delay.is_some() => {
+                Some(Disagreement::NoDelay)
+            }
+            _ => None,
+        };
+        goodput.into_iter().chain(delay).collect()
+    }
+}
+
+/// `measured` less `reference`, as a share of the reference.
+fn relative(measured: f64, reference: f64) -> Option<f64> {
+    if measured == reference {
+        return Some(0.0);
+    }
+    (reference > 0.0).then(|| measured / reference - 1.0)
+}
+
+/// All flows of a world in the simulator and in the emulator.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agreement {
+    /// The flows, in the world's order.
+    pub rows: Vec<Row>,
+}
+
+impl Agreement {
+    /// Compares outcomes of the flows of `world`, in its order.
+    pub fn of(world: &World, simulator: &[FlowOutcome], emulator: &[FlowOutcome]) -> Self {
+        debug_assert_eq!((world.flows.len(), simulator.len()), (emulator.len(), emulator.len()));
+        let flows = world.flows.iter().zip(simulator.iter().zip(emulator));
+        let row = |(flow, (simulator, emulator)): (&fairwave_sim::world::Flow, _)| Row {
+            flow: flow.name.clone(),
+            is_tcp: matches!(flow.traffic, Traffic::Tcp(_)),
+            simulator: Figures::of(simulator),
+            emulator: Figures::of(emulator),
+        };
+        Self { rows: flows.map(row).collect() }
+    }
+
+    /// Goodput of all flows together in Mbps: the simulator's, and the emulator's.
+    pub fn total_goodput_mbps(&self) -> (f64, f64) {
+        let sum = |of: fn(&Row) -> f64| self.rows.iter().map(of).sum();
+        (sum(|row| row.simulator.goodput_mbps), sum(|row| row.emulator.goodput_mbps))
+    }
+
+    /// Difference of the goodput of all flows together, as a share of the simulator's. Flows that
+    /// compete share a medium by chance: their sum agrees sooner than each of them.
+    pub fn total_difference(&self) -> Option<f64> {
+        let (simulator, emulator) = self.total_goodput_mbps();
+        relative(emulator, simulator)
+    }
+
+    /// Flows outside `tolerance`, each with what disagrees.
+    pub fn outside<'a>(
+        &'a self,
+        tolerance: &'a Tolerance,
+    ) -> impl Iterator<Item = (&'a Row, Vec<Disagreement>)> {
+        let rows = self.rows.iter().map(|row| (row, row.disagreements(tolerance)));
+        rows.filter(|(_, disagreements)| !disagreements.is_empty())
+    }
+}
+
+/// A table in Markdown. Delays are in milliseconds.
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = "| flow | simulator Mbps | emulator Mbps | difference | simulator p50, p99 \
+             | emulator p50, p99 | p50 difference | p99 difference |";
+        writeln!(f, "{head}")?;
+        writeln!(f, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
+        for row in &self.rows {
+            let (simulator, emulator) = (row.simulator, row.emulator);
+            let Difference { goodput, delay_median_s, delay_p99_s } = row.difference();
+            writeln!(
+                f,
+                "| {} | {:.3} | {:.3} | {} | {} | {} | {} | {} |",
+                row.flow,
+                simulator.goodput_mbps,
+                emulator.goodput_mbps,
+                percent(goodput),
+                delays(simulator.delay),
+                delays(emulator.delay),
+                signed_ms(delay_median_s),
+                signed_ms(delay_p99_s),
+            )?;
+        }
+        let (simulator, emulator) = self.total_goodput_mbps();
+        let total = percent(self.total_difference());
+        writeln!(f, "| all | {simulator:.3} | {emulator:.3} | {total} | | | | |")
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:+.1} %", share * 100.0))
+}
+
+fn delays(delay: Option<(Duration, Duration)>) -> String {
+    let ms = |delay: Duration| delay.as_secs_f64() * 1e3;
+    delay.map_or_else(String::new, |(p50, p99)| format!("{:.3}, {:.3}", ms(p50), ms(p99)))
+}
+
+fn signed_ms(seconds: Option<f64>) -> String {
+    seconds.map_or_else(String::new, |seconds| format!("{:+.3}", seconds * 1e3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_sim::{DatagramOutcome, Times};
+    use fairwave_trace::FlowSample;
+    use fairwave_units::BitRate;
+
+    fn row(is_tcp: bool, simulator: Figures, emulator: Figures) -> Row {
+        Row { flow: "voice".to_owned(), is_tcp, simulator, emulator }
+    }
+
+    fn figures(goodput_mbps: f64, delay_us: Option<(u64, u64)>) -> Figures {
+        let delay =
+            delay_us.map(|(p50, p99)| (Duration::from_micros(p50), Duration::from_micros(p99)));
+        Figures { goodput_mbps, delay, ..Figures::default() }
+    }
+
+    #[test]
+    fn a_flow_is_told_by_its_goodput_and_its_delays() {
+        let ms = Duration::from_millis;
+        let delay = Times {
+            count: 3,
+            mean: ms(2),
+            least: ms(1),
+            median: ms(2),
+            p95: ms(3),
+            p99: ms(4),
+            most: ms(5),
+        };
+        let datagrams = DatagramOutcome { received: 3, lost: 1, delay: Some(delay), jitter: ms(0) };
+        let outcome = FlowOutcome {
+            goodput: BitRate::mbps(7),
+            datagrams: Some(datagrams),
+            ..FlowOutcome::default()
+        };
+        let expected = Figures {
+            goodput_mbps: 7.0,
+            delay: Some((ms(2), ms(4))),
+            loss: Some(0.25),
+            retransmitted: None,
+        };
+        assert_eq!(Figures::of(&outcome), expected);
+    }
+
+    #[test]
+    fn retransmissions_count_from_the_warm_up() {
+        let counters = |sent_packets, retransmissions| FlowSample {
+            sent_packets,
+            retransmissions,
+            ..FlowSample::default()
+        };
+        let outcome = FlowOutcome {
+            at_warm_up: counters(100, 50),
+            at_end: counters(300, 60),
+            ..FlowOutcome::default()
+        };
+        assert_eq!(Figures::of(&outcome).retransmitted, Some(0.05));
+        assert_eq!(Figures::of(&FlowOutcome::default()).retransmitted, Some(0.0));
+    }
+
+    #[test]
+    fn tcp_has_more_room_than_datagrams() {
+        let tolerance = Tolerance::default();
+        let (simulator, emulator) = (figures(10.0, None), figures(10.4, None));
+        assert_eq!(row(true, simulator, emulator).disagreements(&tolerance), []);
+        let datagrams = row(false, simulator, emulator).disagreements(&tolerance);
+        assert_eq!(datagrams, [Disagreement::Goodput]);
+        assert_eq!(row(true, emulator, figures(9.8, None)).disagreements(&tolerance).len(), 1);
+    }
+
+    #[test]
+    fn delays_agree_within_a_fifth_of_a_millisecond() {
+        let tolerance = Tolerance::default();
+        let of = |p99| figures(1.0, Some((900, p99)));
+        for (emulator, expected) in [(1_199, 0), (801, 0), (1_201, 1), (799, 1)] {
+            let disagreements = row(false, of(1_000), of(emulator)).disagreements(&tolerance);
+            assert_eq!(disagreements.len(), expected, "{emulator}");
+        }
+        let silent = row(false, of(1_000), figures(1.0, None)).disagreements(&tolerance);
+        assert_eq!(silent, [Disagreement::NoDelay]);
+    }
+
+    #[test]
+    fn a_flow_that_only_one_side_starves_disagrees() {
+        let tolerance = Tolerance::default();
+        let (silent, alive) = (figures(0.0, None), figures(1.0, None));
+        assert_eq!(row(true, silent, silent).disagreements(&tolerance), []);
+        assert_eq!(row(true, silent, alive).difference().goodput, None);
+        for row in [row(true, silent, alive), row(true, alive, silent)] {
+            assert_eq!(row.disagreements(&tolerance), [Disagreement::Goodput]);
+        }
+    }
+
+    #[test]
+    fn the_table_has_each_flow_and_their_sum() {
+        let simulator = figures(10.0, Some((1_000, 2_000)));
+        let emulator = figures(9.0, Some((1_100, 1_950)));
+        let rows = vec![
+            row(false, simulator, emulator),
+            row(true, figures(2.0, None), Figures::default()),
+        ];
+        let agreement = Agreement { rows };
+        let table = agreement.to_string();
+        let lines: Vec<_> = table.lines().skip(2).collect();
+        let expected = [
+            "| voice | 10.000 | 9.000 | -10.0 % | 1.000, 2.000 | 1.100, 1.950 | +0.100 | -0.050 |",
+            "| voice | 2.000 | 0.000 | -100.0 % |  |  |  |  |",
+            "| all | 12.000 | 9.000 | -25.0 % | | | | |",
+        ];
+        assert_eq!(lines, expected);
+        assert_eq!(agreement.outside(&Tolerance::default()).count(), 2);
+    }
+}
