@@ -2,10 +2,10 @@
 //!
 //! A [`Spec`] says what a flow of a world is on sockets. [`Prepared`] has the sockets of many,
 //! opened in the network namespaces of their nodes ([`Within`]), so that whatever the kernel
-//! refuses is known before the run. [`Prepared::start`] hands them to one thread of their own, which
-//! serves all of them by epoll; the world's loop and this thread meet in the kernel alone. What the
-//! flows came to is told in the simulator's [`fairwave_sim::FlowOutcome`]s, and on the way by
-//! samples through a channel.
+//! refuses is known before the run. [`Prepared::start`] hands them to one thread, which serves all
+//! of them by epoll; the world's loop and this thread meet in the kernel alone. What the flows came
+//! to is told in the simulator's [`fairwave_sim::FlowOutcome`]s, and on the way by samples through
+//! a channel.
 //!
 //! Sender and receiver share a clock, so that one-way delays are exact: a datagram carries the time
 //! when it was handed to the kernel, and counts as arrived when the kernel had it, not when the

@@ -64,7 +64,7 @@ impl Backlog {
     /// Takes what has come by `now`.
     fn fill(&mut self, start: Instant, now: Instant) {
         while self.deadline(start).is_some_and(|at| at <= now) {
-            let frame = self.frames.as_mut().and_then(|frames| frames.next());
+            let frame = self.frames.as_mut().and_then(Iterator::next);
             let (Some(frame), Some(left)) = (frame, &mut self.left) else { return };
             *left += frame.bytes;
         }

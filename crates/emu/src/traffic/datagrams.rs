@@ -120,17 +120,15 @@ impl DatagramFlow {
 
     fn send(&mut self, due: Instant, bytes: usize, host: &mut Host<'_>) {
         let Some(source) = &self.source else { return };
-        let payload = {
-            let most = host.outgoing.len();
-            &mut host.outgoing[..bytes.clamp(stamp::LEN, most)]
-        };
+        let bytes = bytes.clamp(stamp::LEN, host.outgoing.len());
+        let payload = &mut host.outgoing[..bytes];
         let now = host.clock.now();
         Stamp { sequence: self.sent as u32, sent: now }.write(payload);
         self.sent += 1;
         host.lateness.add(now.since(due));
         let sent = send(source, payload, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         payload[..stamp::LEN].fill(0);
-        // The kernel tells an ICMP error that an earlier datagram met when the next one is sent. The
+        // The kernel tells an ICMP error that an earlier datagram met when the next is sent. The
         // flow goes on: the way may come back.
         self.refused += u64::from(sent.is_err());
     }

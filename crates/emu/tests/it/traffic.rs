@@ -1,12 +1,17 @@
 //! Flows over the loopback interface of the namespace that the tests run in.
 
+use crate::common::{SERVER, STATION, cell};
+use fairwave_dot11::AccessCategory;
+use fairwave_emu::address;
+use fairwave_emu::agreement::{Agreement, Tolerance, simulate};
 use fairwave_emu::clock::Clock;
 use fairwave_emu::traffic::{
     Connection, Datagrams, Error, Here, KernelFlow, Load, Place, Prepared, Report, Running, Spec,
     Timing, Writes,
 };
+use fairwave_sim::world::{Flow, SaturateFlow, TcpFlow, Traffic, World};
 use fairwave_trace::{FlowId, NodeId, Sample};
-use fairwave_traffic::{Emission, Source, Trace};
+use fairwave_traffic::{Emission, OnOff, Period, Source, Trace};
 use fairwave_units::{Bytes, Duration, Instant, Seed};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -258,4 +263,96 @@ fn a_port_in_use_is_refused() {
     flow.sink.address = holder.local_addr().expect("it has an address");
     let error = failure(vec![flow]).to_string();
     assert!(error.contains("Address already in use"), "{error}");
+}
+
+/// A call of speech and a short transfer over the cell of [`cell`].
+fn speech_and_transfer() -> World {
+    let mut world = cell();
+    (world.duration, world.warm_up) = (ms(1000), ms(100));
+    let flow = |name: &str, traffic| Flow {
+        name: name.to_owned(),
+        source: STATION,
+        sink: SERVER,
+        start: at(20),
+        stop: Some(at(900)),
+        category: AccessCategory::Voice,
+        traffic,
+        proxy: None,
+        playout: None,
+    };
+    // Talk-spurts and pauses are short, so that there are some within a second.
+    let period = Period::Exponential { mean: ms(20) };
+    let interval = ms(2);
+    let speech = Source::OnOff(OnOff { payload_bytes: 172, interval, on: period, off: period });
+    let transfer = TcpFlow {
+        sender: Default::default(),
+        receiver: Default::default(),
+        congestion_control: "newreno".to_owned(),
+        size: Some(Bytes(100_000)),
+        source: None,
+    };
+    world.flows =
+        vec![flow("speech", Traffic::Datagrams(speech)), flow("transfer", Traffic::Tcp(transfer))];
+    world
+}
+
+#[test]
+fn a_flow_of_a_world_has_its_addresses_class_and_law_on_sockets() {
+    let world = speech_and_transfer();
+    let spec = |id| Spec::of(&world, FlowId(id), |node| address::v4(node).into());
+    let speech = spec(0).expect("datagrams can");
+    assert_eq!((speech.start, speech.stop), (at(20), Some(at(900))));
+    assert_eq!(speech.source.address.to_string(), "10.0.0.2:50000");
+    assert_eq!(speech.sink.address.to_string(), "10.0.0.3:60100");
+    assert_eq!((speech.sink.node, speech.traffic_class), (SERVER, 46 << 2));
+    let transfer = spec(1).expect("TCP can");
+    assert_eq!(transfer.source.address.port(), 50_001);
+    let Load::Connection(connection) = transfer.load else { panic!("it is a connection") };
+    assert_eq!((&*connection.congestion_control, connection.mss), ("reno", Some(1460)));
+    assert!(matches!(connection.writes, Writes::Bulk(Some(Bytes(100_000)))));
+    assert_eq!(connection.send_buffer, Some(4 << 20), "the stack has buffers of a fixed size");
+}
+
+#[test]
+fn a_flow_that_no_socket_carries_is_refused_by_name() {
+    let mut world = speech_and_transfer();
+    world.flows[0].traffic = Traffic::Saturate(SaturateFlow { payload_bytes: 100 });
+    let refused = Spec::of(&world, FlowId(0), |node| address::v6(node).into());
+    let refused = refused.expect_err("it has no times").to_string();
+    assert!(refused.starts_with("flow speech cannot run on the kernel's sockets:"), "{refused}");
+}
+
+/// The source is the same machine with the same random numbers on both: it sends the same
+/// datagrams, all of which arrive on either way.
+#[test]
+fn simulator_and_kernel_agree_on_what_a_world_offers() {
+    let world = speech_and_transfer();
+    let simulated = simulate(&world).expect("the world is right");
+    let specs = (0..2).map(|id| {
+        let mut spec = Spec::of(&world, FlowId(id), |_| V4).expect("both can");
+        for place in [&mut spec.source, &mut spec.sink] {
+            // Another test may have the port on this host.
+            place.address.set_port(0);
+        }
+        spec
+    });
+    let report = run(specs.collect(), Timing::of(&world));
+    assert_eq!(report.ended, at(1000));
+    let mut emulated = vec![Default::default(); 2];
+    report.put_into(&mut emulated);
+    let counters = |i: usize| [&simulated, &emulated].map(|outcomes| outcomes[i].at_end);
+    let [expected, speech] = counters(0);
+    assert!(expected.sent_packets > 0);
+    assert_eq!(speech.sent_packets, expected.sent_packets);
+    assert_eq!(speech.delivered_bytes, expected.delivered_bytes);
+    let [expected, transfer] = counters(1);
+    assert_eq!((expected.delivered_bytes, transfer.delivered_bytes), (100_000, 100_000));
+    assert!(simulated[1].completed.is_some() && emulated[1].completed.is_some());
+
+    // Loopback has no delay, and the cell has: that is told.
+    let agreement = Agreement::of(&world, &simulated, &emulated);
+    let tolerance = Tolerance::default();
+    let outside: Vec<_> = agreement.outside(&tolerance).map(|(row, _)| &*row.flow).collect();
+    assert!(outside.contains(&"speech"), "{agreement}");
+    assert!(agreement.to_string().contains("| speech |"), "{agreement}");
 }
