@@ -7,7 +7,8 @@
 mod worlds;
 
 use fairwave_emu::address;
-use fairwave_emu::drive::{Drive, End, Offload, Options, Turn};
+use fairwave_emu::clock::Clock;
+use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Turn};
 use fairwave_sim::world::{Node, World};
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::Duration;
@@ -84,7 +85,15 @@ fn run(world: &World, offload: Offload, frame: &[u8], frames: u64) -> Result<u64
     let (receiver, to) = end(NodeId(0), offload)?;
     let options = Options { measures_host: false, give_up: HOUR, ..Options::default() };
     let ends = vec![sender, receiver];
-    let drive = Drive { world, ends, options, record: None, stop: None };
+    let drive = Drive {
+        clock: Clock::start(),
+        inbox: Inbox::default(),
+        world,
+        ends,
+        options,
+        record: None,
+        stop: None,
+    };
     let mut buffer = vec![0; 1 << 16];
     let (mut sent, mut taken) = (0, 0);
     let mut on_turn = |_: &Turn<'_>| {

@@ -6,14 +6,17 @@
 //! lateness of each is known, and packets that arrive are written before the next.
 
 mod end;
+mod message;
 mod options;
 mod report;
 mod turns;
 
 pub use end::{End, EndCounts, Offload};
+pub use message::{Control, Inbox};
 pub use options::Options;
 pub use report::{Error, Report, Stopped, Turn};
 
+use crate::clock::Clock;
 use crate::log;
 use crate::meter::Reference;
 use core::ops::ControlFlow;
@@ -26,6 +29,8 @@ use turns::Turns;
 /// A world that is to be driven by the clock.
 #[derive(Debug)]
 pub struct Drive<'w> {
+    /// The clock, whose zero is the world's.
+    pub clock: Clock,
     /// What is simulated. Its duration is the longest that the run lasts.
     pub world: &'w World,
     /// Its real nodes.
@@ -36,6 +41,8 @@ pub struct Drive<'w> {
     pub record: Option<log::Writer>,
     /// Ends the run when it becomes true: soon, and with results.
     pub stop: Option<Arc<AtomicBool>>,
+    /// What others have to say to the world meanwhile.
+    pub inbox: Inbox,
 }
 
 impl Drive<'_> {
@@ -49,9 +56,9 @@ impl Drive<'_> {
         sink: &mut dyn Sink,
         on_turn: &mut dyn FnMut(&Turn<'_>) -> ControlFlow<()>,
     ) -> Result<Report, fairwave_sim::Error> {
-        let Self { world, ends, options, record, stop } = self;
+        let Self { clock, world, ends, options, record, stop, inbox } = self;
         let reference = options.measures_host.then(Reference::start).flatten();
-        let mut turns = Turns::new(world, ends, options, record, sink)?;
+        let mut turns = Turns::new(clock, world, ends, options, (record, inbox), sink)?;
         let stopped = turns.run(stop.as_deref(), reference.as_ref(), on_turn);
         Ok(turns.finish(stopped, reference.as_ref()))
     }

@@ -7,6 +7,7 @@
 //! - 1, a packet: time in ns (64 bits); source node, destination node and length in bytes (32 bits
 //!   each); the bytes that were kept.
 //! - 2, the end: time in ns (64 bits), whether all packets are there (8 bits).
+//! - 3, a command: time in ns (64 bits), its text in UTF-8.
 
 mod read;
 mod write;
@@ -20,9 +21,12 @@ pub const VERSION: u16 = 1;
 
 const PACKET: u8 = 1;
 const END: u8 = 2;
+const CONTROL: u8 = 3;
 
 /// Bytes of a packet's record before the packet.
 const PACKET_HEAD: usize = 1 + 8 + 4 + 4 + 4;
+/// Longest text of a command in bytes.
+pub const CONTROL_MOST: usize = 65_000;
 /// Longest body: that with the longest packet.
 const BODY_MOST: usize = PACKET_HEAD + 65_535;
 

@@ -4,7 +4,7 @@ use crate::entrance::Entrance;
 use crate::log::{self, Reader, Record};
 use crate::packet;
 use fairwave_sim::world::World;
-use fairwave_sim::{Outcome, Simulation};
+use fairwave_sim::{Command, Outcome, Simulation};
 use fairwave_trace::Sink;
 use fairwave_units::Instant;
 use std::io::Read;
@@ -38,9 +38,16 @@ pub struct Replayed {
 /// Gives `world` what a record says that it was given: the same samples go to `sink` as in the
 /// recorded run, if the world is the same.
 ///
+/// `command` reads the texts of commands again.
+///
 /// # Errors
 /// [`Error`]; a record that is broken later on is replayed up to there.
-pub fn replay(record: impl Read, world: &World, sink: &mut dyn Sink) -> Result<Replayed, Error> {
+pub fn replay(
+    record: impl Read,
+    world: &World,
+    sink: &mut dyn Sink,
+    command: &dyn Fn(&str) -> Option<Command>,
+) -> Result<Replayed, Error> {
     let mut reader = Reader::new(record)?;
     let mut simulation = Simulation::new(world, sink)?;
     let mut entrance = Entrance::default();
@@ -55,6 +62,12 @@ pub fn replay(record: impl Read, world: &World, sink: &mut dyn Sink) -> Result<R
                 }
                 packets += 1;
                 while simulation.take().is_some() {}
+            }
+            Ok(Some(Record::Control { at, text })) => {
+                // The recorded run found it possible, and so does the same world.
+                if let Some(command) = command(text) {
+                    let _ = simulation.command(&command, at);
+                }
             }
             Ok(Some(Record::End { is_complete: all, .. })) => is_complete = all,
             Ok(None) => break None,

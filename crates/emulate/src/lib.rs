@@ -5,6 +5,7 @@
 //! as a simulation does, with what a simulation has not: how well real time was kept.
 #![cfg(target_os = "linux")]
 
+mod flows;
 mod order;
 mod plan;
 mod programs;
@@ -13,4 +14,4 @@ mod summary;
 
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};
-pub use run::{Emulated, Error, Request, run};
+pub use run::{Emulated, Error, RECORD, Request, run};

@@ -1,12 +1,13 @@
 //! One emulation, from a plan to a run directory.
 
+use crate::flows::KernelFlows;
 use crate::order::Uplink;
 use crate::plan;
 use crate::programs::Programs;
 use crate::summary::summary;
 use core::ops::ControlFlow;
 use fairwave_emu::clock::Clock;
-use fairwave_emu::drive::{self, Drive, End, Report, Stopped, Turn};
+use fairwave_emu::drive::{self, Drive, End, Inbox, Report, Stopped, Turn};
 use fairwave_emu::log;
 use fairwave_lab::results::ProgramSummary;
 use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
@@ -14,7 +15,7 @@ use fairwave_netns::Namespaces;
 use fairwave_scenario::Started;
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_sim::world::World;
-use fairwave_trace::{NodeId, Sink};
+use fairwave_trace::{FlowId, NodeId, Sink};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -81,6 +82,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         namespaces: &namespaces,
         programs: &programs,
         real: &real,
+        kernel_flows: scenario.kernel_flows(),
         names: real.iter().map(|id| world.nodes[id.0 as usize].name.clone()).collect(),
     };
     let (mut broken, mut incomplete_record) = (None, None);
@@ -119,30 +121,39 @@ struct Emulation<'a> {
     programs: &'a [Started],
     real: &'a [NodeId],
     names: Vec<String>,
+    kernel_flows: Vec<FlowId>,
 }
 
 impl Emulation<'_> {
-    /// Drives the world while programs run.
+    /// Drives the world while programs and flows on sockets run.
     fn drive(
         &self,
-        world: &World,
+        whole: &World,
         sink: &mut dyn Sink,
         show: &mut dyn FnMut(&Turn<'_>),
     ) -> Result<(Report, Vec<ProgramSummary>), Cause> {
         let Self { request, namespaces, .. } = self;
-        let name = |started: &Started| world.nodes[started.node.0 as usize].name.clone();
+        let name = |started: &Started| whole.nodes[started.node.0 as usize].name.clone();
         let mut programs = Programs::new(namespaces, self.programs, name, request.directory)
             .map_err(host_error)?;
+        let flows = KernelFlows::open(whole, &self.kernel_flows, (namespaces, self.real))
+            .map_err(host_error)?;
+        let world = flows.rest_of(whole);
+        let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
+        let clock = Clock::start();
+        let (running, samples) = flows.start(clock, whole).map_err(host_error)?;
         let drive = Drive {
-            world,
-            ends: self.ends().map_err(host_error)?,
+            clock,
+            world: &world,
+            ends,
             options: self.options.clone(),
-            record: self.record().map_err(host_error)?,
+            record,
             stop: Some(Arc::clone(&request.stop)),
+            inbox: Inbox { samples, controls: None },
         };
         let (over, all_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         // Where nothing but programs makes traffic, the run ends with the last of them.
-        let ends_with_programs = world.flows.is_empty();
+        let ends_with_programs = whole.flows.is_empty();
         let mut on_turn = |turn: &Turn<'_>| {
             show(turn);
             match ends_with_programs && all_ended.load(Ordering::Relaxed) {
@@ -150,16 +161,18 @@ impl Emulation<'_> {
                 false => ControlFlow::Continue(()),
             }
         };
-        thread::scope(|scope| {
-            let attend = || programs.attend(Clock::start(), &over, &all_ended);
-            let started = thread::Builder::new().name("fairwave-programs".to_owned());
-            let attending = started.spawn_scoped(scope, attend).map_err(host_error)?;
+        let mut report = thread::scope(|scope| -> Result<Report, Cause> {
+            let attend = || programs.attend(clock, &over, &all_ended);
+            let thread = thread::Builder::new().name("fairwave-programs".to_owned());
+            let attending = thread.spawn_scoped(scope, attend).map_err(host_error)?;
             let report = drive.run(sink, &mut on_turn);
             over.store(true, Ordering::Relaxed);
             attending.join().expect("it does not panic");
             Ok(report?)
-        })
-        .map(|report: Report| (report, programs.end()))
+        })?;
+        let is_cut_short = !matches!(report.stopped, Stopped::End);
+        running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
+        Ok((report, programs.end()))
     }
 
     fn ends(&self) -> io::Result<Vec<End>> {
@@ -188,6 +201,6 @@ impl Emulation<'_> {
     }
 }
 
-fn host_error(error: io::Error) -> Cause {
+fn host_error(error: impl std::error::Error + Send + Sync + 'static) -> Cause {
     Cause::Host(Box::new(error))
 }

@@ -31,7 +31,7 @@ use crate::sampling::Sampling;
 use crate::soc::Soc;
 use crate::world::{Flow, Source, World};
 use fairwave_dot11::channel::{Fate, Output, RadioId};
-use fairwave_trace::{FlowId, Kind, NodeId, Sink};
+use fairwave_trace::{FlowId, Kind, NodeId, Sample, Sink};
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::datagram::Contents;
 
@@ -212,6 +212,11 @@ impl<'w> Simulation<'w> {
         Err(Error::Invalid(
             "this world is not steerable: its radios stay where they are".to_owned(),
         ))
+    }
+
+    /// Shows the sink what a host saw of flows that it carries itself, if anybody wants that.
+    pub fn record(&mut self, at: Instant, sample: &Sample) {
+        self.cx.observer.record(at, sample);
     }
 
     /// The next packet of a host that has come to its end. A loss by a radio is told when that

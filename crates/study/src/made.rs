@@ -126,6 +126,7 @@ pub fn shaped(axes: &[(&str, &str)], seed: u64, (flows, down): (usize, bool), sh
         queues: vec![queue],
         stations: vec![station],
         totals,
+        emulation: None,
     };
     let axes = axes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     Run { axes, seed, summary, directory: None }

@@ -1,7 +1,7 @@
 //! The turns of the loop.
 
 use super::end::{End, EndCounts, Offload, Port, Written};
-use super::{Error, Options, Report, Stopped, Turn};
+use super::{Control, Error, Inbox, Options, Report, Stopped, Turn};
 use crate::clock::{Clock, timespec};
 use crate::entrance::Entrance;
 use crate::meter::{Fidelity, Meter, Reference};
@@ -18,11 +18,14 @@ use fairwave_wire::datagram::Datagram;
 use rustix::event::epoll;
 use rustix::io::Errno;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 
 /// Longest frame that an end gives: header and IP packet.
 const FRAME_MOST: usize = HEADER_LEN + 65_535;
 /// Ends that one wait tells of.
 const READY_MOST: usize = 64;
+/// Samples that one turn takes.
+const SAMPLES_PER_TURN: usize = 1024;
 /// Instants of the world between two looks at the stop flag, when it is behind the clock.
 const LOOK_EVERY: u32 = 4096;
 
@@ -40,6 +43,7 @@ pub(super) struct Turns<'w> {
     entrance: Entrance,
     joined: Joined,
     record: Option<log::Writer>,
+    inbox: Inbox,
     meter: Meter,
     options: Options,
     /// What was read last, and what is answered to it.
@@ -61,10 +65,11 @@ type Halt = ControlFlow<Stopped>;
 
 impl<'w> Turns<'w> {
     pub(super) fn new(
+        clock: Clock,
         world: &'w World,
         ends: Vec<End>,
         options: Options,
-        record: Option<log::Writer>,
+        (record, inbox): (Option<log::Writer>, Inbox),
         sink: &'w mut dyn Sink,
     ) -> Result<Self, fairwave_sim::Error> {
         let simulation = Simulation::new(world, sink)?;
@@ -81,7 +86,6 @@ impl<'w> Turns<'w> {
         let name = |end: &End| world.nodes[end.node.0 as usize].name.clone();
         let names = ends.iter().map(name).collect();
         let ports: Vec<_> = ends.into_iter().map(|end| Port::new(end, world)).collect();
-        let clock = Clock::start();
         Ok(Self {
             simulation,
             clock,
@@ -94,6 +98,7 @@ impl<'w> Turns<'w> {
             entrance: Entrance::default(),
             joined: Joined::default(),
             record,
+            inbox,
             meter: Meter::new(clock.now()),
             options,
             frame: vec![0; FRAME_MOST],
@@ -128,6 +133,7 @@ impl<'w> Turns<'w> {
             if let ControlFlow::Break(stopped) = self.catch_up(now, &is_asked) {
                 return stopped;
             }
+            self.take_messages(now);
             let Self { meter, counts, slab, .. } = self;
             let under_way = slab.len();
             let turn = Turn { now, meter, ends: counts, under_way, reference };
@@ -212,6 +218,24 @@ impl<'w> Turns<'w> {
         }
         self.simulation.advance_to(until);
         self.deliver()
+    }
+
+    /// Does what others say.
+    fn take_messages(&mut self, now: Instant) {
+        let Self { inbox, simulation, record, .. } = self;
+        let samples = inbox.samples.iter().flat_map(Receiver::try_iter);
+        for (at, sample) in samples.take(SAMPLES_PER_TURN) {
+            simulation.record(at, &sample);
+        }
+        for control in inbox.controls.iter().flat_map(Receiver::try_iter) {
+            let Control { command, text, done } = control;
+            let result = simulation.command(&command, now);
+            if let (Ok(()), Some(record)) = (&result, record.as_mut()) {
+                record.control(now, &text);
+            }
+            // Who asked may have gone.
+            let _ = done.try_send(result.map(|()| now).map_err(|error| error.to_string()));
+        }
     }
 
     // Packets out.

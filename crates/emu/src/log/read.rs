@@ -1,6 +1,6 @@
 //! Reading a record, whatever is in the file.
 
-use super::{BODY_MOST, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
+use super::{BODY_MOST, CONTROL, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
 use std::io::{self, Read};
@@ -18,6 +18,13 @@ pub enum Record<'a> {
         len: u32,
         /// The packet, as far as it was kept.
         bytes: &'a [u8],
+    },
+    /// A command changed the world.
+    Control {
+        /// When.
+        at: Instant,
+        /// Its text.
+        text: &'a str,
     },
     /// The run ended.
     End {
@@ -121,7 +128,7 @@ impl<R: Read> Reader<R> {
         let damaged = |what| Err(Error::Damaged { records, until, what });
         let Some(record) = parse(&self.body) else { return damaged("its kind or form is unknown") };
         let at = match record {
-            Record::Packet { at, .. } | Record::End { at, .. } => at,
+            Record::Packet { at, .. } | Record::Control { at, .. } | Record::End { at, .. } => at,
         };
         if at < until {
             return damaged("it is from before the last one");
@@ -158,6 +165,7 @@ fn parse(body: &[u8]) -> Option<Record<'_>> {
             let ends = (NodeId(source), NodeId(destination));
             (bytes.len() <= len as usize).then_some(Record::Packet { at, ends, len, bytes })
         }
+        (CONTROL, text) => Some(Record::Control { at, text: core::str::from_utf8(text).ok()? }),
         (END, [complete @ (0 | 1)]) => Some(Record::End { at, is_complete: *complete == 1 }),
         _ => None,
     }

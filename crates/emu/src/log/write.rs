@@ -1,6 +1,6 @@
 //! Writing a record, so that no disk ever delays the loop.
 
-use super::{END, MAGIC, PACKET, PACKET_HEAD, VERSION};
+use super::{CONTROL, CONTROL_MOST, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
 use crate::packet::HEAD_LEN;
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
@@ -102,6 +102,22 @@ impl Writer {
         self.block.extend_from_slice(kept);
         self.seal(start);
         self.packets += 1;
+        if self.block.len() >= BLOCK {
+            self.hand_over();
+        }
+    }
+
+    /// A command changes the world; its text is cut after [`CONTROL_MOST`] bytes.
+    pub fn control(&mut self, at: Instant, text: &str) {
+        if self.missed > 0 {
+            self.missed += 1;
+            return;
+        }
+        let start = self.begin();
+        self.block.push(CONTROL);
+        self.block.extend(at.as_nanos().to_le_bytes());
+        self.block.extend(text.bytes().take(CONTROL_MOST));
+        self.seal(start);
         if self.block.len() >= BLOCK {
             self.hand_over();
         }

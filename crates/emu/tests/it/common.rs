@@ -2,7 +2,8 @@
 
 use fairwave_dot11::{Capabilities, Phy, Standard};
 use fairwave_emu::address;
-use fairwave_emu::drive::{Drive, End, Offload, Options, Report, Turn};
+use fairwave_emu::clock::Clock;
+use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Report, Turn};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{Cell, Link, Loss, Node, Radio, Role, Service, World};
 use fairwave_trace::{Discard, NodeId, Sink};
@@ -140,6 +141,14 @@ pub(crate) fn drive_into(
     sink: &mut dyn Sink,
     on_turn: &mut dyn FnMut(&Turn<'_>) -> ControlFlow<()>,
 ) -> Report {
-    let drive = Drive { world, ends, options, record: None, stop: None };
+    let drive = Drive {
+        clock: Clock::start(),
+        inbox: Inbox::default(),
+        world,
+        ends,
+        options,
+        record: None,
+        stop: None,
+    };
     drive.run(sink, on_turn).expect("the world is right")
 }

@@ -2,7 +2,8 @@
 
 use crate::common::{self, SERVER, STATION, cell, drive, ends, options, receive, send, udp, wire};
 use fairwave_emu::address;
-use fairwave_emu::drive::{Drive, Error, Offload, Options, Stopped, Turn};
+use fairwave_emu::clock::Clock;
+use fairwave_emu::drive::{Drive, Error, Inbox, Offload, Options, Stopped, Turn};
 use fairwave_emu::meter::{Limits, Verdict};
 use fairwave_emu::offload::{HEADER_LEN, Header};
 use fairwave_trace::{Discard, NodeId};
@@ -216,7 +217,15 @@ fn a_run_ends_in_time_or_when_it_is_told() {
 
     let stop = Some(Arc::new(AtomicBool::new(true)));
     let (ends, _programs) = ends(Offload::Off);
-    let drive = Drive { world: &world, ends, options: options(), record: None, stop };
+    let drive = Drive {
+        clock: Clock::start(),
+        inbox: Inbox::default(),
+        world: &world,
+        ends,
+        options: options(),
+        record: None,
+        stop,
+    };
     let report = drive.run(&mut Discard, &mut |_| ControlFlow::Continue(())).expect("it runs");
     assert!(matches!(report.stopped, Stopped::Asked));
 }
@@ -240,7 +249,15 @@ fn an_end_needs_a_node_of_its_own() {
     let world = wire();
     let (mut ends, _programs) = ends(Offload::Off);
     ends[1].node = STATION;
-    let drive = Drive { world: &world, ends, options: options(), record: None, stop: None };
+    let drive = Drive {
+        clock: Clock::start(),
+        inbox: Inbox::default(),
+        world: &world,
+        ends,
+        options: options(),
+        record: None,
+        stop: None,
+    };
     let refused = drive.run(&mut Discard, &mut |_| ControlFlow::Continue(()));
     assert!(refused.is_err());
 }

@@ -1,7 +1,8 @@
 //! A recorded run again in virtual time.
 
 use crate::common::{SERVER, STATION, cell, ends, options, receive, send, udp};
-use fairwave_emu::drive::{Drive, Offload, Turn};
+use fairwave_emu::clock::Clock;
+use fairwave_emu::drive::{Drive, Inbox, Offload, Turn};
 use fairwave_emu::log::{self, Keep, Writer};
 use fairwave_emu::{Replayed, replay};
 use fairwave_sim::Outcome;
@@ -76,7 +77,15 @@ fn live(keep: Keep) -> (Outcome, Everything, Vec<u8>) {
         let is_over = sent == 400 && turn.under_way == 0;
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let drive = Drive { world: &world, ends, options: options(), record, stop: None };
+    let drive = Drive {
+        clock: Clock::start(),
+        inbox: Inbox::default(),
+        world: &world,
+        ends,
+        options: options(),
+        record,
+        stop: None,
+    };
     let report = drive.run(&mut seen, &mut on_turn).expect("the world is right");
     let recorded = report.recorded.expect("there was a record");
     assert!(recorded.is_complete(), "{recorded:?}");
@@ -88,7 +97,7 @@ fn live(keep: Keep) -> (Outcome, Everything, Vec<u8>) {
 fn again(record: &[u8]) -> (Replayed, Everything) {
     let world = cell();
     let mut seen = Everything::default();
-    let replayed = replay(record, &world, &mut seen).expect("a record");
+    let replayed = replay(record, &world, &mut seen, &|_| None).expect("a record");
     (replayed, seen)
 }
 
