@@ -115,6 +115,11 @@ impl Cell {
         self.generation.phy(self.standard)
     }
 
+    /// Whether receivers acknowledge frames.
+    pub(super) fn acknowledges(&self) -> bool {
+        self.generation.acknowledgements
+    }
+
     /// What the simulator is told.
     pub(crate) fn to_world(&self) -> world::Cell {
         let mut cell = world::Cell {

@@ -76,7 +76,7 @@ keys! {
         /// Where it stands.
         position: [Metres; 2] = position().or([Metres(0.0); 2]);
         /// Its radio.
-        radio: Radio = Flat(names.phy(&cell));
+        radio: Radio = Flat(names.air(&cell));
     }
 }
 
@@ -113,7 +113,7 @@ keys! {
             .optional()
             .only_if(!has_path && count == 1, if has_path { HAS_PATH } else { IN_ONE_PLACE }, None);
         /// Its radio.
-        radio: Radio = Flat(names.phy_of_ap(&ap));
+        radio: Radio = Flat(names.air_of_ap(&ap));
     }
 }
 
@@ -123,25 +123,41 @@ const IN_ONE_PLACE: &str = "several stations do not stand in one place; use dist
 
 keys! {
     /// What access points and stations have in common.
-    pub struct Radio |r| (phy: Option<Phy> = None) {
+    pub struct Radio |r| (air: Air = Air::UNKNOWN) {
         /// Transmit power.
         power: Dbm = level().or(Dbm(16.0));
         /// How it sends data frames.
-        rate: Rate = Flat(*phy);
+        rate: Rate = Flat(air.phy);
         /// How it chooses its rates or MCS, beginning with the one set, among those that both ends
-        /// can use. "constant" without an MCS takes the highest of these.
+        /// can use. "constant" without a rate or an MCS takes the highest of these.
         rate_control: String = air::rate_control()
-            .or(rate.usual_control(*phy).to_owned())
-            .phrase("\"minstrel\" from 802.11n on where no rate or MCS is set, else \"constant\"");
+            .or(rate.usual_control(air.acknowledges).to_owned())
+            .phrase(
+                "\"minstrel\" where no rate or MCS is set and the cell has acknowledgements, else \
+                 \"constant\"",
+            );
         /// Its transmit queue.
         queue: Queue = queue(Place::Radio).or(Queue(Place::Radio.usual().into()));
     }
 }
 
+/// What a radio's defaults depend on in its cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Air {
+    /// `None` if the cell could not be read.
+    phy: Option<Phy>,
+    /// Whether receivers acknowledge frames, which is all that rate control learns from.
+    acknowledges: bool,
+}
+
+impl Air {
+    const UNKNOWN: Air = Air { phy: None, acknowledges: true };
+}
+
 /// What tables are called, for references between them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    cells: Vec<(String, Option<Phy>)>,
+    cells: Vec<(String, Air)>,
     /// Access points with the cell each names.
     aps: Vec<(String, Option<String>)>,
     /// Where files that nodes name are sought.
@@ -152,7 +168,8 @@ impl Names {
     /// Those of the scenario that `r` reads, whose cells have been read.
     pub(super) fn new(r: &Reader<'_>, cells: &[Cell], base: &Path) -> Self {
         let cell = |(r, cell): (Reader<'_>, &Cell)| {
-            (cell.name.clone(), Cell::standard(&r).map(|_| cell.phy()))
+            let phy = Cell::standard(&r).map(|_| cell.phy());
+            (cell.name.clone(), Air { phy, acknowledges: cell.acknowledges() })
         };
         let ap = |r: Reader<'_>| {
             let text = |key| r.peek(key, reader::text);
@@ -173,14 +190,17 @@ impl Names {
         self.aps.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    fn phy(&self, cell: &str) -> Option<Phy> {
-        self.cells.iter().find(|(name, _)| name == cell).and_then(|(_, phy)| *phy)
+    fn air(&self, cell: &str) -> Air {
+        let known = self.cells.iter().find(|(name, _)| name == cell);
+        known.map_or(Air::UNKNOWN, |(_, air)| *air)
     }
 
-    /// The PHY of the cell of the access point called `ap`.
-    fn phy_of_ap(&self, ap: &str) -> Option<Phy> {
-        let (_, cell) = self.aps.iter().find(|(name, _)| name == ap)?;
-        self.phy(cell.as_ref().or(self.cells.first().map(|(name, _)| name))?)
+    /// What the cell of the access point called `ap` decides.
+    fn air_of_ap(&self, ap: &str) -> Air {
+        let named = self.aps.iter().find(|(name, _)| name == ap);
+        let first = || self.cells.first().map(|(name, _)| name);
+        let cell = named.and_then(|(_, cell)| cell.as_ref().or_else(first));
+        cell.map_or(Air::UNKNOWN, |cell| self.air(cell))
     }
 }
 

@@ -164,10 +164,8 @@ keys! {
         let highest = r.peek("max_mcs", reader::count(0, 11)).map_or(11, |mcs| mcs as u8);
         /// Rate of its data frames, of those without MCS. With a `rate_control` that adapts, it
         /// begins with it.
-        data_rate: Option<BitRate> = data_rates(phy)
-            .optional()
-            .absent(highest_rate(phy))
-            .phrase("the PHY's highest; none from 802.11n on, where rate control chooses");
+        data_rate: Option<BitRate> =
+            data_rates(phy).optional().phrase("none: rate control chooses");
         /// MCS of its data frames, for 802.11n that of one stream (0 to 7), with all its `streams`,
         /// over its `width` and with its `guard_interval`: who receives them must have these.
         mcs: Option<u8> = indices(move |mcs| {
@@ -225,11 +223,6 @@ fn data_rates(phy: Option<Phy>) -> Kind<BitRate> {
         let message = format!("{rate} is not a rate of the cell's PHY");
         Err(Refusal::new(message).among("", &listed))
     })
-}
-
-/// The rate of a radio for which none is written, where that has no MCS.
-fn highest_rate(phy: Option<Phy>) -> Option<BitRate> {
-    words::rates(phy.filter(|phy| !phy.is_qos())?).last().copied()
 }
 
 /// The highest MCS of the standard.
@@ -322,10 +315,9 @@ impl Rate {
         self.named(phy).or_else(fastest).unwrap_or_else(|| phy.lowest_mode())
     }
 
-    /// The rate control where none is set.
-    pub(super) fn usual_control(&self, phy: Option<Phy>) -> &'static str {
-        let chooses =
-            phy.is_some_and(Phy::is_qos) && self.data_rate.is_none() && self.mcs.is_none();
+    /// The rate control where none is set, in a cell with or without acknowledgements.
+    pub(super) fn usual_control(&self, acknowledges: bool) -> &'static str {
+        let chooses = acknowledges && self.data_rate.is_none() && self.mcs.is_none();
         if chooses { "minstrel" } else { CONSTANT }
     }
 }

@@ -143,8 +143,9 @@ fn scenario(load: Load, seed: u32) -> String {
             "[[cell]]\nname = \"c{cell}\"\nstandard = \"802.11a\"\n\
              frequency = \"{mhz} MHz\"\n\
              [[node]]\nname = \"ap{cell}-\"\nkind = \"access-point\"\ncell = \"c{cell}\"\n\
+             data_rate = \"54 Mbps\"\n\
              [[node]]\nname = \"sta{cell}-\"\nkind = \"station\"\nap = \"ap{cell}-\"\n\
-             count = {stations}\n\
+             count = {stations}\ndata_rate = \"54 Mbps\"\n\
              [[flow]]\nname = \"up{cell}\"\nfrom = \"sta{cell}-*\"\nto = \"ap{cell}-\"\n{traffic}"
         );
     }

@@ -157,9 +157,11 @@ cell.standard = "802.11b"
 [[node]]
 name = "ap"
 kind = "access-point"
+data_rate = "11 Mbps"
 [[node]]
 name = "sta"
 kind = "station"
+data_rate = "11 Mbps"
 [[node]]
 name = "server"
 kind = "host"

@@ -14,6 +14,7 @@ beacon_interval = "off"
 [[node]]
 name = "ap"
 kind = "access-point"
+data_rate = "54 Mbps"
 [[node]]
 name = "server"
 kind = "host"
@@ -21,7 +22,7 @@ kind = "host"
 ends = ["ap", "server"]
 "#;
 
-const STATION: &str = "[[node]]\nname = \"sta\"\nkind = \"station\"\n";
+const STATION: &str = "[[node]]\nname = \"sta\"\nkind = \"station\"\ndata_rate = \"54 Mbps\"\n";
 const UPLOAD: &str = "[[flow]]\nname = \"up\"\nfrom = \"sta*\"\nto = \"server\"\n";
 
 fn arguments<'a>(out: &'a str, sets: &[&'a str]) -> Vec<&'a str> {

@@ -29,8 +29,8 @@ fn world() -> World {
         duration = "10 s"
         cell.standard = "802.11a"
         node = [
-            { name = "ap", kind = "access-point" },
-            { name = "sta", kind = "station", count = 2 },
+            { name = "ap", kind = "access-point", data_rate = "54 Mbps" },
+            { name = "sta", kind = "station", data_rate = "54 Mbps", count = 2 },
             { name = "server", kind = "host" },
         ]
         link = [{ ends = ["ap", "server"] }]

@@ -13,8 +13,8 @@ duration = "3 s"
 warm_up = "1 s"
 cell.standard = "802.11a"
 node = [
-    { name = "ap", kind = "access-point", queue = "20 packets" },
-    { name = "sta", kind = "station", count = 2 },
+    { name = "ap", kind = "access-point", data_rate = "54 Mbps", queue = "20 packets" },
+    { name = "sta", kind = "station", data_rate = "54 Mbps", count = 2 },
     { name = "server", kind = "host" },
 ]
 link = [{ ends = ["ap", "server"], delay = "10 ms" }]

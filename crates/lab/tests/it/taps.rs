@@ -17,9 +17,11 @@ cell.standard = "802.11g"
 [[node]]
 name = "ap"
 kind = "access-point"
+data_rate = "54 Mbps"
 [[node]]
 name = "conv"
 kind = "converter"
+data_rate = "54 Mbps"
 [[node]]
 name = "pc"
 kind = "host"
@@ -30,6 +32,7 @@ kind = "host"
 [[node]]
 name = "sta"
 kind = "station"
+data_rate = "54 Mbps"
 [[link]]
 ends = ["pc*", "conv"]
 [[link]]

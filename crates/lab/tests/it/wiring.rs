@@ -16,9 +16,11 @@ cell.standard = "802.11g"
 [[node]]
 name = "ap"
 kind = "access-point"
+data_rate = "54 Mbps"
 [[node]]
 name = "conv"
 kind = "converter"
+data_rate = "54 Mbps"
 count = 5
 [[node]]
 name = "pc"
@@ -197,6 +199,7 @@ channel = 6
 [[node]]
 name = "ap2"
 kind = "access-point"
+data_rate = "54 Mbps"
 cell = "other"
 [[link]]
 ends = ["ap2", "server"]

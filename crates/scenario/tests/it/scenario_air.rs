@@ -2,7 +2,7 @@
 
 use fairwave_scenario::Scenario;
 use fairwave_sim::world::{self, ErrorModel, World};
-use fairwave_units::{Db, Duration, Instant, Metres};
+use fairwave_units::{BitRate, Db, Duration, Instant, Metres};
 
 const NETWORK: &str = r#"
 [[node]]
@@ -75,6 +75,66 @@ fn a_controlled_rate_begins_with_the_one_that_is_set() {
     assert_eq!((rates.algorithm.name, initial), ("minstrel", Some(4)));
     assert!(station(&world("", "rate_control = \"constant\"")).rates.is_none());
 }
+
+/// The control and first rate of a radio of `standard` with `keys`, in a cell with `cell`.
+fn control(standard: &str, cell: &str, keys: &str) -> Option<(&'static str, Option<BitRate>)> {
+    let text = format!(
+        "[cell]\nstandard = \"{standard}\"\n{cell}\n[[node]]\nname = \"ap\"\n\
+         kind = \"access-point\"\n[[node]]\nname = \"sta\"\nkind = \"station\"\n{keys}\n\
+         [[flow]]\nname = \"up\"\nfrom = \"sta\"\nto = \"ap\"\n"
+    );
+    let scenario = Scenario::parse("control.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let again = Scenario::parse("resolved.toml", &scenario.to_toml()).expect("it is right");
+    assert_eq!(scenario, again);
+    let world = scenario.to_world(1);
+    let radio = world.nodes[1].radio.as_ref().expect("a station has a radio");
+    let rates = radio.rates.as_ref();
+    rates.map(|rates| (rates.algorithm.name, rates.initial.map(|mode| mode.rate())))
+}
+
+/// Before 802.11n as from it on.
+#[test]
+fn without_a_rate_minstrel_chooses_in_every_standard() {
+    for standard in ["802.11a", "802.11b", "802.11g", "802.11n", "802.11ac", "802.11ax"] {
+        assert_eq!(control(standard, "", ""), Some(("minstrel", None)), "{standard}");
+    }
+    assert_eq!(control("802.11g", "dsss_stations = true", ""), Some(("minstrel", None)));
+    assert_eq!(control("802.11a", "", "data_rate = \"24 Mbps\""), None);
+}
+
+/// Rate control learns from acknowledgements alone.
+#[test]
+fn without_acknowledgements_nothing_is_controlled() {
+    assert_eq!(control("802.11b", "acknowledgements = false", ""), None);
+    let modern = control("802.11ax", "acknowledgements = false", "");
+    assert_eq!(modern, Some(("constant", None)));
+}
+
+/// A constant rate that is not named is the highest.
+#[test]
+fn constant_alone_is_the_highest_rate() {
+    for (standard, mbps) in [("802.11a", 54), ("802.11b", 11), ("802.11g", 54)] {
+        let text = format!("cell.standard = \"{standard}\"\n{CONSTANT}");
+        let scenario = Scenario::parse("constant.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+        let world = scenario.to_world(1);
+        let radio = world.nodes[0].radio.as_ref().expect("a station has a radio");
+        assert_eq!((radio.rates.is_none(), radio.mode.rate()), (true, BitRate::mbps(mbps)));
+    }
+}
+
+const CONSTANT: &str = r#"
+[[node]]
+name = "sta"
+kind = "station"
+rate_control = "constant"
+[[node]]
+name = "ap"
+kind = "access-point"
+[[flow]]
+name = "up"
+from = "sta"
+to = "ap"
+"#;
 
 #[test]
 fn a_path_takes_the_place_of_a_distance() {

@@ -15,7 +15,10 @@ title = "One upload: for tests"
 duration = "600 ms"
 warm_up = "100 ms"
 cell.standard = "802.11a"
-node = [{ name = "ap", kind = "access-point" }, { name = "sta", kind = "station" }]
+node = [
+    { name = "ap", kind = "access-point", data_rate = "54 Mbps" },
+    { name = "sta", kind = "station", data_rate = "54 Mbps" },
+]
 flow = [{ name = "up", from = "sta", to = "ap" }]
 [sweep]
 "tcp.congestion_control" = ["reno", "compound"]

@@ -19,8 +19,8 @@ fn world() -> World {
         duration = "10 s"
         cell = { standard = "802.11b", preamble = "short" }
         node = [
-            { name = "ap", kind = "access-point" },
-            { name = "sta", kind = "station", count = 2 },
+            { name = "ap", kind = "access-point", data_rate = "11 Mbps" },
+            { name = "sta", kind = "station", data_rate = "11 Mbps", count = 2 },
             { name = "server", kind = "host" },
         ]
         link = [{ ends = ["ap", "server"] }]
