@@ -80,6 +80,9 @@ keys! {
         sack: bool = boolean().or(d.sack);
         /// Report data that arrived twice (RFC 2883), with `sack`.
         dsack: bool = boolean().or(d.dsack);
+        /// With SACK, keep what was reported when the retransmission timer expires, unless the
+        /// receiver has dropped it (RFC 6675 section 5.1); else forget it (RFC 2018 section 8).
+        keep_sacks: bool = boolean().or(d.keep_sacks);
         /// Offer explicit congestion notification (RFC 3168).
         ecn: bool = boolean().or(d.ecn);
         /// With SACK, spread the reduction of a recovery over its ACKs (RFC 6937).
@@ -242,6 +245,7 @@ fn of_stack(stack: &Profile) -> Tcp {
         timestamp_tick: c.timestamp_tick,
         sack: c.sack,
         dsack: c.dsack,
+        keep_sacks: c.keep_sacks,
         ecn: c.ecn,
         prr: c.prr,
         rack: c.rack,
@@ -314,6 +318,7 @@ impl Tcp {
             timestamp_tick: self.timestamp_tick,
             sack: self.sack,
             dsack: self.dsack,
+            keep_sacks: self.keep_sacks,
             ecn: self.ecn,
             prr: self.prr,
             rack: self.rack,

@@ -52,6 +52,10 @@ pub struct Config {
     pub timestamp_tick: Duration,
     /// Offer selective acknowledgements (RFC 2018).
     pub sack: bool,
+    /// With SACK, keep what the peer has reported when the retransmission timer expires, unless
+    /// the peer has dropped it (reneged). RFC 2018 section 8 has a sender forget it, RFC 6675
+    /// section 5.1 has it use what it knows.
+    pub keep_sacks: bool,
     /// Offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
     /// Report data that arrived twice (RFC 2883); needs `sack`.
@@ -119,6 +123,7 @@ impl Default for Config {
             timestamps: false,
             timestamp_tick: Duration::from_millis(1),
             sack: true,
+            keep_sacks: false,
             ecn: false,
             dsack: false,
             prr: false,

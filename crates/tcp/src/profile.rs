@@ -143,6 +143,7 @@ fn linux_6() -> Config {
         receive_buffer: 64 << 10,
         receive_buffer_most: Some(3 << 20),
         timestamps: true,
+        keep_sacks: true,
         dsack: true,
         prr: true,
         rack: true,

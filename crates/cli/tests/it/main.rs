@@ -11,6 +11,7 @@ mod places;
 mod readme;
 mod real;
 mod real_traffic;
+mod repairs;
 mod sweeps;
 mod trace;
 mod trace_captures;

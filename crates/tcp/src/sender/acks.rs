@@ -196,10 +196,12 @@ impl<P: Payload> Sender<P> {
         self.restart_timer(now);
     }
 
-    /// RFC 6298 (5.2), (5.3).
+    /// RFC 6298 (5.2), (5.3). The timer is shorter if the peer has reneged.
     fn restart_timer(&mut self, now: Instant) {
         if !self.buffer.has_outstanding() {
             self.timing.stop_timer();
+        } else if self.board.is_reneged() {
+            self.timing.start_renege_timer(now);
         } else if self.sack || !self.episode.is_later_partial(self.buffer.una()) {
             self.timing.start_timer(now);
         }

@@ -77,7 +77,7 @@ impl<P: Payload> Sender<P> {
         Self {
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
-            board: Scoreboard::default(),
+            board: Scoreboard::new(config.keep_sacks),
             law: Law::default(),
             episode: Episode::new(config.prr.then_some(config.prr_bound)),
             duplicates: Duplicates::new(config.duplicate_ack_threshold),

@@ -105,9 +105,16 @@ pub(crate) struct Scoreboard {
     keeps_resent: bool,
     /// Segments sent so far, retransmissions included.
     transmissions: u64,
+    /// A timeout keeps SACK information, unless the peer has reneged.
+    keeps_sacks: bool,
 }
 
 impl Scoreboard {
+    /// Nothing is outstanding. `keeps_sacks` is [`crate::Config::keep_sacks`].
+    pub(crate) fn new(keeps_sacks: bool) -> Self {
+        Self { keeps_sacks, ..Self::default() }
+    }
+
     pub(crate) fn pipe(&self) -> u32 {
         self.pipe
     }
@@ -168,6 +175,12 @@ impl Scoreboard {
     /// Whether the first outstanding segment is believed lost.
     pub(crate) fn head_is_lost(&self) -> bool {
         self.records.front().is_some_and(|r| r.lost)
+    }
+
+    /// Whether the peer has dropped data that it had reported: it would have acknowledged a
+    /// SACKed segment at SND.UNA. Only asked where SACK information is kept.
+    pub(crate) fn is_reneged(&self) -> bool {
+        self.keeps_sacks && self.records.front().is_some_and(|r| r.sacked)
     }
 
     /// A segment leaves: its place in the order of transmissions.
@@ -383,36 +396,39 @@ impl Scoreboard {
         self.records.get(first).filter(|r| r.start < self.high_sacked).map(|_| first)
     }
 
-    /// The retransmission timer expired: all is lost but what left after `recent` (RFC 8985
-    /// section 6.4), and SACK information is forgotten, since the receiver may have dropped what
-    /// it reported (RFC 2018 section 8). The bytes forgotten.
+    /// The retransmission timer expired: all that is not SACKed is lost but what left after
+    /// `recent` (RFC 8985 section 6.3). Returns the bytes that were SACKed. They count as lost too
+    /// where SACK information is not kept, since the receiver may have dropped what it reported
+    /// (RFC 2018 section 8), and where it has.
     pub(crate) fn timeout(&mut self, recent: Option<Instant>) -> u32 {
-        let (mut forgotten, mut pipe, mut pending) = (0, 0, 0);
+        let forgets = !self.keeps_sacks || self.is_reneged();
+        let (mut sacked, mut pipe, mut pending) = (0, 0, 0);
         for (index, record) in self.records.iter_mut().enumerate() {
-            forgotten += u32::from(record.sacked) * record.len;
-            record.lost =
-                record.sacked || index == 0 || recent.is_none_or(|at| record.sent.at <= at);
-            record.sacked = false;
+            sacked += u32::from(record.sacked) * record.len;
+            let old = index == 0 || recent.is_none_or(|at| record.sent.at <= at);
+            record.lost = record.sacked || old;
+            record.sacked &= !forgets;
             record.resent = false;
             pipe += record.weight() * record.len;
-            pending += u32::from(record.lost);
+            pending += u32::from(record.awaits_retransmission());
         }
-        (self.pipe, self.lost_pending, self.sacked) = (pipe, pending, 0);
+        (self.pipe, self.lost_pending) = (pipe, pending);
         self.rewind();
+        if forgets {
+            (self.sacked, self.high_sacked, self.known) = (0, self.high_rxt, [(0, 0); 4]);
+        }
         if recent.is_none() {
             self.lost_below = self.records.back().map_or(self.lost_below, Record::end);
         }
         self.check_sums();
-        forgotten
+        sacked
     }
 
     /// Every record is to be looked at again.
     fn rewind(&mut self) {
         self.high_rxt = self.records.front().map_or(self.high_rxt, |r| r.start);
-        self.high_sacked = self.high_rxt;
         self.lost_below = self.high_rxt;
         self.settled_below = self.high_rxt;
-        self.known = [(0, 0); 4];
         if self.keeps_resent {
             let resent = self.records.iter().filter(|r| r.retransmitted);
             self.resent.clear();
@@ -430,9 +446,7 @@ impl Scoreboard {
             }
         }
         self.lost_pending = 0;
-        let high_sacked = self.high_sacked;
         self.rewind();
-        self.high_sacked = high_sacked;
         self.check_sums();
     }
 }

@@ -18,8 +18,9 @@ impl<P: Payload> Sender<P> {
         }
         let allowance = self.rack_allowance();
         let recent = allowance.map(|age| Instant::ZERO + now.since(Instant::ZERO + age));
-        // What was SACKed has left the network. Past a retransmission that was lost, new data
-        // flows for a whole RTO: with it, ssthresh would rise to many times the window.
+        // What was SACKed has left the network, whether that is kept or forgotten. Past a
+        // retransmission that was lost, new data flows for a whole RTO: with it, ssthresh would
+        // rise to many times the window.
         let gone = self.board.timeout(recent).saturating_add(self.duplicates.limited_transmit());
         let flight = self.buffer.flight().saturating_sub(gone);
         let anew = !self.episode.is_timeout();
@@ -59,7 +60,7 @@ impl<P: Payload> Sender<P> {
         self.timing.start_timer(now);
     }
 
-    /// The reordering timer expired (section 6.3); whether a recovery begins.
+    /// The reordering timer expired (section 6.2 step 5); whether a recovery begins.
     fn on_reordering_timer(&mut self, now: Instant) -> bool {
         self.rack_detect(now);
         let began = self.detect_loss(now);

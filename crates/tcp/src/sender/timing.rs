@@ -4,6 +4,9 @@ use super::rtt::RttEstimator;
 use crate::Config;
 use fairwave_units::{Duration, Instant};
 
+/// How long a sender waits at least before it believes that the peer has reneged.
+const LEAST_RENEGE_WAIT: Duration = Duration::from_millis(10);
+
 /// The round-trip time and what is timed by it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
@@ -41,6 +44,14 @@ impl Timing {
 
     pub(super) fn start_timer(&mut self, now: Instant) {
         self.timer = Some(now + self.rtt.rto());
+    }
+
+    /// Starts the timer for data that the peer has dropped after reporting it. ACKs that are
+    /// under way may tell otherwise, so that it is given half a round-trip time, and at least
+    /// 10 ms (Linux, `tcp_check_sack_reneging`).
+    pub(super) fn start_renege_timer(&mut self, now: Instant) {
+        let half = self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt / 2);
+        self.timer = Some(now + half.max(LEAST_RENEGE_WAIT));
     }
 
     pub(super) fn stop_timer(&mut self) {

@@ -5,4 +5,5 @@ mod common;
 mod events;
 mod pacing;
 mod rack;
+mod sacks;
 mod transfer;

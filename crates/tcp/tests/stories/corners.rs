@@ -252,11 +252,11 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
         sack: bool,
         nagle: bool,
-        [ecn, prr, rack, timestamps, eifel, frto] in any::<[bool; 6]>(),
+        [ecn, prr, rack, timestamps, eifel, frto, keep_sacks] in any::<[bool; 7]>(),
         law in prop::sample::select(vec!["reno", "newreno", "compound", "bbr"]),
     ) {
         let config = Config { sack, nagle, ecn, prr, rack, timestamps, eifel, frto, ..config() };
-        let config = Config { max_retries: 1_000, send_buffer: 50_000, ..config };
+        let config = Config { keep_sacks, max_retries: 1_000, send_buffer: 50_000, ..config };
         let mut script = Script::established(config, law);
         let mut written = 0;
         for step in &steps {

@@ -121,8 +121,10 @@ proptest! {
     fn running_sums_match_a_full_walk(
         steps in prop::collection::vec(step(), 1..80),
         rack: bool,
+        keeps_sacks: bool,
     ) {
-        let mut model = Model { rack, ..Model::default() };
+        let board = Scoreboard::new(keeps_sacks);
+        let mut model = Model { board, rack, ..Model::default() };
         if rack {
             model.board.keep_resent();
         }

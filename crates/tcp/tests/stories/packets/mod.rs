@@ -161,6 +161,7 @@ impl Player {
                 self.law = known.ok_or_else(|| format!("there is no law {value:?}"))?.name;
             }
             "sack" => config.sack = on,
+            "keep_sacks" => config.keep_sacks = on,
             "timestamps" => config.timestamps = on,
             "window_scaling" => config.window_scaling = on,
             "byte_counting" => config.byte_counting = on,
