@@ -27,7 +27,7 @@ impl<P: Payload> Connection<P> {
         let flags = segment.header.flags;
         let start = self.rx_offset(segment.header.seq);
         if !self.timestamps_pass(now, &segment.header) || !self.is_acceptable(start, &segment) {
-            self.rx.note_outside(start, segment.payload.len());
+            self.rx.note_outside(start, segment.payload.len() + u32::from(flags.fin));
             self.on_unacceptable(now, &segment.header);
         } else if flags.rst {
             self.on_reset(now, start);

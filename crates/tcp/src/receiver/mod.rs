@@ -117,7 +117,7 @@ impl<P: Payload> Receiver<P> {
         }
     }
 
-    /// `len` bytes from `start` on arrived that lie outside the window.
+    /// `len` numbers of the sequence space from `start` on arrived that lie outside the window.
     pub(crate) fn note_outside(&mut self, start: i64, len: u32) {
         if len > 0 {
             self.note_duplicate(start, start + i64::from(len));
@@ -204,28 +204,46 @@ impl<P: Payload> Receiver<P> {
         let len = data.len();
         self.full_size = self.full_size.max(len);
         let end = start + i64::from(len);
-        if fin && end <= self.edge as i64 && end >= self.next as i64 {
-            self.fin_at = Some(end as u64);
+        if self.dsack {
+            self.note_duplicate(start, end + i64::from(fin));
         }
         if len > 0 {
             self.quick.arrived(now, self.edge - self.next, self.full_size);
-            if self.dsack {
-                self.note_duplicate(start, end);
-            }
             self.take_data(now, start, end, data);
             self.tune(now);
         }
-        let mut arrived = Arrived { readable: self.tell_readable(), fin: false };
-        if self.fin_at == Some(self.next) {
-            self.next += 1;
-            self.edge = self.edge.max(self.next);
+        if fin {
             self.ack_now = true;
-            arrived.fin = true;
-        } else if fin {
-            self.ack_now = true;
+            self.take_fin(end);
         }
+        let arrived = Arrived { readable: self.tell_readable(), fin: self.end_stream() };
         self.check();
         arrived
+    }
+
+    /// A FIN at `at`. Beyond a gap it is held and reported by SACK like data, as it takes a number
+    /// of the sequence space.
+    fn take_fin(&mut self, at: i64) {
+        if at > self.edge as i64 || at < self.next as i64 {
+            return;
+        }
+        // The stream ends in one place, whatever a broken peer says later.
+        let at = *self.fin_at.get_or_insert(at as u64);
+        if at > self.next {
+            self.held.insert_end(at);
+        }
+    }
+
+    /// Takes the FIN, if it is the next in order. Whether it is.
+    fn end_stream(&mut self) -> bool {
+        let ends = self.fin_at == Some(self.next);
+        if ends {
+            self.next += 1;
+            self.edge = self.edge.max(self.next);
+            self.held.forget(self.next);
+            self.ack_now = true;
+        }
+        ends
     }
 
     fn take_data(&mut self, now: Instant, start: i64, end: i64, data: P) {
