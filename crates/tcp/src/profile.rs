@@ -99,6 +99,7 @@ fn linux_2_4() -> Config {
         timestamps: true,
         timestamp_tick: MS(10),
         dsack: true,
+        keep_sacks: true,
         delayed_ack: DelayedAck { every: 2, timeout: MS(40) },
         quick_acks: 16,
         nagle: true,
