@@ -5,11 +5,12 @@ use crate::common;
 
 use crate::common::{AP, flow, world};
 use fairwave_dot11::{Edca, Phy, Standard};
+use fairwave_queue::Limit;
 use fairwave_sim::run;
-use fairwave_sim::world::{BySignal, Flow, Handover, Link, Node, Path, Radio};
+use fairwave_sim::world::{BySignal, Flow, Handover, Link, Node, Opening, Path, Proxy, Radio};
 use fairwave_sim::world::{LinkMonitor, Monitor, Roaming};
 use fairwave_sim::world::{SaturateFlow, Source, Traffic, WayPoint, World};
-use fairwave_trace::{Kind, NodeId, Sample, Sink};
+use fairwave_trace::{DropCause, Kind, NodeId, Sample, Sink};
 use fairwave_units::{Db, Duration, Instant, Metres};
 
 const STATION: NodeId = NodeId(1);
@@ -198,4 +199,37 @@ fn a_monitor_reads_nothing_of_a_station_that_has_roamed() {
     let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
     let silence = outcome.expect("the world is right").flows[0].longest_silence;
     assert!(silence < Duration::from_millis(400), "{silence}");
+}
+
+/// A proxy at the first access point, by which the second is reached too. What is held there for
+/// the station has passed the proxy, and does not pass it again on its way to the second: the
+/// proxy would take it for data of the other connection. Only the frame that is in the air when the
+/// station leaves is lost, and retransmitted. More than 100 packets are held then.
+#[test]
+fn what_is_held_for_a_station_does_not_pass_its_proxy_again() {
+    let handover =
+        Handover { at: secs(3.0), to: SECOND_AP, disconnection: Duration::from_millis(50) };
+    let mut world = two_cells(Roaming { handovers: vec![handover], ..Roaming::default() });
+    world.links[1].ends = (AP, SECOND_AP);
+    for radio in world.nodes.iter_mut().filter_map(|node| node.radio.as_mut()) {
+        radio.queue = Limit::Packets(1000).into();
+    }
+    let roaming = &mut world.nodes[1].radio.as_mut().expect("the station").roaming;
+    roaming.as_mut().expect("it roams").hold = 1000;
+    // The window, and so the queue, is bounded: no retransmission waits there until the RTO.
+    let side = fairwave_tcp::Config { send_buffer: 200_000, ..fairwave_tcp::Config::default() };
+    let congestion_control = "newreno".to_owned();
+    let opening = Opening::AfterFar;
+    let proxy = Some(Proxy { at: AP, near: side, far: side, congestion_control, opening });
+    let traffic = Traffic::Tcp(common::tcp("newreno", 2));
+    world.flows = vec![Flow { proxy, ..flow("down", SERVER, STATION, traffic) }];
+    let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {});
+    let outcome = outcome.expect("the world is right");
+    let drops = |cause: DropCause| -> u64 {
+        outcome.queues.iter().map(|queue| queue.at_end.drops[cause as usize]).sum()
+    };
+    assert_eq!((drops(DropCause::RetryLimit), drops(DropCause::QueueFull)), (1, 0));
+    assert!(outcome.queues[AP.0 as usize].peak_packets > 100);
+    let proxy = outcome.flows[0].at_end.proxy.expect("the flow has one");
+    assert_eq!((proxy.retransmissions, proxy.timeouts), (1, 0), "{proxy:?}");
 }
