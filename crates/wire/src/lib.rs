@@ -20,6 +20,7 @@ pub mod ethernet;
 pub mod ip;
 pub mod ipv4;
 pub mod link;
+pub mod message;
 pub mod multi;
 pub mod patch;
 pub mod pcapng;

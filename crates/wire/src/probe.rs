@@ -9,15 +9,16 @@ mod message;
 #[cfg(test)]
 mod tests;
 
+pub use crate::message::Error;
 pub use body::records_that_fit;
 pub use message::{
-    CHALLENGE_LEN, COOKIE_LEN, Chunk, Cookie, Error, HEAD_LEN, LEAST_DATA_LEN, Limits, MAGIC,
-    MOST_LEN, MOST_REPORT_LEN, Message, Record, Refusal, VERSION,
+    CHALLENGE_LEN, COOKIE_LEN, Chunk, Cookie, HEAD_LEN, LEAST_DATA_LEN, Limits, MAGIC, MOST_LEN,
+    MOST_REPORT_LEN, Message, Record, Refusal, VERSION,
 };
 
 use crate::reader::Reader;
 use crate::seal::{Key, TAG_LEN, Tag};
-use message::LABEL;
+use message::{FORMAT, LABEL};
 
 /// What stands before the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +36,7 @@ impl Head {
     /// If they cannot be a message of this version.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
-        let found = reader.array("magic")?;
-        if found != MAGIC {
-            return Err(Error::Magic { found });
-        }
-        let version = reader.u8("version")?;
-        if version != VERSION {
-            return Err(Error::Version { found: version });
-        }
+        FORMAT.read(&mut reader)?;
         let kind = reader.u8("kind")?;
         if reader.u16_be("reserved")? != 0 {
             return Err(Error::NotZero { field: "reserved at offset 6" });
@@ -97,12 +91,13 @@ impl Message {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let start = out.len();
-        out.extend(MAGIC);
-        out.extend([VERSION, body::kind(self), 0, 0]);
+        FORMAT.write(out);
+        out.extend([body::kind(self), 0, 0]);
         out.extend(session.to_be_bytes());
         let written = body::write(self, out);
         let len = len.max(out.len() - start + TAG_LEN);
-        let fits = if len > MOST_LEN { Err(Error::TooLong { len }) } else { Ok(()) };
+        let fits =
+            if len > MOST_LEN { Err(Error::TooLong { len, most: MOST_LEN }) } else { Ok(()) };
         if let Err(error) = written.and(fits) {
             out.truncate(start);
             return Err(error);

@@ -1,10 +1,9 @@
 //! Fields in order.
 
-use super::message::LABEL;
+use super::message::{FORMAT, LABEL};
 use super::{
     ANNOUNCE_LEN, Announce, Ask, Body, COOKIE_LEN, Claim, Cost, Denial, Error, Grant, HEAD_LEN,
-    Kind, MAGIC, MOST_OFFERS, MemberId, Message, Name, Offer, Offers, Rates, Refusal, Revocation,
-    Role, VERSION,
+    Kind, MOST_OFFERS, MemberId, Message, Name, Offer, Offers, Rates, Refusal, Revocation, Role,
 };
 use crate::reader::Reader;
 use crate::seal::{Key, TAG_LEN, Tag};
@@ -41,14 +40,7 @@ const HELLO_PADDING: usize = COOKIE_LEN;
 /// If the bytes are no message of this version.
 pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     let mut reader = Reader::new(bytes);
-    let found = reader.array("magic")?;
-    if found != MAGIC {
-        return Err(Error::Magic { found });
-    }
-    let version = reader.u8("version")?;
-    if version != VERSION {
-        return Err(Error::Version { found: version });
-    }
+    FORMAT.read(&mut reader)?;
     let kind = reader.u8("kind")?;
     if reader.u16_be("reserved")? != 0 {
         return Err(Error::NotZero { field: "reserved at offset 6" });
@@ -262,8 +254,8 @@ fn len(body: &Body) -> usize {
 
 fn write(message: &Message, key: &Key, out: &mut Vec<u8>) {
     let start = out.len();
-    out.extend(MAGIC);
-    out.extend([VERSION, kind(&message.body), 0, 0]);
+    FORMAT.write(out);
+    out.extend([kind(&message.body), 0, 0]);
     out.extend(message.cluster.to_be_bytes());
     out.extend(message.from.0.get().to_be_bytes());
     out.extend(message.to.map_or(0, |to| to.0.get()).to_be_bytes());

@@ -1,16 +1,17 @@
-//! What a message says, and why bytes are none.
+//! What a message says.
 
-use super::offers::{Name, NameError, Offers, Rates};
-use crate::reader::Truncated;
+use super::offers::{Name, Offers, Rates};
+use crate::message::{Error, Format};
 use crate::seal::{Forged, Key, TAG_LEN, Tag};
 use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
-use thiserror::Error;
 
 /// The first four bytes of every message.
 pub const MAGIC: [u8; 4] = *b"FWcl";
 /// The version that is spoken here.
 pub const VERSION: u8 = 1;
+/// How every message begins.
+pub(super) const FORMAT: Format = Format { name: "cluster", magic: MAGIC, version: VERSION };
 /// Length of the head in bytes.
 pub const HEAD_LEN: usize = 40;
 /// Length of [`Body::Announce`] and [`Body::Query`] in bytes, and the most of any message.
@@ -294,55 +295,6 @@ reasons! {
         /// All its bytes are used.
         Quota = 3,
     }
-}
-
-/// Why bytes are no message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Error {
-    /// The bytes ended early.
-    #[error(transparent)]
-    Truncated(#[from] Truncated),
-    /// Something else arrived at the port.
-    #[error("no cluster message: it begins with {found:02x?}")]
-    Magic {
-        /// The first bytes.
-        found: [u8; 4],
-    },
-    /// Another version.
-    #[error("version {found} at offset 4, spoken is {VERSION}")]
-    Version {
-        /// The version stated.
-        found: u8,
-    },
-    /// A kind that there is not.
-    #[error("kind {found} at offset 5 is unknown")]
-    Kind {
-        /// The number stated.
-        found: u8,
-    },
-    /// A field whose value makes no sense.
-    #[error("{field} is out of range")]
-    Range {
-        /// The field.
-        field: &'static str,
-    },
-    /// Bytes that must be zero are not.
-    #[error("{field} is not zero")]
-    NotZero {
-        /// What should be.
-        field: &'static str,
-    },
-    /// A name that is none.
-    #[error(transparent)]
-    Name(#[from] NameError),
-    /// The body is longer than it may be.
-    #[error("{len} bytes behind the body of kind {kind}")]
-    Trailing {
-        /// How many.
-        len: usize,
-        /// The kind.
-        kind: u8,
-    },
 }
 
 /// A message whose seal has not been checked.

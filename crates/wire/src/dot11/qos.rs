@@ -256,26 +256,31 @@ impl BlockAckReq {
         reader: &mut Reader<'_>,
     ) -> Result<Self, Error> {
         let [receiver, transmitter] = addresses;
-        let tid = compressed(reader)?;
-        let start = Sequence::new(reader.u16_le("starting sequence control")? >> 4);
+        let (tid, start, _) = compressed(reader)?;
         Ok(Self { receiver, transmitter, duration_us, tid, start })
     }
 
     /// Appends what follows the addresses.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        let control = COMPRESSED | u16::from(self.tid.0) << 12;
-        out.extend(control.to_le_bytes());
-        out.extend((self.start.number() << 4).to_le_bytes());
+        write_compressed(self.tid, self.start, 0, out);
     }
 }
 
-/// Reads the BA or BAR Control field of the compressed variant.
-fn compressed(reader: &mut Reader<'_>) -> Result<Tid, Error> {
+/// Reads the BA or BAR Control field of the compressed variant, and the starting sequence control:
+/// TID, starting sequence number and Fragment Number.
+fn compressed(reader: &mut Reader<'_>) -> Result<(Tid, Sequence, u16), Error> {
     let control = reader.u16_le("block ack control")?;
     if control & TYPE != COMPRESSED {
         return Err(Error::BlockAckType { number: (control & TYPE) >> 1 });
     }
-    Ok(Tid((control >> 12) as u8))
+    let start = reader.u16_le("starting sequence control")?;
+    Ok((Tid((control >> 12) as u8), Sequence::new(start >> 4), start & 0xf))
+}
+
+/// Appends these fields.
+fn write_compressed(tid: Tid, start: Sequence, fragment: u16, out: &mut Vec<u8>) {
+    out.extend((COMPRESSED | u16::from(tid.0) << 12).to_le_bytes());
+    out.extend((start.number() << 4 | fragment).to_le_bytes());
 }
 
 /// BA Type of BA Control, and BAR Type of BAR Control, bits 1 to 4: compressed is 2.
@@ -293,9 +298,8 @@ impl BlockAck {
         reader: &mut Reader<'_>,
     ) -> Result<Self, Error> {
         let [receiver, transmitter] = addresses;
-        let tid = compressed(reader)?;
-        let word = reader.u16_le("starting sequence control")?;
-        let bitmap = match word & 0xf {
+        let (tid, start, fragment) = compressed(reader)?;
+        let bitmap = match fragment {
             0 => Bitmap::Of64(reader.u64_le("block ack bitmap")?),
             BITS_256 => {
                 let mut words = [0; 4];
@@ -306,19 +310,16 @@ impl BlockAck {
             }
             code => return Err(Error::BlockAckBitmap { code }),
         };
-        let start = Sequence::new(word >> 4);
         Ok(Self { receiver, transmitter, duration_us, tid, start, bitmap })
     }
 
     /// Appends what follows the addresses.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        let control = COMPRESSED | u16::from(self.tid.0) << 12;
-        out.extend(control.to_le_bytes());
-        let (code, words): (u16, &[u64]) = match &self.bitmap {
+        let (fragment, words): (u16, &[u64]) = match &self.bitmap {
             Bitmap::Of64(word) => (0, core::slice::from_ref(word)),
             Bitmap::Of256(words) => (BITS_256, words),
         };
-        out.extend((self.start.number() << 4 | code).to_le_bytes());
+        write_compressed(self.tid, self.start, fragment, out);
         for word in words {
             out.extend(word.to_le_bytes());
         }

@@ -1,14 +1,15 @@
-//! What the two ends say, and why bytes are no message.
+//! What the two ends say.
 
-use crate::reader::Truncated;
-use crate::seal::{Forged, TAG_LEN};
+use crate::message::Format;
+use crate::seal::TAG_LEN;
 use fairwave_units::{BitRate, Duration, Instant};
-use thiserror::Error;
 
 /// The first four bytes of every message.
 pub const MAGIC: [u8; 4] = *b"FWpb";
 /// The version that is spoken here.
 pub const VERSION: u8 = 1;
+/// How every message begins.
+pub(super) const FORMAT: Format = Format { name: "probe", magic: MAGIC, version: VERSION };
 /// Length of the head in bytes.
 pub const HEAD_LEN: usize = 16;
 /// Length of [`Message::Challenge`]; a shorter [`Message::Hello`] gets no answer.
@@ -135,51 +136,4 @@ pub enum Message {
     Report(Chunk),
     /// Sender: thank you, forget me.
     Done,
-}
-
-/// Why bytes are no message, or a message cannot be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Error {
-    /// The bytes ended early.
-    #[error(transparent)]
-    Truncated(#[from] Truncated),
-    /// Something else arrived at the port.
-    #[error("no probe message: it begins with {found:02x?}")]
-    Magic {
-        /// The first bytes.
-        found: [u8; 4],
-    },
-    /// Another version.
-    #[error("version {found} at offset 4, spoken is {VERSION}")]
-    Version {
-        /// The version stated.
-        found: u8,
-    },
-    /// Not written by somebody with the key, or changed since.
-    #[error(transparent)]
-    Forged(#[from] Forged),
-    /// A kind that there is not.
-    #[error("kind {found} at offset 5 is unknown")]
-    Kind {
-        /// The number stated.
-        found: u8,
-    },
-    /// A field whose value makes no sense.
-    #[error("{field} is out of range")]
-    Range {
-        /// The field.
-        field: &'static str,
-    },
-    /// Bytes that must be zero are not.
-    #[error("{field} is not zero")]
-    NotZero {
-        /// What should be.
-        field: &'static str,
-    },
-    /// More bytes than a datagram carries.
-    #[error("a message of {len} bytes, the limit is {MOST_LEN}")]
-    TooLong {
-        /// Its length.
-        len: usize,
-    },
 }

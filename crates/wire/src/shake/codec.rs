@@ -1,9 +1,9 @@
 //! Fields in order.
 
-use super::message::LABEL;
+use super::message::{FORMAT, LABEL};
 use super::{
     Ack, Block, Blocks, Body, Challenge, Claim, Data, Echo, Error, HEAD_LEN, Header, Join, Leave,
-    MAGIC, MOST_BLOCKS, MOST_LEN, Reason, SEQ_LIMIT, Side, VERSION,
+    MOST_BLOCKS, MOST_LEN, Reason, SEQ_LIMIT, Side,
 };
 use crate::reader::Reader;
 use crate::seal::{Key, TAG_LEN, Tag};
@@ -35,17 +35,10 @@ const BLOCK_LEN: usize = 8;
 /// If the bytes are no message of this version.
 pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     if bytes.len() > MOST_LEN {
-        return Err(Error::TooLong { len: bytes.len() });
+        return Err(Error::TooLong { len: bytes.len(), most: MOST_LEN });
     }
     let mut reader = Reader::new(bytes);
-    let found = reader.array("magic")?;
-    if found != MAGIC {
-        return Err(Error::Magic { found });
-    }
-    let version = reader.u8("version")?;
-    if version != VERSION {
-        return Err(Error::Version { found: version });
-    }
+    FORMAT.read(&mut reader)?;
     let (kind, flags) = (reader.u8("kind")?, reader.u8("flags")?);
     let path = reader.u8("path")?;
     let connection = reader.u64_be("connection")?;
@@ -211,11 +204,11 @@ fn write(header: &Header, payload: &[u8], key: &Key, out: &mut Vec<u8>) -> Resul
     check_payload(&header.body, payload.len())?;
     let len = header.len_with(payload.len());
     if len > MOST_LEN {
-        return Err(Error::TooLong { len });
+        return Err(Error::TooLong { len, most: MOST_LEN });
     }
     let start = out.len();
-    out.extend(MAGIC);
-    out.extend([VERSION, kind(&header.body), flags(header), header.path]);
+    FORMAT.write(out);
+    out.extend([kind(&header.body), flags(header), header.path]);
     out.extend(header.connection.to_be_bytes());
     out.extend(header.number.get().to_be_bytes());
     out.extend(header.sent_us.to_be_bytes());

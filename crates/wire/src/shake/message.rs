@@ -1,15 +1,16 @@
-//! What a message says, and why bytes are none.
+//! What a message says.
 
 use super::blocks::Blocks;
-use crate::reader::Truncated;
+use crate::message::Format;
 use crate::seal::{Forged, Key, Tag};
 use std::num::NonZeroU64;
-use thiserror::Error;
 
 /// The first four bytes of every message.
 pub const MAGIC: [u8; 4] = *b"FWsk";
 /// The version that is spoken here.
 pub const VERSION: u8 = 1;
+/// How every message begins.
+pub(super) const FORMAT: Format = Format { name: "SHAKE", magic: MAGIC, version: VERSION };
 /// Length of the head in bytes.
 pub const HEAD_LEN: usize = 28;
 /// Bytes of a message of data beside its payload: head, sequence number and seal.
@@ -167,60 +168,6 @@ pub enum Reason {
     Violation,
     /// There was no path for too long.
     NoPath,
-}
-
-/// Why bytes are no message, or a message cannot be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Error {
-    /// The bytes ended early.
-    #[error(transparent)]
-    Truncated(#[from] Truncated),
-    /// Something else arrived at the port.
-    #[error("no SHAKE message: it begins with {found:02x?}")]
-    Magic {
-        /// The first bytes.
-        found: [u8; 4],
-    },
-    /// Another version.
-    #[error("version {found} at offset 4, spoken is {VERSION}")]
-    Version {
-        /// The version stated.
-        found: u8,
-    },
-    /// A kind that there is not.
-    #[error("kind {found} at offset 5 is unknown")]
-    Kind {
-        /// The number stated.
-        found: u8,
-    },
-    /// Flags that this kind of message does not have.
-    #[error("flags {found:#04x} at offset 6 do not fit kind {kind}")]
-    Flags {
-        /// All flags.
-        found: u8,
-        /// The kind.
-        kind: u8,
-    },
-    /// A field whose value makes no sense.
-    #[error("{field} is out of range")]
-    Range {
-        /// The field.
-        field: &'static str,
-    },
-    /// The body is longer than it may be, or there is a payload that nothing describes.
-    #[error("{len} bytes behind the body of kind {kind}")]
-    Trailing {
-        /// How many.
-        len: usize,
-        /// The kind.
-        kind: u8,
-    },
-    /// More bytes than a datagram carries.
-    #[error("a message of {len} bytes, the limit is {MOST_LEN}")]
-    TooLong {
-        /// Its length.
-        len: usize,
-    },
 }
 
 /// A message whose seal has not been checked.

@@ -128,7 +128,10 @@ fn what_cannot_be_read_is_not_written() {
     let data = |seq, fin| Body::Data(Data { seq, fin });
     assert_eq!(refused(data(SEQ_LIMIT, false), b"x"), Error::Range { field: "sequence" });
     assert_eq!(refused(data(0, false), b""), Error::Range { field: "payload" });
-    assert_eq!(refused(data(0, false), &[0; 65_456]), Error::TooLong { len: 65_508 });
+    assert_eq!(
+        refused(data(0, false), &[0; 65_456]),
+        Error::TooLong { len: 65_508, most: MOST_LEN }
+    );
     let response = Body::Response { answers: 1 };
     assert_eq!(refused(response, b"x"), Error::Trailing { len: 1, kind: 3 });
     let blocks = Blocks::default();
