@@ -1,8 +1,12 @@
-//! The rule about studies: README's line of a study says what its generated page says.
+//! The rule about studies: each has its generated page, and README's line of a study says what its
+//! page says.
 
-use super::{Finding, Source, demand};
+use super::{Finding, Source, demand, sources};
 use crate::shell::root;
 use std::fs;
+
+/// Where the pages lie.
+const PAGES: &str = "docs/studies/";
 
 /// The headings of a page under which its claims stand. Other tables may name claims, too, as
 /// what they come to in other circumstances.
@@ -49,22 +53,24 @@ fn in_words([hold, fail, open]: [usize; 3]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Pages that the README's table of studies lacks, and lines of it that are not as their pages.
+/// Pages that the README's table of studies lacks, and lines of it that are not as their pages or
+/// whose pages are gone.
 fn disagreements(readme: &Source, pages: &[Source]) -> Vec<Finding> {
-    let table: Vec<(usize, &str)> = readme
+    let table: Vec<(usize, &str, &str)> = readme
         .lines()
         .skip_while(|(_, line)| *line != "## Studies")
         .skip(1)
         .take_while(|(_, line)| !line.starts_with("## "))
-        .filter(|(_, line)| line.contains("](docs/studies/"))
+        .filter_map(|(at, line)| Some((at, line, linked(line)?)))
         .collect();
-    let mut findings = Vec::new();
+    let gone = table.iter().filter(|(_, _, link)| pages.iter().all(|page| page.path != *link));
+    let mut findings: Vec<Finding> =
+        gone.map(|(at, _, link)| readme.finding(*at, format!("{link} is gone"))).collect();
     for page in pages {
         let wanted = in_words(counts(page));
-        let row = table.iter().find(|(_, line)| line.contains(&format!("]({})", page.path)));
-        match row {
+        match table.iter().find(|(_, _, link)| page.path == *link) {
             None => findings.push(page.finding(1, format!("README has no line: {wanted}"))),
-            Some((at, line)) if !line.ends_with(&format!("| {wanted} |")) => {
+            Some((at, line, _)) if !line.ends_with(&format!("| {wanted} |")) => {
                 findings.push(readme.finding(*at, format!("{} says: {wanted}", page.path)));
             }
             Some(_) => {}
@@ -73,25 +79,87 @@ fn disagreements(readme: &Source, pages: &[Source]) -> Vec<Finding> {
     findings
 }
 
-#[test]
-fn the_readme_says_what_the_pages_of_studies_say() {
-    let directory = root().join("docs/studies");
-    let entries = fs::read_dir(&directory).expect("docs/studies is there");
+/// The page of a study that a line links to.
+fn linked(line: &str) -> Option<&str> {
+    let (_, behind) = line.split_once("](")?;
+    let (link, _) = behind.split_once(')')?;
+    link.starts_with(PAGES).then_some(link)
+}
+
+/// Studies of a source without a page, or without a name that stands where this rule reads it.
+fn pageless(source: &Source, pages: &[Source]) -> Vec<Finding> {
+    let lines = source.product_lines();
+    let studies = lines.iter().enumerate().filter(|(_, (_, line))| {
+        line.starts_with("impl Study for ") || line.starts_with("impl fairwave_study::Study for ")
+    });
+    studies
+        .filter_map(|(index, (at, _))| {
+            let Some(name) = name(&lines[index..]) else {
+                return Some(source.finding(*at, "a study whose `fn name` is not a literal"));
+            };
+            let path = format!("{PAGES}{name}.md");
+            let has_page = pages.iter().any(|page| page.path == path);
+            (!has_page).then(|| source.finding(*at, format!("{path} is missing")))
+        })
+        .collect()
+}
+
+/// The literal that `fn name` of the first `impl` of these lines is.
+fn name<'a>(lines: &[(usize, &'a str)]) -> Option<&'a str> {
+    let body = lines.iter().map(|(_, line)| *line).take_while(|line| *line != "}");
+    let mut body = body.skip_while(|line| !line.trim_start().starts_with("fn name("));
+    body.nth(1)?.trim().strip_prefix('"')?.strip_suffix('"')
+}
+
+/// Every page of `docs/studies`, sorted by name.
+fn pages() -> Vec<Source> {
+    let entries = fs::read_dir(root().join(PAGES)).expect("docs/studies is there");
     let mut names: Vec<String> = entries
         .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    let read = |name: &String| Source::read(&format!("docs/studies/{name}"));
-    let pages: Vec<Source> = names.iter().map(read).collect();
+    names.iter().map(|name| Source::read(&format!("{PAGES}{name}"))).collect()
+}
+
+#[test]
+fn the_readme_says_what_the_pages_of_studies_say() {
     demand(
         "README's table of studies counts the verdicts of docs/studies",
         "correct README; pages are written by `fairwave reproduce STUDY --full --markdown`",
-        &disagreements(&Source::read("README.md"), &pages),
+        &disagreements(&Source::read("README.md"), &pages()),
     );
 }
 
 #[test]
-fn a_wrong_count_and_a_missing_line_are_found() {
+fn every_study_has_its_page() {
+    let pages = pages();
+    let papers = sources().into_iter().filter(|source| source.path.starts_with("crates/study-"));
+    let findings: Vec<Finding> = papers.flat_map(|source| pageless(&source, &pages)).collect();
+    demand(
+        "every study has a page in docs/studies",
+        "write it by `fairwave reproduce STUDY --full --markdown`, and its line in README",
+        &findings,
+    );
+}
+
+#[test]
+fn a_study_can_lack_its_page() {
+    let study = |kind: &str, name: &str| {
+        let name = format!("    fn name(&self) -> &'static str {{\n        {name}\n    }}\n");
+        let paper = "    fn paper(&self) -> &'static str {\n        \"P\"\n    }\n";
+        format!("impl Study for {kind} {{\n{name}\n{paper}}}\n\n")
+    };
+    let text = [study("A", "\"a\""), study("B", "\"b\""), study("C", "NAME")].concat();
+    let pages = [Source::new("docs/studies/a.md", "")];
+    let findings = pageless(&Source::new("crates/study-x/src/lib.rs", &text), &pages);
+    let found: Vec<(usize, &str)> =
+        findings.iter().map(|finding| (finding.line, finding.what.as_str())).collect();
+    let unread = "a study whose `fn name` is not a literal";
+    assert_eq!(found, [(11, "docs/studies/b.md is missing"), (21, unread)]);
+}
+
+#[test]
+fn a_wrong_count_a_missing_line_and_a_missing_page_are_found() {
     let page = |name: &str| {
         let text = "## Claims\n\n| Claim | Verdict | Statement | Measured |\n|---|---|---|---|\n\
                     | A-1 | holds | x | y |\n| A-2 | does not hold | x | y |\n\
@@ -102,11 +170,12 @@ fn a_wrong_count_and_a_missing_line_are_found() {
     let row =
         |name: &str, counts: &str| format!("| [{name}](docs/studies/{name}.md) | T | {counts} |\n");
     let said = "1 holds, 2 do not, 1 undecided";
-    let readme = format!("## Studies\n\n{}{}", row("a", said), row("b", "4 hold"));
+    let rows = [row("a", said), row("b", "4 hold"), row("d", said)].concat();
+    let readme = format!("## Studies\n\n{rows}");
     let findings =
         disagreements(&Source::new("README.md", &readme), &[page("a"), page("b"), page("c")]);
     let what: Vec<&str> = findings.iter().map(|finding| finding.what.as_str()).collect();
     let (wrong, missing) =
         (format!("docs/studies/b.md says: {said}"), format!("README has no line: {said}"));
-    assert_eq!(what, [wrong, missing]);
+    assert_eq!(what, ["docs/studies/d.md is gone", &wrong, &missing]);
 }
