@@ -7,9 +7,18 @@ const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 /// Log-distance path loss: free space (Friis) up to one metre, then `exponent` times 10 dB a
 /// decade. Distances below one metre count as one metre.
 pub fn path_loss(frequency: Hertz, exponent: f64, distance: Metres) -> Db {
+    path_loss_beyond(loss_at_one_metre(frequency), exponent, distance)
+}
+
+/// Path loss of free space (Friis) over one metre.
+pub(crate) fn loss_at_one_metre(frequency: Hertz) -> Db {
     let wavelength = SPEED_OF_LIGHT / frequency.0 as f64;
-    let at_one_metre = 20.0 * math::log10(4.0 * core::f64::consts::PI / wavelength);
-    Db(at_one_metre + 10.0 * exponent * math::log10(distance.0.max(1.0)))
+    Db(20.0 * math::log10(4.0 * core::f64::consts::PI / wavelength))
+}
+
+/// [`path_loss`] from the loss over one metre, for those who ask for many distances.
+pub(crate) fn path_loss_beyond(at_one_metre: Db, exponent: f64, distance: Metres) -> Db {
+    Db(at_one_metre.0 + 10.0 * exponent * math::log10(distance.0.max(1.0)))
 }
 
 /// Thermal noise at 290 K (-174 dBm/Hz) in `bandwidth`, raised by the receiver's noise figure.

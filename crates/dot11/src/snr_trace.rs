@@ -47,6 +47,11 @@ impl SnrTrace {
         }
     }
 
+    /// Whether the SNR is the same at all times.
+    pub fn is_constant(&self) -> bool {
+        self.points.iter().all(|(_, snr)| *snr == self.points[0].1)
+    }
+
     /// The SNR at `at`.
     pub fn at(&self, at: Instant) -> Db {
         let next = self.points.partition_point(|(time, _)| *time <= at);
@@ -93,6 +98,15 @@ mod tests {
             assert_eq!(trace(Interpolation::Step).at(at(millis)), Db(step), "{millis} ms");
             assert_eq!(trace(Interpolation::Linear).at(at(millis)), Db(line), "{millis} ms");
         }
+    }
+
+    #[test]
+    fn points_of_one_value_are_constant() {
+        let (early, late) = ((at(100), Db(20.0)), (at(200), Db(20.0)));
+        for points in [vec![early], vec![early, late]] {
+            assert!(SnrTrace::new(points, Interpolation::Linear).unwrap().is_constant());
+        }
+        assert!(!trace(Interpolation::Step).is_constant());
     }
 
     #[test]

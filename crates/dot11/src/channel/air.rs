@@ -51,6 +51,7 @@ const MEMOS: usize = 4;
 pub(super) struct Air {
     radios: usize,
     config: Config,
+    noise: Dbm,
     noise_mw: f64,
     sense_mw: f64,
     detection: f64,
@@ -63,6 +64,8 @@ pub(super) struct Air {
     name: String,
     names: Vec<String>,
     memo: Vec<[Memo; MEMOS]>,
+    /// The last level over noise for which a set delivery was computed, and the loss there.
+    last_slope: (f64, f64),
     /// Per mode met so far.
     odds: Vec<Odds>,
     /// Per transmitter: who senses it.
@@ -106,6 +109,7 @@ impl Air {
         let mut air = Self {
             weakest_mw: vec![0.0; n],
             radios: n,
+            noise,
             noise_mw: noise.milliwatts(),
             sense_mw: config.carrier_sense.milliwatts(),
             detection: config.preamble_detection.map_or(0.0, Db::linear),
@@ -117,6 +121,7 @@ impl Air {
             name: name.to_owned(),
             names: radios.iter().map(|radio| radio.name.clone()).collect(),
             memo: vec![Default::default(); memos],
+            last_slope: (f64::NAN, 0.0),
             odds: Vec::new(),
             config,
             list: Vec::with_capacity(FEW),
@@ -127,20 +132,25 @@ impl Air {
             stretches: Vec::new(),
             together: Together::default(),
         };
-        (0..n as u32).for_each(|from| air.survey(from));
+        (0..n as u32).for_each(|from| _ = air.survey(from));
         air
     }
 
-    /// Finds out who senses `from`.
-    fn survey(&mut self, from: u32) {
-        let others = (0..self.radios as u32).filter(|&to| to != from);
-        let present = |radio| self.levels.is_present(radio);
-        let senses =
-            |to: &u32| present(from) && present(*to) && self.level(from, *to) >= self.sense_mw;
-        let hearers: Box<[u32]> = others.filter(senses).collect();
-        let levels = hearers.iter().map(|&to| self.level(from, to));
+    /// Finds out who senses `from`, and whether others did before.
+    fn survey(&mut self, from: u32) -> bool {
+        let row = self.levels.row(from);
+        let senses = |&to: &u32| {
+            to != from && self.levels.is_present(to) && row[to as usize] >= self.sense_mw
+        };
+        let radios = if self.levels.is_present(from) { self.radios as u32 } else { 0 };
+        let hearers = || (0..radios).filter(senses);
+        let levels = hearers().map(|to| row[to as usize]);
         self.weakest_mw[from as usize] = levels.fold(f64::INFINITY, f64::min);
-        self.hearers[from as usize] = hearers;
+        let is_new = !hearers().eq(self.hearers[from as usize].iter().copied());
+        if is_new {
+            self.hearers[from as usize] = hearers().collect();
+        }
+        is_new
     }
 
     /// Mean level at `to` of a transmission of `from`, in milliwatts.
@@ -166,9 +176,25 @@ impl Air {
         self.levels.received(from, to, start) / self.noise_mw
     }
 
+    /// Noise over the channel's bandwidth.
+    pub(super) fn noise(&self) -> Dbm {
+        self.noise
+    }
+
     /// The level at which `to` received what `from` began to send at `start`.
     pub(super) fn level_dbm(&mut self, from: u32, to: u32, start: Instant) -> Dbm {
         Dbm::from_milliwatts(self.levels.received(from, to, start))
+    }
+
+    /// By how much `to` would receive what `from` begins to send at `now` above its mean level.
+    pub(super) fn fading(&mut self, from: u32, to: u32, now: Instant) -> Db {
+        // Means are brought up to date where `from` begins to send, which may be long ago.
+        let last = self.levels.mean(from, to);
+        let level = self.levels.received(from, to, now);
+        if level == last && last > 0.0 {
+            return Db(0.0);
+        }
+        Dbm::from_milliwatts(level) - Dbm::from_milliwatts(last)
     }
 
     pub(super) fn name_of(&self, radio: u32) -> &str {
@@ -192,10 +218,7 @@ impl Air {
 
     /// Puts a transmission on the air, marking overlaps. Whether others than before may sense it.
     pub(super) fn begin(&mut self, mut tx: Transmission) -> bool {
-        let is_new = self.levels.refresh(tx.from, tx.start);
-        if is_new {
-            self.survey(tx.from);
-        }
+        let is_new = self.levels.refresh(tx.from, tx.start) && self.survey(tx.from);
         tx.sure_mw = self.odds_of(tx.mode).sure_mw;
         debug_assert!(
             self.list.iter().all(|other| other.over || other.from != tx.from),
@@ -402,7 +425,13 @@ impl Air {
                 let link = self.bursts.entry((tx.from, radio));
                 link.or_insert_with(|| BurstLink::new(stream())).next(chain)
             }
-            (ErrorModel::Slope(slope), FrameKind::Data) => slope.loss(self.sinr(tx, level, 0.0)),
+            (ErrorModel::Slope(slope), FrameKind::Data) => {
+                let snr = self.sinr(tx, level, 0.0);
+                if self.last_slope.0 != snr {
+                    self.last_slope = (snr, slope.loss(snr));
+                }
+                self.last_slope.1
+            }
             (ErrorModel::Bursts(_) | ErrorModel::Slope(_), _) => 0.0,
         }
     }

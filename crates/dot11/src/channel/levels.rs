@@ -49,7 +49,11 @@ struct Varying {
 struct Geometry {
     config: Config,
     noise: Dbm,
+    /// The path loss over one metre.
+    at_one_metre: Db,
     paths: Vec<Path>,
+    /// Per radio: whether it never moves.
+    still: Vec<bool>,
     powers: Vec<Dbm>,
     access_points: Vec<bool>,
     traces: Vec<Option<SnrTrace>>,
@@ -118,11 +122,13 @@ impl Levels {
             return false;
         };
         varying.geometry.paths[radio as usize] = Path::steered(position);
+        varying.geometry.still[radio as usize] = false;
         varying.ticks.fill(STALE);
         true
     }
 
-    /// `from` begins a transmission: brings its levels up to date. Whether they changed.
+    /// `from` begins a transmission: brings its levels up to date. Whether they, or who is
+    /// present, may have changed.
     pub(super) fn refresh(&mut self, from: u32, now: Instant) -> bool {
         let Some(varying) = &mut self.varying else { return false };
         let from = from as usize;
@@ -132,7 +138,7 @@ impl Levels {
         }
         varying.ticks[from] = tick;
         let row = &mut self.mean_mw[from * self.radios..(from + 1) * self.radios];
-        varying.geometry.fill(from, Instant::from_nanos(tick * TICK_NANOS), row);
+        varying.geometry.renew(from, Instant::from_nanos(tick * TICK_NANOS), row);
         true
     }
 
@@ -195,9 +201,12 @@ impl Geometry {
             }
         }
         let path = |r: &RadioConfig| r.path.clone().unwrap_or_else(|| Path::still(r.position));
+        let paths: Vec<Path> = radios.iter().map(path).collect();
         Self {
             noise: propagation::noise(config.phy.bandwidth(), config.noise_figure),
-            paths: radios.iter().map(path).collect(),
+            at_one_metre: propagation::loss_at_one_metre(config.frequency),
+            still: paths.iter().map(Path::is_still).collect(),
+            paths,
             powers: radios.iter().map(|radio| radio.power).collect(),
             access_points: radios.iter().map(|radio| radio.is_access_point).collect(),
             traces: radios.iter().map(|radio| radio.snr_trace.clone()).collect(),
@@ -207,7 +216,15 @@ impl Geometry {
     }
 
     fn moves(&self) -> bool {
-        self.paths.iter().any(|path| !path.is_still()) || self.traces.iter().any(Option::is_some)
+        !self.still.iter().all(|still| *still) || self.traces.iter().any(Option::is_some)
+    }
+
+    /// Whether the mean level between two radios changes with time.
+    fn varies(&self, from: usize, to: usize) -> bool {
+        match self.trace(from, to) {
+            Some(trace) => !trace.is_constant(),
+            None => !(self.still[from] && self.still[to]),
+        }
     }
 
     /// The levels of `from` at every radio, in milliwatts.
@@ -217,14 +234,23 @@ impl Geometry {
         }
     }
 
+    /// [`Geometry::fill`] of a row that was filled before.
+    fn renew(&self, from: usize, at: Instant, row: &mut [f64]) {
+        for (to, level) in row.iter_mut().enumerate().filter(|(to, _)| *to != from) {
+            if self.varies(from, to) {
+                *level = self.level(from, to, at).milliwatts();
+            }
+        }
+    }
+
     fn level(&self, from: usize, to: usize, at: Instant) -> Dbm {
         if let Some(trace) = self.trace(from, to) {
             return self.noise + trace.at(at);
         }
         let (here, there) = (self.paths[from].position(at), self.paths[to].position(at));
         let distance = Metres(math::hypot(here.0.0 - there.0.0, here.1.0 - there.1.0));
-        let Config { frequency, path_loss_exponent, .. } = self.config;
-        let loss = propagation::path_loss(frequency, path_loss_exponent, distance);
+        let exponent = self.config.path_loss_exponent;
+        let loss = propagation::path_loss_beyond(self.at_one_metre, exponent, distance);
         self.powers[from] - loss - self.shadow(from, to, here, there)
     }
 

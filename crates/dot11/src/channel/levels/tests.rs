@@ -99,3 +99,24 @@ fn who_is_away_is_missed_at_the_next_frame() {
     levels.set_present(STATION, true);
     assert!(levels.refresh(AP, secs(2)) && levels.is_present(STATION));
 }
+
+/// Pairs whose level never changes are left out when a row is brought up to date.
+#[test]
+fn rows_brought_up_to_date_are_as_computed_anew() {
+    let trace = |points: &[(u64, f64)]| {
+        let points = points.iter().map(|(s, db)| (secs(*s), Db(*db))).collect();
+        SnrTrace::new(points, Interpolation::Linear).ok()
+    };
+    let level = RadioConfig { snr_trace: trace(&[(0, 20.0), (9, 20.0)]), ..radio("b", 10.0) };
+    let slope = RadioConfig { snr_trace: trace(&[(0, 20.0), (9, 5.0)]), ..radio("c", 20.0) };
+    let radios = [radio("ap", 0.0), walker(), level, slope, radio("d", 30.0)];
+    let mut levels = levels(&config(Standard::A), &radios);
+    for (second, from) in (0..12).flat_map(|second| (0..5).map(move |from| (second, from))) {
+        levels.refresh(from, secs(second));
+        let anew = (0..5).map(|to| match to == from {
+            true => 0.0,
+            false => levels.measure(from, to, secs(second)).milliwatts(),
+        });
+        assert!(anew.eq(levels.row(from).iter().copied()), "{from} at {second} s");
+    }
+}

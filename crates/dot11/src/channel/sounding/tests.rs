@@ -5,6 +5,7 @@ use super::super::{Config, RadioConfig};
 use super::*;
 use crate::snr_trace::Interpolation;
 use crate::{Fading, SnrTrace, Standard};
+use fairwave_units::Dbm;
 
 const AP: RadioId = RadioId(0);
 const STATION: RadioId = RadioId(1);
