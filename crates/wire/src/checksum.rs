@@ -9,17 +9,21 @@ impl Sum {
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "it adds bytes, not another sum")]
     pub fn add(self, bytes: &[u8]) -> Self {
-        // The sum of words of 32 bits folds to that of their halves, as 2^16 is 1 modulo 2^16 - 1.
-        // With 64 bits for carries it overflows only after 16 GiB.
-        let mut words = bytes.chunks_exact(4);
+        let (eights, rest) = bytes.as_chunks::<8>();
         let mut sum = self.0;
-        for word in &mut words {
-            sum += u64::from(u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+        for eight in eights {
+            // 2^16 is 1 modulo 2^16 - 1, so words of 32 bits add up to the same checksum.
+            let word = u64::from_be_bytes(*eight);
+            sum += (word >> 32) + (word & 0xffff_ffff);
         }
-        let mut last = [0; 4];
-        let rest = words.remainder();
-        last[..rest.len()].copy_from_slice(rest);
-        Self(sum + u64::from(u32::from_be_bytes(last)))
+        let (pairs, last) = rest.as_chunks::<2>();
+        for pair in pairs {
+            sum += u64::from(u16::from_be_bytes(*pair));
+        }
+        if let [last] = last {
+            sum += u64::from(*last) << 8;
+        }
+        Self(sum)
     }
 
     /// The value for the checksum field; zero when the sum covered a correct one.
@@ -41,6 +45,22 @@ mod tests {
     fn the_example_of_rfc_1071_section_3() {
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(Sum::default().add(&bytes).finish(), !0xddf2);
+    }
+
+    /// Bytes are added eight at a time, and what is left two at a time.
+    #[test]
+    fn all_lengths_add_up_as_words_do() {
+        let bytes: Vec<u8> = (0..40u8).map(|n| n.wrapping_mul(97) ^ 0xc5).collect();
+        for len in 0..bytes.len() {
+            let padded = [&bytes[..len], &[0]].concat();
+            let words =
+                padded.chunks_exact(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1]));
+            let sum: u32 = words.sum();
+            let folded = (sum & 0xffff) + (sum >> 16);
+            assert_eq!(Sum::default().add(&bytes[..len]).finish(), !(folded as u16), "{len}");
+        }
+        assert_eq!(Sum::default().add(&[0; 16]).finish(), 0xffff);
+        assert_eq!(Sum::default().add(&[0xff; 16]).finish(), 0);
     }
 
     #[test]

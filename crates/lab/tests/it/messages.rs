@@ -86,7 +86,7 @@ fn data_on_the_laptops_side_is_what_the_flow_counted() {
         assert!(header.number.get() > numbers[path], "each number once, in order");
         numbers[path] = header.number.get();
         let Body::Data(data) = header.body else { continue };
-        let expected: Vec<u8> = patterned(data.seq as u32, payload.len() as u32).collect();
+        let expected = patterned(data.seq as u32, payload.len() as u32);
         assert!(*payload == expected, "the stream's bytes at {}", data.seq);
         sent[path] += 1;
         repeated[path] += u64::from(data.seq < highest);
@@ -249,7 +249,7 @@ fn connections_of_a_set_show_their_prefaces_headers_and_blocks() {
                 break;
             };
             let (block, behind) = behind.split_at(usize::from(len.get()));
-            let expected: Vec<u8> = patterned(offset as u32, len.get().into()).collect();
+            let expected = patterned(offset as u32, len.get().into());
             assert!(block == expected, "the block at {offset}");
             blocks.insert(offset, u64::from(len.get()));
             rest = behind;
@@ -342,7 +342,7 @@ fn calls_show_rtp_and_feedback() {
             let (header, media) = rtp::Header::parse(payload).unwrap();
             assert_eq!(header.payload_type, 96);
             let at = (u32::from(datagram.id) << 16) + rtp::HEADER_LEN as u32;
-            assert!(media.iter().copied().eq(patterned(at, media.len() as u32)));
+            assert!(*media == *patterned(at, media.len() as u32));
             sequences.push(header.transport_sequence.expect("each has one"));
         } else {
             let (feedback, _) = rtp::Feedback::parse(payload).unwrap();

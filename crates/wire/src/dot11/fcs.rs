@@ -8,7 +8,7 @@ pub const FCS_LEN: usize = 4;
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
 /// The remainder of each byte, least significant bit first.
-const TABLE: [u32; 256] = {
+static TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -27,8 +27,11 @@ const TABLE: [u32; 256] = {
 
 /// The CRC-32 of `frame`, as its frame check sequence holds it.
 pub fn fcs(frame: &[u8]) -> u32 {
-    let step = |crc: u32, &byte: &u8| TABLE[usize::from(crc as u8 ^ byte)] ^ (crc >> 8);
-    !frame.iter().fold(!0, step)
+    let mut crc = !0;
+    for &byte in frame {
+        crc = TABLE[usize::from(crc as u8 ^ byte)] ^ (crc >> 8);
+    }
+    !crc
 }
 
 /// Appends the check sequence of the frame that begins at `start`.

@@ -342,7 +342,7 @@ fn contents(segment: &Segment<Virtual>, key: &Key) -> Option<Contents> {
         Body::Data(data) => data.seq as u32,
         _ => 0,
     };
-    let payload: Vec<u8> = patterned(position, *len).collect();
+    let payload = patterned(position, *len);
     let mut bytes = Vec::new();
     header.write(&payload, key, &mut bytes).ok()?;
     if *len == 0 {
