@@ -183,7 +183,7 @@ pub const fn pattern(position: u32) -> u8 {
 
 /// So many bytes of the pattern, from a position on and around.
 pub fn patterned(position: u32, len: u32) -> Vec<u8> {
-    // By words, as captures are full of it: a builder that does not optimise writes these bytes, too.
+    // By words: captures are full of it, and builds that do not optimise write them, too.
     let (first, ahead) = (position & !3, (position & 3) as usize);
     let end = ahead + len as usize;
     let mut bytes = Vec::with_capacity(end.next_multiple_of(4));
