@@ -27,16 +27,23 @@ impl Digest {
         Self { axes, seed: run.seed, metrics: metrics(&run.summary) }
     }
 
-    /// Of the complete runs in `directory` and below it, in the order of their paths.
+    /// Of the complete runs in `directory` and below it, in the order of their sweep: by point, then
+    /// by seed. Sweeps beside each other are in the order of their paths.
     ///
     /// # Errors
     /// When a directory or a file of a run cannot be read.
     pub fn read_all(directory: &Path) -> Result<Vec<Self>, Error> {
+        Ok(Self::read_numbered(directory)?.into_iter().map(|(_, digest)| digest).collect())
+    }
+
+    /// Each with the number of its point in its sweep.
+    fn read_numbered(directory: &Path) -> Result<Vec<(usize, Self)>, Error> {
         let mut digests = Vec::new();
         if directory.join("summary.json").exists() && directory.join("meta.json").exists() {
             let (meta, summary) = (read_meta(directory)?, read_summary(directory)?);
             let (axes, seed) = (meta.axes, meta.seed.0);
-            digests.push(Self::of(&Run { axes, seed, summary, directory: None }));
+            let digest = Self::of(&Run { axes, seed, summary, directory: None });
+            digests.push((meta.point, digest));
         }
         let mut inner = Vec::new();
         for entry in fs::read_dir(directory).map_err(Error::io(directory))? {
@@ -46,9 +53,12 @@ impl Digest {
             }
         }
         inner.sort();
-        for path in inner {
-            digests.extend(Self::read_all(&path)?);
-        }
+        let parts: Result<Vec<_>, Error> =
+            inner.iter().map(|path| Self::read_numbered(path)).collect();
+        let mut parts = parts?;
+        // The sort is stable, so that what has the same numbers stays in the order of its paths.
+        parts.sort_by_key(|part| part.first().map(|(point, digest)| (*point, digest.seed)));
+        digests.extend(parts.into_iter().flatten());
         Ok(digests)
     }
 

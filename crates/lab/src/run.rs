@@ -195,7 +195,8 @@ fn host(plan: &Plan, job: Job, output: Output<'_>, run: &mut Host<'_>) -> Result
     let wanted = output.wanted(&scenario.record, scenario.tapped());
     let tapped = wanted.taps.iter().map(|id| &world.nodes[id.0 as usize].name);
     let taps = tapped.map(|name| (name.clone(), results::tap_file(name))).collect();
-    let meta = Meta { taps, ..Meta::here(Seed(job.seed), axes.clone()) };
+    let here = Meta::here(Seed(job.seed), axes.clone());
+    let meta = Meta { taps, point: job.point, ..here };
     let open = |path| RunDirectory::create(path, &meta, &scenario.to_toml());
     let opened = output.path().map(open).transpose()?;
     let mut recorder = opened.as_ref().map(|d| d.recorder(&world, &wanted)).transpose()?;

@@ -37,11 +37,28 @@ pub(crate) fn run(common: &Common, asked: &Compare) -> Result<(), Failure> {
         let value = json!({ "first": first, "second": second, "comparisons": found });
         return Ok(output::print_json(&value)?);
     }
-    output::print(&table(&found).render())?;
+    output::print(&(table(&found).render() + &sides(asked, [&first, &second], &found)))?;
     if found.iter().all(|one| one.difference.p.is_none()) {
         output::warn("one run says nothing about chance: compare at least two seeds of each");
     }
     Ok(())
+}
+
+/// Which runs are the first and the second, and how they were compared.
+fn sides(asked: &Compare, runs: [&[Digest]; 2], found: &[Comparison]) -> String {
+    let side = |name: &str, path: &Path, runs: &[Digest]| {
+        let path = output::printable(&path.display().to_string());
+        let (count, s) = (runs.len(), if runs.len() == 1 { "" } else { "s" });
+        format!("{name}: {path}, {count} run{s}\n")
+    };
+    let paired = found.iter().filter(|one| one.difference.is_paired).count();
+    let test = match (paired, found.iter().any(|one| one.difference.p.is_some())) {
+        (_, false) => "",
+        (0, true) => "Welch's test\n",
+        (paired, true) if paired == found.len() => "Runs of one seed in pairs: Student's t test\n",
+        (_, true) => "Runs of one seed in pairs: Student's t test; where seeds differ, Welch's\n",
+    };
+    side("first", &asked.first, runs[0]) + &side("second", &asked.second, runs[1]) + test
 }
 
 fn nothing(asked: &Compare, first: &[Digest]) -> Failure {

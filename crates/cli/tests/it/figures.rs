@@ -39,6 +39,29 @@ fn a_sweep_is_drawn_over_an_axis() {
     ends_with(1, place.path(), &["plot", "nowhere", "--y", "jain"]);
 }
 
+/// By the names of their directories `long` would come before `short`, and `seed-10` before `seed-2`.
+#[test]
+fn points_stand_in_the_order_of_their_sweep() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    let args = ["sweep", &scenario, "--out", "s", "--quiet", "--set", "sweep.seeds=11"];
+    let law = ["--set", "tcp.congestion_control=reno", "--set", "duration=600 ms"];
+    let variants = "sweep.variant=[{ name = \"short\", \"node.ap.queue\" = \"9 packets\" }, \
+                    { name = \"long\", \"node.ap.queue\" = \"50 packets\" }]";
+    ends_with(0, place.path(), &[&args[..], &law, &["--set", variants]].concat());
+    let compared = json(place.path(), &["compare", "s", "s", "--metric", "jain"]);
+    let points = compared["comparisons"].as_array().unwrap().iter();
+    let points = points.map(|one| one["point"].as_str().unwrap_or_default());
+    let names: Vec<&str> = points.filter_map(|point| point.split("variant = ").nth(1)).collect();
+    assert_eq!(names, ["short", "long"], "{compared}");
+    ends_with(0, place.path(), &["plot", "s", "--y", "jain", "--file", "j.svg"]);
+    let svg = fs::read_to_string(place.path().join("j.svg")).unwrap();
+    assert!(svg.find("short") < svg.find("long"), "{svg}");
+    let runs = fairwave_lab::points::Digest::read_all(&place.path().join("s")).unwrap();
+    let seeds: Vec<u64> = runs.iter().map(|run| run.seed).collect();
+    assert_eq!(seeds, (1..=11).chain(1..=11).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_run_is_drawn_over_time() {
     let place = scratch();
@@ -65,6 +88,8 @@ fn what_differs_is_told_from_what_chance_makes() {
     let args = ["compare", "a", "b", "--metric", "goodput_mbps"];
     let (out, _) = ends_with(0, place.path(), &args);
     assert!(out.contains("p (Holm)") && out.contains("  yes"), "{out}");
+    let sides = "first: a, 12 runs\nsecond: b, 12 runs\nRuns of one seed in pairs";
+    assert!(out.contains(sides), "{out}");
     let (_, err) = ends_with(2, place.path(), &["compare", "a", "b", "--metric", "speed"]);
     assert!(err.contains("figures are: goodput_mbps"), "{err}");
 }

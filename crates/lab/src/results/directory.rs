@@ -24,6 +24,9 @@ pub struct Meta {
     pub seed: Seed,
     /// Sweep axes and their values for this run, by key.
     pub axes: BTreeMap<String, String>,
+    /// Number of its point in the order of the sweep, from 0.
+    #[serde(default)]
+    pub point: usize,
     /// Files with the packets at tapped nodes, by node.
     #[serde(default)]
     pub taps: BTreeMap<String, String>,
@@ -36,7 +39,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// For a run on this machine that taps no node.
+    /// For a run on this machine of the first point, which taps no node.
     pub fn here(seed: Seed, axes: BTreeMap<String, String>) -> Self {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
@@ -44,6 +47,7 @@ impl Meta {
             schema_version: SCHEMA_VERSION,
             seed,
             axes,
+            point: 0,
             taps: BTreeMap::new(),
             architecture: std::env::consts::ARCH.to_owned(),
             system: std::env::consts::OS.to_owned(),
