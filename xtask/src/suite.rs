@@ -9,6 +9,7 @@ use crate::workspace;
 use serde_json::Value;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -225,7 +226,10 @@ fn fuzz_targets() -> Result<Vec<String>, String> {
 /// into `docs`, the rest below `target/gen`.
 pub(crate) fn generate() -> Outcome {
     run(release_build(false))?;
-    save(&mut fairwave("release", &["list", "schema"]), "docs/scenario.schema.json")?;
+    for name in SCHEMAS {
+        let file = format!("docs/{name}.schema.json");
+        save(&mut fairwave("release", &["list", "schema", name]), &file)?;
+    }
     save(&mut fairwave("release", &["list", "reference"]), "docs/scenario.md")?;
     for shell in ["bash", "zsh", "fish"] {
         let file = format!("target/gen/fairwave.{shell}");
@@ -233,6 +237,21 @@ pub(crate) fn generate() -> Outcome {
     }
     run(fairwave("release", &["man", "--force", "--out", "target/gen/man"]))
 }
+
+/// What has a JSON schema that `gen` writes. That of `trace` is golden.
+const SCHEMAS: [&str; 11] = [
+    "scenario",
+    "run",
+    "sweep",
+    "reproduce",
+    "check",
+    "compare",
+    "plot",
+    "list",
+    "explain",
+    "summary",
+    "meta",
+];
 
 /// Runs a command and keeps what it prints.
 fn save(command: &mut Command, file: &str) -> Outcome {
@@ -341,12 +360,37 @@ fn study(name: &str, options: &[&str]) -> Outcome {
     let summary: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("reproduce --json: {error}: {}", String::from_utf8_lossy(&output.stderr))
     })?;
+    validate("reproduce", &summary)?;
     let expected = if verdicts(&summary)? { 3 } else { 0 };
     match output.status.code() {
         Some(code) if code == expected => Ok(()),
         code => Err(format!("reproduce --strict ended with {code:?}, not {expected}")),
     }
 }
+
+/// Validates what a command printed by its schema in `docs`, as a foreign reader would.
+fn validate(name: &str, value: &Value) -> Outcome {
+    let file = root().join(format!("docs/{name}.schema.json"));
+    let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let schema: Value =
+        serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let cases = serde_json::json!([{ "name": name, "schema": schema, "value": value }]);
+    let python = system::python("jsonschema").ok_or("no Python has jsonschema")?;
+    let mut python = command(python, &["-c", VALIDATOR]);
+    let started = python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = started.map_err(|error| format!("python: {error}"))?;
+    let mut input = child.stdin.take().ok_or("python: no input")?;
+    input.write_all(cases.to_string().as_bytes()).map_err(|error| format!("python: {error}"))?;
+    drop(input);
+    let output = child.wait_with_output().map_err(|error| format!("python: {error}"))?;
+    match output.status.success() && output.stdout.is_empty() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stdout).into_owned()),
+    }
+}
+
+/// Validates JSON values by their schemas, and prints what is wrong.
+const VALIDATOR: &str = include_str!("../../crates/cli/tests/it/schemas.py");
 
 /// Whether `docs/studies` has the page that the runs of [`study`] in full make.
 fn same_page(name: &str) -> Outcome {

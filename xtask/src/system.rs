@@ -156,11 +156,16 @@ impl Sign {
         match self {
             Self::Program(program) => succeeds(command(program, &["--version"])),
             Self::File(path) => Path::new(path).exists(),
-            Self::Python(module) => ["python3", "/usr/bin/python3"]
-                .iter()
-                .any(|python| succeeds(command(python, &["-c", &format!("import {module}")]))),
+            Self::Python(module) => python(module).is_some(),
         }
     }
+}
+
+/// A Python that can import the module: the first one found, or that of the system.
+pub(crate) fn python(module: &str) -> Option<&'static str> {
+    let import = format!("import {module}");
+    let can_import = |python: &&str| succeeds(command(python, &["-c", &import]));
+    ["python3", "/usr/bin/python3"].into_iter().find(can_import)
 }
 
 fn is_root() -> bool {

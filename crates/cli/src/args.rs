@@ -1,5 +1,6 @@
 //! The command line: what can be asked for. The help text is written here and nowhere else.
 
+use crate::printed::Described;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -37,6 +38,7 @@ Examples:
   fairwave check scenarios/ack-loss.toml studies/ack-loss/uploads.toml
   fairwave trace capture.pcapng
   fairwave list congestion-controls
+  fairwave list schema run
   fairwave explain flow.congestion_control
   fairwave completions bash
 ",
@@ -325,6 +327,8 @@ pub(crate) enum Command {
     List {
         /// What to list
         what: Listing,
+        /// With `schema`: of what [default: scenario]
+        of: Option<Described>,
     },
     /// Explain a key of scenario files: meaning, unit, range, default, where it is allowed
     Explain {
@@ -429,7 +433,7 @@ pub(crate) enum Listing {
     ShakeRetransmissions,
     /// 802.11 standards of a cell
     Standards,
-    /// The JSON schema of scenario files
+    /// The JSON schema of scenario files, or of what a command prints with --json
     Schema,
     /// The reference page of scenario files, in Markdown
     Reference,

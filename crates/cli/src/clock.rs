@@ -1,7 +1,7 @@
 //! What a command took: time on the wall, and time of the processors.
 
+use crate::printed::SpeedSummary;
 use fairwave_study::Cost;
-use serde_json::{Value, json};
 
 /// Started with the work.
 pub(crate) struct Stopwatch {
@@ -54,14 +54,16 @@ impl Speed {
         format!("Simulated {simulated_s:.1} s, {frames} frames, in {wall_s:.2} s{rates}\n")
     }
 
-    /// Puts the figures into a JSON object.
-    pub(crate) fn add_to(&self, object: &mut Value) {
-        object["wall_s"] = json!(self.cost.wall_s);
-        object["cpu_s"] = json!(self.cost.cpu_s);
-        object["simulated_s"] = json!(self.simulated_s);
-        object["frames"] = json!(self.frames);
-        object["simulated_s_per_cpu_s"] = json!(self.per_cpu_s(self.simulated_s));
-        object["frames_per_cpu_s"] = json!(self.per_cpu_s(self.frames as f64));
+    /// As `--json` shows it.
+    pub(crate) fn printed(&self) -> SpeedSummary {
+        SpeedSummary {
+            wall_s: self.cost.wall_s,
+            cpu_s: self.cost.cpu_s,
+            simulated_s: self.simulated_s,
+            frames: self.frames,
+            simulated_s_per_cpu_s: self.per_cpu_s(self.simulated_s),
+            frames_per_cpu_s: self.per_cpu_s(self.frames as f64),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod commands;
 mod outcome;
 mod output;
 mod place;
+mod printed;
 mod progress;
 mod show;
 #[cfg(target_os = "linux")]
@@ -53,7 +54,7 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Check { files } => commands::check::run(common, &files),
         Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::Explain { key } => commands::explain::run(common, key.as_deref()),
-        Command::List { what } => commands::list::run(common, what),
+        Command::List { what, of } => commands::list::run(common, what, of),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(common),
     }

@@ -1,34 +1,44 @@
 //! Two sets of runs compared: what differs, by how much, and whether that may be chance.
 
+use crate::means::{self, MeanSummary};
 use crate::points::{Digest, Point};
 use crate::stats::{Estimate, student_t_p, student_t_quantile};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One figure at one point, in both sets.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Where it is in its sweep, in a few words.
     pub point: String,
-    /// The figure.
+    /// Name of the figure, which ends in its unit where it has one.
     pub metric: String,
     /// What it came to in the first set.
+    #[serde(serialize_with = "means::serialize")]
+    #[schemars(with = "MeanSummary")]
     pub first: Estimate,
-    /// In the second.
+    /// What it came to in the second set.
+    #[serde(serialize_with = "means::serialize")]
+    #[schemars(with = "MeanSummary")]
     pub second: Estimate,
     /// The second less the first.
     pub difference: Difference,
 }
 
 /// A difference of means.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Its mean.
+    #[schemars(extend("unit" = "that of the figure"))]
     pub mean: f64,
-    /// Half the width of its confidence interval; `None` where one set has less than two runs.
+    /// Half the width of its 95 % confidence interval; null where one set has less than two runs.
+    #[schemars(extend("unit" = "that of the figure"))]
     pub half_width: Option<f64>,
     /// The probability of a difference at least as large if there were none in truth.
+    #[schemars(extend("unit" = "probability"))]
     pub p: Option<f64>,
     /// The same corrected for the number of comparisons (Holm, Scand. J. Stat. 6, 1979).
+    #[schemars(extend("unit" = "probability"))]
     pub p_holm: Option<f64>,
     /// Whether runs of one seed were compared with each other: then what the seed makes of both is
     /// no part of the difference. Otherwise it is Welch's test (Biometrika 34, 1947).

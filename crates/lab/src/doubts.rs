@@ -3,32 +3,57 @@
 use crate::results::{FlowSummary, StationSummary, Summary};
 
 /// What whoever reads a summary should know about it.
-pub fn warnings(summary: &Summary) -> Vec<String> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// What is doubted, without figures: the same in every run where it is so.
+    pub what: String,
+    /// The same with the figures of this run.
+    pub text: String,
+}
+
+impl Doubt {
+    fn of(subject: &str, what: &str, text: &str) -> Self {
+        Self { what: format!("{subject}: {what}"), text: format!("{subject}: {text}") }
+    }
+}
+
+/// What is doubtful about a run.
+pub fn doubts(summary: &Summary) -> Vec<Doubt> {
     let warm_up_ns = summary.simulated_ns.saturating_sub(summary.measured_ns);
     let flows = summary.flows.iter().filter_map(|flow| of_flow(flow, warm_up_ns));
     flows.chain(summary.stations.iter().filter_map(of_station)).collect()
 }
 
-fn of_flow(flow: &FlowSummary, warm_up_ns: u64) -> Option<String> {
+fn of_flow(flow: &FlowSummary, warm_up_ns: u64) -> Option<Doubt> {
     let FlowSummary { name, goodput_bps, sent_packets, completed_ns, .. } = flow;
     if *goodput_bps > 0 {
         return None;
     }
     let arrived = flow.datagrams.as_ref().is_some_and(|seen| seen.received > 0);
-    Some(match completed_ns {
+    let (what, text) = match completed_ns {
         Some(at) if *at <= warm_up_ns => {
             let at_s = *at as f64 / 1e9;
-            format!("flow {name}: it was complete at {at_s:.3} s, within the warm-up")
+            let text = format!("it was complete at {at_s:.3} s, within the warm-up");
+            ("it was complete within the warm-up", text)
         }
         Some(_) => return None,
-        None if *sent_packets == 0 => format!("flow {name}: it sent nothing that was measured"),
+        None if *sent_packets == 0 => {
+            let what = "it sent nothing that was measured";
+            (what, what.to_owned())
+        }
         None if arrived => return None,
-        None => format!("flow {name}: nothing arrived of {sent_packets} packets sent"),
-    })
+        None => {
+            let text = format!("nothing arrived of {sent_packets} packets sent");
+            ("nothing arrived of the packets sent", text)
+        }
+    };
+    Some(Doubt::of(&format!("flow {name}"), what, &text))
 }
 
-fn of_station(station: &StationSummary) -> Option<String> {
+fn of_station(station: &StationSummary) -> Option<Doubt> {
     let StationSummary { name, attempts, successes, .. } = station;
     let is_deaf = *attempts > 0 && *successes == 0;
-    is_deaf.then(|| format!("radio {name}: none of its {attempts} transmissions was acknowledged"))
+    let what = "none of its transmissions was acknowledged";
+    let text = format!("none of its {attempts} transmissions was acknowledged");
+    is_deaf.then(|| Doubt::of(&format!("radio {name}"), what, &text))
 }

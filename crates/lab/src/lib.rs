@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod doubts;
+pub mod means;
 pub mod metrics;
 pub mod over;
 pub mod page;
@@ -9,5 +10,6 @@ pub mod plot;
 pub mod points;
 pub mod results;
 pub mod run;
+pub mod schema;
 pub mod stats;
 pub mod target;

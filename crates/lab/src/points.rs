@@ -1,10 +1,12 @@
 //! Runs of a sweep by point: means over seeds with their confidence intervals.
 
+use crate::means::MeanSummary;
 use crate::metrics::{Metric, metrics};
 use crate::results::{Error, read_meta, read_summary};
 use crate::run::Run;
 use crate::stats::Estimate;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -69,23 +71,27 @@ impl Digest {
 }
 
 /// A point of a sweep, over its seeds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// Sweep axes and their values.
     #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub axes: Vec<(String, String)>,
     /// The seeds of its runs.
     pub seeds: Vec<u64>,
-    /// Each figure over those of its runs that measured it.
-    #[serde(serialize_with = "as_map")]
+    /// Each figure over those of its runs that measured it. A name ends in its unit where it has
+    /// one, as `flow.up.delay_p99_ms`.
+    #[serde(serialize_with = "as_means")]
+    #[schemars(with = "BTreeMap<String, MeanSummary>")]
     pub metrics: Vec<(String, Estimate)>,
 }
 
-fn as_map<T: Serialize, S: serde::Serializer>(
-    list: &[(String, T)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn as_map<S: Serializer>(list: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(list.iter().map(|(key, value)| (key, value)))
+}
+
+fn as_means<S: Serializer>(list: &[(String, Estimate)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(list.iter().map(|(key, value)| (key, MeanSummary::from(*value))))
 }
 
 impl Point {

@@ -3,6 +3,7 @@
 use crate::nearest::nearest;
 use core::fmt;
 use core::ops::Range;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +20,13 @@ const MOST_BEFORE: usize = 60;
 const MOST_TEXT: usize = 400;
 
 /// One thing that is wrong in a scenario file or a `--set` argument.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Diagnostic {
     /// The file, or the `--set` argument.
     pub file: String,
-    /// Line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// Number of the column in characters, from 1.
     pub column: usize,
     /// The key it is about, dotted: `node.sta.count`.
     pub key: String,

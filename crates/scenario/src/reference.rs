@@ -4,12 +4,13 @@
 use crate::keys::inline;
 use crate::nearest::nearest;
 use crate::schema::schema;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
 /// A table of scenario files, or the part of one that has a certain word under a key.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TableHelp {
     /// Its dotted key, empty for the top level: `flow.video`.
     pub key: String,
@@ -22,7 +23,7 @@ pub struct TableHelp {
 }
 
 /// A key of a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KeyHelp {
     /// Its dotted key: `flow.congestion_control`.
     pub key: String,

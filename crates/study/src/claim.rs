@@ -147,21 +147,6 @@ impl Claim {
     pub fn ours(self) -> Self {
         Self { is_ours: true, ..self }
     }
-
-    /// As `reproduce --json` prints it. `holds` is null where the verdict is `undecided`.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "ours": self.is_ours,
-            "verdict": self.verdict.word(),
-            "holds": self.verdict.holds(),
-            "reason": self.verdict.reason(),
-            "statement": self.statement,
-            "measured": self.measured,
-            "criterion": self.criterion,
-            "note": self.note,
-        })
-    }
 }
 
 #[cfg(test)]
@@ -192,9 +177,6 @@ mod tests {
         assert_eq!(failed.verdict, Verdict::DoesNotHold("a is 0.5, not > 1".into()));
         let open = judged(Some(1.5), None);
         assert_eq!(open.verdict, Verdict::Undecided("no run gives b".into()));
-        let json = open.to_json();
-        assert_eq!((&json["holds"], &json["verdict"]), (&Value::Null, &json!("undecided")));
-        assert_eq!(json["reason"], "no run gives b");
     }
 
     #[test]

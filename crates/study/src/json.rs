@@ -4,7 +4,78 @@ use crate::claim::Claim;
 use crate::definition::Study;
 use crate::findings::{Cost, Findings};
 use crate::results::{Effort, Results};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// What `fairwave reproduce --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ReproduceOutput")]
+pub struct StudySummary {
+    /// Name of the study.
+    pub study: &'static str,
+    /// Its claims with their verdicts, in the order of the paper, then questions of ours.
+    pub claims: Vec<ClaimSummary>,
+    /// Time that it took; null where runs were read back, as are the rates below.
+    pub wall_s: Option<f64>,
+    /// Virtual time of all runs.
+    pub simulated_s: f64,
+    /// Whether it was the quick form, with fewer seeds and points.
+    pub quick: bool,
+    /// Number of different seeds.
+    pub seeds: usize,
+    /// Number of runs.
+    pub runs: usize,
+    /// Frames put on the air in all runs.
+    pub frames: u64,
+    /// Frames simulated per second of the time that it took.
+    pub frames_per_s: Option<f64>,
+    /// Frames simulated per second of processor time; null where that is not known.
+    pub frames_per_cpu_s: Option<f64>,
+    /// Virtual seconds per second of processor time; null where that is not known.
+    pub simulated_s_per_cpu_s: Option<f64>,
+    /// Version of Fairwave.
+    pub fairwave_version: &'static str,
+}
+
+/// A claim with its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ClaimSummary {
+    /// Its identifier, such as `ACK-1`.
+    pub id: &'static str,
+    /// Whether the question is ours, and not a claim of the paper.
+    pub ours: bool,
+    /// `holds`, `does not hold` or `undecided`.
+    pub verdict: &'static str,
+    /// Whether it holds; null where it is undecided.
+    pub holds: Option<bool>,
+    /// Why it does not hold or could not be decided; null where it holds.
+    pub reason: Option<String>,
+    /// What is claimed.
+    pub statement: &'static str,
+    /// What was measured, by the names of the criterion. A name ends in its unit where it has one.
+    pub measured: Map<String, Value>,
+    /// When it counts as holding.
+    pub criterion: String,
+    /// Why it came out so, in numbers.
+    pub note: String,
+}
+
+impl ClaimSummary {
+    fn of(claim: &Claim) -> Self {
+        Self {
+            id: claim.id,
+            ours: claim.is_ours,
+            verdict: claim.verdict.word(),
+            holds: claim.verdict.holds(),
+            reason: claim.verdict.reason().map(str::to_owned),
+            statement: claim.statement,
+            measured: claim.measured.clone(),
+            criterion: claim.criterion.clone(),
+            note: claim.note.clone(),
+        }
+    }
+}
 
 /// What `reproduce --json` prints. Without a cost, that of runs which were read back, times and
 /// rates are null.
@@ -15,22 +86,40 @@ pub fn to_json(
     cost: Option<Cost>,
 ) -> Value {
     let Effort { runs, seeds, simulated, frames } = results.effort();
-    let claims: Vec<Value> = findings.claims.iter().map(Claim::to_json).collect();
     let wall_s = cost.map(|cost| cost.wall_s);
     let cpu_s = cost.and_then(|cost| cost.cpu_s);
     let per = |amount: f64, seconds: Option<f64>| seconds.filter(|&s| s > 0.0).map(|s| amount / s);
-    json!({
-        "study": study.name(),
-        "claims": claims,
-        "wall_s": wall_s,
-        "simulated_s": simulated.as_secs_f64(),
-        "quick": results.quick,
-        "seeds": seeds.len(),
-        "runs": runs,
-        "frames": frames,
-        "frames_per_s": per(frames as f64, wall_s),
-        "frames_per_cpu_s": per(frames as f64, cpu_s),
-        "simulated_s_per_cpu_s": per(simulated.as_secs_f64(), cpu_s),
-        "fairwave_version": env!("CARGO_PKG_VERSION"),
+    json!(StudySummary {
+        study: study.name(),
+        claims: findings.claims.iter().map(ClaimSummary::of).collect(),
+        wall_s,
+        simulated_s: simulated.as_secs_f64(),
+        quick: results.quick,
+        seeds: seeds.len(),
+        runs,
+        frames,
+        frames_per_s: per(frames as f64, wall_s),
+        frames_per_cpu_s: per(frames as f64, cpu_s),
+        simulated_s_per_cpu_s: per(simulated.as_secs_f64(), cpu_s),
+        fairwave_version: env!("CARGO_PKG_VERSION"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Criterion;
+    use crate::evidence::Evidence;
+
+    #[test]
+    fn an_undecided_claim_holds_neither_way_and_says_why() {
+        let criterion = Criterion { id: "A-1", statement: "s", meaning: "m" };
+        let mut evidence = Evidence::default();
+        let (a, b) = (evidence.number("a", Some(1.5)), evidence.number("b", None));
+        let tested = evidence.tested([a.above(1.0), b.below(2.0)]);
+        let claim = Claim::judge(criterion, tested, String::new());
+        let json = json!(ClaimSummary::of(&claim));
+        assert_eq!((&json["holds"], &json["verdict"]), (&Value::Null, &json!("undecided")));
+        assert_eq!(json["reason"], "no run gives b");
+    }
 }

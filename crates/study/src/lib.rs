@@ -23,7 +23,7 @@ pub use definition::{Error, Study, evaluate};
 pub use evidence::{Bound, Condition, Evidence, Gap, Interval, Quantity, Reading, Tested};
 pub use experiment::Experiment;
 pub use findings::{Cost, Exhibit, Findings, ResultTable};
-pub use json::to_json;
+pub use json::{ClaimSummary, StudySummary, to_json};
 pub use results::{Effort, Results};
 pub use simulate::{read_back, simulate};
 pub use unfit::Unfit;

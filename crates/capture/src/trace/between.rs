@@ -17,9 +17,9 @@ pub const COMPARISON_SCHEMA: &str = "fairwave-trace-comparison";
 /// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComparisonSummary {
-    /// [`COMPARISON_SCHEMA`].
+    /// Name of the format: `fairwave-trace-comparison`.
     pub schema: &'static str,
-    /// [`super::SCHEMA_VERSION`].
+    /// Version of the format, which grows when a key changes its meaning or goes away.
     pub schema_version: u32,
     /// The files.
     pub captures: [FileSummary; 2],

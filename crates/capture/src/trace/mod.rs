@@ -80,14 +80,15 @@ pub fn analyse(
 
 /// The JSON schema of what `fairwave trace --json` prints: of one capture, or of two.
 pub fn schema() -> schemars::Schema {
+    /// What `fairwave trace --json` prints: of one capture, or of two.
     #[derive(schemars::JsonSchema)]
     #[serde(untagged)]
     #[expect(dead_code, reason = "a type of which only the schema is wanted")]
-    enum Printed {
+    enum TraceOutput {
         One(TraceSummary),
         Two(ComparisonSummary),
     }
-    schemars::schema_for!(Printed)
+    fairwave_lab::schema::of::<TraceOutput>()
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ pub const SCHEMA_VERSION: u32 = 2;
 /// The result of a trace analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceSummary {
-    /// [`SCHEMA`].
+    /// Name of the format: `fairwave-trace`.
     pub schema: &'static str,
-    /// [`SCHEMA_VERSION`].
+    /// Version of the format, which grows when a key changes its meaning or goes away.
     pub schema_version: u32,
     /// The file.
     pub capture: CaptureSummary,
@@ -86,7 +86,7 @@ impl BrokenSummary {
 /// What became of frames; all but the first add up to the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FrameCounts {
-    /// All.
+    /// All frames of the file.
     pub seen: u64,
     /// IP was looked for in them.
     pub opened: u64,
@@ -98,7 +98,7 @@ pub struct FrameCounts {
     pub not_ip: u64,
     /// 802.11 control and management.
     pub control: u64,
-    /// Encrypted.
+    /// Frames whose content is encrypted.
     pub encrypted: u64,
     /// Later fragments of an MSDU.
     pub fragments: u64,
@@ -113,11 +113,11 @@ pub struct FrameCounts {
 /// What became of IP packets; all but the first add up to the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PacketCounts {
-    /// All.
+    /// All IP packets.
     pub seen: u64,
-    /// TCP.
+    /// Packets of TCP.
     pub tcp: u64,
-    /// UDP.
+    /// Packets of UDP.
     pub udp: u64,
     /// Other protocols.
     pub other: u64,

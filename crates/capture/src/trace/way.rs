@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// What one end of a TCP connection sent.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TcpWaySummary {
-    /// Packets.
+    /// Packets that were seen.
     pub packets: u64,
     /// Bytes on the wire from the IP header on.
     pub ip_bytes: u64,
@@ -184,11 +184,11 @@ impl TcpWaySummary {
 /// What one end of a UDP stream sent.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UdpWaySummary {
-    /// Datagrams.
+    /// Datagrams that were seen.
     pub packets: u64,
     /// Bytes on the wire from the IP header on.
     pub ip_bytes: u64,
-    /// Payload.
+    /// Their payload without headers.
     pub payload_bytes: u64,
     /// Payload over the time of the stream.
     pub rate_bps: u64,

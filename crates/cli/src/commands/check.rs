@@ -3,16 +3,17 @@
 use crate::args::Common;
 use crate::outcome::Failure;
 use crate::output::{self, GOOD, styled};
+use crate::printed::{CheckOutput, FileCheck};
 use fairwave_scenario::plan::{LoadError, Plan};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Checks every file, whatever is wrong with those before it.
 pub(crate) fn run(common: &Common, files: &[PathBuf]) -> Result<(), Failure> {
     let checks: Vec<_> = files.iter().map(|file| (file, super::load(common, file, &[]))).collect();
     if common.json {
-        let values: Vec<Value> = checks.iter().map(|(file, check)| as_json(file, check)).collect();
-        output::print_json(&json!({ "files": values }))?;
+        let files = checks.iter().map(|(file, check)| printed(file, check)).collect();
+        output::print_json(&json!(CheckOutput { files }))?;
     } else {
         for (file, check) in &checks {
             show(file, check)?;
@@ -43,23 +44,19 @@ fn show(file: &Path, check: &Result<Plan, LoadError>) -> Result<(), Failure> {
     }
 }
 
-fn as_json(file: &Path, check: &Result<Plan, LoadError>) -> Value {
-    let file = file.display().to_string();
+fn printed(file: &Path, check: &Result<Plan, LoadError>) -> FileCheck {
+    let found = FileCheck { file: file.display().to_string(), ..FileCheck::default() };
     match check {
-        Ok(plan) => {
-            let (points, runs) = (plan.points.len(), plan.jobs().len());
-            let warnings = plan.warnings();
-            json!({
-                "file": file,
-                "valid": true,
-                "points": points,
-                "runs": runs,
-                "warnings": warnings,
-            })
+        Ok(plan) => FileCheck {
+            valid: true,
+            points: Some(plan.points.len()),
+            runs: Some(plan.jobs().len()),
+            warnings: Some(plan.warnings()),
+            ..found
+        },
+        Err(LoadError::Scenario(found_wrong)) => {
+            FileCheck { diagnostics: Some(found_wrong.0.clone()), ..found }
         }
-        Err(LoadError::Scenario(diagnostics)) => {
-            json!({ "file": file, "valid": false, "diagnostics": diagnostics })
-        }
-        Err(error) => json!({ "file": file, "valid": false, "error": error.to_string() }),
+        Err(error) => FileCheck { error: Some(error.to_string()), ..found },
     }
 }

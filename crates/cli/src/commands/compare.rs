@@ -3,6 +3,7 @@
 use crate::args::{Common, Compare};
 use crate::outcome::Failure;
 use crate::output;
+use crate::printed::CompareOutput;
 use crate::table::Table;
 use fairwave_lab::compare::{Comparison, compare};
 use fairwave_lab::points::Digest;
@@ -34,8 +35,8 @@ pub(crate) fn run(common: &Common, asked: &Compare) -> Result<(), Failure> {
     }
     if common.json {
         let [first, second] = [&asked.first, &asked.second].map(|path| path.display().to_string());
-        let value = json!({ "first": first, "second": second, "comparisons": found });
-        return Ok(output::print_json(&value)?);
+        let value = CompareOutput { first, second, comparisons: found };
+        return Ok(output::print_json(&json!(value))?);
     }
     output::print(&(table(&found).render() + &sides(asked, [&first, &second], &found)))?;
     if found.iter().all(|one| one.difference.p.is_none()) {

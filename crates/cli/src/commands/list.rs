@@ -3,6 +3,7 @@
 use crate::args::{Common, Listing};
 use crate::outcome::Failure;
 use crate::output;
+use crate::printed::{Described, ListItem as Item};
 use fairwave_study::Study;
 use serde_json::{Value, json};
 use std::fs;
@@ -18,18 +19,17 @@ const MOST_LINE: u64 = 4096;
 const ACK_LOSS_SOURCE: &str = "Hashimoto, Hasegawa, Murata 2008; docs/models/ack-loss.md";
 const GENTLE_SOURCE: &str = "ours, after RFC 8257; docs/models/ack-loss.md";
 
-/// One thing that is listed: its name, what it is, and where that comes from.
-struct Item {
-    name: String,
-    summary: String,
-    source: String,
-}
-
 /// Prints one list.
-pub(crate) fn run(common: &Common, what: Listing) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, what: Listing, of: Option<Described>) -> Result<(), Failure> {
+    if of.is_some() && what != Listing::Schema {
+        return Err(Failure::Usage("only `list schema` takes what it is the schema of".to_owned()));
+    }
     let items = match what {
         Listing::Reference => return Ok(output::print(&fairwave_scenario::reference())?),
-        Listing::Schema => return Ok(output::print_json(&fairwave_scenario::schema())?),
+        Listing::Schema => {
+            let schema = of.unwrap_or(Described::Scenario).schema();
+            return Ok(output::print_json(&schema)?);
+        }
         Listing::Studies => studies(),
         Listing::Scenarios => return list_scenarios(common),
         Listing::CongestionControls => congestion_controls(),
@@ -59,11 +59,7 @@ fn print(items: &[Item]) -> Result<(), Failure> {
 }
 
 fn print_json(items: &[Item]) -> Result<(), Failure> {
-    let value = |item: &Item| {
-        let Item { name, summary, source } = item;
-        json!({ "name": name, "summary": summary, "source": source })
-    };
-    Ok(output::print_json(&Value::Array(items.iter().map(value).collect()))?)
+    Ok(output::print_json(&json!(items))?)
 }
 
 /// Every accepted spelling; what a wrapped law is follows from the law.

@@ -15,10 +15,10 @@ pub(crate) mod trace;
 
 use crate::args::Common;
 use crate::outcome::Failure;
+use crate::printed::RunOfSweep;
 use fairwave_lab::points::Digest;
 use fairwave_lab::run::Run;
 use fairwave_scenario::plan::{LoadError, Plan};
-use serde_json::{Value, json};
 use std::path::Path;
 
 /// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then
@@ -59,11 +59,7 @@ fn simulated_s(run: &Run) -> f64 {
 }
 
 /// A run as `--json` shows it.
-fn run_json(run: &Run) -> Value {
-    json!({
-        "axes": run.axes,
-        "seed": run.seed,
-        "directory": run.directory.as_ref().map(|path| path.display().to_string()),
-        "summary": run.summary,
-    })
+fn printed(run: Run, warnings: Vec<String>) -> RunOfSweep {
+    let directory = run.directory.as_ref().map(|path| path.display().to_string());
+    RunOfSweep { axes: run.axes, seed: run.seed, directory, summary: run.summary, warnings }
 }

@@ -3,6 +3,7 @@
 use crate::args::{Common, Plot};
 use crate::outcome::Failure;
 use crate::output;
+use crate::printed::PlotOutput;
 use fairwave_lab::over::{is_series, over_axis, over_time};
 use fairwave_lab::plot::{Figure, to_png};
 use fairwave_lab::points::Point;
@@ -22,7 +23,8 @@ pub(crate) fn run(common: &Common, asked: &Plot) -> Result<(), Failure> {
     }
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     if common.json {
-        return Ok(output::print_json(&json!({ "figure": figure.title, "files": names }))?);
+        let value = PlotOutput { figure: figure.title, files: names };
+        return Ok(output::print_json(&json!(value))?);
     }
     Ok(output::print(&format!("{}\n", names.join("\n")))?)
 }

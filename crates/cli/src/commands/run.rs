@@ -3,9 +3,10 @@
 use crate::args::Common;
 use crate::clock::{Speed, Stopwatch};
 use crate::outcome::Failure;
+use crate::printed::RunOutput;
 use crate::progress::Progress;
 use crate::{output, place, show};
-use fairwave_lab::doubts::warnings;
+use fairwave_lab::doubts::doubts;
 use fairwave_lab::run::{self, Output, Run};
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_units::Duration;
@@ -34,20 +35,17 @@ pub(crate) fn run(
         simulated_s: super::simulated_s(&run),
         frames: run.summary.frames,
     };
+    let mut warnings = plan.points[job.point].scenario.warnings();
+    warnings.extend(doubts(&run.summary).into_iter().map(|doubt| doubt.text));
     if common.json {
-        let mut value = super::run_json(&run);
-        value["scenario"] = json!(file.display().to_string());
-        let doubts = plan.points[job.point].scenario.warnings();
-        value["warnings"] =
-            json!(doubts.into_iter().chain(warnings(&run.summary)).collect::<Vec<_>>());
-        speed.add_to(&mut value);
-        return Ok(output::print_json(&value)?);
+        let (scenario, speed) = (file.display().to_string(), speed.printed());
+        let run = super::printed(run, warnings);
+        return Ok(output::print_json(&json!(RunOutput { run, scenario, speed }))?);
     }
     let tables = show::summary(&run.summary);
     let place = directory.path().display();
     output::print(&format!("{tables}{}Run directory: {place}\n", speed.line()))?;
-    let doubts = plan.points[job.point].scenario.warnings();
-    doubts.iter().chain(&warnings(&run.summary)).for_each(|doubt| output::warn(doubt));
+    warnings.iter().for_each(|warning| output::warn(warning));
     Ok(())
 }
 

@@ -4,10 +4,11 @@ use crate::args::Common;
 use crate::clock::{Speed, Stopwatch};
 use crate::outcome::Failure;
 use crate::place::Before as PlaceBefore;
+use crate::printed::SweepOutput;
 use crate::progress::Progress;
 use crate::table::{Table, mbps};
 use crate::{output, place, show};
-use fairwave_lab::doubts::warnings;
+use fairwave_lab::doubts::{Doubt, doubts};
 use fairwave_lab::points::{Digest, Point, to_csv};
 use fairwave_lab::results::{Totals, read_summary};
 use fairwave_lab::run::{self, Before, Output, Run, directory_of};
@@ -28,7 +29,7 @@ struct Line {
     totals: Totals,
     simulated_s: f64,
     frames: u64,
-    warnings: Vec<String>,
+    doubts: Vec<Doubt>,
 }
 
 /// Simulates all of it, and shows the means of each point.
@@ -50,7 +51,7 @@ pub(crate) fn run(common: &Common, file: &Path, csv: bool, resume: bool) -> Resu
     };
     let digests: Vec<Digest> = lines.iter().map(|line| line.digest.clone()).collect();
     let points = Point::all(&digests);
-    let doubts = doubts(&plan, &lines);
+    let doubts = warnings(&plan, &lines);
     if common.json {
         let shown = Shown { file, directory: directory.path(), points: &points, doubts: &doubts };
         return shown.print(&plan, &lines, speed);
@@ -124,22 +125,22 @@ fn line(run: Run) -> Line {
         label: axes.collect::<Vec<_>>().join(", "),
         simulated_s: super::simulated_s(&run),
         frames: run.summary.frames,
-        warnings: warnings(&run.summary),
+        doubts: doubts(&run.summary),
         totals: run.summary.totals,
     }
 }
 
 /// What whoever reads the results should know, each with the number of runs where it was so.
-fn doubts(plan: &Plan, lines: &[Line]) -> Vec<String> {
+fn warnings(plan: &Plan, lines: &[Line]) -> Vec<String> {
     let mut counted: Vec<(&str, usize)> = Vec::new();
-    for warning in lines.iter().flat_map(|line| &line.warnings) {
-        match counted.iter_mut().find(|(known, _)| known == warning) {
+    for doubt in lines.iter().flat_map(|line| &line.doubts) {
+        match counted.iter_mut().find(|(known, _)| *known == doubt.what) {
             Some((_, times)) => *times += 1,
-            None => counted.push((warning, 1)),
+            None => counted.push((&doubt.what, 1)),
         }
     }
     let all = lines.len();
-    let of_runs = counted.iter().map(|(warning, n)| format!("{warning} (in {n} of {all} runs)"));
+    let of_runs = counted.iter().map(|(what, n)| format!("{what} (in {n} of {all} runs)"));
     plan.warnings().into_iter().chain(of_runs).collect()
 }
 
@@ -228,14 +229,14 @@ impl Shown<'_> {
     /// Prints it run by run, each read back from its directory: all of them at once may not fit
     /// into memory.
     fn print(&self, plan: &Plan, lines: &[Line], speed: Speed) -> Result<(), Failure> {
-        let mut value = json!({
-            "scenario": self.file.display().to_string(),
-            "directory": self.directory.display().to_string(),
-            "runs": [],
-            "points": self.points,
-            "warnings": self.doubts,
+        let value = json!(SweepOutput {
+            scenario: self.file.display().to_string(),
+            directory: self.directory.display().to_string(),
+            runs: Vec::new(),
+            points: self.points,
+            warnings: self.doubts,
+            speed: speed.printed(),
         });
-        speed.add_to(&mut value);
         let mut jobs = plan.jobs().into_iter().zip(lines);
         output::print_json_with(&value, "runs", || {
             let (job, line) = jobs.next()?;
@@ -252,9 +253,8 @@ impl Shown<'_> {
         let place = directory_of(plan, job, self.directory);
         let summary = read_summary(&place).map_err(Failure::run)?;
         let axes = plan.points[job.point].axes.iter().cloned().collect();
-        let mut value =
-            super::run_json(&Run { axes, seed: job.seed, summary, directory: Some(place) });
-        value["warnings"] = json!(line.warnings);
-        Ok(value)
+        let run = Run { axes, seed: job.seed, summary, directory: Some(place) };
+        let warnings = line.doubts.iter().map(|doubt| doubt.text.clone()).collect();
+        Ok(json!(super::printed(run, warnings)))
     }
 }

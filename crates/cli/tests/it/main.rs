@@ -12,6 +12,7 @@ mod readme;
 mod real;
 mod real_traffic;
 mod repairs;
+mod schemas;
 mod sweeps;
 mod trace;
 mod trace_captures;

@@ -106,3 +106,18 @@ fn escape_characters_never_reach_a_terminal() {
     let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     assert!(text.contains("[31ms.toml") && !text.contains(escape), "{text:?}");
 }
+
+/// Each seed sends another number of packets that do not arrive: it is one warning all the same.
+#[test]
+fn a_sweep_tells_of_what_is_the_same_in_its_runs_once() {
+    let place = scratch();
+    let poisson = HOME.replace("\"cbr\"", "\"poisson\"");
+    fs::write(place.path().join("s.toml"), poisson + "[sweep]\nseeds = 3\n").unwrap();
+    let value = json(place.path(), &["sweep", "s.toml", "--out", "o"]);
+    let said: Vec<&str> =
+        value["warnings"].as_array().unwrap().iter().filter_map(|one| one.as_str()).collect();
+    let one = "flow call: nothing arrived of the packets sent (in 3 of 3 runs)";
+    assert_eq!(said.iter().filter(|said| said.contains("flow call")).collect::<Vec<_>>(), [&one]);
+    let of_one = value["runs"][0]["warnings"].to_string();
+    assert!(of_one.contains("nothing arrived of ") && of_one.contains("packets sent"), "{of_one}");
+}

@@ -7,6 +7,7 @@ use super::{Error, Recorder, Summary, capture};
 use fairwave_sim::world::World;
 use fairwave_trace::SCHEMA_VERSION;
 use fairwave_units::Seed;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,13 +15,14 @@ use std::path::{Path, PathBuf};
 
 /// The content of `meta.json`: where the numbers come from. No timestamp, no worker count and
 /// no build profile, so that two runs on one machine give the same bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Meta {
     /// Version of Fairwave.
     pub fairwave_version: String,
-    /// [`SCHEMA_VERSION`].
+    /// Version of the tables and summaries of run directories: [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The master seed.
+    #[schemars(with = "u64")]
     pub seed: Seed,
     /// Sweep axes and their values for this run, by key.
     pub axes: BTreeMap<String, String>,

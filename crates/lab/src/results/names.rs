@@ -6,7 +6,9 @@ use fairwave_trace::{FlowId, NodeId, QueueId};
 use std::sync::Arc;
 
 /// Where a flow's data goes, seen from the radio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// From a station, or a host behind one, towards its access point.

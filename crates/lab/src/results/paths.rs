@@ -3,10 +3,11 @@
 use fairwave_sim::{PathOutcome, ShakeOutcome};
 use fairwave_trace::PathSample;
 use fairwave_wire::shake::Reason;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a path of a flow did in the measured span.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathSummary {
     /// The node that it passes.
     pub name: String,
@@ -26,7 +27,7 @@ pub struct PathSummary {
 
 /// What a SHAKE connection came to at its source over the whole run, beside its paths and the
 /// flow's own fields.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShakeSummary {
     /// Segments found lost before a timer expired.
     pub losses_found: u64,

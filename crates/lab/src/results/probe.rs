@@ -4,10 +4,11 @@ use fairwave_sim::ProbeOutcome;
 use fairwave_sim::probe::diagnosis::{Company, Finding, Limit, Policy, Radio, Sharing};
 use fairwave_sim::probe::estimate::SizeEstimate;
 use fairwave_units::stats::Estimate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a buffer probe found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeSummary {
     /// Whether the plan was carried out; if not, why not, or that the run ended first.
     pub ended: String,
@@ -27,23 +28,26 @@ pub struct ProbeSummary {
 }
 
 /// What the trains of one packet size say, in packets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSummary {
-    /// UDP payload of the packets.
+    /// UDP payload of each packet.
     pub payload_bytes: u32,
     /// Trains accounted for.
     pub trains: u64,
-    /// The number before the first gap.
+    /// The number of packets before the first gap.
     pub naive: Option<IntervalSummary>,
-    /// What waited at the first drop of a full buffer.
+    /// Packets that waited at the first drop of a full buffer.
     pub corrected: Option<IntervalSummary>,
     /// The least of the trains.
+    #[schemars(extend("unit" = "packets"))]
     pub corrected_least: Option<f64>,
     /// The most of the trains.
+    #[schemars(extend("unit" = "packets"))]
     pub corrected_most: Option<f64>,
-    /// What waited at later drops.
+    /// Packets that waited at later drops.
     pub later: Option<IntervalSummary>,
     /// The naive number times one less the ratio of the rates.
+    #[schemars(extend("unit" = "packets"))]
     pub by_rates: Option<f64>,
     /// Packets sent per second.
     pub sent_per_s: Option<f64>,
@@ -52,18 +56,20 @@ pub struct SizeSummary {
 }
 
 /// Mean and 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalSummary {
     /// How many trains.
     pub n: u64,
     /// The mean.
+    #[schemars(extend("unit" = "that of what it is the mean of"))]
     pub mean: f64,
     /// Half the width of the interval; null for one train.
+    #[schemars(extend("unit" = "that of the mean"))]
     pub half_width: Option<f64>,
 }
 
 /// A finding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingSummary {
     /// The answer; null if it cannot be told.
     pub verdict: Option<String>,

@@ -4,15 +4,16 @@ use super::Names;
 use fairwave_trace::{DropCause, FlowSample, Kind, Sample, Sink};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Datagram, Transport};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A window of at most so many segments counts as collapsed.
 pub const COLLAPSED_SEGMENTS: u32 = 2;
 
 /// The longest time for which every sample of a flow's window was at most two segments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stretch {
-    /// Time of its first sample.
+    /// Time of its first sample, from the start of the run.
     pub start_ns: u64,
     /// From its first to its last sample.
     pub length_ns: u64,

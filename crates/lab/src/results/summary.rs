@@ -12,6 +12,7 @@ use fairwave_sim::{
 };
 use fairwave_trace::{ProxySample, SCHEMA_VERSION};
 use fairwave_units::{BitRate, Duration};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A flow below this fraction of the fair share counts as starved.
@@ -21,9 +22,9 @@ const CONTENT_LOST_PERCENT: f64 = 10.0;
 
 /// The content of `summary.json`. Counters and rates are of the measured span, after the
 /// warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// [`SCHEMA_VERSION`] when it was written.
+    /// Version of the tables and summaries of run directories: [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// Simulated time.
     pub simulated_ns: u64,
@@ -50,13 +51,13 @@ pub struct Summary {
 }
 
 /// A flow's result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSummary {
     /// Its name.
     pub name: String,
-    /// Where its data goes.
+    /// Where its data goes, seen from the radio.
     pub direction: Direction,
-    /// When it starts.
+    /// When it starts, from the start of the run.
     pub start_ns: u64,
     /// Mean rate of delivery to the application.
     pub goodput_bps: u64,
@@ -85,7 +86,7 @@ pub struct FlowSummary {
     pub longest_silence_ns: u64,
     /// Longest time with a window of at most two segments, over the whole run.
     pub collapsed: Stretch,
-    /// When the last byte of a sized flow was delivered.
+    /// When the last byte of a sized flow was delivered, from the start of the run.
     pub completed_ns: Option<u64>,
     /// From a sized flow's start to the delivery of its last byte.
     pub completion_ns: Option<u64>,
@@ -114,7 +115,7 @@ pub struct FlowSummary {
 }
 
 /// What a proxy did on its way to a flow's sink.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProxySummary {
     /// Segments sent, retransmissions included.
     pub sent_packets: u64,
@@ -129,7 +130,7 @@ pub struct ProxySummary {
 }
 
 /// What a receiver saw that knows the datagrams' numbers and times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatagramSummary {
     /// Datagrams received.
     pub received: u64,
@@ -142,7 +143,7 @@ pub struct DatagramSummary {
 }
 
 /// What a user of the web saw.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSummary {
     /// From a page's first request to its last byte; null without a whole page.
     pub pages: Option<TimesSummary>,
@@ -153,7 +154,7 @@ pub struct WebSummary {
 }
 
 /// A queue's result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueSummary {
     /// Its name.
     pub name: String,
@@ -182,7 +183,7 @@ pub struct QueueSummary {
 }
 
 /// A radio's result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StationSummary {
     /// Its node's name.
     pub name: String,
@@ -197,11 +198,12 @@ pub struct StationSummary {
     /// Data frames dropped at the retry limit.
     pub retry_drops: u64,
     /// Time spent transmitting, over the measured span.
+    #[schemars(extend("unit" = "share of 1"))]
     pub airtime_share: f64,
 }
 
 /// Aggregates over all flows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Sum of the flows' goodput.
     pub goodput_bps: u64,
@@ -209,7 +211,9 @@ pub struct Totals {
     pub up_bps: u64,
     /// Sum over flows from the access point.
     pub down_bps: u64,
-    /// Jain's index of the flows' goodput; null without flows.
+    /// Jain's index of the flows' goodput, from 1 / flows (one has all) to 1 (all equal); null without
+    /// flows.
+    #[schemars(extend("unit" = "index"))]
     pub jain: Option<f64>,
     /// Flows below [`STARVED_FRACTION`] of the fair share that would send more: not those of
     /// datagrams that arrive as they are offered, nor those of a size that are complete.

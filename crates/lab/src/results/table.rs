@@ -96,8 +96,8 @@ impl<R> Table<R> {
         for column in self.columns {
             let name = column.name;
             entries.push(KeyValue::new(format!("{name}.description"), column.doc.to_owned()));
-            let unit =
-                unit(name).map(|unit| KeyValue::new(format!("{name}.unit"), unit.to_owned()));
+            let unit = crate::schema::unit(name)
+                .map(|unit| KeyValue::new(format!("{name}.unit"), unit.to_owned()));
             entries.extend(unit);
         }
         entries
@@ -109,25 +109,6 @@ impl<R> Table<R> {
         Type::group_type_builder("rows").with_fields(fields?).build()
     }
 }
-
-/// The unit that a column's name ends in.
-fn unit(name: &str) -> Option<&'static str> {
-    let (_, last) = name.rsplit_once('_')?;
-    UNITS.iter().find(|(suffix, _)| *suffix == last).map(|(_, unit)| *unit)
-}
-
-/// Endings of names, and the units that they stand for.
-const UNITS: [(&str, &str); 9] = [
-    ("ns", "nanoseconds"),
-    ("bytes", "bytes"),
-    ("bps", "bits per second"),
-    ("packets", "packets"),
-    ("slots", "slots"),
-    ("mdb", "thousandths of a decibel"),
-    ("ppb", "parts per thousand million"),
-    ("ppm", "parts per million"),
-    ("milli", "thousandths"),
-];
 
 fn field<R>(column: &Column<R>) -> Result<Type, ParquetError> {
     let (physical, logical) = match column.kind {

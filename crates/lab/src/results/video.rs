@@ -2,11 +2,12 @@
 
 use super::times::TimesSummary;
 use fairwave_sim::VideoOutcome;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a viewer saw in the measured span. Each frame whose time came is shown, late, lost or
 /// undecodable; a late one of a stream is shown too.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VideoSummary {
     /// Frames whose time came.
     pub frames: u64,

@@ -1,0 +1,112 @@
+//! JSON schemas of what is written: made from the types that are written, with their units.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value};
+
+/// The JSON schema (draft 2020-12) of `T` as it is written. A number whose name ends in its unit
+/// has the keyword `unit`, which validators pass over; an integer without is a count.
+pub fn of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let settings = settings.with_transform(RecursiveTransform(with_units));
+    let settings = settings.with_transform(RecursiveTransform(in_prose));
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// The unit that a name ends in.
+pub(crate) fn unit(name: &str) -> Option<&'static str> {
+    let ends = |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('_'));
+    UNITS.iter().find(|(suffix, _)| ends(suffix)).map(|(_, unit)| *unit)
+}
+
+/// Endings of names, and the units that they stand for. The longer ones come first.
+const UNITS: [(&str, &str); 14] = [
+    ("per_cpu_s", "per second of processor time"),
+    ("per_s", "per second"),
+    ("ns", "nanoseconds"),
+    ("ms", "milliseconds"),
+    ("s", "seconds"),
+    ("bytes", "bytes"),
+    ("bps", "bits per second"),
+    ("packets", "packets"),
+    ("slots", "slots"),
+    ("mdb", "thousandths of a decibel"),
+    ("ppb", "parts per thousand million"),
+    ("ppm", "parts per million"),
+    ("percent", "of a hundred"),
+    ("milli", "thousandths"),
+];
+
+/// Gives the properties of an object that are numbers, or lists of them, their units.
+fn with_units(schema: &mut Schema) {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    for (name, property) in properties {
+        let (Some(unit), Value::Object(property)) = (unit(name), property) else { continue };
+        if is_number(property) && !property.contains_key("unit") {
+            property.insert("unit".to_owned(), unit.into());
+        }
+    }
+}
+
+fn is_number(schema: &Map<String, Value>) -> bool {
+    let numbers = |word: &Value| word == "integer" || word == "number";
+    match schema.get("type") {
+        Some(Value::Array(words)) => words.iter().any(numbers),
+        Some(Value::String(word)) if word == "array" => {
+            schema.get("items").and_then(Value::as_object).is_some_and(is_number)
+        }
+        Some(word) => numbers(word),
+        None => false,
+    }
+}
+
+/// Descriptions are doc comments: their lines are joined, and links to items become plain code.
+fn in_prose(schema: &mut Schema) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+        let joined = paragraphs.collect::<Vec<_>>().join("\n\n");
+        *text = joined.replace("[`", "`").replace("`]", "`").replace("Self::", "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What it is.
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "a type of which only the schema is wanted")]
+    struct Sample {
+        /// A time, see
+        /// [`Sample::count`].
+        wait_ns: Option<u64>,
+        /// How many.
+        count: u64,
+        /// Rates.
+        bins_bps: Vec<u64>,
+        /// Per second.
+        sent_per_s: f64,
+        /// A name.
+        items_s: String,
+    }
+
+    #[test]
+    fn numbers_have_the_units_that_their_names_end_in() {
+        let schema = of::<Sample>().to_value();
+        let unit = |name: &str| schema["properties"][name]["unit"].clone();
+        assert_eq!(unit("wait_ns"), "nanoseconds");
+        assert_eq!(unit("bins_bps"), "bits per second");
+        assert_eq!(unit("sent_per_s"), "per second");
+        assert_eq!((unit("count"), unit("items_s")), (Value::Null, Value::Null));
+    }
+
+    #[test]
+    fn descriptions_are_plain_and_what_is_always_written_is_required() {
+        let schema = of::<Sample>().to_value();
+        assert_eq!(schema["properties"]["wait_ns"]["description"], "A time, see `Sample::count`.");
+        let required = schema["required"].as_array().unwrap();
+        assert!(required.contains(&json!("wait_ns")), "null is written: {required:?}");
+    }
+}
