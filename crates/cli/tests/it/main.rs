@@ -17,6 +17,7 @@ mod sweeps;
 mod trace;
 mod trace_captures;
 mod trace_golden;
+mod tutorial;
 mod views;
 mod warnings;
 mod wireshark;
