@@ -29,8 +29,8 @@ impl Digest {
         Self { axes, seed: run.seed, metrics: metrics(&run.summary) }
     }
 
-    /// Of the complete runs in `directory` and below it, in the order of their sweep: by point, then
-    /// by seed. Sweeps beside each other are in the order of their paths.
+    /// Of the complete runs in `directory` and below it, in the order of their sweep: by point,
+    /// then by seed. Sweeps beside each other are in the order of their paths.
     ///
     /// # Errors
     /// When a directory or a file of a run cannot be read.

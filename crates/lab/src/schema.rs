@@ -21,7 +21,7 @@ pub(crate) fn unit(name: &str) -> Option<&'static str> {
 }
 
 /// Endings of names, and the units that they stand for. The longer ones come first.
-const UNITS: [(&str, &str); 14] = [
+const UNITS: [(&str, &str); 15] = [
     ("per_cpu_s", "per second of processor time"),
     ("per_s", "per second"),
     ("ns", "nanoseconds"),
@@ -31,6 +31,7 @@ const UNITS: [(&str, &str); 14] = [
     ("bps", "bits per second"),
     ("packets", "packets"),
     ("slots", "slots"),
+    ("mhz", "megahertz"),
     ("mdb", "thousandths of a decibel"),
     ("ppb", "parts per thousand million"),
     ("ppm", "parts per million"),

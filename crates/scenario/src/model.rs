@@ -24,7 +24,8 @@ keys! {
         title: String = text().or(String::new());
         /// Simulated time.
         duration: Duration = within(MILLISECOND, DAY).or(SECOND * 60);
-        /// Statistics count from here on; less than the duration.
+        /// Statistics count from here on; less than the duration. A packet that is under way then
+        /// counts as received, and not as sent.
         warm_up: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
         /// Master seed of every random stream.
         seed: u64 = integer(0, i64::MAX as u64).or(1);

@@ -4,8 +4,15 @@ use super::{Finding, Source, demand};
 use crate::shell::root;
 
 /// The documents that a newcomer reads.
-const DOCUMENTS: [&str; 5] =
-    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/limits.md", "docs/validation.md"];
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/json.md",
+    "docs/limits.md",
+    "docs/tutorials/home-network.md",
+    "docs/validation.md",
+];
 /// How a path of this repository begins when it stands between backquotes.
 const TOPS: [&str; 6] = ["crates/", "xtask/", "docs/", "studies/", "scenarios/", "fuzz/"];
 
@@ -27,16 +34,32 @@ fn broken(document: &Source, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
         .collect()
 }
 
+/// Whether a path leads to a file, from the document's directory or from the root.
+fn is_there(document: &str, path: &str) -> bool {
+    let path = path.split('#').next().unwrap_or_default();
+    let root = root();
+    let beside = root.join(document).with_file_name(path);
+    beside.exists() || root.join(path).exists()
+}
+
 #[test]
 fn documents_point_to_what_is_there() {
-    let exists = |path: &str| root().join(path).exists();
-    let findings: Vec<Finding> =
-        DOCUMENTS.iter().flat_map(|path| broken(&Source::read(path), exists)).collect();
+    let findings: Vec<Finding> = DOCUMENTS
+        .iter()
+        .flat_map(|document| broken(&Source::read(document), |path| is_there(document, path)))
+        .collect();
     demand(
         "paths in the documents exist",
-        "correct the path, counted from the repository's root",
+        "correct the path, counted from the document's directory or the repository's root",
         &findings,
     );
+}
+
+#[test]
+fn paths_count_from_the_document_or_from_the_root() {
+    assert!(is_there("docs/json.md", "models/trace.md#a"));
+    assert!(is_there("docs/json.md", "docs/models/trace.md"));
+    assert!(!is_there("docs/json.md", "json/gone.md"));
 }
 
 #[test]

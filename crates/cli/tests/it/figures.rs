@@ -39,7 +39,7 @@ fn a_sweep_is_drawn_over_an_axis() {
     ends_with(1, place.path(), &["plot", "nowhere", "--y", "jain"]);
 }
 
-/// By the names of their directories `long` would come before `short`, and `seed-10` before `seed-2`.
+/// By the names of their directories `long` comes before `short`, and `seed-10` before `seed-2`.
 #[test]
 fn points_stand_in_the_order_of_their_sweep() {
     let place = scratch();

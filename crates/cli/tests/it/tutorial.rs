@@ -1,5 +1,5 @@
-//! The tutorial's commands print what the page shows. Lines that it leaves out are counted there,
-//! as `... (12 lines)`, so that the page can be written anew by `bless`.
+//! The tutorial's commands print what the page shows. Tables that it leaves out are counted there,
+//! as `... (12 lines)`; `bless` writes the tables anew that the page has.
 
 use crate::common::{json, scratch};
 use std::fs;
@@ -12,11 +12,6 @@ const SCENARIO: &str = "scenarios/home.toml";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// A line that stands for this many.
-fn left_out(line: &str) -> Option<usize> {
-    line.strip_prefix("... (")?.strip_suffix(" lines)")?.parse().ok()
 }
 
 /// What a command of the page prints, run by a shell as a reader would.
@@ -32,24 +27,42 @@ fn printed(directory: &Path, command: &str) -> String {
     String::from_utf8(output.stdout).expect("it prints UTF-8")
 }
 
-/// An output as the page shows it: the lines in the places of those that `shown` has.
+/// What begins a line that stands for tables which the page does not show.
+const LEFT_OUT: &str = "... (";
+
+/// An output as the page shows it: the tables whose first lines it has, and for others, where it
+/// says so, how many lines they take.
 fn shortened(shown: &str, printed: &str) -> String {
-    let mut lines = printed.lines();
-    let mut text = String::new();
-    for line in shown.lines() {
-        let kept = match left_out(line) {
-            Some(count) => {
-                lines.by_ref().take(count).for_each(drop);
-                Some(line)
-            }
-            None => lines.next(),
-        };
-        text.push_str(kept.unwrap_or_default());
-        text.push('\n');
+    let tables: Vec<&str> = printed.trim_end().split("\n\n").collect();
+    if tables.len() == 1 {
+        return printed.to_owned();
     }
-    let rest = lines.count();
-    assert_eq!(rest, 0, "the page ends {rest} lines before the output:\n{printed}");
-    text
+    let mut next = 0;
+    let (mut kept, mut may_leave_out) = (Vec::new(), false);
+    for title in shown.trim_end().split("\n\n").filter_map(|table| table.lines().next()) {
+        if title.starts_with(LEFT_OUT) {
+            may_leave_out = true;
+            continue;
+        }
+        let is_it = |table: &&str| table.lines().next() == Some(title);
+        let skipped = tables[next..].iter().position(is_it);
+        let skipped = skipped.unwrap_or_else(|| panic!("no {title:?} in\n{printed}"));
+        kept.extend(left_out(&tables[next..next + skipped], may_leave_out));
+        kept.push(tables[next + skipped].to_owned());
+        (next, may_leave_out) = (next + skipped + 1, false);
+    }
+    kept.extend(left_out(&tables[next..], may_leave_out));
+    kept.join("\n\n") + "\n"
+}
+
+/// The line that stands for these tables.
+fn left_out(tables: &[&str], is_said: bool) -> Option<String> {
+    if tables.is_empty() {
+        return None;
+    }
+    assert!(is_said, "the page shows neither these tables nor a line \"... (\":\n{tables:?}");
+    let lines: usize = tables.iter().map(|table| table.lines().count()).sum();
+    Some(format!("{LEFT_OUT}{} lines)", lines + tables.len() - 1))
 }
 
 /// The page with what its commands print now.
@@ -124,10 +137,15 @@ fn the_tutorials_commands_print_what_it_shows() {
 }
 
 #[test]
-fn lines_that_are_left_out_are_counted() {
-    assert_eq!(shortened("a\n... (2 lines)\nd\n", "1\n2\n3\n4\n"), "1\n... (2 lines)\n4\n");
-    let cut = std::panic::catch_unwind(|| shortened("a\n", "1\n2\n"));
-    assert!(cut.is_err(), "an output that goes on is found");
+fn what_is_left_out_is_said_and_counted() {
+    let printed = "A\n1\n\nB\n2\n\nC\n3\n";
+    let shown = "A\n0\n\n... (9 lines)\n\nC\n";
+    assert_eq!(shortened(shown, printed), "A\n1\n\n... (2 lines)\n\nC\n3\n");
+    assert_eq!(shortened("B\n\n... (", &printed[5..]), "B\n2\n\n... (2 lines)\n");
+    for gap in ["A\n\nC\n", "A\n\nB\n", "D\n"] {
+        let refused = std::panic::catch_unwind(|| shortened(gap, printed));
+        assert!(refused.is_err(), "{gap:?}");
+    }
 }
 
 #[test]

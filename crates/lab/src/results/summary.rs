@@ -211,12 +211,12 @@ pub struct Totals {
     pub up_bps: u64,
     /// Sum over flows from the access point.
     pub down_bps: u64,
-    /// Jain's index of the flows' goodput, from 1 / flows (one has all) to 1 (all equal); null without
-    /// flows.
+    /// Jain's index of the flows' goodput, from 1 / flows (one has all) to 1 (all equal); null
+    /// without flows.
     #[schemars(extend("unit" = "index"))]
     pub jain: Option<f64>,
-    /// Flows below [`STARVED_FRACTION`] of the fair share that would send more: not those of
-    /// datagrams that arrive as they are offered, nor those of a size that are complete.
+    /// Flows below a tenth ([`STARVED_FRACTION`]) of the fair share that would send more: not
+    /// those of datagrams that arrive as they are offered, nor those of a size that are complete.
     pub starved_flows: usize,
     /// Packets dropped, all queues: queue full.
     pub drops_queue_full: u64,
