@@ -30,39 +30,32 @@ fn printed(directory: &Path, command: &str) -> String {
 /// What begins a line that stands for tables which the page does not show.
 const LEFT_OUT: &str = "... (";
 
-/// An output as the page shows it: the tables whose first lines it has, and for others, where it
-/// says so, how many lines they take.
+/// An output as the page shows it: the tables whose first lines it has, and for others a line that
+/// says how many lines they take.
 fn shortened(shown: &str, printed: &str) -> String {
     let tables: Vec<&str> = printed.trim_end().split("\n\n").collect();
     if tables.len() == 1 {
         return printed.to_owned();
     }
-    let mut next = 0;
-    let (mut kept, mut may_leave_out) = (Vec::new(), false);
-    for title in shown.trim_end().split("\n\n").filter_map(|table| table.lines().next()) {
-        if title.starts_with(LEFT_OUT) {
-            may_leave_out = true;
-            continue;
-        }
+    let titles = shown.trim_end().split("\n\n").filter_map(|table| table.lines().next());
+    let (mut kept, mut next) = (Vec::new(), 0);
+    for title in titles.filter(|title| !title.starts_with(LEFT_OUT)) {
         let is_it = |table: &&str| table.lines().next() == Some(title);
         let skipped = tables[next..].iter().position(is_it);
-        let skipped = skipped.unwrap_or_else(|| panic!("no {title:?} in\n{printed}"));
-        kept.extend(left_out(&tables[next..next + skipped], may_leave_out));
-        kept.push(tables[next + skipped].to_owned());
-        (next, may_leave_out) = (next + skipped + 1, false);
+        let at = next + skipped.unwrap_or_else(|| panic!("no {title:?} in\n{printed}"));
+        kept.extend(left_out(&tables[next..at]));
+        kept.push(tables[at].to_owned());
+        next = at + 1;
     }
-    kept.extend(left_out(&tables[next..], may_leave_out));
+    kept.extend(left_out(&tables[next..]));
     kept.join("\n\n") + "\n"
 }
 
 /// The line that stands for these tables.
-fn left_out(tables: &[&str], is_said: bool) -> Option<String> {
-    if tables.is_empty() {
-        return None;
-    }
-    assert!(is_said, "the page shows neither these tables nor a line \"... (\":\n{tables:?}");
+fn left_out(tables: &[&str]) -> Option<String> {
     let lines: usize = tables.iter().map(|table| table.lines().count()).sum();
-    Some(format!("{LEFT_OUT}{} lines)", lines + tables.len() - 1))
+    let blank = tables.len().checked_sub(1)?;
+    Some(format!("{LEFT_OUT}{} lines)", lines + blank))
 }
 
 /// The page with what its commands print now.
@@ -139,13 +132,13 @@ fn the_tutorials_commands_print_what_it_shows() {
 #[test]
 fn what_is_left_out_is_said_and_counted() {
     let printed = "A\n1\n\nB\n2\n\nC\n3\n";
-    let shown = "A\n0\n\n... (9 lines)\n\nC\n";
-    assert_eq!(shortened(shown, printed), "A\n1\n\n... (2 lines)\n\nC\n3\n");
-    assert_eq!(shortened("B\n\n... (", &printed[5..]), "B\n2\n\n... (2 lines)\n");
-    for gap in ["A\n\nC\n", "A\n\nB\n", "D\n"] {
-        let refused = std::panic::catch_unwind(|| shortened(gap, printed));
-        assert!(refused.is_err(), "{gap:?}");
+    for shown in ["A\n0\n\n... (9 lines)\n\nC\n", "A\n\nC\n"] {
+        assert_eq!(shortened(shown, printed), "A\n1\n\n... (2 lines)\n\nC\n3\n");
     }
+    assert_eq!(shortened("B\n", printed), "... (2 lines)\n\nB\n2\n\n... (2 lines)\n");
+    assert_eq!(shortened("... (9 lines)\n\nC\n", printed), "... (5 lines)\n\nC\n3\n");
+    let refused = std::panic::catch_unwind(|| shortened("D\n", printed));
+    assert!(refused.is_err(), "a table that is gone is found");
 }
 
 #[test]
