@@ -2,12 +2,15 @@
 
 use crate::show_probe::probes;
 use crate::table::{Table, mbps, millis, seconds};
-use fairwave_lab::results::{FlowSummary, QueueSummary, StationSummary, Summary, TimesSummary};
+use fairwave_lab::results::{
+    FlowSummary, PairSummary, QueueSummary, StationSummary, Summary, TimesSummary,
+};
 
 /// Every table, then the totals.
 pub(crate) fn summary(summary: &Summary) -> String {
     let tables = [
         flows(&summary.flows),
+        delays(&summary.flows),
         datagrams(&summary.flows),
         pages(&summary.flows),
         videos(&summary.flows, summary.measured_ns),
@@ -15,6 +18,7 @@ pub(crate) fn summary(summary: &Summary) -> String {
         completions(&summary.flows),
         probes(&summary.flows),
         stations(&summary.stations),
+        pairs(&summary.pairs),
         queues(&summary.queues),
         totals(summary),
     ];
@@ -38,23 +42,36 @@ fn flows(flows: &[FlowSummary]) -> String {
     table.render()
 }
 
+/// How long what was delivered took, from source to sink.
+fn delays(flows: &[FlowSummary]) -> String {
+    let heads = ["flow", "delivered", "mean ms", "median", "p90", "p99", "p99.9", "most"];
+    let mut table = Table::new("One-way delays", &heads);
+    for flow in flows {
+        let Some(times) = &flow.delay else { continue };
+        let or_dash = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), millis);
+        table.row(vec![
+            flow.name.clone(),
+            times.count.to_string(),
+            millis(times.mean_ns),
+            millis(times.median_ns),
+            or_dash(times.p90_ns),
+            millis(times.p99_ns),
+            or_dash(times.p999_ns),
+            millis(times.most_ns),
+        ]);
+    }
+    table.render()
+}
+
 /// What receivers of datagrams saw.
 fn datagrams(flows: &[FlowSummary]) -> String {
-    let heads = ["flow", "received", "lost %", "delay ms", "median", "p99", "most", "jitter ms"];
-    let mut table = Table::new("Datagrams", &heads);
+    let mut table = Table::new("Datagrams", &["flow", "received", "lost %", "jitter ms"]);
     for flow in flows {
         let Some(seen) = &flow.datagrams else { continue };
-        let delay = |part: fn(&TimesSummary) -> u64| {
-            seen.delay.as_ref().map_or_else(|| "-".to_owned(), |times| millis(part(times)))
-        };
         table.row(vec![
             flow.name.clone(),
             seen.received.to_string(),
             flow.lost_percent().map_or_else(|| "-".to_owned(), |lost| format!("{lost:.2}")),
-            delay(|times| times.mean_ns),
-            delay(|times| times.median_ns),
-            delay(|times| times.p99_ns),
-            delay(|times| times.most_ns),
             millis(seen.jitter_ns),
         ]);
     }
@@ -171,6 +188,43 @@ fn stations(stations: &[StationSummary]) -> String {
             station.collisions.to_string(),
             station.retry_drops.to_string(),
             format!("{:.1}", station.airtime_share * 100.0),
+        ]);
+    }
+    table.render()
+}
+
+/// What each radio sent to each receiver: where its airtime goes, and how fast it sends.
+fn pairs(pairs: &[PairSummary]) -> String {
+    let heads = [
+        "radios",
+        "airtime %",
+        "PPDUs",
+        "no ACK %",
+        "retries %",
+        "MPDUs/PPDU",
+        "MCS",
+        "streams",
+        "MHz",
+        "PHY Mbps",
+    ];
+    let mut table = Table::new("Airtime by receiver", &heads);
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let mean = |value: Option<f64>| or_dash(value.map(|mean| format!("{mean:.1}")));
+    let share = |part: u64, of: u64| {
+        or_dash((of > 0).then(|| format!("{:.1}", 100.0 * part as f64 / of as f64)))
+    };
+    for pair in pairs {
+        table.row(vec![
+            pair.name.clone(),
+            format!("{:.1}", pair.airtime_share * 100.0),
+            pair.ppdus.to_string(),
+            share(pair.failures, pair.ppdus),
+            share(pair.retries, pair.mpdus),
+            mean(pair.ampdu_mean_mpdus),
+            mean(pair.mcs_mean),
+            mean(pair.streams_mean),
+            mean(pair.width_mean_mhz),
+            or_dash(pair.rate_mean_bps.map(mbps)),
         ]);
     }
     table.render()

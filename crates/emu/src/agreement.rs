@@ -59,7 +59,7 @@ impl Figures {
         let again = to.retransmissions.saturating_sub(from.retransmissions);
         Self {
             goodput_mbps: outcome.goodput.as_mbps_f64(),
-            delay: datagrams.and_then(|seen| seen.delay).map(|delay| (delay.median, delay.p99)),
+            delay: datagrams.and(outcome.delay).map(|delay| (delay.median, delay.p99)),
             loss: datagrams.map(|seen| share(seen.lost, seen.received + seen.lost)),
             retransmitted: datagrams.is_none().then(|| share(again, sent)),
         }
@@ -255,13 +255,16 @@ mod tests {
             mean: ms(2),
             least: ms(1),
             median: ms(2),
+            p90: ms(3),
             p95: ms(3),
             p99: ms(4),
+            p999: ms(5),
             most: ms(5),
         };
-        let datagrams = DatagramOutcome { received: 3, lost: 1, delay: Some(delay), jitter: ms(0) };
+        let datagrams = DatagramOutcome { received: 3, lost: 1, jitter: ms(0) };
         let outcome = FlowOutcome {
             goodput: BitRate::mbps(7),
+            delay: Some(delay),
             datagrams: Some(datagrams),
             ..FlowOutcome::default()
         };

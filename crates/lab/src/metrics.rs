@@ -1,16 +1,18 @@
 //! Figures of a run by name, for tables over seeds, plots and comparisons.
 //!
 //! A name is that of a figure of the whole run, as `goodput_mbps`, or of a part of it:
-//! `flow.up.delay_p99_ms`, `station.sta1.airtime_percent`, `queue.ap.mean_packets`. It ends in its
-//! unit where it has one.
+//! `flow.up.delay_p99_ms`, `station.sta1.airtime_percent`, `pair.ap>sta1.mcs_mean`,
+//! `queue.ap.mean_packets`. It ends in its unit where it has one.
 
-use crate::results::{FlowSummary, QueueSummary, StationSummary, Summary, TimesSummary};
+use crate::results::{
+    FlowSummary, PairSummary, QueueSummary, StationSummary, Summary, TimesSummary,
+};
 
 /// A figure's name and value.
 pub type Metric = (String, f64);
 
-/// The figures of a whole run, of its flows, and of its stations and queues, in this order. What a
-/// run has not measured is not among them.
+/// The figures of a whole run, of its flows, stations, pairs of radios and queues, in this order.
+/// What a run has not measured is not among them.
 pub fn metrics(summary: &Summary) -> Vec<Metric> {
     let mut list = totals(summary);
     for flow in &summary.flows {
@@ -18,6 +20,9 @@ pub fn metrics(summary: &Summary) -> Vec<Metric> {
     }
     for station in &summary.stations {
         add(&mut list, "station", &station.name, of_station(station));
+    }
+    for pair in &summary.pairs {
+        add(&mut list, "pair", &pair.name, of_pair(pair));
     }
     for queue in &summary.queues {
         add(&mut list, "queue", &queue.name, of_queue(queue));
@@ -52,18 +57,20 @@ fn totals(summary: &Summary) -> Vec<Metric> {
 
 fn of_flow(flow: &FlowSummary) -> Vec<Named> {
     let datagrams = flow.datagrams.as_ref();
-    let delay = |part: fn(&TimesSummary) -> u64| {
-        datagrams.and_then(|seen| seen.delay.as_ref()).map(|times| millis(part(times)))
-    };
+    // Runs of older versions have only the delays of datagrams.
+    let delays = flow.delay.as_ref().or_else(|| datagrams?.delay.as_ref());
+    let delay = |part: fn(&TimesSummary) -> Option<u64>| delays.and_then(part).map(millis);
     let page = |part: fn(&TimesSummary) -> u64| {
         flow.web.as_ref().and_then(|web| web.pages.as_ref()).map(|times| millis(part(times)))
     };
     vec![
         ("goodput_mbps", Some(mbps(flow.goodput_bps))),
-        ("delay_mean_ms", delay(|times| times.mean_ns)),
-        ("delay_median_ms", delay(|times| times.median_ns)),
-        ("delay_p95_ms", delay(|times| times.p95_ns)),
-        ("delay_p99_ms", delay(|times| times.p99_ns)),
+        ("delay_mean_ms", delay(|times| Some(times.mean_ns))),
+        ("delay_median_ms", delay(|times| Some(times.median_ns))),
+        ("delay_p90_ms", delay(|times| times.p90_ns)),
+        ("delay_p95_ms", delay(|times| Some(times.p95_ns))),
+        ("delay_p99_ms", delay(|times| Some(times.p99_ns))),
+        ("delay_p999_ms", delay(|times| times.p999_ns)),
         ("jitter_ms", datagrams.map(|seen| millis(seen.jitter_ns))),
         ("lost_percent", flow.lost_percent()),
         ("sent_packets", Some(flow.sent_packets as f64)),
@@ -85,6 +92,18 @@ fn of_station(station: &StationSummary) -> Vec<Named> {
         ("failure_percent", share(station.failures, station.attempts)),
         ("collision_percent", share(station.collisions, station.attempts)),
         ("retry_drops", Some(station.retry_drops as f64)),
+    ]
+}
+
+fn of_pair(pair: &PairSummary) -> Vec<Named> {
+    let retries = (pair.mpdus > 0).then(|| 100.0 * pair.retries as f64 / pair.mpdus as f64);
+    vec![
+        ("airtime_percent", Some(100.0 * pair.airtime_share)),
+        ("rate_mean_mbps", pair.rate_mean_bps.map(mbps)),
+        ("mcs_mean", pair.mcs_mean),
+        ("streams_mean", pair.streams_mean),
+        ("ampdu_mean_mpdus", pair.ampdu_mean_mpdus),
+        ("retry_percent", retries),
     ]
 }
 

@@ -84,15 +84,22 @@ fn bars(points: &[(&Point, &str)], series: &[(String, Vec<(&str, Interval)>)]) -
 }
 
 /// Tables of a run directory that have a series for each name in a column.
-const TABLES: [(&str, &str); 4] =
-    [("flows", "flow"), ("queues", "queue"), ("stations", "station"), ("paths", "path")];
+const TABLES: [(&str, &str); 6] = [
+    ("flows", "flow"),
+    ("delays", "flow"),
+    ("queues", "queue"),
+    ("stations", "station"),
+    ("pairs", "pair"),
+    ("paths", "path"),
+];
 
 /// Whether `y` names a column of a table of a run: `flows.cwnd_bytes`.
 pub fn is_series(y: &str) -> bool {
     y.split_once('.').is_some_and(|(table, _)| TABLES.iter().any(|(known, _)| *known == table))
 }
 
-/// The column `y` of a run over time, a curve for each flow, queue, station or path.
+/// The column `y` of a run over time, a curve for each flow, queue, station, pair of radios or
+/// path.
 ///
 /// # Errors
 /// When the table cannot be read or has no such column.

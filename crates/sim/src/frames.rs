@@ -3,9 +3,9 @@
 use crate::context::Context;
 use crate::network::radios::Radios;
 use crate::packet::Packet;
+use fairwave_dot11::AccessCategory;
 use fairwave_dot11::channel::{FrameKind, FrameReport, RadioId};
-use fairwave_dot11::{AccessCategory, Format, Mode};
-use fairwave_trace::{FrameBody, FrameSample, NodeId, Ppdu, PpduFormat, Sample};
+use fairwave_trace::{FrameBody, FrameSample, NodeId, Sample};
 use fairwave_wire::soc;
 
 /// Passes on what a channel saw, if it was to report its frames.
@@ -42,7 +42,7 @@ fn frame_sample(
         receiver: report.to.map(node),
         ends: report.payload.map(|packet| (packet.source, packet.via)),
         rate: report.mode.rate(),
-        ppdu: ppdu(report.mode),
+        ppdu: report.mode.into(),
         tid: report.category.map(user_priority),
         place: report.place,
         signal: report.signal,
@@ -53,23 +53,6 @@ fn frame_sample(
         body,
         report: soc,
         received: report.received,
-    }
-}
-
-fn ppdu(mode: Mode) -> Ppdu {
-    Ppdu {
-        format: match mode.format() {
-            Format::Dsss => PpduFormat::Dsss,
-            Format::Ofdm => PpduFormat::Ofdm,
-            Format::Ht => PpduFormat::Ht,
-            Format::Vht => PpduFormat::Vht,
-            Format::He => PpduFormat::He,
-        },
-        mcs: mode.mcs(),
-        streams: mode.streams(),
-        width_mhz: mode.width().mhz() as u16,
-        guard_ns: mode.guard().nanos() as u16,
-        is_ldpc: mode.is_ldpc(),
     }
 }
 

@@ -37,12 +37,13 @@ pub use command::{Command, Place};
 pub use error::Error;
 pub use fairwave_probe as probe;
 use fairwave_trace::Sink;
+pub use fairwave_trace::Times;
 use fairwave_units::Instant;
-pub use flow::{Delivery, Reception, ports};
+pub use flow::{Delays, Delivery, Reception, ports};
 pub use key::shared_key;
 pub use outcome::{
-    DatagramOutcome, FlowOutcome, Outcome, PathOutcome, ProbeOutcome, QueueOutcome, ShakeOutcome,
-    StationOutcome, Times, VideoOutcome, WebOutcome,
+    DatagramOutcome, FlowOutcome, Outcome, PairOutcome, PathOutcome, ProbeOutcome, QueueOutcome,
+    ShakeOutcome, StationOutcome, VideoOutcome, WebOutcome,
 };
 pub use outside::{OutsideEvent, OutsideFate, OutsidePacket};
 pub use routes::{Astray, detour, passes};

@@ -3,7 +3,7 @@
 use fairwave_probe::diagnosis::{self, Diagnosis, Finding, Sharing};
 use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, Failure};
-use fairwave_trace::{FlowSample, PathSample, QueueSample, StationSample};
+use fairwave_trace::{FlowSample, PairSample, PathSample, QueueSample, StationSample, Times};
 use fairwave_traffic::playout::Quality;
 use fairwave_units::{BitRate, Duration};
 use fairwave_wire::shake::Reason;
@@ -23,6 +23,8 @@ pub struct Outcome {
     pub queues: Vec<QueueOutcome>,
     /// Per radio, in node order.
     pub stations: Vec<StationOutcome>,
+    /// Per transmitter and receiver on the air, in the order of both; everybody is last.
+    pub pairs: Vec<PairOutcome>,
     /// Frames put on the air, control frames included.
     pub frames: u64,
     /// Events handled.
@@ -47,6 +49,11 @@ pub struct FlowOutcome {
     pub longest_silence: Duration,
     /// When the last byte of a sized flow was delivered.
     pub completed: Option<Duration>,
+    /// One-way delays of what was delivered after the warm-up. Of datagrams: from the application
+    /// that made each to the one that got it. Of TCP and SHAKE: from when a segment's bytes first
+    /// left the source until the sink's application got its last one in order. `None` where
+    /// nothing was delivered, and of transports that measure none.
+    pub delay: Option<Times>,
     /// What the receiver of a datagram flow saw after the warm-up.
     pub datagrams: Option<DatagramOutcome>,
     /// What the user of a web flow saw after the warm-up.
@@ -112,8 +119,6 @@ pub struct DatagramOutcome {
     pub received: u64,
     /// Datagrams missing before the last one received.
     pub lost: u64,
-    /// One-way delays, from the application that sent to the one that received.
-    pub delay: Option<Times>,
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1).
     pub jitter: Duration,
 }
@@ -136,25 +141,6 @@ pub struct WebOutcome {
     pub objects: Option<Times>,
     /// Objects that were lost with their connection.
     pub objects_lost: u64,
-}
-
-/// What many durations came to. Quantiles are off by at most a sixteenth of their value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
-    /// How many.
-    pub count: u64,
-    /// Their mean.
-    pub mean: Duration,
-    /// The shortest.
-    pub least: Duration,
-    /// Half are not longer.
-    pub median: Duration,
-    /// 95 of 100 are not longer.
-    pub p95: Duration,
-    /// 99 of 100 are not longer.
-    pub p99: Duration,
-    /// The longest.
-    pub most: Duration,
 }
 
 /// A queue's result.
@@ -181,4 +167,17 @@ pub struct StationOutcome {
     pub at_warm_up: StationSample,
     /// Counters at the end.
     pub at_end: StationSample,
+}
+
+/// What a radio sent to one receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairOutcome {
+    /// Name of the transmitter's node.
+    pub transmitter: String,
+    /// Name of the receiver's; `None` is everybody.
+    pub receiver: Option<String>,
+    /// Counters at the end of the warm-up.
+    pub at_warm_up: PairSample,
+    /// Counters and last mode at the end.
+    pub at_end: PairSample,
 }

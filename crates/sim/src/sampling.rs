@@ -5,15 +5,23 @@ use crate::context::Context;
 use crate::flow::FlowState;
 use crate::network::Network;
 use crate::network::metered::Metered;
+use crate::network::radios::{PairState, pair_key};
 use crate::observer::Observer;
-use crate::outcome::{FlowOutcome, Outcome, PathOutcome, QueueOutcome, StationOutcome};
+use crate::outcome::{
+    FlowOutcome, Outcome, PairOutcome, PathOutcome, QueueOutcome, StationOutcome,
+};
 use crate::proxy::Relays;
 use crate::world::{Flow, Node, World};
 use fairwave_probe::diagnosis;
 use fairwave_trace::{
-    FlowId, FlowSample, Kind, NodeId, PathSample, QueueId, QueueSample, Sample, StationSample,
+    FlowId, FlowSample, Kind, NodeId, PairSample, PathSample, QueueId, QueueSample, Sample,
+    StationSample,
 };
 use fairwave_units::{BitRate, Duration, Instant};
+
+/// Kinds of samples that are taken at intervals.
+const SAMPLED: [Kind; 7] =
+    [Kind::Flow, Kind::Queue, Kind::Station, Kind::Soc, Kind::Path, Kind::Pair, Kind::Delay];
 
 /// Counters at one moment.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +30,7 @@ struct Snapshot {
     paths: Vec<Vec<PathSample>>,
     queues: Vec<QueueSample>,
     stations: Vec<StationSample>,
+    pairs: Vec<PairState>,
 }
 
 impl Snapshot {
@@ -32,6 +41,7 @@ impl Snapshot {
             paths: flows.iter().map(|flow| flow.paths().collect()).collect(),
             queues: network.queue_samples().collect(),
             stations: network.access.station_samples().map(|(_, station)| station).collect(),
+            pairs: network.access.radios.pair_samples(),
         }
     }
 }
@@ -54,8 +64,7 @@ pub(crate) struct Sampling<'w> {
 
 impl<'w> Sampling<'w> {
     pub(crate) fn new(world: &'w World, observer: &Observer<'_>, actors: &mut Actors) -> Self {
-        let kinds = [Kind::Flow, Kind::Queue, Kind::Station, Kind::Soc, Kind::Path];
-        let is_wanted = kinds.into_iter().any(|kind| observer.wants(kind));
+        let is_wanted = SAMPLED.into_iter().any(|kind| observer.wants(kind));
         Self {
             world,
             every: (is_wanted && !world.sample_every.is_zero()).then_some(world.sample_every),
@@ -70,6 +79,9 @@ impl<'w> Sampling<'w> {
     pub(crate) fn begin(&self, cx: &mut Context<'_>) {
         if let Some(every) = self.every {
             cx.set(self.sampler, 0, Some(cx.now + every));
+            if cx.observer.wants(Kind::Delay) {
+                cx.owners.flows.iter_mut().for_each(|flow| flow.delivery.delays.keep_intervals());
+            }
         }
         cx.set(self.warm_up, 0, Some(cx.now + self.world.warm_up));
     }
@@ -107,19 +119,7 @@ impl<'w> Sampling<'w> {
     /// Records the state of everything the sink wants, and sets the next time to do so.
     pub(crate) fn sample(&self, network: &Network<'_>, relays: &Relays, cx: &mut Context<'_>) {
         let now = cx.now;
-        if cx.observer.wants(Kind::Flow) {
-            for i in 0..cx.owners.flows.len() {
-                let sample = Sample::Flow(FlowId(i as u32), flow_sample(i, relays, cx));
-                cx.observer.record(now, &sample);
-            }
-        }
-        if cx.observer.wants(Kind::Path) {
-            for (flow, id) in cx.owners.flows.iter().zip((0..).map(FlowId)) {
-                for (path, number) in flow.paths().zip(0..) {
-                    cx.observer.record(now, &Sample::Path(id, number, path));
-                }
-            }
-        }
+        sample_flows(relays, cx);
         if cx.observer.wants(Kind::Queue) {
             for (queue, id) in network.queue_samples().zip((0..).map(QueueId)) {
                 cx.observer.record(now, &Sample::Queue(id, queue));
@@ -128,6 +128,11 @@ impl<'w> Sampling<'w> {
         if cx.observer.wants(Kind::Station) {
             for (node, station) in network.access.station_samples() {
                 cx.observer.record(now, &Sample::Station(node, station));
+            }
+        }
+        if cx.observer.wants(Kind::Pair) {
+            for (from, to, pair) in network.access.radios.pair_samples() {
+                cx.observer.record(now, &Sample::Pair(from, to, pair));
             }
         }
         if let Some(soc) = cx.soc.as_deref().filter(|_| cx.observer.wants(Kind::Soc)) {
@@ -151,6 +156,7 @@ impl<'w> Sampling<'w> {
         let simulated = end.since(Instant::ZERO);
         let measured = simulated.saturating_sub(self.world.warm_up);
         let last = Snapshot::take(&network, relays, &cx);
+        record_delay_bins(end, &mut cx);
         Outcome {
             simulated,
             measured,
@@ -158,6 +164,7 @@ impl<'w> Sampling<'w> {
             flows: self.flow_outcomes(&last, &mut cx.owners.flows, (end, measured)),
             queues: self.queue_outcomes(&last, &mut network, end),
             stations: self.station_outcomes(&last),
+            pairs: self.pair_outcomes(&last),
             frames: network.access.radios.frames(),
             events,
         }
@@ -220,6 +227,57 @@ impl<'w> Sampling<'w> {
             StationOutcome { name: node.name.clone(), at_warm_up: *at_warm_up, at_end: *at_end }
         };
         radios.zip(counters).map(outcome).collect()
+    }
+
+    fn pair_outcomes(&self, last: &Snapshot) -> Vec<PairOutcome> {
+        let name = |node: NodeId| self.world.nodes[node.0 as usize].name.clone();
+        let warm = &self.warm.pairs;
+        let outcome = |pair: &PairState| {
+            // To a receiver that came later nothing had been sent.
+            let place = warm.binary_search_by_key(&pair_key(pair), pair_key);
+            PairOutcome {
+                transmitter: name(pair.0),
+                receiver: pair.1.map(name),
+                at_warm_up: place.map_or_else(|_| PairSample::default(), |place| warm[place].2),
+                at_end: pair.2,
+            }
+        };
+        last.pairs.iter().map(outcome).collect()
+    }
+}
+
+/// Records the state of all flows.
+fn sample_flows(relays: &Relays, cx: &mut Context<'_>) {
+    let now = cx.now;
+    if cx.observer.wants(Kind::Flow) {
+        for i in 0..cx.owners.flows.len() {
+            let sample = Sample::Flow(FlowId(i as u32), flow_sample(i, relays, cx));
+            cx.observer.record(now, &sample);
+        }
+    }
+    if cx.observer.wants(Kind::Path) {
+        for (flow, id) in cx.owners.flows.iter().zip((0..).map(FlowId)) {
+            for (path, number) in flow.paths().zip(0..) {
+                cx.observer.record(now, &Sample::Path(id, number, path));
+            }
+        }
+    }
+    if cx.observer.wants(Kind::Delay) {
+        for (flow, id) in cx.owners.flows.iter_mut().zip((0..).map(FlowId)) {
+            let times = flow.delivery.delays.end_interval();
+            cx.observer.record(now, &Sample::Delay(id, times));
+        }
+    }
+}
+
+/// Records the distribution of every flow's delays, at the end of the run.
+fn record_delay_bins(end: Instant, cx: &mut Context<'_>) {
+    if cx.observer.wants(Kind::Delay) {
+        for (flow, id) in cx.owners.flows.iter().zip((0..).map(FlowId)) {
+            for bin in flow.delivery.delays.bins() {
+                cx.observer.record(end, &Sample::DelayBin(id, bin));
+            }
+        }
     }
 }
 

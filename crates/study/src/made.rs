@@ -54,6 +54,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         collapsed,
         completed_ns: None,
         completion_ns: None,
+        delay: None,
         datagrams: None,
         web: None,
         video: None,
@@ -125,6 +126,7 @@ pub fn shaped(axes: &[(&str, &str)], seed: u64, (flows, down): (usize, bool), sh
         flows,
         queues: vec![queue],
         stations: vec![station],
+        pairs: Vec::new(),
         totals,
         emulation: None,
     };

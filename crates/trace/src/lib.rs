@@ -86,6 +86,10 @@ pub enum Kind {
     Soc,
     /// [`Sample::Path`].
     Path,
+    /// [`Sample::Pair`].
+    Pair,
+    /// [`Sample::Delay`] and [`Sample::DelayBin`].
+    Delay,
 }
 
 /// The state of one flow. Window fields are zero for UDP.
@@ -245,6 +249,72 @@ pub struct StationSample {
     pub snr: Option<Db>,
     /// Level over noise, at its receiver, of the last frame of this radio that was decoded.
     pub peer_snr: Option<Db>,
+}
+
+/// What a radio has sent to one receiver. All but `last` is cumulative. Sums over PPDUs are there
+/// for means: divided by `ppdus`, of the whole run or of any interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairSample {
+    /// Data PPDUs sent, retransmissions included.
+    pub ppdus: u64,
+    /// Of them those without ACK or BlockAck.
+    pub failures: u64,
+    /// MPDUs in the data PPDUs: one in each that is no A-MPDU.
+    pub mpdus: u64,
+    /// Of them retransmissions.
+    pub retries: u64,
+    /// Bytes of the PSDUs of the data PPDUs.
+    pub psdu_bytes: u64,
+    /// Sum of the data PPDUs' MCS; see [`Ppdu::mcs`].
+    pub mcs_sum: u64,
+    /// Sum of their spatial streams.
+    pub streams_sum: u64,
+    /// Sum of their widths in MHz.
+    pub width_mhz_sum: u64,
+    /// Sum of their bit rates in bits per second.
+    pub rate_bps_sum: u64,
+    /// Time spent transmitting data, RTS and BlockAckReqs for the receiver; beacons if it is
+    /// everybody.
+    pub airtime: Duration,
+    /// Time spent transmitting ACK, BlockAck and CTS to the receiver, and CTS to itself ahead of
+    /// data for it.
+    pub control_airtime: Duration,
+    /// How the last data PPDU was sent, and its bit rate.
+    pub last: Option<(Ppdu, BitRate)>,
+}
+
+/// What many durations came to. Quantiles are off by at most 0.4 % of their value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean: Duration,
+    /// The shortest.
+    pub least: Duration,
+    /// Half are not longer.
+    pub median: Duration,
+    /// 90 of 100 are not longer.
+    pub p90: Duration,
+    /// 95 of 100 are not longer.
+    pub p95: Duration,
+    /// 99 of 100 are not longer.
+    pub p99: Duration,
+    /// 999 of 1000 are not longer.
+    pub p999: Duration,
+    /// The longest.
+    pub most: Duration,
+}
+
+/// One bin of the distribution of durations. It is no wider than 1 % of where it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayBin {
+    /// The least duration that belongs to it.
+    pub from: Duration,
+    /// The least duration beyond it.
+    pub to: Duration,
+    /// How many belong to it.
+    pub count: u64,
 }
 
 /// What a station's Strength of Connection is, is reported and is taken for.
@@ -423,6 +493,12 @@ pub enum Sample {
     Soc(NodeId, SocSample),
     /// State of a path of a flow, by its number.
     Path(FlowId, u8, PathSample),
+    /// What a radio has sent to a receiver; `None` is everybody.
+    Pair(NodeId, Option<NodeId>, PairSample),
+    /// One-way delays of what a flow delivered since its last sample; `None` if that was nothing.
+    Delay(FlowId, Option<Times>),
+    /// A bin of a flow's delays in the measured span; recorded at the end of the run.
+    DelayBin(FlowId, DelayBin),
     /// A packet passed a tapped node.
     Packet(PacketSample),
 }

@@ -287,8 +287,10 @@ fn times(sketch: &Quantiles) -> Option<TimesSummary> {
         mean_ns: sketch.mean()?.as_nanos(),
         least_ns: sketch.min()?.as_nanos(),
         median_ns: quantile(0.5)?,
+        p90_ns: None,
         p95_ns: quantile(0.95)?,
         p99_ns: quantile(0.99)?,
+        p999_ns: None,
         most_ns: sketch.max()?.as_nanos(),
     })
 }

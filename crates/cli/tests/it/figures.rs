@@ -72,6 +72,12 @@ fn a_run_is_drawn_over_time() {
     let value = json(place.path(), &["plot", &run, "--y", "flows.cwnd_bytes"]);
     let svg = fs::read_to_string(value["files"][0].as_str().unwrap()).unwrap();
     assert!(svg.contains("cwnd_bytes") && svg.contains("time (s)"), "{svg}");
+    for y in ["pairs.mcs", "pairs.airtime_ppm", "delays.p99_ns"] {
+        let value = json(place.path(), &["plot", &run, "--y", y]);
+        let svg = fs::read_to_string(value["files"][0].as_str().unwrap()).unwrap();
+        let label = if y.starts_with("pairs") { "ap&gt;sta2" } else { "down" };
+        assert!(svg.contains(label), "{y}: {svg}");
+    }
     let (_, err) = ends_with(1, place.path(), &["plot", &run, "--y", "flows.speed"]);
     assert!(err.contains("there is no column \"speed\""), "{err}");
 }

@@ -176,4 +176,29 @@ proptest! {
             prop_assert!(!acknowledges || stats.attempts == ended, "seed {seed}: {stats:?}");
         }
     }
+
+    #[test]
+    fn pairs_hold_what_was_reported_and_add_up_to_their_radio(seed: u64, span in 1.0..120.0) {
+        let mut world = World::new(seed, span);
+        world.run(at(40_000));
+        for radio in (0..world.radios).map(RadioId) {
+            let stats = world.rig.channel.stats(radio);
+            let (mut airtime, mut control) = (Duration::ZERO, Duration::ZERO);
+            for (to, pair) in world.rig.channel.pairs(radio) {
+                airtime += pair.airtime;
+                control += pair.control_airtime;
+                let way = (FrameKind::Data, radio, to);
+                let data = world.rig.frames.iter().filter(|f| (f.kind, f.from, f.to) == way);
+                // Of an A-MSDU the last payload stands for the MPDU.
+                let mpdus: Vec<_> = data.filter(|f| f.place.is_some_and(|p| !p.goes_on)).collect();
+                let ppdus = mpdus.iter().filter(|f| f.place.is_some_and(|p| p.is_last)).count();
+                let retries = mpdus.iter().filter(|f| f.retry).count();
+                let found = (pair.ppdus, pair.mpdus, pair.retries);
+                let reported = (ppdus as u64, mpdus.len() as u64, retries as u64);
+                prop_assert_eq!(found, reported, "seed {}: {:?} to {:?}", seed, radio, to);
+            }
+            let own = (stats.airtime, stats.control_airtime);
+            prop_assert_eq!((airtime, control), own, "seed {}: {:?}", seed, radio);
+        }
+    }
 }

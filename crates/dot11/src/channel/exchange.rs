@@ -441,6 +441,7 @@ impl<P: Copy> Channel<P> {
             return self.fail_request(contender, now);
         }
         if was_long {
+            self.note_failure(contender);
             self.tell_rates(contender, false, now);
         }
         let is_long = was_long && self.uses_rts(contender);

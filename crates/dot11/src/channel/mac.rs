@@ -1,5 +1,6 @@
 //! What a radio and its contenders remember of their frames.
 
+use super::pairs::Pairs;
 use super::rates::Rates;
 use super::{AirtimeLimits, Config, Mpdu, RadioConfig, RadioId};
 pub(super) use crate::phy::{DELIMITER_BYTES, in_ampdu};
@@ -29,6 +30,8 @@ pub(super) struct Mac {
     pub(super) turn: u32,
     pub(super) beacon_due: bool,
     pub(super) stats: StationSample,
+    /// The same by receiver, with the modes of data.
+    pub(super) pairs: Pairs,
     /// Level over the noise of the width in use of the last frame received, and of the last one
     /// sent, at its receiver; zero before the first.
     pub(super) snr: f64,
@@ -57,6 +60,7 @@ impl Mac {
             turn: 0,
             beacon_due: false,
             stats: StationSample::default(),
+            pairs: Pairs::default(),
             snr: 0.0,
             peer_snr: 0.0,
             errors: seed.stream(&format!("errors/{name}")),
@@ -117,8 +121,8 @@ pub(super) struct Frame<P> {
     pub(super) settled: bool,
     /// Whether it was given up and the host has not been told yet.
     pub(super) lost: bool,
-    /// Whether a report of it was made: it was on the air.
-    pub(super) reported: bool,
+    /// How often it was put on the air.
+    pub(super) transmissions: u32,
 }
 
 /// Frames for one receiver that are sent together where aggregation is on, and otherwise one
@@ -154,6 +158,25 @@ impl<P> Batch<P> {
     /// Frames of the PPDU under way that are not settled yet.
     pub(super) fn on_air(&mut self) -> impl Iterator<Item = &mut Frame<P>> {
         self.frames.iter_mut().take(self.sending).filter(|frame| !frame.settled)
+    }
+
+    /// The PPDU under way goes on the air. How many of its MPDUs were there before.
+    pub(super) fn note_transmission(&mut self) -> u64 {
+        let (mut from, mut retries) = (0, 0);
+        for &(end, _) in &self.ends {
+            // The payloads of an A-MSDU are sent together, so any of them tells of all.
+            let mut before = 0;
+            while from < end {
+                let frame = &mut self.frames[from];
+                if !frame.settled {
+                    before = frame.transmissions;
+                    frame.transmissions += 1;
+                }
+                from += 1;
+            }
+            retries += u64::from(before > 0);
+        }
+        retries
     }
 
     /// The first frame of the PPDU under way.
@@ -260,7 +283,7 @@ impl<P> Contender<P> {
             delivered: false,
             settled: false,
             lost: false,
-            reported: false,
+            transmissions: 0,
         });
     }
 }

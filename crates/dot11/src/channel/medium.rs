@@ -18,15 +18,7 @@ impl<P: Copy> Channel<P> {
             tx.kind == FrameKind::Beacon || tx.end <= tx.reserved_until,
             "{tx:?} reserves too little"
         );
-        let stats = &mut self.macs[tx.from as usize].stats;
-        match tx.kind {
-            FrameKind::Data | FrameKind::Rts | FrameKind::BlockAckReq | FrameKind::Beacon => {
-                stats.airtime += airtime;
-            }
-            FrameKind::Ack | FrameKind::BlockAck | FrameKind::Cts => {
-                stats.control_airtime += airtime;
-            }
-        }
+        self.note_sent(&tx, airtime);
         if self.air.begin(tx) {
             self.contention.set_reach(tx.from, &self.air.hearers()[tx.from as usize]);
         }

@@ -21,6 +21,7 @@ mod interface;
 mod levels;
 mod mac;
 mod medium;
+mod pairs;
 mod presence;
 mod rates;
 mod report;

@@ -104,7 +104,7 @@ impl<P: Copy> Channel<P> {
             while let Some(frame) = frames.next() {
                 let goes_on = frames.peek().is_some();
                 report.sequence = frame.sequence.unwrap_or(0);
-                report.retry = frame.reported;
+                report.retry = frame.transmissions > 1;
                 report.payload = Some(frame.payload);
                 report.place = Some(Place {
                     ppdu: tx.id,
@@ -114,7 +114,6 @@ impl<P: Copy> Channel<P> {
                     is_amsdu: goes_on || frame.joined,
                     goes_on,
                 });
-                frame.reported = true;
                 self.reports.push_back(report);
             }
             from = end;

@@ -3,6 +3,7 @@
 mod aggregates;
 mod airtime;
 mod categories;
+mod pairs;
 mod requests;
 
 use super::*;

@@ -1,5 +1,6 @@
 //! How a frame is modulated: the formats of the standard, their MCS tables and symbol times.
 
+use fairwave_trace::{Ppdu, PpduFormat};
 use fairwave_units::{BitRate, Duration};
 
 /// Channel width.
@@ -398,6 +399,25 @@ impl Mode {
         let (width, guard) = (Width::Mhz20, GuardInterval::Ns800);
         let (format, streams, tail_bits) = (Format::Ofdm, 1, 6);
         Self { format, mcs: index, streams, width, guard, bits_per_symbol, tail_bits }
+    }
+}
+
+impl From<Mode> for Ppdu {
+    fn from(mode: Mode) -> Self {
+        Self {
+            format: match mode.format {
+                Format::Dsss => PpduFormat::Dsss,
+                Format::Ofdm => PpduFormat::Ofdm,
+                Format::Ht => PpduFormat::Ht,
+                Format::Vht => PpduFormat::Vht,
+                Format::He => PpduFormat::He,
+            },
+            mcs: mode.mcs,
+            streams: mode.streams,
+            width_mhz: mode.width.mhz() as u16,
+            guard_ns: mode.guard.nanos() as u16,
+            is_ldpc: mode.is_ldpc(),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::socket::Sockets;
 use super::spec::{Load, Spec};
 use super::stamp::{self, Beside, Stamp};
 use super::tcp_info::Version;
-use fairwave_sim::{Reception, Spread};
+use fairwave_sim::{Delays, Reception, Spread};
 use fairwave_trace::FlowSample;
 use fairwave_traffic::{Emission, Emissions};
 use fairwave_units::{Duration, Instant};
@@ -38,6 +38,7 @@ pub(super) struct DatagramFlow {
 #[derive(Debug, Default)]
 struct Received {
     reception: Reception,
+    delays: Delays,
     /// Datagrams since the start.
     all: u64,
     /// The highest number so far.
@@ -61,7 +62,7 @@ impl Received {
             Some(highest) if (1..1 << 31).contains(&behind(highest)) => self.reordered += 1,
             _ => self.highest = Some(stamp.sequence),
         }
-        self.reception.take(stamp.sequence, stamp.sent, arrived);
+        self.reception.take(stamp.sequence, stamp.sent, arrived, &mut self.delays);
     }
 }
 
@@ -210,6 +211,7 @@ impl Carrier for DatagramFlow {
 
     fn restart(&mut self) {
         self.received.reception.restart();
+        self.received.delays.restart();
         self.received.reordered = 0;
         self.echoes.restart();
     }
@@ -227,6 +229,7 @@ impl Carrier for DatagramFlow {
 
     fn fill(&self, flow: &mut KernelFlow) {
         flow.outcome.datagrams = Some(self.received.reception.outcome());
+        flow.outcome.delay = self.received.delays.times();
         (flow.refused, flow.reordered) = (self.refused, self.received.reordered);
         flow.echoes = self.echoes.times();
     }

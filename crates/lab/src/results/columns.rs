@@ -93,20 +93,28 @@ pub struct DropRow {
     pub sample: DropSample,
 }
 
-const fn integer<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell) -> Column<R> {
+pub(super) const fn integer<R>(
+    name: &'static str,
+    doc: &'static str,
+    cell: fn(&R) -> Cell,
+) -> Column<R> {
     Column { name, kind: Kind::Integer, nullable: false, doc, cell }
 }
 
-const fn text<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell) -> Column<R> {
+pub(super) const fn text<R>(
+    name: &'static str,
+    doc: &'static str,
+    cell: fn(&R) -> Cell,
+) -> Column<R> {
     Column { name, kind: Kind::Text, nullable: false, doc, cell }
 }
 
-const fn or_null<R>(column: &Column<R>) -> Column<R> {
+pub(super) const fn or_null<R>(column: &Column<R>) -> Column<R> {
     let Column { name, kind, doc, cell, .. } = *column;
     Column { name, kind, nullable: true, doc, cell }
 }
 
-fn nanos(duration: Duration) -> Cell {
+pub(super) fn nanos(duration: Duration) -> Cell {
     Cell::unsigned(duration.as_nanos())
 }
 
@@ -115,7 +123,7 @@ fn millis(ratio: Option<Db>) -> Cell {
     ratio.map_or(Cell::Null, |db| Cell::Integer((db.0 * 1000.0).round() as i64))
 }
 
-fn time(at: Instant) -> Cell {
+pub(super) fn time(at: Instant) -> Cell {
     Cell::unsigned(at.as_nanos())
 }
 

@@ -65,7 +65,7 @@ pub struct RunDirectory {
 }
 
 /// Every file a run directory may hold, captures of tapped nodes apart.
-const FILES: [&str; 11] = [
+const FILES: [&str; 14] = [
     "scenario.toml",
     "meta.json",
     "summary.json",
@@ -73,6 +73,9 @@ const FILES: [&str; 11] = [
     "paths.parquet",
     "queues.parquet",
     "stations.parquet",
+    "pairs.parquet",
+    "delays.parquet",
+    "delay_bins.parquet",
     "associations.parquet",
     "soc.parquet",
     "drops.parquet",

@@ -8,6 +8,9 @@
 //! paths.parquet    state of each path (only where flows have several)
 //! queues.parquet   state of each queue
 //! stations.parquet state of each radio
+//! pairs.parquet    what each radio sent to each receiver (only where there are radios)
+//! delays.parquet   one-way delays of each flow
+//! delay_bins.parquet   their distribution in the measured span
 //! associations.parquet each change of a station's access point
 //! soc.parquet          what stations report of their channels (only where `cell.soc` is set)
 //! drops.parquet    each dropped packet (on request)
@@ -21,10 +24,12 @@
 mod capture;
 mod columns;
 mod contents;
+mod delays;
 mod directory;
 mod emulation;
 mod file;
 mod names;
+mod pairs;
 mod paths;
 mod probe;
 mod read;
@@ -43,10 +48,12 @@ pub use columns::{
     ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, PATHS, PathRow, QUEUES, QueueRow,
     SOC, STATIONS, SocRow, StationRow,
 };
+pub use delays::{DELAY_BINS, DELAYS, DelayBinRow, DelayRow};
 pub use directory::{Meta, RunDirectory};
 pub use emulation::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
 pub use file::{remove_unfinished, write as write_file};
 pub use names::{Direction, Names};
+pub use pairs::{PAIRS, PairRow, PairSummary};
 pub use paths::{PathSummary, ShakeSummary};
 pub use probe::{FindingSummary, IntervalSummary, ProbeSummary, SizeSummary};
 pub use read::{Series, Values, read_meta, read_scenario, read_summary};

@@ -6,6 +6,8 @@ use super::columns::{
     SOC, STATIONS, SocRow, StationRow,
 };
 use super::contents::PacketContents;
+use super::delays::{DELAY_BINS, DELAYS, DelayBinRow, DelayRow};
+use super::pairs::{PAIRS, PairRow, PairsBefore};
 use super::table::Writer;
 use super::tap::Taps;
 use super::wanted::Wanted;
@@ -35,6 +37,10 @@ struct SeriesWriters {
     queues: Writer<QueueRow>,
     stations: Writer<StationRow>,
     associations: Writer<AssociationRow>,
+    delays: Writer<DelayRow>,
+    delay_bins: Writer<DelayBinRow>,
+    /// Where there are radios, with what they had sent when they were sampled last.
+    pairs: Option<(Writer<PairRow>, PairsBefore)>,
     /// Where flows have several paths.
     paths: Option<Writer<PathRow>>,
     /// Where stations report their channels.
@@ -44,16 +50,24 @@ struct SeriesWriters {
 impl SeriesWriters {
     fn create(directory: &Path, world: &World) -> Result<Self, Error> {
         let reports = !world.soc.is_empty();
+        let has_radios = world.nodes.iter().any(|node| node.radio.is_some());
         let has_paths = world.flows.iter().any(|flow| !flow.traffic.vias().is_empty());
         Ok(Self {
             paths: has_paths.then(|| Writer::create(&PATHS, directory)).transpose()?,
             soc: reports.then(|| Writer::create(&SOC, directory)).transpose()?,
+            pairs: has_radios.then(|| pairs_writer(directory)).transpose()?,
+            delays: Writer::create(&DELAYS, directory)?,
+            delay_bins: Writer::create(&DELAY_BINS, directory)?,
             flows: Writer::create(&FLOWS, directory)?,
             queues: Writer::create(&QUEUES, directory)?,
             stations: Writer::create(&STATIONS, directory)?,
             associations: Writer::create(&ASSOCIATIONS, directory)?,
         })
     }
+}
+
+fn pairs_writer(directory: &Path) -> Result<(Writer<PairRow>, PairsBefore), Error> {
+    Ok((Writer::create(&PAIRS, directory)?, PairsBefore::default()))
 }
 
 impl Recorder {
@@ -84,6 +98,9 @@ impl Recorder {
             series.queues.finish()?;
             series.stations.finish()?;
             series.associations.finish()?;
+            series.delays.finish()?;
+            series.delay_bins.finish()?;
+            series.pairs.map_or(Ok(()), |(pairs, _)| pairs.finish())?;
             series.soc.map_or(Ok(()), Writer::finish)?;
         }
         self.drops.map_or(Ok(()), Writer::finish)?;
@@ -120,6 +137,18 @@ impl Recorder {
                 let (flow, path) = (self.names.flow(*id), self.names.path(*id, *number));
                 paths.push(&PathRow { at, flow, path, sample: *sample })
             }
+            (Sample::Pair(from, to, sample), Some(SeriesWriters { pairs: Some(pairs), .. }), _) => {
+                let (writer, before) = pairs;
+                let names = (self.names.node(*from), to.map(|to| self.names.node(to)));
+                writer.push(&before.row(at, (*from, *to), names, sample))
+            }
+            (Sample::Delay(id, times), Some(series), _) => {
+                let flow = self.names.flow(*id);
+                series.delays.push(&DelayRow { at, flow, times: *times })
+            }
+            (Sample::DelayBin(id, bin), Some(series), _) => {
+                series.delay_bins.push(&DelayBinRow { flow: self.names.flow(*id), bin: *bin })
+            }
             (Sample::Drop(sample), _, Some(drops)) => {
                 let flow = sample.flow.map(|id| self.names.flow(id));
                 let queue = self.names.queue(sample.queue);
@@ -152,7 +181,10 @@ fn flow_row(
 impl Sink for Recorder {
     fn wants(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Flow | Kind::Queue | Kind::Station | Kind::Association => self.series.is_some(),
+            Kind::Flow | Kind::Queue | Kind::Station | Kind::Association | Kind::Delay => {
+                self.series.is_some()
+            }
+            Kind::Pair => self.series.as_ref().is_some_and(|series| series.pairs.is_some()),
             Kind::Soc => self.series.as_ref().is_some_and(|series| series.soc.is_some()),
             Kind::Path => self.series.as_ref().is_some_and(|series| series.paths.is_some()),
             Kind::Drop => self.drops.is_some(),

@@ -100,6 +100,9 @@ impl Sink for Stretches {
             | Sample::Association(..)
             | Sample::Soc(..)
             | Sample::Path(..)
+            | Sample::Pair(..)
+            | Sample::Delay(..)
+            | Sample::DelayBin(..)
             | Sample::Packet(_) => {}
         }
     }

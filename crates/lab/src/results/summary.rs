@@ -1,6 +1,7 @@
 //! What a run came to, per flow, queue and station before any aggregate.
 
 use super::emulation::EmulationSummary;
+use super::pairs::PairSummary;
 use super::paths::{PathSummary, ShakeSummary};
 use super::probe::ProbeSummary;
 use super::times::TimesSummary;
@@ -43,6 +44,9 @@ pub struct Summary {
     pub queues: Vec<QueueSummary>,
     /// Per radio.
     pub stations: Vec<StationSummary>,
+    /// Per transmitter and receiver on the air, in the order of both; everybody is last.
+    #[serde(default)]
+    pub pairs: Vec<PairSummary>,
     /// Over all of them.
     pub totals: Totals,
     /// How well an emulation kept real time; simulations have none of it.
@@ -90,6 +94,11 @@ pub struct FlowSummary {
     pub completed_ns: Option<u64>,
     /// From a sized flow's start to the delivery of its last byte.
     pub completion_ns: Option<u64>,
+    /// One-way delays of what was delivered: of datagrams from when the application made them, of
+    /// TCP and SHAKE from when a segment's bytes first left the source, each until the sink's
+    /// application got it, in order. Null where nothing was delivered.
+    #[serde(default)]
+    pub delay: Option<TimesSummary>,
     /// What the receiver of datagrams saw.
     pub datagrams: Option<DatagramSummary>,
     /// What a user of the web saw.
@@ -136,7 +145,7 @@ pub struct DatagramSummary {
     pub received: u64,
     /// Datagrams missing before the last one received.
     pub lost: u64,
-    /// One-way delays; null where nothing was received.
+    /// [`FlowSummary::delay`] once more.
     pub delay: Option<TimesSummary>,
     /// Interarrival jitter at the end (RFC 3550).
     pub jitter_ns: u64,
@@ -258,6 +267,11 @@ impl Summary {
             queues,
             stations: outcome.stations.iter().map(station).collect(),
             emulation: None,
+            pairs: outcome
+                .pairs
+                .iter()
+                .map(|pair| PairSummary::of(pair, outcome.measured))
+                .collect(),
         }
     }
 
@@ -299,7 +313,8 @@ fn flow_summary(
         collapsed: stretches.longest(i),
         completed_ns: flow.completed.map(Duration::as_nanos),
         completion_ns: flow.completed.map(|at| at.as_nanos().saturating_sub(names.start_ns(i))),
-        datagrams: flow.datagrams.as_ref().map(DatagramSummary::of),
+        delay: flow.delay.map(TimesSummary::of),
+        datagrams: flow.datagrams.as_ref().map(|seen| DatagramSummary::of(seen, flow.delay)),
         web: flow.web.as_ref().map(WebSummary::of),
         video: flow.video.as_ref().map(VideoSummary::of),
         bins_bps: bin.map_or_else(Vec::new, |bin| {
@@ -339,9 +354,9 @@ impl ProxySummary {
 }
 
 impl DatagramSummary {
-    fn of(seen: &DatagramOutcome) -> Self {
+    fn of(seen: &DatagramOutcome, delay: Option<Times>) -> Self {
         let (received, lost) = (seen.received, seen.lost);
-        let delay = seen.delay.map(TimesSummary::of);
+        let delay = delay.map(TimesSummary::of);
         Self { received, lost, delay, jitter_ns: seen.jitter.as_nanos() }
     }
 }

@@ -128,7 +128,7 @@ fn the_same_samples_give_the_same_bytes() {
     record(&b);
     let mut files: Vec<_> = fs::read_dir(&a).unwrap().map(|e| e.unwrap().file_name()).collect();
     files.sort();
-    assert_eq!(files.len(), 7);
+    assert_eq!(files.len(), 10);
     for name in files {
         assert_eq!(fs::read(a.join(&name)).unwrap(), fs::read(b.join(&name)).unwrap(), "{name:?}");
     }
@@ -208,6 +208,9 @@ fn columns_are_documented_and_unique() {
         FLOWS.to_markdown(),
         QUEUES.to_markdown(),
         STATIONS.to_markdown(),
+        PAIRS.to_markdown(),
+        DELAYS.to_markdown(),
+        DELAY_BINS.to_markdown(),
         ASSOCIATIONS.to_markdown(),
         SOC.to_markdown(),
         DROPS.to_markdown(),

@@ -5,4 +5,5 @@ mod messages;
 mod results_runs;
 mod tables;
 mod taps;
+mod why;
 mod wiring;

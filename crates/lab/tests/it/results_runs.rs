@@ -60,7 +60,7 @@ fn one_worker_and_two_leave_the_same_bytes() {
     let two = run::sweep(&plan(), 2, Output::Full(&b), &|_| {}).unwrap();
     let (first, second) = (files(&a), files(&b));
     assert_eq!(first.keys().collect::<Vec<_>>(), second.keys().collect::<Vec<_>>());
-    assert_eq!(first.len(), 4 * 8, "four runs of eight files");
+    assert_eq!(first.len(), 4 * 11, "four runs of eleven files");
     for (name, bytes) in &first {
         assert!(bytes == &second[name], "{} differs", name.display());
     }

@@ -1,5 +1,6 @@
 //! What the receiving application of a flow gets, and when.
 
+use super::delays::Delays;
 use fairwave_units::{Bytes, Duration, Instant};
 
 /// Delivery to the receiving application, as it went on.
@@ -13,6 +14,8 @@ pub struct Delivery {
     pub longest_silence: Duration,
     /// When a flow with a size was delivered whole.
     pub completed: Option<Instant>,
+    /// How long what was delivered has taken.
+    pub delays: Delays,
     /// Bytes of each bin that is over.
     pub bins: Vec<u64>,
     /// Bytes delivered by the end of the last bin.

@@ -8,7 +8,9 @@
 
 mod backlog;
 mod carried;
+mod delays;
 mod delivery;
+mod departures;
 mod description;
 mod ends;
 mod feed;
@@ -19,6 +21,7 @@ mod state;
 mod transport;
 pub(crate) mod transports;
 
+pub use delays::Delays;
 pub use delivery::Delivery;
 pub(crate) use description::Description;
 pub(crate) use ends::End;

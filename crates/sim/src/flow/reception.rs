@@ -1,7 +1,8 @@
-//! What a receiver of datagrams that knows their numbers and times sees: delay, jitter, loss.
+//! What a receiver of datagrams that knows their numbers and times sees: jitter and loss, and the
+//! delays that it notes with the flow's.
 
+use super::delays::Delays;
 use crate::outcome::DatagramOutcome;
-use crate::spread::Spread;
 use fairwave_units::{Duration, Instant};
 
 /// A receiver in the manner of RFC 3550, whose clock is the sender's.
@@ -12,7 +13,6 @@ pub struct Reception {
     next: u64,
     /// What `next` was when counting began.
     began: u64,
-    delay: Spread,
     last_delay: Option<Duration>,
     /// Smoothed jitter in sixteenths of a nanosecond (RFC 3550 appendix A.8).
     jitter_16: u64,
@@ -20,7 +20,7 @@ pub struct Reception {
 
 impl Reception {
     /// A datagram with number `sequence` that was sent at `sent` arrives.
-    pub fn take(&mut self, sequence: u32, sent: Instant, now: Instant) {
+    pub fn take(&mut self, sequence: u32, sent: Instant, now: Instant, delays: &mut Delays) {
         let ahead = sequence.wrapping_sub(self.next as u32);
         if ahead < 1 << 31 {
             self.next += u64::from(ahead) + 1;
@@ -31,14 +31,13 @@ impl Reception {
             let difference = delay.abs_diff(last).as_nanos();
             self.jitter_16 = self.jitter_16 - ((self.jitter_16 + 8) >> 4) + difference;
         }
-        self.delay.add(delay);
+        delays.add(delay);
     }
 
     /// Counts from here on; the jitter goes on.
     pub fn restart(&mut self) {
         self.received = 0;
         self.began = self.next;
-        self.delay.restart();
     }
 
     /// What it saw since the restart.
@@ -47,7 +46,6 @@ impl Reception {
         DatagramOutcome {
             received: self.received,
             lost: expected.saturating_sub(self.received),
-            delay: self.delay.times(),
             jitter: Duration::from_nanos(self.jitter_16 >> 4),
         }
     }
@@ -61,7 +59,8 @@ mod tests {
 
     fn take(reception: &mut Reception, sequence: u32, delay_ms: u64) {
         let sent = Instant::from_nanos(u64::from(sequence) * 20 * MS);
-        reception.take(sequence, sent, sent + Duration::from_millis(delay_ms));
+        let now = sent + Duration::from_millis(delay_ms);
+        reception.take(sequence, sent, now, &mut Delays::default());
     }
 
     #[test]

@@ -197,6 +197,7 @@ impl FlowState {
     /// The warm-up is over: statistics count from `now`.
     pub(crate) fn restart_statistics(&mut self, now: Instant) {
         self.delivery.restart_silence(now);
+        self.delivery.delays.restart();
         if let Some(screen) = &mut self.screen {
             screen.restart(now);
         }
@@ -206,7 +207,8 @@ impl FlowState {
     /// The part of the result that the flow itself knows, up to `now`; the rest is empty.
     pub(crate) fn outcome(&self, now: Instant) -> FlowOutcome {
         let video = self.screen.as_ref().map(|screen| screen.outcome(now));
-        let mut outcome = FlowOutcome { video, ..FlowOutcome::default() };
+        let delay = self.delivery.delays.times();
+        let mut outcome = FlowOutcome { delay, video, ..FlowOutcome::default() };
         self.transport.fill(&mut outcome);
         outcome
     }

@@ -6,6 +6,7 @@
 
 use super::carried::UnderWay;
 use super::delivery::Delivery;
+use super::departures::Departures;
 use super::ends::{End, Ends};
 use super::screen::Screen;
 use crate::outcome::FlowOutcome;
@@ -65,6 +66,12 @@ impl Host<'_> {
     /// The receiving application gets `bytes`.
     pub(super) fn deliver(&mut self, bytes: u32) {
         self.delivery.take(bytes, self.now);
+    }
+
+    /// The receiving application gets `bytes` of a stream whose departures are known.
+    pub(super) fn deliver_from(&mut self, departures: &mut Departures, bytes: u32) {
+        departures.deliver(bytes, self.now, &mut self.delivery.delays);
+        self.deliver(bytes);
     }
 
     /// The viewer, if there is one, sees the stream up to what has been delivered.

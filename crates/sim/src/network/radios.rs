@@ -9,8 +9,16 @@ use crate::soc::Weighing;
 use crate::world::World;
 use fairwave_dot11::channel::{FrameReport, Output, RadioId};
 use fairwave_machine::Machine;
-use fairwave_trace::NodeId;
+use fairwave_trace::{NodeId, PairSample};
 use fairwave_units::{Db, Duration, Instant};
+
+/// A transmitter, a receiver or everybody, and what the one has sent to the other.
+pub(crate) type PairState = (NodeId, Option<NodeId>, PairSample);
+
+/// Where a pair stands in their order.
+pub(crate) const fn pair_key(pair: &PairState) -> (NodeId, bool, Option<NodeId>) {
+    (pair.0, pair.1.is_none(), pair.1)
+}
 
 /// Channels, and each node's place on them.
 #[derive(Debug)]
@@ -97,6 +105,23 @@ impl Radios {
         let Cell { channel, nodes } = &self.cells[cell];
         let stats = (0..nodes.len() as u32).map(|radio| channel.stats(RadioId(radio)));
         stats.fold(Duration::ZERO, |sum, s| sum + (s.airtime + s.control_airtime))
+    }
+
+    /// What each radio has sent to each receiver, in the order of both; everybody is last.
+    pub(crate) fn pair_samples(&self) -> Vec<PairState> {
+        let of_cell = |Cell { channel, nodes }: &Cell| -> Vec<_> {
+            let of_radio = |(radio, from): (u32, &NodeId)| {
+                let from = *from;
+                let node = |to: RadioId| nodes[to.0 as usize];
+                let pairs = channel.pairs(RadioId(radio));
+                pairs.map(move |(to, sample)| (from, to.map(node), sample)).collect::<Vec<_>>()
+            };
+            (0..).zip(nodes).flat_map(of_radio).collect()
+        };
+        let mut samples: Vec<_> = self.cells.iter().flat_map(of_cell).collect();
+        samples.sort_by_key(pair_key);
+        debug_assert!(samples.is_sorted_by(|a, b| pair_key(a) < pair_key(b)), "a pair twice");
+        samples
     }
 
     /// Frames put on the air, control frames included.

@@ -156,8 +156,7 @@ fn airtime_limits_bound_what_a_call_waits_for_a_radio() {
         let call = Traffic::Datagrams(Source::Cbr { payload_bytes: 172, interval });
         world.flows.push(flow("call", server, NodeId(2), call));
         let outcome = simulate(&world);
-        let call = outcome.flows[1].datagrams.as_ref().expect("it is of datagrams");
-        (call.delay.as_ref().expect("some arrive").mean, outcome.flows[0].goodput)
+        (outcome.flows[1].delay.as_ref().expect("some arrive").mean, outcome.flows[0].goodput)
     };
     let ((unlimited, without), (limited, with)) = (delay("airtime-drr"), delay("mac80211"));
     let high = Duration::from_millis(12);

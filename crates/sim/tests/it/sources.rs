@@ -4,11 +4,11 @@ use crate::common::{AP, flow, server, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_dot11::channel::ErrorModel;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Loss, Page, Source, Traffic, WebFlow, World};
+use fairwave_sim::world::{Loss, Page, Source, TcpFlow, Traffic, WebFlow, World};
 use fairwave_sim::{Outcome, run};
-use fairwave_trace::{Discard, NodeId};
+use fairwave_trace::{Discard, Kind, NodeId, Sample, Sink};
 use fairwave_traffic::{Objects, OnOff, Size};
-use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_units::{BitRate, Bytes, Duration, Instant};
 
 fn simulate(world: &World) -> Outcome {
     run(world, &mut Discard, &mut |_| {}).expect("the world is right")
@@ -33,11 +33,77 @@ fn a_lone_datagram_takes_transmission_and_propagation() {
     world.flows = vec![flow("d", server(&world), AP, cbr(972, Duration::from_millis(20)))];
     let outcome = simulate(&world);
     let seen = outcome.flows[0].datagrams.expect("a datagram flow");
-    let delay = seen.delay.expect("some arrived");
+    let delay = outcome.flows[0].delay.expect("some arrived");
     assert_eq!((delay.least, delay.most), (Duration::from_millis(18), Duration::from_millis(18)));
     assert_eq!((seen.lost, seen.jitter), (0, Duration::ZERO));
     // From 0 to 20 s inclusive, but for the one under way at the end.
     assert_eq!((outcome.flows[0].at_end.sent_packets, seen.received), (1_001, 1_000));
+}
+
+/// One segment of 1000 bytes with at least 40 bytes of headers, and at most 20 of options, at 1
+/// Mbps and 10 ms.
+#[test]
+fn a_lone_segment_of_tcp_takes_transmission_and_propagation() {
+    let mut world = wired();
+    let tcp = TcpFlow { size: Some(Bytes(1_000)), ..tcp("newreno", 1) };
+    world.flows = vec![flow("d", server(&world), AP, Traffic::Tcp(tcp))];
+    let delay = simulate(&world).flows[0].delay.expect("it arrived");
+    assert_eq!((delay.count, delay.least), (1, delay.most));
+    let expected = Duration::from_micros(18_320)..=Duration::from_micros(18_480);
+    assert!(expected.contains(&delay.most), "{}", delay.most);
+}
+
+/// A tenth of the segments is lost, and those behind wait at the receiver for a retransmission.
+/// Their delays end when they are in order, each counts once, and from when it first left.
+#[test]
+fn a_lost_segment_delays_those_behind_it() {
+    let mut world = wired();
+    let tcp = TcpFlow { size: Some(Bytes(100_000)), ..tcp("newreno", 1) };
+    world.flows = vec![flow("d", server(&world), AP, Traffic::Tcp(tcp))];
+    let alone = simulate(&world).flows.remove(0);
+    world.links[0].loss = Loss::both(0.1);
+    let lossy = simulate(&world).flows.remove(0);
+    assert!(lossy.at_end.retransmissions > 0 && lossy.completed.is_some());
+    let (alone, lossy) = (alone.delay.expect("it arrived"), lossy.delay.expect("it arrived"));
+    assert_eq!(alone.count, lossy.count, "retransmissions are no deliveries");
+    assert!(lossy.most > alone.most + Duration::from_millis(200), "{} {}", lossy.most, alone.most);
+}
+
+/// Wants one kind of samples, and counts them.
+struct Only(Kind, u64);
+
+impl Sink for Only {
+    fn wants(&self, kind: Kind) -> bool {
+        kind == self.0
+    }
+
+    fn record(&mut self, _: Instant, sample: &Sample) {
+        let kind = match sample {
+            Sample::Flow(..) => Kind::Flow,
+            Sample::Pair(..) => Kind::Pair,
+            Sample::Delay(..) | Sample::DelayBin(..) => Kind::Delay,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(kind, self.0);
+        self.1 += 1;
+    }
+}
+
+/// 200 intervals of 100 ms. The access point and the station send to each other; after the
+/// warm-up, 2 s of bins are at least one.
+#[test]
+fn samples_that_nobody_wants_are_not_made() {
+    let mut world = world(Standard::A, 54, 1, Duration::from_millis(10));
+    world.flows = vec![flow("d", server(&world), NodeId(1), cbr(100, Duration::from_millis(20)))];
+    let made = |kind| {
+        let mut only = Only(kind, 0);
+        run(&world, &mut only, &mut |_| {}).expect("the world is right");
+        only.1
+    };
+    assert_eq!(made(Kind::Flow), 200);
+    // To each other, and the access point's beacons once there was one.
+    assert!((399..=600).contains(&made(Kind::Pair)), "{}", made(Kind::Pair));
+    assert!(made(Kind::Delay) > 200, "{}", made(Kind::Delay));
 }
 
 /// Twice the rate of the link: the queue of ten is full, half is lost, and what arrives has
@@ -52,7 +118,7 @@ fn what_a_full_queue_drops_is_missing_at_the_receiver() {
     let seen = outcome.flows[0].datagrams.expect("a datagram flow");
     assert!(seen.received.abs_diff(18_000 / 8) <= 1, "{seen:?}");
     assert!(seen.lost.abs_diff(18_000 / 8) <= 2, "{seen:?}");
-    let median = seen.delay.expect("some arrived").median.as_secs_f64();
+    let median = outcome.flows[0].delay.expect("some arrived").median.as_secs_f64();
     assert!((median - 0.096).abs() < 0.006, "{median} s");
 }
 
@@ -90,9 +156,10 @@ fn a_call_waits_beside_uploads() {
         let voice = Source::OnOff(OnOff::voice(160, Duration::from_millis(20)));
         let server = server(&cell);
         cell.flows.push(flow("call", NodeId(6), server, Traffic::Datagrams(voice)));
-        let seen = simulate(&cell).flows.last().and_then(|f| f.datagrams).expect("the call");
+        let call = simulate(&cell).flows.pop().expect("the call");
+        let seen = call.datagrams.expect("datagrams");
         assert!(seen.lost < 5, "{seen:?}");
-        seen.delay.expect("some arrived").median.as_secs_f64() * 1e3
+        call.delay.expect("some arrived").median.as_secs_f64() * 1e3
     };
     let (alone, beside) = (median(false), median(true));
     assert!(alone < 1.3 && beside > alone + 0.5, "{alone} ms and {beside} ms");

@@ -116,7 +116,8 @@ impl Transport for Datagrams {
     fn receive(&mut self, end: End, packet: &Packet, host: &mut Host<'_>) {
         debug_assert_eq!(end, End::Sink, "the sink sends nothing");
         host.deliver(packet.datagram.payload_len);
-        self.reception.take(packet.number, packet.sent, host.now);
+        let delays = &mut host.delivery.delays;
+        self.reception.take(packet.number, packet.sent, host.now, delays);
         host.show_datagram(packet.number.into());
     }
 

@@ -169,7 +169,8 @@ impl Dccp {
         while let Some(event) = self.connections[end].event() {
             if let Event::Data { payload, .. } = event {
                 host.deliver(payload.bytes);
-                self.reception.take(payload.number as u32, payload.at, host.now);
+                let delays = &mut host.delivery.delays;
+                self.reception.take(payload.number as u32, payload.at, host.now, delays);
                 host.show_datagram(payload.number);
             }
         }

@@ -159,6 +159,7 @@ impl Transport for Probe {
             End::Source => self.sender.handle(host.now, SenderInput::Received(received)),
             End::Sink => {
                 host.deliver(received.bytes.len() as u32);
+                host.delivery.delays.add(host.now.since(packet.sent));
                 self.receiver.handle(host.now, received);
             }
         }

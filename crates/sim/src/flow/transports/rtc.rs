@@ -141,7 +141,7 @@ impl Rtc {
     /// The receiver gets the media that the datagram with this number carries.
     fn take_media(&mut self, number: u32, host: &mut Host<'_>) {
         let Some(media) = self.media.take(number) else { return };
-        self.reception.take(number, media.made, host.now);
+        self.reception.take(number, media.made, host.now, &mut host.delivery.delays);
         self.receiver.handle(host.now, media.header);
         while self.receiver.event().is_some() {}
         host.deliver(media.payload_bytes);

@@ -5,6 +5,7 @@
 
 use crate::flow::backlog::Backlog;
 use crate::flow::carried::{Carried, UnderWay};
+use crate::flow::departures::Departures;
 use crate::flow::description::{Description, Setup};
 use crate::flow::ends::{Both, End};
 use crate::flow::transport::{Host, Transport};
@@ -79,6 +80,7 @@ struct Shake {
     closing: bool,
     /// End of what the source has sent at least once.
     sent_up_to: u64,
+    departures: Departures,
     tallies: Vec<Tally>,
     acks_sent: u64,
     carried: Both<Carried<Segment<Virtual>>>,
@@ -140,6 +142,7 @@ impl Shake {
             size: flow.size,
             closing: false,
             sent_up_to: 0,
+            departures: Departures::default(),
             tallies: vec![Tally::default(); flow.paths.len()],
             acks_sent: 0,
             carried: Both::default(),
@@ -160,14 +163,15 @@ impl Shake {
     }
 
     /// Counts a message that `end` sends.
-    fn count(&mut self, end: End, segment: &Segment<Virtual>) {
+    fn count(&mut self, end: End, segment: &Segment<Virtual>, now: Instant) {
         match (end, segment.header.body) {
             (End::Source, Body::Data(data)) => {
                 let tally = &mut self.tallies[usize::from(segment.header.path)];
                 tally.segments += 1;
                 tally.repeated += u64::from(data.seq < self.sent_up_to);
-                let after = data.seq + u64::from(segment.payload.0) + u64::from(data.fin);
-                self.sent_up_to = self.sent_up_to.max(after);
+                let after = data.seq + u64::from(segment.payload.0);
+                self.departures.note(after, now);
+                self.sent_up_to = self.sent_up_to.max(after + u64::from(data.fin));
             }
             (End::Sink, Body::Ack(_)) => self.acks_sent += 1,
             _ => {}
@@ -207,7 +211,7 @@ impl Shake {
 
     fn read(&mut self, host: &mut Host<'_>) {
         while let Some(Virtual(bytes)) = self.connections.sink.read(u32::MAX) {
-            host.deliver(bytes);
+            host.deliver_from(&mut self.departures, bytes);
         }
         host.delivery.note_completion(self.size, host.now);
     }
@@ -236,7 +240,7 @@ impl Transport for Shake {
 
     fn poll(&mut self, end: End, host: &mut Host<'_>) -> Option<Packet> {
         let segment = self.connections[end].poll(host.now)?;
-        self.count(end, &segment);
+        self.count(end, &segment, host.now);
         let via = self.vias[usize::from(segment.header.path)];
         let bytes = segment.header.len_with(segment.payload.0 as usize) as u32;
         let packet = host.udp(end, self.ports, bytes);

@@ -1,6 +1,7 @@
 //! A flow over one TCP connection: an application that writes as much as fits, one that reads.
 
 use crate::flow::backlog::Backlog;
+use crate::flow::departures::Departures;
 use crate::flow::description::{Description, Setup};
 use crate::flow::ends::{Both, End, segment};
 use crate::flow::feed::Feed;
@@ -34,6 +35,7 @@ pub struct TcpFlow {
 struct Tcp {
     connections: Both<Connection<Virtual>>,
     backlog: Backlog,
+    departures: Departures,
     /// Where more comes from.
     feed: Option<Box<Feed>>,
     size: Option<Bytes>,
@@ -104,6 +106,7 @@ impl Tcp {
                 sink: connection(flow.receiver, (server, client), law, &mut isn),
             },
             backlog: feed.as_ref().map_or(Backlog::new(flow.size), |_| Backlog::EMPTY),
+            departures: Departures::default(),
             feed: feed.map(Box::new),
             size: flow.size,
             connected: false,
@@ -153,7 +156,7 @@ impl Tcp {
 
     fn read(&mut self, host: &mut Host<'_>) {
         while let Some(Virtual(bytes)) = self.connections.sink.read(u32::MAX) {
-            host.deliver(bytes);
+            host.deliver_from(&mut self.departures, bytes);
         }
         host.delivery.note_completion(self.size, host.now);
     }
@@ -183,6 +186,9 @@ impl Transport for Tcp {
 
     fn poll(&mut self, end: End, host: &mut Host<'_>) -> Option<Packet> {
         let segment = self.connections[end].poll(host.now)?;
+        if end == End::Source {
+            self.departures.note_segment(&segment, host.now);
+        }
         Some(host.tcp(end, &segment))
     }
 

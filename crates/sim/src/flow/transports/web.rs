@@ -5,6 +5,7 @@
 //! counters are kept.
 
 use super::tcp::{TcpFlow, check_law, connection};
+use crate::flow::departures::Departures;
 use crate::flow::description::{Description, Setup};
 use crate::flow::ends::{End, segment};
 use crate::flow::ports::{FIRST_CLIENT_PORT, PORTS};
@@ -13,7 +14,7 @@ use crate::outcome::{FlowOutcome, WebOutcome};
 use crate::packet::Packet;
 use crate::spread::Spread;
 use fairwave_machine::Machine;
-use fairwave_tcp::{Connection, Event, Input, Virtual};
+use fairwave_tcp::{Connection, Event, Input, Segment, Virtual};
 use fairwave_trace::FlowSample;
 pub use fairwave_traffic::Page;
 use fairwave_traffic::{self as traffic, Browser, Fetch, Progress};
@@ -34,6 +35,7 @@ struct Place {
     server: Connection<Virtual>,
     client: Connection<Virtual>,
     client_port: u16,
+    departures: Departures,
     /// Bytes of the request that the server has not read.
     request: u64,
     /// Bytes of the object that the server will write once it has the request.
@@ -87,6 +89,15 @@ impl Place {
         }
     }
 
+    /// The next segment of `end`.
+    fn poll(&mut self, end: End, now: Instant) -> Option<Segment<Virtual>> {
+        let segment = self.end(end).poll(now)?;
+        if end == End::Source {
+            self.departures.note_segment(&segment, now);
+        }
+        Some(segment)
+    }
+
     /// Drains the events of both ends; whether the connection is of no more use.
     fn broke(&mut self, now: Instant) -> bool {
         let mut broke = false;
@@ -120,7 +131,7 @@ impl Place {
     fn read(&mut self, host: &mut Host<'_>) -> bool {
         let before = self.awaited;
         while let Some(Virtual(bytes)) = self.client.read(u32::MAX) {
-            host.deliver(bytes);
+            host.deliver_from(&mut self.departures, bytes);
             self.awaited = self.awaited.saturating_sub(u64::from(bytes));
         }
         before > 0 && self.awaited == 0
@@ -231,7 +242,8 @@ impl Web {
         let mut server = connection(tcp.sender, (server_port, client_port), law, &mut self.isn);
         server.handle(now, Input::Listen);
         client.handle(now, Input::Open);
-        Place { server, client, client_port, request: 0, response: 0, awaited: 0 }
+        let departures = Departures::default();
+        Place { server, client, client_port, departures, request: 0, response: 0, awaited: 0 }
     }
 }
 
@@ -257,7 +269,7 @@ impl Transport for Web {
 
     fn poll(&mut self, end: End, host: &mut Host<'_>) -> Option<Packet> {
         let mut places = self.places.iter_mut().flatten();
-        let segment = places.find_map(|place| place.end(end).poll(host.now))?;
+        let segment = places.find_map(|place| place.poll(end, host.now))?;
         Some(host.tcp(end, &segment))
     }
 

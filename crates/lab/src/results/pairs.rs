@@ -1,0 +1,235 @@
+//! What each radio sent to each receiver: airtime, rates and sizes of A-MPDUs.
+
+use super::columns::{integer, nanos, or_null, text, time};
+use super::table::{Cell, Column, Table};
+use fairwave_sim::PairOutcome;
+use fairwave_trace::{NodeId, PairSample, Ppdu};
+use fairwave_units::{BitRate, Duration, Instant};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A row of [`PAIRS`].
+#[derive(Clone, Debug)]
+pub struct PairRow {
+    /// When.
+    pub at: Instant,
+    /// When the interval began.
+    pub since: Instant,
+    /// The transmitter's name.
+    pub transmitter: Arc<str>,
+    /// The receiver's; `None` is everybody.
+    pub receiver: Option<Arc<str>>,
+    /// What was sent from then on; of the last PPDU that of the whole run.
+    pub sample: PairSample,
+}
+
+/// What had been sent when the pairs were sampled last.
+#[derive(Debug, Default)]
+pub(super) struct PairsBefore {
+    sent: BTreeMap<(NodeId, Option<NodeId>), PairSample>,
+    /// When the interval that is being sampled began, and when it ended.
+    interval: (Instant, Instant),
+}
+
+impl PairsBefore {
+    /// The row of a pair whose counters are those of `sample` at the end of an interval.
+    pub(super) fn row(
+        &mut self,
+        at: Instant,
+        ids: (NodeId, Option<NodeId>),
+        (transmitter, receiver): (Arc<str>, Option<Arc<str>>),
+        sample: &PairSample,
+    ) -> PairRow {
+        if at > self.interval.1 {
+            self.interval = (self.interval.1, at);
+        }
+        // To a receiver that is new nothing had been sent.
+        let before = self.sent.insert(ids, *sample).unwrap_or_default();
+        let (since, sample) = (self.interval.0, since_then(&before, sample));
+        PairRow { at, since, transmitter, receiver, sample }
+    }
+}
+
+/// What was sent between two samples.
+fn since_then(from: &PairSample, to: &PairSample) -> PairSample {
+    PairSample {
+        ppdus: to.ppdus - from.ppdus,
+        failures: to.failures - from.failures,
+        mpdus: to.mpdus - from.mpdus,
+        retries: to.retries - from.retries,
+        psdu_bytes: to.psdu_bytes - from.psdu_bytes,
+        mcs_sum: to.mcs_sum - from.mcs_sum,
+        streams_sum: to.streams_sum - from.streams_sum,
+        width_mhz_sum: to.width_mhz_sum - from.width_mhz_sum,
+        rate_bps_sum: to.rate_bps_sum - from.rate_bps_sum,
+        airtime: to.airtime - from.airtime,
+        control_airtime: to.control_airtime - from.control_airtime,
+        last: to.last,
+    }
+}
+
+/// Of the last data PPDU; null before the first.
+fn last(row: &PairRow, part: fn(&Ppdu, BitRate) -> u64) -> Cell {
+    row.sample.last.map_or(Cell::Null, |(ppdu, rate)| Cell::unsigned(part(&ppdu, rate)))
+}
+
+/// A sum over the interval's data PPDUs in units of which each has `scale`, as their mean; null
+/// without any.
+fn mean(row: &PairRow, scale: u64, sum: fn(&PairSample) -> u64) -> Cell {
+    let ppdus = row.sample.ppdus;
+    let mean = |ppdus| (u128::from(sum(&row.sample)) * u128::from(scale) + ppdus / 2) / ppdus;
+    match u64::try_from(mean(u128::from(ppdus.max(1)))) {
+        Ok(mean) if ppdus > 0 => Cell::unsigned(mean),
+        _ => Cell::Null,
+    }
+}
+
+/// Share of the interval that the pair's frames took, in millionths.
+fn share_ppm(row: &PairRow) -> Cell {
+    let span = row.at.since(row.since).as_nanos().max(1);
+    let airtime = row.sample.airtime + row.sample.control_airtime;
+    Cell::unsigned((u128::from(airtime.as_nanos()) * 1_000_000 / u128::from(span)) as u64)
+}
+
+/// How a pair is called: `ap>sta1`, and `ap>*` for what is sent to everybody.
+fn pair_name(transmitter: &str, receiver: Option<&str>) -> String {
+    format!("{transmitter}>{}", receiver.unwrap_or("*"))
+}
+
+const fn or_nothing(
+    name: &'static str,
+    doc: &'static str,
+    cell: fn(&PairRow) -> Cell,
+) -> Column<PairRow> {
+    or_null(&integer(name, doc, cell))
+}
+
+/// What each radio sent to each receiver, every sample interval.
+pub const PAIRS: Table<PairRow> = Table {
+    file: "pairs.parquet",
+    doc: "One row for each transmitter, receiver and sample interval, from the first frame \
+          between them on. Counts and means are of the interval that ends at `t_ns`; means are \
+          over its data PPDUs, retransmissions included, and null without any. Airtimes of a \
+          transmitter add up to those of `stations.parquet`.",
+    columns: &[
+        integer("t_ns", "Virtual time in nanoseconds.", |r: &PairRow| time(r.at)),
+        text("pair", "Both names: `ap>sta1`, and `ap>*` for what is sent to everybody.", |r| {
+            Cell::Text(pair_name(&r.transmitter, r.receiver.as_deref()).into())
+        }),
+        text("transmitter", "Name of the transmitter.", |r| Cell::Text(r.transmitter.clone())),
+        or_null(&text("receiver", "Name of the receiver; null for everybody.", |r| {
+            r.receiver.clone().map_or(Cell::Null, Cell::Text)
+        })),
+        integer("ppdus", "Data PPDUs sent.", |r| Cell::unsigned(r.sample.ppdus)),
+        integer("failures", "Of them those without ACK or BlockAck.", |r| {
+            Cell::unsigned(r.sample.failures)
+        }),
+        integer("mpdus", "MPDUs in them.", |r| Cell::unsigned(r.sample.mpdus)),
+        integer("retries", "Of the MPDUs those that were on the air before.", |r| {
+            Cell::unsigned(r.sample.retries)
+        }),
+        integer("psdu_bytes", "Bytes of their PSDUs, MAC headers included.", |r| {
+            Cell::unsigned(r.sample.psdu_bytes)
+        }),
+        integer("airtime_ns", "Time spent transmitting data, RTS, BlockAckReqs, beacons.", |r| {
+            nanos(r.sample.airtime)
+        }),
+        integer("control_airtime_ns", "Time spent transmitting ACK, BlockAck and CTS.", |r| {
+            nanos(r.sample.control_airtime)
+        }),
+        integer("airtime_ppm", "Both, as a share of the interval in millionths.", share_ppm),
+        or_nothing(
+            "mcs",
+            "MCS of the last data PPDU; before 802.11n the place in the list of rates, from 0.",
+            |r| last(r, |ppdu, _| ppdu.mcs.into()),
+        ),
+        or_nothing("streams", "Spatial streams of the last data PPDU.", |r| {
+            last(r, |ppdu, _| ppdu.streams.into())
+        }),
+        or_nothing("width_mhz", "Its width in megahertz.", |r| {
+            last(r, |ppdu, _| ppdu.width_mhz.into())
+        }),
+        or_nothing("rate_bps", "Its bit rate in bits per second.", |r| last(r, |_, rate| rate.0)),
+        or_nothing("mcs_mean_milli", "Mean MCS, in thousandths.", |r| mean(r, 1000, |s| s.mcs_sum)),
+        or_nothing("streams_mean_milli", "Mean number of streams, in thousandths.", |r| {
+            mean(r, 1000, |s| s.streams_sum)
+        }),
+        or_nothing("width_mean_mhz", "Mean width, rounded to a megahertz.", |r| {
+            mean(r, 1, |s| s.width_mhz_sum)
+        }),
+        or_nothing("rate_mean_bps", "Mean bit rate of the PPDUs.", |r| {
+            mean(r, 1, |s| s.rate_bps_sum)
+        }),
+        or_nothing(
+            "ampdu_mean_milli",
+            "Mean number of MPDUs in a data PPDU, in thousandths; 1000 without aggregation.",
+            |r| mean(r, 1000, |s| s.mpdus),
+        ),
+        or_nothing("ampdu_mean_bytes", "Mean length of a data PPDU's PSDU.", |r| {
+            mean(r, 1, |s| s.psdu_bytes)
+        }),
+    ],
+};
+
+/// What a radio sent to one receiver in the measured span. Means are over data PPDUs,
+/// retransmissions included; null without any.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairSummary {
+    /// Both names: `ap>sta1`, and `ap>*` for what is sent to everybody.
+    pub name: String,
+    /// The transmitter's name.
+    pub transmitter: String,
+    /// The receiver's; null for everybody.
+    pub receiver: Option<String>,
+    /// Data PPDUs sent.
+    pub ppdus: u64,
+    /// Of them those without ACK or BlockAck.
+    pub failures: u64,
+    /// MPDUs in them.
+    pub mpdus: u64,
+    /// Of the MPDUs those that were on the air before.
+    pub retries: u64,
+    /// Time spent transmitting to the receiver, control frames included, over the measured span.
+    /// Those of a transmitter add up to its station's.
+    pub airtime_share: f64,
+    /// Of it the part of control frames: ACK, BlockAck and CTS.
+    pub control_airtime_share: f64,
+    /// Mean MCS; before 802.11n the place in the list of rates, from 0.
+    pub mcs_mean: Option<f64>,
+    /// Mean number of spatial streams.
+    pub streams_mean: Option<f64>,
+    /// Mean width.
+    pub width_mean_mhz: Option<f64>,
+    /// Mean bit rate of the PPDUs.
+    pub rate_mean_bps: Option<u64>,
+    /// Mean number of MPDUs in a PPDU: the size of A-MPDUs; 1 without aggregation.
+    pub ampdu_mean_mpdus: Option<f64>,
+    /// Mean length of a PPDU's PSDU in bytes, MAC headers included.
+    pub ampdu_mean_bytes: Option<f64>,
+}
+
+impl PairSummary {
+    pub(super) fn of(pair: &PairOutcome, measured: Duration) -> Self {
+        let sent = since_then(&pair.at_warm_up, &pair.at_end);
+        let mean = |sum: u64| (sent.ppdus > 0).then(|| sum as f64 / sent.ppdus as f64);
+        let share = |time: Duration| time.as_nanos() as f64 / measured.as_nanos().max(1) as f64;
+        Self {
+            name: pair_name(&pair.transmitter, pair.receiver.as_deref()),
+            transmitter: pair.transmitter.clone(),
+            receiver: pair.receiver.clone(),
+            ppdus: sent.ppdus,
+            failures: sent.failures,
+            mpdus: sent.mpdus,
+            retries: sent.retries,
+            airtime_share: share(sent.airtime + sent.control_airtime),
+            control_airtime_share: share(sent.control_airtime),
+            mcs_mean: mean(sent.mcs_sum),
+            streams_mean: mean(sent.streams_sum),
+            width_mean_mhz: mean(sent.width_mhz_sum),
+            rate_mean_bps: (sent.ppdus > 0).then(|| sent.rate_bps_sum / sent.ppdus),
+            ampdu_mean_mpdus: mean(sent.mpdus),
+            ampdu_mean_bytes: mean(sent.psdu_bytes),
+        }
+    }
+}
