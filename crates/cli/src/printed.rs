@@ -54,6 +54,15 @@ pub(crate) struct RunOutput {
     pub(crate) speed: SpeedSummary,
 }
 
+/// What `fairwave emulate --json` prints. The summary also says how well real time was kept.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EmulateOutput {
+    #[serde(flatten)]
+    pub(crate) run: RunOfSweep,
+    /// The scenario file.
+    pub(crate) scenario: String,
+}
+
 /// What `fairwave sweep --json` prints.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SweepOutput<'a> {

@@ -14,6 +14,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 /// Samples of flows that may wait for the loop.
 const WAITING: usize = 1 << 14;
 
+/// Where samples of flows come out, with their times.
+pub(crate) type Samples = Receiver<(Instant, Sample)>;
+
 /// Flows whose sockets are open.
 pub(crate) struct KernelFlows {
     ids: Vec<FlowId>,
@@ -87,7 +90,7 @@ impl KernelFlows {
         self,
         clock: Clock,
         world: &World,
-    ) -> Result<(RunningFlows, Option<Receiver<(Instant, Sample)>>), Error> {
+    ) -> Result<(RunningFlows, Option<Samples>), Error> {
         let Some(prepared) = self.prepared else { return Ok((RunningFlows(None), None)) };
         let (samples, taken) = sync_channel(WAITING);
         let running = prepared.start(clock, Timing::of(world), samples)?;

@@ -2,10 +2,11 @@
 
 use crate::args::{Common, Emulate};
 use crate::outcome::Failure;
+use crate::printed::EmulateOutput;
 use crate::progress::Progress;
 use crate::{output, place, show, show_emulation};
 use fairwave_emulate::{Emulated, Order, Request};
-use fairwave_lab::doubts::warnings;
+use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
 use fairwave_scenario::plan::{Job, Plan};
 use serde_json::json;
@@ -31,20 +32,19 @@ pub(crate) fn run(common: &Common, emulate: &Emulate) -> Result<(), Failure> {
     let emulated = execute(common, emulate, (&plan, job), directory.path())?;
     let summary = &emulated.run.summary;
     let said = summary.emulation.as_ref().expect("an emulation says how it was");
-    let mut doubts = plan.points[job.point].scenario.warnings();
-    doubts.extend(warnings(summary));
-    doubts.extend(emulated.incomplete_record.clone());
+    let mut warnings = plan.points[job.point].scenario.warnings();
+    warnings.extend(doubts(summary).into_iter().map(|doubt| doubt.text));
+    warnings.extend(emulated.incomplete_record.clone());
     if common.json {
-        let mut value = super::run_json(&emulated.run);
-        value["scenario"] = json!(file.display().to_string());
-        value["warnings"] = json!(doubts);
-        output::print_json(&value)?;
+        let run = super::printed(emulated.run.clone(), warnings);
+        let scenario = file.display().to_string();
+        output::print_json(&json!(EmulateOutput { run, scenario }))?;
     } else {
         let tables = show::summary(summary);
         let place = directory.path().display();
         let meter = show_emulation::emulation(said);
         output::print(&format!("{tables}{meter}Run directory: {place}\n"))?;
-        doubts.iter().for_each(|doubt| output::warn(doubt));
+        warnings.iter().for_each(|warning| output::warn(warning));
     }
     judge(&emulated, said)
 }

@@ -1,9 +1,10 @@
 //! What an emulated run says beside what a simulated one does.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How well an emulation kept real time, and what became of its programs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmulationSummary {
     /// Whether the figures can be believed: it kept real time, and lost nothing itself.
     pub valid: bool,
@@ -18,6 +19,7 @@ pub struct EmulationSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_lateness: Option<LatenessSummary>,
     /// The part of the time that the emulator's loop was on a processor, 0 to 1.
+    #[schemars(extend("unit" = "of one processor, 0 to 1"))]
     pub cpu_load: f64,
     /// Per real node.
     pub nodes: Vec<NodeSummary>,
@@ -26,7 +28,7 @@ pub struct EmulationSummary {
 }
 
 /// What many latenesses came to. Quantiles are off by at most a sixty-fourth of their value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatenessSummary {
     /// How many.
     pub count: u64,
@@ -41,7 +43,7 @@ pub struct LatenessSummary {
 }
 
 /// What passed the device of a real node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// Its name.
     pub name: String,
@@ -62,7 +64,7 @@ pub struct NodeSummary {
 }
 
 /// What became of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSummary {
     /// The node's name.
     pub node: String,

@@ -5,6 +5,7 @@ use super::table::{Cell, Column, Table};
 use fairwave_sim::PairOutcome;
 use fairwave_trace::{NodeId, PairSample, Ppdu};
 use fairwave_units::{BitRate, Duration, Instant};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -174,7 +175,7 @@ pub const PAIRS: Table<PairRow> = Table {
 
 /// What a radio sent to one receiver in the measured span. Means are over data PPDUs,
 /// retransmissions included; null without any.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairSummary {
     /// Both names: `ap>sta1`, and `ap>*` for what is sent to everybody.
     pub name: String,
@@ -192,18 +193,23 @@ pub struct PairSummary {
     pub retries: u64,
     /// Time spent transmitting to the receiver, control frames included, over the measured span.
     /// Those of a transmitter add up to its station's.
+    #[schemars(extend("unit" = "of the measured span, 0 to 1"))]
     pub airtime_share: f64,
     /// Of it the part of control frames: ACK, BlockAck and CTS.
+    #[schemars(extend("unit" = "of the measured span, 0 to 1"))]
     pub control_airtime_share: f64,
     /// Mean MCS; before 802.11n the place in the list of rates, from 0.
+    #[schemars(extend("unit" = "index of the MCS"))]
     pub mcs_mean: Option<f64>,
     /// Mean number of spatial streams.
+    #[schemars(extend("unit" = "spatial streams"))]
     pub streams_mean: Option<f64>,
     /// Mean width.
     pub width_mean_mhz: Option<f64>,
     /// Mean bit rate of the PPDUs.
     pub rate_mean_bps: Option<u64>,
     /// Mean number of MPDUs in a PPDU: the size of A-MPDUs; 1 without aggregation.
+    #[schemars(extend("unit" = "MPDUs"))]
     pub ampdu_mean_mpdus: Option<f64>,
     /// Mean length of a PPDU's PSDU in bytes, MAC headers included.
     pub ampdu_mean_bytes: Option<f64>,
