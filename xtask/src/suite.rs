@@ -113,6 +113,10 @@ fn runs(steps: &mut Steps, extent: &Extent) -> Outcome {
             let grid = ["--test", "it", "--", "--ignored", "rates::slow"];
             run(cargo(&[&["test", "--release", "-p", "fairwave-dot11"][..], &grid].concat()))
         })?;
+        steps.step("hundreds of emulations in a row", || {
+            let slow = ["--test", "it", "--", "--ignored", "slow_"];
+            run(cargo(&[&["test", "-p", "fairwave-netns"][..], &slow].concat()))
+        })?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
             steps.step(&format!("study {name}, full"), || study(name, &["--full"]))?;

@@ -22,7 +22,7 @@ struct Need {
 }
 
 /// What the tests call.
-const TESTS: [Need; 8] = [
+const TESTS: [Need; 10] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -43,7 +43,21 @@ const TESTS: [Need; 8] = [
         package: "iproute2",
         why: "makes that traffic's network",
     },
-    Need { sign: Sign::Program("nft"), package: "nftables", why: "loses packets in it" },
+    Need {
+        sign: Sign::Program("nft"),
+        package: "nftables",
+        why: "loses packets in it, and translates addresses of an emulator's uplink",
+    },
+    Need {
+        sign: Sign::File("/usr/bin/busybox"),
+        package: "busybox-static",
+        why: "pings in an emulator's namespaces",
+    },
+    Need {
+        sign: Sign::Program("unshare"),
+        package: "util-linux",
+        why: "makes namespaces of the tests' own around them",
+    },
     Need { sign: Sign::Program("python3"), package: "python3", why: "sends and receives in it" },
     Need { sign: Sign::Program("zstd"), package: "zstd", why: "packs captures" },
     Need {

@@ -94,36 +94,29 @@ pub(crate) struct Keeper {
     child: Child,
     answers: BufReader<ChildStdout>,
     undos: Vec<Undo>,
-    processes: ProcessNamespaces,
+    programs: File,
 }
 
-/// Where new processes of a thread go.
+/// The PID namespace of programs.
 #[derive(Debug)]
-pub(crate) struct ProcessNamespaces {
-    inside: File,
-    outside: File,
-}
+pub(crate) struct ProcessNamespace(File);
 
 impl Keeper {
     /// Starts the keeper as init of a new PID namespace.
     pub(crate) fn start(command: &KeeperCommand) -> Result<Self, Error> {
-        let outside = File::open("/proc/self/ns/pid").map_err(Error::at("/proc/self/ns/pid"))?;
         let mut child = spawn_as_init(command)?;
         let stdout = child.stdout.take().ok_or_else(|| Error::Keeper("has no output".into()))?;
         let of_child = format!("/proc/{}/ns/pid", child.id());
-        let inside = File::open(&of_child).map_err(Error::at(of_child))?;
-        let processes = ProcessNamespaces { inside, outside };
+        let programs = File::open(&of_child).map_err(Error::at(of_child))?;
         let answers = BufReader::new(stdout);
-        let mut keeper = Self { child, answers, undos: Vec::new(), processes };
+        let mut keeper = Self { child, answers, undos: Vec::new(), programs };
         keeper.hear()?;
         Ok(keeper)
     }
 
-    /// The PID namespaces between which threads switch.
-    pub(crate) fn processes(&self) -> Result<ProcessNamespaces, Error> {
-        let copy = |file: &File| file.try_clone().map_err(Error::at("PID namespace"));
-        let ProcessNamespaces { inside, outside } = &self.processes;
-        Ok(ProcessNamespaces { inside: copy(inside)?, outside: copy(outside)? })
+    /// The PID namespace whose init the keeper is.
+    pub(crate) fn programs(&self) -> Result<ProcessNamespace, Error> {
+        self.programs.try_clone().map(ProcessNamespace).map_err(Error::at("PID namespace"))
     }
 
     /// Has the keeper note what is to be restored. To be called before the change.
@@ -167,15 +160,11 @@ impl Drop for Keeper {
     }
 }
 
-impl ProcessNamespaces {
-    /// Runs `work` so that processes which it starts are in the PID namespace of programs. A
-    /// thread in that state can start no threads, so it does not stay so.
-    pub(crate) fn inside<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let kind = Some(LinkNameSpaceType::ProcessID);
-        move_into_link_name_space(self.inside.as_fd(), kind)?;
-        let done = work();
-        move_into_link_name_space(self.outside.as_fd(), kind)?;
-        done
+impl ProcessNamespace {
+    /// From now on processes that the calling thread starts are in the namespace. It can start no
+    /// threads any more.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        Ok(move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::ProcessID))?)
     }
 }
 
@@ -190,7 +179,8 @@ pub(crate) fn showing_processes(command: &KeeperCommand) -> Command {
 /// A thread's first child after it has asked for a new PID namespace is init of that namespace.
 fn spawn_as_init(command: &KeeperCommand) -> Result<Child, Error> {
     let mut keeper = Command::new(&command.program);
-    keeper.args(&command.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    keeper.arg0("fairwave-keeper").args(&command.arguments);
+    keeper.stdin(Stdio::piped()).stdout(Stdio::piped());
     // Not in the terminal's foreground group: Ctrl-C is for the emulator.
     keeper.process_group(0);
     let started = thread::spawn(move || {

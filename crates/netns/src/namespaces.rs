@@ -54,8 +54,8 @@ impl Namespaces {
             let resolv = hosts::resolv(&node.nameservers, &machine.nameservers);
             let resolv = resolv.as_deref();
             let site = Site { plan: node, hosts: &hosts, resolv, keeper: &plan.keeper };
-            let processes = lock(&self.keeper).processes()?;
-            let (node, tun) = Node::start(&site, processes)?;
+            let programs = lock(&self.keeper).programs()?;
+            let (node, tun) = Node::start(&site, programs)?;
             self.nodes.push(node);
             self.tuns.push(tun);
         }
@@ -98,7 +98,7 @@ impl Namespaces {
         node: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
-        self.nodes[node].run(|_| work())
+        self.nodes[node].run(work)
     }
 
     /// Starts a program in a node.
@@ -110,8 +110,8 @@ impl Namespaces {
         let name = &self.names[node];
         let step = format!("{name}: {}", plan.invocation);
         let mut command = plan.command(name)?;
-        let started = self.nodes[node]
-            .run(move |inside| inside.processes.inside(|| command.spawn()).and_then(Program::of))?;
+        let started =
+            self.nodes[node].run_starter(move || command.spawn().and_then(Program::of))?;
         let program = started.map_err(Error::at(step))?;
         let mut programs = lock(&self.programs);
         programs.retain(|program| program.strong_count() > 0);
@@ -129,9 +129,8 @@ impl Namespaces {
         let step = format!("{name}: {invocation}");
         let mut command = invocation.command()?;
         command.env("FAIRWAVE_NODE", name);
-        let started = self.nodes[node]
-            .run(move |inside| inside.processes.inside(|| command.spawn()))?
-            .map_err(Error::at(step.clone()));
+        let started =
+            self.nodes[node].run_starter(move || command.spawn())?.map_err(Error::at(step.clone()));
         started?.wait().map_err(Error::at(step))
     }
 

@@ -1,12 +1,13 @@
 //! One node: a thread that lives in the node's namespaces and does there what it is asked.
 
-use crate::keeper::{ProcessNamespaces, showing_processes};
+use crate::keeper::{ProcessNamespace, showing_processes};
 use crate::kernel::unshare;
 use crate::netlink::Netlink;
 use crate::tun::DEVICE;
 use crate::{Error, KeeperCommand, NodePlan, Tun, mounts};
 use rustix::thread::UnshareFlags;
 use std::fs::{self, File};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -26,20 +27,26 @@ const QUIET: [(&str, &str); 4] = [
     ("accept_dad", "0"),
 ];
 
-type Job = Box<dyn FnOnce(&Inside) + Send>;
+type Job = Box<dyn FnOnce() + Send>;
 
-/// What a job finds on the thread of its node.
-pub(crate) struct Inside {
-    pub(crate) processes: ProcessNamespaces,
-}
-
-/// A node's thread, from outside.
+/// A thread that does what it is asked.
 #[derive(Debug)]
-pub(crate) struct Node {
-    name: String,
+struct Worker {
+    node: String,
     jobs: Option<Sender<Job>>,
     // Within a lock only so that the node can be shared among threads.
     ended: Mutex<Receiver<()>>,
+}
+
+/// A node's threads, from outside.
+#[derive(Debug)]
+pub(crate) struct Node {
+    name: String,
+    /// Runs closures, which may start threads.
+    worker: Worker,
+    /// Starts programs. Its children are in the PID namespace of programs, so it can start no
+    /// threads; and it cannot go back, as a user is no administrator of the namespace outside.
+    starter: Worker,
     /// The node's network namespace.
     pub(crate) network: File,
 }
@@ -52,29 +59,63 @@ pub(crate) struct Site<'a> {
     pub(crate) keeper: &'a KeeperCommand,
 }
 
-impl Node {
-    /// Starts a node's thread, which enters new namespaces, and builds what the plan says there.
-    pub(crate) fn start(
-        site: &Site<'_>,
-        processes: ProcessNamespaces,
-    ) -> Result<(Self, Tun), Error> {
-        let name = site.plan.name.clone();
+impl Worker {
+    /// Starts a thread that first makes itself ready by `enter`, and returns what that returned.
+    fn start<T: Send + 'static>(
+        node: &str,
+        enter: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<(Self, T)> {
         let (jobs, orders) = channel::<Job>();
         let (end, ended) = channel::<()>();
         let (entered, entry) = channel();
-        let title = format!("fw-{name}");
-        let thread = thread::Builder::new().name(title).spawn(move || {
+        thread::Builder::new().name(format!("fw-{node}")).spawn(move || {
             let _end = end;
             let _ = entered.send(enter());
-            let inside = Inside { processes };
-            orders.into_iter().for_each(|job| job(&inside));
+            orders.into_iter().for_each(|job| job());
+        })?;
+        let ready = entry.recv().map_err(io::Error::other)??;
+        let (jobs, ended) = (Some(jobs), Mutex::new(ended));
+        Ok((Self { node: node.to_owned(), jobs, ended }, ready))
+    }
+
+    /// Runs a closure on the thread. Its panic goes on here.
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, answered) = channel();
+        let job: Job = Box::new(move || {
+            let _ = answer.send(catch_unwind(AssertUnwindSafe(work)));
         });
-        thread.map_err(Error::at(format!("{name}: thread")))?;
-        let network = entry
-            .recv()
-            .map_err(|_| gone(&name))?
-            .map_err(Error::at(format!("{name}: new namespaces")))?;
-        let node = Self { name, jobs: Some(jobs), ended: Mutex::new(ended), network };
+        let jobs = self.jobs.as_ref().ok_or_else(|| gone(&self.node))?;
+        jobs.send(job).map_err(|_| gone(&self.node))?;
+        match answered.recv() {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => Err(gone(&self.node)),
+        }
+    }
+
+    fn await_end(&self) {
+        // Nothing is ever sent: the channel closes when the thread ends.
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = ended.recv_timeout(PATIENCE);
+    }
+}
+
+impl Node {
+    /// Starts a node's threads in new namespaces, and builds what the plan says there.
+    pub(crate) fn start(site: &Site<'_>, programs: ProcessNamespace) -> Result<(Self, Tun), Error> {
+        let name = site.plan.name.clone();
+        let own = name.clone();
+        let (worker, (network, starter)) = Worker::start(&name, move || {
+            let network = enter()?;
+            // A thread inherits the namespaces of the thread that starts it.
+            let (starter, ()) = Worker::start(&own, move || programs.enter())?;
+            Ok((network, starter))
+        })
+        .map_err(Error::at(format!("{name}: new namespaces")))?;
+        let node = Self { name, worker, starter, network };
         let tun = node.build(site)?;
         Ok((node, tun))
     }
@@ -83,49 +124,46 @@ impl Node {
         let plan = site.plan.clone();
         let hosts = site.hosts.to_owned();
         let resolv = site.resolv.map(str::to_owned);
-        let keeper = site.keeper.clone();
-        self.run(move |inside| {
-            furnish(&plan.name, &hosts, resolv.as_deref())?;
-            // Where it is refused (nested containers), programs see the machine's processes.
-            let _ = inside.processes.inside(|| showing_processes(&keeper).status());
-            connect(&plan)
-        })?
+        let mut shower = showing_processes(site.keeper);
+        let name = plan.name.clone();
+        self.run(move || furnish(&name, &hosts, resolv.as_deref()))??;
+        // Where it is refused (nested containers), programs see the machine's processes.
+        let _ = self.starter.run(move || shower.status())?;
+        self.run(move || connect(&plan))?
     }
 
     /// Runs a closure on the node's thread. Its panic goes on here.
     pub(crate) fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Inside) -> T + Send + 'static,
+        work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let (answer, answered) = channel();
-        let job: Job = Box::new(move |inside| {
-            let _ = answer.send(catch_unwind(AssertUnwindSafe(|| work(inside))));
-        });
-        let jobs = self.jobs.as_ref().ok_or_else(|| gone(&self.name))?;
-        jobs.send(job).map_err(|_| gone(&self.name))?;
-        match answered.recv() {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(panic)) => resume_unwind(panic),
-            Err(_) => Err(gone(&self.name)),
-        }
+        self.worker.run(work)
+    }
+
+    /// Runs a closure that starts a process.
+    pub(crate) fn run_starter<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        self.starter.run(work)
     }
 
     /// Whether `fw0` is still there.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let found = self.run(|_| Netlink::open().and_then(|netlink| netlink.index(DEVICE)))?;
+        let found = self.run(|| Netlink::open().and_then(|netlink| netlink.index(DEVICE)))?;
         found.map(drop).map_err(|_| crate::tun::vanished(&self.name))
     }
 
-    /// Lets the thread end once it has done its jobs.
+    /// Lets the threads end once they have done their jobs.
     pub(crate) fn dismiss(&mut self) {
-        self.jobs = None;
+        self.worker.jobs = None;
+        self.starter.jobs = None;
     }
 
-    /// Waits until the thread has ended.
+    /// Waits until the threads have ended.
     pub(crate) fn await_end(&self) {
-        // Nothing is ever sent: the channel closes when the thread ends.
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = ended.recv_timeout(PATIENCE);
+        self.worker.await_end();
+        self.starter.await_end();
     }
 }
 
@@ -134,7 +172,7 @@ fn gone(name: &str) -> Error {
 }
 
 /// Moves the calling thread into namespaces of its own; returns that of the network.
-fn enter() -> std::io::Result<File> {
+fn enter() -> io::Result<File> {
     let apart = UnshareFlags::FS | UnshareFlags::NEWNS;
     unshare(apart | UnshareFlags::NEWUTS | UnshareFlags::NEWNET)?;
     mounts::keep_to_itself()?;
@@ -191,11 +229,11 @@ fn be_quiet() {
 
 /// Writes a setting of the calling thread's namespaces, `net.ipv4.tcp_rmem` or
 /// `net/ipv4/tcp_rmem`.
-pub(crate) fn set(key: &str, value: &str) -> std::io::Result<()> {
+pub(crate) fn set(key: &str, value: &str) -> io::Result<()> {
     let path = if key.contains('/') { key.to_owned() } else { key.replace('.', "/") };
     // Other settings are those of the machine, not of the namespace.
     if !path.starts_with("net/") || path.contains("..") {
-        return Err(std::io::Error::other("only settings below `net` belong to a namespace"));
+        return Err(io::Error::other("only settings below `net` belong to a namespace"));
     }
     fs::write(format!("/proc/sys/{path}"), value)
 }

@@ -48,9 +48,9 @@ pub fn support() -> Result<(), Missing> {
     lacks.extend(hosts_file());
     lacks.extend(netlink());
     if is_capable() {
-        lacks.extend(namespaces())
+        lacks.extend(namespaces());
     } else {
-        lacks.extend(user_namespaces())
+        lacks.extend(user_namespaces());
     }
     if lacks.is_empty() { Ok(()) } else { Err(Missing(lacks)) }
 }

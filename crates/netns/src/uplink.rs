@@ -92,7 +92,7 @@ pub(crate) fn connect(
     pair(node, plan, &veth, here)?;
     translate(plan, &veth, there, keeper)?;
     let interface = plan.interface.clone();
-    node.run(move |_| lead_out(here, there))?
+    node.run(move || lead_out(here, there))?
         .map_err(Error::at(format!("{}: uplink {interface}", plan.node)))
 }
 

@@ -4,8 +4,11 @@ use super::{Finding, Source, demand, over_sources};
 
 /// Longest line, in characters.
 const COLUMNS: usize = 100;
-/// Crates on the floors from `lab` upwards, and tools: they may touch files and the clock.
-const UPPER: [&str; 8] = [
+/// Crates on the floors from `scenario` upwards, the hosts of real kernels, and tools: they may
+/// touch files and the clock.
+const UPPER: [&str; 10] = [
+    "crates/netns/",
+    "crates/emulate/",
     "crates/scenario/",
     "crates/emu/",
     "crates/lab/",
@@ -15,6 +18,9 @@ const UPPER: [&str; 8] = [
     "crates/cli/",
     "xtask/",
 ];
+/// The one file for system calls that no crate offers in a safe form. The compiler forbids exempt
+/// code elsewhere, and clippy demands a reason for each block here.
+const SYSTEM_CALLS: &str = "crates/netns/src/kernel.rs";
 /// What the floors below `lab` may not name.
 const HOST_CALLS: [&str; 8] = [
     "std::fs",
@@ -51,6 +57,9 @@ fn marks(source: &Source) -> Vec<Finding> {
 }
 
 fn unsafety(source: &Source) -> Vec<Finding> {
+    if source.path == SYSTEM_CALLS {
+        return Vec::new();
+    }
     let word = concat!("un", "safe");
     let code = source.lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
     let used = code.filter(|(_, line)| has_word(line, word));
@@ -159,6 +168,7 @@ fn exempt_code_is_found() {
     let text = format!("#![forbid({word}_code)]\n// {word}\nlet x = {word} {{ y() }};\n");
     let findings = unsafety(&Source::new("a.rs", &text));
     assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [3]);
+    assert_eq!(unsafety(&Source::new(SYSTEM_CALLS, &text)), []);
 }
 
 #[test]

@@ -9,17 +9,18 @@
     reason = "a command of its own, which waits for the kernel"
 )]
 
+use fairwave_netns::between::{self, FrameSocket};
 use fairwave_netns::{
-    Invocation, KeeperCommand, Namespaces, NodePlan, Plan, Prefix, Program, ProgramPlan, between,
+    Invocation, Namespaces, NodePlan, Plan, Prefix, Program, ProgramPlan, Route, UplinkPlan,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -34,11 +35,13 @@ fn main() -> ExitCode {
         [fairwave_netns::keeper::COMMAND, ..] => return fairwave_netns::keeper::main(),
         ["support"] => fairwave_netns::support().map_err(Into::into),
         ["ping"] => ping(),
+        ["shell", line] => terminal(line),
         ["hold", ending] => hold(ending),
         ["audit", ending] => audit(&["hold", ending], ending),
         ["audit-as", user, ending] => audit_as(user, ending),
         ["loop", times] => times.parse().map_err(Into::into).and_then(repeat),
         ["uplink"] => uplink(),
+        ["uplink-hold"] => uplink_hold(),
         ["between"] => bridge(),
         _ => Err("unknown task".into()),
     };
@@ -119,6 +122,15 @@ fn await_program(program: &Program) -> Outcome {
     }
 }
 
+/// Runs a line of the shell on the terminal.
+fn terminal(line: &str) -> Outcome {
+    fairwave_netns::become_root_inside()?;
+    let namespaces = Namespaces::build(&plan())?;
+    let status = namespaces.shell(0, &Invocation::Shell(line.to_owned()))?;
+    println!("shell: {status}");
+    Ok(())
+}
+
 /// Programs that do not want to end, in namespaces whose holder ends in a way of its own.
 fn hold(ending: &str) -> Outcome {
     fairwave_netns::become_root_inside()?;
@@ -196,6 +208,10 @@ fn audit_as(user: &str, ending: &str) -> Outcome {
 }
 
 fn audit_run(mut command: Command, ending: &str) -> Outcome {
+    // Other programs of this machine use these folders.
+    for folder in ["/tmp", "/run"] {
+        rustix::mount::mount("audit", folder, "tmpfs", MountFlags::empty(), None)?;
+    }
     let before = snapshot()?;
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
@@ -284,11 +300,148 @@ fn usage() -> Outcome<[usize; 3]> {
     Ok([descriptors, threads, number("VmRSS:").ok_or("no size")?])
 }
 
-fn uplink() -> Outcome {
-    Err("unknown task".into())
+/// Runs a line of the shell in the namespaces of this process.
+fn shell(line: &str) -> Outcome<String> {
+    let output = Command::new("/bin/sh").args(["-ec", line]).stderr(Stdio::inherit()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() { Ok(text) } else { Err(format!("{line}: {text}").into()) }
 }
 
+/// A machine with the interface `wan0`, behind which 192.0.2.1 answers: to be run in namespaces of
+/// the test's own.
+const WAN: &str = "
+    ip link set lo up
+    ip link add wan0 type veth peer name isp0
+    unshare --net busybox sleep 60 >/dev/null 2>&1 & isp=$!
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+        busybox usleep 50000
+        [ $(readlink /proc/$isp/ns/net) = $(readlink /proc/self/ns/net) ] || break
+    done
+    ip link set isp0 netns $isp
+    nsenter --net -t $isp ip addr add 192.0.2.1/24 dev isp0
+    nsenter --net -t $isp ip link set isp0 up
+    ip addr add 192.0.2.9/24 dev wan0
+    ip link set wan0 up
+    echo 0 > /proc/sys/net/ipv4/conf/wan0/forwarding
+    mount -t tmpfs t /mnt
+    echo nameserver 192.0.2.53 > /mnt/resolv
+    mount --bind /mnt/resolv /etc/resolv.conf
+    echo $isp";
+
+/// What an uplink changes on the machine.
+const CHANGES: &str = "cat /proc/sys/net/ipv4/conf/wan0/forwarding; nft list ruleset; ip -o link";
+
+fn uplink_plan() -> Plan {
+    let mut plan = plan();
+    plan.nodes[0].routes = vec![Route { to: Prefix::new(Ipv4Addr::UNSPECIFIED, 0), source: None }];
+    plan.uplinks = vec![UplinkPlan { node: "server".to_owned(), interface: "wan0".to_owned() }];
+    plan
+}
+
+/// The other node reaches beyond the machine by the node with the uplink; afterwards the machine
+/// is as it was, after SIGKILL too.
+fn uplink() -> Outcome {
+    let isp = shell(WAN)?;
+    let before = shell(CHANGES)?;
+    let namespaces = Namespaces::build(&uplink_plan())?;
+    let during = shell(CHANGES)?;
+    println!("{during}");
+    let line =
+        "busybox ping -c 2 -w 5 192.0.2.1 && grep -x 'nameserver 192.0.2.53' /etc/resolv.conf";
+    forwarding(&namespaces, || {
+        for node in [0, 1] {
+            let program = start(&namespaces, node, line, own_output()?)?;
+            await_program(&program)?;
+            let status = program.try_wait()?.ok_or("still runs")?;
+            status.success().then_some(()).ok_or(format!("node {node}: {status}"))?;
+        }
+        Ok::<_, Box<dyn Error>>(())
+    })?;
+    drop(namespaces);
+    await_same(&before)?;
+    let mut command = Command::new("/proc/self/exe");
+    let mut child =
+        command.arg("uplink-hold").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
+    println!("{}", lines.next().ok_or("the run says nothing")??);
+    let during = shell(CHANGES)?;
+    if during == before {
+        return Err("the run changes nothing".into());
+    }
+    end(&mut child, "kill")?;
+    child.wait()?;
+    await_same(&before)?;
+    shell(&format!("kill {isp}"))?;
+    Ok(())
+}
+
+fn uplink_hold() -> Outcome {
+    let _namespaces = Namespaces::build(&uplink_plan())?;
+    println!("ready");
+    io::stdin().read_line(&mut String::new())?;
+    Ok(())
+}
+
+fn await_same(before: &str) -> Outcome {
+    for _ in 0..200 {
+        if shell(CHANGES)? == before {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(25));
+    }
+    Err(format!("before: {before}\nafter: {}", shell(CHANGES)?).into())
+}
+
+/// Two nodes behind two interfaces reach each other by sockets on those; then one is deleted.
 fn bridge() -> Outcome {
-    let _ = (between::open("a", "b"), Path::new("/"), KeeperCommand::default());
-    Err("unknown task".into())
+    shell("ip link add e0 type veth peer name e1; ip link add f0 type veth peer name f1")?;
+    shell("ip link set e0 up; ip link set f0 up")?;
+    let namespaces = Namespaces::build(&plan())?;
+    for (node, interface) in [(0, "e1"), (1, "f1")] {
+        let holder = start(&namespaces, node, "exec busybox sleep 60", own_output()?)?;
+        shell(&format!("ip link set {interface} netns {}", holder.pid()))?;
+        let address = format!("192.168.7.{}/24", node + 1);
+        let line = format!("ip addr add {address} dev {interface} && ip link set {interface} up");
+        await_program(&start(&namespaces, node, &line, own_output()?)?)?;
+    }
+    let sockets = between::open("e0", "f0")?;
+    copying(&sockets, || {
+        let line = "busybox ping -c 3 -s 1400 -w 5 192.168.7.2";
+        let program = start(&namespaces, 0, line, own_output()?)?;
+        await_program(&program)?;
+        let status = program.try_wait()?.ok_or("still runs")?;
+        if status.success() { Ok(()) } else { Err(Box::<dyn Error>::from(status.to_string())) }
+    })?;
+    shell("ip link del e0")?;
+    let mut frame = vec![0; 70_000];
+    for _ in 0..100 {
+        if let Err(error) = sockets[0].receive(&mut frame) {
+            println!("{error}");
+            return Ok(());
+        }
+    }
+    Err("nobody noticed that the interface is gone".into())
+}
+
+/// Runs `work` while frames of each socket are handed to the other.
+fn copying<T>(sockets: &[FrameSocket; 2], work: impl FnOnce() -> T) -> T {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut frame = vec![0; 70_000];
+            let tick = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+            while !stop.load(Ordering::Relaxed) {
+                let mut polled = sockets.each_ref().map(|fd| PollFd::new(fd, PollFlags::IN));
+                let _ = poll(&mut polled, Some(&tick));
+                for from in 0..2 {
+                    while let Ok(Some(length)) = sockets[from].receive(&mut frame) {
+                        let _ = sockets[1 - from].send(&frame[..length]);
+                    }
+                }
+            }
+        });
+        let done = work();
+        stop.store(true, Ordering::Relaxed);
+        done
+    })
 }

@@ -1,0 +1,228 @@
+//! What a node is like inside, and what comes out of its TUN device.
+
+use crate::{await_end, build, can, output, plan, start};
+use fairwave_netns::{Error, Namespaces, Offload, Prefix, VNET_HEADER_LENGTH};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// Waits for a packet for so many milliseconds.
+fn readable(namespaces: &Namespaces, node: usize, most_ms: i64) -> bool {
+    let most = Timespec { tv_sec: most_ms / 1000, tv_nsec: most_ms % 1000 * 1_000_000 };
+    let fd = namespaces.tun_fd(node);
+    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&most)).unwrap() > 0
+}
+
+#[test]
+fn namespaces_are_shared_among_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Namespaces>();
+}
+
+#[test]
+fn what_a_socket_of_a_node_sends_comes_out_of_its_tun_device() {
+    if !can() {
+        return;
+    }
+    let namespaces = build();
+    let socket = namespaces.within(0, || UdpSocket::bind("10.0.0.1:0").unwrap()).unwrap();
+    socket.send_to(b"four", "10.0.0.2:9").unwrap();
+    assert!(readable(&namespaces, 0, 5000));
+    let mut packet = [0; 2000];
+    let length = namespaces.tun(0).receive(&mut packet).unwrap().unwrap();
+    // IPv4 and UDP have 28 bytes of headers.
+    assert_eq!(length, VNET_HEADER_LENGTH + 28 + 4);
+    let ip = &packet[VNET_HEADER_LENGTH..length];
+    assert_eq!((ip[0], &ip[12..20]), (0x45, &[10, 0, 0, 1, 10, 0, 0, 2][..]));
+    assert!(ip.ends_with(b"four"));
+    assert_eq!(namespaces.tun(0).receive(&mut packet).unwrap(), None);
+}
+
+#[test]
+fn the_kernel_sends_nothing_of_its_own_accord() {
+    if !can() {
+        return;
+    }
+    let namespaces = build();
+    // Router solicitations and reports of multicast groups come within a second.
+    assert!(!readable(&namespaces, 0, 1300));
+}
+
+#[test]
+fn the_plan_is_seen_inside_and_the_machine_keeps_its_own() {
+    if !can() {
+        return;
+    }
+    let hosts = fs::read_to_string("/etc/hosts").unwrap();
+    let mut plan = plan();
+    plan.nodes[0].mtu = 1400;
+    plan.nodes[0].txqueuelen = 77;
+    plan.nodes[0].nameservers = vec![Ipv4Addr::new(192, 0, 2, 53).into()];
+    plan.nodes[0].sysctls = vec![
+        ("net.ipv4.tcp_congestion_control".to_owned(), "reno".to_owned()),
+        ("net.ipv4.tcp_rmem".to_owned(), "4096 8192 16384".to_owned()),
+    ];
+    let namespaces = Namespaces::build(&plan).unwrap();
+    let line = "cd /proc/sys/net/ipv4; cat tcp_congestion_control tcp_rmem; \
+        cat /sys/class/net/fw0/mtu /sys/class/net/fw0/tx_queue_len; cat /etc/resolv.conf; \
+        tail -n 4 /etc/hosts";
+    let expected = "reno\n4096\t8192\t16384\n1400\n77\nnameserver 192.0.2.53\n\
+        10.0.0.1 sta1\nfdfa:1afe::1 sta1\n10.0.0.2 server\nfdfa:1afe::2 server\n";
+    assert_eq!(output(&namespaces, 0, line), expected);
+    assert_eq!(fs::read_to_string("/etc/hosts").unwrap(), hosts);
+}
+
+#[test]
+fn a_wrong_setting_is_named_with_its_node() {
+    if !can() {
+        return;
+    }
+    let mut plan = plan();
+    plan.nodes[1].sysctls = vec![("net.ipv4.tcp_congestion_control".into(), "none".into())];
+    let error = Namespaces::build(&plan).unwrap_err().to_string();
+    let named = "server: sysctl net.ipv4.tcp_congestion_control = none: No such file";
+    assert!(error.starts_with(named), "{error}");
+    plan.nodes[1].sysctls = vec![("kernel.hostname".into(), "x".into())];
+    let error = Namespaces::build(&plan).unwrap_err().to_string();
+    assert!(error.contains("only settings below `net` belong to a namespace"), "{error}");
+}
+
+#[test]
+fn a_plan_that_contradicts_itself_is_refused() {
+    let mut twice = plan();
+    twice.nodes[1].name = "sta1".to_owned();
+    let error = Namespaces::build(&twice).unwrap_err();
+    assert!(
+        matches!(&error, Error::Plan(what) if what == "two nodes are called `sta1`"),
+        "{error}"
+    );
+    let mut long = plan();
+    long.nodes[0].addresses = vec![Prefix::new(Ipv4Addr::LOCALHOST, 33)];
+    assert!(Namespaces::build(&long).is_err());
+    let mut unnamed = plan();
+    unnamed.nodes[0].name = "two words".to_owned();
+    assert!(Namespaces::build(&unnamed).is_err());
+}
+
+#[test]
+fn an_interface_that_a_program_deletes_is_missed() {
+    if !can() {
+        return;
+    }
+    let namespaces = build();
+    namespaces.check().unwrap();
+    let _ = output(&namespaces, 0, "ip link del fw0");
+    let gone = "sta1: interface fw0 is gone: a program in the node's namespace has deleted it";
+    let mut packet = [0; 2000];
+    assert_eq!(namespaces.tun(0).receive(&mut packet).unwrap_err().to_string(), gone);
+    assert_eq!(namespaces.tun(0).send(&packet).unwrap_err().to_string(), gone);
+    assert_eq!(namespaces.check().unwrap_err().to_string(), gone);
+    assert!(matches!(namespaces.tun(1).receive(&mut packet), Ok(None)));
+}
+
+#[test]
+fn an_interface_that_flaps_loses_packets_and_comes_back() {
+    if !can() {
+        return;
+    }
+    let namespaces = build();
+    let _ = output(&namespaces, 0, "ip link set fw0 down");
+    // An IPv4 packet without options or payload behind the virtio header.
+    let mut packet = [0; VNET_HEADER_LENGTH + 20];
+    packet[VNET_HEADER_LENGTH] = 0x45;
+    assert!(!namespaces.tun(0).send(&packet).unwrap());
+    let _ = output(&namespaces, 0, "ip link set fw0 up");
+    assert!(namespaces.tun(0).send(&packet).unwrap());
+}
+
+#[test]
+fn a_panic_inside_goes_on_outside_and_the_node_lives() {
+    if !can() {
+        return;
+    }
+    let namespaces = build();
+    let work = || namespaces.within(0, || -> u8 { panic!("as told") });
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+    assert_eq!(namespaces.within(0, || thread::spawn(|| 5).join().unwrap()).unwrap(), 5);
+}
+
+#[test]
+fn a_keeper_that_was_killed_is_missed_and_its_programs_are_dead() {
+    if !can() {
+        return;
+    }
+    let namespaces = build();
+    let null = fs::File::create("/dev/null").unwrap();
+    let program = start(&namespaces, 0, "exec busybox sleep 1000", &null);
+    let status = fs::read_to_string(format!("/proc/{}/status", program.pid())).unwrap();
+    assert!(status.lines().any(|line| line.starts_with("NSpid:") && line.split('\t').count() > 2));
+    let keepers = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let path = process.path();
+        let same = |kind: &str, of: &str| {
+            fs::read_link(path.join("ns").join(kind)).ok()
+                == fs::read_link(format!("/proc/{of}/ns/{kind}")).ok()
+        };
+        let command = fs::read(path.join("cmdline")).unwrap_or_default();
+        command.starts_with(b"fairwave-keeper") && same("pid", &program.pid().to_string())
+    });
+    let keepers: Vec<i32> =
+        keepers.map(|found| found.file_name().to_string_lossy().parse().unwrap()).collect();
+    let [keeper] = keepers[..] else { panic!("{keepers:?}") };
+    let keeper = rustix::process::Pid::from_raw(keeper).unwrap();
+    rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+    await_end(&program);
+    let _ = program.try_wait().unwrap();
+    let gone = (0..200).find_map(|_| {
+        let _ = readable(&namespaces, 0, 20);
+        namespaces.check().err()
+    });
+    let gone = gone.unwrap().to_string();
+    assert!(gone.starts_with("the keeper process has ended"), "{gone}");
+}
+
+/// The longest packet of a transfer of a megabyte by TCP, with what the kernel leaves to us.
+fn longest_packet(offload: Offload) -> usize {
+    let mut plan = plan();
+    plan.nodes.iter_mut().for_each(|node| node.offload = offload);
+    let namespaces = Namespaces::build(&plan).unwrap();
+    let listener = namespaces.within(1, || TcpListener::bind("10.0.0.2:80").unwrap()).unwrap();
+    let sent = vec![7; 1_000_000];
+    let (stop, longest) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut packet = vec![0; 70_000];
+            while !stop.load(Ordering::Relaxed) {
+                for from in 0..2 {
+                    let _ = readable(&namespaces, from, 1);
+                    while let Some(length) = namespaces.tun(from).receive(&mut packet).unwrap() {
+                        longest.fetch_max(length, Ordering::Relaxed);
+                        namespaces.tun(1 - from).send(&packet[..length]).unwrap();
+                    }
+                }
+            }
+        });
+        let sender = scope.spawn(|| {
+            let connect = || TcpStream::connect("10.0.0.2:80").unwrap();
+            namespaces.within(0, connect).unwrap().write_all(&sent).unwrap();
+        });
+        let mut received = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut received).unwrap();
+        sender.join().unwrap();
+        stop.store(true, Ordering::Relaxed);
+        assert!(received == sent);
+    });
+    longest.into_inner()
+}
+
+#[test]
+fn large_segments_come_with_offloads_alone() {
+    if !can() {
+        return;
+    }
+    let with = longest_packet(Offload::On);
+    assert!(with > 4000, "{with}");
+    assert_eq!(longest_packet(Offload::Off), VNET_HEADER_LENGTH + 1500);
+}
