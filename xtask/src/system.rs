@@ -22,7 +22,7 @@ struct Need {
 }
 
 /// What the tests call.
-const TESTS: [Need; 10] = [
+const TESTS: [Need; 11] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -57,6 +57,11 @@ const TESTS: [Need; 10] = [
         sign: Sign::Program("unshare"),
         package: "util-linux",
         why: "makes namespaces of the tests' own around them",
+    },
+    Need {
+        sign: Sign::Program("script"),
+        package: "bsdutils",
+        why: "makes a terminal for a shell in a namespace",
     },
     Need { sign: Sign::Program("python3"), package: "python3", why: "sends and receives in it" },
     Need { sign: Sign::Program("zstd"), package: "zstd", why: "packs captures" },

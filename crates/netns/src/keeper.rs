@@ -8,7 +8,7 @@
 use crate::kernel::unshare;
 pub use crate::plan::COMMAND;
 use crate::undo::Undo;
-use crate::{Error, KeeperCommand, mounts};
+use crate::{Error, KeeperCommand, mounts, terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{WaitOptions, getpid, wait};
@@ -20,8 +20,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::thread;
 
-/// Last argument of a process that only mounts `/proc` for a node.
+/// Argument of a process that only mounts `/proc` for a node.
 const SHOW_PROCESSES: &str = "show-processes";
+
+/// Argument before the command of a process that starts it on a terminal of its own.
+const ON_TERMINAL: &str = "on-terminal";
 
 /// What the keeper says when it is ready, and when it has noted what to restore.
 const DONE: &str = "done\n";
@@ -32,8 +35,17 @@ const REAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// What the door calls for the hidden subcommand [`COMMAND`], before it starts threads. Commands
 /// come on standard input.
 pub fn main() -> ExitCode {
-    if std::env::args_os().next_back().is_some_and(|last| last == SHOW_PROCESSES) {
-        return mounts::show_processes().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    let mut arguments = std::env::args_os();
+    match arguments.find(|word| word == SHOW_PROCESSES || word == ON_TERMINAL) {
+        Some(word) if word == SHOW_PROCESSES => {
+            return mounts::show_processes().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+        }
+        Some(_) => {
+            let mut command = Command::new(arguments.next().unwrap_or_default());
+            command.args(arguments);
+            return terminal::lead_session(command);
+        }
+        None => {}
     }
     if !getpid().is_init() {
         complain("this command is started by an emulation, not by hand");
@@ -174,6 +186,14 @@ pub(crate) fn showing_processes(command: &KeeperCommand) -> Command {
     shower.args(&command.arguments).arg(SHOW_PROCESSES);
     shower.stdin(Stdio::null()).stdout(Stdio::null());
     shower
+}
+
+/// The same command on a terminal, which is given to it.
+pub(crate) fn on_terminal(keeper: &KeeperCommand, command: &Command) -> Command {
+    let mut starter = Command::new(&keeper.program);
+    starter.args(&keeper.arguments).arg(ON_TERMINAL);
+    starter.arg(command.get_program()).args(command.get_args());
+    starter
 }
 
 /// A thread's first child after it has asked for a new PID namespace is init of that namespace.

@@ -47,6 +47,7 @@ mod node;
 mod plan;
 mod program;
 mod support;
+mod terminal;
 mod tun;
 mod undo;
 mod uplink;

@@ -1,10 +1,11 @@
 //! All namespaces of a run, and what is done in them.
 
-use crate::keeper::Keeper;
+use crate::keeper::{Keeper, on_terminal};
 use crate::node::{Node, Site};
 use crate::program::Shared;
+use crate::terminal::Terminal;
 use crate::uplink::{self, Machine};
-use crate::{Error, Invocation, Plan, Prefix, Program, ProgramPlan, Tun, hosts};
+use crate::{Error, Invocation, KeeperCommand, Plan, Prefix, Program, ProgramPlan, Tun, hosts};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
@@ -20,6 +21,7 @@ pub struct Namespaces {
     nodes: Vec<Node>,
     keeper: Mutex<Keeper>,
     names: Vec<String>,
+    keeper_command: KeeperCommand,
 }
 
 impl Namespaces {
@@ -38,6 +40,7 @@ impl Namespaces {
             nodes: Vec::new(),
             keeper: Mutex::new(keeper),
             names: plan.nodes.iter().map(|node| node.name.clone()).collect(),
+            keeper_command: plan.keeper.clone(),
         };
         namespaces.start_nodes(plan, &machine)?;
         for (number, uplink) in plan.uplinks.iter().enumerate() {
@@ -119,7 +122,9 @@ impl Namespaces {
         Ok(program)
     }
 
-    /// Runs a program in a node on this process's terminal, and waits for its end.
+    /// Runs a program in a node on this process's terminal, and waits for its end. The program has
+    /// a session of its own, so that its job control works and Ctrl-C goes to it alone. Without a
+    /// terminal it has this process's standard input, output and errors.
     ///
     /// # Errors
     ///
@@ -127,11 +132,21 @@ impl Namespaces {
     pub fn shell(&self, node: usize, invocation: &Invocation) -> Result<ExitStatus, Error> {
         let name = &self.names[node];
         let step = format!("{name}: {invocation}");
+        let terminal = Terminal::open().map_err(Error::at(step.clone()))?;
         let mut command = invocation.command()?;
+        if let Some(terminal) = &terminal {
+            command = on_terminal(&self.keeper_command, &command);
+            terminal.give(&mut command).map_err(Error::at(step.clone()))?;
+        }
         command.env("FAIRWAVE_NODE", name);
-        let started =
-            self.nodes[node].run_starter(move || command.spawn())?.map_err(Error::at(step.clone()));
-        started?.wait().map_err(Error::at(step))
+        let started = self.nodes[node].run_starter(move || command.spawn())?;
+        let mut child = started.map_err(Error::at(step.clone()))?;
+        let ended = match terminal {
+            Some(terminal) => terminal.serve(&mut child),
+            None => child.wait(),
+        };
+        // Not left as a zombie where the terminal failed: the keeper could not end.
+        ended.or_else(|_| child.kill().and_then(|()| child.wait())).map_err(Error::at(step))
     }
 
     /// Whether all that was built is still there: the keeper, and `fw0` of each node.

@@ -2,8 +2,9 @@
 
 use crate::{RUNNER, can};
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Shows a TUN device that everybody may open, as udev makes it, whatever this machine's is.
 const OPEN_TUN: &str = "mount -t tmpfs t /mnt && mknod -m 666 /mnt/tun c 10 200 && \
@@ -160,6 +161,24 @@ fn frames_pass_between_two_interfaces_until_one_is_deleted() {
         assert!(text.contains(" 0% packet loss"), "{text}");
         assert!(text.contains("interface `e0` is gone"), "{text}");
     }
+}
+
+#[test]
+fn a_shell_has_a_terminal_and_job_control() {
+    if !can() {
+        return;
+    }
+    let command = format!("{RUNNER} shell 'exec sh -i'");
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &command, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = terminal.spawn().unwrap();
+    // The shell says when it does not find itself in its terminal's foreground.
+    let lines = "busybox hostname; tty; busybox sleep 0 & wait; exit 3\n";
+    child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    let text = assert_good(&child.wait_with_output().unwrap());
+    assert!(text.contains("sta1\r\n/dev/pts/"), "{text}");
+    assert!(text.contains("shell: exit status: 3"), "{text}");
+    assert!(!text.contains("job control") && !text.contains("process group"), "{text}");
 }
 
 #[test]

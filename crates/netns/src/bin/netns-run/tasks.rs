@@ -1,8 +1,5 @@
-//! Runs that the tests interrupt, kill and audit. Not for users.
-//!
-//! `netns-run TASK [ARGUMENT]` prints what it sees and exits with 0 where all is as it should be.
+//! What a run does, and how it is audited.
 
-#![cfg(target_os = "linux")]
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -28,7 +25,7 @@ use std::time::Duration;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     let outcome = match words[..] {
