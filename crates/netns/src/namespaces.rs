@@ -169,7 +169,7 @@ impl Drop for Namespaces {
         }
         self.tuns.clear();
         self.nodes.iter_mut().for_each(Node::dismiss);
-        self.nodes.iter().for_each(Node::await_end);
+        self.nodes.iter_mut().for_each(Node::await_end);
     }
 }
 

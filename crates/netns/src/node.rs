@@ -9,9 +9,9 @@ use rustix::thread::UnshareFlags;
 use std::fs::{self, File};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// How long a node's thread is waited for when all ends; a closure may never return.
@@ -36,6 +36,7 @@ struct Worker {
     jobs: Option<Sender<Job>>,
     // Within a lock only so that the node can be shared among threads.
     ended: Mutex<Receiver<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// A node's threads, from outside.
@@ -68,14 +69,14 @@ impl Worker {
         let (jobs, orders) = channel::<Job>();
         let (end, ended) = channel::<()>();
         let (entered, entry) = channel();
-        thread::Builder::new().name(format!("fw-{node}")).spawn(move || {
+        let thread = thread::Builder::new().name(format!("fw-{node}")).spawn(move || {
             let _end = end;
             let _ = entered.send(enter());
             orders.into_iter().for_each(|job| job());
         })?;
         let ready = entry.recv().map_err(io::Error::other)??;
         let (jobs, ended) = (Some(jobs), Mutex::new(ended));
-        Ok((Self { node: node.to_owned(), jobs, ended }, ready))
+        Ok((Self { node: node.to_owned(), jobs, ended, thread: Some(thread) }, ready))
     }
 
     /// Runs a closure on the thread. Its panic goes on here.
@@ -96,10 +97,14 @@ impl Worker {
         }
     }
 
-    fn await_end(&self) {
-        // Nothing is ever sent: the channel closes when the thread ends.
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = ended.recv_timeout(PATIENCE);
+    /// Waits until the thread has ended, unless a closure keeps it.
+    fn await_end(&mut self) {
+        // Nothing is ever sent: the channel closes when the thread has done its last job.
+        let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let closed = ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Disconnected);
+        if let Some(thread) = self.thread.take().filter(|_| closed) {
+            let _ = thread.join();
+        }
     }
 }
 
@@ -161,7 +166,7 @@ impl Node {
     }
 
     /// Waits until the threads have ended.
-    pub(crate) fn await_end(&self) {
+    pub(crate) fn await_end(&mut self) {
         self.worker.await_end();
         self.starter.await_end();
     }
