@@ -246,6 +246,7 @@ pub(crate) fn generate() -> Outcome {
 const SCHEMAS: [&str; 11] = [
     "scenario",
     "run",
+    "emulate",
     "sweep",
     "reproduce",
     "check",

@@ -165,6 +165,9 @@ pub(crate) enum Described {
     Scenario,
     /// What `run --json` prints
     Run,
+    /// What `emulate --json` prints
+    #[cfg(target_os = "linux")]
+    Emulate,
     /// What `sweep --json` prints
     Sweep,
     /// What `reproduce --json` prints
@@ -194,6 +197,8 @@ impl Described {
         match self {
             Self::Scenario => fairwave_scenario::schema(),
             Self::Run => of(schema::of::<RunOutput>()),
+            #[cfg(target_os = "linux")]
+            Self::Emulate => of(schema::of::<EmulateOutput>()),
             Self::Sweep => of(schema::of::<SweepOutput<'_>>()),
             Self::Reproduce => of(schema::of::<StudySummary>()),
             Self::Check => of(schema::of::<CheckOutput>()),
