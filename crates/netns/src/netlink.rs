@@ -129,6 +129,27 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::DelLink(link(index)), 0)
     }
 
+    /// Whether packets to an address are taken here: the kernel takes them only some time after it
+    /// has given an interface an IPv6 address.
+    pub(crate) fn takes(&mut self, address: IpAddr) -> io::Result<bool> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family(address);
+        message.header.destination_prefix_length = if address.is_ipv4() { 32 } else { 128 };
+        message.attributes = vec![RouteAttribute::Destination(address.into())];
+        self.post(RouteNetlinkMessage::GetRoute(message), 0)?;
+        loop {
+            if let Some(message) = self.answers()?.into_iter().next() {
+                let NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) =
+                    message.payload
+                else {
+                    // There is no route yet.
+                    return Ok(false);
+                };
+                return Ok(route.header.kind == RouteType::Local);
+            }
+        }
+    }
+
     /// All addresses of this namespace.
     pub(crate) fn addresses(&mut self) -> io::Result<Vec<Prefix>> {
         let question = RouteNetlinkMessage::GetAddress(AddressMessage::default());

@@ -4,7 +4,8 @@ use crate::keeper::{ProcessNamespace, showing_processes};
 use crate::kernel::unshare;
 use crate::netlink::Netlink;
 use crate::tun::DEVICE;
-use crate::{Error, KeeperCommand, NodePlan, Tun, mounts};
+use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mounts};
+use rustix::event::{Timespec, poll};
 use rustix::thread::UnshareFlags;
 use std::fs::{self, File};
 use std::io;
@@ -14,8 +15,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long a node's thread is waited for when all ends; a closure may never return.
+/// How long a node's thread is waited for when all ends, as a closure may never return; and an
+/// address when all begins.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long is waited between two questions whether an address is usable, milliseconds.
+const MOMENT_MS: u8 = 1;
 
 /// Settings of `fw0` that keep the kernel from sending packets of its own accord, and from
 /// waiting before an address is usable: no link-local address (nothing then solicits routers),
@@ -218,11 +223,33 @@ fn connect(plan: &NodePlan) -> Result<Tun, Error> {
         let what = at(format!("address {}/{}", prefix.address, prefix.length));
         netlink.address(index, *prefix).map_err(Error::at(what))?;
     }
+    await_addresses(&mut netlink, plan)?;
     for route in &plan.routes {
         let what = at(format!("route to {}/{}", route.to.address, route.to.length));
         netlink.route(index, route.to, None, route.source).map_err(Error::at(what))?;
     }
     Ok(tun)
+}
+
+/// Waits until packets to the node's addresses are taken: those that come before are lost.
+fn await_addresses(netlink: &mut Netlink, plan: &NodePlan) -> Result<(), Error> {
+    let moments = PATIENCE.as_millis() / u128::from(MOMENT_MS);
+    for Prefix { address, .. } in &plan.addresses {
+        let step = || format!("{}: address {address}", plan.name);
+        let mut taken = false;
+        for _ in 0..moments {
+            taken = netlink.takes(*address).map_err(Error::at(step()))?;
+            if taken {
+                break;
+            }
+            let moment = Timespec { tv_sec: 0, tv_nsec: i64::from(MOMENT_MS) * 1_000_000 };
+            let _ = poll(&mut [], Some(&moment));
+        }
+        if !taken {
+            return Err(Error::at(step())(io::Error::from(io::ErrorKind::TimedOut)));
+        }
+    }
+    Ok(())
 }
 
 fn be_quiet() {

@@ -1,13 +1,14 @@
 //! What a node is like inside, and what comes out of its TUN device.
 
 use crate::{await_end, build, can, output, plan, start};
-use fairwave_netns::{Error, Namespaces, Offload, Prefix, VNET_HEADER_LENGTH};
+use fairwave_netns::{Error, Namespaces, NodePlan, Offload, Prefix, VNET_HEADER_LENGTH};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// Waits for a packet for so many milliseconds.
 fn readable(namespaces: &Namespaces, node: usize, most_ms: i64) -> bool {
@@ -39,6 +40,27 @@ fn what_a_socket_of_a_node_sends_comes_out_of_its_tun_device() {
     assert_eq!((ip[0], &ip[12..20]), (0x45, &[10, 0, 0, 1, 10, 0, 0, 2][..]));
     assert!(ip.ends_with(b"four"));
     assert_eq!(namespaces.tun(0).receive(&mut packet).unwrap(), None);
+}
+
+/// The kernel gives an interface an IPv6 address, and takes packets to it a moment later.
+#[test]
+fn the_first_packet_to_an_address_is_not_lost() {
+    if !can() {
+        return;
+    }
+    let mut plan = plan();
+    let node = plan.nodes[0].clone();
+    plan.nodes = (0..30).map(|n| NodePlan { name: format!("n{n}"), ..node.clone() }).collect();
+    let namespaces = Namespaces::build(&plan).unwrap();
+    for node in 0..30 {
+        let to_itself = || {
+            let socket = UdpSocket::bind("[::]:7000").unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            socket.send_to(b"x", "[fdfa:1afe::1]:7000").unwrap();
+            socket.recv(&mut [0]).unwrap()
+        };
+        assert_eq!(namespaces.within(node, to_itself).unwrap(), 1, "node {node}");
+    }
 }
 
 #[test]
