@@ -1,7 +1,7 @@
 //! What a node is like inside, and what comes out of its TUN device.
 
 use crate::{await_end, build, can, output, plan, start};
-use fairwave_netns::{Error, Namespaces, NodePlan, Offload, Prefix, VNET_HEADER_LENGTH};
+use fairwave_netns::{Error, Namespaces, Offload, Prefix, VNET_HEADER_LENGTH};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs;
 use std::io::{Read, Write};
@@ -49,17 +49,16 @@ fn the_first_packet_to_an_address_is_not_lost() {
         return;
     }
     let mut plan = plan();
-    let node = plan.nodes[0].clone();
-    plan.nodes = (0..30).map(|n| NodePlan { name: format!("n{n}"), ..node.clone() }).collect();
-    let namespaces = Namespaces::build(&plan).unwrap();
-    for node in 0..30 {
+    plan.nodes.truncate(1);
+    for run in 0..30 {
+        let namespaces = Namespaces::build(&plan).unwrap();
         let to_itself = || {
             let socket = UdpSocket::bind("[::]:7000").unwrap();
             socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
             socket.send_to(b"x", "[fdfa:1afe::1]:7000").unwrap();
             socket.recv(&mut [0]).unwrap()
         };
-        assert_eq!(namespaces.within(node, to_itself).unwrap(), 1, "node {node}");
+        assert_eq!(namespaces.within(0, to_itself).unwrap(), 1, "run {run}");
     }
 }
 
