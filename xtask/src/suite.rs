@@ -243,7 +243,7 @@ pub(crate) fn generate() -> Outcome {
 }
 
 /// What has a JSON schema that `gen` writes. That of `trace` is golden.
-const SCHEMAS: [&str; 11] = [
+const SCHEMAS: [&str; 12] = [
     "scenario",
     "run",
     "emulate",

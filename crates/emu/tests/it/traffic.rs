@@ -163,7 +163,7 @@ fn a_call_is_counted_and_its_delays_are_short() {
     let datagrams = flow.outcome.datagrams.expect("they were received");
     assert_eq!((datagrams.received, datagrams.lost, flow.reordered, flow.refused), (100, 0, 0, 0));
     assert_eq!(flow.outcome.at_end.delivered_bytes, 16_000);
-    let delay = datagrams.delay.expect("there are delays");
+    let delay = flow.outcome.delay.expect("there are delays");
     assert!(!delay.least.is_zero() && delay.median < ms(1), "{delay:?}");
     assert!(flow.echoes.is_some_and(|echoes| echoes.least >= delay.least));
 }
