@@ -20,8 +20,9 @@ pub trait RateControl: Debug + Send {
 pub struct Choice {
     /// Its index.
     pub rate: usize,
-    /// Whether the attempt only finds out what the rate is good for. It has a single MPDU: an
-    /// A-MPDU at a rate that does not work would occupy the medium for up to 5 ms.
+    /// Whether the attempt only finds out what a rate is good for, or is the retry of such a one.
+    /// It has a single MPDU: an A-MPDU at a rate that does not work would occupy the medium for up
+    /// to 5 ms.
     pub is_sample: bool,
 }
 

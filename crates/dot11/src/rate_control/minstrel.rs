@@ -35,8 +35,11 @@ struct Measured {
     /// MPDUs of this interval.
     sent: u32,
     acknowledged: u32,
-    /// Filtered success and its value an interval with attempts before; `None` before the first.
+    /// Filtered success and its value an interval with attempts before; `None` where nothing is
+    /// known.
     success: Option<(f64, f64)>,
+    /// Whether there was an attempt ever.
+    was_tried: bool,
 }
 
 impl Measured {
@@ -49,6 +52,7 @@ impl Measured {
             return;
         }
         debug_assert!(self.acknowledged <= self.sent, "{self:?}");
+        self.was_tried = true;
         let share = f64::from(self.acknowledged) / f64::from(self.sent);
         self.success = Some(match self.success {
             None => (share, share),
@@ -59,6 +63,14 @@ impl Measured {
             }
         });
         (self.sent, self.acknowledged) = (0, 0);
+    }
+
+    /// A rate that was never tried is taken to succeed as often as a faster one of its group does,
+    /// whose success is `faster`. The filter's older value stays at 0, as in Linux.
+    fn inherit(&mut self, faster: f64) {
+        if !self.was_tried && faster > self.success() {
+            self.success = Some((faster, 0.0));
+        }
     }
 }
 
@@ -73,8 +85,8 @@ pub struct Minstrel {
     /// PPDUs of this interval, and their MPDUs.
     ppdus: u32,
     mpdus: u32,
-    /// Moving average of MPDUs in a PPDU; `None` before the first interval.
-    mean_mpdus: Option<f64>,
+    /// Moving average of MPDUs in a PPDU, from 1.
+    mean_mpdus: f64,
     samples: Samples,
     /// Whether the first attempt at this frame was a sample.
     sampled: bool,
@@ -91,7 +103,7 @@ impl Minstrel {
             interval_ends: Instant::ZERO + INTERVAL,
             ppdus: 0,
             mpdus: 0,
-            mean_mpdus: None,
+            mean_mpdus: 1.0,
             samples: Samples::new(&setup.rates, setup.stream),
             sampled: false,
             rates: setup.rates,
@@ -104,17 +116,32 @@ impl Minstrel {
         self.interval_ends = now + INTERVAL;
         if self.ppdus > 0 {
             let mean = f64::from(self.mpdus) / f64::from(self.ppdus);
-            self.mean_mpdus =
-                Some(self.mean_mpdus.map_or(mean, |m| KEPT * m + (1.0 - KEPT) * mean));
+            self.mean_mpdus = KEPT * self.mean_mpdus + (1.0 - KEPT) * mean;
             (self.ppdus, self.mpdus) = (0, 0);
         }
-        self.measured.iter_mut().for_each(Measured::end_interval);
+        self.average();
         if self.measured.iter().any(|measured| measured.success.is_some()) {
             let best = self.fastest(|_| true).unwrap_or(0);
             let second = self.fastest(|i| i != best).unwrap_or(best);
             self.chain = [best, second, self.surest(best)];
         }
         self.refill();
+        self.samples.restart(now);
+    }
+
+    /// Takes the averages of all rates, in each group from the fastest to the slowest.
+    fn average(&mut self) {
+        let (mut group, mut faster) = (usize::MAX, 0.0);
+        for (rate, measured) in self.rates.iter().zip(&mut self.measured).rev() {
+            if rate.group != group {
+                (group, faster) = (rate.group, 0.0);
+            }
+            measured.end_interval();
+            measured.inherit(faster);
+            if measured.was_tried {
+                faster = faster.max(measured.success());
+            }
+        }
     }
 
     fn refill(&mut self) {
@@ -129,7 +156,7 @@ impl Minstrel {
             return 0.0;
         }
         let Rate { mpdu, overhead, .. } = self.rates[rate];
-        let share = overhead.as_secs_f64() / self.mean_mpdus.unwrap_or(1.0);
+        let share = overhead.as_secs_f64() / self.mean_mpdus;
         success.min(GOOD_ENOUGH) / (share + mpdu.as_secs_f64())
     }
 
@@ -178,8 +205,13 @@ impl RateControl for Minstrel {
                 return Choice { rate, is_sample: true };
             }
         }
-        let stage = (attempt - u32::from(self.sampled && attempt > 0)) / ATTEMPTS;
-        Choice::usual(self.chain.get(stage as usize).copied().unwrap_or(0))
+        // A sample takes the place of the first stage, and its retries are of its one MPDU.
+        let stage = match attempt {
+            1.. if self.sampled => 1 + (attempt - 1) / ATTEMPTS,
+            _ => attempt / ATTEMPTS,
+        };
+        let rate = self.chain.get(stage as usize).copied().unwrap_or(0);
+        Choice { rate, is_sample: self.sampled && attempt > 0 }
     }
 
     fn current(&self) -> usize {

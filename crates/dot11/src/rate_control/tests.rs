@@ -119,7 +119,7 @@ fn aarf_is_steadier_than_arf() {
 /// Success falls gently with the rate: at index 5 (36 Mbps) 0.9 / 520 us beats both neighbours.
 const GENTLE: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.98, 0.9, 0.5, 0.2];
 
-/// A second holds 50 samples.
+/// A second holds 60 samples at the most. Of the gentle channel 10 % are retries at other rates.
 #[test]
 fn minstrel_finds_the_best_rate_within_a_second() {
     for (channel, best) in [(step(7), 7), (step(4), 4), (step(1), 1), (GENTLE, 5)] {
@@ -127,8 +127,8 @@ fn minstrel_finds_the_best_rate_within_a_second() {
         while link.now < at_ms(1000) {
             link.send(1, channel);
         }
-        let share = link.send(2000, channel).share(1000, best);
-        assert!(share > 0.8, "{channel:?}: {share}");
+        let share = link.send(20_000, channel).share(20_000, best);
+        assert!(share > 0.75, "{channel:?}: {share}");
     }
 }
 
@@ -144,7 +144,8 @@ fn minstrel_falls_when_the_channel_does() {
     assert!(link.share(200, 2) > 0.8, "{}", link.share(200, 2));
 }
 
-/// With all rates above the best failing, a sample every 20 ms is what they get: 50 in a second.
+/// With all rates above the best failing, samples are what they get: three in 50 ms at the most.
+/// The turns of slower rates pass, and some of the next faster one's, which waits only once.
 #[test]
 fn minstrel_samples_every_20_ms() {
     let mut link = Link::new("minstrel");
@@ -153,8 +154,8 @@ fn minstrel_samples_every_20_ms() {
     link.send(3000, step(4));
     let above = link.history[before..].iter().filter(|rate| **rate > 4).count();
     let expected = link.now.since(from).as_millis() as f64 / 20.0;
-    // One turn in six is for slower rates.
-    assert!((0.8 * expected..=expected + 1.0).contains(&(above as f64)), "{above} {expected}");
+    let range = 0.6 * expected..=1.2 * expected + 1.0;
+    assert!(range.contains(&(above as f64)), "{above} {expected}");
 }
 
 /// At 1000 us of overhead, a rate of 100 us an MPDU carries less than one of 300 us with eight
@@ -185,6 +186,60 @@ fn minstrel_spreads_overhead_over_the_mean_ampdu() {
     assert_eq!(best_with(1, [100, 100]), 1);
     assert_eq!((best_with(100, [100, 75]), best_with(100, [100, 40])), (1, 1));
     assert_eq!(best_with(100, [100, 25]), 0);
+}
+
+/// Three rates with one stream and three with two, that all work at first.
+fn two_groups() -> Minstrel {
+    let rate = |(us, streams, group)| Rate {
+        mpdu: Duration::from_micros(us),
+        overhead: Duration::from_micros(100),
+        streams,
+        group,
+    };
+    let rates = [(600, 1, 0), (300, 1, 0), (200, 1, 0), (310, 2, 1), (155, 2, 1), (100, 2, 1)];
+    let rates = rates.map(rate).to_vec();
+    Minstrel::new(Setup { rates, initial: Some(0), stream: Seed(1).stream("rate") })
+}
+
+/// All of 40 MPDUs at each of these rates in an interval that ends at `end_ms`.
+fn succeed(minstrel: &mut Minstrel, rates: &[usize], end_ms: u64) {
+    rates.iter().for_each(|rate| minstrel.hear(Instant::ZERO, *rate, 40, 40));
+    minstrel.choose(at_ms(end_ms), 1);
+}
+
+/// What works at a rate works at a slower one of the same group.
+#[test]
+fn minstrel_trusts_slower_rates_that_were_never_tried() {
+    let mut minstrel = two_groups();
+    succeed(&mut minstrel, &[5], 50);
+    let chain = [0, 2].map(|attempt| {
+        let mut minstrel = minstrel.clone();
+        minstrel.choose(at_ms(50), 0);
+        minstrel.choose(at_ms(51), 0);
+        minstrel.choose(at_ms(51), attempt).rate
+    });
+    assert_eq!(chain, [5, 4]);
+}
+
+/// A frame sent as a sample goes on at the second best rate, one MPDU still; the next frame begins
+/// at the best.
+#[test]
+fn minstrel_retries_a_sample_as_a_single_mpdu_at_the_second_stage() {
+    let mut minstrel = two_groups();
+    succeed(&mut minstrel, &[0, 1, 2], 50);
+    assert!(minstrel.choose(at_ms(50), 0).is_sample);
+    assert_eq!(minstrel.choose(at_ms(51), 1), Choice { rate: 1, is_sample: true });
+    assert_eq!(minstrel.choose(at_ms(52), 0), Choice::usual(2));
+    assert_eq!(minstrel.choose(at_ms(53), 1), Choice::usual(2));
+}
+
+/// An interval begins with a sample, whenever the last one was.
+#[test]
+fn minstrel_begins_each_interval_with_a_sample() {
+    let mut minstrel = two_groups();
+    succeed(&mut minstrel, &[0], 50);
+    let sampled_at = (50..150).filter(|ms| minstrel.choose(at_ms(*ms), 0).is_sample);
+    assert_eq!(sampled_at.collect::<Vec<u64>>(), [50, 70, 90, 100, 120, 140]);
 }
 
 fn at_ms(ms: u64) -> Instant {

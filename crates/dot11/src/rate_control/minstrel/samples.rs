@@ -63,20 +63,21 @@ impl Samples {
         Self { waiting, turn, next_at, groups, increment, jump, stream }
     }
 
-    /// The rate of a sample that is due at `now`. Kinds of which no rate waits are passed over.
+    /// An interval begins, and with it a new wait for samples.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.next_at = now;
+    }
+
+    /// The rate of a sample that is due at `now`. A turn of a kind of which no rate waits passes
+    /// without a sample.
     pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
         if now < self.next_at {
             return None;
         }
         self.next_at = now + EVERY;
-        for _ in 0..TURNS.len() {
-            let kind = TURNS[self.turn];
-            self.turn = (self.turn + 1) % TURNS.len();
-            if let Some(rate) = self.waiting[kind as usize].pop_front() {
-                return Some(rate);
-            }
-        }
-        None
+        let kind = TURNS[self.turn];
+        self.turn = (self.turn + 1) % TURNS.len();
+        self.waiting[kind as usize].pop_front()
     }
 
     /// Fills the lists up, given the rates in use, the one with the most throughput first.
