@@ -26,6 +26,8 @@ const HOPELESS: f64 = 0.1;
 const GOOD_ENOUGH: f64 = 0.9;
 /// A rate that succeeds more often counts as reliable.
 const RELIABLE: f64 = 0.75;
+/// A rate with more MPDUs in an interval is judged before its end.
+const ENOUGH: u32 = 30;
 /// Attempts at each stage of the retry chain.
 const ATTEMPTS: u32 = 2;
 
@@ -71,6 +73,11 @@ impl Measured {
         if !self.was_tried && faster > self.success() {
             self.success = Some((faster, 0.0));
         }
+    }
+
+    /// Whether it failed outright in this interval: less than a quarter of more than 30 MPDUs.
+    const fn fails(&self) -> bool {
+        self.sent > ENOUGH && 4 * self.acknowledged < self.sent
     }
 }
 
@@ -140,6 +147,24 @@ impl Minstrel {
             measured.inherit(faster);
             if measured.was_tried {
                 faster = faster.max(measured.success());
+            }
+        }
+    }
+
+    /// Where one of the best two rates fails outright, its stage does not wait for the end of the
+    /// interval: it falls to the best (or second best) rate of the group with one stream less, of
+    /// the next narrower one where there is a single stream.
+    fn downgrade(&mut self) {
+        for stage in 0..2 {
+            let failing = self.chain[stage];
+            if !self.measured[failing].fails() {
+                continue;
+            }
+            if let Some(group) = self.samples.group_below(&self.rates, failing) {
+                let is_in = |i: usize| self.rates[i].group == group;
+                let best = self.fastest(is_in).unwrap_or(failing);
+                let second = self.fastest(|i| is_in(i) && i != best).unwrap_or(best);
+                self.chain[stage] = [best, second][stage];
             }
         }
     }
@@ -223,5 +248,6 @@ impl RateControl for Minstrel {
         self.mpdus += sent;
         self.measured[rate].sent += sent;
         self.measured[rate].acknowledged += acknowledged;
+        self.downgrade();
     }
 }

@@ -221,6 +221,19 @@ fn minstrel_trusts_slower_rates_that_were_never_tried() {
     assert_eq!(chain, [5, 4]);
 }
 
+/// 40 MPDUs of which none arrives are enough in mid-interval; the best of the rates with one stream
+/// less takes over until the interval ends.
+#[test]
+fn minstrel_falls_in_mid_interval_when_spatial_multiplexing_dies() {
+    let mut minstrel = two_groups();
+    succeed(&mut minstrel, &[1, 2, 5], 50);
+    assert_eq!(minstrel.current(), 5);
+    minstrel.hear(at_ms(55), 5, 30, 0);
+    assert_eq!(minstrel.current(), 5, "30 MPDUs are too few");
+    minstrel.hear(at_ms(56), 5, 1, 0);
+    assert_eq!(minstrel.current(), 2);
+}
+
 /// A frame sent as a sample goes on at the second best rate, one MPDU still; the next frame begins
 /// at the best.
 #[test]

@@ -63,6 +63,15 @@ impl Samples {
         Self { waiting, turn, next_at, groups, increment, jump, stream }
     }
 
+    /// The group that a rate gives way to: that of one stream less over the same width, with a
+    /// single stream the next narrower one.
+    pub(super) fn group_below(&self, rates: &[Rate], rate: usize) -> Option<usize> {
+        let Rate { streams, group, .. } = rates[rate];
+        // Each number of streams has the same widths.
+        let widths = self.groups.iter().filter(|own| rates[own.start].streams == streams).count();
+        group.checked_sub(widths).or_else(|| group.checked_sub(1))
+    }
+
     /// An interval begins, and with it a new wait for samples.
     pub(super) fn restart(&mut self, now: Instant) {
         self.next_at = now;
