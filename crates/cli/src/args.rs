@@ -230,6 +230,10 @@ pub(crate) struct Emulate {
     /// Record what goes into the world, for `fairwave run --replay`
     #[arg(long)]
     pub(crate) record: bool,
+    /// Afterwards simulate the same scenario, its flows on the simulator's own stack, and show
+    /// both side by side
+    #[arg(long)]
+    pub(crate) beside_simulation: bool,
 }
 
 /// Options of `fairwave reproduce`.

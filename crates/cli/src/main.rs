@@ -11,6 +11,8 @@ mod printed;
 mod progress;
 mod show;
 #[cfg(target_os = "linux")]
+mod show_agreement;
+#[cfg(target_os = "linux")]
 mod show_emulation;
 mod show_probe;
 mod table;

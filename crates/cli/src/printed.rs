@@ -61,6 +61,9 @@ pub(crate) struct EmulateOutput {
     pub(crate) run: RunOfSweep,
     /// The scenario file.
     pub(crate) scenario: String,
+    /// The flows on sockets beside the same flows in the simulator, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agreement: Option<Value>,
 }
 
 /// What `fairwave sweep --json` prints.

@@ -12,6 +12,7 @@ mod programs;
 mod run;
 mod summary;
 
+pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};
 pub use run::{Emulated, Error, RECORD, Request, run};

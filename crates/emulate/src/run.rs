@@ -8,6 +8,7 @@ use crate::summary::summary;
 use core::ops::ControlFlow;
 use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{self, Drive, End, Inbox, Report, Stopped, Turn};
+use fairwave_emu::agreement::{self, Agreement};
 use fairwave_emu::log;
 use fairwave_lab::results::ProgramSummary;
 use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
@@ -39,6 +40,8 @@ pub struct Request<'a> {
     pub uplinks: &'a [Uplink],
     /// Whether what goes in is recorded, to be replayed.
     pub records: bool,
+    /// Whether the same world is simulated afterwards, and both are compared.
+    pub beside_simulation: bool,
     /// Ends the run when it becomes true.
     pub stop: Arc<AtomicBool>,
 }
@@ -52,6 +55,8 @@ pub struct Emulated {
     pub broken: Option<drive::Error>,
     /// What is to be said of the record, if that is not complete.
     pub incomplete_record: Option<String>,
+    /// Beside the simulation of the same world, if that was asked for.
+    pub agreement: Option<Agreement>,
 }
 
 /// Why there was no emulation.
@@ -85,10 +90,14 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         kernel_flows: scenario.kernel_flows(),
         names: real.iter().map(|id| world.nodes[id.0 as usize].name.clone()).collect(),
     };
-    let (mut broken, mut incomplete_record) = (None, None);
+    let (mut broken, mut incomplete_record, mut agreement) = (None, None, None);
     let mut host = |world: &World, sink: &mut dyn Sink| {
-        let world = world.clone().steerable();
-        let (report, programs) = emulation.drive(&world, sink, show)?;
+        let steerable = world.clone().steerable();
+        let (report, programs) = emulation.drive(&steerable, sink, show)?;
+        if request.beside_simulation {
+            let simulated = agreement::simulate(world)?;
+            agreement = Some(Agreement::of(world, &simulated, &report.outcome.flows));
+        }
         let emulation = Some(summary(&report, &emulation.names, programs));
         if let Stopped::Failed(error) = report.stopped {
             broken = Some(error);
@@ -98,7 +107,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;
-    Ok(Emulated { run, broken, incomplete_record })
+    Ok(Emulated { run, broken, incomplete_record, agreement })
 }
 
 /// What is to be said of a record that is not complete.

@@ -4,7 +4,7 @@ use crate::args::{Common, Emulate};
 use crate::outcome::Failure;
 use crate::printed::EmulateOutput;
 use crate::progress::Progress;
-use crate::{output, place, show, show_emulation};
+use crate::{output, place, show, show_agreement, show_emulation};
 use fairwave_emulate::{Emulated, Order, Request};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
@@ -38,12 +38,14 @@ pub(crate) fn run(common: &Common, emulate: &Emulate) -> Result<(), Failure> {
     if common.json {
         let run = super::printed(emulated.run.clone(), warnings);
         let scenario = file.display().to_string();
-        output::print_json(&json!(EmulateOutput { run, scenario }))?;
+        let agreement = emulated.agreement.as_ref().map(show_agreement::json);
+        output::print_json(&json!(EmulateOutput { run, scenario, agreement }))?;
     } else {
         let tables = show::summary(summary);
         let place = directory.path().display();
         let meter = show_emulation::emulation(said);
-        output::print(&format!("{tables}{meter}Run directory: {place}\n"))?;
+        let beside = emulated.agreement.as_ref().map(show_agreement::text).unwrap_or_default();
+        output::print(&format!("{tables}{beside}{meter}Run directory: {place}\n"))?;
         warnings.iter().for_each(|warning| output::warn(warning));
     }
     judge(&emulated, said)
@@ -122,6 +124,7 @@ fn execute(
         directory: Some(directory),
         uplinks: &emulate.uplink,
         records: emulate.record,
+        beside_simulation: emulate.beside_simulation,
         stop,
     };
     let whole_ns = plan.points[job.point].scenario.duration.as_nanos();
