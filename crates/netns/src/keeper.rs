@@ -5,7 +5,7 @@
 //! restores what was changed outside of the namespaces, and exits, and the kernel kills every
 //! process of the PID namespace. Namespaces and devices go with the last process and descriptor.
 
-use crate::kernel::unshare;
+use crate::kernel::{be_ordinary, unshare};
 pub use crate::plan::COMMAND;
 use crate::undo::Undo;
 use crate::{Error, KeeperCommand, mounts, terminal};
@@ -204,6 +204,7 @@ fn spawn_as_init(command: &KeeperCommand) -> Result<Child, Error> {
     // Not in the terminal's foreground group: Ctrl-C is for the emulator.
     keeper.process_group(0);
     let started = thread::spawn(move || {
+        be_ordinary()?;
         unshare(UnshareFlags::NEWPID)?;
         keeper.spawn()
     });

@@ -40,6 +40,19 @@ pub(crate) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
 
+/// Makes the calling thread, and what it will start, one among others for the scheduler: under
+/// `chrt --fifo` the emulator comes before all others, and two programs that never sleep would keep
+/// it and the whole machine waiting if they inherited that.
+pub(crate) fn be_ordinary() -> io::Result<()> {
+    // SAFETY: all bytes zero are a priority of zero, which ordinary threads have.
+    let ordinary: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the call reads one `sched_param`; 0 means the calling thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const ordinary) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Attaches an open `/dev/net/tun` to a new device in the thread's network namespace.
 pub(crate) fn create_tun(tun: impl AsFd, name: &str) -> io::Result<()> {
     assert!(name.len() < 16, "the kernel's names have at most 15 bytes");

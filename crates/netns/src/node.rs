@@ -1,7 +1,7 @@
 //! One node: a thread that lives in the node's namespaces and does there what it is asked.
 
 use crate::keeper::{ProcessNamespace, showing_processes};
-use crate::kernel::unshare;
+use crate::kernel::{be_ordinary, unshare};
 use crate::netlink::Netlink;
 use crate::tun::DEVICE;
 use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mounts};
@@ -183,6 +183,7 @@ fn gone(name: &str) -> Error {
 
 /// Moves the calling thread into namespaces of its own; returns that of the network.
 fn enter() -> io::Result<File> {
+    be_ordinary()?;
     let apart = UnshareFlags::FS | UnshareFlags::NEWNS;
     unshare(apart | UnshareFlags::NEWUTS | UnshareFlags::NEWNET)?;
     mounts::keep_to_itself()?;

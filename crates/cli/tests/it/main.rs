@@ -4,6 +4,8 @@ mod capture;
 mod common;
 mod determinism;
 mod edges;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod exit_codes;
 mod figures;
 mod output;

@@ -56,7 +56,7 @@ impl Fidelity {
         let reason = if !self.suspended.is_zero() {
             format!("the machine was suspended for {}", self.suspended)
         } else if let Some((what, seen)) = too_late {
-            let (p99, most) = (seen.p99, limits.lateness_p99);
+            let (p99, most) = (in_ms(seen.p99), in_ms(limits.lateness_p99));
             format!("{what} were late by {p99} at p99, the limit is {most}{}", self.host())
         } else if share > limits.lost {
             let (lost, all) = (self.packets_lost, self.packets_in);
@@ -69,9 +69,22 @@ impl Fidelity {
 
     /// What a bare timer came to, as a clause.
     fn host(&self) -> String {
-        let clause = |seen: Lateness| format!("; a bare timer was late by {} at p99", seen.p99);
+        let clause =
+            |seen: Lateness| format!("; a bare timer was late by {} at p99", in_ms(seen.p99));
         self.reference.map(clause).unwrap_or_default()
     }
+}
+
+/// A duration in milliseconds with three significant digits, as far as they are behind the point.
+fn in_ms(duration: Duration) -> String {
+    let ms = duration.as_nanos() as f64 / 1e6;
+    let places = match ms {
+        ..1.0 => 3,
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    format!("{ms:.places$} ms")
 }
 
 #[cfg(test)]
@@ -102,9 +115,10 @@ mod tests {
     fn beyond_one_of_them_it_says_which() {
         let base = Fidelity { packets_in: 1000, reference: Some(late(400)), ..Fidelity::default() };
         let run = Fidelity { packets: late(3500), ..base.clone() };
-        let expected = "packets were late by 3500 us at p99, the limit is 1 ms; \
-            a bare timer was late by 400 us at p99";
+        let expected = "packets were late by 3.50 ms at p99, the limit is 1.00 ms; \
+            a bare timer was late by 0.400 ms at p99";
         assert_eq!(reason(&run), expected);
+        assert_eq!(in_ms(Duration::from_nanos(6_235_527)), "6.24 ms");
         let run = Fidelity { packets_lost: 2, ..base.clone() };
         assert_eq!(reason(&run), "the emulator itself lost 2 of 1000 packets");
         let run = Fidelity { suspended: Duration::from_secs(3), ..base };

@@ -1,0 +1,96 @@
+//! What goes wrong while an emulation runs: a clear error, results until then, nothing left.
+
+use super::bystanders::audited;
+use super::{Ended, Site, machine_can, node};
+use std::fs;
+
+/// Runs a script around the emulator in namespaces of their own; whatever happens, nothing is left.
+fn audit(site: Site, script: &str) -> (Ended, String) {
+    let mut shell = audited(&site, script);
+    let ended = site.start_as(&mut shell).end();
+    let said = format!("{}\n{}", ended.out, ended.err);
+    assert_eq!(ended.code, Some(0), "something is left: {said}");
+    let code = fs::read_to_string(ended.place.path().join("code")).expect("it was run");
+    (ended, code)
+}
+
+#[test]
+fn a_device_that_a_program_deletes_ends_the_run_with_results_until_then() {
+    if !machine_can() {
+        return;
+    }
+    let programs = "--exec 'sta2=busybox ping -4 -c 1 server' \
+        --exec 'sta1@500 ms=ip link del fw0; sleep 5'";
+    let (ended, code) = audit(Site::new(""), &format!("$EMULATE {programs}; code=$?"));
+    assert_eq!(code, "code 1\n", "{}", ended.err);
+    let said = "the interface of sta1 has vanished";
+    assert!(ended.err.contains(said), "{}", ended.err);
+    assert!(ended.err.contains("results are those until then"), "{}", ended.err);
+    let summary = ended.summary();
+    assert_eq!(summary["valid"], false);
+    assert_eq!(node(&summary, "sta2")["packets_out"], 1, "{}", ended.log("sta2"));
+}
+
+#[test]
+fn a_device_that_goes_down_and_up_loses_packets_and_goes_on() {
+    if !machine_can() {
+        return;
+    }
+    let flaps = "for n in 1 2 3; do ip link set fw0 down; sleep 0.05; ip link set fw0 up; done";
+    let restore = "ip -6 address add fd46:6169:7277::2/64 dev fw0 nodad";
+    let ping = "busybox ping -4 -c 2 -i 0.2 server && busybox ping -6 -c 1 server";
+    let ended = Site::new("").exec(&format!("sta1={flaps}; {restore}; {ping}")).run();
+    ended.went_well();
+    assert_eq!(ended.log("sta1").matches("64 bytes from").count(), 3, "{}", ended.log("sta1"));
+}
+
+#[test]
+fn a_full_disk_is_said_and_leaves_nothing_behind() {
+    if !machine_can() {
+        return;
+    }
+    let script = "mkdir small; mount -t tmpfs -o size=256k tmpfs small\n\
+        $EMULATE --force --out small/run --record --pcap --for '1 s' \
+        --exec 'server=exec iperf3 -s -1' \
+        --exec 'sta1@300 ms=iperf3 -u -b 10M -t 5 -c server'\n\
+        code=$?; ls small/run; umount small";
+    let (ended, code) = audit(Site::new(""), script);
+    assert_eq!(code, "code 1\n", "{}\n{}", ended.out, ended.err);
+    assert!(ended.err.contains("No space left on device"), "{}", ended.err);
+}
+
+#[test]
+fn a_world_that_the_machine_cannot_keep_up_with_is_given_up() {
+    if !machine_can() {
+        return;
+    }
+    // More stations at saturation than any processor simulates in real time.
+    let many = "[[node]]\nname = \"more\"\nkind = \"station\"\ncount = 3000\n\
+        [[flow]]\nname = \"load\"\nfrom = \"more*\"\nto = \"ap\"\n\
+        transport = \"udp\"\ntraffic = \"saturate\"\n";
+    let site = Site::new(&format!("nodes = [\"sta*\", \"server\"]\n{many}"))
+        .with(&["--for", "60 s"])
+        .exec("sta1=sleep 100");
+    let ended = site.run();
+    assert!(matches!(ended.code, Some(1 | 4)), "{:?} {}", ended.code, ended.err);
+    let said = "the machine cannot keep up with it";
+    assert!(ended.err.contains(said), "{}", ended.err);
+    assert_eq!(ended.summary()["valid"], false);
+}
+
+#[test]
+fn a_machine_without_tun_devices_or_namespaces_is_told_what_to_do() {
+    if !machine_can() {
+        return;
+    }
+    let hide = "mount -t tmpfs tmpfs /dev/net; $EMULATE; code=$?; umount /dev/net";
+    let (ended, code) = audit(Site::new(""), hide);
+    assert_eq!(code, "code 1\n");
+    assert!(ended.err.contains("/dev/net/tun"), "{}", ended.err);
+    assert!(ended.err.contains("sudo modprobe tun"), "{}", ended.err);
+    let forbid = "echo 0 > /proc/sys/user/max_net_namespaces; $EMULATE; code=$?";
+    let (ended, code) = audit(Site::new(""), forbid);
+    assert_eq!(code, "code 1\n");
+    assert!(ended.err.contains("permission to make namespaces"), "{}", ended.err);
+    assert!(ended.err.contains("max_net_namespaces"), "{}", ended.err);
+}

@@ -1,0 +1,216 @@
+//! Programs that meet over the cell, and what the run says of them.
+
+use super::{Ended, Site, list, machine_can, node};
+use crate::common::tshark;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+
+/// Repeats a command until it succeeds: a server takes its time to listen.
+fn when_served(command: &str) -> String {
+    format!("until {command}; do sleep 0.1; done")
+}
+
+#[test]
+fn programs_run_in_their_nodes_and_the_summary_says_how_it_was() {
+    if !machine_can() {
+        return;
+    }
+    let ended = Site::new("")
+        .exec("sta1=busybox ping -4 -c 1 server")
+        .exec("sta1=busybox ping -6 -c 1 sta2")
+        .exec("sta*@100 ms=echo $FAIRWAVE_NODE $(hostname)")
+        .with(&["--for", "10 s", "--json"])
+        .run();
+    ended.went_well();
+    assert_eq!(list(&ended.path("programs")), ["sta1-2.log", "sta1-3.log", "sta1.log", "sta2.log"]);
+    assert!(ended.log("sta1").contains("64 bytes from 10.0.0.4"), "{}", ended.log("sta1"));
+    assert!(ended.log("sta1-2").contains("from fd46:6169:7277::3"), "{}", ended.log("sta1-2"));
+    assert_eq!(ended.log("sta1-3"), "sta1 sta1\n");
+    assert_eq!(ended.log("sta2"), "sta2 sta2\n");
+
+    let summary = ended.summary();
+    for name in ["p50_ns", "p99_ns", "p999_ns", "most_ns"] {
+        assert!(summary["lateness"][name].is_u64(), "{name}");
+        assert!(summary["packet_lateness"][name].is_u64(), "{name}");
+    }
+    assert_eq!(summary["valid"], ended.code == Some(0));
+    for (name, packets) in [("sta1", 2), ("sta2", 1), ("server", 1)] {
+        let node = node(&summary, name);
+        let counts = ["packets_in", "packets_out", "lost_in_emulator"].map(|key| &node[key]);
+        assert_eq!(counts, [packets, packets, 0], "{name}");
+    }
+    let simulated = summary["simulated_ns"].as_u64().expect("a time");
+    assert!(simulated < 10_000_000_000, "it ends with its last program: {simulated}");
+    let printed: Value = serde_json::from_str(&ended.out).expect("it prints JSON");
+    assert_eq!(printed["summary"]["nodes"], summary["nodes"]);
+}
+
+/// A page by HTTP, a TCP transfer up and one down, and datagrams, all at once.
+fn transfers(offload: bool) -> Site {
+    let page = "mkdir -p www; echo hello from the server > www/page";
+    let serve = "exec python3 -m http.server 8000 --directory www";
+    let [up, down, datagrams] =
+        ["-p 5201 -n 300K", "-p 5202 -n 300K -R", "-p 5203 -u -b 2M -n 100K -l 1000"]
+            .map(|options| when_served(&format!("iperf3 -J -c server {options}")));
+    Site::new(&format!("offload = {offload}\n[record]\ntaps = [\"*\"]\n"))
+        .exec(&format!("server={page}; {serve}"))
+        .exec("server=exec iperf3 -s -1 -p 5201")
+        .exec("server=exec iperf3 -s -1 -p 5202")
+        .exec("server=exec iperf3 -s -1 -p 5203")
+        .exec(&format!("sta1={up}; {datagrams}"))
+        .exec(&format!("sta2={down}; {}", when_served("curl -s http://server:8000/page")))
+        .with(&["--for", "3 s"])
+}
+
+#[test]
+fn real_transfers_pass_with_offloads_and_without_and_captures_bear_right_checksums() {
+    if !machine_can() {
+        return;
+    }
+    let started = [true, false].map(|offload| transfers(offload).start());
+    for ended in started.map(super::Started::end) {
+        ended.went_well();
+        let page = ended.log("sta2");
+        assert!(page.contains("hello from the server"), "{page}");
+        let sent = |log: &str| log.matches("\"sum_received\"").count();
+        assert!(sent(&ended.log("sta1")) >= 1, "{}", ended.log("sta1"));
+        assert_captures_are_right(&ended);
+    }
+}
+
+/// Packets at all nodes are no longer than the MTU and bear right checksums, over both versions of
+/// IP, and the payload is that of the programs.
+fn assert_captures_are_right(ended: &Ended) {
+    for name in ["sta1", "sta2", "server"] {
+        let capture = ended.path(&format!("capture-{name}.pcapng"));
+        let count = |filter: &str| tshark(&["-n", "-Y", filter], &capture).len();
+        assert!(count("tcp.len > 1000") > 100, "{name}: large segments are cut");
+        assert_eq!(count("ip.len > 1500 || ipv6.plen > 1460"), 0, "{name}");
+        let wrong = "ip.checksum.status == 0 || tcp.checksum.status == 0 \
+            || udp.checksum.status == 0 || icmp.checksum.status == 0";
+        assert_eq!(count(wrong), 0, "{name}");
+    }
+    let capture = ended.path("capture-server.pcapng");
+    let right = ["-n", "-Y", "tcp.checksum.status == 1 && frame contains \"hello from\""];
+    assert_eq!(tshark(&right, &capture).len(), 1, "the page is in the capture, whole");
+    let datagrams = ["-n", "-Y", "udp.checksum.status == 1 && udp.length == 1008"];
+    assert!(tshark(&datagrams, &capture).len() >= 100);
+}
+
+#[test]
+fn what_reaches_nobody_is_said_by_icmp() {
+    if !machine_can() {
+        return;
+    }
+    // Of the closed port the far kernel tells; of an address without a node the emulator does.
+    let datagram = "exec 3>/dev/udp/server/9; echo one >&3; sleep 0.2; echo two >&3";
+    let connection = "echo one >/dev/tcp/10.9.9.9/80";
+    let ended = Site::new("")
+        .exec(&format!("sta1=bash -c '{datagram}' && echo passed; true"))
+        .exec(&format!("sta2=bash -c '{connection}' && echo passed; true"))
+        .run();
+    ended.went_well();
+    let (datagram, connection) = (ended.log("sta1"), ended.log("sta2"));
+    assert!(datagram.contains("Connection refused") && !datagram.contains("passed"), "{datagram}");
+    assert!(connection.contains("No route to host"), "{connection}");
+    assert_eq!(node(&ended.summary(), "sta2")["unreachable"], 1);
+}
+
+const FLOWS: &str = r#"
+[[flow]]
+name = "up"
+from = "sta1"
+to = "server"
+[[flow]]
+name = "calls"
+from = "sta2"
+to = "server"
+transport = "udp"
+traffic = "cbr"
+rate = "1 Mbps"
+"#;
+
+/// Goodput of a flow in Mbps.
+fn goodput(summary: &Value, flow: &str) -> f64 {
+    let flows = summary["flows"].as_array().expect("flows are listed");
+    let flow = flows.iter().find(|found| found["name"] == flow).expect("the flow is listed");
+    flow["goodput_bps"].as_f64().expect("a rate") / 1e6
+}
+
+#[test]
+fn simulated_flows_run_beside_real_packets_in_the_same_cell() {
+    if !machine_can() {
+        return;
+    }
+    let ping = "sta1=busybox ping -4 -c 3 -i 0.2 server";
+    let [alone, beside] = ["", FLOWS].map(|more| {
+        let more = more.replace("sta1", "sta2");
+        Site::new(&more).exec(ping).with(&["--for", "1 s"]).start()
+    });
+    let (alone, beside) = (alone.end(), beside.end());
+    alone.went_well();
+    beside.went_well();
+    let summary = beside.summary();
+    assert_eq!(node(&summary, "sta2")["packets_in"], 0, "the flows are simulated");
+    assert_eq!(node(&summary, "sta1")["packets_out"], 3);
+    assert!(goodput(&summary, "up") > 10.0, "{}", goodput(&summary, "up"));
+    assert!((0.9..1.1).contains(&goodput(&summary, "calls")));
+    let station = |summary: &Value| summary["stations"][1].clone();
+    let share = |summary: &Value| station(summary)["airtime_share"].as_f64().expect("a share");
+    assert!(share(&summary) > 0.0 && share(&summary) < 0.01, "three small packets");
+    assert!(share(&alone.summary()) > 0.0);
+}
+
+#[test]
+fn flows_of_the_scenario_are_carried_by_the_kernel_on_request() {
+    if !machine_can() {
+        return;
+    }
+    let args = ["--kernel-flows", "up", "--tap", "sta1", "--for", "1 s"];
+    let ended = Site::new(FLOWS).with(&args).run();
+    ended.went_well();
+    let summary = ended.summary();
+    let (sent, taken) = (node(&summary, "sta1"), node(&summary, "server"));
+    assert!(sent["packets_in"].as_u64() > Some(100), "{sent}");
+    assert!(taken["packets_out"].as_u64() > Some(100), "{taken}");
+    assert_eq!(node(&summary, "sta2")["packets_in"], 0, "the other flow is simulated");
+    assert!(goodput(&summary, "up") > 2.0, "{}", goodput(&summary, "up"));
+    assert!((0.9..1.1).contains(&goodput(&summary, "calls")));
+    let capture = ended.path("capture-sta1.pcapng");
+    assert!(tshark(&["-Y", "tcp.len > 1000"], &capture).len() > 100);
+    assert_eq!(tshark(&["-Y", "tcp.checksum.status == 0"], &capture).len(), 0);
+}
+
+#[test]
+fn it_works_without_root() {
+    if !machine_can() {
+        return;
+    }
+    let site = Site::new("").exec("sta1=id -u; busybox ping -c 1 server");
+    let mut command = site.command();
+    if fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
+        let place = site.place.path();
+        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        let program = command.get_program().to_owned();
+        std::os::unix::fs::chown(place, Some(NOBODY), Some(NOBODY)).expect("it is root");
+        let mut lowered = Command::new("unshare");
+        lowered.args(["--mount", "sh", "-c", AS_NOBODY, "sh"]);
+        lowered.arg(program).args(arguments).current_dir(place);
+        command = lowered;
+    }
+    let ended = site.start_as(&mut command).end();
+    ended.went_well();
+    let log = ended.log("sta1");
+    assert!(log.starts_with("0\n") && log.contains("64 bytes from"), "{log}");
+}
+
+/// The user without rights.
+const NOBODY: u32 = 65_534;
+
+/// Some machines let nobody but root open the device: then this shell sees one of its own.
+const AS_NOBODY: &str = r#"
+    mknod tun c 10 200 && chmod 666 tun && mount --bind tun /dev/net/tun &&
+    exec setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
+"#;

@@ -1,0 +1,36 @@
+//! Many runs in a row; minutes. `cargo xtask test --slow` has them.
+
+use super::bystanders::audited;
+use super::{Site, machine_can};
+use std::fs;
+
+/// Runs in a row, as many as a user of Mahimahi asked for.
+const RUNS: u32 = 400;
+
+#[test]
+#[ignore = "minutes: cargo test -p fairwave-cli --test it -- emulate::slow --ignored --nocapture"]
+fn four_hundred_runs_leave_nothing() {
+    if !machine_can() {
+        return;
+    }
+    let site = Site::new("");
+    let script = format!(
+        "code=0; count=0; usage before\n\
+        while [ $count -lt {RUNS} ]; do\n\
+            $EMULATE --force --exec 'sta1=busybox ping -c 1 server' > last 2>&1\n\
+            case $? in 0 | 4) ;; *) code=1; cat last; break;; esac\n\
+            count=$((count + 1))\n\
+        done; usage after; echo runs $count"
+    );
+    let usage = "usage() {\n\
+        read -r allocated free most < /proc/sys/fs/file-nr\n\
+        echo $1 files $allocated $(grep -E 'MemAvailable|^Slab|SUnreclaim' /proc/meminfo)\n\
+        echo $1 namespaces $(cat /proc/slabinfo 2> /dev/null | grep -E '^(net_namespace|mnt_cache|pid_namespace)')\n}\n";
+    let mut shell = audited(&site, &format!("{usage}{script}"));
+    let ended = site.start_as(&mut shell).end();
+    let code = fs::read_to_string(ended.place.path().join("code"));
+    let said = format!("{}{}", ended.out, ended.err);
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), said.as_bytes());
+    assert_eq!((ended.code, code.ok().as_deref()), (Some(0), Some("code 0\n")), "{said}");
+    assert!(said.contains(&format!("runs {RUNS}")), "{said}");
+}
