@@ -50,7 +50,8 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   fairwave run studies/ack-loss/detail.toml
   fairwave run studies/ack-loss/detail.toml --pcap --sample-every '10 ms' --out out/close
-  fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=ack-loss+compound";
+  fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=ack-loss+compound
+  fairwave run --replay out/emulated --pcap --set node.ap.queue.discipline=fq-codel";
 
 #[cfg(target_os = "linux")]
 const EMULATE_EXAMPLES: &str = "\
@@ -174,7 +175,7 @@ impl Cli {
     /// A common option that was given and would do nothing for this command.
     pub(crate) fn idle_option(&self) -> Option<&'static str> {
         let used: &[&str] = match self.command {
-            Command::Run { .. } | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
+            Command::Run(_) | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
             #[cfg(target_os = "linux")]
             Command::Emulate(_) => &["--json", "--seed", "--out", "--set"],
             #[cfg(target_os = "linux")]
@@ -198,6 +199,30 @@ impl Cli {
         ];
         given.into_iter().find(|(given, name)| *given && !used.contains(name)).map(|(_, name)| name)
     }
+}
+
+/// Options of `fairwave run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The scenario file
+    #[cfg_attr(target_os = "linux", arg(required_unless_present = "replay"))]
+    #[cfg_attr(not(target_os = "linux"), arg(required = true))]
+    pub(crate) scenario: Option<PathBuf>,
+    /// Instead of a scenario: repeat the emulated run of this directory in virtual time, with the
+    /// packets that it recorded (`fairwave emulate --record`)
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "DIR", conflicts_with = "scenario")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Also write every frame on the air, for Wireshark
+    #[arg(long)]
+    pub(crate) pcap: bool,
+    /// Also write every packet at this node, as tcpdump there would; may be repeated, and
+    /// be a pattern such as "pc*" [default: the scenario's record.taps]
+    #[arg(long, value_name = "NODE")]
+    pub(crate) tap: Vec<String>,
+    /// Interval of the recorded series, such as "10 ms" [default: the scenario's]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) sample_every: Option<Duration>,
 }
 
 /// Options of `fairwave emulate`.
@@ -270,20 +295,7 @@ impl Reproduce {
 pub(crate) enum Command {
     /// Simulate one scenario and show what came of it; --set and --seed pick a run of a sweep
     #[command(after_help = RUN_EXAMPLES)]
-    Run {
-        /// The scenario file
-        scenario: PathBuf,
-        /// Also write every frame on the air, for Wireshark
-        #[arg(long)]
-        pcap: bool,
-        /// Also write every packet at this node, as tcpdump there would; may be repeated, and
-        /// be a pattern such as "pc*" [default: the scenario's record.taps]
-        #[arg(long, value_name = "NODE")]
-        tap: Vec<String>,
-        /// Interval of the recorded series, such as "10 ms" [default: the scenario's]
-        #[arg(long, value_name = "DURATION")]
-        sample_every: Option<Duration>,
-    },
+    Run(Run),
     /// Run a scenario in real time: its nodes are network namespaces with real programs in them
     #[cfg(target_os = "linux")]
     #[command(after_help = EMULATE_EXAMPLES)]

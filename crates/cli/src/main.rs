@@ -40,9 +40,7 @@ fn main() -> ExitCode {
 
 fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Run { scenario, pcap, tap, sample_every } => {
-            commands::run::run(common, &scenario, pcap, &tap, sample_every)
-        }
+        Command::Run(run) => commands::run::run(common, &run),
         #[cfg(target_os = "linux")]
         Command::Emulate(emulate) => commands::emulate::run(common, &emulate),
         #[cfg(target_os = "linux")]

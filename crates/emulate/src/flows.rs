@@ -19,7 +19,6 @@ pub(crate) type Samples = Receiver<(Instant, Sample)>;
 
 /// Flows whose sockets are open.
 pub(crate) struct KernelFlows {
-    ids: Vec<FlowId>,
     prepared: Option<Prepared>,
 }
 
@@ -55,6 +54,16 @@ pub(crate) enum Error {
     Sockets(#[from] fairwave_emu::traffic::Error),
 }
 
+/// The world without the flows `ids`: there they never start.
+pub(crate) fn rest_of(world: &World, ids: &[FlowId]) -> World {
+    let mut rest = world.clone();
+    let never = Instant::ZERO + world.duration + Duration::from_secs(1);
+    for id in ids {
+        rest.flows[id.0 as usize].start = never;
+    }
+    rest
+}
+
 impl KernelFlows {
     /// Opens the sockets of the flows `ids` of `world`.
     ///
@@ -69,17 +78,7 @@ impl KernelFlows {
         let specs: Vec<Spec> = ids.iter().map(spec).collect::<Result<_, _>>()?;
         let inside = Inside { namespaces, real };
         let prepared = (!specs.is_empty()).then(|| Prepared::open(specs, &inside)).transpose()?;
-        Ok(Self { ids: ids.to_vec(), prepared })
-    }
-
-    /// The world without them: there they never start.
-    pub(crate) fn rest_of(&self, world: &World) -> World {
-        let mut rest = world.clone();
-        let never = Instant::ZERO + world.duration + Duration::from_secs(1);
-        for id in &self.ids {
-            rest.flows[id.0 as usize].start = never;
-        }
-        rest
+        Ok(Self { prepared })
     }
 
     /// Starts them by `clock`. Their samples come out of what is returned.

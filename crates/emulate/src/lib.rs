@@ -9,10 +9,12 @@ mod flows;
 mod order;
 mod plan;
 mod programs;
+mod replay;
 mod run;
 mod summary;
 
 pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};
+pub use replay::{Replay, replay};
 pub use run::{Emulated, Error, RECORD, Request, run};

@@ -1,6 +1,6 @@
 //! One emulation, from a plan to a run directory.
 
-use crate::flows::KernelFlows;
+use crate::flows::{self, KernelFlows};
 use crate::order::Uplink;
 use crate::plan;
 use crate::programs::Programs;
@@ -147,7 +147,7 @@ impl Emulation<'_> {
             .map_err(host_error)?;
         let flows = KernelFlows::open(whole, &self.kernel_flows, (namespaces, self.real))
             .map_err(host_error)?;
-        let world = flows.rest_of(whole);
+        let world = flows::rest_of(whole, &self.kernel_flows);
         let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
         let clock = Clock::start();
         let (running, samples) = flows.start(clock, whole).map_err(host_error)?;

@@ -96,6 +96,24 @@ pub(crate) struct Problem {
     pub(crate) refusal: Refusal,
 }
 
+impl Problem {
+    /// For where there is no file to point into.
+    pub(crate) fn in_one_line(&self) -> String {
+        let More { accepted, nearest, help, .. } = &*self.refusal.more;
+        let mut line = format!("{}: {}", cut(&self.key), cut(&self.refusal.message));
+        if let Some(nearest) = nearest {
+            line.push_str(&format!("; did you mean {nearest:?}?"));
+        }
+        if !accepted.is_empty() {
+            line.push_str(&format!("; accepted here: {}", cut(&accepted.join(", "))));
+        }
+        if let Some(help) = help {
+            line.push_str(&format!("; help: {}", cut(help)));
+        }
+        printable(&line)
+    }
+}
+
 /// Why a value is refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refusal {

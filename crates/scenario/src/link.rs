@@ -177,6 +177,13 @@ impl Link {
         }
     }
 
+    /// What holds of it before its first change.
+    pub(crate) fn at_first(&self) -> Change {
+        let &Self { rate, rate_back, delay, delay_back, loss, loss_back, .. } = self;
+        let at = Duration::ZERO;
+        Change { at, rate, rate_back, delay, delay_back, loss, loss_back, up: true }
+    }
+
     /// Whether packets ever take no time on it, from its second end if `back`.
     pub(super) fn is_ever_unlimited(&self, back: bool) -> bool {
         let of = |change: &Change| if back { change.rate_back } else { change.rate };
@@ -216,7 +223,7 @@ impl Loss {
 }
 
 impl Change {
-    fn to_world(self) -> world::Change {
+    pub(crate) fn to_world(self) -> world::Change {
         world::Change {
             at: Instant::ZERO + self.at,
             rate: self.rate,

@@ -23,7 +23,7 @@ pub struct Queue(pub Spec);
 
 /// Where the queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Radio,
     Link,
 }
@@ -41,7 +41,7 @@ impl Place {
         (kind.spec)(kind.limit.unwrap_or(self.usual()))
     }
 
-    fn check(self, spec: Spec) -> Read<Spec> {
+    pub(crate) fn check(self, spec: Spec) -> Read<Spec> {
         if self == Self::Link && spec.counts_airtime() {
             return Err(Refusal::new("a wired link has no airtime to share out")
                 .help("use it at a radio, or \"fq-codel\" here"));

@@ -1,6 +1,6 @@
 //! `fairwave run`: one scenario, once.
 
-use crate::args::Common;
+use crate::args::{Common, Run as RunArgs};
 use crate::clock::{Speed, Stopwatch};
 use crate::outcome::Failure;
 use crate::printed::RunOutput;
@@ -9,27 +9,17 @@ use crate::{output, place, show};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::run::{self, Output, Run};
 use fairwave_scenario::plan::{Job, Plan};
-use fairwave_units::Duration;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Simulates, and shows what came of it.
-pub(crate) fn run(
-    common: &Common,
-    file: &Path,
-    pcap: bool,
-    taps: &[String],
-    sample_every: Option<Duration>,
-) -> Result<(), Failure> {
-    let pcap = pcap.then(|| "record.pcap=true".to_owned());
-    let interval = sample_every.map(|interval| format!("record.sample_every={interval}"));
-    let taps = (!taps.is_empty()).then(|| format!("record.taps={taps:?}"));
-    let settings: Vec<String> = pcap.into_iter().chain(taps).chain(interval).collect();
-    let plan = super::load(common, file, &settings)?;
-    let job = only_job(common, &plan, file)?;
-    let directory = place::choose(common, &super::stem(file))?;
+pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
+    let file = file(args);
+    let plan = super::load(common, &file, &settings(args))?;
+    let job = only_job(common, &plan, &file)?;
+    let directory = place::choose(common, &name(args, &file))?;
     let stopwatch = Stopwatch::start();
-    let run = simulate(common, &plan, job, directory.path())?;
+    let (run, of_replay) = perform(common, args, (&plan, job), directory.path())?;
     let speed = Speed {
         cost: stopwatch.cost(),
         simulated_s: super::simulated_s(&run),
@@ -37,6 +27,7 @@ pub(crate) fn run(
     };
     let mut warnings = plan.points[job.point].scenario.warnings();
     warnings.extend(doubts(&run.summary).into_iter().map(|doubt| doubt.text));
+    warnings.extend(of_replay);
     if common.json {
         let (scenario, speed) = (file.display().to_string(), speed.printed());
         let run = super::printed(run, warnings);
@@ -47,6 +38,52 @@ pub(crate) fn run(
     output::print(&format!("{tables}{}Run directory: {place}\n", speed.line()))?;
     warnings.iter().for_each(|warning| output::warn(warning));
     Ok(())
+}
+
+/// Keys that options of the command line set.
+fn settings(args: &RunArgs) -> Vec<String> {
+    let pcap = args.pcap.then(|| "record.pcap=true".to_owned());
+    let interval = args.sample_every.map(|interval| format!("record.sample_every={interval}"));
+    let taps = (!args.tap.is_empty()).then(|| format!("record.taps={:?}", args.tap));
+    pcap.into_iter().chain(taps).chain(interval).collect()
+}
+
+/// The scenario: a run directory has its own.
+fn file(args: &RunArgs) -> PathBuf {
+    #[cfg(target_os = "linux")]
+    if let Some(recorded) = &args.replay {
+        return recorded.join("scenario.toml");
+    }
+    args.scenario.clone().unwrap_or_default()
+}
+
+/// What results are called.
+fn name(args: &RunArgs, file: &Path) -> String {
+    #[cfg(target_os = "linux")]
+    if let Some(recorded) = &args.replay {
+        return format!("{}-replay", super::stem(recorded));
+    }
+    let _ = args;
+    super::stem(file)
+}
+
+/// Simulates, or repeats a recorded run; with what is to be said of that.
+fn perform(
+    common: &Common,
+    args: &RunArgs,
+    (plan, job): (&Plan, Job),
+    directory: &Path,
+) -> Result<(Run, Vec<String>), Failure> {
+    #[cfg(target_os = "linux")]
+    if let Some(recorded) = &args.replay {
+        let before = Plan::load(&file(args), &[])?;
+        let before = &before.points[0].scenario;
+        let directory = Some(directory);
+        let replay = fairwave_emulate::Replay { plan, job, recorded, before, directory };
+        return fairwave_emulate::replay(&replay).map_err(Failure::run);
+    }
+    let _ = args;
+    Ok((simulate(common, plan, job, directory)?, Vec::new()))
 }
 
 /// The one job of a scenario without a sweep, or that of a point with the seed of the command line.
