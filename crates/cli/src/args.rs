@@ -67,6 +67,19 @@ addresses inside. Nothing of it is left afterwards. Works without root, but for 
 Exit code 1: a program failed. Exit code 4: the run is not valid, as the emulator did not keep real
 time or lost packets itself; results are written nevertheless, and summary.json says why.";
 
+#[cfg(target_os = "linux")]
+const CTL_EXAMPLES: &str = "\
+Examples:
+  fairwave emulate ctl out/home status
+  fairwave emulate ctl out/home move node=sta1 to='[\"10 m\", \"0 m\"]'
+  fairwave emulate ctl out/home link name=ap-server rate='1 Mbps' loss=0.01
+  fairwave emulate ctl out/home link name=ap-server up=false
+  fairwave emulate ctl out/home remove node=sta1
+  fairwave emulate ctl out/home queue at=ap discipline=fq-codel target='3 ms'
+  fairwave emulate ctl out/home '{\"weight\": {\"station\": \"sta1\", \"weight\": 2}}'
+
+The answer is a line of JSON. Exit code 1: it says that the command was refused.";
+
 const SWEEP_EXAMPLES: &str = "\
 Examples:
   fairwave sweep scenarios/ack-loss.toml
@@ -228,9 +241,13 @@ pub(crate) struct Run {
 /// Options of `fairwave emulate`.
 #[cfg(target_os = "linux")]
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Emulate {
+    #[command(subcommand)]
+    pub(crate) task: Option<EmulateTask>,
     /// The scenario file
-    pub(crate) scenario: PathBuf,
+    #[arg(required = true)]
+    pub(crate) scenario: Option<PathBuf>,
     /// How long to run, such as "10 s" [default: the scenario's duration]
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) lasts: Option<Duration>,
@@ -259,6 +276,30 @@ pub(crate) struct Emulate {
     /// both side by side
     #[arg(long)]
     pub(crate) beside_simulation: bool,
+    /// Open a shell in this node; the run ends when the shell does, or with --for
+    #[arg(long, value_name = "NODE", conflicts_with = "json")]
+    pub(crate) shell: Option<String>,
+    /// Give the emulator's loop a real-time priority, which makes it more punctual (needs root)
+    #[arg(long)]
+    pub(crate) realtime: bool,
+}
+
+/// What else `fairwave emulate` does.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum EmulateTask {
+    /// Control a run while it lasts: move stations, change links and queues, look, stop
+    #[command(after_help = CTL_EXAMPLES)]
+    Ctl {
+        /// The run's directory
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+        /// move, remove, restore, link, queue, weight, status, stop, or a whole line of JSON
+        command: String,
+        /// What the command needs
+        #[arg(value_name = "KEY=VALUE", value_parser = assignment)]
+        settings: Vec<String>,
+    },
 }
 
 /// Options of `fairwave reproduce`.

@@ -21,6 +21,12 @@ impl Progress {
         Self(bar.with_style(style.expect("the template is valid")))
     }
 
+    /// Shown nowhere: somebody else has the terminal.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn none() -> Self {
+        Self(ProgressBar::with_draw_target(Some(FULL), ProgressDrawTarget::hidden()))
+    }
+
     /// So much of the work is done, 0 to 1.
     pub(crate) fn set(&self, fraction: f64) {
         self.0.set_position((fraction.clamp(0.0, 1.0) * FULL as f64) as u64);

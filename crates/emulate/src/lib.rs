@@ -5,7 +5,9 @@
 //! as a simulation does, with what a simulation has not: how well real time was kept.
 #![cfg(target_os = "linux")]
 
+mod control;
 mod flows;
+mod live;
 mod order;
 mod plan;
 mod programs;
@@ -14,6 +16,8 @@ mod run;
 mod summary;
 
 pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
+pub use control::{SOCKET, ask};
+pub use live::{Live, Newest, NodeState, State};
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};
 pub use replay::{Replay, replay};

@@ -38,6 +38,8 @@ struct Job {
     stop: Option<Instant>,
     command: String,
     log: Option<PathBuf>,
+    /// Whether it has the terminal, and the run ends with it.
+    is_shell: bool,
     state: State,
 }
 
@@ -84,6 +86,7 @@ impl<'n> Programs<'n> {
                 stop: started.program.stop.map(|stop| Instant::ZERO + stop),
                 command: started.program.command.clone(),
                 log,
+                is_shell: false,
                 state: State::Waits,
             })
         };
@@ -91,7 +94,23 @@ impl<'n> Programs<'n> {
         Ok(Self { namespaces, jobs, has_directory: directory.is_some() })
     }
 
-    /// Starts and ends programs until `over`. Sets `all_ended` when none is left that runs or waits.
+    /// Adds a shell in a node, on this process's terminal.
+    pub(crate) fn add_shell(&mut self, node: &str) {
+        let command = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+        let job = |place| Job {
+            node: (place, node.to_owned()),
+            start: Instant::ZERO,
+            stop: None,
+            command,
+            log: None,
+            is_shell: true,
+            state: State::Waits,
+        };
+        self.jobs.extend(self.namespaces.find(node).map(job));
+    }
+
+    /// Starts and ends programs until `over`. Sets `all_ended` when none is left that runs or waits,
+    /// or when the shell has ended.
     pub(crate) fn attend(&mut self, clock: Clock, over: &AtomicBool, all_ended: &AtomicBool) {
         while !over.load(Ordering::Relaxed) {
             let now = clock.now();
@@ -99,7 +118,9 @@ impl<'n> Programs<'n> {
                 job.attend(self.namespaces, now);
             }
             let goes_on = |job: &Job| matches!(job.state, State::Waits | State::Runs(_));
-            if !self.jobs.is_empty() && !self.jobs.iter().any(goes_on) {
+            let is_left = |job: &Job| job.is_shell && !goes_on(job);
+            let has_ended = !self.jobs.is_empty() && !self.jobs.iter().any(goes_on);
+            if has_ended || self.jobs.iter().any(is_left) {
                 all_ended.store(true, Ordering::Relaxed);
                 return;
             }
@@ -120,7 +141,9 @@ impl<'n> Programs<'n> {
             }
         }
         let has_directory = self.has_directory;
-        self.jobs.into_iter().map(|job| job.ended(has_directory)).collect()
+        let is_listed = |job: &Job| !job.is_shell || matches!(job.state, State::Failed(_));
+        let ended = |job: Job| is_listed(&job).then_some(job).map(|job| job.ended(has_directory));
+        self.jobs.into_iter().filter_map(ended).collect()
     }
 }
 
@@ -146,6 +169,10 @@ impl Job {
     }
 
     fn begin(&self, namespaces: &Namespaces) -> Result<Program, String> {
+        if self.is_shell {
+            let invocation = Invocation::Arguments(vec![self.command.clone().into()]);
+            return namespaces.attach(self.node.0, &invocation).map_err(|error| error.to_string());
+        }
         let path = self.log.clone().unwrap_or_else(|| PathBuf::from("/dev/null"));
         let open =
             File::options().create(true).write(true).truncate(self.log.is_some()).open(&path);

@@ -1,6 +1,8 @@
 //! One emulation, from a plan to a run directory.
 
+use crate::control::{Desk, Listener};
 use crate::flows::{self, KernelFlows};
+use crate::live::{Live, Publisher, Samples, Watching};
 use crate::order::Uplink;
 use crate::plan;
 use crate::programs::Programs;
@@ -12,9 +14,9 @@ use fairwave_emu::agreement::{self, Agreement};
 use fairwave_emu::log;
 use fairwave_lab::results::ProgramSummary;
 use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
-use fairwave_netns::Namespaces;
-use fairwave_scenario::Started;
+use fairwave_netns::{Namespaces, become_realtime};
 use fairwave_scenario::plan::{Job, Plan};
+use fairwave_scenario::{Started, Steering};
 use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, NodeId, Sink};
 use std::fs::File;
@@ -44,6 +46,12 @@ pub struct Request<'a> {
     pub beside_simulation: bool,
     /// Ends the run when it becomes true.
     pub stop: Arc<AtomicBool>,
+    /// The node whose shell has this process's terminal; the run ends with it.
+    pub shell: Option<&'a str>,
+    /// Whether the loop gets a real-time priority.
+    pub realtime: bool,
+    /// Where the run shows its state.
+    pub live: &'a Live,
 }
 
 /// An emulation that came to its end.
@@ -57,6 +65,8 @@ pub struct Emulated {
     pub incomplete_record: Option<String>,
     /// Beside the simulation of the same world, if that was asked for.
     pub agreement: Option<Agreement>,
+    /// Why the loop had no real-time priority, if it was to have one.
+    pub no_realtime: Option<fairwave_netns::Error>,
 }
 
 /// Why there was no emulation.
@@ -88,12 +98,22 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         programs: &programs,
         real: &real,
         kernel_flows: scenario.kernel_flows(),
+        steering: Steering::new(&scenario, &world),
         names: real.iter().map(|id| world.nodes[id.0 as usize].name.clone()).collect(),
     };
-    let (mut broken, mut incomplete_record, mut agreement) = (None, None, None);
+    let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
+    let mut agreement = None;
+    let mut is_first = true;
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
-        let (report, programs) = emulation.drive(&steerable, sink, show)?;
+        let watch = &mut |turn: &Turn<'_>| {
+            if is_first && request.realtime {
+                no_realtime = become_realtime().err();
+            }
+            is_first = false;
+            show(turn);
+        };
+        let (report, programs) = emulation.drive(&steerable, sink, watch)?;
         if request.beside_simulation {
             let simulated = agreement::simulate(world)?;
             agreement = Some(Agreement::of(world, &simulated, &report.outcome.flows));
@@ -107,7 +127,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;
-    Ok(Emulated { run, broken, incomplete_record, agreement })
+    Ok(Emulated { run, broken, incomplete_record, agreement, no_realtime })
 }
 
 /// What is to be said of a record that is not complete.
@@ -131,6 +151,7 @@ struct Emulation<'a> {
     real: &'a [NodeId],
     names: Vec<String>,
     kernel_flows: Vec<FlowId>,
+    steering: Steering,
 }
 
 impl Emulation<'_> {
@@ -145,12 +166,21 @@ impl Emulation<'_> {
         let name = |started: &Started| whole.nodes[started.node.0 as usize].name.clone();
         let mut programs = Programs::new(namespaces, self.programs, name, request.directory)
             .map_err(host_error)?;
+        request.shell.iter().for_each(|node| programs.add_shell(node));
         let flows = KernelFlows::open(whole, &self.kernel_flows, (namespaces, self.real))
             .map_err(host_error)?;
         let world = flows::rest_of(whole, &self.kernel_flows);
         let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
         let clock = Clock::start();
         let (running, samples) = flows.start(clock, whole).map_err(host_error)?;
+        let (over, all_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let listener = request.directory.map(Listener::bind).transpose().map_err(host_error)?;
+        let watched = (clock, request.live);
+        let ends_by = (Arc::clone(&request.stop), &over);
+        let (desk, controls) = Desk::new(self.steering.clone(), watched, ends_by);
+        let samples_seen = Samples::default();
+        let mut publisher = Publisher::new(whole, &self.names, (request.live, &samples_seen));
+        let mut sink = Watching { sink, samples: &samples_seen };
         let drive = Drive {
             clock,
             world: &world,
@@ -158,12 +188,12 @@ impl Emulation<'_> {
             options: self.options.clone(),
             record,
             stop: Some(Arc::clone(&request.stop)),
-            inbox: Inbox { samples, controls: None },
+            inbox: Inbox { samples, controls: Some(controls) },
         };
-        let (over, all_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         // Where nothing but programs makes traffic, the run ends with the last of them.
-        let ends_with_programs = whole.flows.is_empty();
+        let ends_with_programs = whole.flows.is_empty() || request.shell.is_some();
         let mut on_turn = |turn: &Turn<'_>| {
+            publisher.show(turn);
             show(turn);
             match ends_with_programs && all_ended.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
@@ -171,12 +201,17 @@ impl Emulation<'_> {
             }
         };
         let mut report = thread::scope(|scope| -> Result<Report, Cause> {
+            let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
             let attend = || programs.attend(clock, &over, &all_ended);
-            let thread = thread::Builder::new().name("fairwave-programs".to_owned());
-            let attending = thread.spawn_scoped(scope, attend).map_err(host_error)?;
-            let report = drive.run(sink, &mut on_turn);
+            let attending = named("programs").spawn_scoped(scope, attend).map_err(host_error)?;
+            let listening = listener.as_ref().map(|listener| {
+                let desk = &desk;
+                named("control").spawn_scoped(scope, move || desk.attend(listener, scope))
+            });
+            let report = drive.run(&mut sink, &mut on_turn);
             over.store(true, Ordering::Relaxed);
             attending.join().expect("it does not panic");
+            listening.transpose().map_err(host_error)?;
             Ok(report?)
         })?;
         let is_cut_short = !matches!(report.stopped, Stopped::End);

@@ -114,3 +114,14 @@ fn set_option<T: Copy>(socket: &OwnedFd, option: c_int, value: &T) -> io::Result
     };
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+/// Gives the calling thread a real-time priority, which threads and processes that it starts do
+/// not inherit.
+pub(crate) fn become_realtime(priority: c_int) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the kernel only reads `parameters`, which lives through the call; 0 is this thread.
+    let set =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -149,6 +149,24 @@ impl Namespaces {
         ended.or_else(|_| child.kill().and_then(|()| child.wait())).map_err(Error::at(step))
     }
 
+    /// Starts a program in a node on this process's terminal, in the process group of this
+    /// process: a shell takes the terminal by itself. It is not waited for.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be started.
+    pub fn attach(&self, node: usize, invocation: &Invocation) -> Result<Program, Error> {
+        let name = &self.names[node];
+        let step = format!("{name}: {invocation}");
+        let mut command = invocation.command()?;
+        command.env("FAIRWAVE_NODE", name);
+        let started =
+            self.nodes[node].run_starter(move || command.spawn().and_then(Program::attached))?;
+        let program = started.map_err(Error::at(step))?;
+        lock(&self.programs).push(std::sync::Arc::downgrade(program.shared()));
+        Ok(program)
+    }
+
     /// Whether all that was built is still there: the keeper, and `fw0` of each node.
     ///
     /// # Errors

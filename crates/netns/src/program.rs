@@ -3,7 +3,7 @@
 use crate::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
@@ -104,12 +104,23 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 struct Running {
     child: Child,
+    /// Whether it has a process group of its own.
+    leads: bool,
     reaped: bool,
 }
 
 impl Program {
     /// Takes a child that was just started.
-    pub(crate) fn of(mut child: Child) -> io::Result<Self> {
+    pub(crate) fn of(child: Child) -> io::Result<Self> {
+        Self::taken(child, true)
+    }
+
+    /// The same of a child in the process group of this process.
+    pub(crate) fn attached(child: Child) -> io::Result<Self> {
+        Self::taken(child, false)
+    }
+
+    fn taken(mut child: Child, leads: bool) -> io::Result<Self> {
         let pid = child.id();
         let open = || {
             let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::Other)?;
@@ -117,8 +128,8 @@ impl Program {
         };
         match open() {
             Ok(pidfd) => {
-                let shared =
-                    Shared { pid, pidfd, child: Mutex::new(Running { child, reaped: false }) };
+                let child = Mutex::new(Running { child, leads, reaped: false });
+                let shared = Shared { pid, pidfd, child };
                 Ok(Self { shared: Arc::new(shared) })
             }
             Err(error) => {
@@ -144,6 +155,18 @@ impl Program {
     /// Where the kernel does not say.
     pub fn try_wait(&self) -> Result<Option<ExitStatus>, Error> {
         self.shared.try_wait().map_err(Error::at(format!("process {}", self.pid())))
+    }
+
+    /// Waits for the program's end.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel does not say how it ended.
+    pub fn wait(&self) -> Result<ExitStatus, Error> {
+        let step = || format!("process {}", self.pid());
+        let mut polled = [PollFd::new(&self.shared.pidfd, PollFlags::IN)];
+        let polled = retry_on_intr(|| poll(&mut polled, None)).map_err(io::Error::from);
+        polled.and_then(|_| self.shared.wait()).map_err(Error::at(step()))
     }
 
     /// Asks the program and its process group to end (SIGTERM). Returns at once.
@@ -199,6 +222,12 @@ impl Shared {
         Ok(ended)
     }
 
+    fn wait(&self) -> io::Result<ExitStatus> {
+        let mut running = self.lock();
+        running.reaped = true;
+        running.child.wait()
+    }
+
     fn signal(&self, signal: Signal) {
         self.lock().signal(signal);
     }
@@ -220,11 +249,14 @@ impl Shared {
 }
 
 impl Running {
-    /// Sends a signal to the process group.
+    /// Sends a signal to the process group, or to a child that has none of its own.
     fn signal(&self, signal: Signal) {
-        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        if let Some(group) = group.filter(|_| !self.reaped) {
-            let _ = kill_process_group(group, signal);
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let Some(id) = id.filter(|_| !self.reaped) {
+            let _ = match self.leads {
+                true => kill_process_group(id, signal),
+                false => kill_process(id, signal),
+            };
         }
     }
 }

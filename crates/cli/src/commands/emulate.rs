@@ -1,14 +1,17 @@
 //! `fairwave emulate`: a scenario in real time, with real programs in its nodes.
 
-use crate::args::{Common, Emulate};
+use super::emulate_ctl;
+use crate::args::{Common, Emulate, EmulateTask};
 use crate::outcome::Failure;
 use crate::printed::EmulateOutput;
 use crate::progress::Progress;
 use crate::{output, place, show, show_agreement, show_emulation};
-use fairwave_emulate::{Emulated, Order, Request};
+use fairwave_emulate::{Emulated, Live, Order, Request};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
+use fairwave_scenario::Scenario;
 use fairwave_scenario::plan::{Job, Plan};
+use fairwave_units::Duration;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -19,15 +22,25 @@ use std::sync::atomic::AtomicBool;
 /// How often the progress bar is drawn, in nanoseconds.
 const SHOW_EVERY_NS: u64 = 100_000_000;
 
-/// Emulates, and shows what came of it.
+/// Emulates, and shows what came of it; or controls a run that somebody else has started.
 pub(crate) fn run(common: &Common, emulate: &Emulate) -> Result<(), Failure> {
+    match (&emulate.task, &emulate.scenario) {
+        (Some(EmulateTask::Ctl { directory, command, settings }), _) => {
+            emulate_ctl::run(directory, command, settings)
+        }
+        (None, Some(file)) => emulate_file(common, emulate, file),
+        (None, None) => Err(Failure::Usage("name a scenario file".to_owned())),
+    }
+}
+
+fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), Failure> {
     fairwave_netns::support().map_err(Failure::run)?;
     // Before there is a second thread: the kernel wants that.
     fairwave_netns::become_root_inside().map_err(Failure::run)?;
-    let file = &emulate.scenario;
     let mut plan = super::load(common, file, &settings(emulate))?;
     let job = super::run::only_job(common, &plan, file)?;
     add_programs(&mut plan, job, &emulate.exec)?;
+    check_shell(&plan, job, emulate.shell.as_deref())?;
     let directory = place::choose(common, &super::stem(file))?;
     let emulated = execute(common, emulate, (&plan, job), directory.path())?;
     let summary = &emulated.run.summary;
@@ -35,6 +48,9 @@ pub(crate) fn run(common: &Common, emulate: &Emulate) -> Result<(), Failure> {
     let mut warnings = plan.points[job.point].scenario.warnings();
     warnings.extend(doubts(summary).into_iter().map(|doubt| doubt.text));
     warnings.extend(emulated.incomplete_record.clone());
+    warnings.extend(emulated.no_realtime.as_ref().map(|error| {
+        format!("the loop ran with its usual priority, as --realtime was not permitted: {error}")
+    }));
     if common.json {
         let run = super::printed(emulated.run.clone(), warnings);
         let scenario = file.display().to_string();
@@ -74,9 +90,11 @@ fn judge(emulated: &Emulated, said: &EmulationSummary) -> Result<(), Failure> {
 /// Keys that options of the command line set.
 fn settings(emulate: &Emulate) -> Vec<String> {
     let Emulate { lasts, kernel_flows, pcap, tap, .. } = emulate;
+    // The run ends with the shell, not with the scenario.
+    let endless = emulate.shell.as_ref().map(|_| Duration::from_secs(24 * 3600));
     let list = |key: &str, list: &[String]| (!list.is_empty()).then(|| format!("{key}={list:?}"));
     let settings = [
-        lasts.map(|lasts| format!("duration={lasts}")),
+        lasts.or(endless).map(|lasts| format!("duration={lasts}")),
         list("emulate.kernel_flows", kernel_flows),
         pcap.then(|| "record.pcap=true".to_owned()),
         list("record.taps", tap),
@@ -91,18 +109,30 @@ fn add_programs(plan: &mut Plan, job: Job, orders: &[Order]) -> Result<(), Failu
         let before = scenario.programs().len();
         scenario.program.push(program.clone());
         if scenario.programs().len() == before {
-            let world = scenario.to_world(job.seed);
-            let names = scenario.real_nodes().into_iter();
-            let names: Vec<&str> =
-                names.map(|id| world.nodes[id.0 as usize].name.as_str()).take(24).collect();
-            let node = &program.node;
-            let names = names.join(", ");
-            return Err(Failure::Usage(format!(
-                "--exec: {node:?} is no real node; those are {names}"
-            )));
+            return Err(no_real_node("--exec", &program.node, &real_names(scenario, job)));
         }
     }
     Ok(())
+}
+
+/// Refuses a shell where nothing is real.
+fn check_shell(plan: &Plan, job: Job, shell: Option<&str>) -> Result<(), Failure> {
+    let names = real_names(&plan.points[job.point].scenario, job);
+    match shell.filter(|node| !names.iter().any(|name| name == node)) {
+        Some(node) => Err(no_real_node("--shell", node, &names)),
+        None => Ok(()),
+    }
+}
+
+fn real_names(scenario: &Scenario, job: Job) -> Vec<String> {
+    let world = scenario.to_world(job.seed);
+    let real = scenario.real_nodes().into_iter();
+    real.map(|id| world.nodes[id.0 as usize].name.clone()).collect()
+}
+
+fn no_real_node(option: &str, node: &str, names: &[String]) -> Failure {
+    let names = names[..names.len().min(24)].join(", ");
+    Failure::Usage(format!("{option}: {node:?} is no real node; those are {names}"))
 }
 
 fn execute(
@@ -112,7 +142,12 @@ fn execute(
     directory: &Path,
 ) -> Result<Emulated, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    let has_shell = emulate.shell.is_some();
+    if has_shell {
+        // Ctrl-C is meant for what runs in the shell.
+        flag::register(SIGINT, Arc::default()).map_err(Failure::run)?;
+    }
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| !has_shell || *s != SIGINT) {
         // The first one ends the run in good order, the second one at once.
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
@@ -126,9 +161,12 @@ fn execute(
         records: emulate.record,
         beside_simulation: emulate.beside_simulation,
         stop,
+        shell: emulate.shell.as_deref(),
+        realtime: emulate.realtime,
+        live: &Live::default(),
     };
     let whole_ns = plan.points[job.point].scenario.duration.as_nanos();
-    let progress = Progress::new(common);
+    let progress = if has_shell { Progress::none() } else { Progress::new(common) };
     let mut shown = 0;
     let emulated = fairwave_emulate::run(&request, &mut |turn| {
         let now = turn.now.as_nanos();

@@ -4,6 +4,8 @@ pub(crate) mod check;
 pub(crate) mod compare;
 #[cfg(target_os = "linux")]
 pub(crate) mod emulate;
+#[cfg(target_os = "linux")]
+pub(crate) mod emulate_ctl;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod manual;

@@ -1,0 +1,61 @@
+//! `fairwave emulate ctl`: one command for a run that lasts.
+
+use crate::outcome::Failure;
+use crate::output;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// Asks the run, and prints its answer.
+pub(crate) fn run(directory: &Path, command: &str, settings: &[String]) -> Result<(), Failure> {
+    let line = line(command, settings)?;
+    let name = directory.join(fairwave_emulate::SOCKET);
+    let name = name.display();
+    let answer = fairwave_emulate::ask(directory, &line).map_err(|error| {
+        Failure::Run(format!("{name}: {error}; no emulation runs in this directory"))
+    })?;
+    match serde_json::from_str::<Value>(&answer) {
+        Ok(answer) if answer.get("error").is_none() => Ok(output::print(&format!("{answer}\n"))?),
+        Ok(answer) => {
+            Err(Failure::Run(answer["error"].as_str().unwrap_or("it was refused").to_owned()))
+        }
+        Err(error) => Err(Failure::Run(format!("{name}: {error}"))),
+    }
+}
+
+/// A command of the command line as a line of JSON.
+fn line(command: &str, settings: &[String]) -> Result<String, Failure> {
+    if command.trim_start().starts_with('{') {
+        return match settings.first() {
+            None => Ok(command.to_owned()),
+            Some(setting) => Err(Failure::Usage(format!("{setting}: the line of JSON says all"))),
+        };
+    }
+    let setting = |setting: &String| {
+        let (key, value) = setting.split_once('=')?;
+        // What is no JSON is a text, so that units need no quotes within quotes.
+        let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+        Some((key.trim().to_owned(), value))
+    };
+    let table: Map<String, Value> = settings.iter().filter_map(setting).collect();
+    Ok(json!({ command: table }).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_become_values_of_json() {
+        let said = |command: &str, settings: &[&str]| {
+            let settings: Vec<String> = settings.iter().map(|text| (*text).to_owned()).collect();
+            line(command, &settings).expect("a line")
+        };
+        let link = said("link", &["name=ap-server", "rate=1 Mbps", "up=false", "loss=0.5"]);
+        assert_eq!(link, r#"{"link":{"name":"ap-server","rate":"1 Mbps","up":false,"loss":0.5}}"#);
+        let moved = said("move", &["to=[\"1 m\", \"2 m\"]"]);
+        assert_eq!(moved, r#"{"move":{"to":["1 m","2 m"]}}"#);
+        assert_eq!(said("status", &[]), r#"{"status":{}}"#);
+        assert_eq!(said(r#"{"stop":{}}"#, &[]), r#"{"stop":{}}"#);
+        assert!(line("{}", &["a=b".to_owned()]).is_err());
+    }
+}
