@@ -15,8 +15,8 @@ mod replay;
 mod run;
 mod summary;
 
-pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
 pub use control::{SOCKET, ask};
+pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
 pub use live::{Live, Newest, NodeState, State};
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};

@@ -6,6 +6,7 @@ mod determinism;
 mod edges;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod emulate_control;
 mod exit_codes;
 mod figures;
 mod output;
