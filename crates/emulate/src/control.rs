@@ -29,6 +29,8 @@ const LINE_MOST: usize = 16 << 10;
 const CLIENTS_MOST: usize = 16;
 /// Changes that may wait for the loop.
 const WAITING: usize = 64;
+/// How long until it is looked again whether a client is there.
+const LOOK_AGAIN: fairwave_units::Duration = fairwave_units::Duration::from_millis(50);
 /// How often threads look whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a client or the loop may take.
@@ -125,8 +127,9 @@ impl<'a> Desk<'a> {
         while !self.over.load(Ordering::Relaxed) {
             match listener.socket.accept() {
                 Ok((stream, _)) => self.admit(stream, scope),
-                // Nobody is there, or there is no descriptor left for a client.
-                Err(_) => thread::sleep(LOOK),
+                // Nobody is there, or there is no descriptor left for a client: the clock's sleep
+                // bounds how often that is asked.
+                Err(_) => self.clock.sleep_until(self.clock.now() + LOOK_AGAIN),
             }
         }
     }

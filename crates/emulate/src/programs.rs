@@ -95,6 +95,7 @@ impl<'n> Programs<'n> {
     }
 
     /// Adds a shell in a node, on this process's terminal.
+    #[expect(clippy::disallowed_methods, reason = "which shell a user likes is in the environment")]
     pub(crate) fn add_shell(&mut self, node: &str) {
         let command = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
         let job = |place| Job {
