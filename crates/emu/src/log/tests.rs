@@ -81,7 +81,7 @@ fn read(file: &[u8]) -> (Vec<(u64, u32, usize)>, Option<Error>) {
             Ok(Some(Record::Packet { at, len, bytes, .. })) => {
                 packets.push((at.as_nanos() / 1000, len, bytes.len()));
             }
-            Ok(Some(Record::End { .. })) => {}
+            Ok(Some(Record::Control { .. } | Record::End { .. })) => {}
             Ok(None) => return (packets, None),
             Err(error) => return (packets, Some(error)),
         }
