@@ -116,10 +116,16 @@ impl<'w> Sampling<'w> {
         self.note_warm(network, relays, cx);
     }
 
+    /// Whether a flow starts within the run. Another has no samples: where a host carries it, only
+    /// the host's are to be seen.
+    fn starts(&self, flow: usize) -> bool {
+        self.world.flows[flow].start <= Instant::ZERO + self.world.duration
+    }
+
     /// Records the state of everything the sink wants, and sets the next time to do so.
     pub(crate) fn sample(&self, network: &Network<'_>, relays: &Relays, cx: &mut Context<'_>) {
         let now = cx.now;
-        sample_flows(relays, cx);
+        sample_flows(&|i| self.starts(i), relays, cx);
         if cx.observer.wants(Kind::Queue) {
             for (queue, id) in network.queue_samples().zip((0..).map(QueueId)) {
                 cx.observer.record(now, &Sample::Queue(id, queue));
@@ -247,10 +253,10 @@ impl<'w> Sampling<'w> {
 }
 
 /// Records the state of all flows.
-fn sample_flows(relays: &Relays, cx: &mut Context<'_>) {
+fn sample_flows(starts: &dyn Fn(usize) -> bool, relays: &Relays, cx: &mut Context<'_>) {
     let now = cx.now;
     if cx.observer.wants(Kind::Flow) {
-        for i in 0..cx.owners.flows.len() {
+        for i in (0..cx.owners.flows.len()).filter(|&i| starts(i)) {
             let sample = Sample::Flow(FlowId(i as u32), flow_sample(i, relays, cx));
             cx.observer.record(now, &sample);
         }
@@ -265,7 +271,9 @@ fn sample_flows(relays: &Relays, cx: &mut Context<'_>) {
     if cx.observer.wants(Kind::Delay) {
         for (flow, id) in cx.owners.flows.iter_mut().zip((0..).map(FlowId)) {
             let times = flow.delivery.delays.end_interval();
-            cx.observer.record(now, &Sample::Delay(id, times));
+            if starts(id.0 as usize) {
+                cx.observer.record(now, &Sample::Delay(id, times));
+            }
         }
     }
 }

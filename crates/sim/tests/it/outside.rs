@@ -394,3 +394,18 @@ fn packets_from_outside_do_not_allocate() {
     let (short, long) = (allocations(1_000), allocations(11_000));
     assert!(long - short < 20, "{} allocations for 10 000 packets", long - short);
 }
+
+/// A host that carries a flow itself puts its start after the end of the run, and shows its own
+/// samples of it.
+#[test]
+fn a_flow_that_never_starts_has_no_samples() {
+    let quiet = world(Standard::A, 54, 2, Duration::from_millis(5));
+    let mut world = uploads(quiet, &tcp("newreno", 2));
+    world.sample_every = Duration::from_millis(100);
+    world.flows[1].start = Instant::ZERO + world.duration + Duration::from_secs(1);
+    let mut sink = Everything::default();
+    run(&world, &mut sink, &mut |_| ()).expect("the world is right");
+    let samples = |of: &str| sink.0.iter().filter(|sample| sample.contains(of)).count();
+    assert!(samples("Flow(FlowId(0)") > 10);
+    assert_eq!(samples("Flow(FlowId(1)"), 0);
+}
