@@ -10,6 +10,7 @@
     reason = "steps are timed by the wall clock; nothing here is part of a simulation"
 )]
 
+mod agree;
 mod binaries;
 mod captures;
 mod changed;
@@ -64,6 +65,9 @@ enum Verb {
     BenchNs3(ns3::Options),
     /// Compare what contended uplinks carry with ns-3, and print the table of docs/validation.md.
     CompareNs3(ns3::goodput::Options),
+    /// Run the scenarios of studies/emulator/agreement in the simulator and, in real time and on the
+    /// kernel's sockets, in the emulator; print both and what differs.
+    Agree(agree::Options),
     /// Make large captures, have them read here and by other programs, and print what that costs.
     BenchTrace(trace::Options),
     /// Measure what forwarding a packet costs in each queue, and record it for the study `socps`.
@@ -98,6 +102,7 @@ fn main() -> ExitCode {
         Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
         Verb::BenchNs3(options) => ns3::bench(&options),
         Verb::CompareNs3(options) => ns3::goodput::compare(&options),
+        Verb::Agree(options) => agree::agree(&options),
         Verb::BenchTrace(options) => trace::bench(&options),
         Verb::BenchForwarding(options) => forwarding::bench(&options),
         Verb::Captures(options) => captures::captures(&options),
