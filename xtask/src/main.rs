@@ -65,8 +65,8 @@ enum Verb {
     BenchNs3(ns3::Options),
     /// Compare what contended uplinks carry with ns-3, and print the table of docs/validation.md.
     CompareNs3(ns3::goodput::Options),
-    /// Run the scenarios of studies/emulator/agreement in the simulator and, on the kernel's sockets,
-    /// in the emulator; print both and what differs.
+    /// Run studies/emulator/agreement in the simulator and, on the kernel's sockets, in the
+    /// emulator; print both and what differs.
     Agree(agree::Options),
     /// Make large captures, have them read here and by other programs, and print what that costs.
     BenchTrace(trace::Options),
