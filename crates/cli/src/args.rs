@@ -279,6 +279,9 @@ pub(crate) struct Emulate {
     /// Open a shell in this node; the run ends when the shell does, or with --for
     #[arg(long, value_name = "NODE", conflicts_with = "json")]
     pub(crate) shell: Option<String>,
+    /// Show on the terminal what happens: Mbps, queues, retries, airtime, lateness; q ends the run
+    #[arg(long, conflicts_with_all = ["json", "shell"])]
+    pub(crate) live: bool,
     /// Give the emulator's loop a real-time priority, which makes it more punctual (needs root)
     #[arg(long)]
     pub(crate) realtime: bool,

@@ -4,6 +4,8 @@
 mod args;
 mod clock;
 mod commands;
+#[cfg(target_os = "linux")]
+mod live_view;
 mod outcome;
 mod output;
 mod place;

@@ -17,6 +17,7 @@ mod summary;
 
 pub use control::{SOCKET, ask};
 pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
+pub use fairwave_emu::drive::Turn;
 pub use live::{Live, Newest, NodeState, State};
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};

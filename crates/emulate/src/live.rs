@@ -12,6 +12,7 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::datagram::{Contents, Datagram};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// How often it is brought up to date.
@@ -19,7 +20,11 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// The newest state of a run; anybody may look, and nobody holds up the loop.
 #[derive(Debug, Default)]
-pub struct Live(Mutex<State>);
+pub struct Live {
+    state: Mutex<State>,
+    /// Programs that run.
+    pub(crate) programs: AtomicUsize,
+}
 
 /// The state of a run.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +33,8 @@ pub struct State {
     pub now: Instant,
     /// Packets in the world.
     pub under_way: usize,
+    /// Programs that run.
+    pub programs: usize,
     /// Of events and of packets: how late they were so far.
     pub lateness: Option<(Lateness, Lateness)>,
     /// The real nodes.
@@ -67,7 +74,8 @@ pub struct Newest {
 impl Live {
     /// The newest state.
     pub fn state(&self) -> State {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        State { programs: self.programs.load(Ordering::Relaxed), ..state }
     }
 }
 
@@ -96,6 +104,7 @@ impl State {
             "ok": true,
             "at_ns": self.now.as_nanos(),
             "under_way": self.under_way,
+            "programs": self.programs,
             "lateness": self.lateness.as_ref().map(|(events, _)| lateness(events)),
             "packet_lateness": self.lateness.as_ref().map(|(_, packets)| lateness(packets)),
             "nodes": self.nodes.iter().map(node).collect::<Vec<_>>(),
@@ -188,7 +197,7 @@ impl<'a> Publisher<'a> {
         if turn.now < self.next {
             return;
         }
-        let Ok(mut state) = self.live.0.try_lock() else { return };
+        let Ok(mut state) = self.live.state.try_lock() else { return };
         self.next = turn.now + EVERY;
         let node = |(name, ends): (&String, &fairwave_emu::drive::EndCounts)| NodeState {
             name: name.clone(),
@@ -203,6 +212,7 @@ impl<'a> Publisher<'a> {
         *state = State {
             now: turn.now,
             under_way: turn.under_way,
+            programs: 0,
             lateness: Some((turn.meter.events.lateness(), turn.meter.packets.lateness())),
             nodes: self.nodes.iter().zip(turn.ends).map(node).collect(),
             newest: Newest {

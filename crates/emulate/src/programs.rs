@@ -13,7 +13,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Folder of the run directory with what programs wrote.
 pub const LOGS: &str = "programs";
@@ -112,12 +112,20 @@ impl<'n> Programs<'n> {
 
     /// Starts and ends programs until `over`. Sets `all_ended` when none is left that runs or waits,
     /// or when the shell has ended.
-    pub(crate) fn attend(&mut self, clock: Clock, over: &AtomicBool, all_ended: &AtomicBool) {
+    /// `count` is how many run.
+    pub(crate) fn attend(
+        &mut self,
+        clock: Clock,
+        (over, all_ended): (&AtomicBool, &AtomicBool),
+        count: &AtomicUsize,
+    ) {
         while !over.load(Ordering::Relaxed) {
             let now = clock.now();
             for job in &mut self.jobs {
                 job.attend(self.namespaces, now);
             }
+            let runs = |job: &&Job| matches!(job.state, State::Runs(_));
+            count.store(self.jobs.iter().filter(runs).count(), Ordering::Relaxed);
             let goes_on = |job: &Job| matches!(job.state, State::Waits | State::Runs(_));
             let is_left = |job: &Job| job.is_shell && !goes_on(job);
             let has_ended = !self.jobs.is_empty() && !self.jobs.iter().any(goes_on);

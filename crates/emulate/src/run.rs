@@ -202,7 +202,7 @@ impl Emulation<'_> {
         };
         let mut report = thread::scope(|scope| -> Result<Report, Cause> {
             let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
-            let attend = || programs.attend(clock, &over, &all_ended);
+            let attend = || programs.attend(clock, (&over, &all_ended), &request.live.programs);
             let attending = named("programs").spawn_scoped(scope, attend).map_err(host_error)?;
             let listening = listener.as_ref().map(|listener| {
                 let desk = &desk;

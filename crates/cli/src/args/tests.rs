@@ -43,7 +43,7 @@ fn parse_examples(place: &str, text: &str) -> usize {
         let full = words(&format!("fairwave {arguments}"));
         let cli = Cli::try_parse_from(full)
             .unwrap_or_else(|error| panic!("{place}: `{line}` does not parse: {error}"));
-        if let Command::Run { scenario, .. } = &cli.command {
+        if let Command::Run(Run { scenario: Some(scenario), .. }) = &cli.command {
             assert_eq!(runs(&cli.common, scenario), 1, "{place}: `{line}` is a sweep");
         }
         count += 1;

@@ -5,8 +5,8 @@ use crate::args::{Common, Emulate, EmulateTask};
 use crate::outcome::Failure;
 use crate::printed::EmulateOutput;
 use crate::progress::Progress;
-use crate::{output, place, show, show_agreement, show_emulation};
-use fairwave_emulate::{Emulated, Live, Order, Request};
+use crate::{live_view, output, place, show, show_agreement, show_emulation};
+use fairwave_emulate::{Emulated, Live, Order, Request, Turn};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
 use fairwave_scenario::Scenario;
@@ -15,9 +15,11 @@ use fairwave_units::Duration;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 /// How often the progress bar is drawn, in nanoseconds.
 const SHOW_EVERY_NS: u64 = 100_000_000;
@@ -34,6 +36,9 @@ pub(crate) fn run(common: &Common, emulate: &Emulate) -> Result<(), Failure> {
 }
 
 fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), Failure> {
+    if emulate.live && !std::io::stdout().is_terminal() {
+        return Err(Failure::Usage("--live: standard output is no terminal".to_owned()));
+    }
     fairwave_netns::support().map_err(Failure::run)?;
     // Before there is a second thread: the kernel wants that.
     fairwave_netns::become_root_inside().map_err(Failure::run)?;
@@ -153,6 +158,7 @@ fn execute(
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(Failure::run)?;
     }
+    let live = Live::default();
     let request = Request {
         plan,
         job,
@@ -160,21 +166,32 @@ fn execute(
         uplinks: &emulate.uplink,
         records: emulate.record,
         beside_simulation: emulate.beside_simulation,
-        stop,
+        stop: Arc::clone(&stop),
         shell: emulate.shell.as_deref(),
         realtime: emulate.realtime,
-        live: &Live::default(),
+        live: &live,
     };
     let whole_ns = plan.points[job.point].scenario.duration.as_nanos();
-    let progress = if has_shell { Progress::none() } else { Progress::new(common) };
+    let progress = if has_shell || emulate.live { Progress::none() } else { Progress::new(common) };
     let mut shown = 0;
-    let emulated = fairwave_emulate::run(&request, &mut |turn| {
+    let over = AtomicBool::new(false);
+    let mut show = |turn: &Turn<'_>| {
         let now = turn.now.as_nanos();
         if now >= shown + SHOW_EVERY_NS {
             shown = now;
             progress.set(now as f64 / whole_ns as f64);
             progress.say(&format!("{:.1} of {:.1} s", now as f64 / 1e9, whole_ns as f64 / 1e9));
         }
-    });
-    emulated.map_err(Failure::run)
+    };
+    thread::scope(|scope| {
+        let watch = || live_view::watch(&live, &stop, &over);
+        let watching = emulate.live.then(|| scope.spawn(watch));
+        let emulated = fairwave_emulate::run(&request, &mut show);
+        over.store(true, Ordering::Relaxed);
+        let watched = watching.map_or(Ok(()), |thread| thread.join().expect("it does not panic"));
+        if let Err(error) = watched {
+            output::warn(&format!("--live: {error}"));
+        }
+        emulated.map_err(Failure::run)
+    })
 }

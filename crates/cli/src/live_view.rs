@@ -1,0 +1,161 @@
+//! The live view of an emulation: a screen of figures that changes while the run lasts.
+
+use fairwave_emulate::{Live, NodeState, State};
+use fairwave_units::Duration;
+use ratatui::Frame;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use ratatui::layout::{Constraint, Layout};
+use ratatui::style::Stylize;
+use ratatui::widgets::{Paragraph, Row, Table};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How often the screen is drawn; rates are over this time.
+const EVERY: core::time::Duration = core::time::Duration::from_millis(500);
+/// Heads of the columns.
+const HEADS: [&str; 7] =
+    ["node", "Mbps sent", "received", "queue", "retries/s", "airtime %", "lost here"];
+
+/// Draws on the terminal until `over`; q and Ctrl-C set `stop`.
+///
+/// # Errors
+/// The terminal cannot be drawn on.
+pub(crate) fn watch(live: &Live, stop: &AtomicBool, over: &AtomicBool) -> io::Result<()> {
+    let mut terminal = ratatui::try_init()?;
+    let watched = (|| {
+        let mut before = live.state();
+        while !over.load(Ordering::Relaxed) {
+            if event::poll(EVERY)? {
+                if is_end(&event::read()?) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                continue;
+            }
+            let now = live.state();
+            terminal.draw(|frame| draw(frame, &before, &now))?;
+            before = now;
+        }
+        Ok(())
+    })();
+    ratatui::restore();
+    watched
+}
+
+fn is_end(event: &Event) -> bool {
+    let Event::Key(key) = event else { return false };
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    key.code == KeyCode::Char('q') || (is_control && key.code == KeyCode::Char('c'))
+}
+
+/// Draws what happened between two states.
+fn draw(frame: &mut Frame<'_>, before: &State, now: &State) {
+    let areas = Layout::vertical([Constraint::Length(3), Constraint::Min(0)]);
+    let [head, body] = areas.areas(frame.area());
+    frame.render_widget(Paragraph::new(headline(now)), head);
+    let rows = rows(before, now).into_iter().map(Row::new);
+    let widths = [Constraint::Length(16)].into_iter().chain([Constraint::Length(11); 6]);
+    let table = Table::new(rows, widths).header(Row::new(HEADS).bold());
+    frame.render_widget(table, body);
+}
+
+/// What holds of the whole run.
+fn headline(now: &State) -> String {
+    let us = |of: Duration| of.as_nanos() / 1000;
+    let late =
+        now.lateness.as_ref().map_or((0, 0), |(events, packets)| (us(events.p99), us(packets.p99)));
+    format!(
+        "{:.1} s   packets under way: {}   programs running: {}\n\
+         lateness at p99: events {} us, packets {} us   (q ends the run)",
+        now.now.as_nanos() as f64 / 1e9,
+        now.under_way,
+        now.programs,
+        late.0,
+        late.1,
+    )
+}
+
+/// A row of figures for each real node and each other radio.
+fn rows(before: &State, now: &State) -> Vec<Vec<String>> {
+    let is_real = |name: &&String| now.nodes.iter().any(|node| node.name == **name);
+    let others = now.newest.stations.keys().filter(|name| !is_real(name));
+    let names = now.nodes.iter().map(|node| &node.name).chain(others);
+    names.map(|name| row(name, before, now)).collect()
+}
+
+fn row(name: &str, before: &State, now: &State) -> Vec<String> {
+    let seconds = now.now.since(before.now).as_secs_f64();
+    let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    let of = |state: &State| state.nodes.iter().find(|node| node.name == name).cloned();
+    let passed = of(now).map(|now| {
+        let before = of(before).unwrap_or_default();
+        let mbps = |get: fn(&NodeState) -> u64| {
+            format!("{:.3}", 8e-6 * rate(get(&now).saturating_sub(get(&before))))
+        };
+        [mbps(|node| node.bytes_in), mbps(|node| node.bytes_out), now.lost.to_string()]
+    });
+    let [sent, received, lost] = passed.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
+    let sample = |state: &State| state.newest.stations.get(name).copied();
+    let radio = sample(now).map(|now| {
+        let before = sample(before).unwrap_or_default();
+        let airtime = now.airtime.saturating_sub(before.airtime).as_nanos();
+        let retries = rate(now.failures.saturating_sub(before.failures));
+        [format!("{retries:.0}"), format!("{:.1}", 1e-7 * rate(airtime))]
+    });
+    let [retries, airtime] = radio.unwrap_or_else(|| ["-"; 2].map(str::to_owned));
+    vec![name.to_owned(), sent, received, waiting(name, now).to_string(), retries, airtime, lost]
+}
+
+/// Packets that wait at a node, before its radio and its links.
+fn waiting(name: &str, now: &State) -> u32 {
+    let is_its = |queue: &str| queue.split('>').next() == Some(name);
+    let queues = now.newest.queues.iter().filter(|(queue, _)| is_its(queue));
+    queues.map(|(_, sample)| sample.packets).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_units::Instant;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    fn state(seconds: u64, bytes: u64, failures: u64) -> State {
+        let now = Instant::ZERO + Duration::from_secs(seconds);
+        let name = "sta1".to_owned();
+        let node = NodeState { name, bytes_in: bytes, lost: 7, ..NodeState::default() };
+        let mut state = State { now, programs: 3, nodes: vec![node], ..State::default() };
+        let airtime = Duration::from_millis(250 * seconds);
+        for name in ["ap", "sta1"] {
+            let station = state.newest.stations.entry(name.to_owned()).or_default();
+            (station.failures, station.airtime) = (failures, airtime);
+        }
+        for queue in ["ap", "ap>server", "server>ap"] {
+            state.newest.queues.entry(queue.to_owned()).or_default().packets = 11;
+        }
+        state
+    }
+
+    #[test]
+    fn a_screen_shows_what_happened_since_the_last() {
+        let (before, now) = (state(1, 1_000_000, 40), state(3, 3_000_000, 60));
+        let mut terminal = Terminal::new(TestBackend::new(84, 8)).expect("a screen");
+        terminal.draw(|frame| draw(frame, &before, &now)).expect("it is drawn");
+        let screen = terminal.backend().to_string();
+        let has = |name: &str, figures: &[&str]| {
+            let line = screen.lines().find(|line| line.trim_matches('"').starts_with(name));
+            let line = line.unwrap_or_else(|| panic!("no {name} in\n{screen}"));
+            let words: Vec<&str> = line.trim_matches('"').split_whitespace().skip(1).collect();
+            assert_eq!(words, figures, "{screen}");
+        };
+        has("sta1", &["8.000", "0.000", "0", "10", "25.0", "7"]);
+        has("ap", &["-", "-", "22", "10", "25.0", "-"]);
+        assert!(screen.contains("3.0 s") && screen.contains("programs running: 3"), "{screen}");
+    }
+
+    #[test]
+    fn a_run_without_anything_has_a_screen() {
+        let mut terminal = Terminal::new(TestBackend::new(20, 2)).expect("a screen");
+        let nothing = State::default();
+        terminal.draw(|frame| draw(frame, &nothing, &nothing)).expect("it is drawn");
+    }
+}
