@@ -98,7 +98,8 @@ impl KernelFlows {
 }
 
 impl RunningFlows {
-    /// Ends them, at once or in their time, and puts what they came to in the place of what the simulator says of them.
+    /// Ends them, at once or in their time, and puts what they came to in the place of what the
+    /// simulator says of them.
     ///
     /// # Errors
     /// The thread that served them failed.
