@@ -29,8 +29,8 @@ const LINE_MOST: usize = 16 << 10;
 const CLIENTS_MOST: usize = 16;
 /// Changes that may wait for the loop.
 const WAITING: usize = 64;
-/// How long until it is looked again whether a client is there.
-const LOOK_AGAIN: fairwave_units::Duration = fairwave_units::Duration::from_millis(50);
+/// How often new clients are looked for.
+const ACCEPT_EVERY: fairwave_units::Duration = fairwave_units::Duration::from_millis(20);
 /// How often threads look whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a client or the loop may take.
@@ -127,9 +127,8 @@ impl<'a> Desk<'a> {
         while !self.over.load(Ordering::Relaxed) {
             match listener.socket.accept() {
                 Ok((stream, _)) => self.admit(stream, scope),
-                // Nobody is there, or there is no descriptor left for a client: the clock's sleep
-                // bounds how often that is asked.
-                Err(_) => self.clock.sleep_until(self.clock.now() + LOOK_AGAIN),
+                // Nobody is there, or there is no descriptor left for a client.
+                Err(_) => self.clock.sleep_until(self.clock.now() + ACCEPT_EVERY),
             }
         }
     }

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 /// Samples of flows that may wait for the loop.
 const WAITING: usize = 1 << 14;
 
-/// Where samples of flows come out, with their times.
+/// What flows on sockets saw, and when.
 pub(crate) type Samples = Receiver<(Instant, Sample)>;
 
 /// Flows whose sockets are open.

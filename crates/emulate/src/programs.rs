@@ -97,7 +97,8 @@ impl<'n> Programs<'n> {
     /// Adds a shell in a node, on this process's terminal.
     #[expect(clippy::disallowed_methods, reason = "which shell a user likes is in the environment")]
     pub(crate) fn add_shell(&mut self, node: &str) {
-        let command = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+        // It becomes the user's shell.
+        let command = "exec \"${SHELL:-/bin/sh}\"".to_owned();
         let job = |place| Job {
             node: (place, node.to_owned()),
             start: Instant::ZERO,
@@ -179,7 +180,7 @@ impl Job {
 
     fn begin(&self, namespaces: &Namespaces) -> Result<Program, String> {
         if self.is_shell {
-            let invocation = Invocation::Arguments(vec![self.command.clone().into()]);
+            let invocation = Invocation::Shell(self.command.clone());
             return namespaces.attach(self.node.0, &invocation).map_err(|error| error.to_string());
         }
         let path = self.log.clone().unwrap_or_else(|| PathBuf::from("/dev/null"));

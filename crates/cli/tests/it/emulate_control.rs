@@ -29,6 +29,11 @@ fn skipped() -> bool {
     why.is_some()
 }
 
+#[expect(clippy::disallowed_methods, reason = "an emulation takes its time")]
+fn pause(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
 fn home() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/steered-home.toml");
     path.display().to_string()
@@ -44,7 +49,7 @@ fn begin(directory: &Path, more: &[&str]) -> Child {
     let mut child = child.spawn().expect("it starts");
     while !directory.join("run/control.sock").exists() {
         assert_eq!(child.try_wait().expect("it can be asked"), None, "it ended early");
-        std::thread::sleep(Duration::from_millis(10));
+        pause(10);
     }
     child
 }
@@ -90,7 +95,7 @@ fn record(directory: &Path) {
     control(directory, &["move", "node=sta2", "to=[\"15 m\", \"0 m\"]"]);
     control(directory, &["queue", "at=ap>server", "discipline=fq-codel"]);
     control(directory, &["remove", "node=sta1"]);
-    std::thread::sleep(Duration::from_millis(200));
+    pause(200);
     control(directory, &["restore", "node=sta1"]);
     end(child, 0);
 }
@@ -173,7 +178,7 @@ fn nobody_can_hold_up_a_run_by_its_socket() {
     });
     assert_eq!(refused.count(), 5);
     drop(silent);
-    std::thread::sleep(Duration::from_millis(300));
+    pause(300);
     let status = control(directory, &["status"]);
     assert_eq!(status["nodes"][0]["name"], "sta1");
     assert!(status["lateness"]["count"].as_u64() > Some(0), "{status}");
@@ -220,7 +225,7 @@ fn a_real_time_loop_has_usual_programs() {
     let look = "sta2@0.1s=cut -d' ' -f41 /proc/self/stat";
     let child = begin(directory, &["--for", "1.2 s", "--realtime", "--exec", look]);
     let process = child.id();
-    std::thread::sleep(Duration::from_millis(200));
+    pause(200);
     let main = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let policy = main.split(' ').nth(40).map(str::to_owned);
     let err = end(child, 0);
