@@ -49,11 +49,11 @@ fn a_full_disk_is_said_and_leaves_nothing_behind() {
     if !machine_can() {
         return;
     }
-    let script = "mkdir small; mount -t tmpfs -o size=256k tmpfs small\n\
-        $EMULATE --force --out small/run --record --pcap --for '1 s' \
+    let script = "mkdir out; mount -t tmpfs -o size=256k tmpfs out\n\
+        $EMULATE --force --record --pcap --for '1 s' \
         --exec 'server=exec iperf3 -s -1' \
         --exec 'sta1@300 ms=iperf3 -u -b 10M -t 5 -c server'\n\
-        code=$?; ls small/run; umount small";
+        code=$?; ls out; umount out";
     let (ended, code) = audit(Site::new(""), script);
     assert_eq!(code, "code 1\n", "{}\n{}", ended.out, ended.err);
     assert!(ended.err.contains("No space left on device"), "{}", ended.err);
@@ -65,7 +65,7 @@ fn a_world_that_the_machine_cannot_keep_up_with_is_given_up() {
         return;
     }
     // More stations at saturation than any processor simulates in real time.
-    let many = "[[node]]\nname = \"more\"\nkind = \"station\"\ncount = 3000\n\
+    let many = "[[node]]\nname = \"more\"\nkind = \"station\"\ncount = 1000\n\
         [[flow]]\nname = \"load\"\nfrom = \"more*\"\nto = \"ap\"\n\
         transport = \"udp\"\ntraffic = \"saturate\"\n";
     let site = Site::new(&format!("nodes = [\"sta*\", \"server\"]\n{many}"))
