@@ -115,7 +115,9 @@ fn runs(steps: &mut Steps, extent: &Extent) -> Outcome {
         })?;
         steps.step("hundreds of emulations in a row", || {
             let slow = ["--test", "it", "--", "--ignored", "slow_"];
-            run(cargo(&[&["test", "-p", "fairwave-netns"][..], &slow].concat()))
+            run(cargo(&[&["test", "-p", "fairwave-netns"][..], &slow].concat()))?;
+            let soak = ["--test", "it", "--", "--ignored", "emulate::slow"];
+            run(cargo(&[&["test", "-p", "fairwave-cli"][..], &soak].concat()))
         })?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {

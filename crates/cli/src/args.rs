@@ -56,7 +56,7 @@ Examples:
 #[cfg(target_os = "linux")]
 const EMULATE_EXAMPLES: &str = "\
 Examples:
-  fairwave emulate home.toml --for '10 s' --exec 'server=iperf3 -s' --exec 'sta1@1s=iperf3 -c server'
+  fairwave emulate home.toml --for 10s --exec 'server=iperf3 -s' --exec 'sta1@1s=iperf3 -c server'
   fairwave emulate home.toml --exec 'server=python3 -m http.server 80' --exec 'sta1=curl server'
   fairwave emulate home.toml --kernel-flows 'up*' --json --out out/real
   fairwave emulate home.toml --uplink server=eth0 --exec 'sta1=curl https://example.org'
