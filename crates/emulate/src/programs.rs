@@ -95,7 +95,6 @@ impl<'n> Programs<'n> {
     }
 
     /// Adds a shell in a node, on this process's terminal.
-    #[expect(clippy::disallowed_methods, reason = "which shell a user likes is in the environment")]
     pub(crate) fn add_shell(&mut self, node: &str) {
         // It becomes the user's shell.
         let command = "exec \"${SHELL:-/bin/sh}\"".to_owned();

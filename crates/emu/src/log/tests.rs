@@ -83,7 +83,6 @@ fn read(file: &[u8]) -> (Vec<(u64, u32, usize)>, Option<Error>) {
             }
             Ok(Some(Record::Control { .. } | Record::End { .. })) => {}
             Ok(None) => return (packets, None),
-            Ok(Some(Record::Control { .. })) => {}
             Err(error) => return (packets, Some(error)),
         }
     }

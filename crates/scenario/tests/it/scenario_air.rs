@@ -89,7 +89,7 @@ fn control(standard: &str, cell: &str, keys: &str) -> Option<(&'static str, Opti
     let world = scenario.to_world(1);
     let radio = world.nodes[1].radio.as_ref().expect("a station has a radio");
     let rates = radio.rates.as_ref();
-    rates.map(|rates| (rates.algorithm.name, rates.initial.map(|mode| mode.rate())))
+    rates.map(|rates| (rates.algorithm.name, rates.initial.map(fairwave_dot11::Mode::rate)))
 }
 
 /// Before 802.11n as from it on.
