@@ -50,18 +50,20 @@ fn programs_run_in_their_nodes_and_the_summary_says_how_it_was() {
 /// A page by HTTP, a TCP transfer up and one down, and datagrams, all at once.
 fn transfers(offload: bool) -> Site {
     let page = "mkdir -p www; echo hello from the server > www/page";
-    let serve = "exec python3 -m http.server 8000 --directory www";
+    // It ends with its first request, and the run with the last program.
+    let serve = "cd www; exec python3 -c 'import http.server as h; \
+        h.HTTPServer((\"\", 8000), h.SimpleHTTPRequestHandler).handle_request()'";
     let [up, down, datagrams] =
         ["-p 5201 -n 300K", "-p 5202 -n 300K -R", "-p 5203 -u -b 2M -n 100K -l 1000"]
             .map(|options| when_served(&format!("iperf3 -J -c server {options}")));
     Site::new(&format!("offload = {offload}\n[record]\ntaps = [\"*\"]\n"))
         .exec(&format!("server={page}; {serve}"))
-        .exec("server=exec iperf3 -s -1 -p 5201")
-        .exec("server=exec iperf3 -s -1 -p 5202")
-        .exec("server=exec iperf3 -s -1 -p 5203")
+        .exec("server=exec iperf3 -s -p 5201")
+        .exec("server=exec iperf3 -s -p 5202")
+        .exec("server=exec iperf3 -s -p 5203")
         .exec(&format!("sta1={up}; {datagrams}"))
         .exec(&format!("sta2={down}; {}", when_served("curl -s http://server:8000/page")))
-        .with(&["--for", "3 s"])
+        .with(&["--for", "6 s"])
 }
 
 #[test]
