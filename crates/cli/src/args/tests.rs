@@ -29,7 +29,8 @@ fn words(line: &str) -> Vec<String> {
 /// How many runs a scenario of the repository makes with these settings.
 fn runs(common: &Common, scenario: &Path) -> usize {
     let file = Path::new(ROOT).join(scenario);
-    Plan::load(&file, &common.set).unwrap_or_else(|error| panic!("{error}")).jobs().len()
+    let plan = Plan::load(&file, &common.set).unwrap_or_else(|error| panic!("{error}"));
+    if common.seed.is_some() { plan.points.len() } else { plan.jobs().len() }
 }
 
 /// Parses every example in the text; says how many there were.

@@ -8,7 +8,7 @@ use std::process::Stdio;
 fn help_and_version_end_well_and_name_the_codes() {
     let place = scratch();
     let (help, _) = ends_with(0, place.path(), &["--help"]);
-    for code in ["0  everything ran", "1  a run failed", "2  bad usage", "3  with --strict"] {
+    for code in ["0  everything ran", "1  a run or a program", "2  bad usage", "3  with --strict"] {
         assert!(help.contains(code), "{code}: {help}");
     }
     let (version, _) = ends_with(0, place.path(), &["--version"]);

@@ -8,7 +8,7 @@ use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
 use core::ops::Range;
-use fairwave_units::{Db, Dbm, Instant, Metres, Seed};
+use fairwave_units::{Db, Dbm, Instant, Seed};
 use odds::Odds;
 use std::collections::BTreeMap;
 use together::{Detection, Together};
@@ -56,7 +56,7 @@ pub(super) struct Air {
     sense_mw: f64,
     detection: f64,
     capture: Option<f64>,
-    levels: Levels,
+    pub(super) levels: Levels,
     /// The bursts of the links that have carried data, by transmitter and receiver.
     bursts: BTreeMap<(u32, u32), BurstLink>,
     /// What the streams of links are named after: the seed, the channel and its radios.
@@ -146,11 +146,11 @@ impl Air {
         let hearers = || (0..radios).filter(senses);
         let levels = hearers().map(|to| row[to as usize]);
         self.weakest_mw[from as usize] = levels.fold(f64::INFINITY, f64::min);
-        let is_new = !hearers().eq(self.hearers[from as usize].iter().copied());
-        if is_new {
+        let is_same = hearers().eq(self.hearers[from as usize].iter().copied());
+        if !is_same {
             self.hearers[from as usize] = hearers().collect();
         }
-        is_new
+        !is_same
     }
 
     /// Mean level at `to` of a transmission of `from`, in milliwatts.
@@ -160,10 +160,6 @@ impl Air {
 
     pub(super) fn levels(&self) -> &Levels {
         &self.levels
-    }
-
-    pub(super) fn place(&mut self, radio: u32, position: (Metres, Metres)) -> bool {
-        self.levels.place(radio, position)
     }
 
     pub(super) fn set_present(&mut self, radio: u32, present: bool) {

@@ -18,6 +18,7 @@ mod any_world;
 mod contention;
 mod exchange;
 mod interface;
+mod ledger;
 mod levels;
 mod mac;
 mod medium;

@@ -35,7 +35,7 @@ impl<P: Copy> Channel<P> {
     /// sent. False, and nothing is done, where no radio of the channel has a path on which it
     /// moves or is [steered](crate::Path::steered): then all levels are constant.
     pub fn place(&mut self, radio: RadioId, position: (Metres, Metres)) -> bool {
-        self.air.place(radio.0, position)
+        self.air.levels.place(radio.0, position)
     }
 
     /// Mean level at which `to` would receive `from` at `now`, on the channel or not: what a

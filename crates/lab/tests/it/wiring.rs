@@ -68,7 +68,7 @@ fn two_patterns_are_joined_one_by_one_in_order() {
 #[test]
 fn one_pattern_joins_each_to_the_same_node() {
     let shared = TEST_BED
-        .replace("kind = \"converter\"\ncount = 5", "kind = \"converter\"")
+        .replace("data_rate = \"54 Mbps\"\ncount = 5", "data_rate = \"54 Mbps\"")
         .replace("\"conv*\"", "\"conv\"");
     assert_eq!(wires(&scenario(&shared).to_world(1))[4], "pc5-conv");
     let other_way = shared.replace("[\"pc*\", \"conv\"]", "[\"conv\", \"pc*\"]");
