@@ -65,10 +65,10 @@ fn a_world_that_the_machine_cannot_keep_up_with_is_given_up() {
         return;
     }
     // More packets than any processor simulates in real time: twenty million a second.
-    let many = "[[node]]\nname = \"more\"\nkind = \"host\"\ncount = 2\n\
-        [[link]]\nends = [\"more1\", \"more2\"]\n\
-        [[flow]]\nname = \"load\"\nfrom = \"more1\"\nto = \"more2\"\n\
-        transport = \"udp\"\ntraffic = \"cbr\"\npayload = \"60 B\"\nrate = \"10 Gbps\"\n";
+    let many = "[[node]]\nname = \"more\"\nkind = \"host\"\ncount = 20\n\
+        [[link]]\nends = [\"more*\", \"server\"]\n\
+        [[flow]]\nname = \"load\"\nfrom = \"more*\"\nto = \"server\"\n\
+        transport = \"udp\"\ntraffic = \"cbr\"\npayload = \"60 B\"\ninterval = \"1 us\"\n";
     let site = Site::new(&format!("nodes = [\"sta*\", \"server\"]\n{many}"))
         .with(&["--for", "60 s"])
         .exec("sta1=sleep 100");
