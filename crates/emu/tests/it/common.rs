@@ -97,6 +97,12 @@ pub(crate) fn send(program: &OwnedFd, bytes: &[u8]) {
     assert_eq!(rustix::io::write(program, bytes), Ok(bytes.len()));
 }
 
+/// Whether there was room for a packet that a program sends: its socket is as full as the loop is
+/// late.
+pub(crate) fn try_send(program: &OwnedFd, bytes: &[u8]) -> bool {
+    rustix::io::write(program, bytes).is_ok()
+}
+
 /// The next packet that a program gets, if there is one.
 pub(crate) fn receive(program: &OwnedFd) -> Option<Vec<u8>> {
     let mut bytes = vec![0; 1 << 16];

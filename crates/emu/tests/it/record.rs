@@ -1,6 +1,6 @@
 //! A recorded run again in virtual time.
 
-use crate::common::{SERVER, STATION, cell, ends, options, receive, send, udp};
+use crate::common::{SERVER, STATION, cell, ends, options, receive, try_send, udp};
 use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{Drive, Inbox, Offload, Turn};
 use fairwave_emu::log::{self, Keep, Writer};
@@ -9,6 +9,7 @@ use fairwave_sim::Outcome;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Contents, Datagram};
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -61,20 +62,26 @@ fn live(keep: Keep) -> (Outcome, Everything, Vec<u8>) {
     let record = Some(Writer::new(file.clone(), keep).expect("a thread"));
     let mut seen = Everything::default();
     let mut sent = 0u16;
+    let mut replies = VecDeque::new();
     let mut on_turn = |turn: &Turn<'_>| {
         if turn.under_way < 40 {
             for _ in 0..90.min(400 - sent) {
-                send(&sta, &udp(SERVER, sent, 100 + u32::from(sent) * 3));
+                if !try_send(&sta, &udp(SERVER, sent, 100 + u32::from(sent) * 3)) {
+                    break;
+                }
                 sent += 1;
             }
         }
         while let Some(mut packet) = receive(&server) {
             let (there, back) = packet[12..20].split_at_mut(4);
             there.swap_with_slice(back);
-            send(&server, &packet);
+            replies.push_back(packet);
+        }
+        while replies.front().is_some_and(|reply| try_send(&server, reply)) {
+            replies.pop_front();
         }
         while receive(&sta).is_some() {}
-        let is_over = sent == 400 && turn.under_way == 0;
+        let is_over = sent == 400 && turn.under_way == 0 && replies.is_empty();
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let drive = Drive {
