@@ -1,9 +1,10 @@
 //! From a scenario to namespaces and to the world that is driven.
 
 use crate::order::Uplink;
+use core::net::Ipv4Addr;
 use fairwave_emu::address;
 use fairwave_emu::drive::Options;
-use fairwave_netns::{NodePlan, Offload, Plan, Prefix, UplinkPlan};
+use fairwave_netns::{NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 use fairwave_scenario::{Emulate, Scenario};
 use fairwave_sim::world::World;
 use fairwave_trace::NodeId;
@@ -19,12 +20,19 @@ pub(crate) fn namespaces(
     let emulate = scenario.emulation();
     let sysctls: Vec<(String, String)> =
         emulate.sysctls.iter().filter_map(|s| setting(s)).collect();
+    let leads_out = |id: &NodeId| {
+        let name = &world.nodes[id.0 as usize].name;
+        uplinks.first().is_some_and(|uplink| uplink.node != *name)
+    };
+    // Nodes without a way out of their own reach the rest of the world through one that has it.
+    let out = Route { to: Prefix::new(Ipv4Addr::UNSPECIFIED, 0), source: None };
     let node = |id: &NodeId| NodePlan {
         addresses: vec![
             Prefix::new(address::v4(*id), address::V4_PREFIX_LEN),
             Prefix::new(address::v6(*id), address::V6_PREFIX_LEN),
         ],
         mtu: emulate.mtu,
+        routes: if leads_out(id) { vec![out] } else { Vec::new() },
         offload: if emulate.offload { Offload::On } else { Offload::Off },
         sysctls: sysctls.clone(),
         ..NodePlan::new(world.nodes[id.0 as usize].name.clone())

@@ -110,9 +110,8 @@ impl<'n> Programs<'n> {
         self.jobs.extend(self.namespaces.find(node).map(job));
     }
 
-    /// Starts and ends programs until `over`. Sets `all_ended` when none is left that runs or
-    /// waits, or when the shell has ended.
-    /// `count` is how many run.
+    /// Starts and ends programs until `over`; `count` says how many run. Sets `all_ended` when none
+    /// is left that runs or waits, or when the shell has ended.
     pub(crate) fn attend(
         &mut self,
         clock: Clock,

@@ -82,6 +82,18 @@ fn answer(mut stream: &UnixStream, bytes: &[u8]) -> String {
     line
 }
 
+/// The first state of the run that is as wanted. Asks again as long as there is no place for a
+/// client, or the state is another.
+fn until(directory: &Path, is_wanted: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let said = answer(&connect(directory), b"{\"status\": {}}\n");
+        match serde_json::from_str(&said) {
+            Ok(state) if is_wanted(&state) => return state,
+            _ => std::thread::yield_now(),
+        }
+    }
+}
+
 fn bytes(directory: &Path, run: &str, name: &str) -> Vec<u8> {
     let path: PathBuf = directory.join(run).join(name);
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -94,8 +106,9 @@ fn record(directory: &Path) {
     control(directory, &["link", "name=ap-server", "rate=2 Mbps", "loss=0.1"]);
     control(directory, &["move", "node=sta2", "to=[\"15 m\", \"0 m\"]"]);
     control(directory, &["queue", "at=ap>server", "discipline=fq-codel"]);
-    control(directory, &["remove", "node=sta1"]);
-    pause(200);
+    let removed = control(directory, &["remove", "node=sta1"])["at_ns"].as_u64();
+    let later = removed.expect("it says when") + 200_000_000;
+    until(directory, |state| state["at_ns"].as_u64() >= Some(later));
     control(directory, &["restore", "node=sta1"]);
     end(child, 0);
 }
@@ -178,7 +191,7 @@ fn nobody_can_hold_up_a_run_by_its_socket() {
     });
     assert_eq!(refused.count(), 5);
     drop(silent);
-    pause(300);
+    until(directory, |state| state["lateness"]["count"].as_u64() > Some(0));
     let status = control(directory, &["status"]);
     assert_eq!(status["nodes"][0]["name"], "sta1");
     assert!(status["lateness"]["count"].as_u64() > Some(0), "{status}");
@@ -225,7 +238,7 @@ fn a_real_time_loop_has_usual_programs() {
     let look = "sta2@0.1s=cut -d' ' -f41 /proc/self/stat";
     let child = begin(directory, &["--for", "1.2 s", "--realtime", "--exec", look]);
     let process = child.id();
-    pause(200);
+    until(directory, |state| state["at_ns"].as_u64() > Some(0));
     let main = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let policy = main.split(' ').nth(40).map(str::to_owned);
     let err = end(child, 0);
