@@ -22,7 +22,7 @@ struct Need {
 }
 
 /// What the tests call.
-const TESTS: [Need; 11] = [
+const TESTS: [Need; 12] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -37,6 +37,11 @@ const TESTS: [Need; 11] = [
         sign: Sign::Program("tcpdump"),
         package: "tcpdump",
         why: "captures the real traffic that trace analysis is tested with",
+    },
+    Need {
+        sign: Sign::Program("iperf3"),
+        package: "iperf3",
+        why: "sends from one emulated node to another",
     },
     Need {
         sign: Sign::File("/usr/sbin/ip"),
