@@ -99,6 +99,14 @@ keys! {
         /// Segments acknowledged at once before ACKs are delayed, at the start, after idleness and
         /// around gaps.
         quick_acks: u32 = count(0, 64).or(d.quick_acks);
+        /// Send the delayed ACK when the application has read all, if a segment with PSH or a short
+        /// one came.
+        ack_on_read: bool = boolean().or(d.ack_on_read);
+        /// Open the advertised window by two segments for each that arrives, which is acknowledged at
+        /// once with `quick_acks`, instead of as far as the buffer goes.
+        gradual_window: bool = boolean().or(d.gradual_window);
+        /// Set PSH on the last of the segments that leave together, too.
+        push_bursts: bool = boolean().or(d.push_bursts);
         /// Hold back small segments while anything is outstanding (RFC 9293 section 3.7.4).
         nagle: bool = boolean().or(d.nagle);
         /// Initial window.
@@ -257,6 +265,9 @@ fn of_stack(stack: &Profile) -> Tcp {
             DelayedAck::Off
         },
         quick_acks: c.quick_acks,
+        ack_on_read: c.ack_on_read,
+        gradual_window: c.gradual_window,
+        push_bursts: c.push_bursts,
         nagle: c.nagle,
         initial_window: c.initial_window_segments,
         initial_ssthresh: c.initial_ssthresh,
@@ -325,6 +336,9 @@ impl Tcp {
             eifel: self.eifel,
             frto: self.frto,
             quick_acks: self.quick_acks,
+            ack_on_read: self.ack_on_read,
+            gradual_window: self.gradual_window,
+            push_bursts: self.push_bursts,
             nagle: self.nagle,
             delayed_ack: match self.delayed_ack {
                 DelayedAck::Off => tcp::DelayedAck { every: 1, ..base.delayed_ack },

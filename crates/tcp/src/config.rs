@@ -78,6 +78,16 @@ pub struct Config {
     /// Most segments that are acknowledged at once before ACKs are delayed, at the start, after
     /// idleness and around gaps (Linux: 16); zero delays from the first.
     pub quick_acks: u32,
+    /// Send the ACK that is delayed when the application has read all, if a segment with PSH or a
+    /// short one came, and this end does not answer with data (Linux, `__tcp_cleanup_rbuf`).
+    pub ack_on_read: bool,
+    /// Open the advertised window by two segments for each that arrives, which is acknowledged at
+    /// once, instead of as far as the buffer goes (Linux, `tcp_grow_window`).
+    pub gradual_window: bool,
+    /// Set PSH on the last of the segments that leave together, in runs of the length that a
+    /// kernel hands to its network card (Linux, `__tcp_transmit_skb`, `tcp_tso_autosize`), beside
+    /// the last segment of what was written.
+    pub push_bursts: bool,
     /// Hold back small segments while anything is outstanding (RFC 9293 section 3.7.4).
     pub nagle: bool,
     /// Initial window in segments (RFC 3390: 3 for an MSS of 1460; RFC 6928: 10).
@@ -133,6 +143,9 @@ impl Default for Config {
             frto: false,
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(200) },
             quick_acks: 0,
+            ack_on_read: false,
+            gradual_window: false,
+            push_bursts: false,
             nagle: false,
             initial_window_segments: 3,
             initial_ssthresh: None,

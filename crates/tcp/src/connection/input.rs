@@ -249,9 +249,9 @@ impl<P: Payload> Connection<P> {
 
     /// Payload and FIN.
     fn on_text(&mut self, now: Instant, start: i64, segment: Segment<P>) {
-        let fin = segment.header.flags.fin;
+        let flags = segment.header.flags;
         let receives = matches!(self.state, State::Established | State::FinWait1 | State::FinWait2);
-        if !receives || (segment.payload.is_empty() && !fin) {
+        if !receives || (segment.payload.is_empty() && !flags.fin) {
             return;
         }
         self.note_marks(&segment);
@@ -260,7 +260,7 @@ impl<P: Payload> Connection<P> {
         {
             self.rx.note_round_trip(age);
         }
-        let arrived = self.rx.take(now, start, segment.payload, fin);
+        let arrived = self.rx.take(now, start, segment.payload, flags);
         if arrived.readable {
             self.events.push_back(Event::Readable);
         }

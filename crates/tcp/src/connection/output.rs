@@ -59,7 +59,7 @@ impl<P: Payload> Connection<P> {
     fn data_segment(&mut self, now: Instant, pick: &Pick) -> Segment<P> {
         let payload = self.tx.payload(pick);
         let mut header = self.header(pick.start);
-        header.flags.psh = pick.payload > 0 && self.tx.is_last(pick);
+        header.flags.psh = pick.payload > 0 && (pick.ends_burst || self.tx.is_last(pick));
         header.flags.fin = pick.fin;
         header.flags.cwr = pick.cwr;
         // SACK blocks would not fit beside a full payload: they get an ACK of their own.
@@ -68,7 +68,7 @@ impl<P: Payload> Connection<P> {
         if owed {
             self.rx.ack_now();
         }
-        self.rx.data_was_sent();
+        self.rx.data_was_sent(now);
         self.counters.segments += 1;
         self.counters.data_segments += 1;
         let ecn = if pick.ect { Ecn::Ect0 } else { Ecn::NotEct };

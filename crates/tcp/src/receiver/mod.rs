@@ -1,12 +1,16 @@
 //! The receiving half: reassembly, the advertised window, and when to acknowledge.
 
+mod opening;
+mod pushed;
 mod quick;
 mod reassembly;
 mod tuning;
 
 use crate::{Config, DelayedAck, Payload, Store};
 use fairwave_units::{Duration, Instant, Seq32};
-use fairwave_wire::tcp::SackBlocks;
+use fairwave_wire::tcp::{Flags, SackBlocks};
+use opening::Opening;
+use pushed::Pushed;
 use quick::QuickAcks;
 pub use reassembly::Reassembly;
 use tuning::Tuning;
@@ -37,6 +41,8 @@ pub(crate) struct Receiver<P: Payload> {
     mss: u32,
     delayed: DelayedAck,
     quick: QuickAcks,
+    pushed: Pushed,
+    opening: Opening,
     /// Grows `capacity`, if it may grow.
     tuning: Option<Tuning>,
     /// D-SACK was agreed on.
@@ -76,6 +82,8 @@ impl<P: Payload> Receiver<P> {
             mss: u32::from(config.mss),
             delayed: config.delayed_ack,
             quick: QuickAcks::new(config.quick_acks),
+            pushed: Pushed::new(config.ack_on_read, config.delayed_ack.timeout),
+            opening: Opening::new(config.gradual_window, config.receive_buffer, config.mss.into()),
             tuning: config.receive_buffer_most.map(|most| Tuning::new(most, config.mss)),
             dsack: false,
             duplicate: None,
@@ -106,8 +114,9 @@ impl<P: Payload> Receiver<P> {
     }
 
     /// This end sent data: its ACKs may wait to ride on more of it.
-    pub(crate) fn data_was_sent(&mut self) {
+    pub(crate) fn data_was_sent(&mut self, now: Instant) {
         self.quick.stop();
+        self.pushed.data_was_sent(now);
     }
 
     /// A data segment echoed a timestamp of this age: a round trip.
@@ -200,8 +209,8 @@ impl<P: Payload> Receiver<P> {
     }
 
     /// Takes the payload of an acceptable segment that begins at `start`, and its FIN.
-    pub(crate) fn take(&mut self, now: Instant, start: i64, data: P, fin: bool) -> Arrived {
-        let len = data.len();
+    pub(crate) fn take(&mut self, now: Instant, start: i64, data: P, flags: Flags) -> Arrived {
+        let (len, fin) = (data.len(), flags.fin);
         self.full_size = self.full_size.max(len);
         let end = start + i64::from(len);
         if self.dsack {
@@ -209,7 +218,7 @@ impl<P: Payload> Receiver<P> {
         }
         if len > 0 {
             self.quick.arrived(now, self.edge - self.next, self.full_size);
-            self.take_data(now, start, end, data);
+            self.take_data(now, start, data, flags.psh);
             self.tune(now);
         }
         if fin {
@@ -246,7 +255,9 @@ impl<P: Payload> Receiver<P> {
         ends
     }
 
-    fn take_data(&mut self, now: Instant, start: i64, end: i64, data: P) {
+    fn take_data(&mut self, now: Instant, start: i64, data: P, psh: bool) {
+        let size = data.len();
+        let end = start + i64::from(size);
         let from = start.max(self.next as i64);
         let to = end.min(self.edge as i64);
         if from >= to {
@@ -257,6 +268,9 @@ impl<P: Payload> Receiver<P> {
         let data =
             if whole { data } else { data.slice((from - start) as u32, (to - start) as u32) };
         let (from, len) = (from as u64, data.len());
+        if self.opening.arrived(size, self.unused()) {
+            self.quick.grant_one();
+        }
         if from > self.next {
             self.held.insert(from, &data);
             self.ack_at_once();
@@ -264,6 +278,7 @@ impl<P: Payload> Receiver<P> {
         }
         self.next += u64::from(len);
         self.ready.push(data);
+        self.pushed.arrived(now, size < self.full_size, psh);
         if self.held.is_empty() {
             self.delay_ack(now);
         } else {
@@ -284,6 +299,7 @@ impl<P: Payload> Receiver<P> {
     /// A gap or its end: the sender needs ACKs, so the next ones are quick too.
     fn ack_at_once(&mut self) {
         self.ack_now = true;
+        self.pushed.end_interaction();
         self.quick.grant(self.edge - self.next, self.full_size);
     }
 
@@ -320,9 +336,15 @@ impl<P: Payload> Receiver<P> {
         self.ready.discard(u64::from(len));
         self.read += u64::from(len);
         self.readable_told = !self.ready.is_empty() && self.readable_told;
-        self.ack_now |= self.update_due();
+        self.ack_now |= self.update_due() || self.is_pushed();
         self.check();
         Some(data)
+    }
+
+    /// Whether reading all that had come calls for the ACK that is delayed.
+    fn is_pushed(&self) -> bool {
+        let is_empty = self.ready.is_empty() && self.held.is_empty();
+        is_empty && self.next > self.acked && self.pushed.wants_ack()
     }
 
     /// Whether reading has opened the window so far that the peer should hear of it without
@@ -339,8 +361,14 @@ impl<P: Payload> Receiver<P> {
         self.mss.min(self.capacity / 2).max(1)
     }
 
-    fn free(&self) -> u64 {
+    /// Bytes of the buffer that are free.
+    fn unused(&self) -> u64 {
         u64::from(self.capacity).saturating_sub(self.ready.len())
+    }
+
+    /// The window that may be advertised.
+    fn free(&self) -> u64 {
+        self.opening.bound(self.unused())
     }
 
     /// An ACK must leave at once.
@@ -359,7 +387,10 @@ impl<P: Payload> Receiver<P> {
 
     /// The delayed ACK's time may have come.
     pub(crate) fn wake(&mut self, now: Instant) {
-        self.ack_now |= self.ack_deadline.is_some_and(|at| at <= now);
+        if self.ack_deadline.is_some_and(|at| at <= now) {
+            self.ack_now = true;
+            self.pushed.end_interaction();
+        }
     }
 
     /// Whether a data segment must leave SACK blocks to an ACK of its own.
@@ -384,6 +415,7 @@ impl<P: Payload> Receiver<P> {
         self.acked = self.next;
         self.ack_now = false;
         self.ack_deadline = None;
+        self.pushed.acknowledged();
         self.check();
         field as u16
     }

@@ -44,6 +44,11 @@ impl QuickAcks {
         self.left = self.left.max(quota.min(self.most));
     }
 
+    /// The window opened for a segment: its ACK at least is quick.
+    pub(super) fn grant_one(&mut self) {
+        self.left |= u32::from(self.most > 0);
+    }
+
     /// In-order data arrived: whether its ACK is quick.
     pub(super) fn spend(&mut self) -> bool {
         let quick = self.left > 0;

@@ -15,6 +15,8 @@ pub(crate) struct Pick {
     pub(crate) ect: bool,
     /// It carries the flag CWR.
     pub(crate) cwr: bool,
+    /// It is the last of several segments that leave together.
+    pub(crate) ends_burst: bool,
 }
 
 /// An acceptable ACK in the sender's terms.

@@ -7,6 +7,7 @@
 
 mod acks;
 mod buffer;
+mod burst;
 mod duplicates;
 mod episode;
 mod facts;
@@ -29,6 +30,7 @@ mod timing;
 use crate::agreed::Agreed;
 use crate::{Config, Payload};
 use buffer::SendBuffer;
+use burst::Burst;
 use duplicates::Duplicates;
 use episode::Episode;
 use fairwave_cc::Controller;
@@ -65,6 +67,8 @@ pub(crate) struct Sender<P: Payload> {
     timing: Timing,
     rate: RateSampler,
     pacer: Pacer,
+    /// The segments that leave together, where their last is to be marked.
+    burst: Option<Burst>,
     /// Bytes of a full segment.
     smss: u32,
     sack: bool,
@@ -89,6 +93,7 @@ impl<P: Payload> Sender<P> {
             timing: Timing::new(config),
             rate: RateSampler::default(),
             pacer: Pacer::new(config.pacing_quantum),
+            burst: config.push_bursts.then(Burst::default),
             smss: u32::from(config.mss),
             sack: false,
             nagle: config.nagle,

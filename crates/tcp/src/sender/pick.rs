@@ -1,5 +1,6 @@
 //! Which segment leaves next.
 
+use super::burst;
 use super::probe::Probe;
 use super::scoreboard::Left;
 use super::{Pick, Sender};
@@ -102,7 +103,7 @@ impl<P: Payload> Sender<P> {
         let fin = end > self.buffer.end();
         let payload = record.len - u32::from(fin);
         // RFC 3168 section 6.1.5: a retransmission is never ECN-capable.
-        Some(Pick { start: record.start, payload, fin, ect: false, cwr: false })
+        Some(Pick { start: record.start, payload, fin, ect: false, cwr: false, ends_burst: false })
     }
 
     /// New data, or the FIN; `forced` if no congestion window holds it back.
@@ -145,7 +146,21 @@ impl<P: Payload> Sender<P> {
         // RFC 3168 section 6.1.6: window probes are not ECN-capable.
         let ect = self.marks.is_enabled() && payload > 0 && !probe;
         let cwr = ect && self.marks.take_cwr();
-        Some(Pick { start, payload, fin: len > payload, ect, cwr })
+        let ends_burst = self.ends_burst(now);
+        Some(Pick { start, payload, fin: len > payload, ect, cwr, ends_burst })
+    }
+
+    /// Whether the new segment that leaves is the last of several that leave together.
+    fn ends_burst(&mut self, now: Instant) -> bool {
+        let Some(mut burst) = self.burst else { return false };
+        let follows = !self.is_paced(now) && self.new_len(false).is_some_and(|l| self.admits(l));
+        let rtt = self.timing.rtt();
+        let law = (self.law.cwnd().unwrap_or(0), self.law.ssthresh().unwrap_or(u32::MAX));
+        let usual = || burst::usual_rate(law.0, law.1, rtt.srtt());
+        let rate = self.law.pacing_rate().or_else(usual);
+        let ends = burst.ends(now, burst::most_segments(rate, rtt.least(), self.smss), follows);
+        self.burst = Some(burst);
+        ends
     }
 
     /// Notes whether the data that ends at `end` has filled the congestion window.

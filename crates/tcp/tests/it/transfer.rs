@@ -81,20 +81,24 @@ fn config() -> impl Strategy<Value = Config> {
     let buffers = (600u32..80_000, 600u32..200_000);
     let options = (any::<bool>(), any::<bool>(), any::<bool>(), any::<[bool; 7]>());
     let grows = (prop::option::of(0u32..300_000), prop::option::of(0u32..300_000));
-    let more = (any::<bool>(), any::<bool>(), 0u32..20, grows);
+    let more = (any::<bool>(), any::<bool>(), 0u32..20, any::<[bool; 3]>(), grows);
     (buffers, options, more, 200u16..1461, 1u32..4, 1u32..11).prop_map(
         |(
             (send_buffer, receive_buffer),
             (sack, timestamps, scaling, [ecn, prr, conservative, rack, eifel, frto, keep_sacks]),
-            (nagle, dsack, quick_acks, (send_buffer_most, receive_buffer_most)),
+            (nagle, dsack, quick_acks, like_linux, (send_buffer_most, receive_buffer_most)),
             mss,
             every,
             initial,
         )| {
+            let [ack_on_read, gradual_window, push_bursts] = like_linux;
             Config {
                 nagle,
                 dsack,
                 quick_acks,
+                ack_on_read,
+                gradual_window,
+                push_bursts,
                 send_buffer_most,
                 receive_buffer_most,
                 ecn,

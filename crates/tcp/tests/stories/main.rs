@@ -2,6 +2,7 @@
 //!
 //! Segments are numbered from zero and 1000 bytes long, so that windows read as segments.
 
+mod bursts;
 mod closing;
 mod corners;
 mod ecn;

@@ -171,6 +171,8 @@ impl Player {
             "eifel" => config.eifel = on,
             "dsack" => config.dsack = on,
             "nagle" => config.nagle = on,
+            "ack_on_read" => config.ack_on_read = on,
+            "gradual_window" => config.gradual_window = on,
             "quick_acks" => config.quick_acks = number(value)?,
             "challenge_acks" => config.challenge_acks = number(value)?,
             "mss" => config.mss = number(value)?,
