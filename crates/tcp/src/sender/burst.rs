@@ -35,8 +35,8 @@ impl Burst {
 /// Segments of `smss` bytes that a packet holds (`tcp_tso_autosize`): what the rate sends in 2^-10
 /// seconds, and for least round trips of a few milliseconds a part of the most.
 pub(super) fn most_segments(rate: Option<BitRate>, least_rtt: Option<Duration>, smss: u32) -> u64 {
-    let paced = rate.map_or(MOST_BYTES, |rate| rate.0 / 8 >> 10);
-    let halvings = least_rtt.map_or(0, |rtt| rtt.as_nanos() / 1000 >> 9);
+    let paced = rate.map_or(MOST_BYTES, |rate| (rate.0 / 8) >> 10);
+    let halvings = least_rtt.map_or(0, |rtt| (rtt.as_nanos() / 1000) >> 9);
     let near = if halvings < 32 { 65_536 >> halvings } else { 0 };
     let bytes = paced.saturating_add(near).min(MOST_BYTES);
     (bytes / u64::from(smss.max(1))).max(LEAST_SEGMENTS)

@@ -1,11 +1,11 @@
 //! What is retransmitted of data that the peer has reported by SACK.
 
-use crate::common::{Codec, MS, Pair, law};
+use crate::common::{Codec, MS, sending, wire};
 use fairwave_cc::Initial;
 use fairwave_machine::Machine;
 use fairwave_machine::line::{End, Line, Wire};
 use fairwave_tcp::{Config, Connection, Input, Segment, State, Virtual};
-use fairwave_units::{BitRate, Duration, Instant, Seed, Seq32, Stream};
+use fairwave_units::{Duration, Instant, Seed, Seq32, Stream};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Flags, Header};
 use proptest::prelude::*;
@@ -74,32 +74,13 @@ impl Codec<Virtual> for Watched {
 /// Sends `TOTAL` bytes from A to B. Data segments that left though the sender knew that they had
 /// arrived, and timeouts.
 fn transfer(seed: Seed, wires: (Wire, Wire), config: Config) -> (u32, u64) {
-    let line = Line::new(seed, wires.0, wires.1);
-    let laws = (law("newreno"), law("newreno"));
-    let mut pair = Pair::new((config, config), laws, (1, 1), line, Watched::default());
-    pair.input(End::B, Input::Listen);
-    pair.input(End::A, Input::Open);
-    pair.input(End::A, Input::Write(Virtual(TOTAL)));
+    let mut pair = sending(seed, wires, config, Watched::default(), TOTAL);
     while pair.b.stats().bytes_read < u64::from(TOTAL) {
         assert!(pair.step(), "seed {seed}: nothing will ever happen: {pair:?}");
         while pair.end(End::B).read(u32::MAX).is_some() {}
         pair.drain(End::B);
     }
     (pair.codec.0.borrow().1, pair.a.stats().timeouts)
-}
-
-fn wire(most_loss: f64) -> impl Strategy<Value = Wire> {
-    let jitter = prop_oneof![Just(0), 1u64..10];
-    (1u64..40, jitter, 0.0..most_loss, prop::option::of(1u64..50), 5usize..60).prop_map(
-        |(delay, jitter, loss, rate, queue)| Wire {
-            delay: MS(delay),
-            jitter: MS(jitter),
-            loss,
-            rate: rate.map(BitRate::mbps),
-            queue: Some(queue),
-            ..Wire::default()
-        },
-    )
 }
 
 const CASES: u32 = if cfg!(debug_assertions) { 100 } else { 2_000 };
@@ -111,7 +92,7 @@ proptest! {
     #[test]
     fn what_was_reported_is_not_retransmitted(
         seed: u64,
-        wires in (wire(0.3), wire(0.3)),
+        wires in (wire(0.3, 0.0), wire(0.3, 0.0)),
         [prr, eifel, frto, timestamps, rack]: [bool; 5],
     ) {
         let config = Config { prr, eifel, frto, timestamps, rack, ..keeping() };
@@ -123,7 +104,7 @@ proptest! {
     #[test]
     fn a_receiver_that_reneges_gets_everything(
         seed: u64,
-        wires in (wire(0.1), wire(0.1)),
+        wires in (wire(0.1, 0.0), wire(0.1, 0.0)),
         reneging in 0.0..0.3,
         [prr, eifel, frto, timestamps, rack]: [bool; 5],
     ) {

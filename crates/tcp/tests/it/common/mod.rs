@@ -2,10 +2,13 @@
 use bytes::Bytes;
 use fairwave_cc::Initial;
 use fairwave_machine::Machine;
-use fairwave_machine::line::{End, Line};
-use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Payload, Segment, State};
-use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_machine::line::{End, Line, Wire};
+use fairwave_tcp::{
+    BuildController, Config, Connection, Event, Input, Payload, Segment, State, Virtual,
+};
+use fairwave_units::{BitRate, Duration, Instant, Seed, Seq32};
 use fairwave_wire::ipv4::{Ecn, Pseudo};
+use proptest::prelude::*;
 use std::net::Ipv4Addr;
 
 /// A controller by its name in the list of laws.
@@ -141,6 +144,41 @@ impl<P: Payload, C: Codec<P>> Pair<P, C> {
         }
         true
     }
+}
+
+/// Two ends that run NewReno over `wires`: A opens a connection and writes `bytes`.
+pub(crate) fn sending<C: Codec<Virtual>>(
+    seed: Seed,
+    wires: (Wire, Wire),
+    config: Config,
+    codec: C,
+    bytes: u32,
+) -> Pair<Virtual, C> {
+    let line = Line::new(seed, wires.0, wires.1);
+    let laws = (law("newreno"), law("newreno"));
+    let mut pair = Pair::new((config, config), laws, (1, 1), line, codec);
+    pair.input(End::B, Input::Listen);
+    pair.input(End::A, Input::Open);
+    pair.input(End::A, Input::Write(Virtual(bytes)));
+    pair
+}
+
+/// Wires with short queues that lose and duplicate so many segments at most. Without jitter and
+/// rate a whole flight arrives at once.
+pub(crate) fn wire(most_loss: f64, most_duplicate: f64) -> impl Strategy<Value = Wire> {
+    let jitter = prop_oneof![Just(0), 1u64..10];
+    let faults = (0.0..=most_loss, 0.0..=most_duplicate);
+    (1u64..40, jitter, faults, prop::option::of(1u64..50), 5usize..60).prop_map(
+        |(delay, jitter, (loss, duplicate), rate, queue)| Wire {
+            delay: MS(delay),
+            jitter: MS(jitter),
+            loss,
+            duplicate,
+            rate: rate.map(BitRate::mbps),
+            queue: Some(queue),
+            ..Wire::default()
+        },
+    )
 }
 
 /// Whether a connection needs nothing more to close.
