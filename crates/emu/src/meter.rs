@@ -1,23 +1,24 @@
 //! How well real time was kept: lateness of events and packets, beside the host's own pauses.
 
-mod histogram;
+mod lateness;
 mod reference;
 mod verdict;
 
-pub use histogram::{Histogram, Lateness};
+pub use lateness::Lateness;
 pub use reference::Reference;
 pub use verdict::{Fidelity, Limits, Verdict};
 
 use crate::clock;
+use fairwave_sim::Spread;
 use fairwave_units::{Duration, Instant};
 
 /// What a loop measures about itself.
 #[derive(Debug)]
 pub struct Meter {
     /// Of each event of the world: from its deadline to its handling.
-    pub events: Histogram,
+    pub events: Spread,
     /// Of each packet: from its arrival in the world to its writing.
-    pub packets: Histogram,
+    pub packets: Spread,
     /// Suspended time of the machine before the run.
     suspended_before: Duration,
     cpu_before: Duration,
@@ -28,8 +29,9 @@ impl Meter {
     /// A meter that begins at `now`, in the thread that it measures.
     pub fn new(now: Instant) -> Self {
         Self {
-            events: Histogram::default(),
-            packets: Histogram::default(),
+            // The loop must not wait for memory.
+            events: Spread::with_room(),
+            packets: Spread::with_room(),
             suspended_before: clock::suspended(),
             cpu_before: clock::thread_cpu(),
             began: now,

@@ -213,7 +213,7 @@ impl<'a> Publisher<'a> {
             now: turn.now,
             under_way: turn.under_way,
             programs: 0,
-            lateness: Some((turn.meter.events.lateness(), turn.meter.packets.lateness())),
+            lateness: Some((Lateness::of(&turn.meter.events), Lateness::of(&turn.meter.packets))),
             nodes: self.nodes.iter().zip(turn.ends).map(node).collect(),
             newest: Newest {
                 queues: by_id

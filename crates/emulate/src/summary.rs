@@ -41,6 +41,7 @@ fn node(name: &str, counts: &EndCounts) -> NodeSummary {
     NodeSummary {
         name: name.to_owned(),
         packets_in: counts.packets_in,
+        large_segments_in: counts.large_in,
         bytes_in: counts.bytes_in,
         packets_out: counts.packets_out,
         bytes_out: counts.bytes_out,

@@ -35,7 +35,9 @@ pub struct End {
 pub struct EndCounts {
     /// Packets read, after large segments were cut.
     pub packets_in: u64,
-    /// Their bytes, from the IP header on.
+    /// Large segments read, which were cut into several packets.
+    pub large_in: u64,
+    /// Bytes of the packets read, from the IP header on.
     pub bytes_in: u64,
     /// Packets written.
     pub packets_out: u64,

@@ -4,7 +4,7 @@ use super::end::{End, EndCounts, Offload, Port, Written};
 use super::{Control, Error, Inbox, Options, Report, Stopped, Turn};
 use crate::clock::{Clock, timespec};
 use crate::entrance::Entrance;
-use crate::meter::{Fidelity, Meter, Reference};
+use crate::meter::{Fidelity, Lateness, Meter, Reference};
 use crate::offload::{HEADER_LEN, Header, Joiner, Segments};
 use crate::packet::{self, Description};
 use crate::slab::Slab;
@@ -164,8 +164,8 @@ impl<'w> Turns<'w> {
             Stopped::Asked | Stopped::Failed(_) => simulation.now().min(self.end),
         };
         let fidelity = Fidelity {
-            events: meter.events.lateness(),
-            packets: meter.packets.lateness(),
+            events: Lateness::of(&meter.events),
+            packets: Lateness::of(&meter.packets),
             reference: reference.map(Reference::lateness),
             cpu_load: meter.cpu_load(now),
             suspended: meter.suspended(),
@@ -356,6 +356,7 @@ impl<'w> Turns<'w> {
             self.counts[port].lost_at_read += 1;
             return;
         };
+        self.counts[port].large_in += u64::from(segments.left() > 1);
         let is_sum_right = header.needs_checksum || header.is_verified;
         while segments.left() > 0 {
             let put = self.slab.put(|held| {

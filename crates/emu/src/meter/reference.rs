@@ -1,7 +1,8 @@
 //! A bare timer loop that measures the host meanwhile.
 
-use super::{Histogram, Lateness};
+use super::Lateness;
 use crate::clock::Clock;
+use fairwave_sim::Spread;
 use fairwave_units::Duration;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,16 +19,17 @@ pub struct Reference {
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
-    late: Mutex<Histogram>,
+    late: Mutex<Spread>,
     stop: AtomicBool,
 }
 
 impl Reference {
     /// Begins to measure; `None` if there is no thread to be had.
     pub fn start() -> Option<Self> {
-        let shared = Arc::<Shared>::default();
+        let late = Mutex::new(Spread::with_room());
+        let shared = Arc::new(Shared { late, stop: AtomicBool::new(false) });
         let theirs = Arc::clone(&shared);
         let builder = std::thread::Builder::new().name("fairwave-reference".to_owned());
         let thread = builder.spawn(move || measure(&theirs)).ok()?;
@@ -36,7 +38,7 @@ impl Reference {
 
     /// What it came to so far.
     pub fn lateness(&self) -> Lateness {
-        self.shared.late.lock().unwrap_or_else(PoisonError::into_inner).lateness()
+        Lateness::of(&self.shared.late.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

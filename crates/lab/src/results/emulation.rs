@@ -49,7 +49,10 @@ pub struct NodeSummary {
     pub name: String,
     /// Packets that its kernel sent, after large segments were cut.
     pub packets_in: u64,
-    /// Their bytes, from the IP header on.
+    /// Large segments that its kernel handed over to be cut into several packets.
+    #[serde(default)]
+    pub large_segments_in: u64,
+    /// Bytes of the packets that it sent, from the IP header on.
     pub bytes_in: u64,
     /// Packets that it was given.
     pub packets_out: u64,
