@@ -8,7 +8,7 @@ mod worlds;
 
 use fairwave_emu::address;
 use fairwave_emu::clock::Clock;
-use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Turn};
+use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Turn, Way};
 use fairwave_sim::world::{Node, World};
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::Duration;
@@ -114,7 +114,7 @@ fn end(node: NodeId, offload: Offload) -> Result<(End, OwnedFd), String> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
     let (fd, program) = pair.map_err(|error| error.to_string())?;
-    Ok((End { node, fd, offload, gateway: None }, program))
+    Ok((End { node, fd, offload, way: Way::Addressed { gateway: None } }, program))
 }
 
 #[expect(clippy::print_stdout, reason = "a program's answer")]

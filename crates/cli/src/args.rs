@@ -60,9 +60,11 @@ Examples:
   fairwave emulate home.toml --exec 'server=python3 -m http.server 80' --exec 'sta1=curl server'
   fairwave emulate home.toml --kernel-flows 'up*' --json --out out/real
   fairwave emulate home.toml --uplink server=eth0 --exec 'sta1=curl https://example.org'
+  fairwave emulate home.toml --between sta1=eth1,server=eth2 --for 1h
 
 Each station and host is a network namespace with the device fw0. Names of nodes resolve to their
-addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink.
+addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink, --between
+and --realtime.
 
 Exit code 1: a program failed. Exit code 4: the run is not valid, as the emulator did not keep real
 time or lost packets itself; results are written nevertheless, and summary.json says why.";
@@ -262,6 +264,10 @@ pub(crate) struct Emulate {
     /// Give a node a way out by an interface of this machine (NAT; needs root)
     #[arg(long, value_name = "NODE=INTERFACE")]
     pub(crate) uplink: Vec<fairwave_emulate::Uplink>,
+    /// Put the cell between two interfaces of this machine, as a transparent link: frames of each
+    /// come out of the other. The nodes are the scenario's two real ones, or those named (needs root)
+    #[arg(long, value_name = "[NODE=]IF,[NODE=]IF", conflicts_with = "shell")]
+    pub(crate) between: Option<fairwave_emulate::Between>,
     /// Also write every frame on the air, for Wireshark
     #[arg(long)]
     pub(crate) pcap: bool,

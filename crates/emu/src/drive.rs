@@ -11,7 +11,7 @@ mod options;
 mod report;
 mod turns;
 
-pub use end::{End, EndCounts, Offload};
+pub use end::{End, EndCounts, Offload, Way};
 pub use message::{Control, Inbox};
 pub use options::Options;
 pub use report::{Error, Report, Stopped, Turn};

@@ -1,14 +1,25 @@
 //! The bytes of packets under way, by their handles.
 
+use crate::frame::Front;
+
 /// A packet's bytes, and what is known of them.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// The packet from its IP header on.
     pub(crate) bytes: Vec<u8>,
+    /// What becomes of the bytes where the packet leaves.
+    pub(crate) front: Front,
     /// Whether its transport checksum is known to be right.
     pub(crate) is_sum_right: bool,
     /// The end that it goes to.
     pub(crate) to: usize,
+}
+
+impl Held {
+    /// What is written where the packet leaves.
+    pub(crate) fn parts(&self) -> (&[u8], &[u8]) {
+        self.front.parts(&self.bytes)
+    }
 }
 
 /// Buffers that are used again: no allocation once there are as many as are under way.

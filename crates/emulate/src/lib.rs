@@ -5,6 +5,7 @@
 //! as a simulation does, with what a simulation has not: how well real time was kept.
 #![cfg(target_os = "linux")]
 
+mod bridge;
 mod control;
 mod flows;
 mod live;
@@ -15,6 +16,7 @@ mod replay;
 mod run;
 mod summary;
 
+pub use bridge::Between;
 pub use control::{SOCKET, ask};
 pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
 pub use fairwave_emu::drive::Turn;

@@ -1,5 +1,6 @@
 //! One emulation, from a plan to a run directory.
 
+use crate::bridge::{self, Between};
 use crate::control::{Desk, Listener};
 use crate::flows::{self, KernelFlows};
 use crate::live::{Live, Publisher, Samples, Watching};
@@ -7,10 +8,11 @@ use crate::order::Uplink;
 use crate::plan;
 use crate::programs::Programs;
 use crate::summary::summary;
+use core::cell::RefCell;
 use core::ops::ControlFlow;
 use fairwave_emu::agreement::{self, Agreement};
 use fairwave_emu::clock::Clock;
-use fairwave_emu::drive::{self, Drive, End, Inbox, Report, Stopped, Turn};
+use fairwave_emu::drive::{self, Drive, End, Inbox, Report, Stopped, Turn, Way};
 use fairwave_emu::log;
 use fairwave_lab::results::ProgramSummary;
 use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
@@ -40,6 +42,9 @@ pub struct Request<'a> {
     pub directory: Option<&'a Path>,
     /// Ways out.
     pub uplinks: &'a [Uplink],
+    /// Interfaces of this machine between which the cell is, and the nodes that stand there, as
+    /// [`Between::places`] found them.
+    pub between: Option<(&'a Between, [NodeId; 2])>,
     /// Whether what goes in is recorded, to be replayed.
     pub records: bool,
     /// Whether the same world is simulated afterwards, and both are compared.
@@ -87,10 +92,15 @@ pub enum Error {
 pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emulated, Error> {
     let scenario = request.plan.scenario(request.job);
     let world = scenario.to_world(request.job.seed);
-    let real = scenario.real_nodes();
+    let bridged: Vec<NodeId> = request.between.iter().flat_map(|(_, places)| *places).collect();
+    let mut real = scenario.real_nodes();
+    real.retain(|node| !bridged.contains(node));
     let namespaces =
         Namespaces::build(&plan::namespaces(&scenario, &world, &real, request.uplinks))?;
+    let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
+    let bridge = RefCell::new(bridge.transpose()?.into_iter().flatten().collect());
     let programs = scenario.programs();
+    let name = |id: &NodeId| world.nodes[id.0 as usize].name.clone();
     let emulation = Emulation {
         request,
         options: plan::options(&scenario.emulation()),
@@ -99,7 +109,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         real: &real,
         kernel_flows: scenario.kernel_flows(),
         steering: Steering::new(&scenario, &world),
-        names: real.iter().map(|id| world.nodes[id.0 as usize].name.clone()).collect(),
+        names: real.iter().chain(&bridged).map(name).collect(),
+        bridge,
     };
     let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
     let mut agreement = None;
@@ -149,7 +160,10 @@ struct Emulation<'a> {
     namespaces: &'a Namespaces,
     programs: &'a [Started],
     real: &'a [NodeId],
+    /// Of all ends: those of real nodes, then those at interfaces.
     names: Vec<String>,
+    /// Taken once.
+    bridge: RefCell<Vec<End>>,
     kernel_flows: Vec<FlowId>,
     steering: Steering,
 }
@@ -191,7 +205,8 @@ impl Emulation<'_> {
             inbox: Inbox { samples, controls: Some(controls) },
         };
         // Where nothing but programs makes traffic, the run ends with the last of them.
-        let ends_with_programs = whole.flows.is_empty() || request.shell.is_some();
+        let ends_with_programs =
+            (whole.flows.is_empty() && request.between.is_none()) || request.shell.is_some();
         let mut on_turn = |turn: &Turn<'_>| {
             publisher.show(turn);
             show(turn);
@@ -230,10 +245,11 @@ impl Emulation<'_> {
                 node: *node,
                 fd: self.namespaces.tun_fd(place).try_clone_to_owned()?,
                 offload: drive::Offload::On,
-                gateway: gateway.filter(|gateway| gateway != node),
+                way: Way::Addressed { gateway: gateway.filter(|gateway| gateway != node) },
             })
         };
-        self.real.iter().enumerate().map(end).collect()
+        let ends: io::Result<Vec<End>> = self.real.iter().enumerate().map(end).collect();
+        Ok(ends?.into_iter().chain(self.bridge.take()).collect())
     }
 
     fn record(&self) -> io::Result<Option<log::Writer>> {

@@ -6,11 +6,12 @@ use crate::outcome::Failure;
 use crate::printed::EmulateOutput;
 use crate::progress::Progress;
 use crate::{live_view, output, place, show, show_agreement, show_emulation};
-use fairwave_emulate::{Emulated, Live, Order, Request, Turn};
+use fairwave_emulate::{Between, Emulated, Live, Order, Request, Turn};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
 use fairwave_scenario::Scenario;
 use fairwave_scenario::plan::{Job, Plan};
+use fairwave_trace::NodeId;
 use fairwave_units::Duration;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -46,8 +47,9 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     let job = super::run::only_job(common, &plan, file)?;
     add_programs(&mut plan, job, &emulate.exec)?;
     check_shell(&plan, job, emulate.shell.as_deref())?;
+    let bridged = bridged(&plan, job, emulate)?;
     let directory = place::choose(common, &super::stem(file))?;
-    let emulated = execute(common, emulate, (&plan, job), directory.path())?;
+    let emulated = execute(common, emulate, (&plan, job), (directory.path(), bridged))?;
     let summary = &emulated.run.summary;
     let said = summary.emulation.as_ref().expect("an emulation says how it was");
     let mut warnings = plan.points[job.point].scenario.warnings();
@@ -129,6 +131,14 @@ fn check_shell(plan: &Plan, job: Job, shell: Option<&str>) -> Result<(), Failure
     }
 }
 
+/// The nodes that stand at the interfaces of `--between`.
+fn bridged(plan: &Plan, job: Job, emulate: &Emulate) -> Result<Option<[NodeId; 2]>, Failure> {
+    let scenario = &plan.points[job.point].scenario;
+    let places = |between: &Between| between.places(scenario, &scenario.to_world(job.seed));
+    let places = emulate.between.as_ref().map(places).transpose();
+    places.map_err(|error| Failure::Usage(format!("--between: {error}")))
+}
+
 fn real_names(scenario: &Scenario, job: Job) -> Vec<String> {
     let world = scenario.to_world(job.seed);
     let real = scenario.real_nodes().into_iter();
@@ -144,7 +154,7 @@ fn execute(
     common: &Common,
     emulate: &Emulate,
     (plan, job): (&Plan, Job),
-    directory: &Path,
+    (directory, bridged): (&Path, Option<[NodeId; 2]>),
 ) -> Result<Emulated, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let has_shell = emulate.shell.is_some();
@@ -164,6 +174,7 @@ fn execute(
         job,
         directory: Some(directory),
         uplinks: &emulate.uplink,
+        between: emulate.between.as_ref().zip(bridged),
         records: emulate.record,
         beside_simulation: emulate.beside_simulation,
         stop: Arc::clone(&stop),

@@ -3,6 +3,7 @@
 
 mod bystanders;
 mod faults;
+mod outside;
 mod programs;
 mod slow;
 

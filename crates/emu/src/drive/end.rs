@@ -5,7 +5,7 @@ use crate::offload::Header;
 use fairwave_sim::world::{Role, World};
 use fairwave_trace::NodeId;
 use rustix::fd::OwnedFd;
-use rustix::io::{Errno, read, writev};
+use rustix::io::{Errno, read, write, writev};
 use std::io::IoSlice;
 
 /// Whether an end takes and gives unfinished packets.
@@ -26,8 +26,25 @@ pub struct End {
     pub fd: OwnedFd,
     /// What is in front of packets.
     pub offload: Offload,
-    /// Where packets go that are for no node of the world; without it they come back with an error.
-    pub gateway: Option<NodeId>,
+    /// Where what it gives leaves the world.
+    pub way: Way,
+}
+
+/// Where what an end gives leaves the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The end gives IP packets. Each leaves at the node that it is addressed to.
+    Addressed {
+        /// Where packets leave that are for no node of the world; without it they come back with
+        /// an error.
+        gateway: Option<NodeId>,
+    },
+    /// The end gives whole Ethernet frames, as a packet socket with `PACKET_VNET_HDR` does. All of
+    /// them leave at one node, which is bridged too.
+    Bridged {
+        /// The node.
+        to: NodeId,
+    },
 }
 
 /// What passed an end.
@@ -97,33 +114,46 @@ impl Port {
                 Ok(len) => Ok(Some(len)),
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => Ok(None),
+                // A packet socket says once that its interface went down, or away.
+                Err(Errno::NETDOWN) if !self.is_gone() => Ok(None),
                 Err(errno) => Err(errno),
             };
         }
     }
 
-    /// Writes a packet whose header is used if the end takes one.
+    /// Whether the interface of a packet socket has been deleted. A write tells: of a byte, which
+    /// is no frame and goes nowhere.
+    fn is_gone(&self) -> bool {
+        write(&self.end.fd, &[0]) == Err(Errno::NXIO)
+    }
+
+    /// Writes a packet with what goes in front of it. Its header is used if the end takes one.
     ///
     /// # Errors
     /// The interface has vanished.
-    pub(super) fn write(&self, header: &Header, packet: &[u8]) -> Result<Written, Errno> {
+    pub(super) fn write(
+        &self,
+        header: &Header,
+        (front, packet): (&[u8], &[u8]),
+    ) -> Result<Written, Errno> {
         let head = header.bytes();
-        let both = [IoSlice::new(&head), IoSlice::new(packet)];
+        let all = [IoSlice::new(&head), IoSlice::new(front), IoSlice::new(packet)];
         let parts = match self.end.offload {
-            Offload::On => &both[..],
-            Offload::Off => &both[1..],
+            Offload::On => &all[..],
+            Offload::Off => &all[1..],
         };
         loop {
             return match writev(&self.end.fd, parts) {
                 Ok(_) => Ok(Written::Yes),
                 Err(Errno::INTR) => continue,
-                // It is full, it is down (EIO) and may come up again, or the kernel refuses the
-                // packet for what is in it.
+                // It is full, it is down (EIO, ENETDOWN) and may come up again, or the kernel
+                // refuses the packet for what is in it.
                 Err(
                     Errno::AGAIN
                     | Errno::NOBUFS
                     | Errno::NOMEM
                     | Errno::IO
+                    | Errno::NETDOWN
                     | Errno::INVAL
                     | Errno::MSGSIZE,
                 ) => Ok(Written::No),

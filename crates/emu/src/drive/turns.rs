@@ -1,9 +1,10 @@
 //! The turns of the loop.
 
-use super::end::{End, EndCounts, Offload, Port, Written};
+use super::end::{End, EndCounts, Offload, Port, Way, Written};
 use super::{Control, Error, Inbox, Options, Report, Stopped, Turn};
 use crate::clock::{Clock, timespec};
 use crate::entrance::Entrance;
+use crate::frame::{self, Front};
 use crate::meter::{Fidelity, Lateness, Meter, Reference};
 use crate::offload::{HEADER_LEN, Header, Joiner, Segments};
 use crate::packet::{self, Description};
@@ -255,16 +256,18 @@ impl<'w> Turns<'w> {
         let held = self.slab.get_mut(handle);
         packet::apply(datagram, &mut held.bytes);
         let (port, is_sum_right) = (held.to, held.is_sum_right);
-        let takes_joined = self.ports[port].end.offload == Offload::On;
+        // A wire would carry each frame by itself.
+        let takes_joined =
+            self.ports[port].end.offload == Offload::On && held.front == Front::Nothing;
         let joins = takes_joined && is_sum_right && self.options.joins_segments;
         if !joins || (port, at) != (self.joined.port, self.joined.at) {
             self.write_joined()?;
         }
         if !joins {
             let header = Header { is_verified: is_sum_right, ..Header::default() };
-            let bytes = &self.slab.get_mut(handle).bytes;
-            let written = self.ports[port].write(&header, bytes);
-            let len = bytes.len() as u64;
+            let held = self.slab.get_mut(handle);
+            let written = self.ports[port].write(&header, held.parts());
+            let len = held.bytes.len() as u64;
             return self.note_written(port, written, at, (1, len));
         }
         if !self.joined.joiner.offer(&self.slab.get_mut(handle).bytes) {
@@ -285,7 +288,7 @@ impl<'w> Turns<'w> {
         }
         let (port, at, all) = (*port, *at, (joiner.count() as u64, core::mem::take(bytes)));
         let (header, packet) = joiner.take();
-        let written = self.ports[port].write(&header, packet);
+        let written = self.ports[port].write(&header, (&[], packet));
         self.note_written(port, written, at, all)
     }
 
@@ -352,7 +355,16 @@ impl<'w> Turns<'w> {
                 }
             },
         };
-        let Ok(mut segments) = Segments::new(&header, bytes) else {
+        let end = &self.ports[port].end;
+        let (front, header, bytes, nodes) = match end.way {
+            Way::Addressed { .. } => (Front::Nothing, header, bytes, None),
+            Way::Bridged { to } => {
+                let (front, header, bytes) = frame::part(header, bytes);
+                (front, header, bytes, Some((end.node, to)))
+            }
+        };
+        let segments = Segments::new(&header, bytes).ok();
+        let Some(mut segments) = segments.filter(|_| !frame::cannot_be_cut(front, &header)) else {
             self.counts[port].lost_at_read += 1;
             return;
         };
@@ -361,7 +373,10 @@ impl<'w> Turns<'w> {
         while segments.left() > 0 {
             let put = self.slab.put(|held| {
                 segments.next_into(&mut held.bytes);
-                held.is_sum_right = is_sum_right;
+                (held.is_sum_right, held.front) = (is_sum_right, front);
+                if let (Front::EtherIp, Some(nodes)) = (front, nodes) {
+                    frame::wrap(&mut held.bytes, nodes);
+                }
             });
             let Some(handle) = put else {
                 self.counts[port].packets_in += segments.left() as u64;
@@ -384,7 +399,8 @@ impl<'w> Turns<'w> {
             counts.malformed += 1;
             return false;
         };
-        if address::is_for_many(description.destination) {
+        let is_bridged = matches!(self.ports[port].end.way, Way::Bridged { .. });
+        if !is_bridged && address::is_for_many(description.destination) {
             counts.for_many += 1;
             return false;
         }
@@ -406,21 +422,31 @@ impl<'w> Turns<'w> {
         entered.is_ok()
     }
 
-    /// The port that a packet leaves by: that of the node of its address, or of the gateway.
+    /// The port that a packet leaves by: that of the node of its address, or of the gateway, or
+    /// the other end of the bridge. Frames are for bridged ends, and for those alone.
     fn destination(&self, port: usize, description: &Description) -> Option<usize> {
         let port_of = |node: NodeId| self.port_of.get(node.0 as usize).copied().flatten();
-        let addressed = address::node(description.destination).and_then(port_of);
-        let found = addressed.or_else(|| self.ports[port].end.gateway.and_then(port_of));
+        let is_bridged = |port: usize| matches!(self.ports[port].end.way, Way::Bridged { .. });
+        let found = match self.ports[port].end.way {
+            Way::Bridged { to } => port_of(to).filter(|to| is_bridged(*to)),
+            Way::Addressed { gateway } => {
+                let addressed = address::node(description.destination).and_then(port_of);
+                addressed.or_else(|| gateway.and_then(port_of)).filter(|to| !is_bridged(*to))
+            }
+        };
         found.filter(|to| *to != port)
     }
 
     /// Answers that a packet reaches nobody.
     fn refuse(&mut self, port: usize, handle: u64) {
         self.counts[port].unreachable += 1;
+        if matches!(self.ports[port].end.way, Way::Bridged { .. }) {
+            return;
+        }
         let bytes = &self.slab.get_mut(handle).bytes;
         if icmp::unreachable(self.ports[port].router, bytes, &mut self.answer) {
             // An answer is a courtesy: if there is no room for it, the sender's timer serves.
-            let _ = self.ports[port].write(&Header::default(), &self.answer);
+            let _ = self.ports[port].write(&Header::default(), (&[], &self.answer));
         }
     }
 }

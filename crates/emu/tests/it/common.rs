@@ -3,7 +3,7 @@
 use fairwave_dot11::{Capabilities, Phy, Standard};
 use fairwave_emu::address;
 use fairwave_emu::clock::Clock;
-use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Report, Turn};
+use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Report, Turn, Way};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{Cell, Link, Loss, Node, Radio, Role, Service, World};
 use fairwave_trace::{Discard, NodeId, Sink};
@@ -87,7 +87,7 @@ pub(crate) fn ends(offload: Offload) -> (Vec<End>, [OwnedFd; 2]) {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let (fd, program) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
             .expect("a pair of sockets");
-        (End { node, fd, offload, gateway: None }, program)
+        (End { node, fd, offload, way: Way::Addressed { gateway: None } }, program)
     };
     let ((a, sta), (b, server)) = (pair(STATION), pair(SERVER));
     (vec![a, b], [sta, server])

@@ -3,7 +3,7 @@
 use crate::common::{self, SERVER, STATION, cell, drive, ends, options, receive, send, udp, wire};
 use fairwave_emu::address;
 use fairwave_emu::clock::Clock;
-use fairwave_emu::drive::{Drive, Error, Inbox, Offload, Options, Stopped, Turn};
+use fairwave_emu::drive::{Drive, Error, Inbox, Offload, Options, Stopped, Turn, Way};
 use fairwave_emu::meter::{Limits, Verdict};
 use fairwave_emu::offload::{HEADER_LEN, Header};
 use fairwave_trace::{Discard, NodeId};
@@ -115,7 +115,7 @@ fn what_is_for_nobody_is_answered() {
 fn a_gateway_gets_what_is_for_no_node() {
     let world = wire();
     let (mut ends, [sta, server]) = ends(Offload::Off);
-    ends[0].gateway = Some(SERVER);
+    ends[0].way = Way::Addressed { gateway: Some(SERVER) };
     let mut packet = udp(NodeId(0), 3, 100);
     packet[16..20].copy_from_slice(&[192, 0, 2, 1]);
     send(&sta, &packet);
@@ -130,6 +130,38 @@ fn a_gateway_gets_what_is_for_no_node() {
         }),
     );
     assert_eq!(came, Some(packet));
+}
+
+/// Frames of two interfaces, with the header of a packet socket in front: one with a packet for an
+/// address of no node, padded, and one that holds none.
+#[test]
+fn whole_frames_pass_between_bridged_ends_as_they_are() {
+    let world = wire();
+    let (mut ends, [one, other]) = ends(Offload::On);
+    (ends[0].way, ends[1].way) = (Way::Bridged { to: SERVER }, Way::Bridged { to: STATION });
+    let mut packet = udp(NodeId(0), 3, 4);
+    packet[16..20].copy_from_slice(&[192, 0, 2, 255]);
+    let frame = |number: [u8; 2], body: &[u8]| {
+        [&[0; HEADER_LEN][..], &[255; 6], &[2, 0, 0, 0, 0, 9], &number, body].concat()
+    };
+    let whole = [frame([8, 0], &packet), frame([8, 6], &[7; 46])];
+    let padded = [&whole[0][..], &[0; 14]].concat();
+    send(&one, &padded);
+    send(&other, &whole[1]);
+    let (mut there, mut back) = (None, None);
+    let report = drive(
+        &world,
+        ends,
+        options(),
+        &mut until(|| {
+            there = there.take().or_else(|| receive(&other));
+            back = back.take().or_else(|| receive(&one));
+            there.is_some() && back.is_some()
+        }),
+    );
+    assert_eq!(there.as_ref(), Some(&whole[0]), "padding is the next card's business");
+    assert_eq!(back.as_ref(), Some(&whole[1]));
+    assert_eq!(report.ends.iter().map(|end| end.packets_out).sum::<u64>(), 2);
 }
 
 #[test]
