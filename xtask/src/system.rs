@@ -22,7 +22,7 @@ struct Need {
 }
 
 /// What the tests call.
-const TESTS: [Need; 12] = [
+const TESTS: [Need; 13] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -37,11 +37,6 @@ const TESTS: [Need; 12] = [
         sign: Sign::Program("tcpdump"),
         package: "tcpdump",
         why: "captures the real traffic that trace analysis is tested with",
-    },
-    Need {
-        sign: Sign::Program("iperf3"),
-        package: "iperf3",
-        why: "sends from one emulated node to another",
     },
     Need {
         sign: Sign::File("/usr/sbin/ip"),
@@ -68,6 +63,8 @@ const TESTS: [Need; 12] = [
         package: "bsdutils",
         why: "makes a terminal for a shell in a namespace",
     },
+    Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends through an emulator" },
+    Need { sign: Sign::Program("curl"), package: "curl", why: "downloads through it" },
     Need { sign: Sign::Program("python3"), package: "python3", why: "sends and receives in it" },
     Need { sign: Sign::Program("zstd"), package: "zstd", why: "packs captures" },
     Need {
