@@ -97,7 +97,11 @@ Examples:
   fairwave reproduce ack-loss --full --out out/ack-loss
   fairwave reproduce ack-loss --full --from out/ack-loss --markdown
   fairwave reproduce ack-loss --json --quiet --strict
+  fairwave reproduce ack-loss --host emulate --realtime
+  fairwave reproduce fairness --host emulate --for '20 s' --seeds 2
 
+With --host emulate the laws of a paper are BPF programs, which `fairwave cc load` gives the kernel;
+without them the points that need them are left out and named.
 A verdict is 'holds', 'does not hold' or 'undecided'; the last where a value could not be measured,
 such as a confidence interval from one seed. Exit code 3 with --strict: a claim does not hold. An
 undecided claim gives a warning on standard error and no exit code of its own.";
@@ -331,9 +335,41 @@ pub(crate) struct Reproduce {
     /// Print the page for docs/studies instead of the verdicts
     #[arg(long)]
     pub(crate) markdown: bool,
+    /// Where the experiments run: with `emulate`, those that the kernel's sockets can carry run in
+    /// real time, one after the other, and the same are simulated beside
+    #[arg(long, value_enum, default_value_t = Host::Simulator)]
+    pub(crate) host: Host,
+    /// With `--host emulate`: give the emulator's loop a real-time priority
+    #[arg(long)]
+    pub(crate) realtime: bool,
+    /// With `--host emulate`: how long each run lasts, instead of what the study says
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) lasts: Option<Duration>,
+    /// With `--host emulate`: how many seeds each point has, instead of what the study says
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u32>,
+}
+
+/// What runs a study's experiments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Host {
+    /// Virtual time
+    Simulator,
+    /// Real time, with the kernel's TCP and UDP
+    Emulate,
 }
 
 impl Reproduce {
+    /// An option that only `--host emulate` has, if one is given without that.
+    pub(crate) fn stray(&self) -> Option<&'static str> {
+        let given = [
+            (self.realtime, "--realtime"),
+            (self.lasts.is_some(), "--for"),
+            (self.seeds.is_some(), "--seeds"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+
     /// Whether fewer seeds and points will do.
     pub(crate) fn is_quick(&self) -> bool {
         self.quick || !self.full

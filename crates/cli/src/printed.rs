@@ -6,6 +6,7 @@ use fairwave_lab::results::{Meta, Summary};
 use fairwave_lab::schema;
 use fairwave_scenario::{Diagnostic, KeyHelp, TableHelp};
 use fairwave_study::StudySummary;
+use fairwave_study::beside::BesideSummary;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -175,6 +176,8 @@ pub(crate) enum Described {
     Sweep,
     /// What `reproduce --json` prints
     Reproduce,
+    /// What `reproduce --host emulate --json` prints
+    ReproduceBeside,
     /// What `check --json` prints
     Check,
     /// What `compare --json` prints
@@ -204,6 +207,7 @@ impl Described {
             Self::Emulate => of(schema::of::<EmulateOutput>()),
             Self::Sweep => of(schema::of::<SweepOutput<'_>>()),
             Self::Reproduce => of(schema::of::<StudySummary>()),
+            Self::ReproduceBeside => of(schema::of::<BesideSummary>()),
             Self::Check => of(schema::of::<CheckOutput>()),
             Self::Compare => of(schema::of::<CompareOutput>()),
             Self::Plot => of(schema::of::<PlotOutput>()),

@@ -24,7 +24,7 @@ mod tcp_info;
 pub use carrier::KernelFlow;
 pub use error::{Error, Failure};
 pub use reactor::{Report, Timing};
-pub use socket::{Here, Within};
+pub use socket::{Here, Within, available_laws};
 pub use spec::{Connection, Datagrams, Load, Place, Spec, Unfit, Writes};
 
 use crate::clock::Clock;

@@ -7,6 +7,7 @@
 
 mod bridge;
 mod control;
+mod fit;
 mod flows;
 mod live;
 mod order;
@@ -20,6 +21,7 @@ pub use bridge::Between;
 pub use control::{SOCKET, ask};
 pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
 pub use fairwave_emu::drive::Turn;
+pub use fit::{kernel_release, misfit};
 pub use live::{Live, Newest, NodeState, State};
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};

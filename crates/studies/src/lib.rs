@@ -1,4 +1,8 @@
 //! The one list of studies. Command line, tests and documentation are views of it.
+//! `real_time` runs a study with the sockets of a kernel, where there is Linux.
+
+#[cfg(target_os = "linux")]
+pub mod real_time;
 
 use fairwave_study::Study;
 use fairwave_study_ack_loss::AckLoss;

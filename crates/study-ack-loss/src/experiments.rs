@@ -83,3 +83,22 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         series: false,
     },
 ];
+
+/// With the sockets of a kernel: experiments of the same names. The remedies at the access point
+/// are left to the simulator.
+pub(super) const EMULATED: &[Experiment] = &[
+    Experiment {
+        name: UPLOADS,
+        file: "studies/ack-loss/emulated-uploads.toml",
+        text: include_str!("../../../studies/ack-loss/emulated-uploads.toml"),
+        quick: &["sweep.seeds=2", "duration=60 s"],
+        series: true,
+    },
+    Experiment {
+        name: UP_DOWN,
+        file: "studies/ack-loss/emulated-up-down.toml",
+        text: include_str!("../../../studies/ack-loss/emulated-up-down.toml"),
+        quick: &["sweep.seeds=2", "duration=45 s"],
+        series: true,
+    },
+];

@@ -6,7 +6,7 @@ mod figures;
 mod measure;
 mod remedies;
 
-use experiments::EXPERIMENTS;
+use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
@@ -33,6 +33,19 @@ impl Study for AckLoss {
 
     fn experiments(&self) -> &'static [Experiment] {
         EXPERIMENTS
+    }
+
+    fn emulated(&self) -> &'static [Experiment] {
+        EMULATED
+    }
+
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &[
+            "Remedies at the access point (ACK-X1, ACK-X2) are simulated only: 720 runs of two \
+             minutes each would take a day in real time.",
+            "The paper's remedy for a receiver that acknowledges every segment (ack-loss-literal) \
+             is not run: Linux's receivers delay ACKs.",
+        ]
     }
 
     fn limits(&self) -> &'static [&'static str] {

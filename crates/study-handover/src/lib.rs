@@ -38,6 +38,11 @@ impl Study for TfrcHandover {
         EXPERIMENTS
     }
 
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &["Linux has had no DCCP since 6.16, and none with the paper's remedies: its flows \
+             are simulated."]
+    }
+
     fn limits(&self) -> &'static [&'static str] {
         &[
             "The curves of Figs 3 to 6 are not in the text; what is judged are the sentences about \

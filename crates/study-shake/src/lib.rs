@@ -46,6 +46,15 @@ impl Study for Shake {
         EXPERIMENTS
     }
 
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &[
+            "TCP SHAKE and its predecessor are not in the kernel: their connections are \
+             simulated.",
+            "The kernel's MPTCP is another protocol with another scheduler; it says nothing \
+             of these claims.",
+        ]
+    }
+
     fn limits(&self) -> &'static [&'static str] {
         &[
             "The curves of Figs 6 to 11 are not in the text; what is judged are the sentences \

@@ -131,3 +131,13 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!(MODERN_TCP, "beyond-tcp", &["sweep.seeds=1", "duration=20 s"], true),
     experiment!(MODERN_UDP, "beyond-udp", &["sweep.seeds=1", "duration=20 s"], false),
 ];
+
+/// In real time there is time for the paper's schemes alone.
+const QUICK_REAL: &[&str] = &["sweep.seeds=2", "duration=30 s"];
+
+/// With the sockets of a kernel: experiments of the same names.
+pub(super) const EMULATED: &[Experiment] = &[
+    experiment!(GOOD_TCP, "emulated-good-tcp", QUICK_REAL, true),
+    experiment!(BAD_TCP, "emulated-bad-tcp", QUICK_REAL, true),
+    experiment!(BAD_VOIP, "emulated-bad-voip", QUICK_REAL, true),
+];

@@ -18,7 +18,7 @@ mod reports;
 mod slope;
 mod walk;
 
-use experiments::{EXPERIMENTS, QUICK_WARNING};
+use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
@@ -48,6 +48,18 @@ impl Study for Socps {
 
     fn experiments(&self) -> &'static [Experiment] {
         EXPERIMENTS
+    }
+
+    fn emulated(&self) -> &'static [Experiment] {
+        EMULATED
+    }
+
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &[
+            "Env_g with voice, mixed traffic, walks and loads (SOC-3, SOC-5 to SOC-7, SOC-9) \
+             are simulated only: their runs of five minutes would take hours in real time.",
+            "Schemes of others (SOC-X1 to SOC-X3) are simulated only, for the same reason.",
+        ]
     }
 
     fn limits(&self) -> &'static [&'static str] {

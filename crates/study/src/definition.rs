@@ -19,6 +19,13 @@ pub trait Study: std::fmt::Debug + Sync {
     fn statement(&self) -> &'static str;
     /// What is run.
     fn experiments(&self) -> &'static [Experiment];
+    /// What of it runs in real time with the sockets of a kernel: experiments by the names that
+    /// the claims know, with scenarios whose flows the kernel carries.
+    fn emulated(&self) -> &'static [Experiment] {
+        &[]
+    }
+    /// What of it does not run so, and why, in sentences.
+    fn not_emulated(&self) -> &'static [&'static str];
     /// What of the paper's set-up is not modelled, or had to be assumed.
     fn limits(&self) -> &'static [&'static str];
     /// Judges the claims and draws the figures, from results and run directories alone.

@@ -24,8 +24,17 @@ impl Experiment {
     /// # Errors
     /// When the file is wrong.
     pub fn plan(&self, quick: bool) -> Result<Plan, Diagnostics> {
+        self.plan_with(quick, &[])
+    }
+
+    /// The same with more settings, as `key=value`.
+    ///
+    /// # Errors
+    /// When the file or a setting is wrong.
+    pub fn plan_with(&self, quick: bool, more: &[String]) -> Result<Plan, Diagnostics> {
         let sets = if quick { self.quick } else { &[] };
-        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let sets = sets.iter().map(|&set| set.to_owned());
+        let sets: Vec<String> = sets.chain(more.iter().cloned()).collect();
         Plan::parse(self.file, self.text, &sets)
     }
 }

@@ -62,7 +62,7 @@ pub struct ClaimSummary {
 }
 
 impl ClaimSummary {
-    fn of(claim: &Claim) -> Self {
+    pub(crate) fn of(claim: &Claim) -> Self {
         Self {
             id: claim.id,
             ours: claim.is_ours,

@@ -3,6 +3,7 @@
 //! A verdict comes out of measured values by a written criterion ([`Claim::judge`]); nobody writes
 //! it by hand. It has three values ([`Verdict`]): what could not be measured is no finding.
 
+pub mod beside;
 mod claim;
 mod definition;
 mod evidence;
@@ -25,5 +26,5 @@ pub use experiment::Experiment;
 pub use findings::{Cost, Exhibit, Findings, ResultTable};
 pub use json::{ClaimSummary, StudySummary, to_json};
 pub use results::{Effort, Results};
-pub use simulate::{read_back, simulate};
+pub use simulate::{Planned, read_back, simulate, simulate_plans};
 pub use unfit::Unfit;

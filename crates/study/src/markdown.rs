@@ -97,7 +97,7 @@ fn result_table(result: &ResultTable) -> String {
 }
 
 /// A table; its cells are Markdown.
-fn table(header: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn table(header: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let mut table = line(header);
     let _ = writeln!(table, "|{}", "---|".repeat(header.len()));
@@ -106,7 +106,7 @@ fn table(header: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
 }
 
 /// Plain text as Markdown: what would begin an emphasis, a tag or a cell stands for itself.
-fn text(plain: &str) -> String {
+pub(crate) fn text(plain: &str) -> String {
     let mut escaped = String::with_capacity(plain.len());
     for character in plain.chars() {
         if matches!(character, '*' | '|' | '<' | '[' | '`' | '\\') {

@@ -60,7 +60,27 @@ pub fn page(
 ) -> Result<String, Error> {
     let figures: Result<Vec<Markup>, Error> = findings.exhibits.iter().map(exhibit).collect();
     let study = context.study;
-    let page = html! {
+    let sections = html! {
+        (provenance(context, results))
+        section { h2 { "What the paper says" } p { (study.statement()) } }
+        section { h2 { "Claims" } (claims(&findings.claims)) }
+        section { h2 { "Figures" } @for figure in figures? { (figure) } }
+        section {
+            h2 { "Mechanisms" }
+            ul { @for text in &findings.explanations { li { (text) } } }
+        }
+        section { h2 { "Results" } @for table in &findings.tables { (rows(table)) } }
+        section {
+            h2 { "What is not modelled, and what is assumed" }
+            ul { @for text in study.limits() { li { (text) } } }
+        }
+    };
+    Ok(frame(study, &sections).into_string())
+}
+
+/// A page of a study around its sections.
+pub(crate) fn frame(study: &dyn Study, sections: &Markup) -> Markup {
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -75,26 +95,11 @@ pub fn page(
                     h1 { "Study " (study.name()) }
                     p.paper { (study.paper()) }
                 }
-                main {
-                    (provenance(context, results))
-                    section { h2 { "What the paper says" } p { (study.statement()) } }
-                    section { h2 { "Claims" } (claims(&findings.claims)) }
-                    section { h2 { "Figures" } @for figure in figures? { (figure) } }
-                    section {
-                        h2 { "Mechanisms" }
-                        ul { @for text in &findings.explanations { li { (text) } } }
-                    }
-                    section { h2 { "Results" } @for table in &findings.tables { (rows(table)) } }
-                    section {
-                        h2 { "What is not modelled, and what is assumed" }
-                        ul { @for text in study.limits() { li { (text) } } }
-                    }
-                }
+                main { (sections) }
                 footer { p { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
             }
         }
-    };
-    Ok(page.into_string())
+    }
 }
 
 fn provenance(context: &Context<'_>, results: &Results) -> Markup {
@@ -146,31 +151,40 @@ fn claims(claims: &[Claim]) -> Markup {
 }
 
 fn claim(claim: &Claim) -> Markup {
-    let (class, text) = match claim.verdict {
-        Verdict::Holds => ("holds", "✓ holds"),
-        Verdict::DoesNotHold(_) => ("fails", "✗ does not hold"),
-        Verdict::Undecided(_) => ("open", "? undecided"),
-    };
     html! {
         tr {
             th scope="row" { (claim.id) }
-            td { span.verdict.(class) { (text) } }
+            td { (verdict(claim)) }
             td {
                 p { (claim.statement) @if claim.is_ours { " (a question of ours)" } }
                 @if let Some(reason) = claim.verdict.reason() { p { b { "Because: " } (reason) } }
                 p.criterion { b { "Criterion: " } (claim.criterion) }
                 p.note { (claim.note) }
             }
-            td {
-                dl.measured {
-                    @for (key, text) in measurements(claim) { dt { (key) } dd { (text) } }
-                }
-            }
+            td { (measured(claim)) }
         }
     }
 }
 
-fn exhibit(exhibit: &Exhibit) -> Result<Markup, Error> {
+/// The verdict as a mark and a word.
+pub(crate) fn verdict(claim: &Claim) -> Markup {
+    let (class, text) = match claim.verdict {
+        Verdict::Holds => ("holds", "✓ holds"),
+        Verdict::DoesNotHold(_) => ("fails", "✗ does not hold"),
+        Verdict::Undecided(_) => ("open", "? undecided"),
+    };
+    html! { span.verdict.(class) { (text) } }
+}
+
+/// What was measured for a claim.
+pub(crate) fn measured(claim: &Claim) -> Markup {
+    html! {
+        dl.measured { @for (key, text) in measurements(claim) { dt { (key) } dd { (text) } } }
+    }
+}
+
+/// A figure with its captions.
+pub(crate) fn exhibit(exhibit: &Exhibit) -> Result<Markup, Error> {
     let svg = exhibit.figure.to_svg()?;
     let alternative = format!("{}. {}", exhibit.figure.title, exhibit.ours);
     Ok(html! {

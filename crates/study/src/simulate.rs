@@ -8,19 +8,48 @@ use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::unfit::Unfit;
 use fairwave_lab::run::{self, Kept, Output, Progress, Run};
+use fairwave_scenario::Diagnostics;
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_units::Duration;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Every experiment of `study` with its plan.
-fn plans(study: &dyn Study, quick: bool) -> Result<Vec<(&'static Experiment, Plan)>, Error> {
-    let planned = |experiment: &'static Experiment| Ok((experiment, experiment.plan(quick)?));
-    study.experiments().iter().map(planned).collect()
+/// An experiment with its plan.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// Its points and seeds.
+    pub plan: Plan,
 }
 
-/// Runs every experiment of `study` on `workers` threads; run directories go under `root`.
+impl Planned {
+    /// The plans of `experiments`, or smaller ones, with `more` settings as `key=value`.
+    ///
+    /// # Errors
+    /// When a scenario or a setting is wrong.
+    pub fn all(
+        experiments: &'static [Experiment],
+        quick: bool,
+        more: &[String],
+    ) -> Result<Vec<Self>, Diagnostics> {
+        let planned = |experiment: &'static Experiment| {
+            Ok(Self { experiment, plan: experiment.plan_with(quick, more)? })
+        };
+        experiments.iter().map(planned).collect()
+    }
+
+    /// What its runs leave in `directory`.
+    pub fn output<'a>(&self, directory: &'a Path) -> Output<'a> {
+        match self.experiment.series {
+            true => Output::Full(directory),
+            false => Output::Summary(directory),
+        }
+    }
+}
+
+/// Simulates every experiment of `study`, on `workers` threads; run directories go under `root`.
 /// `progress` counts over all experiments.
 ///
 /// # Errors
@@ -32,16 +61,26 @@ pub fn simulate(
     root: &Path,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Results, Error> {
-    let plans = plans(study, quick)?;
-    let total = plans.iter().map(|(_, plan)| plan.jobs().len()).sum();
-    let mut results = Results { quick, runs: BTreeMap::new() };
+    let plans = Planned::all(study.experiments(), quick, &[])?;
+    let runs = simulate_plans(&plans, workers, root, progress)?;
+    Ok(Results { quick, runs })
+}
+
+/// Simulates `plans`, as [`simulate`] does those of a study; returns the runs by experiment.
+///
+/// # Errors
+/// When a run fails.
+pub fn simulate_plans(
+    plans: &[Planned],
+    workers: usize,
+    root: &Path,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<BTreeMap<String, Vec<Run>>, Error> {
+    let total = plans.iter().map(|planned| planned.plan.jobs().len()).sum();
+    let mut runs_of = BTreeMap::new();
     let mut before = Progress { done: 0, total, simulated: Duration::ZERO };
-    for (experiment, plan) in plans {
-        let directory = root.join(experiment.name);
-        let output = match experiment.series {
-            true => Output::Full(&directory),
-            false => Output::Summary(&directory),
-        };
+    for planned in plans {
+        let directory = root.join(planned.experiment.name);
         let base = before;
         let last = Mutex::new(base);
         let report = |now: Progress| {
@@ -55,12 +94,12 @@ pub fn simulate(
             }
             progress(sum);
         };
-        let runs = run::sweep(&plan, workers, output, &report)?;
+        let runs = run::sweep(&planned.plan, workers, planned.output(&directory), &report)?;
         before = last.into_inner().unwrap_or(base);
         before.done = base.done + runs.len();
-        results.runs.insert(experiment.name.to_owned(), runs);
+        runs_of.insert(planned.experiment.name.to_owned(), runs);
     }
-    Ok(results)
+    Ok(runs_of)
 }
 
 /// Reads the runs of `study` back from the directories that [`simulate`] left under `root`.
@@ -71,7 +110,7 @@ pub fn simulate(
 pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results, Error> {
     let mut results = Results { quick, runs: BTreeMap::new() };
     let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
-    for (experiment, plan) in plans(study, quick)? {
+    for Planned { experiment, plan } in Planned::all(study.experiments(), quick, &[])? {
         let directory = root.join(experiment.name);
         let runs = plan.jobs().into_iter().map(|job| {
             let place = run::directory_of(&plan, job, &directory);

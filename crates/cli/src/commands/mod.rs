@@ -11,6 +11,8 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod plot;
 pub(crate) mod reproduce;
+#[cfg(target_os = "linux")]
+mod reproduce_real;
 pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod trace;

@@ -1,6 +1,6 @@
 //! `fairwave reproduce`: a paper's experiment, claim by claim.
 
-use crate::args::{Common, Reproduce};
+use crate::args::{Common, Host, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
 use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
@@ -17,6 +17,12 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         return Err(Failure::Usage("--json and --markdown both print to standard output".into()));
     }
     let study = find(&args.study)?;
+    if args.host == Host::Emulate {
+        return in_real_time(common, args, study);
+    }
+    if let Some(option) = args.stray() {
+        return Err(Failure::Usage(format!("{option} goes with --host emulate alone")));
+    }
     let quick = args.is_quick();
     let directory = place::choose(common, study.name())?;
     let stopwatch = Stopwatch::start();
@@ -43,9 +49,23 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     if args.strict { judge(&findings.claims) } else { Ok(()) }
 }
 
+#[cfg(target_os = "linux")]
+fn in_real_time(
+    common: &Common,
+    args: &Reproduce,
+    study: &'static dyn Study,
+) -> Result<(), Failure> {
+    super::reproduce_real::run(common, args, study)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_real_time(_: &Common, _: &Reproduce, _: &'static dyn Study) -> Result<(), Failure> {
+    Err(Failure::Usage("--host emulate needs Linux".into()))
+}
+
 /// How the command ends under `--strict`. A claim that is undecided is no failure, since nothing
 /// contradicts it, but it is not passed over in silence either.
-fn judge(claims: &[Claim]) -> Result<(), Failure> {
+pub(crate) fn judge(claims: &[Claim]) -> Result<(), Failure> {
     let undecided: Vec<&str> = claims
         .iter()
         .filter(|claim| claim.verdict.holds().is_none())
@@ -80,7 +100,7 @@ fn simulate(
 }
 
 /// What anybody types to get the same results. Workers and places leave no trace in them.
-fn command_line(study: &dyn Study, quick: bool) -> String {
+pub(crate) fn command_line(study: &dyn Study, quick: bool) -> String {
     let full = if quick { "" } else { " --full" };
     format!("fairwave reproduce {}{full}", study.name())
 }
@@ -102,12 +122,17 @@ fn text(study: &dyn Study, findings: &Findings, summary: &Value) -> String {
     text
 }
 
-fn claim(claim: &Claim) -> String {
-    let verdict = match claim.verdict {
+/// A verdict as a word in its colour.
+pub(crate) fn verdict(verdict: &Verdict) -> String {
+    match verdict {
         Verdict::Holds => styled(GOOD, "HOLDS"),
         Verdict::DoesNotHold(_) => styled(BAD, "DOES NOT HOLD"),
         Verdict::Undecided(_) => styled(WORTH_A_LOOK, "UNDECIDED"),
-    };
+    }
+}
+
+fn claim(claim: &Claim) -> String {
+    let verdict = verdict(&claim.verdict);
     let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
     let mut text = format!("{}  {verdict}\n", styled(HEADING, claim.id));
     let rows = [

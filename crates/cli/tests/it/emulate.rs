@@ -6,6 +6,7 @@ mod faults;
 mod outside;
 mod programs;
 mod slow;
+mod studies;
 
 use crate::common::{fairwave, scratch};
 use serde_json::Value;

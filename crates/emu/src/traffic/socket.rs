@@ -187,6 +187,15 @@ fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<(), Errno> {
         .or_else(|_| option::set_socket_recv_buffer_size(socket, bytes))
 }
 
+/// The congestion controls that sockets of this process's network namespace can have.
+///
+/// # Errors
+/// When `/proc/sys` is not there.
+pub fn available_laws() -> io::Result<Vec<String>> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
 /// Says which congestion controls there are instead of the one that was refused.
 fn law_error(
     spec: &Spec,

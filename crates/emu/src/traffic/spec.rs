@@ -167,10 +167,21 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
     }
 }
 
-/// The kernel's name of a law of [`fairwave_sim`]. Its Reno stays in recovery until the whole
-/// window is acknowledged, as RFC 6582 has it, so that it is both `reno` and `newreno`.
+/// Laws of [`fairwave_sim`] that the kernel knows by another name. Its Reno stays in recovery until
+/// the whole window is acknowledged, as RFC 6582 has it, so that it is both `reno` and `newreno`.
+/// Those that begin with `fw_` are BPF programs, which somebody has to load.
+const NAMES: [(&str, &str); 6] = [
+    ("newreno", "reno"),
+    ("ack-loss+reno", "fw_ackloss_reno"),
+    ("ack-loss+cubic", "fw_ackloss_cubi"),
+    ("compound", "fw_compound"),
+    ("ack-loss+compound", "fw_ackloss_comp"),
+    ("tcp-av", "fw_tcp_av"),
+];
+
+/// The kernel's name of a law of [`fairwave_sim`].
 fn kernel_law(name: &str) -> &str {
-    if name == "newreno" { "reno" } else { name }
+    NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, kernels)| kernels)
 }
 
 /// The traffic class that RFC 8325 (section 4.3) maps to an access category: CS1, default
@@ -198,5 +209,11 @@ mod tests {
     #[test]
     fn the_kernels_reno_is_newreno() {
         assert_eq!((kernel_law("newreno"), kernel_law("cubic")), ("reno", "cubic"));
+    }
+
+    #[test]
+    fn names_of_programs_are_no_longer_than_the_kernel_takes() {
+        assert!(NAMES.iter().all(|(_, kernels)| kernels.len() <= 15));
+        assert_eq!(kernel_law("ack-loss+compound"), "fw_ackloss_comp");
     }
 }

@@ -35,6 +35,11 @@ impl Study for ApBuffer {
         EXPERIMENTS
     }
 
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &["The buffer probe has no sockets yet: its trains are simulated (`fairwave probe` \
+             is to come)."]
+    }
+
     fn limits(&self) -> &'static [&'static str] {
         &[
             "The paper reports the naive count and has no second measurement of its access \

@@ -69,3 +69,12 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     converter::LOAD_EXPERIMENT,
     converter::BLOCKING_EXPERIMENT,
 ];
+
+/// With the sockets of a kernel: all terminals have this machine's stack.
+pub(super) const EMULATED: &[Experiment] = &[Experiment {
+    name: MIXES,
+    file: "studies/fairness/emulated-mixes.toml",
+    text: include_str!("../../../../studies/fairness/emulated-mixes.toml"),
+    quick: &["sweep.seeds=2", "duration=30 s"],
+    series: true,
+}];

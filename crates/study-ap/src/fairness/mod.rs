@@ -11,7 +11,7 @@ mod spells;
 mod split;
 mod traces;
 
-use experiments::EXPERIMENTS;
+use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
@@ -41,6 +41,21 @@ impl Study for Fairness {
 
     fn experiments(&self) -> &'static [Experiment] {
         EXPERIMENTS
+    }
+
+    fn emulated(&self) -> &'static [Experiment] {
+        EMULATED
+    }
+
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &[
+            "Linux 2.4 and Windows XP are stacks of the simulator: with a kernel all \
+             terminals have this machine's.",
+            "What switches properties of those stacks one by one, and the map of buffers \
+             (BUF-3, BUF-X1 to BUF-X4), is simulated only.",
+            "Datagrams sent as fast as the interface takes them are saturated sources of the \
+             simulator (BUF-5, BUF-6).",
+        ]
     }
 
     fn limits(&self) -> &'static [&'static str] {

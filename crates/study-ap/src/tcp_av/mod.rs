@@ -34,6 +34,11 @@ impl Study for TcpAv {
         EXPERIMENTS
     }
 
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &["The proxy that holds a target bandwidth has no sockets yet: its two connections \
+             are simulated (`fairwave proxy` is to come)."]
+    }
+
     fn limits(&self) -> &'static [&'static str] {
         &[
             "The curves of Figs 26 and 27 are not in the text, only that AVR is 100 % for a target \

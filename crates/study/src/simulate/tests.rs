@@ -51,6 +51,10 @@ impl Study for Tiny {
         }]
     }
 
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn limits(&self) -> &'static [&'static str] {
         &[]
     }

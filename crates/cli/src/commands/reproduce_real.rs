@@ -1,0 +1,121 @@
+//! `fairwave reproduce --host emulate`: a study with the kernel's sockets, the simulator beside it.
+
+use super::reproduce;
+use crate::args::{Common, Reproduce};
+use crate::clock::Stopwatch;
+use crate::outcome::Failure;
+use crate::output::{self, HEADING, styled};
+use crate::place;
+use crate::progress::Progress;
+use fairwave_studies::real_time::{self, Agenda, Means};
+use fairwave_study::Study;
+use fairwave_study::beside::Beside;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Runs the study on both hosts, writes its report, and shows its claims side by side.
+pub(crate) fn run(
+    common: &Common,
+    args: &Reproduce,
+    study: &'static dyn Study,
+) -> Result<(), Failure> {
+    if args.from.is_some() {
+        let why = "--from reads runs of the simulator; it does not go with --host emulate";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    fairwave_netns::support().map_err(Failure::run)?;
+    // Before there is a second thread: the kernel wants that.
+    fairwave_netns::become_root_inside().map_err(Failure::run)?;
+    let agenda = Agenda::of(study, args.is_quick(), &settings(args)).map_err(failure)?;
+    let directory = place::choose(common, study.name())?;
+    let stopwatch = Stopwatch::start();
+    if !common.json && !args.markdown {
+        let (runs, takes) = (agenda.runs(), agenda.real_time(0).as_secs_f64());
+        output::note(&format!("{runs} runs in real time, which take {takes:.0} s at least"));
+    }
+    let means = Means { workers: common.jobs().get(), realtime: args.realtime, stop: stop()? };
+    let progress = Progress::new(common);
+    let report = |now: real_time::Progress| {
+        progress.set(now.done as f64 / now.total.max(1) as f64);
+        let left = now.left.as_secs_f64();
+        progress.say(&format!("{} of {} runs, {left:.0} s left", now.done, now.total));
+    };
+    let beside = agenda.run(directory.path(), &means, &report).map_err(failure)?;
+    let beside = Beside { wall_s: Some(stopwatch.cost().wall_s), ..beside };
+    let command = command_line(study, args);
+    let page = beside.write(study, &command, directory.path()).map_err(Failure::run)?;
+    if common.json {
+        output::print_json(&beside.to_json(study))?;
+    } else if args.markdown {
+        output::print_raw(beside.markdown(study, &command).as_bytes())?;
+    } else {
+        output::print(&text(study, &beside))?;
+        output::print(&format!("Report: {}\n", page.display()))?;
+    }
+    judge(args, &beside)
+}
+
+/// What the command line sets in every scenario.
+fn settings(args: &Reproduce) -> Vec<String> {
+    let lasts = args.lasts.map(|lasts| format!("duration={lasts}"));
+    let seeds = args.seeds.map(|seeds| format!("sweep.seeds={seeds}"));
+    lasts.into_iter().chain(seeds).collect()
+}
+
+/// What anybody types to measure the same.
+fn command_line(study: &dyn Study, args: &Reproduce) -> String {
+    let lasts = args.lasts.map(|lasts| format!(" --for '{lasts}'")).unwrap_or_default();
+    let seeds = args.seeds.map(|seeds| format!(" --seeds {seeds}")).unwrap_or_default();
+    let command = reproduce::command_line(study, args.is_quick());
+    format!("{command} --host emulate{lasts}{seeds}")
+}
+
+/// How the command ends: what could not be kept in time comes before what does not hold.
+fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
+    let late = beside.left_out.iter().find(|left| left.why.starts_with(real_time::LATE));
+    if let Some(left) = late {
+        let (runs, experiment) = (left.runs, &left.experiment);
+        return Err(Failure::Late(format!("{runs} runs of {experiment} were {}", left.why)));
+    }
+    if args.strict { reproduce::judge(&beside.kernel.findings.claims) } else { Ok(()) }
+}
+
+fn failure(error: real_time::Error) -> Failure {
+    match error {
+        real_time::Error::Nothing { .. } => Failure::Usage(error.to_string()),
+        other => Failure::run(other),
+    }
+}
+
+/// What signals set: the first one ends the study in good order, the second one at once.
+fn stop() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+            .map_err(Failure::run)?;
+    }
+    Ok(stop)
+}
+
+/// Each claim with what both hosts say of it, and what was not run.
+fn text(study: &dyn Study, beside: &Beside) -> String {
+    let mut text = format!("{}\n\n", styled(HEADING, study.paper()));
+    for (simulator, kernel) in beside.claims() {
+        text.push_str(&format!("{}  {}\n", styled(HEADING, simulator.id), simulator.statement));
+        for (host, claim) in [("simulator", simulator), ("kernel", kernel)] {
+            let verdict = reproduce::verdict(&claim.verdict);
+            let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
+            let measured = measured.collect::<Vec<_>>().join(", ");
+            text.push_str(&format!("  {host:<10} {verdict}  {measured}\n"));
+            if let Some(why) = claim.verdict.reason() {
+                text.push_str(&format!("  {:<10} because: {why}\n", ""));
+            }
+        }
+        text.push_str(&format!("  criterion  {}\n\n", simulator.criterion));
+    }
+    text.extend(beside.provenance(study).iter().map(|line| format!("{line}\n")));
+    text
+}

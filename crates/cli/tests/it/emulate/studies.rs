@@ -1,0 +1,69 @@
+//! Studies with the kernel's sockets, the simulator beside them.
+
+use super::{fairwave, scratch};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Points of the experiment: two access points, two numbers of terminals of each kind.
+const POINTS: u64 = 8;
+
+#[test]
+fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
+    let place = scratch();
+    let args = "reproduce fairness --host emulate --seeds 1 --realtime --json --quiet --out out";
+    let args: Vec<&str> = args.split(' ').chain(["--for", "1200 ms"]).collect();
+    let output = fairwave(place.path(), &args).output().expect("it runs");
+    let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let left_out = said["left_out"].as_array().expect("a list").iter();
+    let late: u64 = left_out.map(|left| left["runs"].as_u64().expect("a number")).sum();
+    assert_eq!(said["runs"].as_u64().unwrap() + late, POINTS, "{said:#}");
+    assert_eq!(output.status.code(), Some(if late == 0 { 0 } else { 4 }), "{said:#}");
+    for claim in said["claims"].as_array().expect("a list") {
+        assert_eq!(claim["simulator"]["id"], claim["kernel"]["id"]);
+    }
+    // One seed has no interval, which both hosts say.
+    let claim = &said["claims"][0];
+    assert_eq!(claim["simulator"]["criterion"], claim["kernel"]["criterion"]);
+    for host in ["kernel", "simulator"] {
+        let points = inside(&place.path().join("out").join(host).join("mixes"));
+        let runs: Vec<Value> = points
+            .iter()
+            .flat_map(|point| inside(point))
+            .map(|run| fs::read(run.join("summary.json")).expect("a summary"))
+            .map(|summary| serde_json::from_slice(&summary).expect("JSON"))
+            .collect();
+        assert_eq!(runs.len() as u64, POINTS);
+        // Real time is kept or not; virtual time is no matter of validity.
+        let is_real = |run: &Value| run["valid"].is_boolean();
+        assert!(runs.iter().all(|run| is_real(run) == (host == "kernel")), "{host}");
+        let carried = |run: &Value| run["totals"]["goodput_bps"].as_u64().expect("a number") > 0;
+        assert!(runs.iter().all(carried), "{host}");
+    }
+    let page = fs::read_to_string(place.path().join("out/report.html")).expect("a report");
+    assert!(page.contains("Figures: the kernel") && page.contains("BUF-2"), "both hosts' page");
+}
+
+/// The directories in a directory.
+fn inside(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn what_cannot_run_with_a_kernel_is_refused_with_its_reason() {
+    let refused = |args: &str, why: &str| {
+        let args: Vec<&str> = args.split(' ').collect();
+        let output = fairwave(scratch().path(), &args).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(why), "{said}");
+    };
+    refused(
+        "reproduce shake --host emulate",
+        "TCP SHAKE and its predecessor are not in the kernel",
+    );
+    refused("reproduce ack-loss --host emulate --from out", "--from reads runs of the simulator");
+    refused("reproduce ack-loss --seeds 2", "--seeds goes with --host emulate alone");
+    refused("reproduce ack-loss --host nowhere", "[possible values: simulator, emulate]");
+}

@@ -1,0 +1,80 @@
+//! Whether the kernel can carry what a job asks of it, before anything is built.
+
+use fairwave_emu::address;
+use fairwave_emu::traffic::{Load, Spec, available_laws};
+use fairwave_scenario::plan::{Job, Plan};
+use std::io;
+
+/// Why the kernel cannot carry the flows of `job` that are to run on its sockets, in half a
+/// sentence; nothing if it can.
+///
+/// # Errors
+/// When the kernel does not tell its congestion controls.
+pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
+    let scenario = plan.scenario(job);
+    let world = scenario.to_world(job.seed);
+    let laws = available_laws()?;
+    for id in scenario.kernel_flows() {
+        let spec = match Spec::of(&world, id, |node| address::v4(node).into()) {
+            Ok(spec) => spec,
+            Err(unfit) => return Ok(Some(unfit.to_string())),
+        };
+        if let Load::Connection(connection) = spec.load
+            && !laws.contains(&connection.congestion_control)
+        {
+            return Ok(Some(missing(&connection.congestion_control)));
+        }
+    }
+    Ok(None)
+}
+
+/// The release of the kernel that runs here, such as `6.18.5`.
+pub fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// What is said of a law that the kernel lacks.
+fn missing(law: &str) -> String {
+    let remedy = match law.starts_with("fw_") {
+        true => format!("; `fairwave cc load {law}` as root gives it one"),
+        false => String::new(),
+    };
+    format!("the kernel has no congestion control {law}{remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = r#"# Does it fit?
+title = "One flow: for tests"
+duration = "1 s"
+cell.standard = "802.11a"
+node = [
+    { name = "ap", kind = "access-point", data_rate = "54 Mbps" },
+    { name = "sta", kind = "station", data_rate = "54 Mbps" },
+    { name = "server", kind = "host" },
+]
+link = [{ ends = ["ap", "server"] }]
+flow = [{ name = "up", from = "sta", to = "server" }]
+emulate.kernel_flows = ["up"]
+"#;
+
+    fn of(set: &str) -> Option<String> {
+        let plan = Plan::parse("fit.toml", SCENARIO, &[set.to_owned()]).expect("a scenario");
+        misfit(&plan, plan.jobs()[0]).expect("Linux tells its congestion controls")
+    }
+
+    #[test]
+    fn a_law_of_the_kernel_fits_and_one_that_nobody_loaded_is_named() {
+        assert_eq!(of("tcp.congestion_control=reno"), None);
+        let said = of("tcp.congestion_control=vegas").expect("not in this kernel");
+        assert_eq!(said, "the kernel has no congestion control vegas");
+    }
+
+    #[test]
+    fn a_law_of_the_papers_is_one_to_be_loaded() {
+        let said = missing("fw_ackloss_reno");
+        assert!(said.ends_with("; `fairwave cc load fw_ackloss_reno` as root gives it one"));
+    }
+}

@@ -1,0 +1,205 @@
+//! A study in real time: its scenarios with the sockets of this machine's kernel, and in the
+//! simulator beside.
+
+use fairwave_emulate::{Live, Request};
+use fairwave_lab::run::{self, Run};
+use fairwave_scenario::plan::Job;
+use fairwave_study::beside::{Beside, Judged, LeftOut};
+use fairwave_study::{Planned, Results, Study, evaluate, simulate_plans};
+use fairwave_units::Duration;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Directory of the simulator's runs, in that of the study.
+const SIMULATOR: &str = "simulator";
+/// Directory of the runs on the kernel's sockets.
+const KERNEL: &str = "kernel";
+
+/// How the reason begins for which late runs are left out.
+pub const LATE: &str = "late twice";
+
+/// Why a study could not be run so.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing of the study can run on a kernel's sockets.
+    #[error("nothing of the study {study} runs with a kernel: {why}")]
+    Nothing {
+        /// The study.
+        study: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// The kernel does not say what it can.
+    #[error("the kernel's congestion controls: {0}")]
+    Laws(#[from] std::io::Error),
+    /// The study could not be simulated or judged.
+    #[error(transparent)]
+    Study(#[from] fairwave_study::Error),
+    /// A run on the kernel's sockets failed.
+    #[error(transparent)]
+    Emulation(#[from] fairwave_emulate::Error),
+    /// It was cut short in mid-run.
+    #[error("{0}; the runs until then are kept")]
+    Broken(String),
+    /// Somebody ended it.
+    #[error("interrupted; the runs until then are kept")]
+    Interrupted,
+}
+
+/// How far a study is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Runs on the kernel's sockets that are done.
+    pub done: usize,
+    /// All of them.
+    pub total: usize,
+    /// Of real time that is still to come, if no run has to be repeated.
+    pub left: Duration,
+}
+
+/// How runs are made.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// Threads of the simulator.
+    pub workers: usize,
+    /// Whether the emulator's loop gets a real-time priority.
+    pub realtime: bool,
+    /// Ends the study when it becomes true.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What is to be done: a study's experiments with the kernel's sockets, and what that cannot carry.
+#[derive(Debug)]
+pub struct Agenda {
+    study: &'static dyn Study,
+    quick: bool,
+    plans: Vec<Planned>,
+    /// Jobs by the number of their plan.
+    jobs: Vec<(usize, Job)>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Agenda {
+    /// What of `study` this machine's kernel can carry, with `more` settings as `key=value`.
+    ///
+    /// # Errors
+    /// When a scenario or a setting is wrong, or nothing can be run.
+    pub fn of(study: &'static dyn Study, quick: bool, more: &[String]) -> Result<Self, Error> {
+        let plans = Planned::all(study.emulated(), quick, more);
+        let plans = plans.map_err(fairwave_study::Error::from)?;
+        let (mut jobs, mut left_out) = (Vec::new(), Vec::<LeftOut>::new());
+        for (number, planned) in plans.iter().enumerate() {
+            for job in planned.plan.jobs() {
+                match fairwave_emulate::misfit(&planned.plan, job)? {
+                    None => jobs.push((number, job)),
+                    Some(why) => leave_out(&mut left_out, planned.experiment.name, why),
+                }
+            }
+        }
+        if jobs.is_empty() {
+            let of_runs = left_out.iter().map(|left| left.why.clone());
+            let whys: Vec<String> =
+                of_runs.chain(study.not_emulated().iter().map(|&why| why.to_owned())).collect();
+            return Err(Error::Nothing { study: study.name(), why: whys.join("; ") });
+        }
+        Ok(Self { study, quick, plans, jobs, left_out })
+    }
+
+    /// The real time that the runs from number `first` on take.
+    pub fn real_time(&self, first: usize) -> Duration {
+        let lasts = |(plan, job): &(usize, Job)| self.plans[*plan].plan.scenario(*job).duration;
+        self.jobs[first..].iter().map(lasts).fold(Duration::ZERO, |sum, one| sum + one)
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Runs on the kernel's sockets, one after the other, and simulates the same afterwards; run
+    /// directories go under `root`. A run that is late is repeated once, and left out if it is late
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn run(
+        mut self,
+        root: &Path,
+        means: &Means,
+        progress: &dyn Fn(Progress),
+    ) -> Result<Beside, Error> {
+        let mut runs: BTreeMap<String, Vec<Run>> = BTreeMap::new();
+        let mut repeated = 0;
+        for (done, (number, job)) in self.jobs.clone().into_iter().enumerate() {
+            progress(Progress { done, total: self.jobs.len(), left: self.real_time(done) });
+            let planned = &self.plans[number];
+            let mut made = emulate(planned, job, &root.join(KERNEL), means)?;
+            if late(&made).is_some() {
+                repeated += 1;
+                made = emulate(planned, job, &root.join(KERNEL), means)?;
+            }
+            let experiment = planned.experiment.name;
+            match late(&made) {
+                None => runs.entry(experiment.to_owned()).or_default().push(made),
+                Some(why) => leave_out(&mut self.left_out, experiment, format!("{LATE}: {why}")),
+            }
+        }
+        let total = self.jobs.len();
+        progress(Progress { done: total, total, left: Duration::ZERO });
+        let simulated = simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), &|_| ())?;
+        let judged = |runs| -> Result<Judged, Error> {
+            let results = Results { quick: self.quick, runs };
+            let findings = evaluate(self.study, &results)?;
+            Ok(Judged { results, findings })
+        };
+        Ok(Beside {
+            simulator: judged(simulated)?,
+            kernel: judged(runs)?,
+            release: fairwave_emulate::kernel_release(),
+            left_out: self.left_out,
+            repeated,
+            wall_s: None,
+        })
+    }
+}
+
+/// Puts a run to those that are left out for the same reason.
+fn leave_out(left_out: &mut Vec<LeftOut>, experiment: &str, why: String) {
+    let same = |left: &&mut LeftOut| left.experiment == experiment && left.why == why;
+    match left_out.iter_mut().find(same) {
+        Some(left) => left.runs += 1,
+        None => left_out.push(LeftOut { experiment: experiment.to_owned(), runs: 1, why }),
+    }
+}
+
+/// One run, in real time.
+fn emulate(planned: &Planned, job: Job, root: &Path, means: &Means) -> Result<Run, Error> {
+    let root = root.join(planned.experiment.name);
+    let directory = run::directory_of(&planned.plan, job, &root);
+    let request = Request {
+        plan: &planned.plan,
+        job,
+        directory: Some(&directory),
+        uplinks: &[],
+        between: None,
+        records: false,
+        beside_simulation: false,
+        stop: Arc::clone(&means.stop),
+        shell: None,
+        realtime: means.realtime,
+        live: &Live::default(),
+    };
+    let emulated = fairwave_emulate::run(&request, &mut |_| ())?;
+    match emulated.broken {
+        Some(broken) => Err(Error::Broken(broken.to_string())),
+        None if means.stop.load(Ordering::Relaxed) => Err(Error::Interrupted),
+        None => Ok(emulated.run),
+    }
+}
+
+/// Why a run cannot be believed, if it cannot.
+fn late(run: &Run) -> Option<String> {
+    run.summary.emulation.as_ref().and_then(|said| said.invalid_reason.clone())
+}

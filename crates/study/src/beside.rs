@@ -1,0 +1,275 @@
+//! A study on two hosts: its scenarios in the simulator, and in real time with a kernel's sockets.
+//!
+//! Both are judged by the same criteria, claim by claim. What the kernel could not carry is named
+//! instead of simulated in its place.
+
+use crate::claim::Claim;
+use crate::definition::{Error, Study};
+use crate::findings::{Exhibit, Findings};
+use crate::json::ClaimSummary;
+use crate::markdown::{table, text};
+use crate::report::{exhibit, frame, measured, verdict};
+use crate::results::Results;
+use crate::values::measurements;
+use fairwave_lab::results::write_file;
+use maud::{Markup, html};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Runs that the kernel did not carry, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// The experiment.
+    pub experiment: String,
+    /// How many of its runs.
+    pub runs: usize,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+/// The runs of a study on one host, and what they show.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The runs.
+    pub results: Results,
+    /// What they show.
+    pub findings: Findings,
+}
+
+/// A study on both hosts.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// The scenarios in the simulator.
+    pub simulator: Judged,
+    /// The same scenarios with the sockets of this machine's kernel.
+    pub kernel: Judged,
+    /// The kernel's release, such as `6.18.5`.
+    pub release: String,
+    /// What the kernel did not carry.
+    pub left_out: Vec<LeftOut>,
+    /// Runs that were late, and were run once more for that.
+    pub repeated: usize,
+    /// Wall-clock time in seconds; none where runs were not made now.
+    pub wall_s: Option<f64>,
+}
+
+/// What `fairwave reproduce --host emulate --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ReproduceBesideOutput")]
+pub struct BesideSummary {
+    /// Name of the study.
+    pub study: &'static str,
+    /// `emulate`.
+    pub host: &'static str,
+    /// The kernel's release.
+    pub kernel: String,
+    /// Its claims, in the order of the paper, then questions of ours.
+    pub claims: Vec<ClaimBeside>,
+    /// Runs that the kernel did not carry.
+    pub left_out: Vec<LeftOut>,
+    /// What of the study does not run in real time at all, and why.
+    pub not_emulated: &'static [&'static str],
+    /// Runs on the kernel's sockets that are judged.
+    pub runs: usize,
+    /// Runs that were late, and were run once more for that.
+    pub repeated: usize,
+    /// Whether it was the quick form, with fewer seeds and shorter runs.
+    pub quick: bool,
+    /// Wall-clock time of both hosts together.
+    pub wall_s: Option<f64>,
+    /// Version of Fairwave.
+    pub fairwave_version: &'static str,
+}
+
+/// A claim on both hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ClaimBeside {
+    /// Its identifier, such as `ACK-1`.
+    pub id: &'static str,
+    /// In the simulator.
+    pub simulator: ClaimSummary,
+    /// With the kernel's sockets.
+    pub kernel: ClaimSummary,
+}
+
+impl Beside {
+    /// The claims of both hosts, side by side, that of the simulator first; without those of which
+    /// neither host measured anything.
+    pub fn claims(&self) -> impl Iterator<Item = (&Claim, &Claim)> {
+        self.pairs().filter(|pair| !is_blank(pair))
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&Claim, &Claim)> {
+        self.simulator.findings.claims.iter().zip(&self.kernel.findings.claims)
+    }
+
+    /// What is printed as JSON.
+    pub fn to_json(&self, study: &dyn Study) -> Value {
+        let of = |(simulator, kernel): (&Claim, &Claim)| ClaimBeside {
+            id: simulator.id,
+            simulator: ClaimSummary::of(simulator),
+            kernel: ClaimSummary::of(kernel),
+        };
+        json!(BesideSummary {
+            study: study.name(),
+            host: "emulate",
+            kernel: self.release.clone(),
+            claims: self.pairs().map(of).collect(),
+            left_out: self.left_out.clone(),
+            not_emulated: study.not_emulated(),
+            runs: self.kernel.results.effort().runs,
+            repeated: self.repeated,
+            quick: self.kernel.results.quick,
+            wall_s: self.wall_s,
+            fairwave_version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    /// What was run, in sentences, and what was not.
+    pub fn provenance(&self, study: &dyn Study) -> Vec<String> {
+        let (kernel, simulator) = (self.kernel.results.effort(), self.simulator.results.effort());
+        let mut said = vec![format!(
+            "{} runs of {} s in all with the sockets of Linux {}, one after the other, and {} runs of the \
+             same scenarios in the simulator with its stack linux-6; seeds {}.",
+            kernel.runs,
+            kernel.simulated_s(),
+            self.release,
+            simulator.runs,
+            simulator.listed_seeds(),
+        )];
+        if self.repeated > 0 {
+            let repeated = self.repeated;
+            said.push(format!("{repeated} runs were late, and were run once more."));
+        }
+        said.extend(self.left_out.iter().map(|left| {
+            let LeftOut { experiment, runs, why } = left;
+            format!("Left out: {runs} runs of {experiment}: {why}.")
+        }));
+        let blank: Vec<&str> =
+            self.pairs().filter(is_blank).map(|(simulator, _)| simulator.id).collect();
+        if !blank.is_empty() {
+            said.push(format!("Not judged, as nothing of it was run: {}.", blank.join(", ")));
+        }
+        said.extend(study.not_emulated().iter().map(|&why| why.to_owned()));
+        said
+    }
+
+    /// The page in Markdown. `command` is what anybody types to get such results; times are of the
+    /// machine, so that two such pages differ as two measurements do.
+    pub fn markdown(&self, study: &dyn Study, command: &str) -> String {
+        let header = ["Claim", "Simulator", "Kernel", "Statement"].map(str::to_owned);
+        let verdicts = self.claims().map(|(simulator, kernel)| {
+            let words = [simulator, kernel].map(|claim| claim.verdict.word().to_owned());
+            let [simulator_word, kernel_word] = words;
+            vec![simulator.id.to_owned(), simulator_word, kernel_word, text(simulator.statement)]
+        });
+        let mut page = format!(
+            "# Study {} with a real kernel\n\nWritten by `{command} --markdown`; do not edit.\n\n{}.\n\n",
+            study.name(),
+            text(study.paper()),
+        );
+        page.extend(self.provenance(study).iter().map(|line| format!("- {}\n", text(line))));
+        page.push_str(&format!("\n## Claims\n\n{}\n", table(&header, verdicts)));
+        page.push_str("## How each verdict was reached\n\n");
+        page.extend(self.claims().map(reached));
+        page.truncate(page.trim_end().len());
+        page.push('\n');
+        page
+    }
+
+    /// Writes `report.html` into `directory`: claims and figures of both hosts side by side.
+    ///
+    /// # Errors
+    /// When a figure cannot be drawn or the file not written.
+    pub fn write(
+        &self,
+        study: &dyn Study,
+        command: &str,
+        directory: &Path,
+    ) -> Result<PathBuf, Error> {
+        let path = directory.join("report.html");
+        write_file(&path, self.page(study, command)?.as_bytes())?;
+        Ok(path)
+    }
+
+    fn page(&self, study: &dyn Study, command: &str) -> Result<String, Error> {
+        let exhibits = |of: &Judged| -> Result<Vec<Markup>, Error> {
+            let drawn: Vec<&Exhibit> = of.findings.exhibits.iter().collect();
+            drawn.into_iter().map(exhibit).collect()
+        };
+        let (simulated, real) = (exhibits(&self.simulator)?, exhibits(&self.kernel)?);
+        let sections = html! {
+            section {
+                p { "Command: " code { (command) } }
+                ul { @for line in self.provenance(study) { li { (line) } } }
+            }
+            section { h2 { "Claims" } (claims(self.claims())) }
+            section { h2 { "Figures: the simulator" } @for figure in simulated { (figure) } }
+            section { h2 { "Figures: the kernel" } @for figure in real { (figure) } }
+        };
+        Ok(frame(study, &sections).into_string())
+    }
+}
+
+/// Whether neither host measured anything of a claim.
+fn is_blank((simulator, kernel): &(&Claim, &Claim)) -> bool {
+    simulator.measured.is_empty() && kernel.measured.is_empty()
+}
+
+/// What decided a claim on each host.
+fn reached((simulator, kernel): (&Claim, &Claim)) -> String {
+    let line = |host: &str, claim: &Claim| {
+        let reason = claim.verdict.reason().map(|why| format!(" ({})", text(why)));
+        let values: Vec<String> = measurements(claim)
+            .into_iter()
+            .map(|(name, value)| format!("`{name}` {}", text(&value)))
+            .collect();
+        let (word, reason) = (claim.verdict.word(), reason.unwrap_or_default());
+        let note = if values.is_empty() { String::new() } else { text(&claim.note) };
+        format!("- {host}: {word}{reason}. {}. {note}\n", values.join(", "))
+    };
+    let criterion = format!("- Criterion: {}\n", text(&simulator.criterion));
+    let lines = [line("Simulator", simulator), line("Kernel", kernel), criterion].concat();
+    format!("### {}\n\n{lines}\n", simulator.id)
+}
+
+fn claims<'a>(pairs: impl Iterator<Item = (&'a Claim, &'a Claim)>) -> Markup {
+    html! {
+        div.wide {
+            table.claims {
+                caption { "Each verdict is computed from measured values by its criterion." }
+                thead {
+                    tr {
+                        @for name in ["Claim", "Statement and criterion", "Simulator", "Kernel"] {
+                            th scope="col" { (name) }
+                        }
+                    }
+                }
+                tbody {
+                    @for (simulator, kernel) in pairs {
+                        tr {
+                            th scope="row" { (simulator.id) }
+                            td {
+                                p { (simulator.statement) }
+                                p.criterion { b { "Criterion: " } (simulator.criterion) }
+                            }
+                            @for claim in [simulator, kernel] {
+                                td {
+                                    (verdict(claim))
+                                    @if let Some(why) = claim.verdict.reason() { p { (why) } }
+                                    (measured(claim))
+                                    p.note { (claim.note) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

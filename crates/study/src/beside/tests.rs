@@ -1,0 +1,112 @@
+//! Both hosts stand side by side, and what was not run is said.
+
+use super::*;
+use crate::claim::Criterion;
+use crate::evidence::Evidence;
+use crate::experiment::Experiment;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+struct Paper;
+
+impl Study for Paper {
+    fn name(&self) -> &'static str {
+        "paper"
+    }
+
+    fn paper(&self) -> &'static str {
+        "Nobody: Nothing"
+    }
+
+    fn statement(&self) -> &'static str {
+        "Something is so."
+    }
+
+    fn experiments(&self) -> &'static [Experiment] {
+        &[]
+    }
+
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &["The rest is simulated only."]
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn evaluate(&self, _: &Results) -> Result<Findings, Error> {
+        Ok(judged(None).findings)
+    }
+}
+
+/// One claim that more than 1 was measured.
+fn judged(measured: Option<f64>) -> Judged {
+    let criterion = Criterion { id: "A-1", statement: "a is large", meaning: "a > 1" };
+    let mut evidence = Evidence::default();
+    let a = evidence.number("a", measured);
+    let claim = Claim::judge(criterion, evidence.tested([a.above(1.0)]), String::new());
+    let findings = Findings {
+        claims: vec![claim],
+        exhibits: Vec::new(),
+        tables: Vec::new(),
+        explanations: Vec::new(),
+    };
+    Judged { results: Results { quick: true, runs: BTreeMap::new() }, findings }
+}
+
+fn beside(kernel: Option<f64>) -> Beside {
+    Beside {
+        simulator: judged(Some(2.0)),
+        kernel: judged(kernel),
+        release: "6.18.5".to_owned(),
+        left_out: vec![LeftOut {
+            experiment: "uploads".to_owned(),
+            runs: 2,
+            why: "the kernel has no congestion control fw_compound".to_owned(),
+        }],
+        repeated: 1,
+        wall_s: None,
+    }
+}
+
+#[test]
+fn each_host_has_its_verdict() {
+    let json = beside(Some(0.5)).to_json(&Paper);
+    let claim = &json["claims"][0];
+    assert_eq!(claim["simulator"]["verdict"], "holds");
+    assert_eq!(claim["kernel"]["verdict"], "does not hold");
+    assert_eq!(claim["kernel"]["measured"]["a"], 0.5);
+    assert_eq!((&json["host"], &json["kernel"]), (&json!("emulate"), &json!("6.18.5")));
+}
+
+#[test]
+fn what_was_not_run_is_undecided_and_named() {
+    let beside = beside(None);
+    let json = beside.to_json(&Paper);
+    assert_eq!(json["claims"][0]["kernel"]["verdict"], "undecided");
+    assert_eq!(json["left_out"][0]["runs"], 2);
+    let page = beside.markdown(&Paper, "fairwave reproduce paper --host emulate");
+    assert!(page.contains("| A-1 | holds | undecided | a is large |"), "{page}");
+    let left = "- Left out: 2 runs of uploads: the kernel has no congestion control fw_compound.\n";
+    assert!(page.contains(left), "{page}");
+    assert!(page.contains("- The rest is simulated only.\n"), "{page}");
+    assert!(page.contains("- 1 runs were late, and were run once more.\n"), "{page}");
+}
+
+#[test]
+fn a_claim_of_which_nothing_was_run_is_named_and_no_more() {
+    let blank = Beside { simulator: judged(None), ..beside(None) };
+    let page = blank.markdown(&Paper, "fairwave reproduce paper --host emulate");
+    assert!(page.contains("- Not judged, as nothing of it was run: A-1.\n"), "{page}");
+    assert!(!page.contains("| A-1 |"), "{page}");
+    assert_eq!(blank.to_json(&Paper)["claims"][0]["kernel"]["verdict"], "undecided");
+}
+
+#[test]
+fn the_page_for_a_browser_has_both_hosts_in_a_row() {
+    let page = beside(Some(0.5)).page(&Paper, "fairwave reproduce paper").unwrap();
+    let row = page.split("A-1</th>").nth(1).expect("a row").split("</tr>").next().unwrap();
+    let (holds, fails) = (row.find("✓ holds"), row.find("✗ does not hold"));
+    assert!(holds.is_some() && holds < fails, "{row}");
+}
