@@ -6,7 +6,8 @@ use fairwave_lab::stats;
 use fairwave_units::math;
 
 pub(super) use fairwave_study::measure::{
-    ack_drop_share, jain, mean_ap_queue, over, paired, ratio, show, timeouts_per_flow, total_mbps,
+    ack_drop_share, jain, mean_ap_queue, over, paired, ratio, share_of_acks, show,
+    timeouts_per_flow, total_mbps,
 };
 
 /// A starved flow's window must have been at its floor for this long.
@@ -41,8 +42,7 @@ pub(super) fn unrepaired_share(run: &Run) -> f64 {
 
 /// ACKs that gave way to later ones in a queue, as a share of those sent.
 pub(super) fn ack_filtered_share(run: &Run) -> f64 {
-    let sum = |field: fn(&FlowSummary) -> u64| run.summary.flows.iter().map(field).sum::<u64>();
-    ratio(sum(|f| f.acks_filtered), sum(|f| f.acks_sent))
+    share_of_acks(run, |flow| flow.acks_filtered)
 }
 
 /// Packets dropped by the access point's queue because they had waited too long, as a share of
@@ -54,7 +54,7 @@ pub(super) fn aqm_share(run: &Run) -> f64 {
 
 /// ACKs dropped of a flow, on average.
 pub(super) fn acks_dropped_per_flow(run: &Run) -> f64 {
-    let dropped: u64 = run.summary.flows.iter().map(|f| f.acks_dropped).sum();
+    let dropped: u64 = run.summary.flows.iter().filter_map(|f| f.acks_dropped).sum();
     ratio(dropped, run.summary.flows.len() as u64)
 }
 

@@ -115,7 +115,7 @@ impl ConnectionFlow {
             asked: EventFlags::empty(),
             listener: Some(sink),
             sink: None,
-            last: FlowSample::default(),
+            last: FlowSample { is_of_kernel: true, ..FlowSample::default() },
             common: Common::new(spec),
         }
     }

@@ -83,7 +83,8 @@ impl TcpInfo {
     }
 
     /// What a sampler wants to know of a flow's source. The kernel does not count its entries into
-    /// fast recovery.
+    /// fast recovery: it tells the state of now (`tcpi_ca_state`) and, since 6.7, recoveries after
+    /// timeouts (`tcpi_total_rto_recoveries`).
     pub(super) fn sample(&self) -> FlowSample {
         let count = |offset| u64::from(self.number(offset));
         let micros = |offset| Duration::from_micros(u64::from(self.number(offset)));
@@ -99,6 +100,7 @@ impl TcpInfo {
             flight: self.flight(),
             srtt: (!rtt.is_zero()).then_some(rtt),
             rto: micros(offset_of!(tcp_info, tcpi_rto)),
+            is_of_kernel: true,
             ..FlowSample::default()
         }
     }
@@ -149,6 +151,7 @@ mod tests {
         ])
         .sample();
         assert_eq!((sample.cwnd, sample.ssthresh, sample.flight), (14_480, u32::MAX, 5 * 1448));
+        assert!(sample.is_of_kernel);
         assert_eq!((sample.srtt, sample.timeouts), (Some(Duration::from_micros(1500)), 7));
     }
 

@@ -4,5 +4,6 @@
 mod allocation;
 mod common;
 mod drive;
+mod multipath;
 mod record;
 mod traffic;

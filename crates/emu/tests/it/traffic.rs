@@ -17,7 +17,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub(crate) const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
 fn ms(ms: u64) -> Duration {
@@ -28,7 +28,7 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-fn spec(id: u32, address: IpAddr, load: Load) -> Spec {
+pub(crate) fn spec(id: u32, address: IpAddr, load: Load) -> Spec {
     let place = |node| Place { node: NodeId(node), address: SocketAddr::new(address, 0) };
     Spec {
         id: FlowId(id),
@@ -67,7 +67,7 @@ fn call(count: u64, every: Duration, echo: bool) -> Load {
 }
 
 /// Ends when every flow has, and at the latest after half a minute.
-const UNTIL_DONE: Timing = Timing {
+pub(crate) const UNTIL_DONE: Timing = Timing {
     duration: Duration::from_secs(30),
     warm_up: Duration::ZERO,
     sample_every: None,
@@ -82,11 +82,11 @@ fn start(specs: Vec<Spec>, timing: Timing) -> (Running, Receiver<(Instant, Sampl
     (running, receiver)
 }
 
-fn run(specs: Vec<Spec>, timing: Timing) -> Report {
+pub(crate) fn run(specs: Vec<Spec>, timing: Timing) -> Report {
     start(specs, timing).0.finish().expect("the thread ends well")
 }
 
-fn only(mut report: Report) -> KernelFlow {
+pub(crate) fn only(mut report: Report) -> KernelFlow {
     assert_eq!(report.flows.len(), 1);
     report.flows.remove(0)
 }

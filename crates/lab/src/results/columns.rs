@@ -137,6 +137,11 @@ fn of_proxy(row: &FlowRow, cell: fn(&ProxySample) -> Cell) -> Cell {
     row.sample.proxy.as_ref().map_or(Cell::Null, cell)
 }
 
+/// What the simulator counts of a flow; null where a kernel carries it.
+fn of_simulated(row: &FlowRow, count: u64) -> Cell {
+    if row.sample.is_of_kernel { Cell::Null } else { Cell::unsigned(count) }
+}
+
 /// What a flow's viewer has; null where there is none.
 fn of_video(row: &FlowRow, cell: fn(&VideoSample) -> Cell) -> Cell {
     row.sample.video.as_ref().map_or(Cell::Null, cell)
@@ -182,9 +187,9 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("timeouts", "Expiries of the retransmission timer.", |r| {
             Cell::unsigned(r.sample.timeouts)
         }),
-        integer("fast_recoveries", "Entries into fast recovery.", |r| {
-            Cell::unsigned(r.sample.fast_recoveries)
-        }),
+        or_null(&integer("fast_recoveries", "Entries into fast recovery.", |r| {
+            of_simulated(r, r.sample.fast_recoveries)
+        })),
         or_null(&integer("proxy_cwnd_bytes", "Congestion window of the flow's proxy.", |r| {
             of_proxy(r, |p| Cell::unsigned(p.cwnd.into()))
         })),
@@ -231,15 +236,19 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("acks_sent", "Pure ACKs that the flow's sink has sent.", |r| {
             Cell::unsigned(r.sample.acks_sent)
         }),
-        integer("acks_dropped", "Pure ACKs dropped on their way, as the simulator saw it.", |r| {
-            Cell::unsigned(r.sample.acks_dropped)
-        }),
-        integer("acks_filtered", "Pure ACKs that gave way to later ones in a queue.", |r| {
-            Cell::unsigned(r.sample.acks_filtered)
-        }),
-        integer("acks_lost_inferred", "Lost ACKs that the sender inferred.", |r| {
-            Cell::unsigned(r.sample.acks_lost_inferred)
-        }),
+        or_null(&integer(
+            "acks_dropped",
+            "Pure ACKs dropped on their way, as the simulator saw it.",
+            |r| of_simulated(r, r.sample.acks_dropped),
+        )),
+        or_null(&integer(
+            "acks_filtered",
+            "Pure ACKs that gave way to later ones in a queue.",
+            |r| of_simulated(r, r.sample.acks_filtered),
+        )),
+        or_null(&integer("acks_lost_inferred", "Lost ACKs that the sender inferred.", |r| {
+            of_simulated(r, r.sample.acks_lost_inferred)
+        })),
         or_null(&integer("frames_shown", "Frames that its viewer saw, since the warm-up.", |r| {
             of_video(r, |v| Cell::unsigned(v.shown))
         })),

@@ -71,19 +71,20 @@ pub struct FlowSummary {
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Entries into fast recovery.
-    pub fast_recoveries: u64,
+    /// Entries into fast recovery; null where a kernel carries the flow, which does not count them.
+    pub fast_recoveries: Option<u64>,
     /// Pure ACKs that its sink sent.
     pub acks_sent: u64,
-    /// Of those, dropped on their way.
-    pub acks_dropped: u64,
-    /// Dropped at an access point's full queue, from the start of the run.
-    pub acks_dropped_at_ap_all_run: u64,
-    /// ACKs that gave way to later ones in a queue; not among the dropped.
+    /// Of those, dropped on their way; null where a kernel carries the flow, whose ACKs nobody
+    /// follows.
+    pub acks_dropped: Option<u64>,
+    /// Dropped at an access point's full queue, from the start of the run; null likewise.
+    pub acks_dropped_at_ap_all_run: Option<u64>,
+    /// ACKs that gave way to later ones in a queue; not among the dropped; null likewise.
     #[serde(default)]
-    pub acks_filtered: u64,
-    /// Lost ACKs that the sender inferred.
-    pub acks_lost_inferred: u64,
+    pub acks_filtered: Option<u64>,
+    /// Lost ACKs that the sender inferred; null likewise.
+    pub acks_lost_inferred: Option<u64>,
     /// Smoothed round-trip time at the end.
     pub srtt_end_ns: Option<u64>,
     /// Longest time between two deliveries.
@@ -294,6 +295,7 @@ fn flow_summary(
     stretches: &Stretches,
 ) -> FlowSummary {
     let (from, to) = (&flow.at_warm_up, &flow.at_end);
+    let known = |count: u64| (!to.is_of_kernel).then_some(count);
     FlowSummary {
         name: flow.name.clone(),
         direction: names.direction(i),
@@ -302,12 +304,12 @@ fn flow_summary(
         sent_packets: to.sent_packets - from.sent_packets,
         retransmissions: to.retransmissions - from.retransmissions,
         timeouts: to.timeouts - from.timeouts,
-        fast_recoveries: to.fast_recoveries - from.fast_recoveries,
+        fast_recoveries: known(to.fast_recoveries - from.fast_recoveries),
         acks_sent: to.acks_sent - from.acks_sent,
-        acks_dropped: to.acks_dropped - from.acks_dropped,
-        acks_dropped_at_ap_all_run: stretches.acks_dropped_at_ap(i),
-        acks_filtered: to.acks_filtered - from.acks_filtered,
-        acks_lost_inferred: to.acks_lost_inferred - from.acks_lost_inferred,
+        acks_dropped: known(to.acks_dropped - from.acks_dropped),
+        acks_dropped_at_ap_all_run: known(stretches.acks_dropped_at_ap(i)),
+        acks_filtered: known(to.acks_filtered - from.acks_filtered),
+        acks_lost_inferred: known(to.acks_lost_inferred - from.acks_lost_inferred),
         srtt_end_ns: to.srtt.map(Duration::as_nanos),
         longest_silence_ns: flow.longest_silence.as_nanos(),
         collapsed: stretches.longest(i),
