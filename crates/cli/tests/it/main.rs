@@ -11,6 +11,8 @@ mod exit_codes;
 mod figures;
 mod output;
 mod places;
+#[path = "../../../scenario/tests/it/python.rs"]
+mod python;
 mod readme;
 mod real;
 mod real_traffic;

@@ -2,12 +2,11 @@
 //! description and a unit for what has one, and a foreign validator accepts real outputs by them.
 
 use crate::common::{ends_with, json, output, scratch, tiny};
+use crate::python::answer;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 const SCRIPT: &str = include_str!("schemas.py");
 
@@ -85,21 +84,7 @@ fn complaints(cases: &[(&str, Value)]) -> String {
         .iter()
         .map(|(name, value)| json!({ "name": name, "schema": of(name), "value": value }));
     let input = Value::Array(cases.collect()).to_string();
-    let has_validator = |python: &&str| {
-        let output = Command::new(python).args(["-c", "import jsonschema"]).output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    let python = ["python3", "/usr/bin/python3"].into_iter().find(has_validator);
-    let mut child = Command::new(python.expect("python3 with jsonschema"))
-        .args(["-c", SCRIPT])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("python3 starts");
-    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
-    let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "python3 ended with {}", output.status);
-    String::from_utf8(output.stdout).expect("it prints UTF-8")
+    answer("jsonschema", SCRIPT, &input)
 }
 
 /// A command that may end badly, with `--json`.

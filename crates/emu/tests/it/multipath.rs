@@ -4,6 +4,7 @@ use crate::traffic::{UNTIL_DONE, V4, only, run, spec};
 use fairwave_emu::traffic::{Connection, Load, Writes};
 use fairwave_units::Bytes;
 use std::fs;
+use std::io::Write;
 
 /// Connections that the kernel has accepted as MPTCP so far (`MPCapableACKRX`).
 fn accepted() -> u64 {
@@ -18,7 +19,8 @@ fn accepted() -> u64 {
 fn a_transfer_over_mptcp_arrives_whole() {
     let enabled = fs::read_to_string("/proc/sys/net/mptcp/enabled");
     if !enabled.as_ref().is_ok_and(|text| text.trim() == "1") {
-        eprintln!("skipped: this kernel has no MPTCP (net.mptcp.enabled is {enabled:?})");
+        let why = format!("skipped: this kernel has no MPTCP: {enabled:?}\n");
+        std::io::stderr().write_all(why.as_bytes()).expect("stderr is open");
         return;
     }
     let before = accepted();

@@ -2,37 +2,17 @@
 //! JSON schemas. `cargo xtask test` installs both.
 
 use crate::corpus::{self, Text};
+use crate::python::answer;
 use fairwave_scenario::schema;
 use serde_json::json;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 const SCRIPT: &str = include_str!("foreign.py");
-
-/// A Python that has both: the first one found, or that of the system.
-fn python() -> &'static str {
-    let has_both = |python: &&str| {
-        let output = Command::new(python).args(["-c", "import tomllib, jsonschema"]).output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    let found = ["python3", "/usr/bin/python3"].into_iter().find(has_both);
-    found.expect("python3 from 3.11 on with jsonschema (Debian: python3-jsonschema)")
-}
 
 /// What the foreign readers have to say against the texts.
 fn complaints<'a>(texts: impl IntoIterator<Item = &'a Text>) -> String {
     let texts: Vec<_> = texts.into_iter().map(|text| json!([text.name, text.text])).collect();
     let input = json!({ "schema": schema(), "texts": texts }).to_string();
-    let mut child = Command::new(python())
-        .args(["-c", SCRIPT])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("python3 starts");
-    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
-    let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("it prints UTF-8")
+    answer("tomllib, jsonschema", SCRIPT, &input)
 }
 
 #[test]

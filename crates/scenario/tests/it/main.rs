@@ -2,6 +2,7 @@
 
 mod corpus;
 mod foreign;
+mod python;
 mod resolved;
 mod scenario;
 mod scenario_air;
