@@ -102,8 +102,8 @@ keys! {
         /// Send the delayed ACK when the application has read all, if a segment with PSH or a short
         /// one came.
         ack_on_read: bool = boolean().or(d.ack_on_read);
-        /// Open the advertised window by two segments for each that arrives, which is acknowledged at
-        /// once with `quick_acks`, instead of as far as the buffer goes.
+        /// Open the advertised window by two segments for each that arrives, which is acknowledged
+        /// at once with `quick_acks`, instead of as far as the buffer goes.
         gradual_window: bool = boolean().or(d.gradual_window);
         /// Set PSH on the last of the segments that leave together, too.
         push_bursts: bool = boolean().or(d.push_bursts);
