@@ -56,10 +56,24 @@ impl Drive<'_> {
         sink: &mut dyn Sink,
         on_turn: &mut dyn FnMut(&Turn<'_>) -> ControlFlow<()>,
     ) -> Result<Report, fairwave_sim::Error> {
+        self.run_and_then(sink, on_turn, &mut || {})
+    }
+
+    /// The same; `on_end` is called as soon as nothing is read any more, before records are closed.
+    ///
+    /// # Errors
+    /// The world cannot be simulated.
+    pub fn run_and_then(
+        self,
+        sink: &mut dyn Sink,
+        on_turn: &mut dyn FnMut(&Turn<'_>) -> ControlFlow<()>,
+        on_end: &mut dyn FnMut(),
+    ) -> Result<Report, fairwave_sim::Error> {
         let Self { clock, world, ends, options, record, stop, inbox } = self;
         let reference = options.measures_host.then(Reference::start).flatten();
         let mut turns = Turns::new(clock, world, ends, options, (record, inbox), sink)?;
         let stopped = turns.run(stop.as_deref(), reference.as_ref(), on_turn);
+        on_end();
         Ok(turns.finish(stopped, reference.as_ref()))
     }
 }

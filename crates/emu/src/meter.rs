@@ -19,6 +19,9 @@ pub struct Meter {
     pub events: Spread,
     /// Of each packet: from its arrival in the world to its writing.
     pub packets: Spread,
+    /// Of each frame: how long it can have waited to be read, as its end has not been empty for so
+    /// long. Nothing that was read at the first opportunity has waited.
+    pub reads: Spread,
     /// Suspended time of the machine before the run.
     suspended_before: Duration,
     cpu_before: Duration,
@@ -32,6 +35,7 @@ impl Meter {
             // The loop must not wait for memory.
             events: Spread::with_room(),
             packets: Spread::with_room(),
+            reads: Spread::with_room(),
             suspended_before: clock::suspended(),
             cpu_before: clock::thread_cpu(),
             began: now,

@@ -207,6 +207,9 @@ impl Emulation<'_> {
         // Where nothing but programs makes traffic, the run ends with the last of them.
         let ends_with_programs =
             (whole.flows.is_empty() && request.between.is_none()) || request.shell.is_some();
+        let mut unread = Vec::new();
+        // At once: programs go on sending until they are ended, and nobody reads.
+        let mut on_end = || unread.extend((0..self.real.len()).map(|node| namespaces.unread(node)));
         let mut on_turn = |turn: &Turn<'_>| {
             publisher.show(turn);
             show(turn);
@@ -223,13 +226,19 @@ impl Emulation<'_> {
                 let desk = &desk;
                 named("control").spawn_scoped(scope, move || desk.attend(listener, scope))
             });
-            let report = drive.run(&mut sink, &mut on_turn);
+            let report = drive.run_and_then(&mut sink, &mut on_turn, &mut on_end);
             over.store(true, Ordering::Relaxed);
             attending.join().expect("it does not panic");
             listening.transpose().map_err(host_error)?;
             Ok(report?)
         })?;
         let is_cut_short = !matches!(report.stopped, Stopped::End);
+        for (end, unread) in report.ends.iter_mut().zip(unread) {
+            let lost: u64 = unread.map_err(host_error)?;
+            end.lost_at_read += lost;
+            report.fidelity.packets_lost += lost;
+            report.fidelity.packets_in += lost;
+        }
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         Ok((report, programs.end()))
     }

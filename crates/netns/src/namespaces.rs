@@ -89,6 +89,16 @@ impl Namespaces {
         &self.tuns[node]
     }
 
+    /// Packets that the kernel dropped since the node's device was made, as those before them had
+    /// not been read from it. Zero once the device is gone.
+    ///
+    /// # Errors
+    ///
+    /// Where the node's thread is gone, or the kernel does not say.
+    pub fn unread(&self, node: usize) -> Result<u64, Error> {
+        self.nodes[node].unread()
+    }
+
     /// Runs a closure on a thread that lives in the node's namespaces, and returns what it returns:
     /// sockets that it opens belong to the node, and threads that it starts live there too. A panic
     /// of the closure goes on in the caller.

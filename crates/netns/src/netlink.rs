@@ -129,6 +129,25 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::DelLink(link(index)), 0)
     }
 
+    /// Packets that an interface was to send and dropped.
+    pub(crate) fn dropped_in_sending(&mut self, index: u32) -> io::Result<u64> {
+        self.post(RouteNetlinkMessage::GetLink(link(index)), 0)?;
+        for message in self.answers()? {
+            match message.payload {
+                NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
+                    let dropped = link.attributes.iter().find_map(|attribute| match attribute {
+                        LinkAttribute::Stats64(counts) => Some(counts.tx_dropped),
+                        _ => None,
+                    });
+                    return dropped.ok_or_else(|| io::Error::other("the kernel does not count"));
+                }
+                NetlinkPayload::Error(error) => return Err(error.to_io()),
+                _ => {}
+            }
+        }
+        Err(io::Error::other("the kernel does not answer"))
+    }
+
     /// Whether packets to an address are taken here: the kernel takes them only some time after it
     /// has given an interface an IPv6 address.
     pub(crate) fn takes(&mut self, address: IpAddr) -> io::Result<bool> {

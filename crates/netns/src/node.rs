@@ -164,6 +164,15 @@ impl Node {
         found.map(drop).map_err(|_| crate::tun::vanished(&self.name))
     }
 
+    /// Packets that found the queue of `fw0` full.
+    pub(crate) fn unread(&self) -> Result<u64, Error> {
+        let dropped = self.run(|| {
+            let mut netlink = Netlink::open()?;
+            netlink.index(DEVICE).map_or(Ok(0), |index| netlink.dropped_in_sending(index))
+        })?;
+        dropped.map_err(Error::at(format!("{}: counts of {DEVICE}", self.name)))
+    }
+
     /// Lets the threads end once they have done their jobs.
     pub(crate) fn dismiss(&mut self) {
         self.worker.jobs = None;

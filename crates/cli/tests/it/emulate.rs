@@ -5,6 +5,7 @@ mod bystanders;
 mod faults;
 mod outside;
 mod programs;
+mod questions;
 mod slow;
 mod studies;
 
@@ -70,6 +71,14 @@ impl Site {
         fs::write(place.path().join("cell.toml"), scenario).expect("the scenario is written");
         let args = ["emulate", "cell.toml", "--quiet", "--out", "out"].map(str::to_owned);
         Self { place, args: args.to_vec() }
+    }
+
+    /// A scenario of the catalogue.
+    fn catalogued(name: &str) -> Self {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
+        let file = file.display().to_string();
+        let args = ["emulate", &file, "--quiet", "--out", "out"].map(str::to_owned);
+        Self { place: scratch(), args: args.to_vec() }
     }
 
     fn with(mut self, args: &[&str]) -> Self {

@@ -4,6 +4,7 @@ use crate::address;
 use crate::offload::Header;
 use fairwave_sim::world::{Role, World};
 use fairwave_trace::NodeId;
+use fairwave_units::Instant;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, read, write, writev};
 use std::io::IoSlice;
@@ -86,6 +87,8 @@ pub(super) struct Port {
     pub(super) end: End,
     /// Whose errors it gets: its next router.
     pub(super) router: NodeId,
+    /// Since when there has always been a frame left to be read, if there has.
+    pub(super) backlog_since: Option<Instant>,
 }
 
 /// What became of a write.
@@ -99,7 +102,7 @@ pub(super) enum Written {
 impl Port {
     pub(super) fn new(end: End, world: &World) -> Self {
         let router = router(world, end.node);
-        Self { end, router }
+        Self { end, router, backlog_since: None }
     }
 
     /// Reads a frame; `None` if there is none now.

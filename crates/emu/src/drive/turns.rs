@@ -167,6 +167,7 @@ impl<'w> Turns<'w> {
         let fidelity = Fidelity {
             events: Lateness::of(&meter.events),
             packets: Lateness::of(&meter.packets),
+            reads: Lateness::of(&meter.reads),
             reference: reference.map(Reference::lateness),
             cpu_load: meter.cpu_load(now),
             suspended: meter.suspended(),
@@ -323,16 +324,22 @@ impl<'w> Turns<'w> {
 
     /// Takes what a port has to give, within bounds.
     fn serve(&mut self, port: usize, is_asked: &dyn Fn() -> bool) -> Halt {
+        let mut began = None;
         for _ in 0..self.options.reads_per_turn {
             let len = match self.ports[port].read(&mut self.frame) {
                 Ok(Some(len)) => len,
-                Ok(None) => break,
+                Ok(None) => {
+                    self.ports[port].backlog_since = None;
+                    return ControlFlow::Continue(());
+                }
                 Err(cause) => return self.vanished(port, cause),
             };
             let now = self.clock.now();
             if now >= self.end {
-                break;
+                return ControlFlow::Continue(());
             }
+            let since = *began.get_or_insert(self.ports[port].backlog_since.unwrap_or(now));
+            self.meter.reads.add(now.since(since));
             self.catch_up(now, is_asked)?;
             let frame = core::mem::take(&mut self.frame);
             self.take_frame(port, &frame[..len], now);
@@ -340,6 +347,7 @@ impl<'w> Turns<'w> {
             // What arrives at once, or was dropped at once.
             self.catch_up(now, is_asked)?;
         }
+        self.ports[port].backlog_since = began;
         ControlFlow::Continue(())
     }
 

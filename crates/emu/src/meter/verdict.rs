@@ -26,6 +26,8 @@ pub struct Fidelity {
     pub events: Lateness,
     /// Lateness of packets: from arrival in the world to writing.
     pub packets: Lateness,
+    /// How long packets can have waited to be read.
+    pub reads: Lateness,
     /// Lateness of a bare timer loop meanwhile, if one ran.
     pub reference: Option<Lateness>,
     /// The part of the time that the loop was on a core, 0 to 1.
@@ -58,6 +60,13 @@ impl Fidelity {
         } else if let Some((what, seen)) = too_late {
             let (p99, most) = (in_ms(seen.p99), in_ms(limits.lateness_p99));
             format!("{what} were late by {p99} at p99, the limit is {most}{}", self.host())
+        } else if self.reads.p99 > limits.lateness_p99 {
+            let (p99, most) = (in_ms(self.reads.p99), in_ms(limits.lateness_p99));
+            format!(
+                "programs sent faster than the emulator took it: packets waited for up to {p99} at \
+                 p99 to be read, the limit is {most}{}",
+                self.host()
+            )
         } else if share > limits.lost {
             let (lost, all) = (self.packets_lost, self.packets_in);
             format!("the emulator itself lost {lost} of {all} packets")
@@ -121,6 +130,8 @@ mod tests {
         assert_eq!(in_ms(Duration::from_nanos(6_235_527)), "6.24 ms");
         let run = Fidelity { packets_lost: 2, ..base.clone() };
         assert_eq!(reason(&run), "the emulator itself lost 2 of 1000 packets");
+        let run = Fidelity { reads: late(1500), ..base.clone() };
+        assert!(reason(&run).contains("packets waited for up to 1.50 ms at p99"), "{run:?}");
         let run = Fidelity { suspended: Duration::from_secs(3), ..base };
         assert_eq!(reason(&run), "the machine was suspended for 3 s");
     }

@@ -164,6 +164,28 @@ fn whole_frames_pass_between_bridged_ends_as_they_are() {
     assert_eq!(report.ends.iter().map(|end| end.packets_out).sum::<u64>(), 2);
 }
 
+/// An end that always has more than is read in a turn: how long that waited nobody knows, but not
+/// longer than since the end was empty.
+#[test]
+fn a_sender_that_is_faster_than_the_loop_makes_a_run_invalid() {
+    let world = wire();
+    let (ends, [sta, server]) = ends(Offload::Off);
+    let options = Options { reads_per_turn: 1, ..options() };
+    let limits = Limits { lateness_p99: Duration::from_millis(1), lost: 1.0 };
+    let options = Options { limits, ..options };
+    let end = Instant::ZERO + Duration::from_millis(20);
+    let packet = udp(SERVER, 3, 10);
+    let mut on_turn = |turn: &Turn<'_>| {
+        while common::try_send(&sta, &packet) {}
+        while receive(&server).is_some() {}
+        if turn.now > end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let report = drive(&world, ends, options, &mut on_turn);
+    let reads = report.fidelity.reads;
+    assert!(reads.count > 100 && reads.p99 > Duration::from_millis(5), "{reads:?}");
+    assert!(matches!(report.verdict(), Verdict::Invalid(_)));
+}
+
 #[test]
 fn what_does_not_enter_is_counted() {
     let world = wire();

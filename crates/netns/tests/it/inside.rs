@@ -18,6 +18,21 @@ fn readable(namespaces: &Namespaces, node: usize, most_ms: i64) -> bool {
 }
 
 #[test]
+fn what_nobody_reads_in_time_is_counted() {
+    if !can() {
+        return;
+    }
+    let mut plan = plan();
+    plan.nodes[0].txqueuelen = 77;
+    let namespaces = Namespaces::build(&plan).unwrap();
+    let socket = namespaces.within(0, || UdpSocket::bind("10.0.0.1:0").unwrap()).unwrap();
+    for _ in 0..100 {
+        let _ = socket.send_to(b"four", "10.0.0.2:9");
+    }
+    assert_eq!([0, 1].map(|node| namespaces.unread(node).unwrap()), [23, 0]);
+}
+
+#[test]
 fn namespaces_are_shared_among_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Namespaces>();

@@ -1,0 +1,187 @@
+//! How much the emulator carries: `emulator-limits NAME=FILE...` finds the highest rate of small
+//! packets, of packets of 1500 bytes and of one TCP connection from node `a` to node `b` of each
+//! scenario file, and of a bare forwarder between two TUN devices. `cargo xtask bench-emulate`
+//! writes what it prints, which is JSON.
+//!
+//! A rate is carried if in one of [`TRIES`] seconds nothing is lost, all that was offered arrives,
+//! and events and packets are late at p99 by at most [`LATE`] times what a bare timer loop of the
+//! same priority was immediately before. What the forwarder is late is not known: for it the first
+//! two conditions hold. Rates are bisected to within [`WITHIN`].
+
+mod limits_load;
+mod limits_path;
+
+use fairwave_emu::clock::Clock;
+use fairwave_emu::meter::{Histogram, Lateness};
+use fairwave_netns::keeper;
+use fairwave_scenario::plan::Plan;
+use fairwave_units::Duration;
+use limits_load::{Load, Sent};
+use limits_path::{Path, Seen};
+use std::process::ExitCode;
+
+/// Times that a rate is tried at most.
+const TRIES: u32 = 2;
+/// Lateness that is allowed, in that of a bare timer.
+const LATE: f64 = 1.5;
+/// Ratio of two rates between which nothing is looked for.
+const WITHIN: f64 = 1.1;
+/// The part of what is offered that must arrive while the load lasts.
+const ARRIVES: f64 = 0.98;
+
+/// The loads, and between which rates the limit is looked for, in units of the load a second.
+const LOADS: [(Load, f64, f64); 3] = [
+    (Load::Datagrams { payload: 64 }, 2_000.0, 600_000.0),
+    (Load::Datagrams { payload: 1472 }, 2_000.0, 600_000.0),
+    (Load::Stream, 10e6 / 8.0, 20e9 / 8.0),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|word| word == keeper::COMMAND) {
+        return keeper::main();
+    }
+    let limits = if arguments.is_empty() {
+        Err("usage: emulator-limits NAME=FILE...".into())
+    } else {
+        all(&arguments)
+    };
+    match limits {
+        Ok(rows) => print(&format!("{{\"limits\": [\n  {}\n]}}", rows.join(",\n  "))),
+        Err(error) => {
+            complain(&error);
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn all(arguments: &[String]) -> Result<Vec<String>, String> {
+    let mut rows = limits("forwarder", &Path::forwarder()?)?;
+    for argument in arguments {
+        let (name, file) = argument.split_once('=').ok_or("write NAME=FILE")?;
+        let plan = Plan::load(file.as_ref(), &[]).map_err(|error| format!("{file}: {error:?}"))?;
+        let [job] = plan.jobs()[..] else { return Err(format!("{file}: has a sweep")) };
+        let world = plan.scenario(job).to_world(job.seed);
+        rows.extend(limits(name, &Path::emulator(world)?)?);
+    }
+    Ok(rows)
+}
+
+/// The limit of each load, as JSON.
+fn limits(name: &str, path: &Path) -> Result<Vec<String>, String> {
+    LOADS.iter().map(|case| limit(path, case).map(|found| row(name, &case.0, &found))).collect()
+}
+
+/// The highest rate that was carried, and why the next was not.
+struct Limit {
+    timer: Lateness,
+    carried: Option<(f64, Seen, Sent)>,
+    refused: Option<(f64, String)>,
+}
+
+fn limit(path: &Path, &(load, least, most): &(Load, f64, f64)) -> Result<Limit, String> {
+    let mut limit = Limit { timer: bare_timer(), carried: None, refused: None };
+    let (mut low, mut high) = (least, most);
+    while high / low > WITHIN {
+        let rate = (low * high).sqrt();
+        match attempt(path, load, rate, &mut limit.timer)? {
+            Ok((seen, sent)) => (low, limit.carried) = (rate, Some((rate, seen, sent))),
+            Err(why) => (high, limit.refused) = (rate, Some((rate, why))),
+        }
+    }
+    Ok(limit)
+}
+
+/// Whether a rate is carried; if not, why.
+type Attempt = Result<(Seen, Sent), String>;
+
+fn attempt(path: &Path, load: Load, rate: f64, timer: &mut Lateness) -> Result<Attempt, String> {
+    let mut last = Err(String::new());
+    for _ in 0..TRIES {
+        *timer = bare_timer();
+        let (seen, sent) = path.carry(load, rate)?;
+        last = judge(&seen, &sent, timer).map(|()| (seen, sent));
+        if last.is_ok() {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+/// Whether what was seen is good enough; if not, what is wrong with it.
+fn judge(seen: &Seen, sent: &Sent, timer: &Lateness) -> Result<(), String> {
+    let most = LATE * timer.p99.as_nanos() as f64 / 1e3;
+    let late = seen.late.map_or(0.0, |late| late.as_nanos() as f64 / 1e3);
+    if sent.units < ARRIVES * sent.asked {
+        return Err("the sender could send no faster".into());
+    }
+    if seen.lost_here > 0 {
+        return Err(format!("{} packets lost at the devices", seen.lost_here));
+    }
+    if late > most {
+        return Err(format!("late by {late:.0} us at p99, allowed were {most:.0} us"));
+    }
+    if seen.lost_in_world > 0 {
+        return Err(format!("the scenario's queues dropped {} packets", seen.lost_in_world));
+    }
+    if sent.arrived < ARRIVES * sent.units {
+        return Err(format!("{:.1} % arrived in time", 100.0 * sent.arrived / sent.units));
+    }
+    Ok(())
+}
+
+/// How late a loop is that only sleeps, in a thread with the priority of the emulator's.
+fn bare_timer() -> Lateness {
+    const PERIOD: Duration = Duration::from_micros(500);
+    let measure = || {
+        // Where it is not permitted the emulator has none either.
+        let _ = fairwave_netns::become_realtime();
+        let clock = Clock::start();
+        let mut histogram = Histogram::default();
+        for _ in 0..1000 {
+            let until = clock.now() + PERIOD;
+            clock.sleep_until(until);
+            histogram.add(clock.now().since(until));
+        }
+        histogram.lateness()
+    };
+    std::thread::scope(|scope| scope.spawn(measure).join().expect("it does not panic"))
+}
+
+fn row(name: &str, load: &Load, limit: &Limit) -> String {
+    let (rate, units, late, cpu, counts) = match &limit.carried {
+        Some((rate, seen, sent)) => {
+            let late = seen.late.map_or("null".into(), |late| late.as_nanos().to_string());
+            (*rate, sent.arrived / sent.seconds, late, seen.cpu_load, seen.wakes_per_packet())
+        }
+        None => (0.0, 0.0, "null".into(), 0.0, 0.0),
+    };
+    let (refused, why) = match &limit.refused {
+        Some((rate, why)) => (*rate, why.as_str()),
+        None => (0.0, ""),
+    };
+    format!(
+        "{{\"path\": \"{name}\", \"load\": \"{}\", \"packets_per_second\": {:.0}, \"mbps\": \
+         {:.1}, \"offered_mbps\": {:.1}, \"late_p99_ns\": {late}, \"timer_p99_ns\": {}, \
+         \"timer_p50_ns\": {}, \"cpu_load\": {cpu:.2}, \"turns_per_packet\": {counts:.2}, \
+         \"refused_mbps\": {:.1}, \"refused_because\": \"{why}\"}}",
+        load.name(),
+        load.packets(units),
+        load.mbps(units),
+        load.mbps(rate),
+        limit.timer.p99.as_nanos(),
+        limit.timer.p50.as_nanos(),
+        load.mbps(refused),
+    )
+}
+
+#[expect(clippy::print_stdout, reason = "a program's answer")]
+fn print(line: &str) {
+    println!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "a program's complaint")]
+fn complain(line: &str) {
+    eprintln!("emulator-limits: {line}");
+}

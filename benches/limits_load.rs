@@ -1,0 +1,153 @@
+//! What is sent from node to node to find out how much is carried.
+
+use fairwave_emu::clock::Clock;
+use fairwave_netns::Namespaces;
+use fairwave_units::Duration;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+/// How long is sent.
+pub(crate) const LASTS: Duration = Duration::from_secs(1);
+/// How often the sender looks what is due: bursts are what is due in such a time.
+const TICK: Duration = Duration::from_micros(200);
+/// Port of the receiver.
+const PORT: u16 = 5001;
+/// Bytes of IPv4 and UDP headers.
+const HEADERS: usize = 28;
+/// Payload of a full segment with timestamps.
+const SEGMENT: f64 = 1448.0;
+/// Bytes that a TCP sender writes at once.
+const WRITE: usize = 16 << 10;
+/// Room for what a receiver has not read yet.
+const RECEIVE_BUFFER: usize = 32 << 20;
+
+/// A load. Its unit is a datagram, or a byte of a stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Load {
+    Datagrams { payload: usize },
+    Stream,
+}
+
+/// What was sent, in units.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sent {
+    pub(crate) seconds: f64,
+    /// What the rate asked for.
+    pub(crate) asked: f64,
+    pub(crate) units: f64,
+    pub(crate) arrived: f64,
+}
+
+impl Load {
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Datagrams { payload } => format!("UDP, {} B", payload + HEADERS),
+            Self::Stream => "one TCP".to_owned(),
+        }
+    }
+
+    /// Packets of so many units.
+    pub(crate) fn packets(self, units: f64) -> f64 {
+        match self {
+            Self::Datagrams { .. } => units,
+            Self::Stream => units / SEGMENT,
+        }
+    }
+
+    /// Megabits a second of IP packets, or of a stream, for so many units a second.
+    pub(crate) fn mbps(self, units: f64) -> f64 {
+        match self {
+            Self::Datagrams { payload } => units * 8e-6 * (payload + HEADERS) as f64,
+            Self::Stream => units * 8e-6,
+        }
+    }
+
+    /// Sends so many units a second from the first node to the second, whose address is `to`. What
+    /// arrives until shortly after the last was sent counts.
+    pub(crate) fn send(
+        self,
+        namespaces: &Namespaces,
+        to: Ipv4Addr,
+        rate: f64,
+    ) -> Result<Sent, String> {
+        let (mut write, mut read) = self.connect(namespaces, to)?;
+        let (arrived, over) = (AtomicU64::new(0), AtomicBool::new(false));
+        let clock = Clock::start();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    arrived.fetch_add(read(), Ordering::Relaxed);
+                }
+            });
+            let mut units = 0;
+            let mut elapsed = Duration::ZERO;
+            while elapsed < LASTS {
+                let due = (rate * elapsed.as_secs_f64()) as u64;
+                while units < due && clock.now().as_nanos() < LASTS.as_nanos() {
+                    units += write();
+                }
+                clock.sleep_until(clock.now() + TICK);
+                elapsed = Duration::from_nanos(clock.now().as_nanos());
+            }
+            let seconds = elapsed.as_secs_f64();
+            // What is under way: a queue of a tenth of a second would be a rate not carried.
+            clock.sleep_until(clock.now() + Duration::from_millis(20));
+            let arrived = arrived.load(Ordering::Relaxed) as f64;
+            over.store(true, Ordering::Relaxed);
+            Ok(Sent { seconds, asked: rate * LASTS.as_secs_f64(), units: units as f64, arrived })
+        })
+    }
+
+    /// What sends, and what receives; each says how many units it did.
+    fn connect(self, namespaces: &Namespaces, to: Ipv4Addr) -> Result<(Work, Work), String> {
+        match self {
+            Self::Datagrams { payload } => datagrams(namespaces, to, payload),
+            Self::Stream => stream(namespaces, to),
+        }
+        .map_err(|error| error.to_string())
+    }
+}
+
+type Work = Box<dyn FnMut() -> u64 + Send>;
+
+/// How long a reader waits before it looks whether all is over.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
+
+fn datagrams(
+    namespaces: &Namespaces,
+    to: Ipv4Addr,
+    payload: usize,
+) -> Result<(Work, Work), Box<dyn std::error::Error>> {
+    let receiver = namespaces.within(1, move || UdpSocket::bind((to, PORT)))??;
+    rustix::net::sockopt::set_socket_recv_buffer_size_force(&receiver, RECEIVE_BUFFER).or_else(
+        |_| rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, RECEIVE_BUFFER),
+    )?;
+    receiver.set_read_timeout(Some(LOOK))?;
+    let sender = namespaces.within(0, move || {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect((to, PORT)).map(|()| socket)
+    })??;
+    let (bytes, mut buffer) = (vec![7; payload], vec![0; payload]);
+    Ok((
+        Box::new(move || u64::from(sender.send(&bytes).is_ok())),
+        Box::new(move || u64::from(receiver.recv(&mut buffer).is_ok())),
+    ))
+}
+
+fn stream(
+    namespaces: &Namespaces,
+    to: Ipv4Addr,
+) -> Result<(Work, Work), Box<dyn std::error::Error>> {
+    let listener = namespaces.within(1, move || TcpListener::bind((to, PORT)))??;
+    let mut sender = namespaces.within(0, move || TcpStream::connect((to, PORT)))??;
+    sender.set_write_timeout(Some(LOOK))?;
+    let (mut receiver, _) = listener.accept()?;
+    receiver.set_read_timeout(Some(LOOK))?;
+    let (bytes, mut buffer) = (vec![7; WRITE], vec![0; 4 * WRITE]);
+    Ok((
+        Box::new(move || sender.write(&bytes).unwrap_or(0) as u64),
+        Box::new(move || receiver.read(&mut buffer).unwrap_or(0) as u64),
+    ))
+}

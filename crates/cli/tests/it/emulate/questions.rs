@@ -1,0 +1,111 @@
+//! What users of other emulators asked for and did not get, each a scenario of the catalogue with
+//! real programs or the kernel's sockets.
+
+use super::{Ended, Site, machine_can};
+use serde_json::Value;
+
+/// Runs a scenario as it is and with a setting, at the same time.
+fn both(name: &str, settings: [&[&str]; 2]) -> [Ended; 2] {
+    let started = settings.map(|settings| {
+        let site = Site::catalogued(name).with(&["--set", "emulate.lateness_limit='1 s'"]);
+        site.with(settings).start()
+    });
+    started.map(|started| {
+        let ended = started.end();
+        ended.went_well();
+        ended
+    })
+}
+
+fn station(summary: &Value, name: &str, key: &str) -> u64 {
+    let stations = summary["stations"].as_array().expect("stations are listed");
+    let station = stations.iter().find(|station| station["name"] == name).expect("it is listed");
+    station[key].as_u64().expect("a count")
+}
+
+/// Goodput of flows whose names begin so, in Mbps.
+fn goodput(ended: &Ended, flows: &str) -> f64 {
+    let summary = ended.summary();
+    let all = summary["flows"].as_array().expect("flows are listed");
+    let bears = |flow: &&Value| flow["name"].as_str().is_some_and(|name| name.starts_with(flows));
+    let rate = |flow: &Value| flow["goodput_bps"].as_f64().expect("a rate") / 1e6;
+    all.iter().filter(bears).map(rate).sum()
+}
+
+/// mininet-wifi, issues 498 and 500.
+#[test]
+fn two_real_senders_collide_and_one_alone_does_not() {
+    if !machine_can() {
+        return;
+    }
+    let alone: &[&str] = &["--set", "node.sta.count=1", "--for", "1500 ms"];
+    let [two, one] = both("emulated-collisions.toml", [&["--for", "1500 ms"], alone]);
+    let (two, one) = (two.summary(), one.summary());
+    for name in ["sta1", "sta2"] {
+        let [attempts, collisions] = ["attempts", "collisions"].map(|key| station(&two, name, key));
+        assert!(attempts > 300 && collisions > attempts / 50, "{name}: {collisions}/{attempts}");
+    }
+    assert!(station(&one, "sta", "attempts") > 300, "{}", one["stations"]);
+    // With its access point, which carries a few answers of the server, it may collide.
+    let few = station(&two, "sta1", "collisions") / 10;
+    assert!(station(&one, "sta", "collisions") < few, "{}", one["stations"]);
+}
+
+#[test]
+fn a_slow_station_pulls_real_senders_at_fast_ones_down() {
+    if !machine_can() {
+        return;
+    }
+    let short: &[&str] = &["--for", "2 s"];
+    let all_fast: &[&str] = &["--for", "2 s", "--set", "node.slow.data_rate='54 Mbps'"];
+    let [slow, fast] = both("emulated-anomaly.toml", [short, all_fast]);
+    let (slow, fast) = (goodput(&slow, "fast"), goodput(&fast, "fast"));
+    assert!(fast > 14.0, "two of three fast senders: {fast} Mbps");
+    assert!(slow < 0.6 * fast, "{slow} of {fast} Mbps");
+}
+
+/// mininet-wifi, issue 134.
+#[test]
+fn two_access_points_on_one_channel_share_what_two_channels_give_to_each() {
+    if !machine_can() {
+        return;
+    }
+    let short: &[&str] = &["--for", "2 s"];
+    let apart: &[&str] = &["--for", "2 s", "--set", "cell.right.channel=40"];
+    let [shared, own] = both("emulated-two-aps.toml", [short, apart]);
+    let (shared, own) = (goodput(&shared, ""), goodput(&own, ""));
+    assert!(own > 45.0 && own > 1.6 * shared, "{shared} and {own} Mbps");
+}
+
+/// mininet-wifi, issue 462: there mode n had 7 Mbps and g 34.
+#[test]
+fn mode_n_is_faster_than_g() {
+    if !machine_can() {
+        return;
+    }
+    let short: &[&str] = &["--for", "2 s"];
+    let old: &[&str] = &["--for", "2 s", "--set", "cell.standard=802.11g"];
+    let [n, g] = both("emulated-modes.toml", [short, old]);
+    let (n, g) = (goodput(&n, "down"), goodput(&g, "down"));
+    assert!(g > 12.0 && n > 1.4 * g, "n {n}, g {g} Mbps");
+}
+
+/// Mahimahi, issue 144: asked for 720 Mbps and got 300 without a word.
+#[test]
+fn a_gigabit_is_carried_or_refused() {
+    if !machine_can() {
+        return;
+    }
+    let ended = Site::catalogued("emulated-gigabit.toml").run();
+    if ended.code == Some(4) {
+        let summary = ended.summary();
+        let reason = summary["invalid_reason"].as_str().expect("a run that is refused says why");
+        assert!(reason.contains("late") || reason.contains("waited") || reason.contains("lost"));
+        return;
+    }
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let told: Value = serde_json::from_str(&ended.log("client")).expect("iperf3 tells JSON");
+    let rate = told["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
+    // 1448 of 1538 bytes on the wire, and a start from nothing.
+    assert!(rate > 0.85e9, "a valid run carried {rate}");
+}
