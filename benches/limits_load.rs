@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 /// How long is sent.
-pub(crate) const LASTS: Duration = Duration::from_secs(1);
+pub(crate) const LASTS: Duration = Duration::from_millis(500);
 /// How often the sender looks what is due: bursts are what is due in such a time.
 const TICK: Duration = Duration::from_micros(200);
 /// Port of the receiver.

@@ -17,6 +17,7 @@ mod changed;
 #[cfg(test)]
 mod chart;
 mod compare;
+mod emulator;
 mod forwarding;
 mod ns3;
 mod shell;
@@ -70,6 +71,8 @@ enum Verb {
     Agree(agree::Options),
     /// Make large captures, have them read here and by other programs, and print what that costs.
     BenchTrace(trace::Options),
+    /// Find the highest rates that the emulator carries in time, a bare forwarder beside it.
+    BenchEmulate(emulator::Options),
     /// Measure what forwarding a packet costs in each queue, and record it for the study `socps`.
     BenchForwarding(forwarding::Options),
     /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Verb::CompareNs3(options) => ns3::goodput::compare(&options),
         Verb::Agree(options) => agree::agree(&options),
         Verb::BenchTrace(options) => trace::bench(&options),
+        Verb::BenchEmulate(options) => emulator::bench(&options),
         Verb::BenchForwarding(options) => forwarding::bench(&options),
         Verb::Captures(options) => captures::captures(&options),
         Verb::Same { left, right } => compare::same(&left, &right),
