@@ -8,6 +8,7 @@ mod programs;
 mod questions;
 mod slow;
 mod studies;
+mod terminal;
 
 use crate::common::{fairwave, scratch};
 use serde_json::Value;
