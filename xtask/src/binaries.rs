@@ -1,11 +1,12 @@
 //! Test binaries: cargo builds them, and they run here, several at once, where cargo runs one after
 //! the other and leaves a processor idle while one test of a binary takes long or waits.
 
-use crate::shell::{Outcome, cargo, command, shown};
+use crate::shared::is_benchmarks;
+use crate::shell::{Outcome, command, shown};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
@@ -21,10 +22,13 @@ pub(crate) struct Binary {
     file: PathBuf,
 }
 
-/// Builds the tests that `cargo test` with these arguments would run, and names their binaries.
-pub(crate) fn build(arguments: &[String]) -> Result<Vec<Binary>, String> {
-    let mut build = cargo(&["test", "--no-run", "--message-format=json-render-diagnostics"]);
-    build.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
+/// Binaries whose tests wait in real time, for emulations or for other programs.
+const WAITING: [&str; 2] = ["cli it", "netns it"];
+
+/// Builds the tests that this `cargo test --no-run` names, and lists their binaries.
+pub(crate) fn build(mut build: Command) -> Result<Vec<Binary>, String> {
+    build.arg("--message-format=json-render-diagnostics");
+    build.stdin(Stdio::null()).stderr(Stdio::inherit());
     println!("$ {}", shown(&build));
     let output = build.output().map_err(|error| format!("cargo test: {error}"))?;
     if !output.status.success() {
@@ -32,10 +36,12 @@ pub(crate) fn build(arguments: &[String]) -> Result<Vec<Binary>, String> {
     }
     let messages = String::from_utf8_lossy(&output.stdout);
     let mut binaries: Vec<Binary> = messages.lines().filter_map(binary).collect();
-    // The largest first: they tend to run longest, and nothing should be left alone at the end.
+    // Those that wait first, which leave processors to others, then the largest: they tend to run
+    // longest, and nothing should be left alone at the end.
     binaries.sort_by_key(|binary| {
         let bytes = fs::metadata(&binary.file).map_or(0, |file| file.len());
-        (std::cmp::Reverse(bytes), binary.name.clone())
+        let waits = WAITING.contains(&binary.name.as_str());
+        (std::cmp::Reverse((waits, bytes)), binary.name.clone())
     });
     Ok(binaries)
 }
@@ -46,7 +52,7 @@ fn binary(message: &str) -> Option<Binary> {
     let is_test = message["profile"]["test"].as_bool()?;
     let file = is_test.then_some(message["executable"].as_str()?)?;
     let manifest = PathBuf::from(message["manifest_path"].as_str()?);
-    let directory = manifest.parent()?.to_path_buf();
+    let directory = manifest.parent().filter(|directory| !is_benchmarks(directory))?.to_path_buf();
     let of = directory.file_name()?.to_str()?;
     let name = format!("{of} {}", message["target"]["name"].as_str()?);
     Some(Binary { name, directory, file: file.into() })
@@ -125,6 +131,7 @@ mod tests {
         assert_eq!(binary(test), Some(expected));
         assert_eq!(binary(&test.replace("true", "false")), None);
         assert_eq!(binary(&test.replace("\"/w/target/it-1\"", "null")), None);
+        assert_eq!(binary(&test.replace("crates/tcp", "benches")), None, "nothing to test there");
         assert_eq!(binary(r#"{"reason":"build-finished","success":true}"#), None);
     }
 

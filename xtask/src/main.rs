@@ -20,6 +20,7 @@ mod compare;
 mod emulator;
 mod forwarding;
 mod ns3;
+mod shared;
 mod shell;
 mod suite;
 mod system;

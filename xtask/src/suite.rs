@@ -3,6 +3,7 @@
 use crate::binaries;
 use crate::changed::{self, Reach};
 use crate::compare;
+use crate::shared::Shared;
 use crate::shell::{Outcome, Steps, cargo, command, root, run, succeeds};
 use crate::system;
 use crate::workspace;
@@ -12,6 +13,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
 
 /// Cases for each property test in a slow run; proptest's own default is 256.
 const SLOW_PROPERTY_CASES: &str = "10000";
@@ -41,33 +45,34 @@ pub(crate) fn test(extent: &Extent) -> Outcome {
         Extent::Changed(base) => Selection::since(base)?,
     };
     steps.step("install what the tests need", system::install)?;
-    checks(&mut steps, &crates)?;
+    let shared = Shared::new()?;
+    format(&mut steps)?;
+    rules(&mut steps, shared.test(&[]))?;
     if crates.is_empty() {
         return steps.finish();
     }
-    // Benchmarks have no tests, and are linted. Without a package cargo would test another.
-    let packages = crates.arguments(&["fairwave-benches"]);
-    if !packages.is_empty() {
-        tests(&mut steps, extent, &packages, crates.has(COMMAND))?;
-    }
+    tests(&mut steps, extent, &shared, &crates)?;
     if crates.has(COMMAND) {
-        runs(&mut steps, extent)?;
+        runs(&mut steps, extent, &shared)?;
     }
     steps.finish()
 }
 
 /// Unit, property and integration tests. Where the command is to be built, too, that happens beside
 /// the tests that wait.
-fn tests(steps: &mut Steps, extent: &Extent, packages: &[String], builds: bool) -> Outcome {
+fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection) -> Outcome {
+    let packages = crates.arguments();
     let mut binaries = Vec::new();
-    steps.step("tests compile", || {
-        binaries = binaries::build(packages)?;
+    steps.step("lints, and tests compile", || {
+        let mut build = shared.test(&["--no-run", "--all-targets"]);
+        build.args(&packages);
+        binaries = binaries::build(build)?;
         Ok(())
     })?;
     let slow = [("PROPTEST_CASES", SLOW_PROPERTY_CASES)];
     let environment: &[_] = if *extent == Extent::Slow { &slow } else { &[] };
     steps.step("unit, property and integration tests, beside the release build", || {
-        let mut release = builds.then(|| release_build(true));
+        let mut release = crates.has(COMMAND).then(|| release_build(true));
         let started = release.as_mut().map(Command::spawn).transpose();
         let tested = binaries::run(binaries, environment);
         let built = started.map_err(|error| format!("cargo build: {error}"))?;
@@ -78,7 +83,7 @@ fn tests(steps: &mut Steps, extent: &Extent, packages: &[String], builds: bool) 
         tested
     })?;
     steps.step("examples in documents", || {
-        let mut examples = cargo(&["test", "--doc", "--quiet"]);
+        let mut examples = shared.test(&["--doc", "--quiet"]);
         examples.args(packages);
         run(examples)
     })
@@ -94,17 +99,14 @@ fn release_build(quietly: bool) -> Command {
 }
 
 /// What needs the command as users have it.
-fn runs(steps: &mut Steps, extent: &Extent) -> Outcome {
+fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     steps.step("release build", || run(release_build(false)))?;
-    steps.step("same bytes: debug and release, one worker and two", determinism)?;
+    steps.step("same bytes: with assertions and without, one worker and two", || {
+        determinism(&shared.program("fairwave"))
+    })?;
     steps.step("every scenario is valid", check_scenarios)?;
     let studies = studies()?;
-    for name in &studies {
-        steps.step(&format!("study {name}, quick"), || match extent {
-            Extent::Slow => study(name, &["--quick"]),
-            Extent::Usual | Extent::Changed(_) => study_once(name),
-        })?;
-    }
+    steps.step("studies, quick", || quick_studies(&studies, extent))?;
     if *extent == Extent::Slow {
         steps.step("simulator against theory, in release", || {
             run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
@@ -121,7 +123,10 @@ fn runs(steps: &mut Steps, extent: &Extent) -> Outcome {
         })?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
-            steps.step(&format!("study {name}, full"), || study(name, &["--full"]))?;
+            steps.step(&format!("study {name}, full"), || {
+                println!("{}", study(name, &["--full"])?);
+                Ok(())
+            })?;
             steps.step(&format!("page of study {name}"), || same_page(name))?;
         }
     }
@@ -131,25 +136,24 @@ fn runs(steps: &mut Steps, extent: &Extent) -> Outcome {
 /// Format, lints and the rules of the house.
 pub(crate) fn tidy() -> Outcome {
     let mut steps = Steps::new();
-    checks(&mut steps, &Selection::all())?;
+    format(&mut steps)?;
+    rules(&mut steps, cargo(&["test"]))?;
+    steps.step("lints", || {
+        run(cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    })?;
     steps.finish()
 }
 
-fn checks(steps: &mut Steps, crates: &Selection) -> Outcome {
-    steps.step("format", || run(cargo(&["fmt", "--all", "--check"])))?;
+fn format(steps: &mut Steps) -> Outcome {
+    steps.step("format", || run(cargo(&["fmt", "--all", "--check"])))
+}
+
+/// The rules of the house, which `test` builds and runs.
+fn rules(steps: &mut Steps, mut test: Command) -> Outcome {
     // With all of the workspace, so that dependencies have the features that they have in the steps
     // behind and are compiled once.
-    steps.step("rules of the house", || {
-        run(cargo(&["test", "--quiet", "--workspace", "--bin", "xtask"]))
-    })?;
-    if crates.is_empty() {
-        return Ok(());
-    }
-    steps.step("lints", || {
-        let mut lints = cargo(&["clippy"]);
-        lints.args(crates.arguments(&[])).args(["--all-targets", "--", "-D", "warnings"]);
-        run(lints)
-    })
+    test.args(["--quiet", "--workspace", "--bin", "xtask"]);
+    steps.step("rules of the house", || run(test))
 }
 
 /// The crates that a run of the suite is about.
@@ -186,18 +190,13 @@ impl Selection {
         }
     }
 
-    /// How cargo is told of them, without those that `but` names.
-    fn arguments(&self, but: &[&str]) -> Vec<String> {
-        let flagged = |flag: &str, name: &str| [flag.to_owned(), name.to_owned()];
+    /// How cargo is told of them.
+    fn arguments(&self) -> Vec<String> {
         match &self.0 {
             Reach::Crates(names) => {
-                let names = names.iter().filter(|name| !but.contains(&name.as_str()));
-                names.flat_map(|name| flagged("--package", name)).collect()
+                names.iter().flat_map(|name| ["--package".to_owned(), name.clone()]).collect()
             }
-            Reach::Nothing | Reach::Everything => {
-                let excluded = but.iter().flat_map(|name| flagged("--exclude", name));
-                std::iter::once("--workspace".to_owned()).chain(excluded).collect()
-            }
+            Reach::Nothing | Reach::Everything => vec!["--workspace".to_owned()],
         }
     }
 }
@@ -274,34 +273,36 @@ fn save(command: &mut Command, file: &str) -> Outcome {
     Ok(())
 }
 
-/// `fairwave args...` as `cargo` built it.
+/// `fairwave args...` as `cargo` built it with this profile.
 pub(crate) fn fairwave(profile: &str, args: &[&str]) -> Command {
     command(&workspace::target().join(profile).join("fairwave").to_string_lossy(), args)
 }
 
 /// One sweep by two builds and by one and two workers: three run directories, all the same.
 ///
-/// The debug build is the one that the tests of the command have just run.
-fn determinism() -> Outcome {
+/// The build with assertions is the one that the tests of the command have just run.
+fn determinism(asserting: &Path) -> Outcome {
     let out = workspace::target().join("determinism");
     if out.exists() {
         fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     }
-    let runs = [("debug", "1"), ("release", "1"), ("release", "2")];
+    let asserting = command(&asserting.to_string_lossy(), &[]);
+    let release = || fairwave("release", &[]);
+    let runs =
+        [("asserting", "1", asserting), ("release", "1", release()), ("release", "2", release())];
     let mut directories = Vec::new();
-    for (profile, jobs) in runs {
-        let directory = out.join(format!("{profile}-{jobs}"));
-        sweep(profile, jobs, &directory)?;
+    for (build, jobs, command) in runs {
+        let directory = out.join(format!("{build}-{jobs}"));
+        sweep(command, jobs, &directory)?;
         directories.push(directory);
     }
     compare::same(&directories[0], &directories[1])?;
     compare::same(&directories[1], &directories[2])
 }
 
-fn sweep(profile: &str, jobs: &str, out: &Path) -> Outcome {
-    let out = out.to_string_lossy();
-    let args = ["--quiet", "--jobs", jobs, "--out", &out, "sweep", TINY_SCENARIO];
-    run(fairwave(profile, &args))
+fn sweep(mut command: Command, jobs: &str, out: &Path) -> Outcome {
+    command.args(["--quiet", "--jobs", jobs, "--out"]).arg(out).args(["sweep", TINY_SCENARIO]);
+    run(command)
 }
 
 fn check_scenarios() -> Outcome {
@@ -340,9 +341,39 @@ fn studies() -> Result<Vec<String>, String> {
     if names.is_empty() { Err("list studies --json: none".into()) } else { Ok(names) }
 }
 
+/// Runs studies in their quick form, two at once: each waits for the last of its runs before it
+/// judges them, and leaves processors to the other then. Prints what each says when it ends.
+fn quick_studies(names: &[String], extent: &Extent) -> Outcome {
+    let waiting = Mutex::new(names.iter());
+    let next = || waiting.lock().expect("nobody panics with it").next();
+    let failed = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(name) = next() {
+            let begun = Instant::now();
+            let outcome = match extent {
+                Extent::Slow => study(name, &["--quick"]),
+                Extent::Usual | Extent::Changed(_) => study_once(name),
+            };
+            let seconds = begun.elapsed().as_secs_f64();
+            match outcome {
+                Ok(said) => println!("study {name}: {seconds:.1} s\n{said}"),
+                Err(why) => {
+                    failed.lock().expect("nobody panics with it").push(format!("{name}: {why}"));
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
+    let failed = failed.into_inner().expect("nobody panics with it");
+    if failed.is_empty() { Ok(()) } else { Err(format!("studies fail: {}", failed.join("; "))) }
+}
+
 /// Runs a study in its quick form, unless this very binary has passed it here: it says the same of
 /// the same binary, which is what "same bytes" and the tests of determinism hold it to.
-fn study_once(name: &str) -> Outcome {
+fn study_once(name: &str) -> Result<String, String> {
     let stamp = workspace::target().join(format!("study-{name}.passed"));
     let binary = workspace::target().join("release").join("fairwave");
     let bytes = fs::read(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
@@ -350,15 +381,16 @@ fn study_once(name: &str) -> Outcome {
     bytes.hash(&mut hasher);
     let identity = format!("{:016x}", hasher.finish());
     if fs::read_to_string(&stamp).is_ok_and(|passed| passed == identity) {
-        println!("passed before with the same binary ({})", stamp.display());
-        return Ok(());
+        return Ok(format!("passed before with the same binary ({})", stamp.display()));
     }
-    study(name, &["--quick"])?;
-    fs::write(&stamp, identity).map_err(|error| format!("{}: {error}", stamp.display()))
+    let said = study(name, &["--quick"])?;
+    fs::write(&stamp, identity).map_err(|error| format!("{}: {error}", stamp.display()))?;
+    Ok(said)
 }
 
 /// Runs a study as a script would: JSON on standard output, verdict in the exit code.
-fn study(name: &str, options: &[&str]) -> Outcome {
+/// What it has to say is the answer.
+fn study(name: &str, options: &[&str]) -> Result<String, String> {
     let out = workspace::target().join(format!("study-{name}"));
     let out = out.to_string_lossy();
     let common = ["--json", "--force", "--out", &out, "reproduce", name, "--strict"];
@@ -368,9 +400,10 @@ fn study(name: &str, options: &[&str]) -> Outcome {
         format!("reproduce --json: {error}: {}", String::from_utf8_lossy(&output.stderr))
     })?;
     validate("reproduce", &summary)?;
-    let expected = if verdicts(&summary)? { 3 } else { 0 };
+    let (one_fails, said) = verdicts(&summary)?;
+    let expected = if one_fails { 3 } else { 0 };
     match output.status.code() {
-        Some(code) if code == expected => Ok(()),
+        Some(code) if code == expected => Ok(said),
         code => Err(format!("reproduce --strict ended with {code:?}, not {expected}")),
     }
 }
@@ -414,10 +447,11 @@ fn same_page(name: &str) -> Outcome {
     }
 }
 
-/// Prints each claim's verdict; says whether one does not hold, or what is missing.
-fn verdicts(summary: &Value) -> Result<bool, String> {
+/// Whether a claim does not hold, and each claim's verdict in a line; or what is missing.
+fn verdicts(summary: &Value) -> Result<(bool, String), String> {
     let claims = summary["claims"].as_array().filter(|claims| !claims.is_empty());
     let mut one_fails = false;
+    let mut said = String::new();
     for claim in claims.ok_or("reproduce --json: no claims")? {
         if let Some(key) = CLAIM_KEYS.iter().find(|key| claim.get(key).is_none()) {
             return Err(format!("reproduce --json: a claim without {key:?}: {claim}"));
@@ -430,18 +464,15 @@ fn verdicts(summary: &Value) -> Result<bool, String> {
             | ("undecided", Value::Null, Some(_)) => {}
             _ => return Err(format!("reproduce --json: no verdict: {claim}")),
         }
-        println!(
-            "{}: {verdict}{}",
-            claim["id"],
-            reason.map_or(String::new(), |r| format!(": {r}"))
-        );
+        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+        said += &format!("{}: {verdict}{reason}\n", claim["id"]);
         one_fails |= verdict == "does not hold";
     }
     for key in ["wall_s", "simulated_s"] {
         summary[key].as_f64().ok_or(format!("reproduce --json: no number {key:?}"))?;
     }
-    println!("{} s, {} frames per CPU s", summary["wall_s"], summary["frames_per_cpu_s"]);
-    Ok(one_fails)
+    said += &format!("{} s, {} frames per CPU s", summary["wall_s"], summary["frames_per_cpu_s"]);
+    Ok((one_fails, said))
 }
 
 #[cfg(test)]
@@ -455,14 +486,18 @@ mod tests {
         json!({ "claims": [claim], "wall_s": 1.0, "simulated_s": 2.0 })
     }
 
+    fn fails(summary: &Value) -> Result<bool, String> {
+        verdicts(summary).map(|(one_fails, _)| one_fails)
+    }
+
     #[test]
     fn verdicts_are_read_and_gaps_are_named() {
         let holds = summary("holds", &json!(true), &Value::Null);
-        assert_eq!(verdicts(&holds), Ok(false));
-        let fails = summary("does not hold", &json!(false), &json!("x is 1, not > 2"));
-        assert_eq!(verdicts(&fails), Ok(true));
+        assert_eq!(fails(&holds), Ok(false));
+        let fail = summary("does not hold", &json!(false), &json!("x is 1, not > 2"));
+        assert_eq!(fails(&fail), Ok(true));
         let open = summary("undecided", &Value::Null, &json!("one seed"));
-        assert_eq!(verdicts(&open), Ok(false));
+        assert_eq!(fails(&open), Ok(false));
         assert!(verdicts(&summary("undecided", &json!(false), &json!("one seed"))).is_err());
         assert!(verdicts(&summary("undecided", &Value::Null, &Value::Null)).is_err());
         assert!(verdicts(&summary("yes", &json!(true), &Value::Null)).is_err());
