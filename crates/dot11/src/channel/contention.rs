@@ -9,10 +9,6 @@
 //! in a cell where all hear all, a frame costs the logarithm of their number. Where every radio
 //! hears another selection, every radio is a group. What differs from radio to radio (whom a
 //! frame was for, who decoded it) costs as much as it touches. See [`group`].
-//!
-//! Simplified: an EDCA backoff counts the slots that were idle to their end, as DCF does. Clause
-//! 10.23.2.4 takes a slot off at its beginning instead, the end of AIFS included, so that a
-//! contender there loses one slot more to each busy period.
 
 pub(super) use contenders::Heard;
 use contenders::{BUSY, Contenders, FIRST_READING, Fresh};
@@ -39,6 +35,18 @@ pub(super) struct Access {
     pub(super) eifs: Duration,
 }
 
+/// When a slot is taken off a backoff, and when a frame may begin that needs none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counting {
+    /// DCF: a slot is taken off once it was idle to its end (clause 10.3.4.3), and a frame that
+    /// finds the medium idle for DIFS goes at once (clause 10.3.4.2).
+    WholeSlots,
+    /// EDCA: at each slot boundary, the end of AIFS being the first, a slot is taken off or a
+    /// frame begins (clause 10.23.2.4). A backoff that a transmission interrupts has therefore
+    /// lost one slot more than under DCF.
+    Boundaries,
+}
+
 #[derive(Debug)]
 pub(super) struct Contention {
     all: Contenders,
@@ -53,6 +61,7 @@ impl Contention {
     /// change.
     pub(super) fn new(
         slot: Duration,
+        counting: Counting,
         access: &[Access],
         hearers: &[Box<[u32]>],
         varies: bool,
@@ -75,6 +84,7 @@ impl Contention {
             groups: members.into_iter().map(|members| Group::new(members, aifs())).collect(),
             all: Contenders {
                 slot: slot.as_nanos(),
+                counting,
                 extension: extension(&access[0]),
                 categories: access.len(),
                 group,
@@ -163,25 +173,31 @@ impl Contention {
 
     /// Starts a new backoff of `slots`, on the slot boundaries of the present idle period.
     pub(super) fn back_off(&mut self, contender: u32, slots: u32, now: Instant) {
-        let (now, slot) = (now.as_nanos(), self.all.slot);
+        let now = now.as_nanos();
         self.all.pending[contender as usize] = true;
-        let mut start = self.start(contender);
+        let start = self.start(contender);
         let is_own = start < now || self.has_own_start(contender);
-        if start < now {
-            start += (now - start).div_ceil(slot) * slot;
-        }
+        let start = self.boundary(start, now);
         self.restart(contender, is_own.then_some(start), slots);
     }
 
-    /// The contender has a frame. Where the medium is idle and no backoff is left, it may go at
-    /// once; where it is busy, `draw` gives a new backoff (clause 10.3.4.2).
-    pub(super) fn request(&mut self, contender: u32, now: Instant, draw: impl FnOnce() -> u32) {
+    /// The contender has a frame. Where the medium is idle and no backoff is left, it may go when
+    /// the medium has been idle for AIFS: then at once under DCF, at the next slot boundary under
+    /// EDCA. Where the medium is busy, or was when the frame came, which `came_amid` says, `draw`
+    /// gives a new backoff (clauses 10.3.4.2 and 10.23.2.2 a).
+    pub(super) fn request(
+        &mut self,
+        contender: u32,
+        came_amid: bool,
+        now: Instant,
+        draw: impl FnOnce() -> u32,
+    ) {
         let c = contender as usize;
         let now = now.as_nanos();
         let (start, left) = (self.start(contender), self.slots_left(contender));
         self.all.pending[c] &= left > 0 || self.all.fresh[c].is_listed;
         self.all.wants[c] = true;
-        if start == BUSY || now < self.nav(self.all.split(contender).0) {
+        if came_amid || start == BUSY || now < self.nav(self.all.split(contender).0) {
             if self.all.pending[c] {
                 self.contend(contender);
             } else {
@@ -190,7 +206,11 @@ impl Contention {
                 self.restart(contender, own, draw());
             }
         } else if start <= now && u64::from(left) <= (now - start) / self.all.slot {
-            self.restart(contender, Some(now), 0);
+            let at = match self.all.counting {
+                Counting::WholeSlots => now,
+                Counting::Boundaries => self.boundary(start, now),
+            };
+            self.restart(contender, Some(at), 0);
         } else {
             self.contend(contender);
         }
@@ -214,6 +234,11 @@ impl Contention {
         let end = self.all.end[contender as usize];
         let group = self.all.group[self.all.split(contender).0 as usize];
         self.groups[group as usize].set_end(&mut self.all, contender, end);
+    }
+
+    /// The first slot boundary at or after `now`, where the first of all is at `start`.
+    fn boundary(&self, start: u64, now: u64) -> u64 {
+        start + now.saturating_sub(start).div_ceil(self.all.slot) * self.all.slot
     }
 
     fn has_own_start(&self, contender: u32) -> bool {

@@ -54,8 +54,11 @@ impl<P: Copy> Channel<P> {
                 return;
             }
         }
+        // MPDUs of an A-MPDU are handed up as each ends (clause 10.25.6.6): what answers one finds
+        // the medium busy with the next, though the host hears of all when the PPDU ends.
+        let came_amid = self.macs[radio as usize].ampdu_end == Some(now);
         let own = &mut self.contenders[contender as usize];
-        self.contention.request(contender, now, || own.draw());
+        self.contention.request(contender, came_amid, now, || own.draw());
     }
 
     /// Sends the next frame SIFS after the last exchange, if the TXOP has time for it.
@@ -294,6 +297,9 @@ impl<P: Copy> Channel<P> {
         match tx.kind {
             // An ACK follows by SIFS whether or not the medium is busy (clause 10.3.2.11).
             FrameKind::Data if self.config.acknowledges => {
+                if tx.mpdus > 1 {
+                    self.macs[tx.to as usize].ampdu_end = Some(now);
+                }
                 let end = now + self.response_time(tx.mode, tx.mpdus);
                 let kind = if tx.mpdus > 1 { ResponseKind::BlockAck } else { ResponseKind::Ack };
                 self.schedule(after_sifs, answer(kind, end));

@@ -44,6 +44,8 @@ pub(super) struct Mac {
     /// End of the TXOP under way, and of its last exchange.
     pub(super) txop_end: Instant,
     pub(super) exchange_end: Instant,
+    /// When the last A-MPDU for this radio ended of which it decoded something.
+    pub(super) ampdu_end: Option<Instant>,
     /// How much airtime it takes over from its host; `None`: as many frames as fill a PPDU.
     pub(super) airtime_limits: Option<AirtimeLimits>,
     /// Chooses modes of data frames; `None` takes those that the host sets.
@@ -68,6 +70,7 @@ impl Mac {
             collided: false,
             txop_end: Instant::ZERO,
             exchange_end: Instant::ZERO,
+            ampdu_end: None,
             airtime_limits: None,
             capabilities,
             rates: rates.map(|choice| Rates::new(choice, capabilities, config, seed, name)),

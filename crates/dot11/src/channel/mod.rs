@@ -34,7 +34,7 @@ mod tests;
 use crate::phy::{BEACON_BYTES, Format};
 use crate::{AccessCategory, Edca, Mode};
 use air::{Air, BROADCAST, Reception, Transmission};
-use contention::{Access, Contention};
+use contention::{Access, Contention, Counting};
 use core::cmp::Reverse;
 use fairwave_machine::Machine;
 use fairwave_trace::{Scoreboard, StationSample};
@@ -134,8 +134,12 @@ impl<P: Copy> Channel<P> {
         let access: Vec<Access> = edca.iter().map(access).collect();
         let air = Air::new(config.clone(), radios, seed, name);
         let varies = air.levels().reach_varies();
+        let counting = match config.edca {
+            Some(_) => Counting::Boundaries,
+            None => Counting::WholeSlots,
+        };
         let mut channel = Self {
-            contention: Contention::new(phy.slot(), &access, air.hearers(), varies),
+            contention: Contention::new(phy.slot(), counting, &access, air.hearers(), varies),
             air,
             macs: radios.iter().map(|r| Mac::new(seed, name, r, &config)).collect(),
             contenders: contenders(&config, &edca, radios, seed, name),

@@ -49,6 +49,10 @@ pub(super) fn at(micros: u64) -> Instant {
     Instant::from_nanos(micros * 1000)
 }
 
+/// A slot boundary of every category where the medium has been idle since time zero, in
+/// microseconds: SIFS and ten slots of 802.11n. Frames handed in there begin at once.
+pub(super) const BOUNDARY: u64 = 16 + 10 * 9;
+
 /// A channel with its outputs and frames in order of time.
 pub(super) struct Rig {
     pub(super) channel: Channel<u32>,

@@ -1,5 +1,7 @@
 //! What is known of each contender, and what its radio heard.
 
+use super::Counting;
+
 /// The time of what does not come by itself: the medium is busy.
 pub(super) const BUSY: u64 = u64::MAX;
 
@@ -37,6 +39,7 @@ pub(super) struct Fresh {
 #[derive(Debug)]
 pub(super) struct Contenders {
     pub(super) slot: u64,
+    pub(super) counting: Counting,
     /// EIFS - AIFS.
     pub(super) extension: u64,
     pub(super) categories: usize,

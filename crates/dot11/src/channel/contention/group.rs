@@ -6,6 +6,7 @@
 //! clock where it is. An away radio's backoffs are shifted on that clock while the medium is
 //! idle, by as much as its idle period began later.
 
+use super::Counting;
 use super::contenders::{BUSY, Contenders, FIRST_READING, Heard};
 use super::tournament::{OUT, Tournament};
 
@@ -163,8 +164,13 @@ impl Group {
     /// Takes off the slots that have passed.
     fn freeze(&mut self, all: &mut Contenders, now: u64) {
         let slot = all.slot;
-        // Whole slots only: one that a transmission cuts short is not taken off (clause 10.3.4.3).
-        let passed = |start: u64| now.saturating_sub(start) / slot;
+        // A transmission at a slot boundary finds that boundary counted under EDCA: stations
+        // decide there before they can hear each other.
+        let at_start = match all.counting {
+            Counting::WholeSlots => 0,
+            Counting::Boundaries => 1,
+        };
+        let passed = |start: u64| if now < start { 0 } else { (now - start) / slot + at_start };
         for &c in &self.fresh {
             let (radio, category) = all.split(c);
             let state = all.state[radio as usize];

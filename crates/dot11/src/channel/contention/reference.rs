@@ -5,7 +5,7 @@
 //! medium will have been idle for its AIFS (or EIFS), or [`BUSY`]. Slots are taken off when the
 //! medium becomes busy.
 
-use super::{Access, Heard};
+use super::{Access, Counting, Heard};
 use fairwave_units::{Duration, Instant};
 
 /// `access_start` of a contender whose medium is busy.
@@ -14,6 +14,7 @@ const BUSY: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Plain {
     slot: u64,
+    counting: Counting,
     /// Per category.
     access: Box<[Access]>,
     /// Transmissions heard, the radio's own included.
@@ -36,11 +37,17 @@ pub(super) struct Plain {
 impl Plain {
     /// `radios` radios on a medium that has been idle since time zero, with a contender for each
     /// of `access`.
-    pub(super) fn new(radios: usize, slot: Duration, access: &[Access]) -> Self {
+    pub(super) fn new(
+        radios: usize,
+        slot: Duration,
+        counting: Counting,
+        access: &[Access],
+    ) -> Self {
         let contenders = radios * access.len();
         let first = |c: usize| access[c % access.len()].aifs.as_nanos();
         Self {
             slot: slot.as_nanos(),
+            counting,
             access: access.into(),
             heard: vec![0; radios],
             nav: vec![0; radios],
@@ -70,8 +77,6 @@ impl Plain {
     /// `radios` begin to hear a transmission.
     pub(super) fn begin_busy(&mut self, radios: &[u32], now: Instant) {
         let now = now.as_nanos();
-        // Radios of a cell mostly share their access start: one division serves them all.
-        let (mut start, mut elapsed) = (BUSY, 0);
         for &radio in radios {
             let r = radio as usize;
             self.heard[r] += 1;
@@ -82,19 +87,28 @@ impl Plain {
             self.extended[r] = false;
             for c in self.contenders(r) {
                 let access_start = self.access_start[c];
-                if access_start < now && self.slots_left[c] > 0 {
-                    if access_start != start {
-                        start = access_start;
-                        elapsed = u32::try_from((now - start) / self.slot).unwrap_or(u32::MAX);
-                    }
-                    self.slots_left[c] = self.slots_left[c].saturating_sub(elapsed);
-                }
+                let taken_off = self.boundaries(access_start, now);
+                self.slots_left[c] = self.slots_left[c].saturating_sub(taken_off);
                 if access_start <= now && self.slots_left[c] == 0 {
                     self.pending[c] = false;
                 }
                 self.access_start[c] = BUSY;
             }
         }
+    }
+
+    /// How many slots are taken off in an idle period in which slots begin at `start`, and which
+    /// ends `now`.
+    fn boundaries(&self, start: u64, now: u64) -> u32 {
+        let (mut boundary, mut slots) = (start, 0);
+        if self.counting == Counting::WholeSlots {
+            boundary = start.saturating_add(self.slot);
+        }
+        while boundary <= now {
+            boundary += self.slot;
+            slots += 1;
+        }
+        slots
     }
 
     /// `radio` hears one transmission less. `hear` for it comes before.
@@ -162,12 +176,19 @@ impl Plain {
     }
 
     /// The contender has a frame. Where the medium is idle and no backoff is left, it may go at
-    /// once; where it is busy, `draw` gives a new backoff (clause 10.3.4.2).
-    pub(super) fn request(&mut self, contender: u32, now: Instant, draw: impl FnOnce() -> u32) {
+    /// once, or at the next slot boundary under EDCA; where it is busy, or `came_amid` says so,
+    /// `draw` gives a new backoff (clauses 10.3.4.2 and 10.23.2.2).
+    pub(super) fn request(
+        &mut self,
+        contender: u32,
+        came_amid: bool,
+        now: Instant,
+        draw: impl FnOnce() -> u32,
+    ) {
         let c = contender as usize;
         self.wants[c] = true;
         let (now, start) = (now.as_nanos(), self.access_start[c]);
-        if start == BUSY || now < self.nav[c / self.access.len()] {
+        if came_amid || start == BUSY || now < self.nav[c / self.access.len()] {
             if !self.pending[c] {
                 self.slots_left[c] = draw();
                 self.pending[c] = true;
@@ -175,6 +196,9 @@ impl Plain {
         } else if start <= now && u64::from(self.slots_left[c]) <= (now - start) / self.slot {
             self.slots_left[c] = 0;
             self.access_start[c] = now;
+            if self.counting == Counting::Boundaries {
+                self.access_start[c] = start + (now - start).div_ceil(self.slot) * self.slot;
+            }
         }
     }
 

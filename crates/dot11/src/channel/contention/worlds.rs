@@ -41,10 +41,11 @@ impl World {
         };
         let access: Vec<_> = (0..u64::from(categories)).map(access).collect();
         let varies = random.below(4) == 0;
+        let counting = [Counting::WholeSlots, Counting::Boundaries][random.below(2) as usize];
         Self {
-            groups: Contention::new(SLOT, &access, &hearers, varies),
+            groups: Contention::new(SLOT, counting, &access, &hearers, varies),
             varies,
-            plain: Plain::new(hearers.len(), SLOT, &access),
+            plain: Plain::new(hearers.len(), SLOT, counting, &access),
             wants: vec![false; hearers.len() * access.len()],
             hearers,
             categories,
@@ -125,11 +126,12 @@ impl World {
         match self.pick(4) {
             0 | 1 if !self.wants[contender as usize] => {
                 let (mut drawn, mut plain) = (false, false);
-                self.groups.request(contender, self.now, || {
+                let came_amid = self.pick(5) == 0;
+                self.groups.request(contender, came_amid, self.now, || {
                     drawn = true;
                     slots
                 });
-                self.plain.request(contender, self.now, || {
+                self.plain.request(contender, came_amid, self.now, || {
                     plain = true;
                     slots
                 });

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::{Aggregation, BlockAckRequest, Format, GuardInterval, Width};
+use std::collections::BTreeSet;
 
 pub(super) fn ht(mcs: u8) -> Mode {
     Mode::new(Format::Ht, mcs, 1, Width::Mhz20, GuardInterval::Ns800).unwrap()
@@ -13,10 +14,10 @@ fn frame(mode: Mode, bytes: u32, payload: u32) -> Mpdu<u32> {
     Mpdu { bytes, mode, ..mpdu(0, payload) }
 }
 
-/// The station is radio 1; `of` frames of `bytes` are handed to it at 100 us.
+/// The station is radio 1; `of` frames of `bytes` are handed to it at [`BOUNDARY`].
 pub(super) fn batch(config: Config, mode: Mode, bytes: u32, of: u32, seed: u64) -> Rig {
     let mut rig = Rig::with_seed(config, &[radio("ap", 0.0), radio("sta", 4.0)], seed);
-    (0..of).for_each(|i| rig.send(at(100), 1, frame(mode, bytes, i)));
+    (0..of).for_each(|i| rig.send(at(BOUNDARY), 1, frame(mode, bytes, i)));
     rig
 }
 
@@ -54,9 +55,9 @@ fn three_mpdus_go_in_one_ppdu_and_are_answered_by_a_block_ack() {
     // 22 + 8 * (1544 + 1544 + 1542) bits are 143 symbols: 36 + 572 us.
     assert_eq!(rig.ppdus()[0].airtime, Duration::from_micros(608));
     assert_eq!(rig.ppdus()[0].reserved, Duration::from_micros(16 + 32));
-    assert_eq!(rig.ppdus()[1].start, at(100 + 608 + 16));
+    assert_eq!(rig.ppdus()[1].start, at(BOUNDARY + 608 + 16));
     assert_eq!(rig.delivered(), [0, 1, 2]);
-    let end = at(100 + 608 + 16 + 32);
+    let end = at(BOUNDARY + 608 + 16 + 32);
     assert_eq!(fates(&rig), [0, 1, 2].map(|payload| (end, payload, Fate::Sent)));
 }
 
@@ -66,10 +67,10 @@ fn three_mpdus_go_in_one_ppdu_and_are_answered_by_a_block_ack() {
 fn lost_mpdus_are_repeated_alone_or_with_new_ones() {
     for new in [0, 2] {
         let mut rig = batch(lossy(0.3, 0.0), ht(7), 1538, 8, 5);
-        rig.run_until(at(100 + airtime(8) + 48));
+        rig.run_until(at(BOUNDARY + airtime(8) + 48));
         let lost = 8 - fates(&rig).len() as u32;
         assert!((1..8).contains(&lost), "the seed should lose some: {lost}");
-        let now = at(100 + airtime(8) + 48);
+        let now = at(BOUNDARY + airtime(8) + 48);
         (8..8 + new).for_each(|i| rig.send(now, 1, frame(ht(7), 1538, i)));
         rig.run_until(at(100_000));
         assert_eq!(airtimes(&rig)[..2], [airtime(8), airtime(lost + new)]);
@@ -212,12 +213,12 @@ fn a_hidden_station_hits_a_part() {
     config.carrier_sense = Dbm(-80.0);
     let radios = [radio("ap", 0.0), radio("left", -30.0), radio("right", 30.0)];
     let mut rig = Rig::new(config, &radios);
-    (0..20).for_each(|i| rig.send(at(100), 1, frame(ht(0), 200, i)));
-    // 20 * 204 bytes take 1257 symbols: to 5164 us. 200 bytes at 6.5 Mbps are in 284 us.
+    (0..20).for_each(|i| rig.send(at(BOUNDARY), 1, frame(ht(0), 200, i)));
+    // 20 * 204 bytes take 1257 symbols: 5064 us. 200 bytes at 6.5 Mbps are in 284 us.
     rig.run_until(at(3_000));
     rig.send(at(3_000), 2, Mpdu { to: None, ..frame(ht(0), 200, 99) });
     // A BlockAck at 6 Mbps takes 68 us.
-    rig.run_until(at(5_164 + 16 + 68));
+    rig.run_until(at(BOUNDARY + 5_064 + 16 + 68));
     let settled = fates(&rig).iter().filter(|(_, payload, _)| *payload < 20).count();
     assert!((17..19).contains(&settled), "two or three of 251 us each are hit: {settled}");
     rig.run_until(at(100_000));
@@ -231,10 +232,10 @@ fn a_hidden_station_hits_a_part() {
 fn a_batch_leaves_with_its_radio() {
     let station = RadioConfig { roams: true, ..radio("sta", 4.0) };
     let mut rig = Rig::with_seed(lossy(0.5, 0.0), &[radio("ap", 0.0), station], 3);
-    (0..8).for_each(|i| rig.send(at(100), 1, frame(ht(7), 1538, i)));
-    rig.run_until(at(100 + airtime(8)));
+    (0..8).for_each(|i| rig.send(at(BOUNDARY), 1, frame(ht(7), 1538, i)));
+    rig.run_until(at(BOUNDARY + airtime(8)));
     assert_eq!(rig.channel.leave(RadioId(1)), None, "the BlockAck is awaited");
-    rig.run_until(at(100 + airtime(8) + 48));
+    rig.run_until(at(BOUNDARY + airtime(8) + 48));
     let settled: Vec<u32> = fates(&rig).iter().map(|(_, payload, _)| *payload).collect();
     let left = rig.channel.leave(RadioId(1)).expect("the exchange is over");
     let expected: Vec<u32> = (0..8).filter(|payload| !settled.contains(payload)).collect();
@@ -242,4 +243,31 @@ fn a_batch_leaves_with_its_radio() {
     rig.channel.join(RadioId(1));
     rig.run_until(at(10_000));
     assert_eq!(airtimes(&rig).len(), 1, "nothing is left to send");
+}
+
+/// When radio 1 begins to send the frame that answers what it got, after the end of its own ACK or
+/// BlockAck, in microseconds: the access point sends it `of` MPDUs together.
+fn answer_after(of: u32, seed: u64) -> u64 {
+    let mut rig = Rig::with_seed(config(Standard::N), &[radio("ap", 0.0), radio("sta", 4.0)], seed);
+    let to_station = |i| Mpdu { to: Some(RadioId(1)), ..frame(ht(7), 1538, i) };
+    (0..of).for_each(|i| rig.send(at(BOUNDARY), 0, to_station(i)));
+    let handed_up = at(BOUNDARY + airtime(of));
+    rig.run_until(handed_up);
+    assert_eq!(rig.delivered().len(), of as usize);
+    rig.send(handed_up, 1, frame(ht(7), 100, 99));
+    rig.run_until(at(10_000));
+    let (ack, answer) = (rig.ppdus()[1], rig.ppdus()[2]);
+    assert_eq!(answer.from, RadioId(1));
+    answer.start.since(ack.start + ack.airtime).as_nanos() / 1000
+}
+
+/// Most MPDUs of an A-MPDU are handed up while the next is on the air, so their answers find the
+/// medium busy and draw. A single frame is handed up when the medium has become idle.
+#[test]
+fn answers_to_an_ampdu_draw_a_backoff_and_those_to_a_single_frame_none() {
+    let drawn: BTreeSet<u64> = (0..30).map(|seed| answer_after(3, seed)).collect();
+    assert!(drawn.iter().all(|micros| (43..=43 + 15 * 9).contains(micros)), "{drawn:?}");
+    assert!(drawn.iter().all(|micros| (micros - 43) % 9 == 0), "{drawn:?}");
+    assert!(drawn.len() > 8, "16 are as likely: {drawn:?}");
+    assert!((0..5).all(|seed| answer_after(1, seed) == 43));
 }

@@ -14,11 +14,11 @@ fn frame(category: AccessCategory, payload: u32) -> Mpdu<u32> {
     Mpdu { bytes: 1538, mode: ht(), category, ..mpdu(0, payload) }
 }
 
-/// Keeps the station, radio 1, supplied with frames of `category` from 100 us on.
+/// Keeps the station, radio 1, supplied with frames of `category` from [`BOUNDARY`] on.
 fn saturate(config: Config, category: AccessCategory, end: Instant) -> Rig {
     let mut rig = Rig::new(config, &[radio("ap", 0.0), radio("sta", 4.0)]);
     let (own, ap) = (RadioId(1), RadioId(0));
-    let mut now = at(100);
+    let mut now = at(BOUNDARY);
     let mut payload = 0;
     while now <= end {
         while rig.channel.is_ready(own, category) || rig.channel.has_room(own, category, ap, true) {
@@ -45,11 +45,11 @@ fn exchanges_follow_by_sifs_within_the_limit() {
         let config = Config { aggregation: None, ..config(Standard::N) };
         let rig = saturate(config, category, at(10_000));
         let starts: Vec<Instant> = data(&rig).map(|frame| frame.start).collect();
-        let within: Vec<Instant> = (0..count).map(|i| at(100 + 288 * i)).collect();
+        let within: Vec<Instant> = (0..count).map(|i| at(BOUNDARY + 288 * i)).collect();
         assert_eq!(starts[..within.len()], within, "{category:?}");
         // The next TXOP is AIFS and a backoff later.
         let next = starts[within.len()];
-        assert!(next >= at(100 + 288 * count - 16 + 34), "{category:?}: {next:?}");
+        assert!(next >= at(BOUNDARY + 288 * count - 16 + 34), "{category:?}: {next:?}");
     }
 }
 
@@ -63,7 +63,7 @@ fn a_txop_is_filled_with_whole_ppdus_and_then_shorter_ones() {
     let airtimes: Vec<u64> = data(&rig).map(|f| f.airtime.as_nanos() / 1000).collect();
     assert_eq!(airtimes[..5], [800, 800, 800, 800, 420]);
     let starts: Vec<Instant> = data(&rig).map(|frame| frame.start).take(5).collect();
-    assert_eq!(starts, [0, 1, 2, 3, 4].map(|i| at(100 + 864 * i)));
+    assert_eq!(starts, [0, 1, 2, 3, 4].map(|i| at(BOUNDARY + 864 * i)));
 }
 
 /// RTS, CTS and both SIFS count towards the limit.
@@ -72,8 +72,8 @@ fn a_txop_with_rts_ends_in_time() {
     let config = Config { rts_threshold: Some(500), ..config(Standard::N) };
     let rig = saturate(config, VIDEO, at(4_400));
     assert_eq!(rig.kinds()[..3], [FrameKind::Rts, FrameKind::Cts, FrameKind::Data]);
-    let (start, end) = (rig.frames[0].start, at(100 + 4_096));
-    assert_eq!(start, at(100));
+    let (start, end) = (rig.frames[0].start, at(BOUNDARY + 4_096));
+    assert_eq!(start, at(BOUNDARY));
     let ppdus = rig.ppdus();
     let answer = &ppdus[3];
     assert_eq!(answer.kind, FrameKind::BlockAck);
@@ -85,9 +85,9 @@ fn a_txop_with_rts_ends_in_time() {
 #[test]
 fn frames_that_wait_for_the_next_txop_are_fresh() {
     let mut rig = Rig::new(config(Standard::N), &[radio("ap", 0.0), radio("sta", 4.0)]);
-    (0..21).for_each(|i| rig.send(at(100), 1, frame(VIDEO, i)));
+    (0..21).for_each(|i| rig.send(at(BOUNDARY), 1, frame(VIDEO, i)));
     // 21 MPDUs of 32422 bytes take 36 + 4 * 998 us, with the BlockAck 4076 of 4096 us.
-    let end = at(100 + 36 + 4 * 998 + 48);
+    let end = at(BOUNDARY + 36 + 4 * 998 + 48);
     rig.run_until(end);
     rig.send(end, 1, frame(VIDEO, 21));
     assert!(rig.channel.has_room(RadioId(1), VIDEO, RadioId(0), false));
@@ -103,9 +103,9 @@ fn frames_that_wait_for_the_next_txop_are_fresh() {
 #[test]
 fn an_internal_collision_doubles_the_window_of_the_less_urgent() {
     let mut rig = Rig::new(config(Standard::N), &[radio("ap", 0.0), radio("sta", 4.0)]);
-    rig.send(at(100), 1, frame(AccessCategory::BestEffort, 0));
-    rig.send(at(100), 1, frame(VOICE, 1));
-    rig.run_until(at(101));
+    rig.send(at(BOUNDARY), 1, frame(AccessCategory::BestEffort, 0));
+    rig.send(at(BOUNDARY), 1, frame(VOICE, 1));
+    rig.run_until(at(BOUNDARY + 1));
     assert_eq!(rig.channel.stats(RadioId(1)).cw, 31, "of best effort");
     rig.run_until(at(10_000));
     assert_eq!(rig.delivered(), [1, 0]);
@@ -122,7 +122,7 @@ fn categories_begin_after_their_aifs() {
     config.edca = config.edca.map(|edca| edca.map(bare));
     let radios = [radio("ap", 0.0), radio("a", 1.0), radio("b", 2.0), radio("c", 3.0)];
     let mut rig = Rig::new(config, &radios);
-    rig.send(at(100), 0, Mpdu { to: Some(RadioId(1)), ..frame(VOICE, 0) });
+    rig.send(at(BOUNDARY), 0, Mpdu { to: Some(RadioId(1)), ..frame(VOICE, 0) });
     rig.run_until(at(150));
     let waiting = [AccessCategory::Background, AccessCategory::BestEffort, VOICE];
     for (from, category) in (1..).zip(waiting) {
@@ -132,8 +132,9 @@ fn categories_begin_after_their_aifs() {
     assert_eq!(rig.delivered(), [0, 3, 2, 1]);
     let starts: Vec<Instant> = data(&rig).map(|frame| frame.start).collect();
     // Each exchange takes 228 + 16 + 28 us.
-    let (first, second, third) = (372 + 34, 372 + 34 + 272 + 43, 372 + 34 + 272 + 43 + 272 + 79);
-    assert_eq!(starts, [at(100), at(first), at(second), at(third)]);
+    let first = BOUNDARY + 272 + 34;
+    let (second, third) = (first + 272 + 43, first + 272 + 43 + 272 + 79);
+    assert_eq!(starts, [at(BOUNDARY), at(first), at(second), at(third)]);
 }
 
 /// A CTS of 14 bytes at 11 Mbps takes 192 + 11 us; the data follows by SIFS. The Duration field
