@@ -35,7 +35,7 @@ fn flows(flows: &[FlowSummary]) -> String {
             flow.sent_packets.to_string(),
             flow.retransmissions.to_string(),
             flow.timeouts.to_string(),
-            flow.acks_dropped.map_or_else(|| "-".to_owned(), |dropped| dropped.to_string()),
+            flow.acks_dropped.to_string(),
             seconds(flow.longest_silence_ns),
         ]);
     }

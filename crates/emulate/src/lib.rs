@@ -7,6 +7,7 @@
 
 mod bridge;
 mod control;
+mod drops;
 mod fit;
 mod flows;
 mod live;

@@ -2,6 +2,7 @@
 
 use crate::bridge::{self, Between};
 use crate::control::{Desk, Listener};
+use crate::drops::Attributing;
 use crate::flows::{self, KernelFlows};
 use crate::live::{Live, Publisher, Samples, Watching};
 use crate::order::Uplink;
@@ -194,7 +195,8 @@ impl Emulation<'_> {
         let (desk, controls) = Desk::new(self.steering.clone(), watched, ends_by);
         let samples_seen = Samples::default();
         let mut publisher = Publisher::new(whole, &self.names, (request.live, &samples_seen));
-        let mut sink = Watching { sink, samples: &samples_seen };
+        let mut watching = Watching { sink, samples: &samples_seen };
+        let mut sink = Attributing::new(whole, &self.kernel_flows, &mut watching);
         let drive = Drive {
             clock,
             world: &world,
@@ -240,6 +242,7 @@ impl Emulation<'_> {
             report.fidelity.packets_in += lost;
         }
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
+        sink.put_into(&mut report.outcome.flows);
         Ok((report, programs.end()))
     }
 

@@ -54,7 +54,7 @@ pub(super) fn aqm_share(run: &Run) -> f64 {
 
 /// ACKs dropped of a flow, on average.
 pub(super) fn acks_dropped_per_flow(run: &Run) -> f64 {
-    let dropped: u64 = run.summary.flows.iter().filter_map(|f| f.acks_dropped).sum();
+    let dropped: u64 = run.summary.flows.iter().map(|f| f.acks_dropped).sum();
     ratio(dropped, run.summary.flows.len() as u64)
 }
 

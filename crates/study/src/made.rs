@@ -45,9 +45,9 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         timeouts: 2,
         fast_recoveries: Some(1),
         acks_sent: 900,
-        acks_dropped: Some(100),
-        acks_dropped_at_ap_all_run: Some(100),
-        acks_filtered: Some(0),
+        acks_dropped: 100,
+        acks_dropped_at_ap_all_run: 100,
+        acks_filtered: 0,
         acks_lost_inferred: Some(0),
         srtt_end_ns: Some(210_000_000),
         longest_silence_ns: 1_000_000,
@@ -139,7 +139,7 @@ pub fn run(axes: &[(&str, &str)], seed: u64, rates_mbps: &[f64], acks_dropped: f
     let mut run = shaped(axes, seed, (rates_mbps.len(), false), FAIR);
     for (flow, rate) in run.summary.flows.iter_mut().zip(rates_mbps) {
         flow.goodput_bps = (rate * 1e6) as u64;
-        flow.acks_dropped = Some((flow.acks_sent as f64 * acks_dropped) as u64);
+        flow.acks_dropped = (flow.acks_sent as f64 * acks_dropped) as u64;
     }
     run.summary.totals.jain = stats::jain(rates_mbps);
     run

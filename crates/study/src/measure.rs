@@ -34,15 +34,15 @@ pub fn total_mbps(run: &Run) -> f64 {
     run.summary.totals.goodput_bps as f64 / 1e6
 }
 
-/// ACKs dropped on their way, as a share of those sent, of the flows whose ACKs were followed.
+/// ACKs dropped on their way, as a share of those sent.
 pub fn ack_drop_share(run: &Run) -> f64 {
     share_of_acks(run, |flow| flow.acks_dropped)
 }
 
-/// ACKs that `count` counts, as a share of those sent by the flows of which it is known.
-pub fn share_of_acks(run: &Run, count: fn(&FlowSummary) -> Option<u64>) -> f64 {
-    let known = || run.summary.flows.iter().filter_map(|f| Some((count(f)?, f.acks_sent)));
-    ratio(known().map(|(counted, _)| counted).sum(), known().map(|(_, sent)| sent).sum())
+/// ACKs that `count` counts, as a share of those sent.
+pub fn share_of_acks(run: &Run, count: fn(&FlowSummary) -> u64) -> f64 {
+    let sum = |field: fn(&FlowSummary) -> u64| run.summary.flows.iter().map(field).sum::<u64>();
+    ratio(sum(count), sum(|flow| flow.acks_sent))
 }
 
 /// Mean number of packets in the access points' queues.

@@ -124,8 +124,8 @@ pub struct FlowSample {
     pub acks_filtered: u64,
     /// Lost ACKs that the sender inferred, cumulative (zero where nobody watches).
     pub acks_lost_inferred: u64,
-    /// A kernel's TCP carries the flow. Nobody knows its entries into fast recovery, nor what
-    /// became of its ACKs: these counters are zero.
+    /// A kernel's TCP carries the flow. Nobody knows its entries into fast recovery, nor which lost
+    /// ACKs it inferred: these counters are zero.
     pub is_of_kernel: bool,
     /// The proxy that it passes, if it does; then the fields above are those of the sender.
     pub proxy: Option<ProxySample>,

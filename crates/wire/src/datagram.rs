@@ -108,6 +108,17 @@ impl Datagram {
         capable
     }
 
+    /// Whether it is a TCP segment that carries nothing but its acknowledgement.
+    pub fn is_pure_ack(&self) -> bool {
+        match &self.transport {
+            Transport::Tcp(header) => {
+                let flags = header.flags;
+                self.payload_len == 0 && flags.ack && !(flags.syn || flags.fin || flags.rst)
+            }
+            Transport::Udp { .. } | Transport::Dccp(_) => false,
+        }
+    }
+
     /// Total length on the wire from the IPv4 header on, in bytes.
     pub fn wire_len(&self) -> u32 {
         let transport = match &self.transport {

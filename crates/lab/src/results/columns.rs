@@ -236,16 +236,12 @@ pub const FLOWS: Table<FlowRow> = Table {
         integer("acks_sent", "Pure ACKs that the flow's sink has sent.", |r| {
             Cell::unsigned(r.sample.acks_sent)
         }),
-        or_null(&integer(
-            "acks_dropped",
-            "Pure ACKs dropped on their way, as the simulator saw it.",
-            |r| of_simulated(r, r.sample.acks_dropped),
-        )),
-        or_null(&integer(
-            "acks_filtered",
-            "Pure ACKs that gave way to later ones in a queue.",
-            |r| of_simulated(r, r.sample.acks_filtered),
-        )),
+        integer("acks_dropped", "Pure ACKs dropped on their way, as the simulator saw it.", |r| {
+            Cell::unsigned(r.sample.acks_dropped)
+        }),
+        integer("acks_filtered", "Pure ACKs that gave way to later ones in a queue.", |r| {
+            Cell::unsigned(r.sample.acks_filtered)
+        }),
         or_null(&integer("acks_lost_inferred", "Lost ACKs that the sender inferred.", |r| {
             of_simulated(r, r.sample.acks_lost_inferred)
         })),

@@ -3,7 +3,6 @@
 use super::Names;
 use fairwave_trace::{DropCause, FlowSample, Kind, Sample, Sink};
 use fairwave_units::Instant;
-use fairwave_wire::datagram::{Datagram, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +89,7 @@ impl Sink for Stretches {
             Sample::Drop(drop) => {
                 let at_ap =
                     drop.cause == DropCause::QueueFull && self.names.is_ap_queue(drop.queue);
-                if let (Some(id), true) = (drop.flow, at_ap && is_pure_ack(&drop.datagram)) {
+                if let (Some(id), true) = (drop.flow, at_ap && drop.datagram.is_pure_ack()) {
                     self.flows[id.0 as usize].ap_drops += 1;
                 }
             }
@@ -105,16 +104,5 @@ impl Sink for Stretches {
             | Sample::DelayBin(..)
             | Sample::Packet(_) => {}
         }
-    }
-}
-
-/// A segment that carries nothing but its acknowledgement.
-fn is_pure_ack(datagram: &Datagram) -> bool {
-    match &datagram.transport {
-        Transport::Tcp(header) => {
-            let flags = header.flags;
-            datagram.payload_len == 0 && flags.ack && !(flags.syn || flags.fin || flags.rst)
-        }
-        Transport::Udp { .. } | Transport::Dccp(_) => false,
     }
 }

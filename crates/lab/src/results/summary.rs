@@ -75,15 +75,14 @@ pub struct FlowSummary {
     pub fast_recoveries: Option<u64>,
     /// Pure ACKs that its sink sent.
     pub acks_sent: u64,
-    /// Of those, dropped on their way; null where a kernel carries the flow, whose ACKs nobody
-    /// follows.
-    pub acks_dropped: Option<u64>,
-    /// Dropped at an access point's full queue, from the start of the run; null likewise.
-    pub acks_dropped_at_ap_all_run: Option<u64>,
-    /// ACKs that gave way to later ones in a queue; not among the dropped; null likewise.
+    /// Of those, dropped on their way.
+    pub acks_dropped: u64,
+    /// Dropped at an access point's full queue, from the start of the run.
+    pub acks_dropped_at_ap_all_run: u64,
+    /// ACKs that gave way to later ones in a queue; not among the dropped.
     #[serde(default)]
-    pub acks_filtered: Option<u64>,
-    /// Lost ACKs that the sender inferred; null likewise.
+    pub acks_filtered: u64,
+    /// Lost ACKs that the sender inferred; null where a kernel carries the flow, which does not tell.
     pub acks_lost_inferred: Option<u64>,
     /// Smoothed round-trip time at the end.
     pub srtt_end_ns: Option<u64>,
@@ -306,9 +305,9 @@ fn flow_summary(
         timeouts: to.timeouts - from.timeouts,
         fast_recoveries: known(to.fast_recoveries - from.fast_recoveries),
         acks_sent: to.acks_sent - from.acks_sent,
-        acks_dropped: known(to.acks_dropped - from.acks_dropped),
-        acks_dropped_at_ap_all_run: known(stretches.acks_dropped_at_ap(i)),
-        acks_filtered: known(to.acks_filtered - from.acks_filtered),
+        acks_dropped: to.acks_dropped - from.acks_dropped,
+        acks_dropped_at_ap_all_run: stretches.acks_dropped_at_ap(i),
+        acks_filtered: to.acks_filtered - from.acks_filtered,
         acks_lost_inferred: known(to.acks_lost_inferred - from.acks_lost_inferred),
         srtt_end_ns: to.srtt.map(Duration::as_nanos),
         longest_silence_ns: flow.longest_silence.as_nanos(),

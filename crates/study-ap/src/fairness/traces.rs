@@ -144,7 +144,7 @@ pub(super) fn claim(pair: Option<&Pair<'_>>) -> Claim {
             "{} The simulator, which sees the queue, says that {} of the {} ACKs for the starved \
              terminal were dropped; of all others' {:.3}.",
             in_words(pair),
-            slow.acks_dropped.unwrap_or(0),
+            slow.acks_dropped,
             slow.acks_sent,
             others_dropped(run, slow),
         );
@@ -171,7 +171,7 @@ pub(super) fn claim(pair: Option<&Pair<'_>>) -> Claim {
 
 fn others_dropped(run: &Run, slow: &FlowSummary) -> f64 {
     let others = || run.summary.flows.iter().filter(|flow| flow.name != slow.name);
-    ratio(others().filter_map(|f| f.acks_dropped).sum(), others().map(|f| f.acks_sent).sum())
+    ratio(others().map(|f| f.acks_dropped).sum(), others().map(|f| f.acks_sent).sum())
 }
 
 fn in_words(pair: Option<&Pair<'_>>) -> String {
