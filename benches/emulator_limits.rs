@@ -12,9 +12,10 @@ mod limits_load;
 mod limits_path;
 
 use fairwave_emu::clock::Clock;
-use fairwave_emu::meter::{Histogram, Lateness};
+use fairwave_emu::meter::Lateness;
 use fairwave_netns::keeper;
 use fairwave_scenario::plan::Plan;
+use fairwave_sim::Spread;
 use fairwave_units::Duration;
 use limits_load::{Load, Sent};
 use limits_path::{Path, Seen};
@@ -140,13 +141,13 @@ fn bare_timer() -> Lateness {
         // Where it is not permitted the emulator has none either.
         let _ = fairwave_netns::become_realtime();
         let clock = Clock::start();
-        let mut histogram = Histogram::default();
+        let mut late = Spread::with_room();
         for _ in 0..600 {
             let until = clock.now() + PERIOD;
             clock.sleep_until(until);
-            histogram.add(clock.now().since(until));
+            late.add(clock.now().since(until));
         }
-        histogram.lateness()
+        Lateness::of(&late)
     };
     std::thread::scope(|scope| scope.spawn(measure).join().expect("it does not panic"))
 }

@@ -154,7 +154,7 @@ mod tests {
         }
 
         fn record(&mut self, _: Instant, sample: &Sample) {
-            self.0.push(sample.clone());
+            self.0.push(*sample);
         }
     }
 
