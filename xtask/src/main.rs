@@ -65,7 +65,8 @@ enum Verb {
     Bench,
     /// Build ns-3's programs, run both simulators alternately, and print what each costs.
     BenchNs3(ns3::Options),
-    /// Compare what contended uplinks carry with ns-3, and print the table of docs/validation.md.
+    /// Print a table of docs/validation.md that compares cells with ns-3: runs ours, and ns-3
+    /// if asked.
     CompareNs3(ns3::goodput::Options),
     /// Run studies/emulator/agreement in the simulator and, on the kernel's sockets, in the
     /// emulator; print both and what differs.

@@ -2,12 +2,15 @@
 //!
 //! ns-3's side are separate programs under its licence (`benches/ns3`), run as processes.
 
+mod cell;
 pub(crate) mod goodput;
 mod growth;
 mod measure;
 mod pairs;
+mod recorded;
 mod report;
 mod spread;
+mod tables;
 
 use crate::shell::{Outcome, cargo, command, note, root, run_aside};
 use crate::{system, workspace};

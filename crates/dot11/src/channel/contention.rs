@@ -10,8 +10,8 @@
 //! hears another selection, every radio is a group. What differs from radio to radio (whom a
 //! frame was for, who decoded it) costs as much as it touches. See [`group`].
 
-pub(super) use contenders::Heard;
 use contenders::{BUSY, Contenders, FIRST_READING, Fresh};
+pub(super) use contenders::{Counting, Heard};
 use fairwave_units::{Duration, Instant};
 use group::Group;
 
@@ -33,18 +33,6 @@ pub(super) struct Access {
     /// The same after a frame that was not decoded: EIFS - DIFS + AIFS (clause 10.3.2.3.7), so
     /// longer by the same time in each category.
     pub(super) eifs: Duration,
-}
-
-/// When a slot is taken off a backoff, and when a frame may begin that needs none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counting {
-    /// DCF: a slot is taken off once it was idle to its end (clause 10.3.4.3), and a frame that
-    /// finds the medium idle for DIFS goes at once (clause 10.3.4.2).
-    WholeSlots,
-    /// EDCA: at each slot boundary, the end of AIFS being the first, a slot is taken off or a
-    /// frame begins (clause 10.23.2.4). A backoff that a transmission interrupts has therefore
-    /// lost one slot more than under DCF.
-    Boundaries,
 }
 
 #[derive(Debug)]

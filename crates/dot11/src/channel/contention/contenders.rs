@@ -1,7 +1,5 @@
 //! What is known of each contender, and what its radio heard.
 
-use super::Counting;
-
 /// The time of what does not come by itself: the medium is busy.
 pub(super) const BUSY: u64 = u64::MAX;
 
@@ -24,6 +22,18 @@ pub(crate) enum Heard {
         /// Its number if it is an RTS, else zero.
         rts: u64,
     },
+}
+
+/// When a slot is taken off a backoff, and when a frame may begin that needs none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// DCF: a slot is taken off once it was idle to its end (clause 10.3.4.3), and a frame that
+    /// finds the medium idle for DIFS goes at once (clause 10.3.4.2).
+    WholeSlots,
+    /// EDCA: at each slot boundary, the end of AIFS being the first, a slot is taken off or a
+    /// frame begins (clause 10.23.2.4). A backoff that a transmission interrupts has therefore
+    /// lost one slot more than under DCF.
+    Boundaries,
 }
 
 /// A backoff begun since the medium was last busy, or one of no slots: its start may be its own.

@@ -6,8 +6,7 @@
 //! clock where it is. An away radio's backoffs are shifted on that clock while the medium is
 //! idle, by as much as its idle period began later.
 
-use super::Counting;
-use super::contenders::{BUSY, Contenders, FIRST_READING, Heard};
+use super::contenders::{BUSY, Contenders, Counting, FIRST_READING, Heard};
 use super::tournament::{OUT, Tournament};
 
 /// What carrier sense says to a radio.
