@@ -19,7 +19,7 @@ mod reactor;
 mod socket;
 mod spec;
 mod stamp;
-mod tcp_info;
+pub mod tcp_info;
 
 pub use carrier::KernelFlow;
 pub use error::{Error, Failure};

@@ -29,7 +29,7 @@ nix::getsockopt_impl!(
 
 /// How much this kernel tells of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub enum Version {
     /// Without timeouts.
     Old,
     /// Everything that is used here.
@@ -38,7 +38,7 @@ pub(super) enum Version {
 
 impl Version {
     /// That of the kernel that runs.
-    pub(super) fn running() -> Self {
+    pub fn running() -> Self {
         Self::of(&uname().release().to_string_lossy())
     }
 
@@ -51,13 +51,13 @@ impl Version {
 
 /// What the kernel tells of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TcpInfo {
+pub struct TcpInfo {
     bytes: [u8; RECENT],
 }
 
 impl TcpInfo {
     /// The account of a socket; `None` if it has none (any more).
-    pub(super) fn of(socket: &impl AsFd, version: Version) -> Option<Self> {
+    pub fn of(socket: &impl AsFd, version: Version) -> Option<Self> {
         let socket = socket.as_fd();
         let mut bytes = [0; RECENT];
         match version {
@@ -65,6 +65,17 @@ impl TcpInfo {
             Version::Recent => bytes = getsockopt(&socket, RecentInfo).ok()?,
         }
         Some(Self { bytes })
+    }
+
+    /// State of the connection: `TCP_ESTABLISHED` is 1, the others follow in `net/tcp_states.h`.
+    pub fn state(&self) -> u8 {
+        self.bytes[offset_of!(tcp_info, tcpi_state)]
+    }
+
+    /// Bytes that the other end has acknowledged, SYN and FIN not counted.
+    pub fn bytes_acked(&self) -> u64 {
+        let at = offset_of!(tcp_info, tcpi_bytes_acked);
+        u64::from_ne_bytes(self.bytes[at..at + 8].try_into().expect("these are eight"))
     }
 
     fn number(&self, offset: usize) -> u32 {
@@ -85,7 +96,7 @@ impl TcpInfo {
     /// What a sampler wants to know of a flow's source. The kernel does not count its entries into
     /// fast recovery: it tells the state of now (`tcpi_ca_state`) and, since 6.7, recoveries after
     /// timeouts (`tcpi_total_rto_recoveries`).
-    pub(super) fn sample(&self) -> FlowSample {
+    pub fn sample(&self) -> FlowSample {
         let count = |offset| u64::from(self.number(offset));
         let micros = |offset| Duration::from_micros(u64::from(self.number(offset)));
         let rtt = micros(offset_of!(tcp_info, tcpi_rtt));

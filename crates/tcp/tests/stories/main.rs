@@ -9,7 +9,6 @@ mod ecn;
 mod eifel;
 mod frto;
 mod opening;
-mod packets;
 mod prr;
 mod rack;
 mod receiving;

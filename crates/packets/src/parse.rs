@@ -23,21 +23,31 @@ use fairwave_wire::tcp::Flags;
 
 /// A line that is not empty and no comment.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(crate) enum Line {
     Config(Vec<(String, String)>),
+    Remark(Remark),
     At(When, Act),
+}
+
+/// What a script says beforehand of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// It is known to do something else, for this reason.
+    Differs(String),
+    /// It cannot be configured as the script demands, for this reason.
+    Cannot(String),
 }
 
 /// When a line happens.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum When {
+pub(crate) enum When {
     Time(Instant),
     After(Duration),
 }
 
 /// What happens.
-#[derive(Debug)]
-pub(super) enum Act {
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
     Establish,
     Open,
     Listen,
@@ -51,41 +61,54 @@ pub(super) enum Act {
 }
 
 /// A segment as it is written.
-#[derive(Debug)]
-pub(super) struct Shape {
-    pub(super) ecn: Option<Ecn>,
-    pub(super) flags: Flags,
-    pub(super) seq: u32,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shape {
+    pub(crate) ecn: Option<Ecn>,
+    pub(crate) flags: Flags,
+    pub(crate) seq: u32,
     /// How many segments in a row, and the payload of each.
-    pub(super) run: u32,
-    pub(super) len: u32,
-    pub(super) ack: Option<u32>,
-    pub(super) window: Option<u16>,
-    pub(super) options: Option<Options>,
+    pub(crate) run: u32,
+    pub(crate) len: u32,
+    pub(crate) ack: Option<u32>,
+    pub(crate) window: Option<u16>,
+    pub(crate) options: Option<Options>,
 }
 
 /// Options with relative SACK edges.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Options {
-    pub(super) mss: Option<u16>,
-    pub(super) scale: Option<u8>,
-    pub(super) sack_permitted: bool,
-    pub(super) timestamps: Option<(u32, u32)>,
-    pub(super) sack: Vec<(u32, u32)>,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) mss: Option<u16>,
+    pub(crate) scale: Option<u8>,
+    pub(crate) sack_permitted: bool,
+    pub(crate) timestamps: Option<(u32, u32)>,
+    pub(crate) sack: Vec<(u32, u32)>,
 }
 
 type Parsed<T> = Result<T, String>;
 
 /// Reads one line; `None` if it says nothing.
-pub(super) fn line(text: &str) -> Parsed<Option<Line>> {
+pub(crate) fn line(text: &str) -> Parsed<Option<Line>> {
     let text = text.split('#').next().unwrap_or_default().trim();
     let Some((first, rest)) = text.split_once(' ') else {
         return if text.is_empty() { Ok(None) } else { Err(format!("{text:?} says nothing")) };
     };
-    if first == "config" {
-        return pairs(rest).map(|pairs| Some(Line::Config(pairs)));
+    match first {
+        "config" => return pairs(rest).map(|pairs| Some(Line::Config(pairs))),
+        "kernel" => return remark(rest.trim()).map(|remark| Some(Line::Remark(remark))),
+        _ => {}
     }
     Ok(Some(Line::At(when(first)?, act(rest.trim())?)))
+}
+
+fn remark(text: &str) -> Parsed<Remark> {
+    let (verb, reason) = text.split_once(' ').unwrap_or((text, ""));
+    let reason = reason.trim().to_owned();
+    match verb {
+        _ if reason.is_empty() => Err("a remark on the kernel gives its reason".to_owned()),
+        "differs" => Ok(Remark::Differs(reason)),
+        "cannot" => Ok(Remark::Cannot(reason)),
+        _ => Err(format!("{verb:?} says nothing of the kernel")),
+    }
 }
 
 fn when(text: &str) -> Parsed<When> {
@@ -178,6 +201,7 @@ fn flags(text: &str) -> Parsed<Flags> {
             'P' => &mut flags.psh,
             'E' => &mut flags.ece,
             'W' => &mut flags.cwr,
+            'U' => &mut flags.urg,
             '.' => &mut flags.ack,
             _ => return Err(format!("{c:?} is no flag")),
         } = true;
@@ -221,6 +245,6 @@ fn options(text: &str) -> Parsed<Options> {
     Ok(options)
 }
 
-pub(super) fn number<T: std::str::FromStr>(text: &str) -> Parsed<T> {
+pub(crate) fn number<T: std::str::FromStr>(text: &str) -> Parsed<T> {
     text.trim().parse().map_err(|_| format!("{text:?} is no number"))
 }

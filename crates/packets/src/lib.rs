@@ -1,0 +1,31 @@
+//! Packet scripts: one end of a TCP connection, and a peer that a text file plays.
+//!
+//! A [`Script`] says what arrives, what the application does, and what must leave, each at its
+//! time; the language is told in `docs/packets.md`. [`simulate`] plays it against our endpoint in
+//! virtual time, exactly. On Linux a [`Field`] plays it on real TUN devices, against our endpoint
+//! or against the kernel's, by the clock: departures may be late by what timers and threads are.
+
+#[cfg(target_os = "linux")]
+mod endpoint;
+#[cfg(target_os = "linux")]
+mod field;
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
+mod line;
+mod parse;
+mod player;
+mod report;
+mod script;
+mod segment;
+mod settings;
+mod simulated;
+#[cfg(target_os = "linux")]
+mod socket;
+mod world;
+
+#[cfg(target_os = "linux")]
+pub use field::{Against, Field};
+pub use parse::Remark;
+pub use script::Script;
+pub use simulated::simulate;

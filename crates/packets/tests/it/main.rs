@@ -1,0 +1,3 @@
+//! The conformance scripts of `crates/tcp`, in virtual time.
+
+mod conformance;
