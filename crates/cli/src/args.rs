@@ -1,5 +1,8 @@
 //! The command line: what can be asked for. The help text is written here and nowhere else.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod packets;
+
 use crate::printed::Described;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -201,6 +204,8 @@ impl Cli {
             Command::KeepNamespaces { .. } => &[],
             Command::Reproduce(_) => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
+            #[cfg(target_os = "linux")]
+            Command::Packets(_) => &["--json"],
             Command::List { .. }
             | Command::Explain { .. }
             | Command::Plot(_)
@@ -422,6 +427,10 @@ pub(crate) enum Command {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Play packet scripts against our TCP, in virtual time and on a TUN device, and the kernel's
+    #[cfg(target_os = "linux")]
+    #[command(after_help = packets::EXAMPLES)]
+    Packets(packets::Packets),
     /// Analyse a capture of tcpdump, Wireshark or Fairwave: who was slow, and what held it back
     #[command(after_help = TRACE_EXAMPLES)]
     Trace(Trace),

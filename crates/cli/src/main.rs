@@ -54,6 +54,8 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Plot(plot) => commands::plot::run(common, &plot),
         Command::Compare(compare) => commands::compare::run(common, &compare),
         Command::Check { files } => commands::check::run(common, &files),
+        #[cfg(target_os = "linux")]
+        Command::Packets(packets) => commands::packets::run(common, &packets),
         Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::Explain { key } => commands::explain::run(common, key.as_deref()),
         Command::List { what, of } => commands::list::run(common, what, of),

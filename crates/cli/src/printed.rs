@@ -115,6 +115,42 @@ pub(crate) struct FileCheck {
     pub(crate) error: Option<String>,
 }
 
+/// What `fairwave packets --json` prints.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PacketsOutput {
+    /// Every script, in the order of the command line.
+    pub(crate) scripts: Vec<PlayedScript>,
+}
+
+/// What a packet script came to.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PlayedScript {
+    /// Its file, without the directory.
+    pub(crate) script: String,
+    /// The source of its demands, and what they are.
+    pub(crate) about: String,
+    /// How long it takes in real time.
+    pub(crate) length_s: f64,
+    /// Why the kernel is known to differ; null where it is not.
+    pub(crate) reason: Option<String>,
+    /// One for each side.
+    pub(crate) verdicts: Vec<SideVerdict>,
+}
+
+/// How a packet script ended against one side.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SideVerdict {
+    /// `simulator`, `endpoint` or `kernel`.
+    pub(crate) side: String,
+    /// `follows`, `differs`, `known` (differs, as the script says), `surprises` (does not, though
+    /// the script says so), or `-` (not played).
+    pub(crate) verdict: String,
+    /// Whether that is what the script leads to expect.
+    pub(crate) expected: bool,
+    /// The first difference, or why it was not played; null where there is none.
+    pub(crate) difference: Option<String>,
+}
+
 /// What `fairwave compare --json` prints.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CompareOutput {
@@ -180,6 +216,9 @@ pub(crate) enum Described {
     ReproduceBeside,
     /// What `check --json` prints
     Check,
+    /// What `packets --json` prints
+    #[cfg(target_os = "linux")]
+    Packets,
     /// What `compare --json` prints
     Compare,
     /// What `plot --json` prints
@@ -209,6 +248,8 @@ impl Described {
             Self::Reproduce => of(schema::of::<StudySummary>()),
             Self::ReproduceBeside => of(schema::of::<BesideSummary>()),
             Self::Check => of(schema::of::<CheckOutput>()),
+            #[cfg(target_os = "linux")]
+            Self::Packets => of(schema::of::<PacketsOutput>()),
             Self::Compare => of(schema::of::<CompareOutput>()),
             Self::Plot => of(schema::of::<PlotOutput>()),
             Self::List => of(schema::of::<ListOutput>()),

@@ -3,11 +3,11 @@
 
 use crate::line::{Line, Packet, Stamps, is_stream, stream};
 use crate::parse::Shape;
+use crate::report;
 use crate::segment::{Exactness, Seen};
 use crate::settings::Settings;
 use crate::simulated::{NUMBERS, connection};
 use crate::world::{Call, Played, Told, World};
-use crate::report;
 use bytes::Bytes;
 use fairwave_machine::Machine;
 use fairwave_tcp::{Connection, Event, Input, Segment};

@@ -3,10 +3,12 @@
 use crate::endpoint::Endpoint;
 use crate::kernel::Kernel;
 use crate::line::Line;
+use crate::parse::Remark;
 use crate::player;
 use crate::script::Script;
 use crate::settings::Settings;
 use crate::socket::{apply, sysctls};
+use crate::verdict::Verdict;
 use crate::world::Played;
 use fairwave_netns::{
     Invocation, KeeperCommand, Namespaces, NodePlan, Offload, Plan, Prefix, ProgramPlan,
@@ -75,14 +77,14 @@ impl Field {
         Ok(field)
     }
 
-    /// Plays all `work`, as many at once as there are places, the longest first. Answers have the
-    /// order of the work: the first difference, after name and line. What differs is tried again
-    /// up to `tries` times, since a machine under load is late.
-    pub fn play(&self, work: &[(&Script, Against)], tries: u32) -> Vec<Result<(), String>> {
+    /// Plays all `work`, as many at once as there are places, the longest first. Verdicts have the
+    /// order of the work. What differs and should not is tried up to `tries` times, since a
+    /// machine under load is late.
+    pub fn play(&self, work: &[(&Script, Against)], tries: u32) -> Vec<Verdict> {
         let mut order: Vec<usize> = (0..work.len()).collect();
         order.sort_by_key(|n| std::cmp::Reverse(work[*n].0.end()));
         let next = AtomicUsize::new(0);
-        let answers = Mutex::new(vec![Ok(()); work.len()]);
+        let answers = Mutex::new(vec![Verdict::Follows; work.len()]);
         thread::scope(|scope| {
             for place in 0..self.places {
                 let (order, next, answers) = (&order, &next, &answers);
@@ -98,15 +100,22 @@ impl Field {
         answers.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn try_often(&self, place: usize, script: &Script, against: Against, tries: u32) -> Played<()> {
-        let mut answer = self.play_at(place, script, against);
+    fn try_often(&self, place: usize, script: &Script, against: Against, tries: u32) -> Verdict {
+        let once = || match (against, script.remark()) {
+            (Against::Kernel, Some(Remark::Cannot(reason))) => Verdict::Omitted(reason.clone()),
+            (Against::Kernel, _) => {
+                Verdict::of_kernel(script, self.play_at(place, script, against))
+            }
+            (Against::Endpoint, _) => Verdict::of_endpoint(self.play_at(place, script, against)),
+        };
+        let mut verdict = once();
         for _ in 1..tries {
-            if answer.is_ok() {
+            if verdict.is_expected() {
                 break;
             }
-            answer = self.play_at(place, script, against);
+            verdict = once();
         }
-        answer
+        verdict
     }
 
     fn play_at(&self, place: usize, script: &Script, against: Against) -> Played<()> {

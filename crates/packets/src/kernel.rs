@@ -208,7 +208,7 @@ impl World for Kernel<'_> {
     }
 
     fn tell(&mut self, key: &str) -> Played<Told> {
-        let closed = self.closed;
+        let (closed, active) = (self.closed, self.listener.is_none());
         let Some(socket) = self.connection()? else { return Ok(Told::Hidden) };
         let Some(info) = TcpInfo::of(socket, Version::running()) else { return Ok(Told::Hidden) };
         let sample = info.sample();
@@ -223,7 +223,8 @@ impl World for Kernel<'_> {
             "srtt" => Ok(sample.srtt.map_or(Told::Hidden, |srtt| Told::Nearly(srtt.as_millis()))),
             "rto" => Ok(Told::Nearly(sample.rto.as_millis())),
             "ready" => number(ioctl_fionread(socket).map_err(said("tell what can be read"))?),
-            "acked" => number(info.bytes_acked()),
+            // The SYN of an active open counts.
+            "acked" => number(info.bytes_acked().saturating_sub(u64::from(active))),
             "ssthresh" => number(u64::from(sample.ssthresh)),
             "retransmissions" => number(sample.retransmissions),
             "timeouts" => number(sample.timeouts),

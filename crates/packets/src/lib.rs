@@ -22,6 +22,7 @@ mod settings;
 mod simulated;
 #[cfg(target_os = "linux")]
 mod socket;
+mod verdict;
 mod world;
 
 #[cfg(target_os = "linux")]
@@ -29,3 +30,4 @@ pub use field::{Against, Field};
 pub use parse::Remark;
 pub use script::Script;
 pub use simulated::simulate;
+pub use verdict::Verdict;

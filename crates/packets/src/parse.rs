@@ -38,6 +38,15 @@ pub enum Remark {
     Cannot(String),
 }
 
+impl Remark {
+    /// The reason that it gives.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Differs(reason) | Self::Cannot(reason) => reason,
+        }
+    }
+}
+
 /// When a line happens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum When {

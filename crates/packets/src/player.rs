@@ -136,7 +136,8 @@ impl<W: World> Player<'_, W> {
             Told::Exactly(told) if told == value => Ok(()),
             Told::Exactly(told) => Err(format!("{key} is {told}, not {value}")),
             Told::Nearly(told) => {
-                let wanted: u64 = value.parse().map_err(|_| format!("{key} is {told}, not {value}"))?;
+                let wanted: u64 =
+                    value.parse().map_err(|_| format!("{key} is {told}, not {value}"))?;
                 let (_, late) = self.world.slack(Duration::from_millis(wanted).max(step.since));
                 let near = told.abs_diff(wanted) <= late.as_millis();
                 if near { Ok(()) } else { Err(format!("{key} is {told}, not {value}")) }

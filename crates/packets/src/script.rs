@@ -36,9 +36,9 @@ impl Script {
         let cites = text.strip_prefix("# ").filter(|rest| {
             rest.starts_with("RFC ") || rest.starts_with("tcp_") || rest.starts_with("Linux")
         });
-        let about = cites.and_then(|rest| rest.lines().next()).ok_or_else(|| {
-            at(1, "the first line must cite the source: # RFC N section M: ...")
-        })?;
+        let about = cites
+            .and_then(|rest| rest.lines().next())
+            .ok_or_else(|| at(1, "the first line must cite the source: # RFC N section M: ..."))?;
         let mut script = Self {
             name: name.to_owned(),
             about: about.to_owned(),
@@ -82,12 +82,17 @@ impl Script {
     }
 
     /// Time of the last line: as long does a real world need.
-    pub fn end(&self) -> Instant {
+    pub(crate) fn end(&self) -> Instant {
         // `establish` takes a round trip, after which the next line may be written.
         self.steps.last().map_or(Instant::ZERO, |step| match step.act {
             Act::Establish => step.at + ROUND_TRIP,
             _ => step.at,
         })
+    }
+
+    /// How long it takes in real time.
+    pub fn length(&self) -> Duration {
+        self.end().since(Instant::ZERO)
     }
 
     /// What it is called.

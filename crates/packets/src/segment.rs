@@ -100,8 +100,9 @@ pub(crate) fn compare(shape: &Shape, seq: u32, seen: &Seen, how: Exactness) -> R
     same("sequence number", seen.seq == seq)?;
     same("length", seen.len == shape.len)?;
     same("acknowledgement", shape.ack.is_none_or(|ack| seen.ack == ack))?;
-    let window =
-        |wanted: u16| if whole { wanted == seen.window } else { (wanted == 0) == (seen.window == 0) };
+    let window = |wanted: u16| {
+        if whole { wanted == seen.window } else { (wanted == 0) == (seen.window == 0) }
+    };
     same("window", shape.window.is_none_or(window))?;
     let Some(wanted) = &shape.options else { return Ok(()) };
     let mut left = seen.options.clone();

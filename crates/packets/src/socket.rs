@@ -40,7 +40,8 @@ pub(crate) fn open(
     sockopt::set_tcp_congestion(&socket, law(settings.law)).map_err(refused("TCP_CONGESTION"))?;
     sockopt::set_tcp_nodelay(&socket, !config.nagle).map_err(refused("TCP_NODELAY"))?;
     setsockopt(&socket, TcpMaxSeg, &u32::from(config.mss)).map_err(refused("TCP_MAXSEG"))?;
-    let send = if settings.gives("send_buffer") { config.send_buffer as usize } else { SEND_BUFFER };
+    let send =
+        if settings.gives("send_buffer") { config.send_buffer as usize } else { SEND_BUFFER };
     sockopt::set_socket_send_buffer_size(&socket, send).map_err(refused("SO_SNDBUF"))?;
     if config.receive_buffer_most.is_none() {
         let bytes = config.receive_buffer as usize;

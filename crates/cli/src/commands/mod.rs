@@ -9,6 +9,8 @@ pub(crate) mod emulate_ctl;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod manual;
+#[cfg(target_os = "linux")]
+pub(crate) mod packets;
 pub(crate) mod plot;
 pub(crate) mod reproduce;
 #[cfg(target_os = "linux")]

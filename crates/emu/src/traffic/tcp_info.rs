@@ -72,7 +72,7 @@ impl TcpInfo {
         self.bytes[offset_of!(tcp_info, tcpi_state)]
     }
 
-    /// Bytes that the other end has acknowledged, SYN and FIN not counted.
+    /// Bytes that the other end has acknowledged. The SYN of an active open counts as one.
     pub fn bytes_acked(&self) -> u64 {
         let at = offset_of!(tcp_info, tcpi_bytes_acked);
         u64::from_ne_bytes(self.bytes[at..at + 8].try_into().expect("these are eight"))

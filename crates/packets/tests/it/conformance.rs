@@ -61,7 +61,8 @@ fn a_wrong_script_names_its_line() {
 #[test]
 fn established_is_an_open_answered_after_100_ms() {
     let rest = "+0 write 9000\n+0 > . 1:9001(9x1000) ack 1\n+0 expect srtt=100 cwnd=10000\n";
-    let short = format!("# RFC 1 section 1: test\n0 establish\n100 expect state=ESTABLISHED\n{rest}");
+    let short =
+        format!("# RFC 1 section 1: test\n0 establish\n100 expect state=ESTABLISHED\n{rest}");
     assert_eq!(played(&short), Ok(()));
     let long = format!(
         "# RFC 1 section 1: test\n0 open\n+0 > S 0 <mss 1000>\n100 < S. 0 ack 1 <mss 1000>\n\

@@ -1,0 +1,75 @@
+//! Options of `fairwave packets`.
+
+use clap::{Args, ValueEnum};
+use fairwave_packets::Against;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+/// At the end of its help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  fairwave packets crates/tcp/tests/conformance
+  fairwave packets my.pkt --against kernel
+  fairwave packets crates/tcp/tests/conformance --against kernel --slow --json
+
+Scripts are explained in docs/packets.md. Exit code 1: a script differs and does not say so.";
+
+/// Options of `fairwave packets`.
+#[derive(Args, Debug)]
+pub(crate) struct Packets {
+    /// The scripts, or directories with files *.pkt
+    #[arg(required = true, value_name = "SCRIPT")]
+    pub(crate) scripts: Vec<PathBuf>,
+    /// Whom they are played against; may be repeated [default: all three]
+    #[arg(long, value_name = "SIDE")]
+    pub(crate) against: Vec<Side>,
+    /// Also those that take more than 1.5 s of real time
+    #[arg(long)]
+    pub(crate) slow: bool,
+    /// How often a script that differs in real time is tried
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) tries: NonZeroU32,
+    /// Print the table of what Linux does otherwise as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+}
+
+impl Packets {
+    /// Whom they are played against, each once.
+    pub(crate) fn sides(&self) -> Vec<Side> {
+        let all = [Side::Simulator, Side::Endpoint, Side::Kernel];
+        let wanted = |side: &Side| self.against.is_empty() || self.against.contains(side);
+        all.into_iter().filter(wanted).collect()
+    }
+}
+
+/// Whom packet scripts are played against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Side {
+    /// Our endpoint in virtual time
+    Simulator,
+    /// Our endpoint behind a TUN device, in real time
+    Endpoint,
+    /// The TCP of the kernel that runs, in real time
+    Kernel,
+}
+
+impl Side {
+    /// As it is written on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Simulator => "simulator",
+            Self::Endpoint => "endpoint",
+            Self::Kernel => "kernel",
+        }
+    }
+
+    /// The same, where it is played in real time.
+    pub(crate) const fn real(self) -> Option<Against> {
+        match self {
+            Self::Simulator => None,
+            Self::Endpoint => Some(Against::Endpoint),
+            Self::Kernel => Some(Against::Kernel),
+        }
+    }
+}

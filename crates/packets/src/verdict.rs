@@ -1,0 +1,69 @@
+//! What a world made of a script, beside what the script says of it.
+
+use crate::parse::Remark;
+use crate::script::Script;
+
+/// How a script ended in one world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything was as the script says.
+    Follows,
+    /// Something was not: where, and what.
+    Differs(String),
+    /// Something was not, as the script itself says, and why.
+    Known {
+        /// The first difference.
+        difference: String,
+        /// Why the kernel does so.
+        reason: String,
+    },
+    /// The script says that the kernel differs, and it did not.
+    Surprises(String),
+    /// It was not played, for this reason.
+    Omitted(String),
+}
+
+impl Verdict {
+    /// Of our endpoint, which has to follow every script.
+    pub fn of_endpoint(answer: Result<(), String>) -> Self {
+        answer.map_or_else(Self::Differs, |()| Self::Follows)
+    }
+
+    /// Of a kernel, of which the script may say something.
+    pub fn of_kernel(script: &Script, answer: Result<(), String>) -> Self {
+        match (script.remark(), answer) {
+            (Some(Remark::Differs(reason)), Ok(())) => Self::Surprises(reason.clone()),
+            (Some(Remark::Differs(reason)), Err(difference)) => {
+                Self::Known { difference, reason: reason.clone() }
+            }
+            (_, answer) => Self::of_endpoint(answer),
+        }
+    }
+
+    /// Whether it is what the script leads to expect.
+    pub fn is_expected(&self) -> bool {
+        !matches!(self, Self::Differs(_) | Self::Surprises(_))
+    }
+
+    /// In a word, for tables.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Follows => "follows",
+            Self::Differs(_) => "differs",
+            Self::Known { .. } => "known",
+            Self::Surprises(_) => "surprises",
+            Self::Omitted(_) => "-",
+        }
+    }
+
+    /// What there is to say beside that.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Self::Follows => None,
+            Self::Differs(difference) => Some(difference.clone()),
+            Self::Known { difference, .. } => Some(difference.clone()),
+            Self::Surprises(reason) => Some(format!("it does no more differ: {reason}")),
+            Self::Omitted(reason) => Some(reason.clone()),
+        }
+    }
+}
