@@ -75,11 +75,11 @@ fn measure() -> Result<Vec<Value>, String> {
 fn table(facts: &str, rows: &[Value]) -> String {
     let rows: String = rows.iter().map(|entry| row(entry, rows)).collect();
     format!(
-        "`cargo xtask bench-emulate --record`. {facts}. The highest rate that was carried from one \
-         namespace to another without a loss and, by the emulator, with events, packets and reading \
-         late at p99 by at most 1.5 times what a bare timer loop of the same priority was just \
-         before; found by bisection. \"of the forwarder\" compares packets of UDP and bytes of TCP; \
-         {:.0} % is the goal.\n\n\
+        "`cargo xtask bench-emulate --record`. {facts}. The highest rate that was carried from \
+         one namespace to another without a loss and, by the emulator, with events, packets and \
+         reading late at p99 by at most 1.5 times what a bare timer loop of the same priority was \
+         just before; found by bisection. \"of the forwarder\" compares their Mbps; {:.0} % is the \
+         goal.\n\n\
          | path | load | packets/s | Mbps | of the forwarder | late p99 us | timer p99 us | \
          processor | turns/packet | refused at Mbps, as |\n\
          |---|---|---:|---:|---:|---:|---:|---:|---:|---|\n{rows}",

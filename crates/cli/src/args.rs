@@ -274,7 +274,8 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "NODE=INTERFACE")]
     pub(crate) uplink: Vec<fairwave_emulate::Uplink>,
     /// Put the cell between two interfaces of this machine, as a transparent link: frames of each
-    /// come out of the other. The nodes are the scenario's two real ones, or those named (needs root)
+    /// come out of the other. The nodes are the scenario's two real ones, or those named (needs
+    /// root)
     #[arg(long, value_name = "[NODE=]IF,[NODE=]IF", conflicts_with = "shell")]
     pub(crate) between: Option<fairwave_emulate::Between>,
     /// Also write every frame on the air, for Wireshark

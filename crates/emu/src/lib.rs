@@ -1,7 +1,8 @@
 //! The real-time host: real packets travel through a simulated world, by the wall clock.
 //!
 //! A real node of a world is an [`End`](drive::End): a file descriptor that gives and takes whole
-//! IP packets, such as a TUN device, or whole Ethernet frames of an interface. [`Drive`](drive::Drive) waits until a packet or a deadline of
+//! IP packets, such as a TUN device, or whole Ethernet frames of an interface.
+//! [`Drive`](drive::Drive) waits until a packet or a deadline of
 //! the world is there, and puts virtual time where `CLOCK_MONOTONIC` is. [`packet`] says what the
 //! world sees of a packet, [`offload`] cuts what a kernel leaves to its network card, [`meter`]
 //! measures how late everything was, and [`log`] keeps what went in, so that [`replay()`] can give

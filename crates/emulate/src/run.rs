@@ -154,6 +154,20 @@ fn missing(recorded: &log::Recorded) -> Option<String> {
     }
 }
 
+/// Packets that found the device of their node full are lost in the emulator.
+fn count_unread(
+    report: &mut Report,
+    unread: Vec<Result<u64, fairwave_netns::Error>>,
+) -> Result<(), fairwave_netns::Error> {
+    for (end, unread) in report.ends.iter_mut().zip(unread) {
+        let lost = unread?;
+        end.lost_at_read += lost;
+        report.fidelity.packets_lost += lost;
+        report.fidelity.packets_in += lost;
+    }
+    Ok(())
+}
+
 /// What an emulation is made of.
 struct Emulation<'a> {
     request: &'a Request<'a>,
@@ -235,12 +249,7 @@ impl Emulation<'_> {
             Ok(report?)
         })?;
         let is_cut_short = !matches!(report.stopped, Stopped::End);
-        for (end, unread) in report.ends.iter_mut().zip(unread) {
-            let lost: u64 = unread.map_err(host_error)?;
-            end.lost_at_read += lost;
-            report.fidelity.packets_lost += lost;
-            report.fidelity.packets_in += lost;
-        }
+        count_unread(&mut report, unread).map_err(host_error)?;
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
         Ok((report, programs.end()))

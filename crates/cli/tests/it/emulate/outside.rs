@@ -19,7 +19,10 @@ computer() { # its end of the wire, ours, number, process
     inside "$4" ip address add "2001:db8::$3/64" dev "$1" nodad
     inside "$4" ip link set "$1" up; inside "$4" ip link set lo up
 }
-interfaces() { ip -d -o link | sed 's/@.*mtu/ mtu/'; ip -o -4 address; nft list ruleset; cat /proc/sys/net/ipv*/conf/*/forwarding; }
+interfaces() {
+    ip -d -o link | sed 's/@.*mtu/ mtu/'; ip -o -4 address; nft list ruleset
+    cat /proc/sys/net/ipv*/conf/*/forwarding
+}
 begin() {
     unshare --net sleep 100 & west=$!
     unshare --net sleep 100 & east=$!
@@ -63,7 +66,8 @@ fn the_cell_stands_between_two_interfaces() {
         return;
     }
     // ARP and neighbour discovery find the other computer: both are broadcast or multicast.
-    let script = "$EMULATE --between sta1=e0,server=f0 --for '60 s' --tap sta1 --record & emulator=$!\n\
+    let script = "$EMULATE --between sta1=e0,server=f0 --for '60 s' --tap sta1 --record &\n\
+        emulator=$!\n\
         await test -S out/control.sock\n\
         ip -d -o link show e0 > during\n\
         inside $west busybox ping -c 2 -i 0.2 192.0.2.2\n\
@@ -71,7 +75,8 @@ fn the_cell_stands_between_two_interfaces() {
         inside $west curl -s http://192.0.2.2/page\n\
         head -c 300000 /dev/zero > page; inside $west curl -s http://192.0.2.2/page | wc -c\n\
         kill -INT $emulator; wait $emulator; code=$?\n\
-        $BINARY run --replay out --tap sta1 --quiet --out again && cmp out/capture-sta1.pcapng again/capture-sta1.pcapng || code=98";
+        $BINARY run --replay out --tap sta1 --quiet --out again && \
+            cmp out/capture-sta1.pcapng again/capture-sta1.pcapng || code=98";
     let (ended, code) = with_computers(Site::new(""), script);
     assert!(matches!(&*code, "code 0\n" | "code 4\n"), "{code}{}", ended.err);
     let during = fs::read_to_string(ended.place.path().join("during")).expect("it was written");
@@ -115,7 +120,8 @@ fn an_interface_that_is_deleted_ends_the_run_and_one_that_flaps_does_not() {
         ip link set e0 down; ip link set e0 up\n\
         await inside $west busybox ping -c 1 -W 1 192.0.2.2\n\
         ip link del e0; wait $emulator; code=$?\n\
-        ip link add e0 type veth peer name e2; ip link set e0 up; rm interfaces.before; interfaces > interfaces.before";
+        ip link add e0 type veth peer name e2; ip link set e0 up\n\
+        interfaces > interfaces.before";
     let (ended, code) = with_computers(Site::new(""), script);
     assert_eq!(code, "code 1\n", "{}\n{}", ended.out, ended.err);
     assert!(ended.out.contains("64 bytes from"), "{}", ended.out);
