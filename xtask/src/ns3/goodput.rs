@@ -120,12 +120,14 @@ fn error(values: &[f64]) -> f64 {
     (squares / (n - 1.0) / n).sqrt()
 }
 
-/// A mean with its standard error.
+/// A mean with its standard error: with three decimals below 10, two above.
 fn with_error(values: &[f64]) -> String {
+    let mean = mean(values);
+    let decimals = if mean < 10.0 { 3 } else { 2 };
     if values.len() < 2 {
-        return format!("{:.2}", mean(values));
+        return format!("{mean:.decimals$}");
     }
-    format!("{:.2} +- {:.2}", mean(values), error(values))
+    format!("{mean:.decimals$} +- {:.decimals$}", error(values))
 }
 
 fn row(cell: &Cell, ours: &[Told], theirs: Option<Row>) -> [String; 8] {
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn the_error_of_a_mean_by_hand() {
         assert!((error(&[1.0, 2.0, 3.0]) - (1.0_f64 / 3.0).sqrt()).abs() < 1e-12);
-        assert_eq!(with_error(&[2.0]), "2.00");
+        assert_eq!(with_error(&[2.0]), "2.000");
     }
 
     #[test]
