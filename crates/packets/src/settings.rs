@@ -1,7 +1,7 @@
 //! What a script may configure.
 
 use crate::parse::number;
-use fairwave_tcp::{Config, Profile};
+use fairwave_tcp::{Config, Profile, ReductionBound};
 use fairwave_units::Duration;
 
 /// Ports of the end under test and of the peer.
@@ -74,6 +74,9 @@ impl Settings {
             "byte_counting" => config.byte_counting = on,
             "ecn" => config.ecn = on,
             "prr" => config.prr = on,
+            "prr_bound" => config.prr_bound = bound(value)?,
+            "ack_cwr" => config.ack_cwr = on,
+            "min_rto_over_srtt" => config.min_rto_over_srtt = on,
             "rack" => config.rack = on,
             "eifel" => config.eifel = on,
             "frto" => config.frto = on,
@@ -100,6 +103,15 @@ impl Settings {
             _ => return Err(format!("{key:?} is no key of a configuration")),
         }
         Ok(())
+    }
+}
+
+fn bound(value: &str) -> Result<ReductionBound, String> {
+    match value {
+        "conservative" => Ok(ReductionBound::Conservative),
+        "slow-start" => Ok(ReductionBound::SlowStart),
+        "safe-ack" => Ok(ReductionBound::SafeAck),
+        _ => Err(format!("there is no bound {value:?}")),
     }
 }
 

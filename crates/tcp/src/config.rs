@@ -22,6 +22,9 @@ pub enum ReductionBound {
     /// SSRB: a segment more for each ACK, as in slow start.
     #[default]
     SlowStart,
+    /// The same, but only for an ACK that advances and shows no further loss (RFC 9937 section 5,
+    /// SafeACK; Linux).
+    SafeAck,
 }
 
 /// Configuration of one end.
@@ -58,6 +61,9 @@ pub struct Config {
     pub keep_sacks: bool,
     /// Offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Acknowledge data with the flag CWR at once: its sender may have a window of one segment
+    /// left (Linux, `tcp_ecn_accept_cwr`).
+    pub ack_cwr: bool,
     /// Report data that arrived twice (RFC 2883); needs `sack`.
     pub dsack: bool,
     /// With SACK, spread the reduction of a recovery over its ACKs (RFC 6937), unless the law
@@ -108,6 +114,9 @@ pub struct Config {
     pub initial_rto: Duration,
     /// Least RTO (RFC 6298 section 2: 1 s; Linux 200 ms).
     pub min_rto: Duration,
+    /// The least RTO bounds the term 4 RTTVAR rather than the sum SRTT + 4 RTTVAR, so that the
+    /// timeout is always longer than the round trip by that much (Linux, `__tcp_set_rto`).
+    pub min_rto_over_srtt: bool,
     /// Greatest RTO (RFC 6298 section 2: at least 60 s).
     pub max_rto: Duration,
     /// Expiries in a row for the same data before the connection is given up (RFC 9293: R2 of
@@ -135,6 +144,7 @@ impl Default for Config {
             sack: true,
             keep_sacks: false,
             ecn: false,
+            ack_cwr: false,
             dsack: false,
             prr: false,
             prr_bound: ReductionBound::SlowStart,
@@ -155,6 +165,7 @@ impl Default for Config {
             duplicate_ack_threshold: 3,
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),
+            min_rto_over_srtt: false,
             max_rto: Duration::from_secs(60),
             max_retries: 15,
             time_wait: Duration::from_secs(60),

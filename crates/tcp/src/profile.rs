@@ -1,6 +1,6 @@
 //! TCP as certain systems shipped it: a name for each set of choices.
 
-use crate::{Config, DelayedAck};
+use crate::{Config, DelayedAck, ReductionBound};
 use fairwave_units::Duration;
 
 /// A stack as users choose it.
@@ -146,7 +146,9 @@ fn linux_6() -> Config {
         timestamps: true,
         keep_sacks: true,
         dsack: true,
+        ack_cwr: true,
         prr: true,
+        prr_bound: ReductionBound::SafeAck,
         rack: true,
         eifel: true,
         frto: true,
@@ -159,6 +161,7 @@ fn linux_6() -> Config {
         initial_window_segments: 10,
         initial_rto: MS(1_000),
         min_rto: MS(200),
+        min_rto_over_srtt: true,
         max_rto: MS(120_000),
         max_retries: 15,
         ..Config::default()

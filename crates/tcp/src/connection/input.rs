@@ -244,6 +244,9 @@ impl<P: Payload> Connection<P> {
         if self.agreed.ecn && !segment.payload.is_empty() {
             self.echo_marks &= !segment.header.flags.cwr;
             self.echo_marks |= segment.ecn == Ecn::Ce;
+            if segment.header.flags.cwr && self.config.ack_cwr {
+                self.rx.ack_now();
+            }
         }
     }
 

@@ -16,6 +16,7 @@ impl<P: Payload> Sender<P> {
         }
         self.check_app_limited();
         let flight = self.flight_size();
+        let lost = self.board.bytes_lost();
         let mut arrivals = self.arrivals(now, ack);
         let mut event = self.gather(now, ack, &mut arrivals);
         self.take_probe_ack(now, ack, flight);
@@ -33,7 +34,8 @@ impl<P: Payload> Sender<P> {
         if self.rack.is_some() {
             self.reschedule_probe(now, ack.advances);
         }
-        self.reduce(arrivals.bytes);
+        let safe = ack.advances && self.board.bytes_lost() == lost;
+        self.reduce(arrivals.bytes, safe);
         self.check();
         observed
     }

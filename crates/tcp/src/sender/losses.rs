@@ -67,14 +67,14 @@ impl<P: Payload> Sender<P> {
     }
 
     /// Spreads the reduction of a recovery under way over its ACKs (RFC 6937); the ACK at hand
-    /// reports `delivered` bytes.
-    pub(super) fn reduce(&mut self, delivered: u64) {
+    /// reports `delivered` bytes, and is `safe` if it advances and shows no further loss.
+    pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
         if !self.episode.is_in_proportion() {
             return;
         }
         let Some(target) = self.law.cwnd() else { return };
         let (pipe, smss) = (self.board.pipe(), self.smss);
-        self.episode.reduce(&Progress { delivered, pipe, target, smss });
+        self.episode.reduce(&Progress { delivered, pipe, target, smss, safe });
     }
 
     /// Begins fast recovery if what was heard means a loss that no earlier event covers.

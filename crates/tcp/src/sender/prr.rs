@@ -26,6 +26,8 @@ pub(super) struct Progress {
     pub(super) target: u32,
     /// SMSS.
     pub(super) smss: u32,
+    /// It advances, and shows no further loss (RFC 9937: SafeACK).
+    pub(super) safe: bool,
 }
 
 impl Prr {
@@ -46,6 +48,9 @@ impl Prr {
             let limit = match bound {
                 ReductionBound::Conservative => conserved,
                 ReductionBound::SlowStart => conserved.max(ack.delivered) + smss,
+                ReductionBound::SafeAck => {
+                    conserved.max(ack.delivered) + if ack.safe { smss } else { 0 }
+                }
             };
             limit.min(target - pipe)
         };
@@ -68,7 +73,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    const START: Progress = Progress { delivered: 1_000, pipe: 4_000, target: 10_000, smss: 1_000 };
+    const START: Progress =
+        Progress { delivered: 1_000, pipe: 4_000, target: 10_000, smss: 1_000, safe: false };
 
     fn window_after(ack: Progress, sent: u32, bound: ReductionBound) -> u32 {
         let mut prr = Prr::new(20_000);
@@ -100,6 +106,15 @@ mod tests {
         // And never beyond the target.
         let near = Progress { delivered: 4_000, pipe: 9_500, ..START };
         assert_eq!(window_after(near, 1_000, ReductionBound::SlowStart), 500);
+    }
+
+    /// RFC 9937 section 5: the segment more is for ACKs that advance and show no further loss.
+    #[test]
+    fn only_a_safe_ack_adds_a_segment() {
+        let ack = Progress { pipe: 3_000, ..START };
+        assert_eq!(window_after(ack, 1_000, ReductionBound::SafeAck), 1_000);
+        let safe = Progress { safe: true, ..ack };
+        assert_eq!(window_after(safe, 1_000, ReductionBound::SafeAck), 2_000);
     }
 
     /// The first retransmission leaves whatever the ratio.

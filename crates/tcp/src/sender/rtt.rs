@@ -15,8 +15,9 @@ pub(crate) struct RttEstimator {
     /// Doublings since the last sample.
     backoff: u32,
     min: Duration,
+    /// Least value of the term 4 RTTVAR.
+    min_spread: Duration,
     max: Duration,
-    granularity: Duration,
 }
 
 impl RttEstimator {
@@ -28,8 +29,11 @@ impl RttEstimator {
             base: config.initial_rto,
             backoff: 0,
             min: config.min_rto,
+            min_spread: match config.min_rto_over_srtt {
+                true => config.min_rto.max(config.timestamp_tick),
+                false => config.timestamp_tick,
+            },
             max: config.max_rto,
-            granularity: config.timestamp_tick,
         }
     }
 
@@ -48,7 +52,7 @@ impl RttEstimator {
         self.srtt = Some(srtt);
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         debug_assert!(self.least <= self.srtt, "a mean below the least sample");
-        self.base = srtt + (self.rttvar * 4).max(self.granularity);
+        self.base = srtt + (self.rttvar * 4).max(self.min_spread);
         self.backoff = 0;
     }
 

@@ -64,7 +64,7 @@ impl<P: Payload> Sender<P> {
     fn on_reordering_timer(&mut self, now: Instant) -> bool {
         self.rack_detect(now);
         let began = self.detect_loss(now);
-        self.reduce(0);
+        self.reduce(0, false);
         self.check();
         began
     }
