@@ -121,6 +121,10 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
             let soak = ["--test", "it", "--", "--ignored", "emulate::slow"];
             run(cargo(&[&["test", "-p", "fairwave-cli"][..], &soak].concat()))
         })?;
+        steps.step("packet scripts that take minutes", || {
+            let scripts = ["--test", "it", "--", "--ignored", "packets::slow"];
+            run(cargo(&[&["test", "-p", "fairwave-cli"][..], &scripts].concat()))
+        })?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
             steps.step(&format!("study {name}, full"), || {

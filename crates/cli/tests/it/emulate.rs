@@ -42,7 +42,7 @@ lateness_limit = "1 s"
 
 /// Whether this machine can emulate. Where it cannot, it says so past the test harness, which keeps
 /// the output of tests that pass to itself.
-fn machine_can() -> bool {
+pub(crate) fn machine_can() -> bool {
     let support = fairwave_netns::support();
     if let Err(missing) = &support {
         let _ = writeln!(stderr(), "SKIPPED: a test of emulation, as {missing}");

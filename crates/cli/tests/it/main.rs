@@ -10,6 +10,8 @@ mod emulate_control;
 mod exit_codes;
 mod figures;
 mod output;
+#[cfg(target_os = "linux")]
+mod packets;
 mod places;
 #[path = "../../../scenario/tests/it/python.rs"]
 mod python;

@@ -132,6 +132,7 @@ fn what_other_commands_print_is_valid_by_the_schemas() {
     let here = place.path();
     let tiny = tiny().display().to_string();
     let lossy = root().join("crates/cli/tests/data/lossy.pcap.gz").display().to_string();
+    let script = root().join("crates/tcp/tests/conformance/prr.pkt").display().to_string();
     fs::write(here.join("bad.toml"), "duraton = \"5 s\"\n").expect("a file");
     let cases = [
         ("check", printed(here, &["check", &tiny, "bad.toml", "gone.toml"])),
@@ -139,6 +140,8 @@ fn what_other_commands_print_is_valid_by_the_schemas() {
         ("list", json(&root(), &["list", "scenarios"])),
         ("explain", json(here, &["explain", "flow.mss"])),
         ("explain", json(here, &["explain"])),
+        #[cfg(target_os = "linux")]
+        ("packets", json(here, &["packets", &script, "--against", "simulator"])),
         ("trace", json(here, &["trace", &lossy])),
         ("trace", json(here, &["trace", &lossy, &lossy])),
     ];
