@@ -49,7 +49,8 @@ pub(crate) fn open(
         set.map_err(refused("SO_RCVBUFFORCE"))?;
     }
     if !settings.gives("receive_buffer") {
-        // Linux delays ACKs while data waits that the application was woken for; scripts do not read.
+        // Linux delays ACKs while data waits that the application was woken for, and scripts
+        // hardly read.
         setsockopt(&socket, LowWater, &LOW_WATER).map_err(refused("SO_RCVLOWAT"))?;
     }
     bind(&socket, &own).map_err(refused("bind"))?;

@@ -61,7 +61,7 @@ pub struct Beside {
 pub struct BesideSummary {
     /// Name of the study.
     pub study: &'static str,
-    /// `emulate`.
+    /// Always `emulate`: the kernel runs in real time, beside the simulator.
     pub host: &'static str,
     /// The kernel's release.
     pub kernel: String,
