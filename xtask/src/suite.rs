@@ -118,6 +118,9 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         steps.step("hundreds of emulations in a row", || {
             let slow = ["--test", "it", "--", "--ignored", "slow_"];
             run(cargo(&[&["test", "-p", "fairwave-netns"][..], &slow].concat()))?;
+            run(cargo(&[&["test", "-p", "fairwave-live"][..], &slow].concat()))?;
+            let loaders = ["--test", "it", "--", "--ignored", "cc::slow"];
+            run(cargo(&[&["test", "-p", "fairwave-cli"][..], &loaders].concat()))?;
             let soak = ["--test", "it", "--", "--ignored", "emulate::slow"];
             run(cargo(&[&["test", "-p", "fairwave-cli"][..], &soak].concat()))
         })?;
@@ -248,10 +251,11 @@ pub(crate) fn generate() -> Outcome {
 }
 
 /// What has a JSON schema that `gen` writes. That of `trace` is golden.
-const SCHEMAS: [&str; 12] = [
+const SCHEMAS: [&str; 13] = [
     "scenario",
     "run",
     "emulate",
+    "cc",
     "sweep",
     "reproduce",
     "check",

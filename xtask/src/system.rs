@@ -22,7 +22,7 @@ struct Need {
 }
 
 /// What the tests call.
-const TESTS: [Need; 13] = [
+const TESTS: [Need; 17] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -67,6 +67,14 @@ const TESTS: [Need; 13] = [
     Need { sign: Sign::Program("curl"), package: "curl", why: "downloads through it" },
     Need { sign: Sign::Program("python3"), package: "python3", why: "sends and receives in it" },
     Need { sign: Sign::Program("zstd"), package: "zstd", why: "packs captures" },
+    Need {
+        sign: Sign::File("/usr/include/libelf.h"),
+        package: "libelf-dev",
+        why: "reads objects with the kernel's programs",
+    },
+    Need { sign: Sign::File("/usr/include/zlib.h"), package: "zlib1g-dev", why: "unpacks them" },
+    Need { sign: Sign::Program("clang"), package: "clang", why: "builds them, for a comparison" },
+    Need { sign: Sign::Program("llvm-strip"), package: "llvm", why: "strips them" },
     Need {
         sign: Sign::Python("jsonschema"),
         package: "python3-jsonschema",

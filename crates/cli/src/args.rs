@@ -202,6 +202,8 @@ impl Cli {
             Command::Emulate(_) => &["--json", "--seed", "--out", "--set"],
             #[cfg(target_os = "linux")]
             Command::KeepNamespaces { .. } => &[],
+            #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+            Command::Cc(_) => &["--json"],
             Command::Reproduce(_) => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
             #[cfg(target_os = "linux")]
@@ -392,6 +394,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = EMULATE_EXAMPLES)]
     Emulate(Emulate),
+    /// Congestion controls in this machine's kernel: load, watch, measure, unload
+    #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+    #[command(after_help = crate::args_cc::EXAMPLES)]
+    Cc(crate::args_cc::Cc),
     /// Init of the processes of an emulation, which starts it
     #[cfg(target_os = "linux")]
     #[command(hide = true)]

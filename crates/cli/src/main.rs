@@ -2,6 +2,8 @@
 //! `fairwave-lab`.
 
 mod args;
+#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+mod args_cc;
 mod clock;
 mod commands;
 #[cfg(target_os = "linux")]
@@ -10,6 +12,8 @@ mod outcome;
 mod output;
 mod place;
 mod printed;
+#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+mod printed_cc;
 mod progress;
 mod show;
 #[cfg(target_os = "linux")]
@@ -45,6 +49,8 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Run(run) => commands::run::run(common, &run),
         #[cfg(target_os = "linux")]
         Command::Emulate(emulate) => commands::emulate::run(common, &emulate),
+        #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+        Command::Cc(cc) => commands::cc::run(common, &cc),
         #[cfg(target_os = "linux")]
         Command::KeepNamespaces { .. } => unreachable!("`main` has done it"),
         Command::Sweep { scenario, csv, resume } => {

@@ -208,6 +208,9 @@ pub(crate) enum Described {
     /// What `emulate --json` prints
     #[cfg(target_os = "linux")]
     Emulate,
+    /// What `cc --json` prints
+    #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+    Cc,
     /// What `sweep --json` prints
     Sweep,
     /// What `reproduce --json` prints
@@ -244,6 +247,8 @@ impl Described {
             Self::Run => of(schema::of::<RunOutput>()),
             #[cfg(target_os = "linux")]
             Self::Emulate => of(schema::of::<EmulateOutput>()),
+            #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+            Self::Cc => of(schema::of::<crate::printed_cc::CcOutput>()),
             Self::Sweep => of(schema::of::<SweepOutput<'_>>()),
             Self::Reproduce => of(schema::of::<StudySummary>()),
             Self::ReproduceBeside => of(schema::of::<BesideSummary>()),

@@ -1,5 +1,7 @@
 //! One module a command, and what several of them do.
 
+#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+pub(crate) mod cc;
 pub(crate) mod check;
 pub(crate) mod compare;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,8 @@
 //! The integration tests of this crate, in one binary: what a test binary costs is its linking.
 
 mod capture;
+#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+mod cc;
 mod common;
 mod determinism;
 mod edges;

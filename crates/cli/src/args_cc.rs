@@ -1,0 +1,130 @@
+//! The command line of `fairwave cc`: congestion controls in the kernel.
+
+use clap::{Args, Subcommand};
+use fairwave_units::{BitRate, Duration};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  sudo fairwave cc load fw_ackloss_reno fw_compound
+  iperf3 -c server -C fw_ackloss_reno
+  sudo fairwave cc load fw_tcp_av --for 10m
+  sudo fairwave cc target 192.0.2.0/24 --rate '5 Mbps'
+  sudo fairwave cc status --watch
+  sudo fairwave cc status --prometheus 127.0.0.1:9436
+  fairwave cc list --json
+  sudo fairwave cc bench fw_ackloss_reno
+  sudo fairwave cc unload --all
+
+A program chooses a law by the socket option TCP_CONGESTION, an administrator by `ip route ... congctl`.
+Only loading needs root. The laws need Linux 6.1 or later with BTF.
+
+Exit code 1: the kernel refused something. Exit code 2: no such law.";
+
+/// Options of `fairwave cc`.
+#[derive(Args, Debug)]
+pub(crate) struct Cc {
+    #[command(subcommand)]
+    pub(crate) task: CcTask,
+    /// Where laws are pinned: a directory in a BPF file system [default: /sys/fs/bpf/fairwave]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) pin: Option<PathBuf>,
+}
+
+/// What to do with the kernel's congestion controls.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CcTask {
+    /// Load laws into the kernel, until they are unloaded or for a time
+    Load {
+        /// The laws: see `fairwave cc list`
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        /// Unload them after this time, such as "10m" or "90 s"
+        #[arg(long = "for", value_name = "DURATION", value_parser = lasting)]
+        lasts: Option<Duration>,
+    },
+    /// Unload laws; connections that use them go on with them
+    Unload {
+        /// The laws
+        #[arg(required_unless_present = "all", value_name = "NAME")]
+        names: Vec<String>,
+        /// Every law of Fairwave, and all that it left in the BPF file system
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
+    },
+    /// List the laws: which are loaded, and how many connections use them
+    List,
+    /// Show the connections of the laws that are loaded
+    Status {
+        /// Show them again every second, until interrupted; with --json, an array a line
+        #[arg(long)]
+        watch: bool,
+        /// Serve them to Prometheus at this address, under /metrics
+        #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["watch"])]
+        prometheus: Option<SocketAddr>,
+    },
+    /// Set, remove or list the rates that connections with fw_tcp_av aim at
+    Target {
+        /// A destination (192.0.2.7, 2001:db8::/32), a cgroup's directory, or socket:COOKIE;
+        /// without one, all targets are listed
+        #[arg(value_name = "WHOSE")]
+        whose: Option<String>,
+        /// The rate of acknowledged payload to reach, such as "5 Mbps"
+        #[arg(long, value_name = "RATE", requires = "whose")]
+        rate: Option<BitRate>,
+        /// Do not grow beyond what the target needs
+        #[arg(long, requires = "rate")]
+        cap: bool,
+        /// At a loss, never fall below what Reno would leave
+        #[arg(long, requires = "rate")]
+        floor_at_reno: bool,
+        /// Remove the target
+        #[arg(long, requires = "whose", conflicts_with = "rate")]
+        remove: bool,
+    },
+    /// Measure what laws cost for each ACK, beside the kernel's own, over a veth pair
+    Bench {
+        /// The laws [default: all]
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// How long each connection lasts
+        #[arg(long, value_name = "DURATION", default_value = "1 s")]
+        seconds_each: Duration,
+        /// How often each law has its turn
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        rounds: u32,
+        /// Let the kernel hand over many segments as one packet, as fast wired cards do
+        #[arg(long)]
+        offload: bool,
+    },
+    /// Holds laws for a time: what `load --for` starts
+    #[command(hide = true)]
+    Keep {
+        /// The laws
+        names: Vec<String>,
+        /// How long
+        #[arg(long = "for", value_parser = lasting)]
+        lasts: Duration,
+    },
+}
+
+/// A duration, in which "m" stands for minutes, too.
+fn lasting(text: &str) -> Result<Duration, String> {
+    let minutes = text.strip_suffix('m').filter(|number| number.trim().parse::<u64>().is_ok());
+    let text = minutes.map_or_else(|| text.to_owned(), |number| format!("{number}min"));
+    text.parse().map_err(|error| format!("{error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_m_is_minutes_where_a_law_is_loaded_for_a_time() {
+        assert_eq!(lasting("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(lasting("10 ms"), Ok(Duration::from_millis(10)));
+        assert_eq!(lasting("2 min"), Ok(Duration::from_secs(120)));
+        assert!(lasting("m").is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! `fairwave cc`: congestion control laws in the kernel.
+
+mod keep;
+mod prometheus;
+mod show;
+mod target;
+
+use crate::args::Common;
+use crate::args_cc::{Cc, CcTask};
+use crate::outcome::Failure;
+use crate::output;
+use fairwave_live::{Error, LAWS, Law, Life, Store, find, load, unload};
+use serde_json::json;
+pub(crate) use show::median;
+use std::path::Path;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unknown { .. } => Self::Usage(error.to_string()),
+            _ => Self::run(error),
+        }
+    }
+}
+
+/// Does what is asked.
+pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
+    let pin = cc.pin.as_deref();
+    match &cc.task {
+        CcTask::Load { names, lasts: None } => load_all(common, pin, names),
+        CcTask::Load { names, lasts: Some(lasts) } => {
+            laws(names)?;
+            keep::start(common, pin, names, *lasts)
+        }
+        CcTask::Keep { names, lasts } => keep::keep(pin, &laws(names)?, *lasts),
+        CcTask::Unload { names, all: false } => unload_some(common, pin, names),
+        CcTask::Unload { all: true, .. } => unload_all(common, pin),
+        CcTask::List => show::list(common, &Store::at(pin)),
+        CcTask::Status { watch, prometheus: None } => show::status(common, &Store::at(pin), *watch),
+        CcTask::Status { prometheus: Some(at), .. } => prometheus::serve(&Store::at(pin), *at),
+        CcTask::Target { whose, rate, cap, floor_at_reno, remove } => {
+            let asked = target::Asked { rate: *rate, cap: *cap, floor: *floor_at_reno };
+            target::run(common, &Store::at(pin), whose.as_deref(), asked, *remove)
+        }
+        CcTask::Bench { names, seconds_each, rounds, offload } => {
+            let asked = if names.is_empty() { LAWS.iter().collect() } else { laws(names)? };
+            let plan = fairwave_live::bench::Plan {
+                lasts: *seconds_each,
+                rounds: *rounds,
+                offload: *offload,
+            };
+            show::costs(common, &fairwave_live::bench::run(&asked, plan)?)
+        }
+    }
+}
+
+fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
+    Ok(names.iter().map(|name| find(name)).collect::<Result<_, _>>()?)
+}
+
+/// Says what a user should know of a store that was made ready.
+fn announce(store: &Store) {
+    if store.mounted() {
+        output::note("mounted the BPF file system at /sys/fs/bpf; `unload --all` unmounts it");
+    }
+}
+
+/// What was done to these laws.
+fn done(common: &Common, what: &str, names: &[&str]) -> Result<(), Failure> {
+    if common.json {
+        return Ok(output::print_json(&json!({ what: names }))?);
+    }
+    Ok(output::print(&format!("{what}: {}\n", names.join(", ")))?)
+}
+
+fn load_all(common: &Common, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {
+    let laws = laws(names)?;
+    let store = Store::ready(pin)?;
+    if !common.json {
+        announce(&store);
+    }
+    for law in &laws {
+        load(&store, law, Life::Pinned)?;
+    }
+    done(common, "loaded", &laws.iter().map(|law| law.name).collect::<Vec<_>>())
+}
+
+fn unload_some(common: &Common, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {
+    let laws = laws(names)?;
+    for law in &laws {
+        unload(&Store::at(pin), law)?;
+    }
+    done(common, "unloaded", &laws.iter().map(|law| law.name).collect::<Vec<_>>())
+}
+
+fn unload_all(common: &Common, pin: Option<&Path>) -> Result<(), Failure> {
+    let names = Store::at(pin).clear()?;
+    done(common, "unloaded", &names.iter().map(String::as_str).collect::<Vec<_>>())
+}

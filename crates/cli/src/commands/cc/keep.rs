@@ -1,0 +1,77 @@
+//! `fairwave cc load --for`: a process of its own holds the laws, so that they go with it however
+//! it ends.
+
+use super::{announce, done};
+use crate::args::Common;
+use crate::outcome::Failure;
+use fairwave_live::{Law, Life, Store, load};
+use fairwave_units::Duration;
+use rustix::time::Timespec;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What the keeper says when the laws are loaded.
+const READY: &str = "ready";
+
+/// Starts the keeper, and waits until the laws are loaded.
+pub(crate) fn start(
+    common: &Common,
+    pin: Option<&Path>,
+    names: &[String],
+    lasts: Duration,
+) -> Result<(), Failure> {
+    let store = Store::ready(pin)?;
+    if !common.json {
+        announce(&store);
+    }
+    let mut keeper = Command::new(std::env::current_exe().map_err(Failure::run)?);
+    keeper.args(["cc", "keep", "--for", &format!("{}ns", lasts.as_nanos())]).args(names);
+    keeper.args(pin.iter().flat_map(|pin| [Path::new("--pin"), pin]));
+    keeper.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut keeper = keeper.stderr(Stdio::piped()).spawn().map_err(Failure::run)?;
+    let mut said = String::new();
+    let heard = keeper.stdout.take().map(|out| BufReader::new(out).read_line(&mut said));
+    if heard.is_some_and(|heard| heard.is_ok()) && said.trim() == READY {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return done(common, "loaded", &names);
+    }
+    let output = keeper.wait_with_output().map_err(Failure::run)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(Failure::Run(said.trim().trim_start_matches("error: ").to_owned()))
+}
+
+/// Holds the laws for the time.
+pub(crate) fn keep(
+    pin: Option<&Path>,
+    laws: &[&'static Law],
+    lasts: Duration,
+) -> Result<(), Failure> {
+    // The terminal that started this may be closed.
+    let _ = rustix::process::setsid();
+    let store = Store::ready(pin)?;
+    let held =
+        laws.iter().map(|law| load(&store, law, Life::Held)).collect::<Result<Vec<_>, _>>()?;
+    let mut out = std::io::stdout();
+    writeln!(out, "{READY}").and_then(|()| out.flush())?;
+    // Whoever started this reads no more, and output of a later error would end the process.
+    let _ = rustix::stdio::dup2_stdout(std::fs::File::open("/dev/null").map_err(Failure::run)?);
+    wait(lasts);
+    drop(held);
+    Ok(())
+}
+
+/// Lets the time pass that the laws shall stay.
+fn wait(lasts: Duration) {
+    let second = 1_000_000_000;
+    let time = Timespec {
+        tv_sec: i64::try_from(lasts.as_nanos() / second).unwrap_or(i64::MAX),
+        tv_nsec: (lasts.as_nanos() % second) as _,
+    };
+    let mut left = time;
+    while let rustix::thread::NanosleepRelativeResult::Interrupted(rest) =
+        rustix::thread::nanosleep(&left)
+    {
+        left = rest;
+    }
+}

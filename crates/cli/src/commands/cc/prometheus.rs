@@ -1,0 +1,124 @@
+//! `fairwave cc status --prometheus`: connections and totals as text, by HTTP.
+//!
+//! One request at a time is read, at most so many bytes and for so long, and answered.
+
+use super::show::connections;
+use crate::outcome::Failure;
+use crate::output;
+use crate::printed_cc::CcConnection;
+use fairwave_live::{LAWS, Store, Totals, Watcher, totals};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// The longest request that is read, in bytes.
+const MOST_REQUEST: u64 = 8192;
+/// How long a client may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Answers requests until it is interrupted.
+pub(crate) fn serve(store: &Store, at: SocketAddr) -> Result<(), Failure> {
+    let mut watcher = Watcher::new()?;
+    let listener = TcpListener::bind(at).map_err(|error| Failure::Run(format!("{at}: {error}")))?;
+    let bound = listener.local_addr().map_err(Failure::run)?;
+    output::note(&format!("http://{bound}/metrics"));
+    for client in listener.incoming() {
+        // A client that goes away harms nobody else.
+        let _ = client.and_then(|client| answer(client, || page(store, &mut watcher)));
+    }
+    Ok(())
+}
+
+fn answer(
+    mut client: TcpStream,
+    page: impl FnOnce() -> Result<String, Failure>,
+) -> std::io::Result<()> {
+    client.set_read_timeout(Some(PATIENCE))?;
+    client.set_write_timeout(Some(PATIENCE))?;
+    let mut request = BufReader::new(Read::by_ref(&mut client).take(MOST_REQUEST));
+    let mut line = String::new();
+    request.read_line(&mut line)?;
+    let mut header = String::new();
+    while request.read_line(&mut header)? > 0 && !header.trim().is_empty() {
+        header.clear();
+    }
+    let (status, body) = match line.split_ascii_whitespace().take(2).collect::<Vec<_>>()[..] {
+        ["GET", "/metrics" | "/"] => match page() {
+            Ok(page) => ("200 OK", page),
+            Err(_) => ("500 Internal Server Error", "the kernel refused\n".to_owned()),
+        },
+        _ => ("404 Not Found", "GET /metrics\n".to_owned()),
+    };
+    write!(
+        client,
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
+        Connection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn page(store: &Store, watcher: &mut Watcher) -> Result<String, Failure> {
+    let found = connections(store, watcher)?;
+    let counted = LAWS.iter().filter_map(|law| Some((law.name, totals(store, law).ok()?)));
+    Ok(text(&found, &counted.collect::<Vec<_>>()))
+}
+
+/// A metric of connections: its name, its help, and its value.
+type Gauge = (&'static str, &'static str, fn(&CcConnection) -> Option<f64>);
+
+const GAUGES: [Gauge; 7] = [
+    ("cwnd_segments", "Congestion window", |one| Some(one.cwnd_segments.into())),
+    ("ssthresh_segments", "Slow start threshold", |one| one.ssthresh_segments.map(f64::from)),
+    ("srtt_seconds", "Smoothed round-trip time", |one| Some(one.srtt_us as f64 / 1e6)),
+    ("acks_lost", "ACKs found lost", |one| Some(one.acks_lost as f64)),
+    ("acked_bytes", "Bytes acknowledged", |one| Some(one.acked_bytes as f64)),
+    ("target_bits_per_second", "Rate to reach", |one| one.target_bps.map(|rate| rate as f64)),
+    ("reached_bits_per_second", "Mean rate since the target was set", |one| {
+        one.reached_bps.map(|rate| rate as f64)
+    }),
+];
+
+/// The text format of Prometheus.
+fn text(found: &[CcConnection], counted: &[(&str, Totals)]) -> String {
+    let mut text = String::new();
+    for (name, help, value) in GAUGES {
+        let _ = writeln!(text, "# HELP fairwave_cc_{name} {help}.");
+        let _ = writeln!(text, "# TYPE fairwave_cc_{name} gauge");
+        for one in found {
+            let Some(value) = value(one) else { continue };
+            let CcConnection { law, local, remote, namespace, .. } = one;
+            let _ = writeln!(
+                text,
+                "fairwave_cc_{name}{{law=\"{law}\",local=\"{local}\",remote=\"{remote}\",\
+                namespace=\"{namespace}\"}} {value}"
+            );
+        }
+    }
+    let counters: [(&str, &str, fn(&Totals) -> u64); 2] = [
+        ("connections_opened_total", "Connections that began to use the law", |all| all.opened),
+        ("connections_closed_total", "Connections that ceased to", |all| all.closed),
+    ];
+    for (name, help, value) in counters {
+        let _ = writeln!(text, "# HELP fairwave_cc_{name} {help}.");
+        let _ = writeln!(text, "# TYPE fairwave_cc_{name} counter");
+        for (law, totals) in counted {
+            let _ = writeln!(text, "fairwave_cc_{name}{{law=\"{law}\"}} {}", value(totals));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_counters_of_their_law() {
+        let totals = Totals { opened: 3, closed: 1, ..Totals::default() };
+        let text = text(&[], &[("fw_compound", totals)]);
+        assert!(text.contains("\nfairwave_cc_connections_opened_total{law=\"fw_compound\"} 3\n"));
+        assert!(text.contains("# TYPE fairwave_cc_srtt_seconds gauge\n"));
+        assert!(!text.contains("fairwave_cc_srtt_seconds{"));
+    }
+}

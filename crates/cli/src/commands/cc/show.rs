@@ -1,0 +1,140 @@
+//! What `fairwave cc` shows: laws, connections, costs.
+
+use crate::args::Common;
+use crate::outcome::Failure;
+use crate::output;
+use crate::printed_cc::{CcConnection, CcCost, CcLaw};
+use crate::table::{Table, mbps};
+use fairwave_live::bench::Cost;
+use fairwave_live::{Store, Watcher, list as laws, registered};
+use fairwave_units::BitRate;
+use rustix::time::Timespec;
+use serde_json::json;
+
+/// Every law, loaded or not.
+pub(crate) fn list(common: &Common, store: &Store) -> Result<(), Failure> {
+    let found: Vec<CcLaw> = laws(store)?.iter().map(CcLaw::of).collect();
+    if common.json {
+        return Ok(output::print_json(&json!(found))?);
+    }
+    let mut table = Table::new("Laws", &["name", "loaded", "pinned", "connections", "is"]);
+    let word = |is: Option<bool>| is.map_or("unknown", |is| if is { "yes" } else { "no" });
+    for law in &found {
+        let count = law.connections.map_or_else(String::new, |count| count.to_string());
+        let (loaded, pinned) = (word(Some(law.loaded)), word(law.pinned));
+        let summary = left(&law.summary, found.iter().map(|law| law.summary.len()));
+        let words = [&law.name, loaded, pinned, &count, &summary];
+        table.row(words.map(str::to_owned).to_vec());
+    }
+    Ok(output::print(&table.render())?)
+}
+
+/// Words in a column of which all others have these lengths, to the left: tables put what is behind
+/// their first column to the right.
+fn left(words: &str, lengths: impl Iterator<Item = usize>) -> String {
+    format!("{words:<width$}", width = lengths.max().unwrap_or(0))
+}
+
+/// The connections of all laws that are loaded.
+pub(crate) fn connections(
+    store: &Store,
+    watcher: &mut Watcher,
+) -> Result<Vec<CcConnection>, Failure> {
+    let registered = registered()?;
+    let mut found = Vec::new();
+    for law in &fairwave_live::LAWS {
+        if registered.iter().any(|name| name == law.name) {
+            match watcher.connections(store, law) {
+                // Unloaded since, or loaded by somebody else.
+                Err(fairwave_live::Error::NotLoaded { .. }) => {}
+                connections => {
+                    found.extend(connections?.iter().map(|one| CcConnection::of(law.name, one)));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Shows the connections, once or every second.
+pub(crate) fn status(common: &Common, store: &Store, watch: bool) -> Result<(), Failure> {
+    let mut watcher = Watcher::new()?;
+    loop {
+        let found = connections(store, &mut watcher)?;
+        match (common.json, watch) {
+            (true, false) => output::print_json(&json!(found))?,
+            (true, true) => output::print_raw(format!("{}\n", json!(found)).as_bytes())?,
+            (false, _) => output::print(&connection_table(&found))?,
+        }
+        if !watch {
+            return Ok(());
+        }
+        let _ = rustix::thread::nanosleep(&Timespec { tv_sec: 1, tv_nsec: 0 });
+    }
+}
+
+fn connection_table(found: &[CcConnection]) -> String {
+    if found.is_empty() {
+        return "no connection uses a law of Fairwave\n".to_owned();
+    }
+    let heads = [
+        "law",
+        "from",
+        "to",
+        "cwnd",
+        "ssthresh",
+        "RTT ms",
+        "ACKs lost",
+        "answers",
+        "target Mbps",
+        "reached Mbps",
+    ];
+    let mut table = Table::new("Connections", &heads);
+    let rate = |rate: Option<u64>| rate.map_or_else(String::new, mbps);
+    for one in found {
+        table.row(vec![
+            one.law.clone(),
+            one.local.clone(),
+            one.remote.clone(),
+            one.cwnd_segments.to_string(),
+            one.ssthresh_segments.map_or_else(String::new, |value| value.to_string()),
+            format!("{:.3}", one.srtt_us as f64 / 1e3),
+            one.acks_lost.to_string(),
+            one.answers.to_string(),
+            rate(one.target_bps),
+            rate(one.reached_bps),
+        ]);
+    }
+    table.render()
+}
+
+/// What laws cost, beside the kernel's.
+pub(crate) fn costs(common: &Common, costs: &[Cost]) -> Result<(), Failure> {
+    let floor = costs.iter().find(|cost| cost.name == "fw_b_floor");
+    let floor = floor.and_then(Cost::nanoseconds_per_ack);
+    let found: Vec<CcCost> = costs.iter().map(|cost| CcCost::of(cost, floor)).collect();
+    if common.json {
+        return Ok(output::print_json(&json!(found))?);
+    }
+    let heads = ["law", "ns per ACK", "calls per ACK", "work ns per ACK", "Mbps (median)", "is"];
+    let mut table = Table::new("Cost", &heads);
+    let tenth = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.1}"));
+    for cost in &found {
+        table.row(vec![
+            cost.law.clone(),
+            tenth(cost.per_ack_ns),
+            tenth((cost.acks > 0).then(|| cost.calls as f64 / cost.acks as f64)),
+            tenth(cost.work_ns),
+            mbps(cost.throughput_bps),
+            left(&cost.summary, found.iter().map(|cost| cost.summary.len())),
+        ]);
+    }
+    Ok(output::print(&table.render())?)
+}
+
+/// The middle one, the upper of two.
+pub(crate) fn median(rates: &[BitRate]) -> u64 {
+    let mut sorted: Vec<u64> = rates.iter().map(|rate| rate.0).collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0)
+}

@@ -1,0 +1,169 @@
+//! What `fairwave cc` prints with `--json`, as types.
+
+use crate::commands::cc::median;
+use fairwave_live::bench::Cost;
+use fairwave_live::{Connection, Listed};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A law, and how it stands.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CcLaw {
+    /// Its name, as sockets ask for it.
+    pub(crate) name: String,
+    /// Whether sockets may ask for it.
+    pub(crate) loaded: bool,
+    /// Whether it stays until it is unloaded; null for users who may not look.
+    pub(crate) pinned: Option<bool>,
+    /// Connections that use it; null for users who may not look, or where it is not loaded.
+    pub(crate) connections: Option<u64>,
+    /// The law of the simulator that has its arithmetic.
+    pub(crate) model: String,
+    /// What it is.
+    pub(crate) summary: String,
+}
+
+impl CcLaw {
+    pub(crate) fn of(listed: &Listed) -> Self {
+        Self {
+            name: listed.law.name.to_owned(),
+            loaded: listed.loaded,
+            pinned: listed.pinned,
+            connections: listed.connections,
+            model: listed.law.model.to_owned(),
+            summary: listed.law.summary.to_owned(),
+        }
+    }
+}
+
+/// A connection that uses a law of Fairwave, as of its last ACK.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CcConnection {
+    /// The law's name.
+    pub(crate) law: String,
+    /// Address and port of this end.
+    pub(crate) local: String,
+    /// Address and port of the other end.
+    pub(crate) remote: String,
+    /// Inode of its network namespace.
+    pub(crate) namespace: u32,
+    /// SO_COOKIE of its socket; null while nobody has asked for it.
+    pub(crate) cookie: Option<u64>,
+    /// State of the connection, as ss names it.
+    pub(crate) state: String,
+    /// Congestion window in segments.
+    pub(crate) cwnd_segments: u32,
+    /// Slow start threshold in segments; null while none is set.
+    pub(crate) ssthresh_segments: Option<u32>,
+    /// Maximum segment size in bytes.
+    pub(crate) mss_bytes: u32,
+    /// Smoothed round-trip time.
+    pub(crate) srtt_us: u64,
+    /// Bytes acknowledged since the connection began.
+    pub(crate) acked_bytes: u64,
+    /// ACKs found lost since the connection began.
+    pub(crate) acks_lost: u64,
+    /// How often the window was lowered for lost ACKs.
+    pub(crate) answers: u64,
+    /// The rate to reach; null without one.
+    pub(crate) target_bps: Option<u64>,
+    /// The mean rate since the target was set; null without one.
+    pub(crate) reached_bps: Option<u64>,
+}
+
+impl CcConnection {
+    pub(crate) fn of(law: &str, one: &Connection) -> Self {
+        Self {
+            law: law.to_owned(),
+            local: one.local.to_string(),
+            remote: one.remote.to_string(),
+            namespace: one.namespace,
+            cookie: one.cookie,
+            state: one.state.to_owned(),
+            cwnd_segments: one.cwnd,
+            ssthresh_segments: one.ssthresh,
+            mss_bytes: one.mss,
+            srtt_us: one.srtt.as_micros(),
+            acked_bytes: one.acked,
+            acks_lost: one.acks_lost,
+            answers: one.answers,
+            target_bps: one.target.map(|rate| rate.0),
+            reached_bps: one.reached.map(|rate| rate.0),
+        }
+    }
+}
+
+/// What a law costs.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CcCost {
+    /// The law's name.
+    pub(crate) law: String,
+    /// What it is.
+    pub(crate) summary: String,
+    /// ACKs that its programs were called for; zero for what is no program.
+    pub(crate) acks: u64,
+    /// Time in its programs for each ACK; null for what is no program.
+    pub(crate) per_ack_ns: Option<f64>,
+    /// Calls of its programs: some have two for each ACK.
+    pub(crate) calls: u64,
+    /// The same time less that of as many calls of a program which does nothing.
+    pub(crate) work_ns: Option<f64>,
+    /// Throughput of its connections: the median of the rounds.
+    pub(crate) throughput_bps: u64,
+    /// Throughput of each round.
+    pub(crate) rounds_bps: Vec<u64>,
+}
+
+impl CcCost {
+    pub(crate) fn of(cost: &Cost, floor: Option<f64>) -> Self {
+        let per_ack_ns = cost.nanoseconds_per_ack();
+        Self {
+            law: cost.name.clone(),
+            summary: cost.summary.clone(),
+            acks: cost.acks,
+            per_ack_ns,
+            calls: cost.calls,
+            work_ns: floor.and_then(|floor| cost.work_per_ack(floor)),
+            throughput_bps: median(&cost.throughput),
+            rounds_bps: cost.throughput.iter().map(|rate| rate.0).collect(),
+        }
+    }
+}
+
+/// A rate that connections aim at.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CcTarget {
+    /// Whose it is, as `fairwave cc target` takes it.
+    pub(crate) whose: String,
+    /// The rate of acknowledged payload to reach.
+    pub(crate) rate_bps: u64,
+    /// Whether connections do not grow beyond what it needs.
+    pub(crate) cap: bool,
+    /// Whether a loss never lowers a window further than Reno would.
+    pub(crate) floor_at_reno: bool,
+}
+
+/// What `fairwave cc` prints with --json, by its command.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "a type of which only the schema is wanted")]
+pub(crate) enum CcOutput {
+    /// Of `list`.
+    Laws(Vec<CcLaw>),
+    /// Of `status`.
+    Connections(Vec<CcConnection>),
+    /// Of `bench`.
+    Costs(Vec<CcCost>),
+    /// Of `target`.
+    Targets(Vec<CcTarget>),
+    /// Of `load`: the laws that are now loaded.
+    Loaded {
+        /// Their names.
+        loaded: Vec<String>,
+    },
+    /// Of `unload`: the laws that were unloaded.
+    Unloaded {
+        /// Their names.
+        unloaded: Vec<String>,
+    },
+}

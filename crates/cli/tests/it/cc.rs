@@ -1,0 +1,264 @@
+//! `fairwave cc` against the kernel of this machine: laws are loaded, used by programs of others,
+//! shown and unloaded, and the kernel has the same programs, maps and links afterwards.
+//!
+//! Names of congestion controls are the machine's, so one test at a time uses them.
+
+use crate::common::{ends_with, scratch};
+use fairwave_live::objects;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write, stderr};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Held while laws are loaded, by tests of any checkout.
+const LOCK: &str = "/tmp/fairwave-cc-tests.lock";
+
+/// How often the kernel's programs are looked at before it is believed that they stay: seconds.
+const LOOKS: u32 = 100_000;
+
+/// The right to load laws, or `None` where the machine cannot, or somebody else has loaded some.
+fn turn() -> Option<File> {
+    let skip = |why: &str| {
+        let _ = writeln!(stderr(), "SKIPPED: a test of laws in the kernel, as {why}");
+        None
+    };
+    if !rustix::process::geteuid().is_root() || !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return skip("it needs root and a kernel with BTF");
+    }
+    let lock = File::create(LOCK).expect("a lock");
+    lock.lock().expect("it can be locked");
+    match left_after_a_while() {
+        left if left.is_empty() => Some(lock),
+        left => skip(&format!("laws are loaded already: {left:?}")),
+    }
+}
+
+/// Programs, maps and links that do not go away. The kernel frees them a grace period after the last
+/// connection that used them.
+fn left_after_a_while() -> Vec<String> {
+    let mut left = Vec::new();
+    for _ in 0..LOOKS {
+        left = objects().expect("root may look");
+        if left.is_empty() {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    left
+}
+
+/// A shell with mounts of its own, so that pins go with it, in which `F` is the command.
+struct Shell {
+    child: Child,
+    place: tempfile::TempDir,
+}
+
+impl Shell {
+    /// Starts a script, which says `done` and waits before it ends.
+    fn start(script: &str) -> Self {
+        let place = scratch();
+        let whole = format!("set -eu\n{script}\necho done; read -r _ || true\n");
+        fs::write(place.path().join("script"), whole).expect("a script");
+        let mut shell = Command::new("unshare");
+        shell.args(["--mount", "sh", "script"]).current_dir(place.path());
+        shell.env("F", env!("CARGO_BIN_EXE_fairwave")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let errors = File::create(place.path().join("errors")).expect("a file");
+        let child = shell.stderr(errors).spawn().expect("unshare starts");
+        Self { child, place }
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.place.path().join(name)).unwrap_or_default()
+    }
+
+    fn json(&self, name: &str) -> Value {
+        let text = self.file(name);
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
+    }
+
+    /// Waits until the script has come to its end, and checks that nothing is left while its
+    /// mounts, and so its pins, still are.
+    fn leaves_nothing(&mut self) {
+        let out = self.child.stdout.take().expect("it is piped");
+        let done = BufReader::new(out).lines().map_while(Result::ok).any(|line| line == "done");
+        assert!(done, "{}", self.file("errors"));
+        let left = left_after_a_while();
+        assert!(left.is_empty(), "left: {left:#?}");
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// Two network namespaces with a wire of 20 Mbps between them, on which each segment is a packet,
+/// and a server of iperf3.
+const WIRE: &str = r#"
+a=fwcc-a-$$ b=fwcc-b-$$ server=
+end() {
+    [ -z "$server" ] || kill "$server" || true
+    ip netns del "$a" || true; ip netns del "$b" || true
+}
+trap end EXIT
+ip netns add "$a"; ip netns add "$b"
+ip -n "$a" link add va type veth peer name vb netns "$b"
+ip -n "$a" addr add 10.9.0.1/24 dev va; ip -n "$b" addr add 10.9.0.2/24 dev vb
+ip -n "$a" link set va up gso_max_segs 1; ip -n "$b" link set vb up gso_max_segs 1
+ip netns exec "$a" tc qdisc add dev va root tbf rate 20mbit burst 16kb limit 60000
+ip netns exec "$b" iperf3 -s > server.log & server=$!
+until ip netns exec "$b" ss -ltn | grep -q :5201; do :; done
+nobody() { ip netns exec "$a" setpriv --reuid 65534 --clear-groups "$@"; }
+"#;
+
+#[test]
+fn laws_carry_others_connections_are_shown_and_leave_nothing() {
+    let Some(_turn) = turn() else { return };
+    let mut shell = Shell::start(&format!(
+        r#"
+$F cc load fw_ackloss_reno fw_tcp_av --json > loaded
+$F cc load fw_tcp_av > again 2>&1 && exit 1
+{WIRE}
+ip netns exec "$a" nft -f - <<'END'
+table ip t {{
+    chain c {{
+        type filter hook input priority 0;
+        tcp sport 5201 meta length < 80 numgen inc mod 4 == 0 drop
+    }}
+}}
+END
+nobody iperf3 -c 10.9.0.2 -C fw_ackloss_reno -t 2 -J > reno & client=$!
+until $F cc status --json > status && grep -q '"answers": [1-9]' status; do :; done
+$F cc list --json > list
+wait $client
+ip netns exec "$a" nft delete table ip t
+$F cc target 10.9.0.2 --rate '4 Mbps' --cap --json > targets
+nobody iperf3 -c 10.9.0.2 -C fw_tcp_av -t 1 -J > aiming & client=$!
+until $F cc status --json > aims && grep -q '"target_bps": 4000000' aims; do :; done
+wait $client
+$F cc target 10.9.0.2 --remove --json > targets
+nobody iperf3 -c 10.9.0.2 -C fw_tcp_av -t 1 -J > aimless
+$F cc unload --all --json > unloaded
+$F cc list --json > after
+ls /sys/fs/bpf > pins
+"#
+    ));
+    shell.leaves_nothing();
+    assert!(shell.file("again").contains("loaded already"), "{}", shell.file("again"));
+    let laws = shell.json("list");
+    let law = |name: &str| {
+        let laws = laws.as_array().expect("a list").iter();
+        laws.into_iter().find(|law| law["name"] == name).cloned().expect(name)
+    };
+    assert_eq!(law("fw_ackloss_reno")["loaded"], true);
+    assert_eq!(law("fw_ackloss_reno")["pinned"], true);
+    assert!(law("fw_ackloss_reno")["connections"].as_u64() >= Some(1));
+    assert_eq!(
+        (&law("fw_compound")["loaded"], &law("fw_tcp_av")["connections"]),
+        (&Value::from(false), &Value::from(0),)
+    );
+    let status = shell.json("status");
+    let found = status.as_array().expect("a list").iter();
+    let one = found.into_iter().find(|one| one["answers"].as_u64() > Some(0)).expect("one");
+    assert!(one["acks_lost"].as_u64() >= one["answers"].as_u64(), "{one}");
+    assert!(one["remote"] == "10.9.0.2:5201" && one["law"] == "fw_ackloss_reno", "{one}");
+    // Its window was halved, so a threshold is set and the window came close to it.
+    let (cwnd, ssthresh) = (one["cwnd_segments"].as_u64(), one["ssthresh_segments"].as_u64());
+    assert!(ssthresh.is_some() && cwnd >= Some(1) && cwnd < Some(1_000), "{one}");
+    // Round trips are so short that two segments in flight bring more than the target: the window
+    // stays at the ten segments that it had. Without a target it fills the queue of 41 packets.
+    let most = |name: &str| {
+        let sender = &shell.json(name)["end"]["streams"][0]["sender"];
+        sender["max_snd_cwnd"].as_u64().expect("iperf3 says the greatest window")
+    };
+    assert!(most("aiming") <= 12 * 1_460, "{}", most("aiming"));
+    assert!(most("aimless") > 30 * 1_460, "{}", most("aimless"));
+    assert_eq!(shell.file("targets").trim(), "[]");
+    let reno = shell.json("reno")["end"]["sum_received"]["bits_per_second"].as_f64();
+    // Of a window of two segments the only ACK may be lost, so little may arrive, but not nothing.
+    assert!(reno > Some(0.0), "{reno:?}");
+    let loaded =
+        shell.json("after").as_array().expect("a list").iter().any(|l| l["loaded"] == true);
+    assert!(!loaded && shell.file("pins").is_empty(), "{}", shell.file("pins"));
+}
+
+#[test]
+fn a_law_for_a_time_goes_by_itself_and_with_its_keeper() {
+    let Some(_turn) = turn() else { return };
+    let mut shell = Shell::start(
+        r#"
+$F cc load fw_compound --for 300ms
+until ! grep -q fw_compound /proc/sys/net/ipv4/tcp_available_congestion_control; do :; done
+$F cc load fw_compound --for 10m
+$F cc list --json > held
+keeper=$(ls /sys/fs/bpf/fairwave/fw_compound | sed -n 's/^keeper-\([0-9]*\)-.*/\1/p')
+kill -9 "$keeper"
+until ! grep -q fw_compound /proc/sys/net/ipv4/tcp_available_congestion_control; do :; done
+$F cc load fw_compound
+$F cc unload fw_compound
+$F cc load fw_compound --for 10m
+$F cc unload --all
+ls /sys/fs/bpf > pins
+"#,
+    );
+    shell.leaves_nothing();
+    let held = shell.json("held");
+    let held = held.as_array().expect("a list").iter().find(|law| law["name"] == "fw_compound");
+    let held = held.expect("it is listed");
+    assert_eq!((&held["loaded"], &held["pinned"]), (&Value::from(true), &Value::from(false)));
+    assert!(shell.file("pins").is_empty(), "{}", shell.file("pins"));
+}
+
+/// Kills loaders a little later each time, as often as this.
+fn kill_loaders(times: u32) {
+    let Some(_turn) = turn() else { return };
+    let mut shell = Shell::start(&format!(
+        r#"
+try=0
+while [ $try -lt {times} ]; do
+    $F cc load fw_ackloss_cubic > /dev/null 2>&1 & loader=$!
+    spin=0; while [ $spin -lt $((try * 4000 / {times})) ]; do spin=$((spin + 1)); done
+    kill -9 $loader 2> /dev/null || true
+    wait $loader || true
+    try=$((try + 1))
+    [ $((try % 2)) = 0 ] || $F cc unload --all
+done
+$F cc load fw_compound
+$F cc unload --all
+ls /sys/fs/bpf > pins
+"#
+    ));
+    shell.leaves_nothing();
+    assert!(shell.file("pins").is_empty(), "{}", shell.file("pins"));
+}
+
+#[test]
+fn a_loader_that_is_killed_leaves_nothing() {
+    kill_loaders(8);
+}
+
+#[test]
+#[ignore = "a minute: cargo test -p fairwave-cli --test it -- cc::slow --ignored"]
+fn slow_many_loaders_that_are_killed_leave_nothing() {
+    kill_loaders(200);
+}
+
+#[test]
+fn who_is_not_root_is_told_so_and_names_are_checked_first() {
+    let place = scratch();
+    let (_, err) = ends_with(2, place.path(), &["cc", "load", "cubic"]);
+    assert!(err.contains("fw_ackloss_reno"), "{err}");
+    let command = env!("CARGO_BIN_EXE_fairwave");
+    let mut nobody = Command::new("setpriv");
+    nobody.args(["--reuid", "65534", "--clear-groups", command, "cc", "load", "fw_compound"]);
+    if !rustix::process::geteuid().is_root() {
+        nobody = Command::new(command);
+        nobody.args(["cc", "load", "fw_compound"]);
+    }
+    let output = nobody.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("needs root"), "{said}");
+}

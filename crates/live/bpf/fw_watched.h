@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
+ *
+ * A law (fw_inner_*) around which ACKs are watched: cc's AckLoss. `struct fw_law` has `watch`.
+ */
+#ifndef FW_WATCHED_H
+#define FW_WATCHED_H
+
+#include "fw_glue.h"
+#include "fw_watch.h"
+
+static void fw_inner_init(struct fw_law *law, const struct fw_initial *initial);
+static void fw_inner_on_ack(struct fw_law *law, const struct fw_ack *ack);
+static void fw_inner_on_ack_loss(struct fw_law *law);
+static void fw_inner_on_loss(struct fw_law *law, const struct fw_loss *loss);
+static void fw_inner_on_rto(struct fw_law *law, const struct fw_rto *rto);
+static void fw_inner_on_ecn(struct fw_law *law, const struct fw_loss *loss);
+static void fw_inner_set_mss(struct fw_law *law, u32 mss);
+
+static inline void fw_law_init(struct fw_connection *c, struct tcp_sock *tp,
+			       const struct fw_initial *initial)
+{
+	fw_inner_init(&c->law, initial);
+	fw_watch_init(&c->law.watch, initial);
+}
+
+static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
+				 const struct fw_ack *heard)
+{
+	struct fw_law *law = &c->law;
+	u32 ssthresh = fw_law_ssthresh(law);
+	struct fw_ack ack = *heard;
+
+	ack.sacked = fw_newly_sacked(law->watch.sacked, ack.acked, c, tp);
+	fw_inner_on_ack(law, &ack);
+	if (fw_watch_on_ack(&law->watch, &ack)) {
+		fw_inner_on_ack_loss(law);
+		c->seen.answers++;
+	}
+	/* Lost ACKs were answered, or slow start ended by its delay. */
+	if (fw_law_ssthresh(law) != ssthresh)
+		tp->snd_ssthresh = fw_threshold(c);
+	if (c->seen.acks_lost != law->watch.total)
+		c->seen.acks_lost = law->watch.total;
+}
+
+static inline void fw_law_on_loss(struct fw_law *law, const struct fw_loss *loss)
+{
+	fw_watch_on_loss(&law->watch);
+	fw_inner_on_loss(law, loss);
+}
+
+static inline void fw_law_on_rto(struct fw_law *law, const struct fw_rto *rto)
+{
+	fw_watch_on_rto(&law->watch);
+	fw_inner_on_rto(law, rto);
+}
+
+static inline void fw_law_on_ecn(struct fw_law *law, const struct fw_loss *loss)
+{
+	fw_watch_on_loss(&law->watch);
+	fw_inner_on_ecn(law, loss);
+}
+
+static inline void fw_law_set_mss(struct fw_law *law, u32 mss)
+{
+	law->watch.mss = mss;
+	fw_inner_set_mss(law, mss);
+}
+
+#endif

@@ -1,0 +1,177 @@
+//! What connections with TCP-AV aim at: targets by socket, destination and cgroup.
+//!
+//! A socket's own target comes first, then that of the longest prefix of its destination, then
+//! that of the nearest cgroup. A change acts on connections that live, at their next ACK.
+
+use crate::object::refused;
+use crate::{Error, Law, Store, find, kernel};
+use fairwave_units::BitRate;
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// The law that has targets.
+const AIMING: &str = "fw_tcp_av";
+const GENERATION: &str = "fw_generation";
+
+/// Whose target it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// The socket with this `SO_COOKIE`; `ss -e` shows it as `sk:`.
+    Socket(u64),
+    /// Connections to addresses with these first bits.
+    Destination(IpAddr, u8),
+    /// Sockets of the processes in this cgroup, and those below it.
+    Cgroup(PathBuf),
+    /// The same by its number; what is read back.
+    CgroupId(u64),
+}
+
+/// A rate to reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Of acknowledged payload.
+    pub rate: BitRate,
+    /// No growth above what the target needs.
+    pub cap: bool,
+    /// A loss never lowers the window further than Reno would.
+    pub floor: bool,
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(cookie) => write!(f, "socket {cookie}"),
+            Self::Destination(address, bits) => write!(f, "destination {address}/{bits}"),
+            Self::Cgroup(path) => write!(f, "cgroup {}", path.display()),
+            Self::CgroupId(id) => write!(f, "cgroup {id}"),
+        }
+    }
+}
+
+impl Who {
+    /// The map with targets of this kind, and the key in it.
+    fn entry(&self) -> Result<(&'static str, Vec<u8>), Error> {
+        Ok(match self {
+            Self::Socket(cookie) => ("fw_by_socket", cookie.to_ne_bytes().to_vec()),
+            Self::Destination(address, bits) => ("fw_by_dest", destination(*address, *bits)),
+            Self::CgroupId(id) => ("fw_by_cgroup", id.to_ne_bytes().to_vec()),
+            Self::Cgroup(path) => {
+                let id = std::fs::metadata(path).map_err(Error::file(path))?.ino();
+                ("fw_by_cgroup", id.to_ne_bytes().to_vec())
+            }
+        })
+    }
+}
+
+/// `struct fw_destination`: IPv4 is mapped into IPv6.
+fn destination(address: IpAddr, bits: u8) -> Vec<u8> {
+    let (octets, most) = match address {
+        IpAddr::V4(address) => (address.to_ipv6_mapped().octets(), 96 + u32::from(bits)),
+        IpAddr::V6(address) => (address.octets(), u32::from(bits)),
+    };
+    [most.min(128).to_ne_bytes().as_slice(), &octets].concat()
+}
+
+/// Sets a target.
+///
+/// # Errors
+/// Without privileges, or if TCP-AV is not loaded.
+pub fn set_target(store: &Store, who: &Who, target: Target) -> Result<(), Error> {
+    let (map, key) = open(store, who)?;
+    let mut value = target.rate.0.to_ne_bytes().to_vec();
+    value.extend(u32::from(target.cap).to_ne_bytes());
+    value.extend(u32::from(target.floor).to_ne_bytes());
+    map.update(&key, &value, MapFlags::ANY).map_err(refused(who))?;
+    tell(store)
+}
+
+/// Removes a target; whether there was one.
+///
+/// # Errors
+/// Without privileges, or if TCP-AV is not loaded.
+pub fn clear_target(store: &Store, who: &Who) -> Result<bool, Error> {
+    let (map, key) = open(store, who)?;
+    // A trie answers with the longest prefix that it has, so only deleting tells.
+    let removed = map.delete(&key).is_ok();
+    tell(store)?;
+    Ok(removed)
+}
+
+/// All targets.
+///
+/// # Errors
+/// Without privileges, or if TCP-AV is not loaded.
+pub fn targets(store: &Store) -> Result<Vec<(Who, Target)>, Error> {
+    kernel::demand_root("looking at targets")?;
+    let law = aiming()?;
+    let mut found = Vec::new();
+    for name in ["fw_by_socket", "fw_by_dest", "fw_by_cgroup"] {
+        let map = store.map(law, name)?;
+        for key in map.keys() {
+            let Ok(Some(value)) = map.lookup(&key, MapFlags::ANY) else { continue };
+            found.extend(who(name, &key).zip(target(&value)));
+        }
+    }
+    Ok(found)
+}
+
+fn aiming() -> Result<&'static Law, Error> {
+    find(AIMING)
+}
+
+fn open(store: &Store, who: &Who) -> Result<(MapHandle, Vec<u8>), Error> {
+    kernel::demand_root("setting a target")?;
+    let (name, key) = who.entry()?;
+    Ok((store.map(aiming()?, name)?, key))
+}
+
+/// Makes connections look for their targets again.
+fn tell(store: &Store) -> Result<(), Error> {
+    let map = store.map(aiming()?, GENERATION)?;
+    let key = 0_u32.to_ne_bytes();
+    let before = map.lookup(&key, MapFlags::ANY).map_err(refused(GENERATION))?;
+    let before = before.and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes);
+    let next = before.wrapping_add(1).to_ne_bytes();
+    map.update(&key, &next, MapFlags::ANY).map_err(refused(GENERATION))
+}
+
+fn who(map: &str, key: &[u8]) -> Option<Who> {
+    if map == "fw_by_dest" {
+        let bits = u32::from_ne_bytes(key.get(..4)?.try_into().ok()?);
+        let address: [u8; 16] = key.get(4..20)?.try_into().ok()?;
+        let address = Ipv6Addr::from(address);
+        return Some(match address.to_ipv4_mapped() {
+            Some(mapped) if bits >= 96 => Who::Destination(mapped.into(), (bits - 96) as u8),
+            _ => Who::Destination(address.into(), bits as u8),
+        });
+    }
+    let number = u64::from_ne_bytes(key.try_into().ok()?);
+    Some(if map == "fw_by_socket" { Who::Socket(number) } else { Who::CgroupId(number) })
+}
+
+fn target(value: &[u8]) -> Option<Target> {
+    let flag = |at: usize| Some(u32::from_ne_bytes(value.get(at..at + 4)?.try_into().ok()?) != 0);
+    Some(Target {
+        rate: BitRate(u64::from_ne_bytes(value.get(..8)?.try_into().ok()?)),
+        cap: flag(8)?,
+        floor: flag(12)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn destinations_are_read_back_as_they_were_written() {
+        for (address, bits) in [("10.1.0.0", 16), ("192.0.2.7", 32), ("2001:db8::", 32), ("::", 0)]
+        {
+            let given = Who::Destination(address.parse().unwrap(), bits);
+            let (map, key) = given.entry().unwrap();
+            assert_eq!(who(map, &key), Some(given));
+        }
+    }
+}

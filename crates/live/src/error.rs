@@ -1,0 +1,100 @@
+//! What can go wrong with laws in the kernel, in words.
+
+use crate::LAWS;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a law was not loaded, shown or unloaded.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No law has this name.
+    #[error("unknown law {name:?}; there are {}", names())]
+    Unknown {
+        /// The name as given.
+        name: String,
+    },
+    /// Somebody without privileges asked.
+    #[error(
+        "{what} needs root (CAP_BPF and CAP_NET_ADMIN); once a law is loaded, any user's sockets \
+         may choose it"
+    )]
+    NotRoot {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The kernel has a congestion control of this name already.
+    #[error("{name} is loaded already; `fairwave cc unload {name}` unloads it")]
+    Loaded {
+        /// The law.
+        name: &'static str,
+    },
+    /// It was registered by somebody else, or is pinned in another directory.
+    #[error(
+        "{name} is registered, but not pinned below {}; whoever loaded it must unload it (see --pin)",
+        root.display()
+    )]
+    Foreign {
+        /// The law.
+        name: &'static str,
+        /// Where pins were sought.
+        root: PathBuf,
+    },
+    /// It is not loaded, or not by us.
+    #[error("{name} is not loaded; `fairwave cc load {name}` loads it")]
+    NotLoaded {
+        /// The law.
+        name: &'static str,
+    },
+    /// A directory for pins must lie in a BPF file system.
+    #[error("{}: not in a BPF file system; choose a directory below /sys/fs/bpf", path.display())]
+    NotBpffs {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The kernel refused a program or a map.
+    #[error("{what}: {source}{}", said(log))]
+    Refused {
+        /// What was tried.
+        what: String,
+        /// What the kernel answered.
+        source: libbpf_rs::Error,
+        /// What libbpf and the verifier said.
+        log: String,
+    },
+    /// A file or a system call.
+    #[error("{what}: {source}")]
+    Io {
+        /// The path or the call.
+        what: String,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// The kernel did not let go of a law within seconds.
+    #[error("{name} is still registered, although its pins are gone; a process holds its link")]
+    Lingers {
+        /// The law, or several.
+        name: String,
+    },
+}
+
+fn names() -> String {
+    LAWS.iter().map(|law| law.name).collect::<Vec<_>>().join(", ")
+}
+
+fn said(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("\n{log}") }
+}
+
+impl Error {
+    /// For `map_err` on files and system calls.
+    pub(crate) fn io(what: &str) -> impl FnOnce(rustix::io::Errno) -> Self + use<> {
+        let what = what.to_owned();
+        move |errno| Self::Io { what, source: errno.into() }
+    }
+
+    /// For `map_err` on the standard library's files.
+    pub(crate) fn file(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let what = path.display().to_string();
+        move |source| Self::Io { what, source }
+    }
+}

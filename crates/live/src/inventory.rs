@@ -1,0 +1,83 @@
+//! Which laws the kernel has, and which of them are ours.
+
+use crate::{Error, LAWS, Law, Store, Watcher, kernel, status};
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+/// The names of all congestion controls that are registered.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// A law, and how it stands.
+#[derive(Debug)]
+pub struct Listed {
+    /// The law.
+    pub law: &'static Law,
+    /// Sockets may ask for it.
+    pub loaded: bool,
+    /// Its link is pinned: it stays until it is unloaded. `None` for users who may not look.
+    pub pinned: Option<bool>,
+    /// Connections that use it; `None` for users who may not look, or if it is not loaded by us.
+    pub connections: Option<u64>,
+}
+
+/// Names of the congestion controls that the kernel offers, built-in ones among them.
+///
+/// # Errors
+/// Where /proc cannot be read.
+pub fn registered() -> Result<Vec<String>, Error> {
+    let text = fs::read_to_string(AVAILABLE).map_err(Error::file(Path::new(AVAILABLE)))?;
+    Ok(text.split_ascii_whitespace().map(str::to_owned).collect())
+}
+
+/// Every law, loaded or not. Users without privileges see which are loaded.
+///
+/// # Errors
+/// Where /proc cannot be read, or connections cannot be counted.
+pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
+    let registered = registered()?;
+    let root = rustix::process::geteuid().is_root();
+    let listed = |law: &'static Law| {
+        let loaded = registered.iter().any(|name| name == law.name);
+        let place = store.place(law);
+        let has = |name: &str| fs::symlink_metadata(place.join(name)).is_ok();
+        let held = fs::read_dir(&place).is_ok_and(|entries| {
+            entries.filter_map(Result::ok).any(|entry| {
+                entry.file_name().to_str().is_some_and(|name| name.starts_with("keeper-"))
+            })
+        });
+        let pinned = root.then(|| has("link") || (has("registered") && !held));
+        let countable = root && loaded && has(status::CONNECTIONS);
+        let connections = if countable {
+            Some(Watcher::new()?.connections(store, law)?.len() as u64)
+        } else {
+            None
+        };
+        Ok(Listed { law, loaded, pinned, connections })
+    };
+    LAWS.iter().map(listed).collect()
+}
+
+/// Programs, maps and links in the kernel whose names are those of Fairwave's, whoever made them:
+/// a line each. None is left once everything is unloaded and no connection uses a law any more.
+///
+/// # Errors
+/// Without privileges.
+pub fn objects() -> Result<Vec<String>, Error> {
+    kernel::demand_root("looking at the kernel's programs")?;
+    let ours = |name: &OsString| name.to_string_lossy().starts_with("fw_");
+    let maps: Vec<_> = MapInfoIter::default().filter(|map| ours(&map.name)).collect();
+    let links = LinkInfoIter::default().filter(|link| match &link.info {
+        LinkTypeInfo::StructOps(of) => maps.iter().any(|map| map.id == of.map_id),
+        _ => false,
+    });
+    let programs = ProgInfoIter::default().filter(|program| ours(&program.name));
+    let name = |name: &OsString| name.to_string_lossy().into_owned();
+    let mut lines: Vec<String> = programs
+        .map(|program| format!("program {} {}", program.id, name(&program.name)))
+        .chain(links.map(|link| format!("link {}", link.id)))
+        .collect();
+    lines.extend(maps.iter().map(|map| format!("map {} {}", map.id, name(&map.name))));
+    Ok(lines)
+}

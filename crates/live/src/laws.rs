@@ -1,0 +1,86 @@
+//! The laws that there are, in the order in which they are listed.
+
+use crate::Error;
+
+/// A law that can be loaded.
+#[derive(Debug)]
+pub struct Law {
+    /// As the kernel knows it: at most 15 characters. A socket that asks for more characters gets
+    /// the law that begins with the first 15.
+    pub name: &'static str,
+    /// What `fairwave-cc` calls it.
+    pub model: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Other names that [`find`] knows.
+    aliases: &'static [&'static str],
+    /// The ELF object with its programs.
+    pub(crate) object: &'static [u8],
+}
+
+/// Every law.
+pub static LAWS: [Law; 5] = [
+    Law {
+        name: "fw_ackloss_reno",
+        model: "ack-loss+reno",
+        summary: "Reno that answers lost ACKs as lost segments",
+        aliases: &["ackloss-reno"],
+        object: include_bytes!("../objects/fw_ackloss_reno.o"),
+    },
+    Law {
+        name: "fw_ackloss_cubi",
+        model: "ack-loss+cubic",
+        summary: "CUBIC that answers lost ACKs as lost segments",
+        aliases: &["fw_ackloss_cubic", "ackloss-cubic"],
+        object: include_bytes!("../objects/fw_ackloss_cubic.o"),
+    },
+    Law {
+        name: "fw_compound",
+        model: "compound",
+        summary: "Compound TCP: Reno's window plus a delay-based one",
+        aliases: &[],
+        object: include_bytes!("../objects/fw_compound.o"),
+    },
+    Law {
+        name: "fw_ackloss_comp",
+        model: "ack-loss+compound",
+        summary: "Compound TCP that answers lost ACKs as lost segments",
+        aliases: &["fw_ackloss_compound", "ackloss-compound"],
+        object: include_bytes!("../objects/fw_ackloss_comp.o"),
+    },
+    Law {
+        name: "fw_tcp_av",
+        model: "tcp-av",
+        summary: "a window that aims at a target rate; without a target, Reno",
+        aliases: &[],
+        object: include_bytes!("../objects/fw_tcp_av.o"),
+    },
+];
+
+/// The law with this name, by which the kernel or `fairwave-cc` knows it.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none.
+pub fn find(name: &str) -> Result<&'static Law, Error> {
+    let called = |law: &&Law| [law.name, law.model].contains(&name) || law.aliases.contains(&name);
+    LAWS.iter().find(called).ok_or_else(|| Error::Unknown { name: name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_into_the_kernels_fifteen_characters_and_are_found_by_longer_ones() {
+        for law in &LAWS {
+            assert!(law.name.len() <= 15, "{}", law.name);
+            for name in law.aliases.iter().chain([&law.name, &law.model]) {
+                assert_eq!(find(name).expect("it is known").name, law.name);
+            }
+            // The kernel cuts what a socket asks for.
+            let longer = law.aliases.iter().filter(|alias| alias.starts_with("fw_"));
+            longer.for_each(|alias| assert_eq!(&alias[..15], law.name));
+        }
+        assert!(find("cubic").unwrap_err().to_string().contains("fw_ackloss_reno"));
+    }
+}

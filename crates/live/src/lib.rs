@@ -1,0 +1,37 @@
+//! Congestion control laws in the Linux kernel: eBPF programs (`bpf/`, built into `objects/`), and
+//! what loads them, watches them and unloads them again.
+//!
+//! ```no_run
+//! use fairwave_live::{Life, Store, find, load, unload};
+//! # fn main() -> Result<(), fairwave_live::Error> {
+//! let store = Store::ready(None)?;
+//! let law = find("fw_ackloss_reno")?;
+//! load(&store, law, Life::Pinned)?; // now sockets may ask for it by TCP_CONGESTION
+//! unload(&store, law)?;
+//! # Ok(()) }
+//! ```
+//!
+//! A law is `struct_ops` of the type `tcp_congestion_ops`. It stays registered as long as its link
+//! exists, which is pinned in the BPF file system or held by a process. The arithmetic is that of
+//! `fairwave-cc`; a test drives both with the same events. Programs find the fields of the kernel's
+//! structures when they are loaded (CO-RE), so one object serves Linux 6.1 and later.
+#![cfg(target_os = "linux")]
+
+mod aim;
+pub mod bench;
+mod error;
+mod inventory;
+mod kernel;
+mod laws;
+mod load;
+mod object;
+mod status;
+mod store;
+
+pub use aim::{Target, Who, clear_target, set_target, targets};
+pub use error::Error;
+pub use inventory::{Listed, list, objects, registered};
+pub use laws::{LAWS, Law, find};
+pub use load::{Held, Life, load, unload};
+pub use status::{Connection, Totals, Watcher, totals};
+pub use store::Store;

@@ -1,0 +1,186 @@
+//! Loading laws and unloading them.
+
+use crate::kernel::{Process, demand_root};
+use crate::object::{load_law, map, refused};
+use crate::{Error, Law, Store, inventory};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object};
+use rustix::time::Timespec;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The name of the map that is registered.
+const OPS: &str = "fw_ops";
+/// Pins of a law: its link, or what is registered on kernels without links for `struct_ops`.
+const LINK: &str = "link";
+const REGISTERED: &str = "registered";
+/// Times that the list of the kernel's laws is read, a hundredth of a second apart.
+const PATIENCE: u32 = 1000;
+
+/// How long a law stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// Until [`unload`]: its link is pinned.
+    Pinned,
+    /// As long as [`Held`] lives, and at most as long as this process: its link is not pinned.
+    Held,
+}
+
+/// A law that was loaded. Where its life is [`Life::Held`], dropping this unloads it.
+#[derive(Debug)]
+pub struct Held {
+    life: Life,
+    link: Link,
+    place: std::path::PathBuf,
+    /// Programs and maps, which the link keeps too.
+    _object: Object,
+}
+
+/// Loads a law, from where any socket may ask for it.
+///
+/// # Errors
+/// Without privileges, if it is loaded already, or with what the verifier says.
+pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error> {
+    demand_root("loading a congestion control")?;
+    if inventory::registered()?.iter().any(|name| name == law.name) {
+        let ours = store.place(law).exists();
+        let root = store.root().to_owned();
+        let name = law.name;
+        return Err(if ours { Error::Loaded { name } } else { Error::Foreign { name, root } });
+    }
+    // A directory without a registered law is what a keeper left that was killed.
+    release(&store.place(law))?;
+    let prepared = store.prepare(law)?;
+    let loaded = attach(law, life, &prepared).and_then(|(object, link)| {
+        let place = store.place(law);
+        fs::rename(&prepared, &place).map_err(Error::file(&place))?;
+        Ok(Held { life, link, place, _object: object })
+    });
+    if loaded.is_err() {
+        release(&prepared)?;
+    }
+    loaded
+}
+
+/// Registers a law and pins it with its maps; the link comes last.
+fn attach(law: &Law, life: Life, place: &Path) -> Result<(Object, Link), Error> {
+    let (mut object, has_links) = load_law(law.name, law.object)?;
+    for mut map in object.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        // Constants of a program lie in a map whose name has a dot; nobody needs them later.
+        if name.starts_with("fw_") && name != OPS && !name.contains('.') {
+            map.pin(place.join(&name)).map_err(refused(name))?;
+        }
+    }
+    if let (Life::Held, Some(keeper)) = (life, Process::current()) {
+        let mark = place.join(keeper.mark());
+        fs::create_dir(&mark).map_err(Error::file(&mark))?;
+    }
+    if !has_links {
+        map(&mut object, OPS).pin(place.join(REGISTERED)).map_err(refused(law.name))?;
+    }
+    let mut link = map(&mut object, OPS).attach_struct_ops().map_err(refused(law.name))?;
+    if !has_links && life == Life::Pinned {
+        link.disconnect();
+    } else if has_links && life == Life::Pinned {
+        link.pin(place.join(LINK)).map_err(refused(law.name))?;
+    }
+    Ok((object, link))
+}
+
+impl Held {
+    /// Whether the law goes with this.
+    pub fn life(&self) -> Life {
+        self.life
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.life == Life::Held {
+            // Nobody is left to be told if this fails; `unload` removes what remains.
+            let _ = remove(&self.place);
+            let _ = self.link.detach();
+        }
+    }
+}
+
+/// Unloads a law. Connections that use it go on with it until they end.
+///
+/// # Errors
+/// Without privileges, or if it is not loaded by us.
+pub fn unload(store: &Store, law: &'static Law) -> Result<(), Error> {
+    demand_root("unloading a congestion control")?;
+    let place = store.place(law);
+    if !place.exists() {
+        let known = inventory::registered()?.iter().any(|name| name == law.name);
+        let (name, root) = (law.name, store.root().to_owned());
+        return Err(if known { Error::Foreign { name, root } } else { Error::NotLoaded { name } });
+    }
+    release(&place)?;
+    await_unregistered(&[law.name.to_owned()])
+}
+
+/// Waits until the kernel has let go of laws whose pins are gone: it frees a link some time after
+/// its last reference.
+pub(crate) fn await_unregistered(laws: &[String]) -> Result<(), Error> {
+    for _ in 0..PATIENCE {
+        let registered = inventory::registered()?;
+        if !laws.iter().any(|name| registered.contains(name)) {
+            return Ok(());
+        }
+        pause();
+    }
+    Err(Error::Lingers { name: laws.join(", ") })
+}
+
+/// Unregisters what is pinned in a law's directory, and removes it.
+pub(crate) fn release(place: &Path) -> Result<(), Error> {
+    if !place.exists() {
+        return Ok(());
+    }
+    let registered = place.join(REGISTERED);
+    if registered.exists() {
+        let map = MapHandle::from_pinned_path(&registered).map_err(refused(place.display()))?;
+        take_back(&map);
+    }
+    for name in names(place)? {
+        if let Some(keeper) = Process::from_mark(&name) {
+            keeper.end().map_err(Error::file(&place.join(&name)))?;
+        }
+    }
+    remove(place)
+}
+
+/// Unregisters a law that has no link. It may not have been registered yet.
+fn take_back(map: &MapHandle) {
+    let key = 0_u32.to_ne_bytes();
+    if map.lookup(&key, MapFlags::ANY).is_ok_and(|found| found.is_some()) {
+        let _ = map.delete(&key);
+    }
+}
+
+fn names(place: &Path) -> Result<Vec<String>, Error> {
+    let entries = fs::read_dir(place).map_err(Error::file(place))?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
+}
+
+/// Removes a directory of pins. A keeper that ends may remove them at the same time.
+fn remove(place: &Path) -> Result<(), Error> {
+    let gone = |result: io::Result<()>, path: &Path| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file(path)(error)),
+        _ => Ok(()),
+    };
+    let Ok(entries) = fs::read_dir(place) else { return Ok(()) };
+    for entry in entries.filter_map(Result::ok) {
+        let path = entry.path();
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        gone(if is_directory { fs::remove_dir(&path) } else { fs::remove_file(&path) }, &path)?;
+    }
+    gone(fs::remove_dir(place), place)
+}
+
+/// A hundredth of a second.
+pub(crate) fn pause() {
+    let _ = rustix::thread::nanosleep(&Timespec { tv_sec: 0, tv_nsec: 10_000_000 });
+}

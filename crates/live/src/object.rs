@@ -1,0 +1,62 @@
+//! ELF objects with programs and maps: opened, loaded, and refused with what the verifier said.
+
+use crate::Error;
+use libbpf_rs::{MapCore, MapMut, Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
+use std::sync::{Mutex, PoisonError};
+
+/// The last lines that libbpf wrote, for an error's message.
+static SAID: Mutex<String> = Mutex::new(String::new());
+/// The most of them that is kept, in bytes.
+const MOST_SAID: usize = 4096;
+
+fn listen(_level: PrintLevel, line: String) {
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    said.push_str(&line);
+    let excess = said.len().saturating_sub(MOST_SAID);
+    let start = (excess..said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(0);
+    said.drain(..start);
+}
+
+/// For `map_err`: what libbpf answered, with what it said meanwhile.
+pub(crate) fn refused<T: ToString>(what: T) -> impl FnOnce(libbpf_rs::Error) -> Error + use<T> {
+    let what = what.to_string();
+    move |source| {
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = std::mem::take(&mut *said).trim_end().to_owned();
+        Error::Refused { what, source, log }
+    }
+}
+
+fn open(name: &str, bytes: &[u8]) -> Result<OpenObject, Error> {
+    set_print(Some((PrintLevel::Warn, listen)));
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    let mut builder = ObjectBuilder::default();
+    let builder = builder.name(name).map_err(refused(name))?;
+    builder.open_memory(bytes).map_err(refused(name))
+}
+
+/// Loads an object's programs and maps into the kernel. Nothing is attached yet.
+pub(crate) fn load(name: &str, bytes: &[u8]) -> Result<Object, Error> {
+    open(name, bytes)?.load().map_err(refused(name))
+}
+
+/// As [`load`] for a law. Kernels before 6.4 have no links for `struct_ops`; there they are
+/// registered until somebody takes them back, and the result says so by `false`.
+pub(crate) fn load_law(name: &str, bytes: &[u8]) -> Result<(Object, bool), Error> {
+    let first = match load(name, bytes) {
+        Ok(object) => return Ok((object, true)),
+        Err(error) => error,
+    };
+    let mut plain = open(name, bytes)?;
+    for mut map in plain.maps_mut() {
+        if map.map_type() == libbpf_rs::MapType::StructOps {
+            map.set_map_flags(0).map_err(refused(name))?;
+        }
+    }
+    plain.load().map(|object| (object, false)).map_err(|_| first)
+}
+
+/// A map of an object that has it.
+pub(crate) fn map<'o>(object: &'o mut Object, name: &str) -> MapMut<'o> {
+    object.maps_mut().find(|map| map.name() == name).expect("the object declares the map")
+}

@@ -1,0 +1,222 @@
+//! What the connections of a law are at: read from the sockets' storage by an iterator, so that
+//! nothing is paid for it while nobody looks.
+
+use crate::object::{self, refused};
+use crate::{Error, Law, Store, kernel};
+use fairwave_units::{BitRate, Duration};
+use libbpf_rs::{Iter, MapCore, MapFlags, Object};
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
+
+/// The pin of the sockets' storage.
+pub(crate) const CONNECTIONS: &str = "fw_conns";
+const TOTALS: &str = "fw_totals";
+/// `TCP_INFINITE_SSTHRESH` of the kernel.
+const NO_SSTHRESH: u32 = 0x7fff_ffff;
+/// `struct fw_line` of bpf/fw_status.h, in bytes.
+const LINE: usize = 128;
+
+/// A connection, as of its last ACK.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Inode of its network namespace.
+    pub namespace: u32,
+    /// `SO_COOKIE` of its socket; `None` while nobody has asked for it.
+    pub cookie: Option<u64>,
+    /// The state's name, as `ss` writes it.
+    pub state: &'static str,
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Slow start threshold in segments; `None` while none is set.
+    pub ssthresh: Option<u32>,
+    /// Maximum segment size in bytes.
+    pub mss: u32,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+    /// Bytes acknowledged.
+    pub acked: u64,
+    /// ACKs found lost.
+    pub acks_lost: u64,
+    /// Reductions made for them.
+    pub answers: u64,
+    /// The rate to reach, if there is one.
+    pub target: Option<BitRate>,
+    /// The mean rate of acknowledged bytes since the target was set.
+    pub reached: Option<BitRate>,
+}
+
+/// Counts of all connections that a law had since it was loaded. Those of lost ACKs and answers are
+/// of connections that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Connections that began to use the law.
+    pub opened: u64,
+    /// Connections that ceased to.
+    pub closed: u64,
+    /// ACKs found lost.
+    pub acks_lost: u64,
+    /// Reductions made for them.
+    pub answers: u64,
+}
+
+/// Reads the connections of laws.
+#[derive(Debug)]
+pub struct Watcher {
+    object: Object,
+}
+
+impl Watcher {
+    /// Loads the iterator.
+    ///
+    /// # Errors
+    /// Without privileges, or where the kernel refuses it.
+    pub fn new() -> Result<Self, Error> {
+        kernel::demand_root("looking at the connections of a law")?;
+        let bytes = include_bytes!("../objects/fw_status.o");
+        Ok(Self { object: object::load("fw_status", bytes)? })
+    }
+
+    /// The connections of a law that is loaded, in the order of their addresses.
+    ///
+    /// # Errors
+    /// If it is not loaded, or the kernel refuses.
+    pub fn connections(&mut self, store: &Store, law: &Law) -> Result<Vec<Connection>, Error> {
+        let map = store.map(law, CONNECTIONS)?;
+        let program = self.object.progs_mut().next().expect("the object has one program");
+        let link = program.attach_iter(map.as_fd()).map_err(refused(law.name))?;
+        let mut bytes = Vec::new();
+        let mut lines = Iter::new(&link).map_err(refused(law.name))?;
+        let read = lines.read_to_end(&mut bytes);
+        read.map_err(|source| Error::Io { what: "the iterator of sockets".into(), source })?;
+        let mut found: Vec<Connection> = bytes.chunks_exact(LINE).map(connection).collect();
+        found.sort_by_key(|connection| (connection.local, connection.remote));
+        Ok(found)
+    }
+}
+
+/// What a law has counted.
+///
+/// # Errors
+/// If it is not loaded, or without privileges.
+pub fn totals(store: &Store, law: &Law) -> Result<Totals, Error> {
+    kernel::demand_root("looking at the connections of a law")?;
+    let map = store.map(law, TOTALS)?;
+    let found = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused(TOTALS))?;
+    let mut line = Line { bytes: &found.unwrap_or_default(), at: 0 };
+    Ok(Totals {
+        opened: line.u64(),
+        closed: line.u64(),
+        acks_lost: line.u64(),
+        answers: line.u64(),
+    })
+}
+
+/// The fields of a C structure, one after the other; zero behind its end.
+struct Line<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl Line<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let field = self.bytes.get(self.at..self.at + N).and_then(|bytes| bytes.try_into().ok());
+        self.at += N;
+        field.unwrap_or([0; N])
+    }
+
+    fn u64(&mut self) -> u64 {
+        u64::from_ne_bytes(self.take())
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_ne_bytes(self.take())
+    }
+
+    fn u16(&mut self) -> u16 {
+        u16::from_ne_bytes(self.take())
+    }
+}
+
+/// Reads `struct fw_line`.
+fn connection(bytes: &[u8]) -> Connection {
+    let mut line = Line { bytes, at: 0 };
+    let (acks_lost, answers, target) = (line.u64(), line.u64(), line.u64());
+    let (aimed_us, aimed_bytes) = (line.u64(), line.u64());
+    let (now_us, acked, cookie) = (line.u64(), line.u64(), line.u64());
+    let (local, remote): ([u8; 16], [u8; 16]) = (line.take(), line.take());
+    let (namespace, cwnd, ssthresh) = (line.u32(), line.u32(), line.u32());
+    let (mss, srtt_us) = (line.u32(), line.u32());
+    let (local_port, remote_port, family) = (line.u16(), line.u16(), line.u16());
+    let [state] = line.take();
+    let spent = Duration::from_micros(now_us.saturating_sub(aimed_us));
+    let reached = BitRate::over(acked.saturating_sub(aimed_bytes), spent);
+    let address = |bytes: [u8; 16]| match family {
+        AF_INET => IpAddr::V4(Ipv4Addr::new(bytes[12], bytes[13], bytes[14], bytes[15])),
+        _ => IpAddr::V6(Ipv6Addr::from(bytes)).to_canonical(),
+    };
+    Connection {
+        local: SocketAddr::new(address(local), local_port),
+        remote: SocketAddr::new(address(remote), remote_port),
+        namespace,
+        cookie: (cookie != 0).then_some(cookie),
+        state: STATES.get(usize::from(state)).copied().unwrap_or("unknown"),
+        cwnd,
+        ssthresh: (ssthresh < NO_SSTHRESH).then_some(ssthresh),
+        mss,
+        srtt: Duration::from_micros(u64::from(srtt_us)),
+        acked,
+        acks_lost,
+        answers,
+        target: (target != 0).then_some(BitRate(target)),
+        reached: (target != 0).then_some(reached),
+    }
+}
+
+const AF_INET: u16 = 2;
+/// `enum` of include/net/tcp_states.h, in the words of `ss`.
+const STATES: [&str; 13] = [
+    "unknown",
+    "ESTAB",
+    "SYN-SENT",
+    "SYN-RECV",
+    "FIN-WAIT-1",
+    "FIN-WAIT-2",
+    "TIME-WAIT",
+    "CLOSED",
+    "CLOSE-WAIT",
+    "LAST-ACK",
+    "LISTEN",
+    "CLOSING",
+    "SYN-RECV",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_by_the_layout_of_the_program() {
+        let words: [u64; 8] = [3, 2, 8_000_000, 1_000_000, 500, 3_000_000, 1_000_500, 77];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        bytes.extend([[0; 12].as_slice(), &[10, 0, 0, 1], &[0; 12], &[10, 0, 0, 2]].concat());
+        let small: [u32; 5] = [4_026_531_840, 12, NO_SSTHRESH, 1448, 20_000];
+        bytes.extend(small.iter().flat_map(|word| word.to_ne_bytes()));
+        bytes.extend([5201_u16, 40_000, AF_INET].iter().flat_map(|word| word.to_ne_bytes()));
+        bytes.extend([1, 0]);
+        bytes.resize(LINE, 0);
+        let read = connection(&bytes);
+        assert_eq!(read.local, "10.0.0.1:5201".parse().unwrap());
+        assert_eq!(read.remote, "10.0.0.2:40000".parse().unwrap());
+        assert_eq!((read.cwnd, read.ssthresh, read.mss), (12, None, 1448));
+        assert_eq!((read.acks_lost, read.answers, read.state), (3, 2, "ESTAB"));
+        assert_eq!(read.srtt, Duration::from_millis(20));
+        // A million bytes in two seconds.
+        assert_eq!(read.reached, Some(BitRate::mbps(4)));
+        assert_eq!((read.target, read.cookie), (Some(BitRate::mbps(8)), Some(77)));
+    }
+}

@@ -1,0 +1,173 @@
+//! Where loaded laws are pinned: a directory a law in the BPF file system.
+//!
+//! A name in that file system has no dot. A law is prepared in `loading-PID-...` and appears by a rename, so that what a killed loader
+//! leaves behind can be told from what works.
+
+use crate::{Error, Law, kernel};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Where the BPF file system belongs.
+const BPFFS: &str = "/sys/fs/bpf";
+/// `BPF_FS_MAGIC` of linux/magic.h.
+const MAGIC: u64 = 0xcafe_4a11;
+/// Says that the file system was mounted by us: a directory in it.
+const MOUNTED: &str = "mounted-by-fairwave";
+/// What the directory of a law that is being loaded begins with.
+const LOADING: &str = "loading-";
+
+/// The directory in which laws are pinned.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    mounted: bool,
+}
+
+impl Store {
+    /// The store as it stands: nothing is made or mounted. `root` is `/sys/fs/bpf/fairwave`
+    /// unless chosen otherwise.
+    pub fn at(root: Option<&Path>) -> Self {
+        let root = root.map_or_else(|| Path::new(BPFFS).join("fairwave"), Path::to_owned);
+        Self { root, mounted: false }
+    }
+
+    /// The store ready for laws: the BPF file system is mounted if it is missing, and what killed
+    /// loaders left is removed.
+    ///
+    /// # Errors
+    /// Without privileges, or where `root` lies in another file system.
+    pub fn ready(root: Option<&Path>) -> Result<Self, Error> {
+        kernel::demand_root("loading a congestion control")?;
+        let mut store = Self::at(root);
+        if store.root.starts_with(BPFFS) && !is_bpffs(Path::new(BPFFS)) {
+            mount("bpf", BPFFS, "bpf", MountFlags::empty(), None).map_err(Error::io(BPFFS))?;
+            make(&Path::new(BPFFS).join(MOUNTED))?;
+            store.mounted = true;
+        }
+        fs::create_dir_all(&store.root).map_err(Error::file(&store.root))?;
+        if !is_bpffs(&store.root) {
+            return Err(Error::NotBpffs { path: store.root });
+        }
+        store.remove_stale()?;
+        Ok(store)
+    }
+
+    /// Whether [`Store::ready`] has mounted the BPF file system just now.
+    pub fn mounted(&self) -> bool {
+        self.mounted
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where a law is pinned.
+    pub(crate) fn place(&self, law: &Law) -> PathBuf {
+        self.root.join(law.name)
+    }
+
+    /// A map of a law that is loaded.
+    pub(crate) fn map(&self, law: &Law, name: &str) -> Result<libbpf_rs::MapHandle, Error> {
+        let path = self.place(law).join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(Error::NotLoaded { name: law.name });
+            }
+            Err(error) => return Err(Error::file(&path)(error)),
+        }
+        let opened = libbpf_rs::MapHandle::from_pinned_path(&path);
+        opened.map_err(crate::object::refused(path.display()))
+    }
+
+    /// A new directory in which a law is prepared.
+    pub(crate) fn prepare(&self, law: &Law) -> Result<PathBuf, Error> {
+        let path = self.root.join(format!("{LOADING}{}-{}", std::process::id(), law.name));
+        make(&path)?;
+        Ok(path)
+    }
+
+    /// Removes what loaders and keepers left that no longer live.
+    fn remove_stale(&self) -> Result<(), Error> {
+        for path in self.entries()? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let loader = name.strip_prefix(LOADING).and_then(|rest| rest.split('-').next());
+            let dead = |pid: &str| !Path::new("/proc").join(pid).exists();
+            if loader.is_some_and(dead) || is_orphaned(&path) {
+                crate::load::release(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&self) -> Result<Vec<PathBuf>, Error> {
+        match fs::read_dir(&self.root) {
+            Ok(entries) => Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(Error::file(&self.root)(error)),
+        }
+    }
+
+    /// Removes everything of ours, with the BPF file system if it was mounted by us and nobody
+    /// else uses it. Returns the names of the laws that were pinned.
+    ///
+    /// # Errors
+    /// Where a pin cannot be removed.
+    pub fn clear(&self) -> Result<Vec<String>, Error> {
+        kernel::demand_root("unloading a congestion control")?;
+        let entries = self.entries()?;
+        let name = |path: &PathBuf| Some(path.file_name()?.to_str()?.to_owned());
+        let mut laws: Vec<String> = entries.iter().filter_map(name).collect();
+        laws.retain(|name| !name.starts_with(LOADING));
+        for path in &entries {
+            crate::load::release(path)?;
+        }
+        crate::load::await_unregistered(&laws)?;
+        if self.root.exists() {
+            fs::remove_dir(&self.root).map_err(Error::file(&self.root))?;
+        }
+        self.unmount()?;
+        Ok(laws)
+    }
+
+    fn unmount(&self) -> Result<(), Error> {
+        let mark = Path::new(BPFFS).join(MOUNTED);
+        if !self.root.starts_with(BPFFS) || !mark.exists() {
+            return Ok(());
+        }
+        // Files that the file system makes by itself end in `.debug`.
+        let others = fs::read_dir(BPFFS).map_err(Error::file(Path::new(BPFFS)))?;
+        let others = others.filter_map(Result::ok).map(|entry| entry.path());
+        let foreign =
+            |path: &PathBuf| *path != mark && path.extension().is_none_or(|e| e != "debug");
+        if others.into_iter().any(|path| foreign(&path)) {
+            return Ok(());
+        }
+        fs::remove_dir(&mark).map_err(Error::file(&mark))?;
+        unmount(BPFFS, UnmountFlags::empty()).map_err(Error::io(BPFFS))
+    }
+}
+
+/// A law that a keeper held who is gone.
+fn is_orphaned(path: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(path) else { return false };
+    let names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let held = names.iter().any(|name| name == "link");
+    let keeper = names.iter().find_map(|name| kernel::Process::from_mark(name));
+    !held && keeper.is_some_and(|keeper| !keeper.lives())
+}
+
+fn make(path: &Path) -> Result<(), Error> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::file(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn is_bpffs(path: &Path) -> bool {
+    rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 == MAGIC)
+}

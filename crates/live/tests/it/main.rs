@@ -1,0 +1,5 @@
+//! Tests of the laws in the kernel and of what loads them.
+#![cfg(target_os = "linux")]
+
+mod differential;
+mod objects;
