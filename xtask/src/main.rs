@@ -27,6 +27,7 @@ mod system;
 #[cfg(test)]
 mod tidy;
 mod trace;
+mod vm;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -80,6 +81,8 @@ enum Verb {
     /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
     /// judge them, and write how often it was right to docs/trace-captures.md.
     Captures(captures::Options),
+    /// Load the laws of `fairwave cc` into Debian's kernel 6.1 in a virtual machine and use them.
+    Vm,
     /// Say whether two directories of runs hold the same bytes.
     Same {
         /// One of them.
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Verb::BenchEmulate(options) => emulator::bench(&options),
         Verb::BenchForwarding(options) => forwarding::bench(&options),
         Verb::Captures(options) => captures::captures(&options),
+        Verb::Vm => vm::vm(),
         Verb::Same { left, right } => compare::same(&left, &right),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),

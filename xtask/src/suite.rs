@@ -128,6 +128,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
             let scripts = ["--test", "it", "--", "--ignored", "packets::slow"];
             run(cargo(&[&["test", "-p", "fairwave-cli"][..], &scripts].concat()))
         })?;
+        steps.step("laws in an older kernel", crate::vm::vm)?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
             steps.step(&format!("study {name}, full"), || {

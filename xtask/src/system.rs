@@ -113,6 +113,19 @@ const NS3: [Need; 2] = [
     Need { sign: Sign::Program("g++"), package: "g++", why: "builds programs that use it" },
 ];
 
+/// What a guest with an older kernel is booted with.
+const GUEST: [Need; 5] = [
+    Need {
+        sign: Sign::Program("qemu-system-x86_64"),
+        package: "qemu-system-x86",
+        why: "runs the older kernel",
+    },
+    Need { sign: Sign::File("/usr/bin/busybox"), package: "busybox-static", why: "its programs" },
+    Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends in it" },
+    Need { sign: Sign::File("/usr/include/libelf.h"), package: "libelf-dev", why: "loads laws" },
+    Need { sign: Sign::Program("strip"), package: "binutils", why: "makes its disk smaller" },
+];
+
 /// The command on Debian and what descends from it.
 const APT: &str = "sudo apt-get install -y --no-install-recommends";
 
@@ -129,6 +142,12 @@ pub(crate) fn install_readers() -> Outcome {
 /// Makes sure that captures can be made. It is Linux's namespaces that they are made in.
 pub(crate) fn install_captures() -> Outcome {
     ensure(&CAPTURES, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
+}
+
+/// Makes sure that a guest can be booted. Its kernel is Debian's, so no other system's command is
+/// offered.
+pub(crate) fn install_guest() -> Outcome {
+    ensure(&GUEST, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
 }
 
 /// Makes sure that ns-3 can be built against. It is Debian's build that figures compare with, so

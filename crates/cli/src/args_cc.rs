@@ -17,8 +17,8 @@ Examples:
   sudo fairwave cc bench fw_ackloss_reno
   sudo fairwave cc unload --all
 
-A program chooses a law by the socket option TCP_CONGESTION, an administrator by `ip route ... congctl`.
-Only loading needs root. The laws need Linux 6.1 or later with BTF.
+A program chooses a law by the socket option TCP_CONGESTION, an administrator by the option congctl
+of `ip route`. Only loading needs root. The laws need Linux 6.1 or later with BTF.
 
 Exit code 1: the kernel refused something. Exit code 2: no such law.";
 
@@ -92,7 +92,8 @@ pub(crate) enum CcTask {
         #[arg(long, value_name = "DURATION", default_value = "1 s")]
         seconds_each: Duration,
         /// How often each law has its turn
-        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
         rounds: u32,
         /// Let the kernel hand over many segments as one packet, as fast wired cards do
         #[arg(long)]

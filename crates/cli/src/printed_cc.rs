@@ -1,8 +1,8 @@
 //! What `fairwave cc` prints with `--json`, as types.
 
-use crate::commands::cc::median;
 use fairwave_live::bench::Cost;
 use fairwave_live::{Connection, Listed};
+use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -128,6 +128,13 @@ impl CcCost {
             rounds_bps: cost.throughput.iter().map(|rate| rate.0).collect(),
         }
     }
+}
+
+/// The middle one, the upper of two.
+fn median(rates: &[BitRate]) -> u64 {
+    let mut sorted: Vec<u64> = rates.iter().map(|rate| rate.0).collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0)
 }
 
 /// A rate that connections aim at.

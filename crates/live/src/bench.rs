@@ -7,7 +7,8 @@
 
 use crate::kernel::{demand_root, enable_statistics, unshare_network};
 use crate::object::{self, refused};
-use crate::{Error, Law, inventory};
+use crate::registered::registered;
+use crate::{Error, Law};
 use fairwave_units::{BitRate, Duration};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Link, MapCore, MapType, Object, Program};
@@ -116,7 +117,7 @@ fn contenders(laws: &[&'static Law]) -> Result<Vec<Contender>, Error> {
         let object = object::load("fw_bench", include_bytes!("../objects/fw_bench.o"))?;
         Contender::attached(cost(name, summary), object, name)
     });
-    let registered = inventory::registered()?;
+    let registered = registered()?;
     let ours = laws.iter().map(|law| {
         if registered.iter().any(|name| name == law.name) {
             return Err(Error::Loaded { name: law.name });

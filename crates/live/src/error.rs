@@ -1,6 +1,5 @@
 //! What can go wrong with laws in the kernel, in words.
 
-use crate::LAWS;
 use std::io;
 use std::path::PathBuf;
 
@@ -8,10 +7,12 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No law has this name.
-    #[error("unknown law {name:?}; there are {}", names())]
+    #[error("unknown law {name:?}; there are {known}")]
     Unknown {
         /// The name as given.
         name: String,
+        /// The names that there are.
+        known: String,
     },
     /// Somebody without privileges asked.
     #[error(
@@ -30,7 +31,8 @@ pub enum Error {
     },
     /// It was registered by somebody else, or is pinned in another directory.
     #[error(
-        "{name} is registered, but not pinned below {}; whoever loaded it must unload it (see --pin)",
+        "{name} is registered, but not pinned below {}; whoever loaded it must unload it, or see \
+         --pin",
         root.display()
     )]
     Foreign {
@@ -75,10 +77,6 @@ pub enum Error {
         /// The law, or several.
         name: String,
     },
-}
-
-fn names() -> String {
-    LAWS.iter().map(|law| law.name).collect::<Vec<_>>().join(", ")
 }
 
 fn said(log: &str) -> String {

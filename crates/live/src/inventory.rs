@@ -1,13 +1,11 @@
 //! Which laws the kernel has, and which of them are ours.
 
+use crate::pins::{LINK, REGISTERED};
+use crate::registered::registered;
 use crate::{Error, LAWS, Law, Store, Watcher, kernel, status};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter};
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
-
-/// The names of all congestion controls that are registered.
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// A law, and how it stands.
 #[derive(Debug)]
@@ -20,15 +18,6 @@ pub struct Listed {
     pub pinned: Option<bool>,
     /// Connections that use it; `None` for users who may not look, or if it is not loaded by us.
     pub connections: Option<u64>,
-}
-
-/// Names of the congestion controls that the kernel offers, built-in ones among them.
-///
-/// # Errors
-/// Where /proc cannot be read.
-pub fn registered() -> Result<Vec<String>, Error> {
-    let text = fs::read_to_string(AVAILABLE).map_err(Error::file(Path::new(AVAILABLE)))?;
-    Ok(text.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
 /// Every law, loaded or not. Users without privileges see which are loaded.
@@ -47,7 +36,7 @@ pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
                 entry.file_name().to_str().is_some_and(|name| name.starts_with("keeper-"))
             })
         });
-        let pinned = root.then(|| has("link") || (has("registered") && !held));
+        let pinned = root.then(|| has(LINK) || (has(REGISTERED) && !held));
         let countable = root && loaded && has(status::CONNECTIONS);
         let connections = if countable {
             Some(Watcher::new()?.connections(store, law)?.len() as u64)

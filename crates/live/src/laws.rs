@@ -63,7 +63,10 @@ pub static LAWS: [Law; 5] = [
 /// [`Error::Unknown`] where there is none.
 pub fn find(name: &str) -> Result<&'static Law, Error> {
     let called = |law: &&Law| [law.name, law.model].contains(&name) || law.aliases.contains(&name);
-    LAWS.iter().find(called).ok_or_else(|| Error::Unknown { name: name.to_owned() })
+    LAWS.iter().find(called).ok_or_else(|| {
+        let known = LAWS.iter().map(|law| law.name).collect::<Vec<_>>().join(", ");
+        Error::Unknown { name: name.to_owned(), known }
+    })
 }
 
 #[cfg(test)]

@@ -25,13 +25,16 @@ mod kernel;
 mod laws;
 mod load;
 mod object;
+mod pins;
+mod registered;
 mod status;
 mod store;
 
 pub use aim::{Target, Who, clear_target, set_target, targets};
 pub use error::Error;
-pub use inventory::{Listed, list, objects, registered};
+pub use inventory::{Listed, list, objects};
 pub use laws::{LAWS, Law, find};
 pub use load::{Held, Life, load, unload};
+pub use registered::registered;
 pub use status::{Connection, Totals, Watcher, totals};
 pub use store::Store;

@@ -2,20 +2,15 @@
 
 use crate::kernel::{Process, demand_root};
 use crate::object::{load_law, map, refused};
-use crate::{Error, Law, Store, inventory};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object};
-use rustix::time::Timespec;
+use crate::pins::{LINK, REGISTERED, release, remove};
+use crate::registered::{await_unregistered, registered};
+use crate::{Error, Law, Store};
+use libbpf_rs::{Link, MapCore, Object};
 use std::fs;
-use std::io;
 use std::path::Path;
 
 /// The name of the map that is registered.
 const OPS: &str = "fw_ops";
-/// Pins of a law: its link, or what is registered on kernels without links for `struct_ops`.
-const LINK: &str = "link";
-const REGISTERED: &str = "registered";
-/// Times that the list of the kernel's laws is read, a hundredth of a second apart.
-const PATIENCE: u32 = 1000;
 
 /// How long a law stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +37,7 @@ pub struct Held {
 /// Without privileges, if it is loaded already, or with what the verifier says.
 pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error> {
     demand_root("loading a congestion control")?;
-    if inventory::registered()?.iter().any(|name| name == law.name) {
+    if registered()?.iter().any(|name| name == law.name) {
         let ours = store.place(law).exists();
         let root = store.root().to_owned();
         let name = law.name;
@@ -113,74 +108,10 @@ pub fn unload(store: &Store, law: &'static Law) -> Result<(), Error> {
     demand_root("unloading a congestion control")?;
     let place = store.place(law);
     if !place.exists() {
-        let known = inventory::registered()?.iter().any(|name| name == law.name);
+        let known = registered()?.iter().any(|name| name == law.name);
         let (name, root) = (law.name, store.root().to_owned());
         return Err(if known { Error::Foreign { name, root } } else { Error::NotLoaded { name } });
     }
     release(&place)?;
     await_unregistered(&[law.name.to_owned()])
-}
-
-/// Waits until the kernel has let go of laws whose pins are gone: it frees a link some time after
-/// its last reference.
-pub(crate) fn await_unregistered(laws: &[String]) -> Result<(), Error> {
-    for _ in 0..PATIENCE {
-        let registered = inventory::registered()?;
-        if !laws.iter().any(|name| registered.contains(name)) {
-            return Ok(());
-        }
-        pause();
-    }
-    Err(Error::Lingers { name: laws.join(", ") })
-}
-
-/// Unregisters what is pinned in a law's directory, and removes it.
-pub(crate) fn release(place: &Path) -> Result<(), Error> {
-    if !place.exists() {
-        return Ok(());
-    }
-    let registered = place.join(REGISTERED);
-    if registered.exists() {
-        let map = MapHandle::from_pinned_path(&registered).map_err(refused(place.display()))?;
-        take_back(&map);
-    }
-    for name in names(place)? {
-        if let Some(keeper) = Process::from_mark(&name) {
-            keeper.end().map_err(Error::file(&place.join(&name)))?;
-        }
-    }
-    remove(place)
-}
-
-/// Unregisters a law that has no link. It may not have been registered yet.
-fn take_back(map: &MapHandle) {
-    let key = 0_u32.to_ne_bytes();
-    if map.lookup(&key, MapFlags::ANY).is_ok_and(|found| found.is_some()) {
-        let _ = map.delete(&key);
-    }
-}
-
-fn names(place: &Path) -> Result<Vec<String>, Error> {
-    let entries = fs::read_dir(place).map_err(Error::file(place))?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
-}
-
-/// Removes a directory of pins. A keeper that ends may remove them at the same time.
-fn remove(place: &Path) -> Result<(), Error> {
-    let gone = |result: io::Result<()>, path: &Path| match result {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file(path)(error)),
-        _ => Ok(()),
-    };
-    let Ok(entries) = fs::read_dir(place) else { return Ok(()) };
-    for entry in entries.filter_map(Result::ok) {
-        let path = entry.path();
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        gone(if is_directory { fs::remove_dir(&path) } else { fs::remove_file(&path) }, &path)?;
-    }
-    gone(fs::remove_dir(place), place)
-}
-
-/// A hundredth of a second.
-pub(crate) fn pause() {
-    let _ = rustix::thread::nanosleep(&Timespec { tv_sec: 0, tv_nsec: 10_000_000 });
 }

@@ -9,6 +9,7 @@ static SAID: Mutex<String> = Mutex::new(String::new());
 /// The most of them that is kept, in bytes.
 const MOST_SAID: usize = 4096;
 
+#[expect(clippy::needless_pass_by_value, reason = "the type is libbpf-rs's")]
 fn listen(_level: PrintLevel, line: String) {
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     said.push_str(&line);
@@ -18,6 +19,7 @@ fn listen(_level: PrintLevel, line: String) {
 }
 
 /// For `map_err`: what libbpf answered, with what it said meanwhile.
+#[expect(clippy::needless_pass_by_value, reason = "callers have a value to show or a reference")]
 pub(crate) fn refused<T: ToString>(what: T) -> impl FnOnce(libbpf_rs::Error) -> Error + use<T> {
     let what = what.to_string();
     move |source| {

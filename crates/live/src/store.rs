@@ -1,8 +1,10 @@
 //! Where loaded laws are pinned: a directory a law in the BPF file system.
 //!
-//! A name in that file system has no dot. A law is prepared in `loading-PID-...` and appears by a rename, so that what a killed loader
-//! leaves behind can be told from what works.
+//! A name in that file system has no dot. A law is prepared in `loading-PID-...` and appears by a
+//! rename, so that what a killed loader leaves behind can be told from what works.
 
+use crate::pins::release;
+use crate::registered::await_unregistered;
 use crate::{Error, Law, kernel};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::fs;
@@ -97,7 +99,7 @@ impl Store {
             let loader = name.strip_prefix(LOADING).and_then(|rest| rest.split('-').next());
             let dead = |pid: &str| !Path::new("/proc").join(pid).exists();
             if loader.is_some_and(dead) || is_orphaned(&path) {
-                crate::load::release(&path)?;
+                release(&path)?;
             }
         }
         Ok(())
@@ -123,9 +125,9 @@ impl Store {
         let mut laws: Vec<String> = entries.iter().filter_map(name).collect();
         laws.retain(|name| !name.starts_with(LOADING));
         for path in &entries {
-            crate::load::release(path)?;
+            release(path)?;
         }
-        crate::load::await_unregistered(&laws)?;
+        await_unregistered(&laws)?;
         if self.root.exists() {
             fs::remove_dir(&self.root).map_err(Error::file(&self.root))?;
         }

@@ -4,15 +4,14 @@ mod keep;
 mod prometheus;
 mod show;
 mod target;
+mod told;
 
 use crate::args::Common;
 use crate::args_cc::{Cc, CcTask};
 use crate::outcome::Failure;
-use crate::output;
 use fairwave_live::{Error, LAWS, Law, Life, Store, find, load, unload};
-use serde_json::json;
-pub(crate) use show::median;
 use std::path::Path;
+use told::{announce, done};
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -40,7 +39,7 @@ pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
         CcTask::Status { prometheus: Some(at), .. } => prometheus::serve(&Store::at(pin), *at),
         CcTask::Target { whose, rate, cap, floor_at_reno, remove } => {
             let asked = target::Asked { rate: *rate, cap: *cap, floor: *floor_at_reno };
-            target::run(common, &Store::at(pin), whose.as_deref(), asked, *remove)
+            target::run(common, &Store::at(pin), whose.as_deref(), &asked, *remove)
         }
         CcTask::Bench { names, seconds_each, rounds, offload } => {
             let asked = if names.is_empty() { LAWS.iter().collect() } else { laws(names)? };
@@ -56,21 +55,6 @@ pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
 
 fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
     Ok(names.iter().map(|name| find(name)).collect::<Result<_, _>>()?)
-}
-
-/// Says what a user should know of a store that was made ready.
-fn announce(store: &Store) {
-    if store.mounted() {
-        output::note("mounted the BPF file system at /sys/fs/bpf; `unload --all` unmounts it");
-    }
-}
-
-/// What was done to these laws.
-fn done(common: &Common, what: &str, names: &[&str]) -> Result<(), Failure> {
-    if common.json {
-        return Ok(output::print_json(&json!({ what: names }))?);
-    }
-    Ok(output::print(&format!("{what}: {}\n", names.join(", ")))?)
 }
 
 fn load_all(common: &Common, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {

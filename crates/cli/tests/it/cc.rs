@@ -34,8 +34,8 @@ fn turn() -> Option<File> {
     }
 }
 
-/// Programs, maps and links that do not go away. The kernel frees them a grace period after the last
-/// connection that used them.
+/// Programs, maps and links that do not go away. The kernel frees them a grace period after the
+/// last connection that used them.
 fn left_after_a_while() -> Vec<String> {
     let mut left = Vec::new();
     for _ in 0..LOOKS {

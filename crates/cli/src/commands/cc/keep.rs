@@ -1,7 +1,7 @@
 //! `fairwave cc load --for`: a process of its own holds the laws, so that they go with it however
 //! it ends.
 
-use super::{announce, done};
+use super::told::{announce, done};
 use crate::args::Common;
 use crate::outcome::Failure;
 use fairwave_live::{Law, Life, Store, load};

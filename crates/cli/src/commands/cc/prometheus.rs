@@ -79,6 +79,9 @@ const GAUGES: [Gauge; 7] = [
     }),
 ];
 
+/// A metric of a law: its name, its help, and its value.
+type Counter = (&'static str, &'static str, fn(&Totals) -> u64);
+
 /// The text format of Prometheus.
 fn text(found: &[CcConnection], counted: &[(&str, Totals)]) -> String {
     let mut text = String::new();
@@ -95,7 +98,7 @@ fn text(found: &[CcConnection], counted: &[(&str, Totals)]) -> String {
             );
         }
     }
-    let counters: [(&str, &str, fn(&Totals) -> u64); 2] = [
+    let counters: [Counter; 2] = [
         ("connections_opened_total", "Connections that began to use the law", |all| all.opened),
         ("connections_closed_total", "Connections that ceased to", |all| all.closed),
     ];

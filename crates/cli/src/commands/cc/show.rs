@@ -7,7 +7,6 @@ use crate::printed_cc::{CcConnection, CcCost, CcLaw};
 use crate::table::{Table, mbps};
 use fairwave_live::bench::Cost;
 use fairwave_live::{Store, Watcher, list as laws, registered};
-use fairwave_units::BitRate;
 use rustix::time::Timespec;
 use serde_json::json;
 
@@ -130,11 +129,4 @@ pub(crate) fn costs(common: &Common, costs: &[Cost]) -> Result<(), Failure> {
         ]);
     }
     Ok(output::print(&table.render())?)
-}
-
-/// The middle one, the upper of two.
-pub(crate) fn median(rates: &[BitRate]) -> u64 {
-    let mut sorted: Vec<u64> = rates.iter().map(|rate| rate.0).collect();
-    sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied().unwrap_or(0)
 }

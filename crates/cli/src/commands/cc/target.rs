@@ -22,7 +22,7 @@ pub(crate) fn run(
     common: &Common,
     store: &Store,
     whose: Option<&str>,
-    asked: Asked,
+    asked: &Asked,
     remove: bool,
 ) -> Result<(), Failure> {
     if let Some(whose) = whose {
