@@ -15,8 +15,10 @@ use std::path::{Path, PathBuf};
 const BPFFS: &str = "/sys/fs/bpf";
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const MAGIC: u64 = 0xcafe_4a11;
-/// Says that the file system was mounted by us: a directory in it.
-const MOUNTED: &str = "mounted-by-fairwave";
+/// What the file system is mounted from where it was mounted by us. A mark in it would be missing if
+/// the loader were killed in between.
+const SOURCE: &str = "fairwave";
+const MOUNTS: &str = "/proc/self/mounts";
 /// What the directory of a law that is being loaded begins with.
 const LOADING: &str = "loading-";
 
@@ -44,8 +46,7 @@ impl Store {
         kernel::demand_root("loading a congestion control")?;
         let mut store = Self::at(root);
         if store.root.starts_with(BPFFS) && !is_bpffs(Path::new(BPFFS)) {
-            mount("bpf", BPFFS, "bpf", MountFlags::empty(), None).map_err(Error::io(BPFFS))?;
-            make(&Path::new(BPFFS).join(MOUNTED))?;
+            mount(SOURCE, BPFFS, "bpf", MountFlags::empty(), None).map_err(Error::io(BPFFS))?;
             store.mounted = true;
         }
         fs::create_dir_all(&store.root).map_err(Error::file(&store.root))?;
@@ -136,19 +137,18 @@ impl Store {
     }
 
     fn unmount(&self) -> Result<(), Error> {
-        let mark = Path::new(BPFFS).join(MOUNTED);
-        if !self.root.starts_with(BPFFS) || !mark.exists() {
+        let mounts = fs::read_to_string(MOUNTS).map_err(Error::file(Path::new(MOUNTS)))?;
+        let ours = format!("{SOURCE} {BPFFS} bpf ");
+        if !self.root.starts_with(BPFFS) || !mounts.lines().any(|line| line.starts_with(&ours)) {
             return Ok(());
         }
         // Files that the file system makes by itself end in `.debug`.
         let others = fs::read_dir(BPFFS).map_err(Error::file(Path::new(BPFFS)))?;
         let others = others.filter_map(Result::ok).map(|entry| entry.path());
-        let foreign =
-            |path: &PathBuf| *path != mark && path.extension().is_none_or(|e| e != "debug");
+        let foreign = |path: &PathBuf| path.extension().is_none_or(|ending| ending != "debug");
         if others.into_iter().any(|path| foreign(&path)) {
             return Ok(());
         }
-        fs::remove_dir(&mark).map_err(Error::file(&mark))?;
         unmount(BPFFS, UnmountFlags::empty()).map_err(Error::io(BPFFS))
     }
 }
