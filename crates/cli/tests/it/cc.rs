@@ -169,7 +169,7 @@ ls /sys/fs/bpf > pins
     let (cwnd, ssthresh) = (one["cwnd_segments"].as_u64(), one["ssthresh_segments"].as_u64());
     assert!(ssthresh.is_some() && cwnd >= Some(1) && cwnd < Some(1_000), "{one}");
     // Round trips are so short that two segments in flight bring more than the target: the window
-    // stays at the ten segments that it had. Without a target it fills the queue of 41 packets until one is lost.
+    // stays at the ten segments that it had. Without a target it fills the queue of 41 packets.
     let most = |name: &str| {
         let sender = &shell.json(name)["end"]["streams"][0]["sender"];
         sender["max_snd_cwnd"].as_u64().expect("iperf3 says the greatest window")
