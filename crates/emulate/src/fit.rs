@@ -1,9 +1,11 @@
 //! Whether the kernel can carry what a job asks of it, before anything is built.
 
-use fairwave_emu::address;
-use fairwave_emu::traffic::{Load, Spec, available_laws};
+use crate::flows::spec_of;
+use fairwave_emu::traffic::Load;
 use fairwave_scenario::plan::{Job, Plan};
 use std::io;
+
+pub use fairwave_emu::traffic::available_laws;
 
 /// Why the kernel cannot carry the flows of `job` that are to run on its sockets, in half a
 /// sentence; nothing if it can.
@@ -14,8 +16,9 @@ pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
     let scenario = plan.scenario(job);
     let world = scenario.to_world(job.seed);
     let laws = available_laws()?;
+    let own = scenario.kernel_laws();
     for id in scenario.kernel_flows() {
-        let spec = match Spec::of(&world, id, |node| address::v4(node).into()) {
+        let spec = match spec_of(&world, id, &own) {
             Ok(spec) => spec,
             Err(unfit) => return Ok(Some(unfit.to_string())),
         };
@@ -33,13 +36,22 @@ pub fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// What is said of a law that the kernel lacks.
+/// What is to be said of each of `laws` that the kernel lacks, and of how it gets one.
+///
+/// # Errors
+/// When the kernel does not tell its congestion controls.
+pub fn absent(laws: &[String]) -> io::Result<Vec<String>> {
+    let known = available_laws()?;
+    Ok(laws.iter().filter(|law| !known.contains(law)).map(|law| missing(law)).collect())
+}
+
+/// What is said of a law that the kernel lacks. Its own are modules where they are not built in.
 fn missing(law: &str) -> String {
     let remedy = match law.starts_with("fw_") {
-        true => format!("; `fairwave cc load {law}` as root gives it one"),
-        false => String::new(),
+        true => format!("`fairwave cc load {law}` as root gives it one"),
+        false => format!("`modprobe tcp_{law}` as root may give it one"),
     };
-    format!("the kernel has no congestion control {law}{remedy}")
+    format!("the kernel has no congestion control {law}; {remedy}")
 }
 
 #[cfg(test)]
@@ -69,7 +81,15 @@ emulate.kernel_flows = ["up"]
     fn a_law_of_the_kernel_fits_and_one_that_nobody_loaded_is_named() {
         assert_eq!(of("tcp.congestion_control=reno"), None);
         let said = of("tcp.congestion_control=vegas").expect("not in this kernel");
-        assert_eq!(said, "the kernel has no congestion control vegas");
+        let remedy = "`modprobe tcp_vegas` as root may give it one";
+        assert_eq!(said, format!("the kernel has no congestion control vegas; {remedy}"));
+    }
+
+    #[test]
+    fn a_law_by_the_kernels_own_name_takes_the_place_of_the_scenarios() {
+        assert_eq!(of(r#"emulate.kernel_laws=["up=cubic"]"#), None);
+        let said = of(r#"emulate.kernel_laws=["up=fw_nobodys"]"#).expect("not in this kernel");
+        assert!(said.contains("no congestion control fw_nobodys; `fairwave cc load"), "{said}");
     }
 
     #[test]

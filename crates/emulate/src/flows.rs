@@ -2,7 +2,7 @@
 
 use fairwave_emu::address;
 use fairwave_emu::clock::Clock;
-use fairwave_emu::traffic::{Prepared, Running, Spec, Timing, Within};
+use fairwave_emu::traffic::{Load, Prepared, Running, Spec, Timing, Within};
 use fairwave_netns::Namespaces;
 use fairwave_sim::FlowOutcome;
 use fairwave_sim::world::World;
@@ -64,17 +64,36 @@ pub(crate) fn rest_of(world: &World, ids: &[FlowId]) -> World {
     rest
 }
 
+/// The flow `id` of `world` on sockets, with its law among `laws`, if it is there, in the place of
+/// that which stands for the scenario's.
+///
+/// # Errors
+/// The flow is of another kind.
+pub(crate) fn spec_of(
+    world: &World,
+    id: FlowId,
+    laws: &[(FlowId, String)],
+) -> Result<Spec, fairwave_emu::traffic::Unfit> {
+    let mut spec = Spec::of(world, id, |node| address::v4(node).into())?;
+    if let (Load::Connection(connection), Some((_, law))) =
+        (&mut spec.load, laws.iter().find(|(known, _)| *known == id))
+    {
+        connection.congestion_control.clone_from(law);
+    }
+    Ok(spec)
+}
+
 impl KernelFlows {
-    /// Opens the sockets of the flows `ids` of `world`.
+    /// Opens the sockets of the flows `ids` of `world`, some of which have `laws` of the kernel.
     ///
     /// # Errors
     /// [`Error`] names the flow.
     pub(crate) fn open(
         world: &World,
-        ids: &[FlowId],
+        (ids, laws): (&[FlowId], &[(FlowId, String)]),
         (namespaces, real): (&Namespaces, &[NodeId]),
     ) -> Result<Self, Error> {
-        let spec = |id: &FlowId| Spec::of(world, *id, |node| address::v4(node).into());
+        let spec = |id: &FlowId| spec_of(world, *id, laws);
         let specs: Vec<Spec> = ids.iter().map(spec).collect::<Result<_, _>>()?;
         let inside = Inside { namespaces, real };
         let prepared = (!specs.is_empty()).then(|| Prepared::open(specs, &inside)).transpose()?;

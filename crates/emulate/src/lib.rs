@@ -22,7 +22,7 @@ pub use bridge::Between;
 pub use control::{SOCKET, ask};
 pub use fairwave_emu::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
 pub use fairwave_emu::drive::Turn;
-pub use fit::{kernel_release, misfit};
+pub use fit::{absent, available_laws, kernel_release, misfit};
 pub use live::{Live, Newest, NodeState, State};
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};

@@ -109,6 +109,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         programs: &programs,
         real: &real,
         kernel_flows: scenario.kernel_flows(),
+        kernel_laws: scenario.kernel_laws(),
         steering: Steering::new(&scenario, &world),
         names: real.iter().chain(&bridged).map(name).collect(),
         bridge,
@@ -180,6 +181,7 @@ struct Emulation<'a> {
     /// Taken once.
     bridge: RefCell<Vec<End>>,
     kernel_flows: Vec<FlowId>,
+    kernel_laws: Vec<(FlowId, String)>,
     steering: Steering,
 }
 
@@ -196,8 +198,9 @@ impl Emulation<'_> {
         let mut programs = Programs::new(namespaces, self.programs, name, request.directory)
             .map_err(host_error)?;
         request.shell.iter().for_each(|node| programs.add_shell(node));
-        let flows = KernelFlows::open(whole, &self.kernel_flows, (namespaces, self.real))
-            .map_err(host_error)?;
+        let on_sockets = (&*self.kernel_flows, &*self.kernel_laws);
+        let flows = KernelFlows::open(whole, on_sockets, (namespaces, self.real));
+        let flows = flows.map_err(host_error)?;
         let world = flows::rest_of(whole, &self.kernel_flows);
         let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
         let clock = Clock::start();

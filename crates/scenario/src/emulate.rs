@@ -10,6 +10,10 @@ use crate::value::{Data, Value};
 use fairwave_units::Duration;
 use serde_json::json;
 
+/// The most characters of a congestion control's name in the kernel (`TCP_CA_NAME_MAX` less its
+/// final zero).
+const MOST_LAW: usize = 15;
+
 keys! {
     /// How `fairwave emulate` runs the scenario. Nothing here changes a simulation.
     pub struct Emulate [Eq] |r| {
@@ -19,6 +23,10 @@ keys! {
         /// Flows that sockets of the kernel carry instead of the simulated ones; patterns such as
         /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP or UDP.
         kernel_flows: Vec<String> = kinds::nodes().or(Vec::new());
+        /// Congestion controls of the machine's kernel for flows that its sockets carry, by the
+        /// kernel's names and instead of those that stand for the scenario's, as in `"up*=bbr"`.
+        /// Of several for one flow the last counts.
+        kernel_laws: Vec<String> = kernel_laws().or(Vec::new());
         /// MTU of the devices, which are called `fw0`.
         mtu: u32 = size(1280, 9000).or(1500);
         /// Whether the kernel may hand over segments larger than the MTU, which are cut as a
@@ -52,6 +60,14 @@ keys! {
     check Self::check;
 }
 
+impl Emulate {
+    /// [`Self::kernel_laws`] as pattern of flows and law.
+    pub fn laws(&self) -> impl Iterator<Item = (&str, &str)> {
+        let split = self.kernel_laws.iter().filter_map(|text| text.split_once('='));
+        split.map(|(flow, law)| (flow.trim(), law.trim()))
+    }
+}
+
 impl Program {
     fn check(&self, r: &Reader<'_>) {
         if self.command.trim().is_empty() {
@@ -60,6 +76,31 @@ impl Program {
         if self.stop.is_some_and(|stop| stop <= self.start) {
             let message = format!("it is not after the start at {}", self.start);
             r.refuse("stop", Refusal::new(message));
+        }
+    }
+}
+
+/// A list of `FLOW=LAW`.
+fn kernel_laws() -> Kind<Vec<String>> {
+    let read = |value: &Value| -> Read<Vec<String>> {
+        match &value.data {
+            Data::List(list) => list.iter().map(kernel_law).collect(),
+            _ => Err(wrong_type(value, "a list such as [\"up*=bbr\"]")),
+        }
+    };
+    list(read, |law| json!(law), &json!({ "type": "string" }))
+}
+
+/// `FLOW=LAW`, with a name that the kernel can have.
+fn kernel_law(value: &Value) -> Read<String> {
+    let text = reader::text(value)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let is_law = |law: &str| !law.is_empty() && law.len() <= MOST_LAW && law.chars().all(plain);
+    match text.split_once('=') {
+        Some((flow, law)) if !flow.trim().is_empty() && is_law(law.trim()) => Ok(text),
+        _ => {
+            let help = "as in \"up*=bbr\"; the kernel's names have at most 15 characters";
+            Err(Refusal::new(format!("{text:?} gives no flow a law of the kernel")).help(help))
         }
     }
 }

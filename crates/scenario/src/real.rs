@@ -6,7 +6,7 @@ use crate::keys::defaults;
 use crate::model::Scenario;
 use crate::node;
 use fairwave_trace::{FlowId, NodeId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A program at one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,26 @@ impl Scenario {
         let chosen: BTreeSet<usize> =
             patterns.iter().flat_map(|pattern| expand::named(&names, pattern)).collect();
         chosen.into_iter().map(|flow| FlowId(flow as u32)).collect()
+    }
+
+    /// The flows that have a congestion control of the kernel by its own name, with that.
+    pub fn kernel_laws(&self) -> Vec<(FlowId, String)> {
+        let names = flow_names(self, &expand::nodes(self));
+        let emulate = self.emulation();
+        let of = |(pattern, law): (&str, &str)| {
+            let flows = expand::named(&names, pattern).into_iter();
+            flows.map(|flow| (FlowId(flow as u32), law.to_owned())).collect::<Vec<_>>()
+        };
+        // The last one for a flow takes the place of those before.
+        let laws: BTreeMap<FlowId, String> = emulate.laws().flat_map(of).collect();
+        laws.into_iter().collect()
+    }
+
+    /// The names of the flows that the table number `table` of [`Self::flow`] stands for.
+    pub fn flows_of(&self, table: usize) -> Vec<String> {
+        let nodes = expand::nodes(self);
+        let pairs = self.flow.get(table).map(|flow| expand::pairs(&nodes, flow));
+        pairs.into_iter().flatten().map(|(name, ..)| name).collect()
     }
 
     /// The programs of an emulation, node by node.

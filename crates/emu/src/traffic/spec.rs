@@ -184,6 +184,12 @@ fn kernel_law(name: &str) -> &str {
     NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, kernels)| kernels)
 }
 
+/// The law of [`fairwave_sim`] that the kernel's law `name` stands for: the same name where it has
+/// no other one. Whether the simulator has such a law is not asked here.
+pub fn simulated_law(name: &str) -> &str {
+    NAMES.iter().find(|(_, kernels)| *kernels == name).map_or(name, |(ours, _)| ours)
+}
+
 /// The traffic class that RFC 8325 (section 4.3) maps to an access category: CS1, default
 /// forwarding, AF41 and EF.
 fn traffic_class(category: AccessCategory) -> u8 {
@@ -209,6 +215,7 @@ mod tests {
     #[test]
     fn the_kernels_reno_is_newreno() {
         assert_eq!((kernel_law("newreno"), kernel_law("cubic")), ("reno", "cubic"));
+        assert_eq!((simulated_law("reno"), simulated_law("bbr")), ("newreno", "bbr"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::report::Check;
 use super::wiring::refused_name;
 use crate::diagnostic::Refusal;
+use crate::emulate::Emulate;
 use crate::expand::{self, Expanded};
 use crate::real::{flow_names, is_end};
 use crate::transport::Transport;
@@ -33,6 +34,26 @@ impl Check<'_> {
             }
         }
         self.kernel_flows(nodes);
+        self.kernel_laws(nodes);
+    }
+
+    /// Only flows on sockets have a congestion control of the kernel.
+    fn kernel_laws(&mut self, nodes: &[Expanded]) {
+        let scenario = self.scenario;
+        let (names, on_sockets) = (flow_names(scenario, nodes), scenario.kernel_flows());
+        for (pattern, _) in scenario.emulate.iter().flat_map(Emulate::laws) {
+            let matching = expand::named(&names, pattern);
+            let is_simulated = |i: &&usize| on_sockets.iter().all(|id| id.0 as usize != **i);
+            let refusal = if matching.is_empty() {
+                no_flow(pattern, &names)
+            } else if let Some(flow) = matching.iter().find(is_simulated) {
+                let message = format!("{:?} is simulated", names[*flow]);
+                Refusal::new(message).help("add it to `kernel_flows`")
+            } else {
+                continue;
+            };
+            return self.report(("emulate", 0), "kernel_laws", refusal);
+        }
     }
 
     /// Why no node of `pattern` can be a namespace, if so.
@@ -56,10 +77,7 @@ impl Check<'_> {
         let names = flow_names(scenario, nodes);
         let unknown = |pattern: &&String| expand::named(&names, pattern).is_empty();
         if let Some(pattern) = patterns.clone().find(unknown) {
-            let message = format!("{pattern:?} matches no flow");
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let refusal = Refusal::new(message).among(pattern, &super::shown(&names));
-            return self.report(("emulate", 0), "kernel_flows", refusal);
+            return self.report(("emulate", 0), "kernel_flows", no_flow(pattern, &names));
         }
         let ends = scenario.flow.iter().flat_map(|flow| {
             expand::pairs(nodes, flow).into_iter().map(move |(_, a, b)| (flow, [a, b]))
@@ -84,4 +102,11 @@ impl Check<'_> {
             return self.report(("emulate", 0), "kernel_flows", refusal);
         }
     }
+}
+
+/// Refuses a pattern that matches none of the flows `names`.
+fn no_flow(pattern: &str, names: &[String]) -> Refusal {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("{pattern:?} matches no flow");
+    Refusal::new(message).among(pattern, &super::shown(&names))
 }
