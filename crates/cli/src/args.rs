@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
+mod plot;
 
 use crate::printed::Described;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -15,6 +16,8 @@ use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+
+pub(crate) use plot::Plot;
 
 /// Part of both the short and the long help.
 macro_rules! exit_codes {
@@ -115,14 +118,6 @@ Examples:
   fairwave check scenarios/ack-loss.toml --json
 
 Exit code 2: at least one file is not valid.";
-
-const PLOT_EXAMPLES: &str = "\
-Examples:
-  fairwave plot out/sweep --y goodput_mbps
-  fairwave plot out/sweep --y flow.up.delay_p99_ms --x queue --file delay.png
-  fairwave plot out/run --y flows.cwnd_bytes
-
-Each combination of the other axes is a series. A name that does not exist lists those that do.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -422,7 +417,7 @@ pub(crate) enum Command {
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(Reproduce),
     /// Draw what runs came to: a sweep's means over one of its axes, or a series of a run over time
-    #[command(after_help = PLOT_EXAMPLES)]
+    #[command(after_help = plot::EXAMPLES)]
     Plot(Plot),
     /// Say whether two sets of runs differ by more than chance
     #[command(after_help = COMPARE_EXAMPLES)]
@@ -462,24 +457,6 @@ pub(crate) enum Command {
     },
     /// Write the manual: to standard output, or one page for each command into --out
     Man,
-}
-
-/// What to draw.
-#[derive(Args, Debug)]
-pub(crate) struct Plot {
-    /// Where the runs are: the directory of a sweep, or of one run
-    #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
-    /// The figure on the y axis, such as goodput_mbps or flow.up.delay_p99_ms; may be repeated. Or
-    /// a column of a run's tables, such as flows.cwnd_bytes
-    #[arg(long, value_name = "FIGURE", required = true)]
-    pub(crate) y: Vec<String>,
-    /// The sweep's axis on the x axis [default: its first axis, or time]
-    #[arg(long, value_name = "AXIS")]
-    pub(crate) x: Option<String>,
-    /// Where to draw it, as .svg or .png [default: both, in DIR]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
 }
 
 /// What to compare.

@@ -9,6 +9,7 @@ use fairwave_lab::plot::{Figure, to_png};
 use fairwave_lab::points::Point;
 use fairwave_lab::results::write_file;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Draws what was asked for, and says where it is.
@@ -29,7 +30,7 @@ pub(crate) fn run(common: &Common, asked: &Plot) -> Result<(), Failure> {
     Ok(output::print(&format!("{}\n", names.join("\n")))?)
 }
 
-/// A column of one run's tables over time.
+/// A column of the tables of a run, or of several, over time.
 fn series(asked: &Plot) -> Result<Figure, Failure> {
     let [y] = asked.y.as_slice() else {
         return Err(Failure::Usage("a series over time is drawn alone: give one --y".to_owned()));
@@ -37,18 +38,38 @@ fn series(asked: &Plot) -> Result<Figure, Failure> {
     if asked.x.as_deref().is_some_and(|x| x != "time") {
         return Err(Failure::Usage(format!("{y} is a series of one run: its --x is time")));
     }
-    let directory = &asked.directory;
-    if !directory.join("summary.json").exists() {
-        let shown = directory.display();
+    let is_run = |directory: &&PathBuf| directory.join("summary.json").exists();
+    if let Some(other) = asked.directories.iter().find(|directory| !is_run(directory)) {
+        let shown = other.display();
         let text = format!("{shown}: not the directory of one run; {y} is a series of one run");
         return Err(Failure::Usage(text));
     }
-    over_time(directory, y).map_err(Failure::run)
+    let named = names(&asked.directories);
+    let runs: Vec<(&str, &Path)> =
+        named.iter().zip(&asked.directories).map(|(name, run)| (&**name, &**run)).collect();
+    over_time(&runs, y).map_err(Failure::run)
+}
+
+/// What runs are called: the last parts of their directories' paths, as many as tell them apart.
+fn names(directories: &[PathBuf]) -> Vec<String> {
+    let last = |directory: &PathBuf, parts: usize| {
+        let all: Vec<_> = directory.iter().map(|part| part.to_string_lossy()).collect();
+        all[all.len().saturating_sub(parts)..].join("/")
+    };
+    let most = directories.iter().map(|directory| directory.iter().count()).max().unwrap_or(1);
+    let named = |parts| directories.iter().map(|path| last(path, parts)).collect::<Vec<_>>();
+    let differ = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    (1..most).map(named).find(differ).unwrap_or_else(|| named(most))
 }
 
 /// Means of a sweep over one of its axes.
 fn means(asked: &Plot) -> Result<Figure, Failure> {
-    let points = Point::all(&super::digests(&asked.directory)?);
+    let [directory] = asked.directories.as_slice() else {
+        let text = "several runs are drawn over each other as series over time, such as --y \
+                    flows.cwnd_bytes; `fairwave compare` sets means side by side";
+        return Err(Failure::Usage(text.to_owned()));
+    };
+    let points = Point::all(&super::digests(directory)?);
     let axes: Vec<&str> =
         points.iter().take(1).flat_map(|point| &point.axes).map(|(key, _)| key.as_str()).collect();
     let x = asked.x.as_deref().or(axes.first().copied()).unwrap_or_default();
@@ -67,12 +88,28 @@ fn files(asked: &Plot) -> Result<Vec<PathBuf>, Failure> {
         let name = asked.y.join("-");
         let name = asked.x.as_ref().map_or_else(|| name.clone(), |x| format!("{name}-over-{x}"));
         return Ok(["svg", "png"]
-            .map(|kind| asked.directory.join(format!("{name}.{kind}")))
+            .map(|kind| asked.directories[0].join(format!("{name}.{kind}")))
             .into());
     };
     let kind = Path::new(file).extension().and_then(|kind| kind.to_str());
     match kind {
         Some("svg" | "png") => Ok(vec![file.clone()]),
         _ => Err(Failure::Usage(format!("{}: a figure is a .svg or a .png", file.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_called_by_as_much_of_their_paths_as_tells_them_apart() {
+        let of = |paths: &[&str]| names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(of(&["out/kernel", "out/simulator"]), ["kernel", "simulator"]);
+        assert_eq!(
+            of(&["kernel/seed-1", "simulator/seed-1"]),
+            ["kernel/seed-1", "simulator/seed-1"]
+        );
+        assert_eq!(of(&["a", "a"]), ["a", "a"]);
     }
 }

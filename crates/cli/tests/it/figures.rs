@@ -83,6 +83,25 @@ fn a_run_is_drawn_over_time() {
 }
 
 #[test]
+fn runs_are_drawn_over_each_other() {
+    let place = scratch();
+    sweep(place.path(), "s", &["--set", "sweep.seeds=1", "--set", "node.ap.queue=9 packets"]);
+    let points = fs::read_dir(place.path().join("s")).unwrap();
+    let runs = points.map(|entry| entry.unwrap().path().join("seed-1").display().to_string());
+    let runs: Vec<String> = runs.collect();
+    let [first, second] = runs.as_slice() else { panic!("{runs:?}") };
+    let args = ["plot", first, second, "--y", "flows.cwnd_bytes", "--file", "both.svg"];
+    ends_with(0, place.path(), &args);
+    let svg = fs::read_to_string(place.path().join("both.svg")).unwrap();
+    let labels = ["reno/seed-1: up", "reno/seed-1: down", "compound/seed-1: up"];
+    assert!(labels.iter().all(|label| svg.contains(label)), "{svg}");
+    let (_, err) = ends_with(2, place.path(), &["plot", first, second, "--y", "jain"]);
+    assert!(err.contains("as series over time"), "{err}");
+    let (_, err) = ends_with(2, place.path(), &["plot", first, "s", "--y", "flows.cwnd_bytes"]);
+    assert!(err.contains("s: not the directory of one run"), "{err}");
+}
+
+#[test]
 fn what_differs_is_told_from_what_chance_makes() {
     let place = scratch();
     sweep(place.path(), "a", &[]);

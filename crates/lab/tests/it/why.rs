@@ -85,7 +85,7 @@ fn rates_and_ampdus_tell_a_near_station_from_a_far_one() {
     let mpdus = column(&run, "pairs.parquet", "pair", "mpdus");
     let of_near = mpdus.iter().filter(|((_, name), _)| name == "ap>near");
     assert_eq!(of_near.map(|(_, mpdus)| *mpdus as u64).sum::<u64>(), near.mpdus);
-    let figure = over::over_time(&run, "pairs.mcs").unwrap().to_svg().unwrap();
+    let figure = over::over_time(&[("run", &run)], "pairs.mcs").unwrap().to_svg().unwrap();
     for pair in ["ap&gt;near", "ap&gt;far"] {
         assert!(figure.contains(pair) || figure.contains(&pair.replace("&gt;", ">")), "{pair}");
     }
