@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
+#[cfg(target_os = "linux")]
+mod matrix;
 mod plot;
 
 use crate::printed::Described;
@@ -17,6 +19,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+#[cfg(target_os = "linux")]
+pub(crate) use matrix::Matrix;
 pub(crate) use plot::Plot;
 
 /// Part of both the short and the long help.
@@ -194,7 +198,7 @@ impl Cli {
         let used: &[&str] = match self.command {
             Command::Run(_) | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
             #[cfg(target_os = "linux")]
-            Command::Emulate(_) => &["--json", "--seed", "--out", "--set"],
+            Command::Emulate(_) | Command::Matrix(_) => &["--json", "--seed", "--out", "--set"],
             #[cfg(target_os = "linux")]
             Command::KeepNamespaces { .. } => &[],
             #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
@@ -401,6 +405,10 @@ pub(crate) enum Command {
         #[arg(hide = true)]
         task: Option<String>,
     },
+    /// Run the kernel's congestion controls over a grid of emulated links, in real time
+    #[cfg(target_os = "linux")]
+    #[command(after_help = matrix::EXAMPLES)]
+    Matrix(Matrix),
     /// Simulate every point of a scenario's sweep, for every seed
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep {

@@ -52,6 +52,8 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
         Command::Cc(cc) => commands::cc::run(common, &cc),
         #[cfg(target_os = "linux")]
+        Command::Matrix(matrix) => commands::matrix::run(common, &matrix),
+        #[cfg(target_os = "linux")]
         Command::KeepNamespaces { .. } => unreachable!("`main` has done it"),
         Command::Sweep { scenario, csv, resume } => {
             commands::sweep::run(common, &scenario, csv, resume)

@@ -84,6 +84,29 @@ pub(crate) struct SweepOutput<'a> {
     pub(crate) speed: SpeedSummary,
 }
 
+/// What `fairwave matrix --json` prints.
+#[cfg(target_os = "linux")]
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MatrixOutput<'a> {
+    /// The scenario file.
+    pub(crate) scenario: String,
+    /// Where the run directories are.
+    pub(crate) directory: String,
+    /// The page with table and heat maps.
+    pub(crate) page: String,
+    /// Release of the kernel whose laws these are.
+    pub(crate) kernel: String,
+    /// Means over the runs of each point that count. The axes are `host` (`kernel` or `simulator`),
+    /// `law`, `company` and those of the scenario's sweep.
+    pub(crate) points: &'a [Point],
+    /// Runs that were late twice and do not count.
+    pub(crate) left_out: &'a [fairwave_emulate::matrix::Left],
+    /// Number of runs that were late once and made a second time.
+    pub(crate) repeated: usize,
+    /// What whoever reads the results should know.
+    pub(crate) warnings: Vec<String>,
+}
+
 /// What `fairwave check --json` prints.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CheckOutput {
@@ -211,6 +234,9 @@ pub(crate) enum Described {
     /// What `cc --json` prints
     #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
     Cc,
+    /// What `matrix --json` prints
+    #[cfg(target_os = "linux")]
+    Matrix,
     /// What `sweep --json` prints
     Sweep,
     /// What `reproduce --json` prints
@@ -249,6 +275,8 @@ impl Described {
             Self::Emulate => of(schema::of::<EmulateOutput>()),
             #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
             Self::Cc => of(schema::of::<crate::printed_cc::CcOutput>()),
+            #[cfg(target_os = "linux")]
+            Self::Matrix => of(schema::of::<MatrixOutput<'_>>()),
             Self::Sweep => of(schema::of::<SweepOutput<'_>>()),
             Self::Reproduce => of(schema::of::<StudySummary>()),
             Self::ReproduceBeside => of(schema::of::<BesideSummary>()),

@@ -1,7 +1,7 @@
 //! A study in real time: its scenarios with the sockets of this machine's kernel, and in the
 //! simulator beside.
 
-use fairwave_emulate::{Live, Request};
+use fairwave_emulate::{Manner, TimelyError, late, timely};
 use fairwave_lab::run::{self, Run};
 use fairwave_scenario::plan::Job;
 use fairwave_study::beside::{Beside, Judged, LeftOut};
@@ -10,7 +10,7 @@ use fairwave_units::Duration;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Directory of the simulator's runs, in that of the study.
 const SIMULATOR: &str = "simulator";
@@ -37,15 +37,9 @@ pub enum Error {
     /// The study could not be simulated or judged.
     #[error(transparent)]
     Study(#[from] fairwave_study::Error),
-    /// A run on the kernel's sockets failed.
+    /// A run on the kernel's sockets failed, or somebody ended it.
     #[error(transparent)]
-    Emulation(#[from] fairwave_emulate::Error),
-    /// It was cut short in mid-run.
-    #[error("{0}; the runs until then are kept")]
-    Broken(String),
-    /// Somebody ended it.
-    #[error("interrupted; the runs until then are kept")]
-    Interrupted,
+    Emulation(#[from] TimelyError),
 }
 
 /// How far a study is.
@@ -132,15 +126,16 @@ impl Agenda {
     ) -> Result<Beside, Error> {
         let mut runs: BTreeMap<String, Vec<Run>> = BTreeMap::new();
         let mut repeated = 0;
+        let manner = Manner { realtime: means.realtime, stop: Arc::clone(&means.stop) };
         for (done, (number, job)) in self.jobs.clone().into_iter().enumerate() {
             progress(Progress { done, total: self.jobs.len(), left: self.real_time(done) });
             let planned = &self.plans[number];
-            let mut made = emulate(planned, job, &root.join(KERNEL), means)?;
-            if late(&made).is_some() {
-                repeated += 1;
-                made = emulate(planned, job, &root.join(KERNEL), means)?;
-            }
             let experiment = planned.experiment.name;
+            let place = root.join(KERNEL).join(experiment);
+            let directory = run::directory_of(&planned.plan, job, &place);
+            let timely = timely(&planned.plan, job, &directory, &manner, &mut |_| ())?;
+            repeated += usize::from(timely.is_repeated);
+            let made = timely.run;
             match late(&made) {
                 None => runs.entry(experiment.to_owned()).or_default().push(made),
                 Some(why) => leave_out(&mut self.left_out, experiment, format!("{LATE}: {why}")),
@@ -172,34 +167,4 @@ fn leave_out(left_out: &mut Vec<LeftOut>, experiment: &str, why: String) {
         Some(left) => left.runs += 1,
         None => left_out.push(LeftOut { experiment: experiment.to_owned(), runs: 1, why }),
     }
-}
-
-/// One run, in real time.
-fn emulate(planned: &Planned, job: Job, root: &Path, means: &Means) -> Result<Run, Error> {
-    let root = root.join(planned.experiment.name);
-    let directory = run::directory_of(&planned.plan, job, &root);
-    let request = Request {
-        plan: &planned.plan,
-        job,
-        directory: Some(&directory),
-        uplinks: &[],
-        between: None,
-        records: false,
-        beside_simulation: false,
-        stop: Arc::clone(&means.stop),
-        shell: None,
-        realtime: means.realtime,
-        live: &Live::default(),
-    };
-    let emulated = fairwave_emulate::run(&request, &mut |_| ())?;
-    match emulated.broken {
-        Some(broken) => Err(Error::Broken(broken.to_string())),
-        None if means.stop.load(Ordering::Relaxed) => Err(Error::Interrupted),
-        None => Ok(emulated.run),
-    }
-}
-
-/// Why a run cannot be believed, if it cannot.
-fn late(run: &Run) -> Option<String> {
-    run.summary.emulation.as_ref().and_then(|said| said.invalid_reason.clone())
 }

@@ -150,24 +150,37 @@ fn no_real_node(option: &str, node: &str, names: &[String]) -> Failure {
     Failure::Usage(format!("{option}: {node:?} is no real node; those are {names}"))
 }
 
+/// Signals that end a run.
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// What signals set: the first one ends a run in good order, the second one at once.
+pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
+    stop_on(&SIGNALS)
+}
+
+fn stop_on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in signals {
+        flag::register_conditional_shutdown(*signal, 128 + signal, Arc::clone(&stop))
+            .and_then(|_| flag::register(*signal, Arc::clone(&stop)))
+            .map_err(Failure::run)?;
+    }
+    Ok(stop)
+}
+
 fn execute(
     common: &Common,
     emulate: &Emulate,
     (plan, job): (&Plan, Job),
     (directory, bridged): (&Path, Option<[NodeId; 2]>),
 ) -> Result<Emulated, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
     let has_shell = emulate.shell.is_some();
     if has_shell {
         // Ctrl-C is meant for what runs in the shell.
         flag::register(SIGINT, Arc::default()).map_err(Failure::run)?;
     }
-    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| !has_shell || *s != SIGINT) {
-        // The first one ends the run in good order, the second one at once.
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))
-            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
-            .map_err(Failure::run)?;
-    }
+    let signals: &[i32] = if has_shell { &[SIGTERM, SIGHUP] } else { &SIGNALS };
+    let stop = stop_on(signals)?;
     let live = Live::default();
     let request = Request {
         plan,

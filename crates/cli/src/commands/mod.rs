@@ -13,6 +13,8 @@ pub(crate) mod list;
 pub(crate) mod manual;
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
+#[cfg(target_os = "linux")]
+pub(crate) mod matrix;
 pub(crate) mod plot;
 pub(crate) mod reproduce;
 #[cfg(target_os = "linux")]
@@ -32,10 +34,13 @@ use std::path::Path;
 /// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then
 /// what the command itself sets.
 fn load(common: &Common, file: &Path, own: &[String]) -> Result<Plan, LoadError> {
+    Plan::load(file, &settings(common, own))
+}
+
+/// What the command line sets, in the order of [`load`].
+fn settings(common: &Common, own: &[String]) -> Vec<String> {
     let seed = common.seed.map(|seed| format!("seed={seed}"));
-    let settings: Vec<String> =
-        common.set.iter().cloned().chain(seed).chain(own.iter().cloned()).collect();
-    Plan::load(file, &settings)
+    common.set.iter().cloned().chain(seed).chain(own.iter().cloned()).collect()
 }
 
 impl From<LoadError> for Failure {

@@ -1,6 +1,6 @@
 //! `fairwave reproduce --host emulate`: a study with the kernel's sockets, the simulator beside it.
 
-use super::reproduce;
+use super::{emulate, reproduce};
 use crate::args::{Common, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
@@ -10,10 +10,6 @@ use crate::progress::Progress;
 use fairwave_studies::real_time::{self, Agenda, Means};
 use fairwave_study::Study;
 use fairwave_study::beside::Beside;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Runs the study on both hosts, writes its report, and shows its claims side by side.
 pub(crate) fn run(
@@ -35,7 +31,11 @@ pub(crate) fn run(
         let (runs, takes) = (agenda.runs(), agenda.real_time(0).as_secs_f64());
         output::note(&format!("{runs} runs in real time, which take {takes:.0} s at least"));
     }
-    let means = Means { workers: common.jobs().get(), realtime: args.realtime, stop: stop()? };
+    let means = Means {
+        workers: common.jobs().get(),
+        realtime: args.realtime,
+        stop: emulate::stop_on_signals()?,
+    };
     let progress = Progress::new(common);
     let report = |now: real_time::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
@@ -87,17 +87,6 @@ fn failure(error: real_time::Error) -> Failure {
         real_time::Error::Nothing { .. } => Failure::Usage(error.to_string()),
         other => Failure::run(other),
     }
-}
-
-/// What signals set: the first one ends the study in good order, the second one at once.
-fn stop() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))
-            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
-            .map_err(Failure::run)?;
-    }
-    Ok(stop)
 }
 
 /// Each claim with what both hosts say of it, and what was not run.

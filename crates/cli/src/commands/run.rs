@@ -107,7 +107,7 @@ pub(crate) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job,
 }
 
 /// An argument as a shell takes it.
-fn quoted(argument: &str) -> String {
+pub(crate) fn quoted(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
     match argument.chars().all(is_plain) {
         true => argument.to_owned(),

@@ -145,7 +145,7 @@ fn warnings(plan: &Plan, lines: &[Line]) -> Vec<String> {
 }
 
 /// A figure's mean and the half width of its interval.
-fn cells(point: &Point, metric: &str, digits: usize) -> [String; 2] {
+pub(crate) fn cells(point: &Point, metric: &str, digits: usize) -> [String; 2] {
     let none = || "-".to_owned();
     let Some(estimate) = point.metric(metric) else { return [none(), none()] };
     let half = estimate.half_width.map_or_else(none, |half| format!("{half:.digits$}"));

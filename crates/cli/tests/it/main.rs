@@ -11,6 +11,8 @@ mod emulate;
 mod emulate_control;
 mod exit_codes;
 mod figures;
+#[cfg(target_os = "linux")]
+mod matrix;
 mod output;
 #[cfg(target_os = "linux")]
 mod packets;

@@ -7,10 +7,11 @@ use std::fs;
 use std::path::Path;
 
 /// What every view must know.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "run",
     "sweep",
     "reproduce",
+    "matrix",
     "plot",
     "compare",
     "check",

@@ -1,0 +1,94 @@
+//! `fairwave matrix`: the kernel's laws over emulated links, briefly. A busy machine may be late,
+//! which makes runs not count, and no test fail.
+
+use crate::common::{ends_with, fairwave, scratch};
+use serde_json::Value;
+use std::fs;
+use std::io::{Write, stderr};
+use std::path::Path;
+
+/// Two delays, a second and a half each, in both hosts.
+const ARGS: [&str; 17] = [
+    "matrix",
+    "--laws",
+    "reno",
+    "--beside",
+    "alone",
+    "--over",
+    "link.wire.delay=5 ms,15 ms",
+    "--set",
+    "link.wire.loss=0",
+    "--set",
+    "emulate.lateness_limit=1 s",
+    "--set",
+    "warm_up=0.5 s",
+    "--for=1.5s",
+    "--simulate",
+    "--json",
+    "--out=out",
+];
+
+fn matrix(place: &Path, more: &[&str]) -> (Option<i32>, Value) {
+    let output = fairwave(place, &[&ARGS, more].concat()).output().expect("the command starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    let value = serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: {text}\n{err}"));
+    (output.status.code(), value)
+}
+
+#[test]
+fn a_law_runs_at_each_point_in_both_hosts_and_is_not_run_again() {
+    if let Err(missing) = fairwave_netns::support() {
+        let _ = writeln!(stderr(), "SKIPPED: a test of emulation, as {missing}");
+        return;
+    }
+    let place = scratch();
+    let (code, value) = matrix(place.path(), &[]);
+    let late = value["left_out"].as_array().expect("a list").len();
+    assert_eq!(code, Some(if late == 0 { 0 } else { 4 }), "{value}");
+    let points = value["points"].as_array().expect("a list");
+    assert_eq!(points.len() + late, 4, "{value}");
+    for point in points {
+        let [host, delay] = ["host", "link.wire.delay"].map(|key| &point["axes"][key]);
+        let [goodput, rtt] = ["goodput_mbps", "rtt_ms"].map(|name| &point["metrics"][name]["mean"]);
+        // A link of 20 Mbps, and a queue of 25 ms at most. What was held back for a retransmission
+        // before the warm-up was over may count.
+        let (goodput, rtt) = (goodput.as_f64().expect("goodput"), rtt.as_f64().expect("rtt"));
+        assert!((5.0..25.0).contains(&goodput), "{host} {delay}: {goodput} Mbps");
+        let least = if delay == "5 ms" { 10.0 } else { 30.0 };
+        assert!((least..4.0 * least + 30.0).contains(&rtt), "{host} {delay}: {rtt} ms");
+    }
+    let out = place.path().join("out");
+    let page = fs::read_to_string(out.join("matrix.html")).expect("a page");
+    assert!(page.contains("<svg") && page.contains("reno") && !page.contains("http://localhost"));
+    if late == 0 {
+        let csv = fs::read_to_string(out.join("matrix.csv")).expect("a table");
+        assert!(csv.starts_with("host,law,company,link.wire.delay,"), "{csv}");
+        let svg = out.join("figures/goodput_mbps-alone.svg");
+        let svg = fs::read_to_string(svg).expect("a map");
+        assert!(svg.contains("reno, simulated") && svg.contains("15 ms"), "{svg}");
+        let resumed = matrix(place.path(), &["--resume", "--quiet"]);
+        assert_eq!((resumed.0, &resumed.1["points"]), (Some(0), &value["points"]));
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_what_to_do() {
+    let place = scratch();
+    let refused = |args: &[&str], part: &str| {
+        let (out, err) = ends_with(2, place.path(), &[&["matrix"], args].concat());
+        assert!(out.is_empty() && err.contains(part), "{args:?}: {err}");
+    };
+    refused(&["--laws", "reno,fw_nobodys"], "`fairwave cc load fw_nobodys` as root");
+    refused(&["--laws", "nobodys"], "`modprobe tcp_nobodys` as root");
+    refused(&["--beside", "0"], "a number of flows is from 1 to 256");
+    refused(&["--beside", "nobodys"], "no congestion control nobodys");
+    refused(&["--flow", "call"], "called \"call\"; it has bulk");
+    refused(&["--over", "link.wire.rate=fast"], "link.wire.rate");
+    refused(&["--repeat", "0"], "--repeat");
+    refused(&["--resume"], "--out");
+    refused(&["--csv", "--json"], "--json");
+    fs::create_dir(place.path().join("full")).expect("a directory");
+    fs::write(place.path().join("full/file"), "").expect("a file");
+    refused(&["--laws", "reno", "--out", "full"], "not empty");
+}

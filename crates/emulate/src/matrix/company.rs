@@ -1,0 +1,58 @@
+//! Which flows a flow under test shares its link with.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// The most flows of one law: each has sockets of its own.
+const MOST: u32 = 256;
+
+/// Which flows a flow under test shares its link with, apart from those that its scenario has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// None.
+    Alone,
+    /// One more of the law that is named.
+    Beside(String),
+    /// So many flows of its law in all, itself among them.
+    Many(u32),
+}
+
+impl FromStr for Company {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        match (text, text.parse::<u32>()) {
+            ("alone", _) | (_, Ok(1)) => Ok(Self::Alone),
+            (_, Ok(flows)) if (2..=MOST).contains(&flows) => Ok(Self::Many(flows)),
+            (_, Ok(_)) => Err(format!("{text:?}: a number of flows is from 1 to {MOST}")),
+            ("", _) => Err("write alone, the name of a law, or a number of flows".to_owned()),
+            (law, Err(_)) => Ok(Self::Beside(law.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Company {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alone => f.write_str("alone"),
+            Self::Beside(law) => write!(f, "beside {law}"),
+            Self::Many(flows) => write!(f, "{flows} flows"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_company_is_nobody_a_law_or_a_number() {
+        let of = |text: &str| text.parse::<Company>();
+        assert_eq!(of("alone"), Ok(Company::Alone));
+        assert_eq!(of("1"), Ok(Company::Alone));
+        assert_eq!(of(" cubic "), Ok(Company::Beside("cubic".to_owned())));
+        assert_eq!(of("4").map(|four| four.to_string()), Ok("4 flows".to_owned()));
+        assert!(of("0").is_err() && of("257").is_err() && of("").is_err());
+    }
+}
