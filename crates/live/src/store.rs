@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 const BPFFS: &str = "/sys/fs/bpf";
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const MAGIC: u64 = 0xcafe_4a11;
-/// What the file system is mounted from where it was mounted by us. A mark in it would be missing if
-/// the loader were killed in between.
+/// What the file system is mounted from where it was mounted by us. A mark in it would be missing
+/// if the loader were killed in between.
 const SOURCE: &str = "fairwave";
 const MOUNTS: &str = "/proc/self/mounts";
 /// What the directory of a law that is being loaded begins with.
