@@ -1,9 +1,9 @@
 //! The command line: what can be asked for. The help text is written here and nowhere else.
 
 #[cfg(target_os = "linux")]
-pub(crate) mod packets;
-#[cfg(target_os = "linux")]
 mod matrix;
+#[cfg(target_os = "linux")]
+pub(crate) mod packets;
 mod plot;
 
 use crate::printed::Described;

@@ -12,9 +12,9 @@ pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod manual;
 #[cfg(target_os = "linux")]
-pub(crate) mod packets;
-#[cfg(target_os = "linux")]
 pub(crate) mod matrix;
+#[cfg(target_os = "linux")]
+pub(crate) mod packets;
 pub(crate) mod plot;
 pub(crate) mod reproduce;
 #[cfg(target_os = "linux")]
