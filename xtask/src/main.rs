@@ -131,6 +131,6 @@ fn main() -> ExitCode {
 
 /// Golden files are written by tests named `bless`, which are ignored otherwise.
 fn golden() -> Outcome {
-    run(cargo(&["test", "--workspace", "--", "--ignored", "bless"]))?;
+    run(cargo(&["test", "--workspace", shell::WITH_LAWS, "--", "--ignored", "bless"]))?;
     run(shell::command("git", &["diff", "--stat"]))
 }

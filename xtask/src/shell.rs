@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// The command with `fairwave cc`, whose loader needs headers that tests install.
+pub(crate) const WITH_LAWS: &str = "--features=fairwave-cli/kernel-laws";
+
 /// What a step comes to; the text says what failed.
 pub(crate) type Outcome = Result<(), String>;
 

@@ -4,7 +4,7 @@ use crate::binaries;
 use crate::changed::{self, Reach};
 use crate::compare;
 use crate::shared::Shared;
-use crate::shell::{Outcome, Steps, cargo, command, root, run, succeeds};
+use crate::shell::{Outcome, Steps, WITH_LAWS, cargo, command, root, run, succeeds};
 use crate::system;
 use crate::workspace;
 use serde_json::Value;
@@ -91,7 +91,7 @@ fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection
 
 /// How the command is built as users have it.
 fn release_build(quietly: bool) -> Command {
-    let mut build = cargo(&["build", "--release", "-p", COMMAND]);
+    let mut build = cargo(&["build", "--release", "-p", COMMAND, WITH_LAWS]);
     if quietly {
         build.arg("--quiet").stdout(Stdio::null()).stderr(Stdio::null());
     }
@@ -120,13 +120,13 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
             run(cargo(&[&["test", "-p", "fairwave-netns"][..], &slow].concat()))?;
             run(cargo(&[&["test", "-p", "fairwave-live"][..], &slow].concat()))?;
             let loaders = ["--test", "it", "--", "--ignored", "cc::slow"];
-            run(cargo(&[&["test", "-p", "fairwave-cli"][..], &loaders].concat()))?;
+            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &loaders].concat()))?;
             let soak = ["--test", "it", "--", "--ignored", "emulate::slow"];
-            run(cargo(&[&["test", "-p", "fairwave-cli"][..], &soak].concat()))
+            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &soak].concat()))
         })?;
         steps.step("packet scripts that take minutes", || {
             let scripts = ["--test", "it", "--", "--ignored", "packets::slow"];
-            run(cargo(&[&["test", "-p", "fairwave-cli"][..], &scripts].concat()))
+            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &scripts].concat()))
         })?;
         steps.step("laws in an older kernel", crate::vm::vm)?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
@@ -147,7 +147,8 @@ pub(crate) fn tidy() -> Outcome {
     format(&mut steps)?;
     rules(&mut steps, cargo(&["test"]))?;
     steps.step("lints", || {
-        run(cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+        let all = ["clippy", "--workspace", "--all-targets", WITH_LAWS, "--", "-D", "warnings"];
+        run(cargo(&all))
     })?;
     steps.finish()
 }
@@ -160,7 +161,7 @@ fn format(steps: &mut Steps) -> Outcome {
 fn rules(steps: &mut Steps, mut test: Command) -> Outcome {
     // With all of the workspace, so that dependencies have the features that they have in the steps
     // behind and are compiled once.
-    test.args(["--quiet", "--workspace", "--bin", "xtask"]);
+    test.args(["--quiet", "--workspace", WITH_LAWS, "--bin", "xtask"]);
     steps.step("rules of the house", || run(test))
 }
 
@@ -202,9 +203,13 @@ impl Selection {
     fn arguments(&self) -> Vec<String> {
         match &self.0 {
             Reach::Crates(names) => {
-                names.iter().flat_map(|name| ["--package".to_owned(), name.clone()]).collect()
+                let laws = names.iter().any(|name| name == COMMAND).then(|| WITH_LAWS.to_owned());
+                let packages = names.iter().flat_map(|name| ["--package".to_owned(), name.clone()]);
+                packages.chain(laws).collect()
             }
-            Reach::Nothing | Reach::Everything => vec!["--workspace".to_owned()],
+            Reach::Nothing | Reach::Everything => {
+                vec!["--workspace".to_owned(), WITH_LAWS.to_owned()]
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ const PASSED: &str = "GUEST passed";
 /// Boots the guest, and prints what it says.
 pub(crate) fn vm() -> Outcome {
     system::install_guest()?;
-    run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
+    run_aside(cargo(&["build", "-p", "fairwave-cli", crate::shell::WITH_LAWS]))?;
     let place = workspace::target().join("vm");
     let failed = |error: std::io::Error| format!("{}: {error}", place.display());
     fs::create_dir_all(&place).map_err(failed)?;

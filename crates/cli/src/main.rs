@@ -58,6 +58,10 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Sweep { scenario, csv, resume } => {
             commands::sweep::run(common, &scenario, csv, resume)
         }
+        #[cfg(target_os = "linux")]
+        Command::Reproduce(reproduce) if reproduce.host == args::Host::Emulate => {
+            commands::reproduce_real::run(common, &reproduce)
+        }
         Command::Reproduce(reproduce) => commands::reproduce::run(common, &reproduce),
         Command::Plot(plot) => commands::plot::run(common, &plot),
         Command::Compare(compare) => commands::compare::run(common, &compare),

@@ -131,8 +131,8 @@ impl Beside {
     pub fn provenance(&self, study: &dyn Study) -> Vec<String> {
         let (kernel, simulator) = (self.kernel.results.effort(), self.simulator.results.effort());
         let mut said = vec![format!(
-            "{} runs of {} s in all with the sockets of Linux {}, one after the other, and {} runs of the \
-             same scenarios in the simulator with its stack linux-6; seeds {}.",
+            "{} runs of {} s in all with the sockets of Linux {}, one after the other, and {} runs \
+             of the same scenarios in the simulator with its stack linux-6; seeds {}.",
             kernel.runs,
             kernel.simulated_s(),
             self.release,
@@ -166,7 +166,8 @@ impl Beside {
             vec![simulator.id.to_owned(), simulator_word, kernel_word, text(simulator.statement)]
         });
         let mut page = format!(
-            "# Study {} with a real kernel\n\nWritten by `{command} --markdown`; do not edit.\n\n{}.\n\n",
+            "# Study {} with a real kernel\n\n\
+             Written by `{command} --markdown`; do not edit.\n\n{}.\n\n",
             study.name(),
             text(study.paper()),
         );

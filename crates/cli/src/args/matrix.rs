@@ -19,7 +19,7 @@ Each law runs in each company at each point of the scenario's sweep, run by run,
 time that this takes is told first. Laws are this machine's kernel's, by its names; those that begin
 with fw_ are loaded by `fairwave cc load`. A run that is late is made a second time.
 
-Exit code 1: a run failed. Exit code 4: a run was late twice; it does not count, and all others do.";
+Exit code 1: a run failed. Exit code 4: a run was late twice; it does not count, the others do.";
 
 /// Options of `fairwave matrix`.
 #[derive(Args, Debug)]

@@ -18,7 +18,7 @@ pub(crate) mod packets;
 pub(crate) mod plot;
 pub(crate) mod reproduce;
 #[cfg(target_os = "linux")]
-mod reproduce_real;
+pub(crate) mod reproduce_real;
 pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod trace;

@@ -13,12 +13,9 @@ use std::path::Path;
 
 /// Runs the study, or reads its runs back, writes its report, and shows its claims.
 pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
-    if args.markdown && common.json {
-        return Err(Failure::Usage("--json and --markdown both print to standard output".into()));
-    }
-    let study = find(&args.study)?;
+    let study = find(common, args)?;
     if args.host == Host::Emulate {
-        return in_real_time(common, args, study);
+        return Err(Failure::Usage("--host emulate needs Linux".into()));
     }
     if let Some(option) = args.stray() {
         return Err(Failure::Usage(format!("{option} goes with --host emulate alone")));
@@ -49,20 +46,6 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     if args.strict { judge(&findings.claims) } else { Ok(()) }
 }
 
-#[cfg(target_os = "linux")]
-fn in_real_time(
-    common: &Common,
-    args: &Reproduce,
-    study: &'static dyn Study,
-) -> Result<(), Failure> {
-    super::reproduce_real::run(common, args, study)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn in_real_time(_: &Common, _: &Reproduce, _: &'static dyn Study) -> Result<(), Failure> {
-    Err(Failure::Usage("--host emulate needs Linux".into()))
-}
-
 /// How the command ends under `--strict`. A claim that is undecided is no failure, since nothing
 /// contradicts it, but it is not passed over in silence either.
 pub(crate) fn judge(claims: &[Claim]) -> Result<(), Failure> {
@@ -78,7 +61,12 @@ pub(crate) fn judge(claims: &[Claim]) -> Result<(), Failure> {
     if fails { Err(Failure::Claims) } else { Ok(()) }
 }
 
-fn find(name: &str) -> Result<&'static dyn Study, Failure> {
+/// The study that is asked for, if what is asked for goes together.
+pub(crate) fn find(common: &Common, args: &Reproduce) -> Result<&'static dyn Study, Failure> {
+    if args.markdown && common.json {
+        return Err(Failure::Usage("--json and --markdown both print to standard output".into()));
+    }
+    let name = &args.study;
     fairwave_studies::find(name).ok_or_else(|| {
         let known: Vec<&str> = fairwave_studies::ALL.iter().map(|study| study.name()).collect();
         Failure::Usage(format!("there is no study {name:?}; there are: {}", known.join(", ")))

@@ -12,11 +12,8 @@ use fairwave_study::Study;
 use fairwave_study::beside::Beside;
 
 /// Runs the study on both hosts, writes its report, and shows its claims side by side.
-pub(crate) fn run(
-    common: &Common,
-    args: &Reproduce,
-    study: &'static dyn Study,
-) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
+    let study = reproduce::find(common, args)?;
     if args.from.is_some() {
         let why = "--from reads runs of the simulator; it does not go with --host emulate";
         return Err(Failure::Usage(why.to_owned()));

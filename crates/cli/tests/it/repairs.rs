@@ -29,7 +29,7 @@ fn an_upload_retransmits_what_was_dropped() {
     assert!(drops > 300 && retransmissions == drops, "{drops} drops, {retransmissions}");
 }
 
-/// Without RACK's timer and PRR's bound the upload times out; what was reported is not retransmitted
+/// Without RACK's timer and PRR's bound the upload times out; what was reported is not sent again
 /// then (RFC 6675 section 5.1), unless it is forgotten (RFC 2018 section 8).
 #[test]
 fn an_upload_that_times_out_retransmits_what_was_dropped() {

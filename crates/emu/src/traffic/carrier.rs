@@ -143,8 +143,8 @@ pub struct KernelFlow {
     /// The flow of the world.
     pub id: FlowId,
     /// What the simulator would tell of it, too. The kernel does not count entries into fast
-    /// recovery ([`FlowSample::is_of_kernel`]), and which ACKs were dropped on their way is for those
-    /// to count who see the world's drops.
+    /// recovery ([`FlowSample::is_of_kernel`]). Which ACKs were dropped on their way is counted by
+    /// those who see the world's drops.
     pub outcome: FlowOutcome,
     /// Datagrams that the kernel of the source refused to take, for want of room or a way. They
     /// count as sent and lost.

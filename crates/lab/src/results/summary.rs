@@ -82,7 +82,7 @@ pub struct FlowSummary {
     /// ACKs that gave way to later ones in a queue; not among the dropped.
     #[serde(default)]
     pub acks_filtered: u64,
-    /// Lost ACKs that the sender inferred; null where a kernel carries the flow, which does not tell.
+    /// Lost ACKs that the sender inferred; null where a kernel carries the flow: it does not tell.
     pub acks_lost_inferred: Option<u64>,
     /// Smoothed round-trip time at the end.
     pub srtt_end_ns: Option<u64>,
