@@ -93,8 +93,11 @@ fn runs_are_drawn_over_each_other() {
     let args = ["plot", first, second, "--y", "flows.cwnd_bytes", "--file", "both.svg"];
     ends_with(0, place.path(), &args);
     let svg = fs::read_to_string(place.path().join("both.svg")).unwrap();
-    let labels = ["reno/seed-1: up", "reno/seed-1: down", "compound/seed-1: up"];
-    assert!(labels.iter().all(|label| svg.contains(label)), "{svg}");
+    for run in &runs {
+        let point = run.trim_end_matches("/seed-1").rsplit('/').next().unwrap();
+        let labels = ["up", "down"].map(|flow| format!("{point}/seed-1: {flow}"));
+        assert!(labels.iter().all(|label| svg.contains(label)), "{labels:?} in {svg}");
+    }
     let (_, err) = ends_with(2, place.path(), &["plot", first, second, "--y", "jain"]);
     assert!(err.contains("as series over time"), "{err}");
     let (_, err) = ends_with(2, place.path(), &["plot", first, "s", "--y", "flows.cwnd_bytes"]);
