@@ -198,9 +198,7 @@ impl Emulation<'_> {
         let mut programs = Programs::new(namespaces, self.programs, name, request.directory)
             .map_err(host_error)?;
         request.shell.iter().for_each(|node| programs.add_shell(node));
-        let on_sockets = (&*self.kernel_flows, &*self.kernel_laws);
-        let flows = KernelFlows::open(whole, on_sockets, (namespaces, self.real));
-        let flows = flows.map_err(host_error)?;
+        let flows = self.open_flows(whole)?;
         let world = flows::rest_of(whole, &self.kernel_flows);
         let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
         let clock = Clock::start();
@@ -256,6 +254,12 @@ impl Emulation<'_> {
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
         Ok((report, programs.end()))
+    }
+
+    /// Opens the sockets of the flows that the kernel carries.
+    fn open_flows(&self, whole: &World) -> Result<KernelFlows, Cause> {
+        let flows = (&*self.kernel_flows, &*self.kernel_laws);
+        KernelFlows::open(whole, flows, (self.namespaces, self.real)).map_err(host_error)
     }
 
     fn ends(&self) -> io::Result<Vec<End>> {

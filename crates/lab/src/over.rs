@@ -98,16 +98,23 @@ pub fn is_series(y: &str) -> bool {
     y.split_once('.').is_some_and(|(table, _)| TABLES.iter().any(|(known, _)| *known == table))
 }
 
-/// The column `y` of runs over time, a curve for each flow, queue, station, pair of radios or path.
+/// Points of a curve.
+type Points = Vec<(f64, Interval)>;
+
+/// The column `y` of runs over time, times in milliseconds, a curve for each flow, queue, station, pair of radios or path.
 /// Where there are several runs, curves begin with their run's name.
 ///
 /// # Errors
 /// When a table cannot be read or has no such column.
 pub fn over_time(runs: &[(&str, &Path)], y: &str) -> Result<Figure, Error> {
     let (_, column) = y.split_once('.').unwrap_or((y, ""));
+    let (y_label, scale) = match column.strip_suffix("_ns") {
+        Some(time) => (format!("{time} (ms)"), 1e-6),
+        None => (column.to_owned(), 1.0),
+    };
     let mut curves = Vec::new();
     for (name, run) in runs {
-        for (of, points) in series(run, y)? {
+        for (of, points) in series(run, y, scale)? {
             let label = if runs.len() > 1 { format!("{name}: {of}") } else { of };
             curves.push(Curve { label, points, mark: Mark::Line });
         }
@@ -115,22 +122,22 @@ pub fn over_time(runs: &[(&str, &Path)], y: &str) -> Result<Figure, Error> {
     Ok(Figure {
         title: format!("{y} over time"),
         x_label: "time (s)".to_owned(),
-        y_label: column.to_owned(),
+        y_label,
         y_range: None,
         content: Content::Curves(curves),
     })
 }
 
-/// The points of the column `y` of a run, for each name in its table.
-fn series(run: &Path, y: &str) -> Result<BTreeMap<String, Vec<(f64, Interval)>>, Error> {
+/// The points of the column `y` of a run, `scale` times its values, for each name in its table.
+fn series(run: &Path, y: &str, scale: f64) -> Result<BTreeMap<String, Points>, Error> {
     let (table, column) = y.split_once('.').unwrap_or((y, ""));
     let name = TABLES.iter().find(|(known, _)| *known == table).map_or("flow", |(_, name)| name);
     let series = Series::read(run, &format!("{table}.parquet"), &["t_ns", name, column])?;
-    let mut curves: BTreeMap<String, Vec<(f64, Interval)>> = BTreeMap::new();
+    let mut curves: BTreeMap<String, Points> = BTreeMap::new();
     let (times, names) = (series.integers("t_ns")?, series.texts(name)?);
     for ((at, of), value) in times.iter().zip(names).zip(series.integers(column)?) {
         if let (Some(at), Some(of), Some(value)) = (at, of, value) {
-            let point = (*at as f64 / 1e9, Interval::exact(*value as f64));
+            let point = (*at as f64 / 1e9, Interval::exact(*value as f64 * scale));
             curves.entry(of.clone()).or_default().push(point);
         }
     }

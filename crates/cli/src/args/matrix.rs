@@ -16,10 +16,10 @@ Examples:
   fairwave matrix --laws cubic,fw_ackloss_cubi --beside alone,4 --json
 
 Each law runs in each company at each point of the scenario's sweep, run by run, in real time; the
-time that this takes is told first. Laws are this machine's kernel's, by its names; those that begin
-with fw_ are loaded by `fairwave cc load`. A run that is late is made a second time.
+time that this takes is told first. Laws are this machine's kernel's, by its names; those that
+begin with fw_ are loaded by `fairwave cc load`. A run that is late is made a second time.
 
-Exit code 1: a run failed. Exit code 4: a run was late twice; it does not count, the others do.";
+Exit code 1: a run failed. Exit code 4: a run was late twice; it does not count, others do.";
 
 /// Options of `fairwave matrix`.
 #[derive(Args, Debug)]

@@ -50,16 +50,25 @@ fn series(asked: &Plot) -> Result<Figure, Failure> {
     over_time(&runs, y).map_err(Failure::run)
 }
 
-/// What runs are called: the last parts of their directories' paths, as many as tell them apart.
+/// What runs are called: the parts of their directories' paths in which they differ.
 fn names(directories: &[PathBuf]) -> Vec<String> {
-    let last = |directory: &PathBuf, parts: usize| {
-        let all: Vec<_> = directory.iter().map(|part| part.to_string_lossy()).collect();
-        all[all.len().saturating_sub(parts)..].join("/")
+    let parts = |path: &PathBuf| -> Vec<String> {
+        path.iter().map(|part| part.to_string_lossy().into_owned()).collect()
     };
-    let most = directories.iter().map(|directory| directory.iter().count()).max().unwrap_or(1);
-    let named = |parts| directories.iter().map(|path| last(path, parts)).collect::<Vec<_>>();
-    let differ = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
-    (1..most).map(named).find(differ).unwrap_or_else(|| named(most))
+    let paths: Vec<Vec<String>> = directories.iter().map(parts).collect();
+    let least = paths.iter().map(Vec::len).min().unwrap_or(0);
+    let are_same = |part: &dyn Fn(&Vec<String>) -> String| {
+        paths.windows(2).all(|pair| part(&pair[0]) == part(&pair[1]))
+    };
+    let before = (0..least).take_while(|i| are_same(&|path| path[*i].clone())).count();
+    let after =
+        (0..least - before).take_while(|i| are_same(&|path| path[path.len() - 1 - i].clone()));
+    let after = after.count();
+    let name = |path: &Vec<String>| match &path[before..path.len() - after] {
+        [] => path.last().cloned().unwrap_or_default(),
+        parts => parts.join("/"),
+    };
+    paths.iter().map(name).collect()
 }
 
 /// Means of a sweep over one of its axes.
@@ -103,13 +112,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_called_by_as_much_of_their_paths_as_tells_them_apart() {
+    fn runs_are_called_by_the_parts_of_their_paths_that_differ() {
         let of = |paths: &[&str]| names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(of(&["out/kernel", "out/simulator"]), ["kernel", "simulator"]);
-        assert_eq!(
-            of(&["kernel/seed-1", "simulator/seed-1"]),
-            ["kernel/seed-1", "simulator/seed-1"]
-        );
-        assert_eq!(of(&["a", "a"]), ["a", "a"]);
+        assert_eq!(of(&["o/kernel/x/seed-1", "o/simulator/x/seed-1"]), ["kernel", "simulator"]);
+        assert_eq!(of(&["o/a/seed-1", "o/b/seed-2"]), ["a/seed-1", "b/seed-2"]);
+        assert_eq!(of(&["o", "o/x"]), ["o", "x"]);
+        assert_eq!(of(&["o/a", "o/a"]), ["a", "a"]);
     }
 }
