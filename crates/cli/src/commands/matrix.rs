@@ -62,7 +62,10 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     } else {
         match asked.csv {
             true => output::print_raw(to_csv(&findings.points).as_bytes())?,
-            false => output::print(&format!("{}Page: {}\n", table(&findings), page.display()))?,
+            false => {
+                let tables = table(&findings) + &left_out(&findings);
+                output::print(&format!("{tables}Page: {}\n", page.display()))?;
+            }
         }
         notes.iter().for_each(|note| output::warn(note));
     }
@@ -174,6 +177,15 @@ fn table(findings: &Findings) -> String {
             sweep::cells(point, name, *digits).into_iter().take(columns)
         });
         table.row(axes.chain(runs).chain(cells).collect());
+    }
+    table.render()
+}
+
+fn left_out(findings: &Findings) -> String {
+    let mut table =
+        Table::new("Runs that were late twice and do not count", &["point", "seed", "why"]);
+    for left in &findings.left_out {
+        table.row(vec![left.point.clone(), left.seed.to_string(), left.why.clone()]);
     }
     table.render()
 }

@@ -9,7 +9,6 @@ use fairwave_lab::plot::{Figure, to_png};
 use fairwave_lab::points::Point;
 use fairwave_lab::results::write_file;
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Draws what was asked for, and says where it is.

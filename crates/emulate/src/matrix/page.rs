@@ -82,7 +82,10 @@ fn page(findings: &Findings, context: &Context, drawn: &[(Exhibit, String)]) -> 
                 @for (exhibit, svg) in drawn {
                     figure {
                         div.plot { (PreEscaped(responsive(svg))) }
-                        figcaption { strong { (exhibit.figure.title) } ". " (exhibit.help) }
+                        figcaption {
+                            strong { (exhibit.figure.title) } ". " (exhibit.help)
+                            " A cell is empty where no run counts."
+                        }
                     }
                 }
                 h2 { "All points" }
