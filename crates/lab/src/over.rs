@@ -101,8 +101,8 @@ pub fn is_series(y: &str) -> bool {
 /// Points of a curve.
 type Points = Vec<(f64, Interval)>;
 
-/// The column `y` of runs over time, times in milliseconds, a curve for each flow, queue, station, pair of radios or path.
-/// Where there are several runs, curves begin with their run's name.
+/// The column `y` of runs over time, times in milliseconds: a curve for each flow, queue, station,
+/// pair of radios or path. Where there are several runs, curves begin with their run's name.
 ///
 /// # Errors
 /// When a table cannot be read or has no such column.
