@@ -42,7 +42,7 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     let running = Running { root: directory.path(), before, simulate, manner };
     if !common.json && !common.quiet {
         let (runs, lasts) = running.ahead(&grid.kernel);
-        output::note(&format!("{runs} runs in real time, which take {} at least", spoken(lasts)));
+        output::note(&format!("runs in real time: {runs}, at least {}", spoken(lasts)));
     }
     let findings = perform(common, &grid, &running)?;
     let notes = base.warnings();
