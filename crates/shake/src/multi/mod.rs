@@ -409,6 +409,9 @@ impl<P: Marked> Multi<P> {
         if !self.is_broken {
             self.tx.fill(self.now, &mut self.legs);
             self.finish();
+            if self.tx.is_barred(&self.legs) {
+                self.break_off();
+            }
         }
         (0..self.legs.len()).for_each(|index| self.hear(index));
         self.tell();

@@ -80,6 +80,8 @@ pub(super) struct Outgoing<P: Marked> {
     rescued: u64,
     /// What the peer keeps beyond what its application has read, once it has said so.
     pub(super) peer_buffer: Option<u32>,
+    /// What it is taken to keep until then: as much as this end does.
+    assumed_buffer: u32,
     pub(super) finish: bool,
     /// A write was not taken as a whole, or took all space.
     pub(super) wants_space: bool,
@@ -106,6 +108,7 @@ impl<P: Marked> Outgoing<P> {
             again: BTreeSet::new(),
             rescued: 0,
             peer_buffer: None,
+            assumed_buffer: config.receive_buffer,
             finish: false,
             wants_space: false,
             resent: 0,
@@ -240,7 +243,7 @@ impl<P: Marked> Outgoing<P> {
     fn next_new(&self, legs: &[Leg<P>]) -> Option<(usize, Job)> {
         let len = self.next_len()?;
         let ahead = self.cut + u64::from(len.get()) - self.arrived_to();
-        let most = self.peer_buffer.unwrap_or(self.capacity);
+        let most = self.peer_buffer.unwrap_or(self.assumed_buffer);
         if ahead > u64::from(most) && !self.blocks.is_empty() {
             return None;
         }
@@ -252,6 +255,20 @@ impl<P: Marked> Outgoing<P> {
     /// for it: else it would not read on, and never get there.
     fn is_reachable(&self, leg: &Leg<P>, offset: u64) -> bool {
         self.peer_buffer.is_some_and(|most| leg.furthest <= offset + u64::from(most))
+    }
+
+    /// Whether a block has to go again and no connection can ever carry it: each that is left has
+    /// something before it that the peer cannot keep. A peer that keeps less than this end took it
+    /// to, before it had stated its buffer, comes to that if a path dies at once.
+    pub(super) fn is_barred(&self, legs: &[Leg<P>]) -> bool {
+        let bars = |leg: &Leg<P>, offset| {
+            leg.is_dead || leg.is_over() || leg.is_up && !self.is_reachable(leg, offset)
+        };
+        self.split.resends()
+            && self.peer_buffer.is_some()
+            && self.again.first().is_some_and(|offset| {
+                legs.iter().all(|leg| bars(leg, *offset) && (leg.is_dead || !leg.holds(*offset)))
+            })
     }
 
     fn next_again(&self, legs: &[Leg<P>]) -> Option<(usize, Job)> {

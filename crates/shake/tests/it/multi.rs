@@ -239,6 +239,57 @@ fn set() -> impl Strategy<Value = (Config, tcp::Config, Vec<(Wire, Wire)>)> {
     )
 }
 
+/// A path that dies at once, of three. The first of three blocks goes over it before the peer has
+/// stated its buffer.
+fn dying_at_once(own: u32, peer: u32) -> Net<Bytes> {
+    let wire = |delay, jitter, duplicate| Wire {
+        delay: Duration::from_millis(delay),
+        jitter: Duration::from_millis(jitter),
+        duplicate,
+        queue: Some(3),
+        ..Wire::default()
+    };
+    let wires = [
+        (wire(26, 21, 0.0), wire(5, 22, 0.0)),
+        (wire(25, 8, 0.0), wire(10, 0, 0.0)),
+        (wire(1, 0, 0.0), wire(39, 3, 0.016_107_415_214_598_204)),
+    ];
+    let own = Config { block: 2_049, receive_buffer: own, ..config(Split::Adaptive, 3) };
+    let tcp = tcp::Config {
+        send_buffer: 4_096,
+        receive_buffer: 2_048,
+        timestamps: true,
+        min_rto: Duration::from_millis(200),
+        max_retries: 6,
+        ..paper_tcp()
+    };
+    let mut net: Net<Bytes> = Net::new(Seed(4_329_715_652_983_066_585), &own, tcp, &wires);
+    let theirs = Config { receive_buffer: peer, ..own };
+    net.ends[1] = Multi::acceptor(&theirs, dials(tcp, 3, 1)).expect("a set that can be");
+    net.to_write[0].push(text(4_099));
+    net.start();
+    net.run(at(50));
+    net.cut(1, wires[1].0);
+    net.run(at(7_200_000));
+    net
+}
+
+/// The case that proptest found: what goes before the peer has stated its buffer must not be
+/// beyond it, or a block that has to go again cannot stand behind it on any connection.
+#[test]
+fn what_goes_before_the_peer_states_its_buffer_bars_no_path() {
+    let net = dying_at_once(4_096, 4_096);
+    assert!(joined(&net.got[1]) == text(4_099), "{:?}", net.told());
+}
+
+/// A peer that keeps less than this end does cannot be known before it says so: the set says that
+/// it is broken, rather than to wait without end.
+#[test]
+fn a_set_whose_connections_are_all_barred_is_broken() {
+    let net = dying_at_once(11_760, 4_096);
+    assert!(net.heard(0, Event::Broken), "{:?}", net.told());
+}
+
 const CASES: u32 = if cfg!(debug_assertions) { 500 } else { 10_000 };
 
 proptest! {
