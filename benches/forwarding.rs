@@ -168,7 +168,14 @@ fn reporting(name: &str, spec: &Spec) -> String {
 
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]
 fn main() {
-    let schemes: Vec<String> = specs().iter().map(|(name, spec)| forwarding(name, spec)).collect();
+    let only: Vec<String> = std::env::args().skip(1).collect();
+    let is_asked = |name: &str| only.is_empty() || only.iter().any(|asked| asked == name);
+    let asked = specs().into_iter().filter(|(name, _)| is_asked(name));
+    let schemes: Vec<String> = asked.map(|(name, spec)| forwarding(name, &spec)).collect();
+    if !only.is_empty() {
+        println!("{}", schemes.join("\n"));
+        return;
+    }
     let mut text = String::from("{\n");
     let sizes = [
         ("hosts", HOSTS),

@@ -17,7 +17,7 @@ use fairwave_emu::drive::{self, Drive, End, Inbox, Report, Stopped, Turn, Way};
 use fairwave_emu::log;
 use fairwave_lab::results::ProgramSummary;
 use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
-use fairwave_netns::{Namespaces, become_realtime};
+use fairwave_netns::{Namespaces, OwnProcessor, become_realtime};
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_scenario::{Started, Steering};
 use fairwave_sim::world::World;
@@ -96,6 +96,10 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let bridged: Vec<NodeId> = request.between.iter().flat_map(|(_, places)| *places).collect();
     let mut real = scenario.real_nodes();
     real.retain(|node| !bridged.contains(node));
+    let options = plan::options(&scenario.emulation());
+    // Before anything is started, which would otherwise run there too.
+    let own =
+        (request.realtime && !options.busy_wait.is_zero()).then(OwnProcessor::reserve).flatten();
     let namespaces =
         Namespaces::build(&plan::namespaces(&scenario, &world, &real, request.uplinks))?;
     let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
@@ -104,7 +108,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let name = |id: &NodeId| world.nodes[id.0 as usize].name.clone();
     let emulation = Emulation {
         request,
-        options: plan::options(&scenario.emulation()),
+        options,
         namespaces: &namespaces,
         programs: &programs,
         real: &real,
@@ -122,6 +126,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         let watch = &mut |turn: &Turn<'_>| {
             if is_first && request.realtime {
                 no_realtime = become_realtime().err();
+                own.iter().for_each(OwnProcessor::take);
             }
             is_first = false;
             show(turn);

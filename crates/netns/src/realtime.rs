@@ -1,6 +1,7 @@
-//! Priority over the other programs of the machine.
+//! Priority over the other programs of the machine, and a processor for one thread alone.
 
 use crate::{Error, kernel};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Above all threads without a real-time priority, and below those of the kernel that have one.
 const PRIORITY: i32 = 10;
@@ -14,4 +15,70 @@ const PRIORITY: i32 = 10;
 /// priorities (`ulimit -r`) that is not zero.
 pub fn become_realtime() -> Result<(), Error> {
     kernel::become_realtime(PRIORITY).map_err(Error::at("real-time priority"))
+}
+
+/// A processor that a process keeps for one of its threads.
+///
+/// A thread that never sleeps needs one: whoever waits on the same processor is given a part of
+/// each second by the kernel, real-time priority or not, and the thread stands still meanwhile.
+#[derive(Debug)]
+pub struct OwnProcessor {
+    own: CpuSet,
+    before: CpuSet,
+}
+
+impl OwnProcessor {
+    /// Binds the calling thread, and all threads and programs that it starts from now on, to all
+    /// processors but the last that it may use; as before when the value is dropped by the same
+    /// thread. `None` where it may use only one, or where the kernel refuses.
+    pub fn reserve() -> Option<Self> {
+        let before = sched_getaffinity(None).ok()?;
+        let last = (0..CpuSet::MAX_CPU).rev().find(|number| before.is_set(*number))?;
+        let (mut own, mut others) = (CpuSet::new(), before);
+        own.set(last);
+        others.unset(last);
+        (others.count() > 0 && sched_setaffinity(None, &others).is_ok())
+            .then_some(Self { own, before })
+    }
+
+    /// Binds the calling thread to the processor.
+    pub fn take(&self) {
+        // It was in the set of this process when it was reserved. Should it have gone since, the
+        // thread runs where it can.
+        let _ = sched_setaffinity(None, &self.own);
+    }
+}
+
+impl Drop for OwnProcessor {
+    fn drop(&mut self) {
+        // As above.
+        let _ = sched_setaffinity(None, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed() -> Vec<usize> {
+        let set = sched_getaffinity(None).expect("it can be asked");
+        (0..CpuSet::MAX_CPU).filter(|number| set.is_set(*number)).collect()
+    }
+
+    #[test]
+    fn a_reserved_processor_is_left_by_all_but_one_thread() {
+        let before = allowed();
+        let Some(own) = OwnProcessor::reserve() else {
+            assert_eq!(before.len(), 1, "with more than one there is one to reserve");
+            return;
+        };
+        let (last, others) = before.split_last().expect("there is one");
+        assert_eq!(allowed(), others);
+        let theirs = std::thread::spawn(allowed).join().expect("it does not panic");
+        assert_eq!(theirs, others, "a thread starts where its parent may run");
+        own.take();
+        assert_eq!(allowed(), [*last]);
+        drop(own);
+        assert_eq!(allowed(), before);
+    }
 }

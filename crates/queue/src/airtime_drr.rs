@@ -90,12 +90,16 @@ impl<T: Item> AirtimeDrr<T> {
     }
 
     fn station(&mut self, number: u32) -> &mut Station {
-        let unknown = Station { deficit: self.quantum, listed: false, after: NONE };
-        let number = number as usize;
-        if number >= self.stations.len() {
-            self.stations.resize(number + 1, unknown);
+        if number as usize >= self.stations.len() {
+            self.meet(number);
         }
-        &mut self.stations[number]
+        &mut self.stations[number as usize]
+    }
+
+    #[cold]
+    fn meet(&mut self, number: u32) {
+        let unknown = Station { deficit: self.quantum, listed: false, after: NONE };
+        self.stations.resize(number as usize + 1, unknown);
     }
 }
 

@@ -1,6 +1,5 @@
 //! Controlled delay (RFC 8289): drops when packets have waited too long for too long.
 
-use core::cmp::Ordering;
 use fairwave_units::{Duration, Instant};
 
 /// CoDel's two times.
@@ -30,8 +29,9 @@ pub(crate) trait Backlog {
 /// CoDel's state of one queue, with the names of RFC 8289 section 5.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codel {
-    /// When the delay will have been above the target for an interval.
-    first_above_time: Option<Instant>,
+    /// When the delay will have been above the target for an interval; zero while it is below
+    /// (RFC 8289 section 5.3).
+    first_above_time: Instant,
     drop_next: Instant,
     count: u32,
     lastcount: u32,
@@ -47,7 +47,7 @@ fn control_law(at: Instant, interval: Duration, count: u32) -> Instant {
 impl Codel {
     /// A queue that never dropped.
     pub(crate) const NEW: Self = Self {
-        first_above_time: None,
+        first_above_time: Instant::ZERO,
         drop_next: Instant::ZERO,
         count: 0,
         lastcount: 0,
@@ -55,6 +55,7 @@ impl Codel {
     };
 
     /// The next packet that is let through (RFC 8289 section 5.4, "deque").
+    #[inline]
     pub(crate) fn dequeue<B: Backlog>(
         &mut self,
         now: Instant,
@@ -97,15 +98,17 @@ impl Codel {
         backlog: &mut B,
     ) -> (Option<B::Packet>, bool) {
         let Some((packet, at)) = backlog.take() else {
-            self.first_above_time = None;
+            self.first_above_time = Instant::ZERO;
             return (None, false);
         };
         if now.since(at) < config.target || backlog.is_short() {
-            self.first_above_time = None;
+            self.first_above_time = Instant::ZERO;
             return (Some(packet), false);
         }
-        let since = *self.first_above_time.get_or_insert(now + config.interval);
-        (Some(packet), now.cmp(&since) != Ordering::Less)
+        if self.first_above_time == Instant::ZERO {
+            self.first_above_time = now + config.interval;
+        }
+        (Some(packet), now >= self.first_above_time)
     }
 
     /// Begins at the rate that worked when dropping ended not long ago, else at the slowest.

@@ -142,26 +142,26 @@ impl<T: Item> FairQueues<T> {
         self.dropped.pop_front()
     }
 
-    /// Room in the tables for a receiver.
-    fn know(&mut self, receiver: usize) {
-        if receiver >= self.busy.len() {
-            self.busy.resize(receiver + 1, Ends::EMPTY);
-            self.spare.resize(receiver + 1, NONE);
-        }
-        if self.by_receiver && receiver >= self.groups.len() {
+    /// Makes room in the tables for a receiver that is not in them.
+    #[cold]
+    fn meet(&mut self, receiver: usize) {
+        self.busy.resize(receiver + 1, Ends::EMPTY);
+        self.spare.resize(receiver + 1, NONE);
+        if self.by_receiver {
             self.groups.resize(receiver + 1, Group { new: Ends::EMPTY, old: Ends::EMPTY });
         }
+        // With the first packet come the buckets.
+        self.buckets.resize(self.config.buckets.max(1) as usize, NONE);
     }
 
     /// The queue of the item's flow. A queue holds one receiver's packets only: where a bucket
     /// is another's, the receiver's spare queue takes the packet.
     fn classify(&mut self, item: &T) -> u32 {
         let receiver = item.receiver();
-        let buckets = self.config.buckets.max(1);
-        if self.buckets.is_empty() {
-            self.buckets.resize(buckets as usize, NONE);
+        if receiver as usize >= self.busy.len() {
+            self.meet(receiver as usize);
         }
-        let bucket = (item.flow().hash() % u64::from(buckets)) as usize;
+        let bucket = (item.flow().hash() % self.buckets.len() as u64) as usize;
         let number = enlisted(&mut self.buckets[bucket], &mut self.flows, receiver);
         let flow = &mut self.flows[number as usize];
         if flow.listed == Listed::No {
@@ -175,25 +175,28 @@ impl<T: Item> FairQueues<T> {
 
     /// Adds an item, then drops from the longest queue if that was one too many.
     pub(crate) fn push(&mut self, now: Instant, item: T) {
-        self.know(item.receiver() as usize);
         let number = self.classify(&item);
         let bytes = item.bytes();
         let place = self.packets.insert(Packet { item, bytes, at: now, after: NONE });
         let flow = &mut self.flows[number as usize];
-        match flow.last {
-            NONE => flow.first = place,
-            last => self.packets.get_mut(last).after = place,
-        }
-        flow.last = place;
+        let before = core::mem::replace(&mut flow.last, place);
         flow.packets += 1;
         flow.bytes += u64::from(bytes);
+        let (is_first, is_unlisted) = (before == NONE, flow.listed == Listed::No);
+        debug_assert_eq!(is_first, flow.packets == 1, "{flow:?}");
+        if is_unlisted {
+            flow.deficit = i64::from(self.config.quantum);
+        }
+        match is_first {
+            true => flow.first = place,
+            false => self.packets.get_mut(before).after = place,
+        }
         self.len += 1;
         self.bytes += u64::from(bytes);
-        if self.flows[number as usize].packets == 1 {
+        if is_first {
             self.join_busy(number);
         }
-        if self.flows[number as usize].listed == Listed::No {
-            self.flows[number as usize].deficit = i64::from(self.config.quantum);
+        if is_unlisted {
             self.list(number, Listed::New);
         }
         if self.config.limit.is_exceeded(self.len, self.bytes()) {

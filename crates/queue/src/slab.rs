@@ -34,6 +34,7 @@ impl<N> Slab<N> {
         Self { slots: Vec::new(), free: NONE }
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, node: N) -> u32 {
         let number = self.free;
         if number == NONE {
@@ -46,6 +47,7 @@ impl<N> Slab<N> {
         number
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, number: u32) -> N {
         let free = Slot::Free(self.free);
         let slot = core::mem::replace(&mut self.slots[number as usize], free);

@@ -18,15 +18,15 @@ struct Session {
     finish: u64,
     /// Whether its weight is part of the sum: from its first packet on.
     is_known: bool,
-    /// What it had when it lost its weight.
-    lead: Lead,
 }
 
-const NEW: Session = Session { start: 0, finish: 0, is_known: false, lead: Lead::NONE };
+const NEW: Session = Session { start: 0, finish: 0, is_known: false };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Wf2q {
     sessions: Vec<Session>,
+    /// What each host had when it lost its weight. Apart from sessions, as few ask for it.
+    leads: Vec<Lead>,
     virtual_now: u64,
     /// The latest finish of all.
     latest: u64,
@@ -48,6 +48,7 @@ impl Wf2q {
     pub(crate) const fn new() -> Self {
         Self {
             sessions: Vec::new(),
+            leads: Vec::new(),
             virtual_now: 0,
             latest: 0,
             work: 0,
@@ -62,6 +63,7 @@ impl Wf2q {
     fn session(&mut self, host: u32) -> &mut Session {
         if host as usize >= self.sessions.len() {
             self.sessions.resize(host as usize + 1, NEW);
+            self.leads.resize(host as usize + 1, Lead::NONE);
         }
         &mut self.sessions[host as usize]
     }
@@ -239,11 +241,10 @@ impl Order for Wf2q {
             let waits = hosts.packets_of(host) > 0;
             let session = self.session(host);
             let served = if waits { session.start } else { session.finish };
-            session.lead = Lead::of(served, now, old, period);
+            self.leads[host as usize] = Lead::of(served, now, old, period);
         } else if old.is_zero() {
-            let session = self.session(host);
-            let start = session.lead.tag(now, new, period);
-            session.finish = start;
+            let start = self.leads[host as usize].tag(now, new, period);
+            self.session(host).finish = start;
             if hosts.packets_of(host) > 0 {
                 self.stamp(hosts, host, start);
                 self.list(host);
