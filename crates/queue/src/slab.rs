@@ -57,6 +57,7 @@ impl<N> Slab<N> {
     }
 
     /// The node of this number, if it is in use.
+    #[inline]
     pub(crate) fn used(&self, number: u32) -> Option<&N> {
         match self.slots.get(number as usize)? {
             Slot::Used(node) => Some(node),
@@ -64,6 +65,7 @@ impl<N> Slab<N> {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, number: u32) -> &N {
         match &self.slots[number as usize] {
             Slot::Used(node) => node,
@@ -71,6 +73,7 @@ impl<N> Slab<N> {
         }
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut N {
         match &mut self.slots[number as usize] {
             Slot::Used(node) => node,

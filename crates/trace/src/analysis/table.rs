@@ -15,13 +15,18 @@ impl Key {
         let [a, b] = self.addresses;
         let ports = u64::from(self.ports[0]) << 32 | u64::from(self.ports[1]) << 16;
         let words = [a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64];
-        words.into_iter().fold(mix(ports | u64::from(self.kind)), |hash, word| mix(hash ^ word))
+        // Each word is spread upwards and turned; the finaliser at the end makes bits of all of it.
+        let take = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(GOLDEN);
+        mix(words.into_iter().fold(ports | u64::from(self.kind), take))
     }
 }
 
+/// 2^64 divided by the golden ratio, made odd.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 pub(super) const fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = z.wrapping_add(GOLDEN);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31
