@@ -13,6 +13,7 @@ use fairwave_wire::pcapng::LinkType;
 mod air;
 pub mod compare;
 mod config;
+mod copies;
 mod cut;
 mod kind;
 mod live;
@@ -104,6 +105,8 @@ pub struct Packets {
     pub udp: u64,
     /// Other protocols.
     pub other: u64,
+    /// Packets of TCP and UDP that had been in the capture before, at another place of their way.
+    pub copies: u64,
     /// Later fragments of any protocol.
     pub fragments: u64,
     /// TCP or UDP with a header that is cut or broken.
@@ -199,7 +202,14 @@ impl Analyzer {
             ip::Transport::Unreadable(_) => packets.unreadable += 1,
         }
         let wrong = self.checksums && packet.checksum() == ip::Checksum::Wrong;
-        self.streams.packet(Arrival { at, packet: &packet, wrong }, to);
+        if !self.streams.packet(Arrival { at, packet: &packet, wrong }, to) {
+            let packets = &mut self.totals.packets;
+            packets.copies += 1;
+            match packet.transport {
+                ip::Transport::Tcp(_) => packets.tcp -= 1,
+                _ => packets.udp -= 1,
+            }
+        }
         (self.totals.tcp_streams, self.totals.udp_streams) = self.streams.counts();
     }
 }

@@ -121,6 +121,9 @@ pub struct PacketCounts {
     pub udp: u64,
     /// Other protocols.
     pub other: u64,
+    /// Packets that the capture has twice, as that of all interfaces of a router: left out the
+    /// second time.
+    pub copies: u64,
     /// Later fragments.
     pub fragments: u64,
     /// TCP or UDP with a cut or broken header.
@@ -288,6 +291,7 @@ impl From<Packets> for PacketCounts {
             tcp: packets.tcp,
             udp: packets.udp,
             other: packets.other,
+            copies: packets.copies,
             fragments: packets.fragments,
             unreadable: packets.unreadable,
             broken: packets.broken,

@@ -98,6 +98,7 @@ fn left_out(capture: &CaptureSummary) -> Vec<String> {
         (frames.unsupported, "of an unknown link type"),
         (frames.truncated + frames.broken, "cut or broken below IP"),
         (frames.fragments + ip.fragments, "later fragments"),
+        (ip.copies, "copies of others, as where a router was captured on both sides"),
         (ip.other, "neither TCP nor UDP"),
         (ip.unreadable + ip.broken, "cut or broken IP, TCP or UDP"),
     ];
@@ -114,7 +115,7 @@ pub fn connection(one: &Connection) -> Vec<String> {
         format!("{bytes} bytes in {packets} packets over {duration} s: {rate} Mbps; {ended}"),
         limit(one),
         shares(one),
-        one.captured_near.map_or(NO_VANTAGE, Vantage::words).to_owned(),
+        place(one),
         offloads(one),
         round_trip(way),
         retransmissions(way),
@@ -188,6 +189,18 @@ fn shares(one: &Connection) -> String {
          no progress; {:.2} % of the segments were sent again",
         way.resent_percent()
     )
+}
+
+/// Where the capture was made, and what cannot be seen from there.
+fn place(one: &Connection) -> String {
+    let words = one.captured_near.map_or(NO_VANTAGE, Vantage::words);
+    // As the analysis has it: what a queue adds on the far side is then unknown.
+    let is_blind = one.captured_near.is_some_and(|near| near != Vantage::Sender)
+        && one.main().far_rtt.is_none();
+    match is_blind {
+        true => format!("{words}. Without timestamps, pauses below 200 ms may be those of a queue"),
+        false => words.to_owned(),
+    }
 }
 
 /// Instead of [`Vantage::words`] where it is not known.

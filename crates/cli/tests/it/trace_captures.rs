@@ -139,3 +139,50 @@ fn losses_of_a_radio_limit_where_they_cost_goodput() {
         }
     }
 }
+
+/// Downloads in A-MPDUs of up to 256 MPDUs come to a station in bursts, with pauses longer than the
+/// path's least round trip: a greedy sender must not look idle there.
+const BURSTS: &str = "duration = \"3 s\"\n[cell]\nstandard = \"802.11ax\"\nwidth = \"80 MHz\"\n\
+    ampdu_frames = 256\n[[node]]\nname = \"ap\"\nkind = \"access-point\"\nmcs = 9\n\
+    queue = { discipline = \"fq-codel\" }\n[[node]]\nname = \"sta\"\nkind = \"station\"\n\
+    count = 4\nmcs = 9\n[[node]]\nname = \"server\"\nkind = \"host\"\n\
+    [[link]]\nends = [\"server\", \"ap\"]\nrate = \"1 Gbps\"\ndelay = \"5 ms\"\n\
+    [tcp]\ncongestion_control = \"cubic\"\n\
+    [[flow]]\nname = \"down\"\nfrom = \"server\"\nto = \"sta*\"\n";
+
+#[test]
+fn pauses_between_bursts_are_not_those_of_an_application() {
+    let place = scratch();
+    std::fs::write(place.path().join("s.toml"), BURSTS).expect("a file");
+    let run = ["run", "s.toml", "--tap", "server", "--tap", "sta4", "--out", "o"];
+    ends_with(0, place.path(), &run);
+    let limit = |node: &str| {
+        let file = format!("o/capture-{node}.pcapng");
+        json(place.path(), &["trace", &file, "--host", "10.0.0.5"])["connections"][0]["limit"]
+            .clone()
+    };
+    assert_eq!([limit("server"), limit("sta4")], ["path", "path"]);
+}
+
+/// A router's tap has each packet twice, coming and going.
+const ROUTED: &str = "duration = \"3 s\"\n[[node]]\nname = \"a\"\nkind = \"host\"\n\
+    [[node]]\nname = \"router\"\nkind = \"host\"\n[[node]]\nname = \"b\"\nkind = \"host\"\n\
+    [[link]]\nends = [\"a\", \"router\"]\nrate = \"100 Mbps\"\n\
+    [[link]]\nends = [\"router\", \"b\"]\nrate = \"10 Mbps\"\ndelay = \"5 ms\"\n\
+    queue = \"200 packets\"\n[[flow]]\nname = \"up\"\nfrom = \"a\"\nto = \"b\"\nsize = \"2 MB\"\n";
+
+#[test]
+fn what_passes_a_router_is_counted_once() {
+    let place = scratch();
+    std::fs::write(place.path().join("s.toml"), ROUTED).expect("a file");
+    let run = ["run", "s.toml", "--tap", "router", "--tap", "a", "--out", "o"];
+    ends_with(0, place.path(), &run);
+    let told = |node: &str| json(place.path(), &["trace", &format!("o/capture-{node}.pcapng")]);
+    let [router, end] = ["router", "a"].map(told);
+    let packets = |told: &serde_json::Value| told["capture"]["ip"]["tcp"].as_u64();
+    assert_eq!(packets(&router), packets(&end));
+    assert_eq!(router["capture"]["ip"]["copies"], router["capture"]["ip"]["tcp"]);
+    let resent = |told: &serde_json::Value| way(&told["connections"])["retransmissions"].clone();
+    assert_eq!(resent(&router), resent(&end));
+    assert_eq!(router["connections"][0]["limit"], end["connections"][0]["limit"]);
+}

@@ -1,5 +1,6 @@
 //! The streams that are being watched.
 
+use super::copies::Copies;
 use super::table::{Index, Key, Links, List};
 use super::tcp::Connection;
 use super::udp::Finder;
@@ -41,6 +42,7 @@ struct Live {
     stream: Stream,
     closed: Option<End>,
     intervals: [(Instant, Interval); 2],
+    copies: Copies,
     transport: Transport,
 }
 
@@ -85,21 +87,25 @@ impl Streams {
         self.evicted
     }
 
-    /// Takes a packet; those without ports belong to no stream.
-    pub(super) fn packet(&mut self, arrival: Arrival<'_>, to: &mut impl Points) {
+    /// Takes a packet; those without ports belong to no stream. False if it was there before.
+    pub(super) fn packet(&mut self, arrival: Arrival<'_>, to: &mut impl Points) -> bool {
         let (ports, protocol) = match &arrival.packet.transport {
             ip::Transport::Tcp(tcp) => {
                 ([tcp.header.source_port, tcp.header.destination_port], PROTOCOL_TCP)
             }
             ip::Transport::Udp(udp) => ([udp.source_port, udp.destination_port], PROTOCOL_UDP),
-            ip::Transport::Other(_) | ip::Transport::Unreadable(_) => return,
+            ip::Transport::Other(_) | ip::Transport::Unreadable(_) => return true,
         };
         let origin = *self.origin.get_or_insert(arrival.at);
         let key = key(arrival.packet, ports, protocol);
         let number = self.find(key, ports, arrival, to);
-        let Some(slot) = &mut self.slots[number as usize] else { return };
+        let Some(slot) = &mut self.slots[number as usize] else { return true };
+        let side = slot.live.side(arrival.packet, ports[0]);
+        if slot.live.copies.is_one(arrival.at, side, arrival.packet) {
+            return false;
+        }
         let was_closed = slot.live.closed.is_some();
-        slot.live.packet(&self.config, origin, ports[0], arrival, to);
+        slot.live.packet(&self.config, origin, side, arrival, to);
         match (was_closed, slot.live.closed.is_some()) {
             (false, false) => self.links.touch(&mut self.open, number),
             (false, true) => {
@@ -108,6 +114,7 @@ impl Streams {
             }
             (true, _) => self.links.touch(&mut self.closed, number),
         }
+        true
     }
 
     /// The stream of a packet, perhaps a new one.
@@ -222,7 +229,7 @@ impl Live {
             ways: Default::default(),
         };
         let intervals = [(Instant::ZERO, Interval::default()); 2];
-        Self { stream, closed: None, intervals, transport }
+        Self { stream, closed: None, intervals, copies: Copies::default(), transport }
     }
 
     fn side(&self, packet: &ip::Packet<'_>, port: u16) -> Side {
@@ -244,12 +251,11 @@ impl Live {
         &mut self,
         config: &Config,
         origin: Instant,
-        port: u16,
+        side: Side,
         arrival: Arrival<'_>,
         to: &mut P,
     ) {
         let Arrival { at, packet, .. } = arrival;
-        let side = self.side(packet, port);
         self.pause(config, at, side, to);
         let id = self.stream.id;
         let ways = &mut self.stream.ways;

@@ -13,6 +13,10 @@ use fairwave_wire::tcp::Header;
 
 mod spells;
 
+/// What a queue may add to a round trip that cannot be measured: as long as the least RTO of Linux,
+/// which a path with a longer queue would set off.
+const QUEUED: Duration = Duration::from_millis(200);
+
 /// One end of a connection. All sequence numbers are relative to [`Self::base`].
 #[derive(Debug, Default)]
 pub(super) struct Half {
@@ -236,6 +240,16 @@ impl Half {
         Duration::from_nanos(whole.as_nanos().saturating_sub(near.as_nanos()))
     }
 
+    /// How long a pause here can be while data or what acknowledges it is under way beyond here,
+    /// where `far` is how long that takes. Without timestamps `far` is the least that it takes:
+    /// what a queue there adds does not show, and a burst out of it is followed by a pause
+    /// whatever the sender has to send.
+    pub(super) fn unseen(&self, far: Duration, tcp: &TcpWay) -> Duration {
+        let near = tcp.rtt.min().unwrap_or(far);
+        let is_near = far * 4 <= near || far < Duration::from_millis(1);
+        if self.far.is_some() || is_near { far } else { far.max(QUEUED) }
+    }
+
     /// Notes what it does, as far as that says what it waits for. Both halves are as before the
     /// packet, and its sender has what the other half said `far` ago.
     pub(super) fn wait(
@@ -247,6 +261,7 @@ impl Half {
         tcp: &mut TcpWay,
     ) {
         let flags = packet.segment.header.flags;
+        let unseen = self.unseen(far, tcp);
         if let Some(stamps) = packet.segment.header.options.timestamps {
             self.echoes.value(stamps.value, packet.at);
             let echoed = theirs.echoes.echo(stamps.echo, packet.at);
@@ -258,14 +273,14 @@ impl Half {
             }
         }
         if kind.is_retransmission() {
-            self.waits.repair(packet.at, far, tcp);
+            self.waits.repair(packet.at, unseen, tcp);
         } else if kind == Kind::Data && packet.len() > 0 {
             let fills = theirs.said.holds_back(packet.data_end, packet.piece, packet.at, far);
             let len = packet.segment.payload_len;
-            self.waits.data(packet.at, (len, packet.piece), fills, far, tcp);
+            self.waits.data(packet.at, (len, packet.piece), fills, unseen, tcp);
         }
         if flags.fin || flags.rst {
-            self.waits.end(packet.at, far, tcp);
+            self.waits.end(packet.at, unseen, tcp);
         }
     }
 

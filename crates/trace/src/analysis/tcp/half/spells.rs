@@ -104,7 +104,7 @@ impl Half {
         [mine, theirs]: [&mut TcpWay; 2],
         mut to: Teller<'_, P>,
     ) {
-        self.waits.end(now, far, mine);
+        self.waits.end(now, self.unseen(far, mine), mine);
         self.end_gap(config, now, mine, &mut to);
         self.end_starvation(config, now, mine, &mut to);
         self.end_zero_window(now, theirs, &mut to.other());
