@@ -77,6 +77,8 @@ impl Settings {
             "prr_bound" => config.prr_bound = bound(value)?,
             "ack_cwr" => config.ack_cwr = on,
             "min_rto_over_srtt" => config.min_rto_over_srtt = on,
+            "linear_syn_timeouts" => config.linear_syn_timeouts = number(value)?,
+            "tolerant_handshake" => config.tolerant_handshake = on,
             "rack" => config.rack = on,
             "eifel" => config.eifel = on,
             "frto" => config.frto = on,

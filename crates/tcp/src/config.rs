@@ -117,6 +117,13 @@ pub struct Config {
     /// The least RTO bounds the term 4 RTTVAR rather than the sum SRTT + 4 RTTVAR, so that the
     /// timeout is always longer than the round trip by that much (Linux, `__tcp_set_rto`).
     pub min_rto_over_srtt: bool,
+    /// Expiries of a SYN in a row that leave the RTO as it is, before it backs off (Linux,
+    /// `tcp_syn_linear_timeouts`).
+    pub linear_syn_timeouts: u32,
+    /// The first window shrinks to a segment only if the SYN was retransmitted twice or more, and
+    /// if the peer's timestamps do not show that the first one had arrived; they time the round
+    /// trip, too (Linux, `tcp_init_transfer` and `tcp_try_undo_spurious_syn`).
+    pub tolerant_handshake: bool,
     /// Greatest RTO (RFC 6298 section 2: at least 60 s).
     pub max_rto: Duration,
     /// Expiries in a row for the same data before the connection is given up (RFC 9293: R2 of
@@ -166,6 +173,8 @@ impl Default for Config {
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),
             min_rto_over_srtt: false,
+            linear_syn_timeouts: 0,
+            tolerant_handshake: false,
             max_rto: Duration::from_secs(60),
             max_retries: 15,
             time_wait: Duration::from_secs(60),

@@ -162,6 +162,8 @@ fn linux_6() -> Config {
         initial_rto: MS(1_000),
         min_rto: MS(200),
         min_rto_over_srtt: true,
+        linear_syn_timeouts: 4,
+        tolerant_handshake: true,
         max_rto: MS(120_000),
         max_retries: 15,
         ..Config::default()

@@ -131,13 +131,11 @@ impl<P: Payload> Connection<P> {
     /// The peer acknowledged the SYN: makes the controller and lets data flow.
     pub(super) fn establish(&mut self, now: Instant, header: &Header) {
         self.syn.pending = false;
-        if self.syn.retransmitted {
-            self.tx.restart_rtt(RTO_AFTER_LOST_SYN);
-        } else if let Some(sent) = self.syn.sent {
-            self.tx.rtt_sample(now.since(sent));
-        }
+        let is_early = self.first_syn_arrived(header);
+        self.time_handshake(now, is_early);
         // RFC 5681 section 3.1: after a lost SYN, the initial window is one segment.
-        let segments = if self.syn.retransmitted { 1 } else { self.config.initial_window_segments };
+        let lost = self.syn.retransmissions > u32::from(self.config.tolerant_handshake);
+        let segments = if lost && !is_early { 1 } else { self.config.initial_window_segments };
         let initial = Initial {
             mss: self.agreed.smss,
             cwnd: segments.max(1).saturating_mul(self.agreed.smss),
@@ -154,6 +152,25 @@ impl<P: Payload> Connection<P> {
         self.set_window(header, u32::from(header.window) << shift);
         if self.close_asked {
             self.send_fin(State::FinWait1);
+        }
+    }
+
+    /// Whether the peer's echo shows that the SYN had arrived before it was retransmitted.
+    fn first_syn_arrived(&self, header: &Header) -> bool {
+        let first = self.syn.first.map(|at| self.clock(at));
+        let echo = header.options.timestamps.map(|timestamps| timestamps.echo);
+        let counts = self.config.tolerant_handshake && self.agreed.timestamps;
+        counts && self.syn.retransmissions > 0 && echo == first
+    }
+
+    /// Takes the round trip of the SYN, if it is known which one was answered.
+    fn time_handshake(&mut self, now: Instant, is_early: bool) {
+        let is_timed = self.config.tolerant_handshake && self.agreed.timestamps;
+        let sent = if is_early { self.syn.first } else { self.syn.sent };
+        if self.syn.retransmissions > 0 && !is_timed {
+            self.tx.restart_rtt(RTO_AFTER_LOST_SYN);
+        } else if let Some(sent) = sent {
+            self.tx.rtt_sample(now.since(sent));
         }
     }
 

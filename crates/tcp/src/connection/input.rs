@@ -48,7 +48,7 @@ impl<P: Payload> Connection<P> {
         }
         if !header.flags.ack {
             self.syn.pending = true;
-            self.syn.retransmitted = true;
+            self.syn.retransmissions += 1;
             return false;
         }
         header.flags.syn = false;

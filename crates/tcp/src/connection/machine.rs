@@ -48,8 +48,12 @@ impl<P: Payload> Connection<P> {
             State::Closed | State::Listen | State::TimeWait => return,
             State::SynSent | State::SynReceived => {
                 self.syn.pending = true;
-                self.syn.retransmitted = true;
-                self.tx.expire_silently(now)
+                self.syn.retransmissions += 1;
+                let linear = match self.state {
+                    State::SynSent => self.config.linear_syn_timeouts,
+                    _ => 0,
+                };
+                self.tx.expire_silently(now, linear)
             }
             _ => {
                 if let Some(backoff) = self.tx.on_timer(now) {

@@ -168,8 +168,11 @@ pub struct Stats {
 #[derive(Clone, Copy, Debug, Default)]
 struct Syn {
     pending: bool,
+    /// When the first one left.
+    first: Option<Instant>,
+    /// When the latest left.
     sent: Option<Instant>,
-    retransmitted: bool,
+    retransmissions: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -51,6 +51,7 @@ impl<P: Payload> Connection<P> {
             header.flags.ack = true;
             header.ack = self.rx_seq(0);
         }
+        self.syn.first.get_or_insert(now);
         self.syn.sent = Some(now);
         self.counters.segments += 1;
         Segment { header, ecn: Ecn::NotEct, payload: P::default() }

@@ -221,9 +221,9 @@ impl<P: Payload> Sender<P> {
         self.timing.start_timer(now);
     }
 
-    /// The timer expired for a SYN or a probe: backs off. How often in silence by now.
-    pub(crate) fn expire_silently(&mut self, now: Instant) -> u32 {
-        self.timing.expire(now)
+    /// The timer expired for a SYN: backs off after `linear` expiries. How often in silence by now.
+    pub(crate) fn expire_silently(&mut self, now: Instant, linear: u32) -> u32 {
+        self.timing.expire_after(now, linear)
     }
 
     /// Expiries since the peer was last heard.

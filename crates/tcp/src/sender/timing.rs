@@ -60,7 +60,14 @@ impl Timing {
 
     /// The timer expired: backs off and starts it anew. Expiries since the peer was last heard.
     pub(super) fn expire(&mut self, now: Instant) -> u32 {
-        self.rtt.back_off();
+        self.expire_after(now, 0)
+    }
+
+    /// The same, but the first `linear` expiries in a row do not back off.
+    pub(super) fn expire_after(&mut self, now: Instant, linear: u32) -> u32 {
+        if self.silent_expiries >= linear {
+            self.rtt.back_off();
+        }
         self.silent_expiries += 1;
         self.start_timer(now);
         self.silent_expiries
