@@ -1,10 +1,12 @@
 //! A real node: where its packets come from and go to.
 
 use crate::address;
+use crate::clock::timespec;
 use crate::offload::Header;
 use fairwave_sim::world::{Role, World};
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, read, write, writev};
 use std::io::IoSlice;
@@ -122,6 +124,12 @@ impl Port {
                 Err(errno) => Err(errno),
             };
         }
+    }
+
+    /// Whether there is something to be read now.
+    pub(super) fn has_more(&self) -> bool {
+        let mut fds = [PollFd::new(&self.end.fd, PollFlags::IN)];
+        poll(&mut fds, Some(&timespec(0))).is_ok_and(|ready| ready > 0)
     }
 
     /// Whether the interface of a packet socket has been deleted. A write tells: of a byte, which

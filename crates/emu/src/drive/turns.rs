@@ -355,7 +355,8 @@ impl<'w> Turns<'w> {
             // What arrives at once, or was dropped at once.
             self.catch_up(now, is_asked)?;
         }
-        self.ports[port].backlog_since = began;
+        // What was read may have been all there was; then nothing waits.
+        self.ports[port].backlog_since = began.filter(|_| self.ports[port].has_more());
         ControlFlow::Continue(())
     }
 

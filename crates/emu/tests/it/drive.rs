@@ -186,6 +186,28 @@ fn a_sender_that_is_faster_than_the_loop_makes_a_run_invalid() {
     assert!(matches!(report.verdict(), Verdict::Invalid(_)));
 }
 
+/// As many packets as a turn reads, and nothing more until later: none of them waited.
+#[test]
+fn a_turn_that_reads_all_there_is_leaves_nobody_waiting() {
+    let world = wire();
+    let (ends, [sta, server]) = ends(Offload::Off);
+    let options = Options { reads_per_turn: 1, ..options() };
+    let packet = udp(SERVER, 3, 10);
+    let (mut sent, mut next) = (0, Instant::ZERO);
+    let mut on_turn = |turn: &Turn<'_>| {
+        let arrived = turn.ends[1].packets_out;
+        while receive(&server).is_some() {}
+        if sent == arrived && turn.now >= next {
+            send(&sta, &packet);
+            (sent, next) = (sent + 1, turn.now + Duration::from_millis(20));
+        }
+        if arrived == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let report = drive(&world, ends, options, &mut on_turn);
+    let reads = report.fidelity.reads;
+    assert_eq!((reads.count, reads.most), (5, Duration::ZERO), "{reads:?}");
+}
+
 #[test]
 fn what_does_not_enter_is_counted() {
     let world = wire();
