@@ -109,6 +109,7 @@ Examples:
   fairwave reproduce ack-loss --json --quiet --strict
   fairwave reproduce ack-loss --host emulate --realtime
   fairwave reproduce fairness --host emulate --for '20 s' --seeds 2
+  fairwave reproduce ack-loss --host emulate --only uploads --out out/real --resume
 
 With --host emulate the laws of a paper are BPF programs, which `fairwave cc load` gives the kernel;
 without them the points that need them are left out and named.
@@ -355,6 +356,13 @@ pub(crate) struct Reproduce {
     /// With `--host emulate`: how many seeds each point has, instead of what the study says
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u32>,
+    /// With `--host emulate`: go on with the study that was interrupted in --out; runs that are
+    /// complete there are kept
+    #[arg(long, requires = "out")]
+    pub(crate) resume: bool,
+    /// With `--host emulate`: only this experiment of the study, such as `uploads`
+    #[arg(long, value_name = "EXPERIMENT")]
+    pub(crate) only: Option<String>,
 }
 
 /// What runs a study's experiments.
@@ -373,6 +381,8 @@ impl Reproduce {
             (self.realtime, "--realtime"),
             (self.lasts.is_some(), "--for"),
             (self.seeds.is_some(), "--seeds"),
+            (self.resume, "--resume"),
+            (self.only.is_some(), "--only"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
     }

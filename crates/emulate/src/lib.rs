@@ -30,4 +30,4 @@ pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};
 pub use replay::{Replay, replay};
 pub use run::{Emulated, Error, RECORD, Request, run};
-pub use timely::{Manner, Timely, TimelyError, late, timely};
+pub use timely::{Manner, Timely, TimelyError, completed, late, timely};

@@ -4,7 +4,7 @@ use crate::live::Live;
 use crate::run::{self, Request};
 use fairwave_emu::drive::Turn;
 use fairwave_lab::results;
-use fairwave_lab::run::Run;
+use fairwave_lab::run::{Kept, Run, kept};
 use fairwave_scenario::plan::{Job, Plan};
 use std::fs;
 use std::path::Path;
@@ -69,6 +69,18 @@ pub fn timely(
 /// Why a run cannot be believed, if it cannot.
 pub fn late(run: &Run) -> Option<&str> {
     run.summary.emulation.as_ref()?.invalid_reason.as_deref()
+}
+
+/// The run of `job` that an earlier process completed in `directory`, if there is one and it kept
+/// real time.
+///
+/// # Errors
+/// When the directory has a summary and cannot be read.
+pub fn completed(plan: &Plan, job: Job, directory: &Path) -> Result<Option<Run>, results::Error> {
+    Ok(match kept(plan, job, directory)? {
+        Kept::Run(run) if late(&run).is_none() => Some(*run),
+        _ => None,
+    })
 }
 
 fn once(

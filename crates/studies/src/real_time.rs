@@ -1,7 +1,7 @@
 //! A study in real time: its scenarios with the sockets of this machine's kernel, and in the
 //! simulator beside.
 
-use fairwave_emulate::{Manner, TimelyError, late, timely};
+use fairwave_emulate::{Manner, Timely, TimelyError, completed, late, timely};
 use fairwave_lab::run::{self, Run};
 use fairwave_scenario::plan::Job;
 use fairwave_study::beside::{Beside, Judged, LeftOut};
@@ -30,6 +30,16 @@ pub enum Error {
         study: &'static str,
         /// Why.
         why: String,
+    },
+    /// The study has no such experiment that runs with a kernel.
+    #[error("{name:?} is no experiment that {study} runs with a kernel; there are: {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The study.
+        study: &'static str,
+        /// Those that there are.
+        known: String,
     },
     /// The kernel does not say what it can.
     #[error("the kernel's congestion controls: {0}")]
@@ -60,6 +70,8 @@ pub struct Means {
     pub workers: usize,
     /// Whether the emulator's loop gets a real-time priority.
     pub realtime: bool,
+    /// Whether runs that are complete in the directory are taken as they are.
+    pub resume: bool,
     /// Ends the study when it becomes true.
     pub stop: Arc<AtomicBool>,
 }
@@ -76,13 +88,19 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// What of `study` this machine's kernel can carry, with `more` settings as `key=value`.
+    /// What of `study` this machine's kernel can carry, of the experiment `only` if one is named,
+    /// with `more` settings as `key=value`.
     ///
     /// # Errors
-    /// When a scenario or a setting is wrong, or nothing can be run.
-    pub fn of(study: &'static dyn Study, quick: bool, more: &[String]) -> Result<Self, Error> {
+    /// When a scenario or a setting is wrong, there is no such experiment, or nothing can be run.
+    pub fn of(
+        study: &'static dyn Study,
+        quick: bool,
+        only: Option<&str>,
+        more: &[String],
+    ) -> Result<Self, Error> {
         let plans = Planned::all(study.emulated(), quick, more);
-        let plans = plans.map_err(fairwave_study::Error::from)?;
+        let plans = chosen(study, plans.map_err(fairwave_study::Error::from)?, only)?;
         let (mut jobs, mut left_out) = (Vec::new(), Vec::<LeftOut>::new());
         for (number, planned) in plans.iter().enumerate() {
             for job in planned.plan.jobs() {
@@ -133,9 +151,15 @@ impl Agenda {
             let experiment = planned.experiment.name;
             let place = root.join(KERNEL).join(experiment);
             let directory = run::directory_of(&planned.plan, job, &place);
-            let timely = timely(&planned.plan, job, &directory, &manner, &mut |_| ())?;
-            repeated += usize::from(timely.is_repeated);
-            let made = timely.run;
+            let kept = match means.resume {
+                true => completed(&planned.plan, job, &directory).map_err(TimelyError::from)?,
+                false => None,
+            };
+            let Timely { run: made, is_repeated } = match kept {
+                Some(run) => Timely { run, is_repeated: false },
+                None => timely(&planned.plan, job, &directory, &manner, &mut |_| ())?,
+            };
+            repeated += usize::from(is_repeated);
             match late(&made) {
                 None => runs.entry(experiment.to_owned()).or_default().push(made),
                 Some(why) => leave_out(&mut self.left_out, experiment, format!("{LATE}: {why}")),
@@ -158,6 +182,21 @@ impl Agenda {
             wall_s: None,
         })
     }
+}
+
+/// The experiment `only`, or all of them.
+fn chosen(
+    study: &'static dyn Study,
+    plans: Vec<Planned>,
+    only: Option<&str>,
+) -> Result<Vec<Planned>, Error> {
+    let Some(name) = only else { return Ok(plans) };
+    let known: Vec<&str> = plans.iter().map(|planned| planned.experiment.name).collect();
+    if !plans.is_empty() && !known.contains(&name) {
+        let (name, known) = (name.to_owned(), known.join(", "));
+        return Err(Error::Unknown { name, study: study.name(), known });
+    }
+    Ok(plans.into_iter().filter(|planned| planned.experiment.name == name).collect())
 }
 
 /// Puts a run to those that are left out for the same reason.

@@ -5,7 +5,7 @@ use crate::args::{Common, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
 use crate::output::{self, HEADING, styled};
-use crate::place;
+use crate::place::{self, Before};
 use crate::progress::Progress;
 use fairwave_studies::real_time::{self, Agenda, Means};
 use fairwave_study::Study;
@@ -21,8 +21,10 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     fairwave_netns::support().map_err(Failure::run)?;
     // Before there is a second thread: the kernel wants that.
     fairwave_netns::become_root_inside().map_err(Failure::run)?;
-    let agenda = Agenda::of(study, args.is_quick(), &settings(args)).map_err(failure)?;
-    let directory = place::choose(common, study.name())?;
+    let (only, settings) = (args.only.as_deref(), settings(args));
+    let agenda = Agenda::of(study, args.is_quick(), only, &settings).map_err(failure)?;
+    let before = if args.resume { Before::Results } else { Before::Nothing };
+    let directory = place::choose_with(common, study.name(), before)?;
     let stopwatch = Stopwatch::start();
     if !common.json && !args.markdown {
         let (runs, takes) = (agenda.runs(), agenda.real_time(0).as_secs_f64());
@@ -31,6 +33,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let means = Means {
         workers: common.jobs().get(),
         realtime: args.realtime,
+        resume: args.resume,
         stop: emulate::stop_on_signals()?,
     };
     let progress = Progress::new(common);
@@ -39,7 +42,13 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         let left = now.left.as_secs_f64();
         progress.say(&format!("{} of {} runs, {left:.0} s left", now.done, now.total));
     };
-    let beside = agenda.run(directory.path(), &means, &report).map_err(failure)?;
+    let beside = agenda.run(directory.path(), &means, &report).map_err(|error| match error {
+        real_time::Error::Emulation(_) => {
+            let path = directory.path().display();
+            Failure::Run(format!("{error}; --out {path} --resume goes on"))
+        }
+        other => failure(other),
+    })?;
     let beside = Beside { wall_s: Some(stopwatch.cost().wall_s), ..beside };
     let command = command_line(study, args);
     let page = beside.write(study, &command, directory.path()).map_err(Failure::run)?;
@@ -65,8 +74,9 @@ fn settings(args: &Reproduce) -> Vec<String> {
 fn command_line(study: &dyn Study, args: &Reproduce) -> String {
     let lasts = args.lasts.map(|lasts| format!(" --for '{lasts}'")).unwrap_or_default();
     let seeds = args.seeds.map(|seeds| format!(" --seeds {seeds}")).unwrap_or_default();
+    let only = args.only.as_ref().map(|only| format!(" --only {only}")).unwrap_or_default();
     let command = reproduce::command_line(study, args.is_quick());
-    format!("{command} --host emulate{lasts}{seeds}")
+    format!("{command} --host emulate{only}{lasts}{seeds}")
 }
 
 /// How the command ends: what could not be kept in time comes before what does not hold.
@@ -81,7 +91,9 @@ fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
 
 fn failure(error: real_time::Error) -> Failure {
     match error {
-        real_time::Error::Nothing { .. } => Failure::Usage(error.to_string()),
+        real_time::Error::Nothing { .. } | real_time::Error::Unknown { .. } => {
+            Failure::Usage(error.to_string())
+        }
         other => Failure::run(other),
     }
 }

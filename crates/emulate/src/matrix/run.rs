@@ -3,10 +3,10 @@
 use super::findings::{Findings, Gathering};
 use super::grid::{Grid, Half};
 use super::{KERNEL, SIMULATOR};
-use crate::timely::{Manner, Timely, TimelyError, late, timely};
+use crate::timely::{Manner, Timely, TimelyError, completed, timely};
 use fairwave_emu::drive::Turn;
 use fairwave_lab::results;
-use fairwave_lab::run::{self, Before, Kept, Output, Run, directory_of, kept, missing};
+use fairwave_lab::run::{self, Before, Output, directory_of, missing};
 use fairwave_scenario::plan::Job;
 use fairwave_units::Duration;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,11 @@ fn in_real_time(
         show(progress);
         let directory = directory_of(&half.plan, job, &root);
         let is_there = !absent.contains(&directory);
-        let run = match is_there.then(|| complete(half, job, &directory)).transpose()?.flatten() {
+        let earlier = match is_there {
+            true => completed(&half.plan, job, &directory)?,
+            false => None,
+        };
+        let run = match earlier {
             Some(run) => run,
             None => {
                 let at = |turn: &Turn<'_>| {
@@ -128,12 +132,4 @@ fn in_real_time(
     }
     show(progress);
     Ok(())
-}
-
-/// The run of `job` that was completed before, in time.
-fn complete(half: &Half, job: Job, directory: &Path) -> Result<Option<Run>, results::Error> {
-    Ok(match kept(&half.plan, job, directory)? {
-        Kept::Run(run) if late(&run).is_none() => Some(*run),
-        _ => None,
-    })
 }

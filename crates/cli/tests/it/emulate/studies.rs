@@ -42,6 +42,24 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
     }
     let page = fs::read_to_string(place.path().join("out/report.html")).expect("a report");
     assert!(page.contains("Figures: the kernel") && page.contains("BUF-2"), "both hosts' page");
+    // Two runs in real time never have the same lateness.
+    let before = in_time(place.path());
+    let again: Vec<&str> = args.into_iter().chain(["--resume"]).collect();
+    fairwave(place.path(), &again).output().expect("it runs");
+    let after = in_time(place.path());
+    assert!(before.iter().all(|run| after.contains(run)), "what is complete is kept");
+}
+
+/// The summaries of the kernel's runs that kept real time.
+fn in_time(place: &Path) -> Vec<Vec<u8>> {
+    let summaries = inside(&place.join("out/kernel/mixes"))
+        .iter()
+        .flat_map(|point| inside(point))
+        .map(|run| fs::read(run.join("summary.json")).expect("a summary"))
+        .collect::<Vec<_>>();
+    let is_valid =
+        |run: &Vec<u8>| serde_json::from_slice::<Value>(run).expect("JSON")["valid"] == true;
+    summaries.into_iter().filter(is_valid).collect()
 }
 
 /// The directories in a directory.
@@ -64,6 +82,8 @@ fn what_cannot_run_with_a_kernel_is_refused_with_its_reason() {
         "TCP SHAKE and its predecessor are not in the kernel",
     );
     refused("reproduce ack-loss --host emulate --from out", "--from reads runs of the simulator");
+    refused("reproduce ack-loss --host emulate --only none", "there are: uploads, up-down");
+    refused("reproduce ack-loss --only uploads", "--only goes with --host emulate alone");
     refused("reproduce ack-loss --seeds 2", "--seeds goes with --host emulate alone");
     refused("reproduce ack-loss --host nowhere", "[possible values: simulator, emulate]");
 }
