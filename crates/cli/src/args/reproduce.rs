@@ -1,0 +1,91 @@
+//! The arguments of `fairwave reproduce`.
+
+use clap::{Args, ValueEnum};
+use fairwave_units::Duration;
+use std::path::PathBuf;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  fairwave reproduce ack-loss
+  fairwave reproduce ack-loss --full --out out/ack-loss
+  fairwave reproduce ack-loss --full --from out/ack-loss --markdown
+  fairwave reproduce ack-loss --json --quiet --strict
+  fairwave reproduce ack-loss --host emulate --realtime
+  fairwave reproduce fairness --host emulate --for '20 s' --seeds 2
+  fairwave reproduce ack-loss --host emulate --only uploads --out out/real --resume
+
+With --host emulate the laws of a paper are BPF programs, which `fairwave cc load` gives the kernel;
+without them the points that need them are left out and named.
+A verdict is 'holds', 'does not hold' or 'undecided'; the last where a value could not be measured,
+such as a confidence interval from one seed. Exit code 3 with --strict: a claim does not hold. An
+undecided claim gives a warning on standard error and no exit code of its own.";
+
+/// Options of `fairwave reproduce`.
+#[derive(Args, Debug)]
+pub(crate) struct Reproduce {
+    /// The study: one of `fairwave list studies`
+    pub(crate) study: String,
+    /// Fewer seeds and points, about a minute: the default
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Every seed and point of the study, which takes from a minute to an hour
+    #[arg(long)]
+    full: bool,
+    /// Exit with 3 when a claim does not hold
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Judge the runs that an earlier `--out DIR` left, in the same form, and simulate nothing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: Option<PathBuf>,
+    /// Print the page for docs/studies instead of the verdicts
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where the experiments run: with `emulate`, those that the kernel's sockets can carry run in
+    /// real time, one after the other, and the same are simulated beside
+    #[arg(long, value_enum, default_value_t = Host::Simulator)]
+    pub(crate) host: Host,
+    /// With `--host emulate`: give the emulator's loop a real-time priority
+    #[arg(long)]
+    pub(crate) realtime: bool,
+    /// With `--host emulate`: how long each run lasts, instead of what the study says
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) lasts: Option<Duration>,
+    /// With `--host emulate`: how many seeds each point has, instead of what the study says
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u32>,
+    /// With `--host emulate`: go on with the study that was interrupted in --out; runs that are
+    /// complete there are kept
+    #[arg(long, requires = "out")]
+    pub(crate) resume: bool,
+    /// With `--host emulate`: only this experiment of the study, such as `uploads`
+    #[arg(long, value_name = "EXPERIMENT")]
+    pub(crate) only: Option<String>,
+}
+
+/// What runs a study's experiments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Host {
+    /// Virtual time
+    Simulator,
+    /// Real time, with the kernel's TCP and UDP
+    Emulate,
+}
+
+impl Reproduce {
+    /// An option that only `--host emulate` has, if one is given without that.
+    pub(crate) fn stray(&self) -> Option<&'static str> {
+        let given = [
+            (self.realtime, "--realtime"),
+            (self.lasts.is_some(), "--for"),
+            (self.seeds.is_some(), "--seeds"),
+            (self.resume, "--resume"),
+            (self.only.is_some(), "--only"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+
+    /// Whether fewer seeds and points will do.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.quick || !self.full
+    }
+}
