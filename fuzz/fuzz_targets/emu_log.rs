@@ -9,7 +9,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(mut reader) = Reader::new(bytes) else { return };
     let mut last = reader.until();
     while let Ok(Some(record)) = reader.read() {
-        let (Record::Packet { at, .. } | Record::End { at, .. }) = record;
+        let (Record::Packet { at, .. } | Record::Control { at, .. } | Record::End { at, .. }) =
+            record;
         assert!(at >= last, "time goes backwards");
         last = at;
     }
