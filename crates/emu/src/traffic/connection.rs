@@ -85,6 +85,7 @@ impl Backlog {
 pub(super) struct ConnectionFlow {
     common: Common,
     size: Option<Bytes>,
+    acks_at_once: bool,
     phase: Phase,
     backlog: Backlog,
     /// When the backlog has more.
@@ -107,6 +108,7 @@ impl ConnectionFlow {
         let Sockets { source, sink, source_address, sink_address } = sockets;
         Self {
             size,
+            acks_at_once: connection.acks_at_once,
             phase: Phase::Waiting,
             backlog: Backlog::new(writes),
             next_frame: None,
@@ -228,8 +230,9 @@ impl ConnectionFlow {
                 let watched = host.watch(&socket, Role::Sink, EventFlags::IN | EventFlags::RDHUP);
                 (self.sink, self.listener) = (Some(socket), None);
                 if let Err(cause) = watched {
-                    self.fail(host, "wait for its socket", cause);
+                    return self.fail(host, "wait for its socket", cause);
                 }
+                self.acknowledge(host);
             }
             Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
             Err(cause) => self.fail(host, "accept", cause),
@@ -245,12 +248,22 @@ impl ConnectionFlow {
             match recv(sink, &mut *host.incoming, flags) {
                 Ok((_, 0)) => return self.end_reading(host.version),
                 Ok((_, bytes)) => {
+                    self.acknowledge(host);
                     self.common.delivery.take(bytes as u32, host.now);
                     self.common.delivery.note_completion(self.size, host.now);
                 }
                 Err(Errno::AGAIN | Errno::INTR) => return,
                 Err(cause) => return self.fail(host, "receive", cause),
             }
+        }
+    }
+
+    /// Sends the ACK that is due, where none is to be delayed. The kernel leaves that mode by
+    /// itself, so that this is asked for after each read.
+    fn acknowledge(&mut self, host: &Host<'_>) {
+        let Some(sink) = self.sink.as_ref().filter(|_| self.acks_at_once) else { return };
+        if let Err(cause) = sockopt::set_tcp_quickack(sink, true) {
+            self.fail(host, "set TCP_QUICKACK", cause);
         }
     }
 

@@ -63,6 +63,9 @@ pub struct Connection {
     pub receive_buffer: Option<u32>,
     /// Whether small segments leave at once (`TCP_NODELAY`).
     pub no_delay: bool,
+    /// Whether the receiver delays no ACK. A socket can only ask for this until the kernel changes
+    /// its mind (`TCP_QUICKACK`, tcp(7)), so it is asked again after each read.
+    pub acks_at_once: bool,
     /// What the application at the source writes.
     pub writes: Writes,
 }
@@ -160,6 +163,7 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
         send_buffer: fixed(sender.send_buffer, sender.send_buffer_most),
         receive_buffer: fixed(receiver.receive_buffer, receiver.receive_buffer_most),
         no_delay: !sender.nagle,
+        acks_at_once: receiver.delayed_ack.every == 1,
         writes: match &tcp.source {
             Some(source) => Writes::Timed(source.clone(), random()),
             None => Writes::Bulk(tcp.size),

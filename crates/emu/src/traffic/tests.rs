@@ -34,6 +34,7 @@ fn spec(size: Option<u64>) -> Spec {
             send_buffer: Some(1 << 20),
             receive_buffer: Some(1 << 20),
             no_delay: true,
+            acks_at_once: false,
             writes: Writes::Bulk(size.map(Bytes)),
         }),
     }

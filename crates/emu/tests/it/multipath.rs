@@ -31,6 +31,7 @@ fn a_transfer_over_mptcp_arrives_whole() {
         send_buffer: None,
         receive_buffer: None,
         no_delay: true,
+        acks_at_once: false,
         writes: Writes::Bulk(Some(Bytes(5_000_000))),
     });
     let flow = only(run(vec![spec(0, V4, flow)], UNTIL_DONE));

@@ -50,6 +50,7 @@ fn connection(law: &str, writes: Writes) -> Load {
         send_buffer: None,
         receive_buffer: None,
         no_delay: true,
+        acks_at_once: false,
         writes,
     })
 }
@@ -310,6 +311,7 @@ fn a_flow_of_a_world_has_its_addresses_class_and_law_on_sockets() {
     let Load::Connection(connection) = transfer.load else { panic!("it is a connection") };
     assert_eq!((&*connection.congestion_control, connection.mss), ("reno", Some(1460)));
     assert!(matches!(connection.writes, Writes::Bulk(Some(Bytes(100_000)))));
+    assert!(!connection.acks_at_once, "the stack delays ACKs");
     assert_eq!(connection.send_buffer, Some(4 << 20), "the stack has buffers of a fixed size");
 }
 
