@@ -7,10 +7,6 @@
 //! and events and packets are late at p99 by at most [`LATE`] times what a bare timer loop of the
 //! same priority was immediately before. What the forwarder is late is not known: for it the first
 //! two conditions hold. Rates are bisected to within [`WITHIN`].
-//!
-//! `emulator-limits once LOAD RATE [FILE]` tries one rate, for a profiler, through a scenario or
-//! through the forwarder: LOAD is the number of the load, from 0, and RATE in packets a second. It
-//! prints lateness as p50, p99, p99.9 and the most.
 
 mod limits_load;
 mod limits_path;
@@ -26,7 +22,7 @@ use limits_path::{Path, Seen};
 use std::process::ExitCode;
 
 /// Times that a rate is tried at most.
-const TRIES: u32 = 4;
+const TRIES: u32 = 2;
 /// Lateness that is allowed, in that of a bare timer.
 const LATE: f64 = 1.5;
 /// Ratio of two rates between which nothing is looked for.
@@ -46,10 +42,10 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|word| word == keeper::COMMAND) {
         return keeper::main();
     }
-    let limits = match arguments.split_first() {
-        None => Err("usage: emulator-limits NAME=FILE...".into()),
-        Some((word, rest)) if word == "once" => once(rest),
-        Some(_) => all(&arguments),
+    let limits = if arguments.is_empty() {
+        Err("usage: emulator-limits NAME=FILE...".into())
+    } else {
+        all(&arguments)
     };
     match limits {
         Ok(()) => ExitCode::SUCCESS,
@@ -64,41 +60,11 @@ fn all(arguments: &[String]) -> Result<(), String> {
     limits("forwarder", &Path::forwarder()?)?;
     for argument in arguments {
         let (name, file) = argument.split_once('=').ok_or("write NAME=FILE")?;
-        limits(name, &emulator(file)?)?;
+        let plan = Plan::load(file.as_ref(), &[]).map_err(|error| format!("{file}: {error:?}"))?;
+        let [job] = plan.jobs()[..] else { return Err(format!("{file}: has a sweep")) };
+        let world = plan.scenario(job).to_world(job.seed);
+        limits(name, &Path::emulator(world)?)?;
     }
-    Ok(())
-}
-
-fn emulator(file: &str) -> Result<Path, String> {
-    let plan = Plan::load(file.as_ref(), &[]).map_err(|error| format!("{file}: {error:?}"))?;
-    let [job] = plan.jobs()[..] else { return Err(format!("{file}: has a sweep")) };
-    Path::emulator(plan.scenario(job).to_world(job.seed))
-}
-
-/// One rate, and all that was seen.
-fn once(arguments: &[String]) -> Result<(), String> {
-    let usage = "usage: emulator-limits once 0|1|2 PACKETS_PER_SECOND [FILE]";
-    let [load, rate, file @ ..] = arguments else { return Err(usage.into()) };
-    let case: Option<&(Load, f64, f64)> = load.parse().ok().and_then(|at: usize| LOADS.get(at));
-    let (Some((load, ..)), Ok(rate)) = (case, rate.parse::<f64>()) else {
-        return Err(usage.into());
-    };
-    let path = file.first().map_or_else(Path::forwarder, |file| emulator(file))?;
-    let timer = bare_timer();
-    let (seen, sent) = path.carry(*load, rate / load.packets(1.0))?;
-    let verdict = judge(&seen, &sent, &timer);
-    let mut text = match verdict {
-        Ok(()) => "carried".to_owned(),
-        Err(why) => format!("refused: {why}"),
-    };
-    let rows = ["events", "packets", "reads"].into_iter().zip(seen.lateness);
-    for (what, late) in rows.chain([("bare timer", timer)]) {
-        let [p50, p99, p999, most] = [late.p50, late.p99, late.p999, late.most];
-        text += &format!("\n{what}: {} times, {p50}, {p99}, {p999}, {most}", late.count);
-    }
-    let asked = load.packets(sent.asked);
-    let (units, arrived) = (load.packets(sent.units), load.packets(sent.arrived));
-    print(&format!("{text}\npackets: {asked:.0} asked, {units:.0} sent, {arrived:.0} arrived"));
     Ok(())
 }
 

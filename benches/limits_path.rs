@@ -4,8 +4,7 @@ use crate::limits_load::{LASTS, Load, Sent};
 use fairwave_emu::address;
 use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{self, Drive, End, Inbox, Options, Turn, Way};
-use fairwave_emu::meter::Lateness;
-use fairwave_netns::{Namespaces, NodePlan, Offload, OwnProcessor, Plan, Prefix, become_realtime};
+use fairwave_netns::{Namespaces, NodePlan, Offload, Plan, Prefix, become_realtime};
 use fairwave_sim::world::World;
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{Duration, Instant};
@@ -16,9 +15,6 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-
-/// The last part of each wait that the emulator spends awake (`emulate.busy_wait`).
-const BUSY_WAIT: Duration = Duration::from_micros(100);
 
 /// A world with two real nodes, or none, and their namespaces.
 pub(crate) struct Path {
@@ -36,8 +32,6 @@ pub(crate) struct Seen {
     pub(crate) lost_in_world: u64,
     /// The worst of events, packets and reading at p99.
     pub(crate) late: Option<Duration>,
-    /// Each of these, with the other quantiles.
-    pub(crate) lateness: [Lateness; 3],
     /// The part of a processor that it used.
     pub(crate) cpu_load: f64,
     packets: u64,
@@ -86,17 +80,11 @@ impl Path {
         let stop = Arc::new(AtomicBool::new(false));
         let before = self.dropped()?;
         let to: Ipv4Addr = address::v4(self.nodes[1]);
-        // As `fairwave emulate --realtime` does where it waits awake.
-        let own = OwnProcessor::reserve();
-        let own = own.as_ref();
         let (carried, sent) = thread::scope(|scope| {
             let theirs = Arc::clone(&stop);
             let carrier = scope.spawn(move || {
                 // Without permission it has the usual priority, as all others have.
                 let _ = become_realtime();
-                if let Some(own) = own {
-                    own.take();
-                }
                 match &self.world {
                     Some(world) => self.emulate(world, theirs),
                     None => self.forward(&theirs),
@@ -130,7 +118,6 @@ impl Path {
         let options = Options {
             end: Some(Instant::ZERO + LASTS + Duration::from_secs(9)),
             measures_host: false,
-            busy_wait: BUSY_WAIT,
             ..Options::default()
         };
         let drive = Drive {
@@ -155,7 +142,6 @@ impl Path {
         let fidelity = &report.fidelity;
         Ok(Seen {
             lost_here,
-            lateness: [fidelity.events, fidelity.packets, fidelity.reads],
             lost_in_world: packets.saturating_sub(out + lost_here + under_way),
             late: Some(fidelity.events.p99.max(fidelity.packets.p99).max(fidelity.reads.p99)),
             cpu_load: fidelity.cpu_load,
@@ -195,6 +181,6 @@ impl Path {
         }
         let used = fairwave_emu::clock::thread_cpu().saturating_sub(before).as_secs_f64();
         let cpu_load = used / clock.now().since(Instant::ZERO).as_secs_f64();
-        Ok(Seen { lost_here, cpu_load, packets, turns, ..Seen::default() })
+        Ok(Seen { lost_here, lost_in_world: 0, late: None, cpu_load, packets, turns })
     }
 }

@@ -3,8 +3,7 @@
 //! A turn lets everything happen in the world that is due, writes the packets that arrived, and
 //! waits until the next deadline or until an end has packets. What is read enters the world at the
 //! time when it was read. Events that are due are handled one time after the other, so that the
-//! lateness of each is known, and packets that arrive are written before the next, but for segments
-//! that a network card would hand over together ([`Options::joins_within`]).
+//! lateness of each is known, and packets that arrive are written before the next.
 
 mod end;
 mod message;

@@ -19,11 +19,8 @@ pub struct Options {
     pub most_packets: usize,
     /// As above.
     pub most_bytes: usize,
-    /// Whether segments that arrive together are written as one where the end takes that.
+    /// Whether segments that arrive at one instant are written as one where the end takes that.
     pub joins_segments: bool,
-    /// How far apart these may have arrived. Only what is due already is joined: nothing waits for
-    /// what may follow, as a card waits that moderates its interrupts.
-    pub joins_within: Duration,
     /// Whether a thread measures the host's own pauses meanwhile.
     pub measures_host: bool,
     /// The longest wait, in which nothing happens.
@@ -43,7 +40,6 @@ impl Default for Options {
             most_packets: 1 << 18,
             most_bytes: 256 << 20,
             joins_segments: true,
-            joins_within: Duration::from_micros(20),
             measures_host: true,
             turn_at_least: Duration::from_millis(50),
             give_up: Duration::from_secs(5),

@@ -52,12 +52,11 @@ pub(super) struct Turns<'w> {
     answer: Vec<u8>,
 }
 
-/// Segments that arrived together at one port.
+/// Segments that arrived at one instant at one port.
 #[derive(Debug, Default)]
 struct Joined {
     joiner: Joiner,
     port: usize,
-    /// When the first arrived.
     at: Instant,
     bytes: u64,
 }
@@ -203,14 +202,10 @@ impl<'w> Turns<'w> {
     }
 
     /// Lets everything happen that is due until `until`, one instant after the other, and writes
-    /// what arrives. Segments that are all due and came within [`Options::joins_within`] are written
-    /// as one.
+    /// what arrives.
     fn catch_up(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Halt {
         let mut instants = 0u32;
         while let Some(due) = self.simulation.next_deadline().filter(|due| *due <= until) {
-            if due.since(self.joined.at) > self.options.joins_within {
-                self.write_joined()?;
-            }
             self.simulation.advance_to(due);
             let late = self.clock.now().since(due);
             self.meter.events.add(late);
@@ -224,8 +219,7 @@ impl<'w> Turns<'w> {
             }
         }
         self.simulation.advance_to(until);
-        self.deliver()?;
-        self.write_joined()
+        self.deliver()
     }
 
     /// Does what others say.
@@ -256,7 +250,7 @@ impl<'w> Turns<'w> {
             }
             self.slab.free(handle);
         }
-        ControlFlow::Continue(())
+        self.write_joined()
     }
 
     fn arrive(&mut self, handle: u64, at: Instant, datagram: &Datagram) -> Halt {
@@ -267,7 +261,7 @@ impl<'w> Turns<'w> {
         let takes_joined =
             self.ports[port].end.offload == Offload::On && held.front == Front::Nothing;
         let joins = takes_joined && is_sum_right && self.options.joins_segments;
-        if !joins || port != self.joined.port {
+        if !joins || (port, at) != (self.joined.port, self.joined.at) {
             self.write_joined()?;
         }
         if !joins {
@@ -282,9 +276,7 @@ impl<'w> Turns<'w> {
             self.joined.joiner.offer(&self.slab.get_mut(handle).bytes);
         }
         let len = self.slab.get_mut(handle).bytes.len() as u64;
-        if self.joined.joiner.count() == 1 {
-            (self.joined.port, self.joined.at) = (port, at);
-        }
+        (self.joined.port, self.joined.at) = (port, at);
         self.joined.bytes += len;
         ControlFlow::Continue(())
     }
