@@ -6,8 +6,16 @@ use std::process::Command;
 
 /// Runs in namespaces of its own, so that what others do on the machine is not seen. Processes,
 /// interfaces and mounts are compared before and after; a zombie is one of them until it is reaped.
+/// `/tmp` is its own for the same reason: compilers and other tests make and remove files in the
+/// machine's at any time. Of that only the test's place and the command are seen.
 pub(super) const AUDIT: &str = r#"
 mount -t proc proc /proc
+exec 8< "$PLACE" 9< "${BINARY%/*}"
+mount -t tmpfs tmpfs /tmp && mkdir -p "$PLACE" "${BINARY%/*}" || exit 1
+mount --no-canonicalize --bind /proc/self/fd/8 "$PLACE" || exit 1
+mount --no-canonicalize --bind /proc/self/fd/9 "${BINARY%/*}" || exit 1
+exec 8<&- 9<&-
+cd "$PLACE"
 snapshot() {
     for process in /proc/[0-9]*; do
         read -r name < $process/comm && echo "process $process $name"

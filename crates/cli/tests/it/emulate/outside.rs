@@ -12,6 +12,7 @@ use std::fs;
 const COMPUTERS: &str = r#"
 inside() { place=$1; shift; nsenter --net=/proc/$place/ns/net "$@"; }
 apart() { [ "$(readlink /proc/$1/ns/net)" != "$(readlink /proc/self/ns/net)" ]; }
+carried() { ip -o link show "$1" | grep -q 'state UP'; }
 computer() { # its end of the wire, ours, number, process
     ip link add "$2" type veth peer name "$1" && ip link set "$2" up
     await apart "$4" && ip link set "$1" netns "$4"
@@ -31,6 +32,8 @@ begin() {
     # Not by a function, which would be a process between.
     nsenter --net=/proc/$east/ns/net python3 -m http.server 80 > /dev/null 2>&1 & server=$!
     await inside $east curl -s -o /dev/null http://127.0.0.1/page
+    # The kernel notices carriers later than `ip` returns; a list written before would differ.
+    await carried e0; await carried f0
     interfaces > interfaces.before
 }
 restored() { interfaces > interfaces.after; cmp -s interfaces.before interfaces.after; }
@@ -103,7 +106,7 @@ fn interfaces_are_as_before_though_the_emulator_was_killed() {
     }
     let script = "$EMULATE --between sta1=e0,server=f0 --for '60 s' & emulator=$!\n\
         await test -S out/control.sock\n\
-        inside $west busybox ping -c 1 192.0.2.2\n\
+        await inside $west busybox ping -c 1 -W 1 192.0.2.2\n\
         kill -KILL $emulator; wait $emulator; code=$?";
     let (ended, code) = with_computers(Site::new(""), script);
     assert_eq!(code, "code 137\n", "{}", ended.err);
