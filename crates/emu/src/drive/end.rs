@@ -2,7 +2,7 @@
 
 use crate::address;
 use crate::clock::timespec;
-use crate::offload::Header;
+use crate::offload::{Gso, Header, Segments};
 use fairwave_sim::world::{Role, World};
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
@@ -91,6 +91,8 @@ pub(super) struct Port {
     pub(super) router: NodeId,
     /// Since when there has always been a frame left to be read, if there has.
     pub(super) backlog_since: Option<Instant>,
+    /// Whether datagrams of UDP may be written as one, as far as is known.
+    pub(super) joins_udp: bool,
 }
 
 /// What became of a write.
@@ -99,12 +101,14 @@ pub(super) enum Written {
     Yes,
     /// The interface is full or down.
     No,
+    /// The kernel refuses the packet for what is in it.
+    Refused,
 }
 
 impl Port {
     pub(super) fn new(end: End, world: &World) -> Self {
         let router = router(world, end.node);
-        Self { end, router, backlog_since: None }
+        Self { end, router, backlog_since: None, joins_udp: true }
     }
 
     /// Reads a frame; `None` if there is none now.
@@ -157,20 +161,39 @@ impl Port {
             return match writev(&self.end.fd, parts) {
                 Ok(_) => Ok(Written::Yes),
                 Err(Errno::INTR) => continue,
-                // It is full, it is down (EIO, ENETDOWN) and may come up again, or the kernel
-                // refuses the packet for what is in it.
-                Err(
-                    Errno::AGAIN
-                    | Errno::NOBUFS
-                    | Errno::NOMEM
-                    | Errno::IO
-                    | Errno::NETDOWN
-                    | Errno::INVAL
-                    | Errno::MSGSIZE,
-                ) => Ok(Written::No),
+                Err(Errno::INVAL | Errno::MSGSIZE) => Ok(Written::Refused),
+                // It is full, or it is down (EIO, ENETDOWN) and may come up again.
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::IO | Errno::NETDOWN) => {
+                    Ok(Written::No)
+                }
                 Err(errno) => Err(errno),
             };
         }
+    }
+}
+
+impl Port {
+    /// Writes packets that were joined: as one, or one by one where the kernel cannot cut UDP
+    /// (before Linux 6.2). `Written::Yes` says that all were taken.
+    ///
+    /// # Errors
+    /// The interface has vanished.
+    pub(super) fn write_all(&mut self, header: &Header, packet: &[u8]) -> Result<Written, Errno> {
+        let written = self.write(header, (&[], packet))?;
+        if (written, header.gso) != (Written::Refused, Gso::Udp) {
+            return Ok(written);
+        }
+        self.joins_udp = false;
+        let Ok(mut parts) = Segments::new(header, packet) else { return Ok(Written::Refused) };
+        let header = Header { is_verified: true, ..Header::default() };
+        let (mut part, mut all) = (Vec::new(), Written::Yes);
+        while parts.next_into(&mut part) {
+            match self.write(&header, (&[], &part))? {
+                Written::Yes => {}
+                other => all = other,
+            }
+        }
+        Ok(all)
     }
 }
 

@@ -9,8 +9,8 @@ use fairwave_units::{Duration, Instant};
 pub struct Options {
     /// When the run ends, if that is before the end of the world's duration.
     pub end: Option<Instant>,
-    /// The last part of each wait that is spent awake. Zero sleeps to the end, and wakes late by
-    /// what the host's timers are late.
+    /// The last part of each wait that is spent awake, and so long after a packet was read. Zero
+    /// sleeps to the end, and wakes late by what the host's timers are late.
     pub busy_wait: Duration,
     /// Frames that are read from an end in one turn at most, so that one sender cannot hold up
     /// the clock or the others.
@@ -19,7 +19,7 @@ pub struct Options {
     pub most_packets: usize,
     /// As above.
     pub most_bytes: usize,
-    /// Whether segments that arrive at one instant are written as one where the end takes that.
+    /// Whether packets of a flow that are due together are written as one where the end takes that.
     pub joins_segments: bool,
     /// Whether a thread measures the host's own pauses meanwhile.
     pub measures_host: bool,

@@ -14,7 +14,7 @@ use core::ops::ControlFlow;
 use fairwave_sim::world::World;
 use fairwave_sim::{OutsideEvent, OutsideFate, Simulation};
 use fairwave_trace::{NodeId, Sink};
-use fairwave_units::Instant;
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::datagram::Datagram;
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -27,6 +27,11 @@ const FRAME_MOST: usize = HEADER_LEN + 65_535;
 const READY_MOST: usize = 64;
 /// Samples that one turn takes.
 const SAMPLES_PER_TURN: usize = 1024;
+/// Packets that are due are written as one where the later is due so shortly after the first. It is
+/// as long as network cards wait for more packets before they interrupt.
+const JOINS_WITHIN: Duration = Duration::from_micros(20);
+/// Packets that are written as one at most, as many as a kernel joins (`UDP_GRO_CNT_MAX`).
+const JOINED_MOST: usize = 64;
 /// Instants of the world between two looks at the stop flag, when it is behind the clock.
 const LOOK_EVERY: u32 = 4096;
 
@@ -43,6 +48,8 @@ pub(super) struct Turns<'w> {
     slab: Slab,
     entrance: Entrance,
     joined: Joined,
+    /// When a frame was read last.
+    last_read: Option<Instant>,
     record: Option<log::Writer>,
     inbox: Inbox,
     meter: Meter,
@@ -52,13 +59,28 @@ pub(super) struct Turns<'w> {
     answer: Vec<u8>,
 }
 
-/// Segments that arrived at one instant at one port.
-#[derive(Debug, Default)]
+/// Packets that arrived at one port and are not written yet.
+#[derive(Debug)]
 struct Joined {
     joiner: Joiner,
     port: usize,
-    at: Instant,
+    /// When each arrived.
+    at: Vec<Instant>,
     bytes: u64,
+}
+
+impl Joined {
+    fn new() -> Self {
+        // The loop must not wait for memory.
+        let at = Vec::with_capacity(JOINED_MOST);
+        Self { joiner: Joiner::default(), port: 0, at, bytes: 0 }
+    }
+
+    /// Whether a packet that arrives at `port` at `at` may go with what is there.
+    fn may_take(&self, port: usize, at: Instant) -> bool {
+        let is_soon = self.at.first().is_none_or(|first| at.since(*first) <= JOINS_WITHIN);
+        self.port == port && is_soon && self.at.len() < JOINED_MOST
+    }
 }
 
 /// Why the turns end, if nothing fails.
@@ -97,7 +119,8 @@ impl<'w> Turns<'w> {
             names,
             slab: Slab::new(options.bound()),
             entrance: Entrance::default(),
-            joined: Joined::default(),
+            joined: Joined::new(),
+            last_read: None,
             record,
             inbox,
             meter: Meter::new(clock.now()),
@@ -194,16 +217,28 @@ impl<'w> Turns<'w> {
     /// How long there is nothing to do but to wait for packets.
     fn patience(&self) -> rustix::time::Timespec {
         let now = self.clock.now();
+        let awake = self.options.busy_wait;
+        // A packet seldom comes alone, and waking for the next would take longer than the packet.
+        if self.last_read.is_some_and(|read| now.since(read) < awake) {
+            return timespec(0);
+        }
         let latest = (now + self.options.turn_at_least).min(self.end);
         let next = self.simulation.next_deadline().unwrap_or(latest);
         // While it is awake until a deadline the loop looks at the ports again and again.
-        let wait = next.since(now).saturating_sub(self.options.busy_wait);
+        let wait = next.since(now).saturating_sub(awake);
         timespec(wait.min(latest.since(now)).as_nanos())
     }
 
-    /// Lets everything happen that is due until `until`, one instant after the other, and writes
-    /// what arrives.
+    /// Lets everything happen that is due until `until`, and writes what arrives.
     fn catch_up(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Halt {
+        let halt = self.advance(until, is_asked);
+        // All of it is due: nothing waits for packets that are still to come.
+        self.write_joined()?;
+        halt
+    }
+
+    /// Lets everything happen that is due until `until`, one instant after the other.
+    fn advance(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Halt {
         let mut instants = 0u32;
         while let Some(due) = self.simulation.next_deadline().filter(|due| *due <= until) {
             self.simulation.advance_to(due);
@@ -242,7 +277,7 @@ impl<'w> Turns<'w> {
 
     // Packets out.
 
-    /// Writes the packets that arrived, and forgets those that were lost.
+    /// Writes or joins the packets that arrived, and forgets those that were lost.
     fn deliver(&mut self) -> Halt {
         while let Some(OutsideEvent { handle, at, fate }) = self.simulation.take() {
             if let OutsideFate::Arrived(datagram) = fate {
@@ -250,7 +285,7 @@ impl<'w> Turns<'w> {
             }
             self.slab.free(handle);
         }
-        self.write_joined()
+        ControlFlow::Continue(())
     }
 
     fn arrive(&mut self, handle: u64, at: Instant, datagram: &Datagram) -> Halt {
@@ -261,7 +296,7 @@ impl<'w> Turns<'w> {
         let takes_joined =
             self.ports[port].end.offload == Offload::On && held.front == Front::Nothing;
         let joins = takes_joined && is_sum_right && self.options.joins_segments;
-        if !joins || (port, at) != (self.joined.port, self.joined.at) {
+        if !joins || !self.joined.may_take(port, at) {
             self.write_joined()?;
         }
         if !joins {
@@ -269,47 +304,53 @@ impl<'w> Turns<'w> {
             let held = self.slab.get_mut(handle);
             let written = self.ports[port].write(&header, held.parts());
             let len = held.bytes.len() as u64;
-            return self.note_written(port, written, at, (1, len));
+            return self.note_written(port, written, (1, len), &[at]);
         }
-        if !self.joined.joiner.offer(&self.slab.get_mut(handle).bytes) {
+        let joins_udp = self.ports[port].joins_udp;
+        if !self.joined.joiner.offer(&self.slab.get_mut(handle).bytes, joins_udp) {
             self.write_joined()?;
-            self.joined.joiner.offer(&self.slab.get_mut(handle).bytes);
+            self.joined.joiner.offer(&self.slab.get_mut(handle).bytes, joins_udp);
         }
         let len = self.slab.get_mut(handle).bytes.len() as u64;
-        (self.joined.port, self.joined.at) = (port, at);
+        self.joined.port = port;
+        self.joined.at.push(at);
         self.joined.bytes += len;
         ControlFlow::Continue(())
     }
 
-    /// Writes the segments that were joined.
+    /// Writes the packets that were joined.
     fn write_joined(&mut self) -> Halt {
-        let Joined { joiner, port, at, bytes } = &mut self.joined;
+        let Joined { joiner, port, bytes, .. } = &mut self.joined;
         if joiner.is_empty() {
             return ControlFlow::Continue(());
         }
-        let (port, at, all) = (*port, *at, (joiner.count() as u64, core::mem::take(bytes)));
+        let (port, all) = (*port, (joiner.count() as u64, core::mem::take(bytes)));
         let (header, packet) = joiner.take();
-        let written = self.ports[port].write(&header, (&[], packet));
-        self.note_written(port, written, at, all)
+        let written = self.ports[port].write_all(&header, packet);
+        let at = core::mem::take(&mut self.joined.at);
+        let halt = self.note_written(port, written, all, &at);
+        self.joined.at = at;
+        self.joined.at.clear();
+        halt
     }
 
-    /// So many packets of so many bytes, which arrived at `at`, were written or not.
+    /// So many packets of so many bytes, which arrived at the times `at`, were written or not.
     fn note_written(
         &mut self,
         port: usize,
         written: Result<Written, Errno>,
-        at: Instant,
         (packets, bytes): (u64, u64),
+        at: &[Instant],
     ) -> Halt {
         let counts = &mut self.counts[port];
         match written {
             Ok(Written::Yes) => {
                 counts.packets_out += packets;
                 counts.bytes_out += bytes;
-                let late = self.clock.now().since(at);
-                (0..packets).for_each(|_| self.meter.packets.add(late));
+                let now = self.clock.now();
+                at.iter().for_each(|at| self.meter.packets.add(now.since(*at)));
             }
-            Ok(Written::No) => counts.lost_at_write += packets,
+            Ok(Written::No | Written::Refused) => counts.lost_at_write += packets,
             Err(cause) => return self.vanished(port, cause),
         }
         ControlFlow::Continue(())
@@ -338,6 +379,7 @@ impl<'w> Turns<'w> {
             if now >= self.end {
                 return ControlFlow::Continue(());
             }
+            self.last_read = Some(now);
             let since = *began.get_or_insert(self.ports[port].backlog_since.unwrap_or(now));
             self.meter.reads.add(now.since(since));
             self.catch_up(now, is_asked)?;

@@ -1,13 +1,14 @@
-//! In-order segments of one connection that arrive at one instant, as one.
+//! Packets of one flow that arrive together, as one.
 //!
 //! As the kernel's GRO would join them: only segments that say the same but for their sequence
-//! numbers, so that a receiver learns nothing less than from the segments one by one.
+//! numbers, and datagrams of one length that say the same but for their payload, so that a
+//! receiver learns nothing less than from the packets one by one.
 
 use super::cut::{pseudo, put, word};
 use super::{Gso, Header};
 use fairwave_wire::checksum::Sum;
 use fairwave_wire::ip::{self, Part};
-use fairwave_wire::ipv4::PROTOCOL_TCP;
+use fairwave_wire::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
 
 /// Largest packet in bytes that a length field can state.
 const MOST_BYTES: usize = 65_535;
@@ -17,6 +18,10 @@ const ACK: u8 = 0x10;
 /// Offsets of TCP flags and checksum.
 const FLAGS: usize = 13;
 const SUM: usize = 16;
+/// Offsets of length and checksum of UDP, and the length of its header.
+const UDP_LENGTH: usize = 4;
+const UDP_SUM: usize = 6;
+const UDP_HEADER_LEN: usize = 8;
 
 /// Joins segments. Keeps its buffer.
 #[derive(Debug, Default)]
@@ -31,25 +36,27 @@ pub struct Joiner {
     is_closed: bool,
 }
 
-/// Where the parts of a segment are.
+/// Where the parts of a packet are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shape {
     is_v6: bool,
+    is_udp: bool,
     transport: usize,
     payload: usize,
 }
 
 impl Joiner {
     /// Takes a packet whose transport checksum is right. False if it cannot go with what is there:
-    /// then the joiner is to be [taken](Self::take) first.
-    pub fn offer(&mut self, packet: &[u8]) -> bool {
-        let shape = shape(packet);
+    /// then the joiner is to be [taken](Self::take) first. Datagrams of UDP are joined if
+    /// `joins_udp`.
+    pub fn offer(&mut self, packet: &[u8], joins_udp: bool) -> bool {
+        let shape = shape(packet).filter(|shape| joins_udp || !shape.is_udp);
         if self.count == 0 {
             self.bytes.clear();
             self.bytes.extend_from_slice(packet);
             self.shape = shape.unwrap_or_default();
             self.size = shape.map_or(0, |shape| packet.len() - shape.payload);
-            self.is_closed = shape.is_none_or(|shape| packet[shape.transport + FLAGS] & PSH != 0);
+            self.is_closed = shape.is_none_or(|shape| shape.is_pushed(packet));
             self.count = 1;
             return true;
         }
@@ -57,10 +64,12 @@ impl Joiner {
             return false;
         }
         let Shape { transport, payload, .. } = self.shape;
-        let flags = packet[transport + FLAGS];
         self.bytes.extend_from_slice(&packet[payload..]);
-        self.bytes[transport + FLAGS] |= flags & PSH;
-        self.is_closed = flags & PSH != 0 || packet.len() - payload < self.size;
+        let is_pushed = self.shape.is_pushed(packet);
+        if is_pushed {
+            self.bytes[transport + FLAGS] |= PSH;
+        }
+        self.is_closed = is_pushed || packet.len() - payload < self.size;
         self.count += 1;
         true
     }
@@ -81,7 +90,7 @@ impl Joiner {
         if count < 2 {
             return (Header { is_verified: count == 1, ..Header::default() }, &self.bytes);
         }
-        let Shape { is_v6, transport, payload } = self.shape;
+        let Shape { is_v6, is_udp, transport, payload } = self.shape;
         let len = self.bytes.len();
         if is_v6 {
             put(&mut self.bytes, 4, (len - 40) as u16);
@@ -91,24 +100,32 @@ impl Joiner {
             let sum = Sum::default().add(&self.bytes[..transport]).finish();
             put(&mut self.bytes, 10, sum);
         }
+        let (gso, protocol, sum) = match (is_udp, is_v6) {
+            (true, _) => (Gso::Udp, PROTOCOL_UDP, UDP_SUM),
+            (false, true) => (Gso::Tcp6, PROTOCOL_TCP, SUM),
+            (false, false) => (Gso::Tcp4, PROTOCOL_TCP, SUM),
+        };
+        if is_udp {
+            put(&mut self.bytes, transport + UDP_LENGTH, (len - transport) as u16);
+        }
         // As in a large segment of a sender: the field has the sum of the pseudo header.
-        let partial = !pseudo(&self.bytes, PROTOCOL_TCP, len - transport).finish();
-        put(&mut self.bytes, transport + SUM, partial);
+        let partial = !pseudo(&self.bytes, protocol, len - transport).finish();
+        put(&mut self.bytes, transport + sum, partial);
         let header = Header {
             needs_checksum: true,
             is_verified: false,
-            gso: if is_v6 { Gso::Tcp6 } else { Gso::Tcp4 },
+            gso,
             header_len: payload as u16,
             gso_size: self.size as u16,
             checksum_start: transport as u16,
-            checksum_offset: SUM as u16,
+            checksum_offset: sum as u16,
         };
         (header, &self.bytes)
     }
 
-    /// Whether a packet of the same shape says the same, from the next sequence number on.
+    /// Whether a packet of the same shape says the same, as the next packet of the flow.
     fn continues(&self, packet: &[u8]) -> bool {
-        let Shape { is_v6, transport, payload } = self.shape;
+        let Shape { is_v6, is_udp, transport, payload } = self.shape;
         let (ours, len) = (&self.bytes, packet.len() - payload);
         let same = |range: core::ops::Range<usize>| ours[range.clone()] == packet[range];
         let follows = if is_v6 {
@@ -117,32 +134,57 @@ impl Joiner {
             let next = word(ours, 4).wrapping_add(self.count as u16);
             same(0..2) && word(packet, 4) == next && same(6..10) && same(12..20)
         };
+        let fits = len <= self.size && ours.len() + len <= MOST_BYTES;
+        let ports = transport..transport + 4;
+        follows && fits && same(ports) && (is_udp || self.continues_segment(packet))
+    }
+
+    /// Whether a TCP header says the same, from the next sequence number on.
+    fn continues_segment(&self, packet: &[u8]) -> bool {
+        let Shape { transport, payload, .. } = self.shape;
+        let ours = &self.bytes;
+        let same = |range: core::ops::Range<usize>| ours[range.clone()] == packet[range];
         let sent = (ours.len() - payload) as u32;
         let seq = |bytes: &[u8]| u32::from_be_bytes([4, 5, 6, 7].map(|at| bytes[transport + at]));
         let flags = |bytes: &[u8]| bytes[transport + FLAGS] & !PSH;
-        follows
-            && same(transport..transport + 4)
-            && seq(packet) == seq(ours).wrapping_add(sent)
+        seq(packet) == seq(ours).wrapping_add(sent)
             && same(transport + 8..transport + FLAGS)
             && flags(packet) == flags(ours)
             && same(transport + FLAGS + 1..transport + SUM)
             && same(transport + SUM + 2..payload)
-            && len <= self.size
-            && ours.len() + len <= MOST_BYTES
     }
 }
 
-/// The shape of a segment that may be joined: data of an open connection, nothing urgent, without
-/// IP options or extension headers.
+impl Shape {
+    /// Whether a packet of this shape is a segment with PSH.
+    fn is_pushed(self, packet: &[u8]) -> bool {
+        !self.is_udp && packet[self.transport + FLAGS] & PSH != 0
+    }
+}
+
+/// The shape of a packet that may be joined: a segment with data of an open connection, nothing
+/// urgent, or a datagram of UDP with payload and checksum; without IP options or extension headers.
 fn shape(packet: &[u8]) -> Option<Shape> {
     let read = ip::parse(packet, 0).ok()?;
-    let ip::Transport::Tcp(segment) = read.transport else { return None };
     let is_v6 = packet[0] >> 4 == 6;
     let transport = if is_v6 { 40 } else { 20 };
     let body = read.body.as_ptr().addr() - packet.as_ptr().addr();
-    let payload = packet.len().checked_sub(segment.payload_len as usize)?;
-    let is_data = packet.get(transport + FLAGS)? & !PSH == ACK && segment.payload_len > 0;
     let is_plain =
         read.part == Part::Whole && body == transport && read.len as usize == packet.len();
-    (is_data && is_plain).then_some(Shape { is_v6, transport, payload })
+    let (is_udp, payload) = match read.transport {
+        ip::Transport::Tcp(segment) => {
+            let is_data = packet.get(transport + FLAGS)? & !PSH == ACK && segment.payload_len > 0;
+            (false, is_data.then(|| packet.len().checked_sub(segment.payload_len as usize))??)
+        }
+        ip::Transport::Udp(_) => {
+            let payload = transport + UDP_HEADER_LEN;
+            let stated = packet.get(transport + UDP_LENGTH..payload).map(|field| word(field, 0))?;
+            let has_all = usize::from(stated) == packet.len() - transport;
+            // A sum of zero says that there is none (RFC 768), and joined there would be one.
+            let has_sum = word(packet, transport + UDP_SUM) != 0;
+            (true, (has_all && has_sum && packet.len() > payload).then_some(payload)?)
+        }
+        _ => return None,
+    };
+    is_plain.then_some(Shape { is_v6, is_udp, transport, payload })
 }

@@ -182,7 +182,7 @@ fn the_header_has_the_layout_of_virtio() {
 fn joined(packets: &[Vec<u8>]) -> (Header, Vec<u8>) {
     let mut joiner = Joiner::default();
     for packet in packets {
-        assert!(joiner.offer(packet));
+        assert!(joiner.offer(packet, true));
     }
     let (header, bytes) = joiner.take();
     (header, bytes.to_vec())
@@ -194,10 +194,10 @@ fn only_segments_that_say_the_same_are_joined() {
     let parts = cut(&tso(1000, false), &large(3000, Flags::default(), false));
     let refused = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut joiner = Joiner::default();
-        assert!(joiner.offer(&parts[0]));
+        assert!(joiner.offer(&parts[0], true));
         let mut next = parts[1].clone();
         change(&mut next);
-        !joiner.offer(&next)
+        !joiner.offer(&next, true)
     };
     assert!(!refused(&|_| {}));
     assert!(refused(&|packet| packet[1] |= 3), "a mark");
@@ -209,10 +209,34 @@ fn only_segments_that_say_the_same_are_joined() {
     assert!(refused(&|packet| packet.push(0)), "padding");
     assert!(refused(&|packet| *packet = udp(100)));
     let mut joiner = Joiner::default();
-    assert!(joiner.offer(&udp(10)) && !joiner.offer(&udp(10)), "UDP is not joined");
+    assert!(joiner.offer(&udp(10), true) && !joiner.offer(&udp(10), true), "not the next");
     let (header, packet) = joiner.take();
     assert_eq!((header.gso, header.needs_checksum, packet), (Gso::None, false, &*udp(10)));
     assert!(joiner.is_empty());
+}
+
+/// Datagrams as a kernel hands them over at once (USO) are joined again; where the other kernel
+/// cannot cut them they stay apart.
+#[test]
+fn datagrams_are_joined_where_that_is_wanted() {
+    let mut frame = udp(2500);
+    unfinish(&mut frame, 20, 26, 17);
+    let header = Header { header_len: 28, ..header(Gso::Udp, 1000, 20, 6) };
+    let parts = cut(&header, &frame);
+    assert_eq!(joined(&parts), (header, frame));
+    let mut joiner = Joiner::default();
+    assert!(joiner.offer(&parts[0], false) && !joiner.offer(&parts[1], false));
+    let mut joiner = Joiner::default();
+    assert!(joiner.offer(&parts[2], true));
+    assert!(!joiner.offer(&parts[0], true), "what is longer, and earlier");
+    let mut other_port = parts[1].clone();
+    other_port[21] ^= 1;
+    let mut without_sum = parts[1].clone();
+    without_sum[26..28].fill(0);
+    for other in [other_port, without_sum, parts[2].clone()] {
+        let mut joiner = Joiner::default();
+        assert!(joiner.offer(&parts[0], true) && !joiner.offer(&other, true));
+    }
 }
 
 #[test]
@@ -221,8 +245,8 @@ fn a_short_segment_or_psh_ends_what_is_joined() {
         cut(&tso(1000, false), &large(2500, Flags { psh: true, ..Flags::default() }, false));
     let more = cut(&tso(1000, false), &large(4000, Flags::default(), false));
     let mut joiner = Joiner::default();
-    assert!(parts.iter().all(|part| joiner.offer(part)));
-    assert!(!joiner.offer(&more[3]));
+    assert!(parts.iter().all(|part| joiner.offer(part, true)));
+    assert!(!joiner.offer(&more[3], true));
     assert_eq!(joiner.count(), 3);
 }
 
@@ -262,7 +286,7 @@ proptest! {
             let mut packet = Vec::new();
             let mut joiner = Joiner::default();
             for _ in 0..20 {
-                if segments.next_into(&mut packet) && !joiner.offer(&packet) {
+                if segments.next_into(&mut packet) && !joiner.offer(&packet, true) {
                     joiner.take();
                 }
             }

@@ -5,7 +5,7 @@ use fairwave_emu::address;
 use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{Drive, Error, Inbox, Offload, Options, Stopped, Turn, Way};
 use fairwave_emu::meter::{Limits, Verdict};
-use fairwave_emu::offload::{HEADER_LEN, Header};
+use fairwave_emu::offload::{Gso, HEADER_LEN, Header};
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -84,6 +84,31 @@ fn a_large_segment_goes_in_and_comes_out_as_one() {
     assert_eq!(packet.len(), frame.len() - HEADER_LEN);
     assert_eq!((report.ends[0].packets_in, report.ends[1].packets_out), (7, 7));
     assert_eq!(report.fidelity.packets.count, 7);
+}
+
+/// The same of datagrams of UDP, which a kernel hands over at once.
+#[test]
+fn datagrams_go_in_at_once_and_come_out_as_one() {
+    let world = wire();
+    let (ends, [sta, server]) = ends(Offload::On);
+    let mut frame = vec![1, 5];
+    for word in [28u16, 1000, 20, 6] {
+        frame.extend(word.to_ne_bytes());
+    }
+    frame.extend(udp(SERVER, 3, 2500));
+    send(&sta, &frame);
+    let mut came = None;
+    let mut arrived = || {
+        came = receive(&server);
+        came.is_some()
+    };
+    let report = drive(&world, ends, options(), &mut until(&mut arrived));
+    let came = came.expect("it came");
+    let (header, packet) = Header::parse(&came).expect("a header");
+    assert_eq!((header.gso, header.gso_size), (Gso::Udp, 1000));
+    assert_eq!(packet[28..], udp(SERVER, 3, 2500)[28..]);
+    assert_eq!((report.ends[0].packets_in, report.ends[1].packets_out), (3, 3));
+    assert_eq!(report.fidelity.packets.count, 3, "each has its lateness");
 }
 
 #[test]
