@@ -2,7 +2,7 @@
 
 use fairwave_emu::clock::Clock;
 use fairwave_netns::Namespaces;
-use fairwave_units::Duration;
+use fairwave_units::{Duration, Instant};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,15 +64,31 @@ impl Load {
         }
     }
 
+    /// When a packet of this load was sent, by [`Clock::now`] of the sender's clock; `None` for a
+    /// stream, and for packets of others.
+    pub(crate) fn stamp(self, packet: &[u8]) -> Option<Instant> {
+        let Self::Datagrams { payload } = self else { return None };
+        // ICMPv6 of the devices and the like are packets, too. Records may have the head alone.
+        let is_ours = packet.first() == Some(&0x45) && packet.get(9) == Some(&17);
+        let total = u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]);
+        if !is_ours || usize::from(total) != payload + HEADERS {
+            return None;
+        }
+        let stamp = packet.get(HEADERS..)?.first_chunk::<8>()?;
+        Some(Instant::from_nanos(u64::from_le_bytes(*stamp)))
+    }
+
     /// Sends so many units a second from the first node to the second, whose address is `to`. What
-    /// arrives until shortly after the last was sent counts.
+    /// arrives until shortly after the last was sent counts. Datagrams say when they were sent, by
+    /// `stamps`.
     pub(crate) fn send(
         self,
         namespaces: &Namespaces,
         to: Ipv4Addr,
         rate: f64,
+        stamps: Clock,
     ) -> Result<Sent, String> {
-        let (mut write, mut read) = self.connect(namespaces, to)?;
+        let (mut write, mut read) = self.connect(namespaces, to, stamps)?;
         let (arrived, over) = (AtomicU64::new(0), AtomicBool::new(false));
         let clock = Clock::start();
         thread::scope(|scope| {
@@ -101,9 +117,14 @@ impl Load {
     }
 
     /// What sends, and what receives; each says how many units it did.
-    fn connect(self, namespaces: &Namespaces, to: Ipv4Addr) -> Result<(Work, Work), String> {
+    fn connect(
+        self,
+        namespaces: &Namespaces,
+        to: Ipv4Addr,
+        stamps: Clock,
+    ) -> Result<(Work, Work), String> {
         match self {
-            Self::Datagrams { payload } => datagrams(namespaces, to, payload),
+            Self::Datagrams { payload } => datagrams(namespaces, to, payload, stamps),
             Self::Stream => stream(namespaces, to),
         }
         .map_err(|error| error.to_string())
@@ -119,6 +140,7 @@ fn datagrams(
     namespaces: &Namespaces,
     to: Ipv4Addr,
     payload: usize,
+    stamps: Clock,
 ) -> Result<(Work, Work), Box<dyn std::error::Error>> {
     let receiver = namespaces.within(1, move || UdpSocket::bind((to, PORT)))??;
     rustix::net::sockopt::set_socket_recv_buffer_size_force(&receiver, RECEIVE_BUFFER).or_else(
@@ -129,9 +151,12 @@ fn datagrams(
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         socket.connect((to, PORT)).map(|()| socket)
     })??;
-    let (bytes, mut buffer) = (vec![7; payload], vec![0; payload]);
+    let (mut bytes, mut buffer) = (vec![7; payload], vec![0; payload]);
     Ok((
-        Box::new(move || u64::from(sender.send(&bytes).is_ok())),
+        Box::new(move || {
+            bytes[..8].copy_from_slice(&stamps.now().as_nanos().to_le_bytes());
+            u64::from(sender.send(&bytes).is_ok())
+        }),
         Box::new(move || u64::from(receiver.recv(&mut buffer).is_ok())),
     ))
 }

@@ -4,17 +4,54 @@ use crate::limits_load::{LASTS, Load, Sent};
 use fairwave_emu::address;
 use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{self, Drive, End, Inbox, Options, Turn, Way};
+use fairwave_emu::log::{Keep, Reader, Record, Writer};
+use fairwave_emu::meter::Lateness;
+use fairwave_netns::VNET_HEADER_LENGTH;
 use fairwave_netns::{Namespaces, NodePlan, Offload, Plan, Prefix, become_realtime};
+use fairwave_sim::Spread;
 use fairwave_sim::world::World;
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{Duration, Instant};
 use rustix::event::epoll;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
+
+/// How long the emulator stays awake before events and after packets: longer than the sender's
+/// pauses, so that it never has to be woken under load (`emulate.busy_wait`).
+const AWAKE: Duration = Duration::from_micros(500);
+
+/// Gives the calling thread the last processor to itself, and a real-time priority. Without
+/// permission it has the usual one, as all others have.
+pub(crate) fn stand_out() {
+    choose_processors(|number, last| number == last);
+    let _ = become_realtime();
+}
+
+/// Leaves the last processor to who [stands out](stand_out): for all threads that the caller will
+/// start. A thread of usual priority that waits behind a real-time one that stays awake is seen to
+/// by the kernel only after milliseconds, which would be a measure of its load balancing.
+pub(crate) fn stand_back() {
+    choose_processors(|number, last| number < last || last == 0);
+}
+
+fn choose_processors(takes: impl Fn(usize, usize) -> bool) {
+    let last = thread::available_parallelism().map_or(1, std::num::NonZero::get) - 1;
+    // The caller may have stood back before: those that there are count.
+    let last = PROCESSORS.get_or_init(|| last);
+    let mut set = CpuSet::new();
+    (0..=*last).filter(|number| takes(*number, *last)).for_each(|number| set.set(number));
+    // Where it is not permitted the kernel chooses.
+    let _ = sched_setaffinity(None, &set);
+}
+
+/// The number of the last processor.
+static PROCESSORS: OnceLock<usize> = OnceLock::new();
 
 /// A world with two real nodes, or none, and their namespaces.
 pub(crate) struct Path {
@@ -30,12 +67,17 @@ pub(crate) struct Seen {
     pub(crate) lost_here: u64,
     /// Packets that ended in the world.
     pub(crate) lost_in_world: u64,
-    /// The worst of events, packets and reading at p99.
-    pub(crate) late: Option<Duration>,
+    /// What was latest at p99, and how late.
+    pub(crate) late: (&'static str, Duration),
     /// The part of a processor that it used.
     pub(crate) cpu_load: f64,
     packets: u64,
     turns: u64,
+}
+
+/// The latest of several at p99, with their names.
+fn latest<const N: usize>(all: [(&'static str, Duration); N]) -> (&'static str, Duration) {
+    all.into_iter().max_by_key(|(_, late)| *late).unwrap_or_default()
 }
 
 impl Seen {
@@ -78,19 +120,19 @@ impl Path {
     /// Carries a load at a rate, and says what came of it.
     pub(crate) fn carry(&self, load: Load, rate: f64) -> Result<(Seen, Sent), String> {
         let stop = Arc::new(AtomicBool::new(false));
+        let clock = Clock::start();
         let before = self.dropped()?;
         let to: Ipv4Addr = address::v4(self.nodes[1]);
         let (carried, sent) = thread::scope(|scope| {
             let theirs = Arc::clone(&stop);
             let carrier = scope.spawn(move || {
-                // Without permission it has the usual priority, as all others have.
-                let _ = become_realtime();
+                stand_out();
                 match &self.world {
-                    Some(world) => self.emulate(world, theirs),
-                    None => self.forward(&theirs),
+                    Some(world) => self.emulate(world, load, clock, theirs),
+                    None => self.forward(load, clock, &theirs),
                 }
             });
-            let sent = load.send(&self.namespaces, to, rate);
+            let sent = load.send(&self.namespaces, to, rate, clock);
             stop.store(true, Ordering::Relaxed);
             (carrier.join().expect("it does not panic"), sent)
         });
@@ -105,7 +147,13 @@ impl Path {
         Ok(unread(0)? + unread(1)?)
     }
 
-    fn emulate(&self, world: &World, stop: Arc<AtomicBool>) -> Result<Seen, String> {
+    fn emulate(
+        &self,
+        world: &World,
+        load: Load,
+        clock: Clock,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Seen, String> {
         let end = |place: usize| -> Result<End, String> {
             let fd = self.namespaces.tun_fd(place).try_clone_to_owned();
             Ok(End {
@@ -118,14 +166,17 @@ impl Path {
         let options = Options {
             end: Some(Instant::ZERO + LASTS + Duration::from_secs(9)),
             measures_host: false,
+            busy_wait: AWAKE,
             ..Options::default()
         };
+        let file = Memory::default();
+        let record = Writer::new(file.clone(), Keep::Heads).map_err(|error| error.to_string())?;
         let drive = Drive {
-            clock: Clock::start(),
+            clock,
             world,
             ends: vec![end(0)?, end(1)?],
             options,
-            record: None,
+            record: Some(record),
             stop: Some(stop),
             inbox: Inbox::default(),
         };
@@ -140,10 +191,12 @@ impl Path {
         let (packets, out) = (sum(|end| end.packets_in), sum(|end| end.packets_out));
         let lost_here = sum(drive::EndCounts::lost);
         let fidelity = &report.fidelity;
+        let reads = file.waits(load)?.map_or(fidelity.reads.p99, |waits| waits.p99);
+        let (events, written) = (fidelity.events.p99, fidelity.packets.p99);
         Ok(Seen {
             lost_here,
             lost_in_world: packets.saturating_sub(out + lost_here + under_way),
-            late: Some(fidelity.events.p99.max(fidelity.packets.p99).max(fidelity.reads.p99)),
+            late: latest([("events", events), ("writing", written), ("reading", reads)]),
             cpu_load: fidelity.cpu_load,
             packets,
             turns,
@@ -151,7 +204,7 @@ impl Path {
     }
 
     /// The least that carries packets: one thread that waits, reads and writes.
-    fn forward(&self, stop: &AtomicBool) -> Result<Seen, String> {
+    fn forward(&self, load: Load, clock: Clock, stop: &AtomicBool) -> Result<Seen, String> {
         let fault = |error: rustix::io::Errno| error.to_string();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fault)?;
         for place in [0, 1] {
@@ -163,24 +216,65 @@ impl Path {
         let nothing =
             epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
         let (mut ready, mut packet) = ([nothing; 2], vec![0; 1 << 16]);
-        let clock = Clock::start();
+        let began = clock.now();
         let before = fairwave_emu::clock::thread_cpu();
         let (mut lost_here, mut packets, mut turns) = (0, 0, 0);
+        let (mut reads, mut writes) = (Spread::with_room(), Spread::with_room());
         while !stop.load(Ordering::Relaxed) {
             turns += 1;
             let count = epoll::wait(&epoll, &mut ready[..], Some(&tick)).map_err(fault)?;
             for event in &ready[..count] {
                 let from = event.data.u64() as usize;
                 let [from, to] = [from, 1 - from].map(|place| self.namespaces.tun(place));
+                let mut first = None;
                 while let Some(length) = from.receive(&mut packet).map_err(|e| e.to_string())? {
+                    let read = clock.now();
+                    let ip = &packet[VNET_HEADER_LENGTH..length];
+                    let since = load.stamp(ip).unwrap_or(*first.get_or_insert(read));
+                    reads.add(read.since(since));
                     let taken = to.send(&packet[..length]).map_err(|e| e.to_string())?;
+                    writes.add(clock.now().since(read));
                     lost_here += u64::from(!taken);
                     packets += 1;
                 }
             }
         }
         let used = fairwave_emu::clock::thread_cpu().saturating_sub(before).as_secs_f64();
-        let cpu_load = used / clock.now().since(Instant::ZERO).as_secs_f64();
-        Ok(Seen { lost_here, lost_in_world: 0, late: None, cpu_load, packets, turns })
+        let cpu_load = used / clock.now().since(began).as_secs_f64();
+        let [reads, writes] = [reads, writes].map(|spread| Lateness::of(&spread).p99);
+        let late = latest([("writing", writes), ("reading", reads)]);
+        Ok(Seen { lost_here, lost_in_world: 0, late, cpu_load, packets, turns })
+    }
+}
+
+/// A record in memory: what it says of when packets were read, and packets of when they were sent,
+/// is how long they waited to be read.
+#[derive(Clone, Debug, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Memory {
+    /// How long packets of a load waited; `None` if they do not say when they were sent.
+    fn waits(&self, load: Load) -> Result<Option<Lateness>, String> {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = Reader::new(&bytes[..]).map_err(|error| error.to_string())?;
+        let mut waits = Spread::with_room();
+        while let Some(record) = reader.read().map_err(|error| error.to_string())? {
+            let Record::Packet { at, bytes, .. } = record else { continue };
+            if let Some(sent) = load.stamp(bytes) {
+                waits.add(at.since(sent));
+            }
+        }
+        let waits = Lateness::of(&waits);
+        Ok((waits.count > 0).then_some(waits))
+    }
+}
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

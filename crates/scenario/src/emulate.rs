@@ -32,7 +32,7 @@ keys! {
         /// Whether the kernel may hand over segments larger than the MTU, which are cut as a
         /// network card would, and may leave checksums to that. Faster; on the air nothing changes.
         offload: bool = boolean().or(true);
-        /// Wait actively for this long before each event instead of sleeping until it, or "off".
+        /// Stay awake for this long before each event and after each packet, or "off".
         /// It makes the emulator more punctual and takes a whole processor.
         busy_wait: Option<Duration> =
             within(NANOSECOND, MILLISECOND * 10).or_word("off").or(None);
