@@ -327,9 +327,9 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     KeepNamespaces {
-        /// What else to do
-        #[arg(hide = true)]
-        task: Option<String>,
+        /// What else to do, and with which command
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        task: Vec<std::ffi::OsString>,
     },
     /// Run the kernel's congestion controls over a grid of emulated links, in real time
     #[cfg(target_os = "linux")]

@@ -8,7 +8,6 @@ use crate::uplink::{self, Machine};
 use crate::{Error, Invocation, KeeperCommand, Plan, Prefix, Program, ProgramPlan, Tun, hosts};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::process::ExitStatus;
 use std::sync::{Mutex, PoisonError, Weak};
 
 /// The namespaces of a plan. When this is dropped, they are gone, and all programs in them. The
@@ -132,48 +131,30 @@ impl Namespaces {
         Ok(program)
     }
 
-    /// Runs a program in a node on this process's terminal, and waits for its end. The program has
-    /// a session of its own, so that its job control works and Ctrl-C goes to it alone. Without a
-    /// terminal it has this process's standard input, output and errors.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be started.
-    pub fn shell(&self, node: usize, invocation: &Invocation) -> Result<ExitStatus, Error> {
-        let name = &self.names[node];
-        let step = format!("{name}: {invocation}");
-        let terminal = Terminal::open().map_err(Error::at(step.clone()))?;
-        let mut command = invocation.command()?;
-        if let Some(terminal) = &terminal {
-            command = on_terminal(&self.keeper_command, &command);
-            terminal.give(&mut command).map_err(Error::at(step.clone()))?;
-        }
-        command.env("FAIRWAVE_NODE", name);
-        let started = self.nodes[node].run_starter(move || command.spawn())?;
-        let mut child = started.map_err(Error::at(step.clone()))?;
-        let ended = match terminal {
-            Some(terminal) => terminal.serve(&mut child),
-            None => child.wait(),
-        };
-        // Not left as a zombie where the terminal failed: the keeper could not end.
-        ended.or_else(|_| child.kill().and_then(|()| child.wait())).map_err(Error::at(step))
-    }
-
-    /// Starts a program in a node on this process's terminal, in the process group of this
-    /// process: a shell takes the terminal by itself. It is not waited for.
+    /// Starts a program in a node on this process's terminal; it is not waited for. The program has
+    /// a session of its own, so that its job control works, Ctrl-C goes to it alone, and the
+    /// terminal is as before once it was dropped. Without a terminal it has this process's standard
+    /// input, output and errors.
     ///
     /// # Errors
     ///
     /// Where it cannot be started.
     pub fn attach(&self, node: usize, invocation: &Invocation) -> Result<Program, Error> {
         let name = &self.names[node];
-        let step = format!("{name}: {invocation}");
+        let step = || format!("{name}: {invocation}");
+        let terminal = Terminal::open().map_err(Error::at(step()))?;
         let mut command = invocation.command()?;
+        if let Some(terminal) = &terminal {
+            command = on_terminal(&self.keeper_command, &command);
+            terminal.give(&mut command).map_err(Error::at(step()))?;
+        }
         command.env("FAIRWAVE_NODE", name);
         let started =
             self.nodes[node].run_starter(move || command.spawn().and_then(Program::attached))?;
-        let program = started.map_err(Error::at(step))?;
+        let mut program = started.map_err(Error::at(step()))?;
         lock(&self.programs).push(std::sync::Arc::downgrade(program.shared()));
+        let shown = terminal.map_or(Ok(()), |terminal| program.show_on(terminal));
+        shown.map_err(Error::at(step()))?;
         Ok(program)
     }
 

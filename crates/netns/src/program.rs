@@ -1,6 +1,7 @@
 //! Programs in namespaces: started, watched, ended.
 
 use crate::Error;
+use crate::terminal::Terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
@@ -13,6 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// What is started.
@@ -90,6 +92,8 @@ impl ProgramPlan {
 #[derive(Debug)]
 pub struct Program {
     shared: Arc<Shared>,
+    /// What carries between its terminal and ours, if it has one.
+    terminal: Option<JoinHandle<io::Result<()>>>,
 }
 
 /// A child that both its [`Program`] and the namespaces can end.
@@ -115,7 +119,8 @@ impl Program {
         Self::taken(child, true)
     }
 
-    /// The same of a child in the process group of this process.
+    /// The same of a child that leads no process group yet, or never will: its signals go to it
+    /// alone, and the end of its session to what it has started.
     pub(crate) fn attached(child: Child) -> io::Result<Self> {
         Self::taken(child, false)
     }
@@ -130,13 +135,19 @@ impl Program {
             Ok(pidfd) => {
                 let child = Mutex::new(Running { child, leads, reaped: false });
                 let shared = Shared { pid, pidfd, child };
-                Ok(Self { shared: Arc::new(shared) })
+                Ok(Self { shared: Arc::new(shared), terminal: None })
             }
             Err(error) => {
                 let _ = child.kill().and_then(|()| child.wait());
                 Err(error)
             }
         }
+    }
+
+    /// Has the terminal that it was given show it, until it ends.
+    pub(crate) fn show_on(&mut self, terminal: Terminal) -> io::Result<()> {
+        self.terminal = Some(terminal.serve(self.shared.pidfd.try_clone()?)?);
+        Ok(())
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -207,6 +218,10 @@ impl AsFd for Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.shared.kill();
+        // Then the terminal of this process is as before.
+        if let Some(terminal) = self.terminal.take() {
+            let _ = terminal.join();
+        }
     }
 }
 

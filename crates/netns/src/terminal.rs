@@ -14,7 +14,8 @@ use rustix::termios::{
 use std::io::{self, Stdin, stdin, stdout};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
+use std::thread::{self, JoinHandle};
 
 /// How often the size of the window is looked at.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -48,35 +49,57 @@ impl Terminal {
         Ok(())
     }
 
-    /// Carries bytes between both terminals until the program ends.
-    pub(crate) fn serve(self, child: &mut Child) -> io::Result<ExitStatus> {
+    /// Carries bytes between both terminals on a thread of its own, until the program that
+    /// `process`, its pidfd, stands for has ended.
+    pub(crate) fn serve(self, process: OwnedFd) -> io::Result<JoinHandle<io::Result<()>>> {
         let Self { ours, theirs } = self;
         // Once the program has ended, nobody holds its end any more: then reads of ours fail.
         drop(theirs);
-        let _raw = Raw::enter(stdin())?;
-        let mut reads_input = true;
-        loop {
-            fit(&ours);
-            let (typed, shown) = wait(&ours, reads_input)?;
-            if typed {
-                reads_input = carry(stdin(), &ours)?;
-            }
-            let more = !shown || carry(&ours, stdout())?;
-            if !more || (!shown && child.try_wait()?.is_some()) {
-                return child.wait();
-            }
+        let raw = Raw::enter(stdin())?;
+        let carry = move || carry_until_end(&ours, &process, &raw);
+        thread::Builder::new().name("fairwave-terminal".to_owned()).spawn(carry)
+    }
+}
+
+/// Carries bytes while this process's terminal is raw.
+fn carry_until_end(ours: &OwnedFd, process: &OwnedFd, _raw: &Raw) -> io::Result<()> {
+    let mut reads_input = true;
+    loop {
+        fit(ours);
+        let seen = wait(ours, process, reads_input)?;
+        if seen.typed {
+            reads_input = carry(stdin(), ours)?;
+        }
+        let more = !seen.shown || carry(ours, stdout())?;
+        // What it wrote last comes before its end.
+        if !more || (seen.ended && !seen.shown) {
+            return Ok(());
         }
     }
 }
 
-/// Waits for bytes, or for a tick: whether the user typed, whether the program wrote.
-fn wait(ours: &OwnedFd, reads_input: bool) -> io::Result<(bool, bool)> {
+/// What there is to do.
+struct Seen {
+    /// The user typed.
+    typed: bool,
+    /// The program wrote.
+    shown: bool,
+    /// The program has ended.
+    ended: bool,
+}
+
+/// Waits for bytes, for the program's end, or for a tick.
+fn wait(ours: &OwnedFd, process: &OwnedFd, reads_input: bool) -> io::Result<Seen> {
     let input = stdin();
     let asked = if reads_input { PollFlags::IN } else { PollFlags::empty() };
-    let mut polled = [PollFd::new(ours, PollFlags::IN), PollFd::new(&input, asked)];
+    let mut polled = [
+        PollFd::new(ours, PollFlags::IN),
+        PollFd::new(process, PollFlags::IN),
+        PollFd::new(&input, asked),
+    ];
     retry_on_intr(|| poll(&mut polled, Some(&TICK)))?;
-    let typed = reads_input && !polled[1].revents().is_empty();
-    Ok((typed, !polled[0].revents().is_empty()))
+    let [shown, ended, typed] = [0, 1, 2].map(|place: usize| !polled[place].revents().is_empty());
+    Ok(Seen { typed: reads_input && typed, shown, ended })
 }
 
 /// Carries what there is; `false` at its end.

@@ -123,7 +123,10 @@ fn await_program(program: &Program) -> Outcome {
 fn terminal(line: &str) -> Outcome {
     fairwave_netns::become_root_inside()?;
     let namespaces = Namespaces::build(&plan())?;
-    let status = namespaces.shell(0, &Invocation::Shell(line.to_owned()))?;
+    let program = namespaces.attach(0, &Invocation::Shell(line.to_owned()))?;
+    let status = program.wait()?;
+    // It has the terminal until then.
+    drop(program);
     println!("shell: {status}");
     Ok(())
 }
