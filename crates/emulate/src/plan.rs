@@ -1,7 +1,7 @@
 //! From a scenario to namespaces and to the world that is driven.
 
 use crate::order::Uplink;
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use fairwave_emu::address;
 use fairwave_emu::drive::Options;
 use fairwave_netns::{NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
@@ -25,27 +25,27 @@ pub(crate) fn namespaces(
         uplinks.first().is_some_and(|uplink| uplink.node != *name)
     };
     // Nodes without a way out of their own reach the rest of the world through one that has it.
-    let out = Route { to: Prefix::new(Ipv4Addr::UNSPECIFIED, 0), source: None };
+    let ways = uplinks.iter().map(|Uplink { node, interface }| {
+        let has_ipv6 = fairwave_netns::lack_of_ipv6(interface).is_none();
+        UplinkPlan { node: node.clone(), interface: interface.clone(), has_ipv6 }
+    });
+    let ways: Vec<UplinkPlan> = ways.collect();
+    let four = Route { to: Prefix::new(Ipv4Addr::UNSPECIFIED, 0), source: None };
+    let six = Route { to: Prefix::new(Ipv6Addr::UNSPECIFIED, 0), source: None };
+    let has_six = ways.first().is_some_and(|way| way.has_ipv6);
+    let out = || [four].into_iter().chain(has_six.then_some(six)).collect();
     let node = |id: &NodeId| NodePlan {
         addresses: vec![
             Prefix::new(address::v4(*id), address::V4_PREFIX_LEN),
             Prefix::new(address::v6(*id), address::V6_PREFIX_LEN),
         ],
         mtu: emulate.mtu,
-        routes: if leads_out(id) { vec![out] } else { Vec::new() },
+        routes: if leads_out(id) { out() } else { Vec::new() },
         offload: if emulate.offload { Offload::On } else { Offload::Off },
         sysctls: sysctls.clone(),
         ..NodePlan::new(world.nodes[id.0 as usize].name.clone())
     };
-    let uplink = |uplink: &Uplink| UplinkPlan {
-        node: uplink.node.clone(),
-        interface: uplink.interface.clone(),
-    };
-    Plan {
-        nodes: real.iter().map(node).collect(),
-        uplinks: uplinks.iter().map(uplink).collect(),
-        ..Plan::default()
-    }
+    Plan { nodes: real.iter().map(node).collect(), uplinks: ways, ..Plan::default() }
 }
 
 /// `KEY=VALUE`, which scenario files are checked for.

@@ -60,3 +60,4 @@ pub use program::{Invocation, Program, ProgramPlan};
 pub use realtime::{OwnProcessor, become_realtime};
 pub use support::{Standing, become_root_inside, support};
 pub use tun::{DEVICE, Tun, VNET_HEADER_LENGTH};
+pub use uplink::lack_of_ipv6;

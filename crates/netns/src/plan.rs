@@ -118,4 +118,6 @@ pub struct UplinkPlan {
     pub node: String,
     /// Name of the machine's interface.
     pub interface: String,
+    /// Whether IPv6 leaves there too; [`lack_of_ipv6`](crate::lack_of_ipv6) says whether it can.
+    pub has_ipv6: bool,
 }

@@ -14,8 +14,8 @@ pub(crate) enum Undo {
     Setting { path: String, value: String },
     /// Delete an interface that was made.
     Link(String),
-    /// Delete a table of nftables (family `ip`) that was made.
-    Table(String),
+    /// Delete a table of nftables that was made, of the family `ip` or `ip6`.
+    Table { family: String, name: String },
 }
 
 /// Between the words of a line to the keeper.
@@ -27,7 +27,7 @@ impl Undo {
         match self {
             Self::Setting { path, value } => format!("setting\t{path}\t{value}\n"),
             Self::Link(name) => format!("link\t{name}\n"),
-            Self::Table(name) => format!("table\t{name}\n"),
+            Self::Table { family, name } => format!("table\t{family}\t{name}\n"),
         }
     }
 
@@ -39,7 +39,9 @@ impl Undo {
                 Some(Self::Setting { path: path.to_owned(), value: value.to_owned() })
             }
             ["link", name] => Some(Self::Link(name.to_owned())),
-            ["table", name] => Some(Self::Table(name.to_owned())),
+            ["table", family @ ("ip" | "ip6"), name] => {
+                Some(Self::Table { family: family.to_owned(), name: name.to_owned() })
+            }
             _ => None,
         }
     }
@@ -50,7 +52,7 @@ impl Undo {
             Self::Setting { path, .. } if !Path::new(path).exists() => Ok(()),
             Self::Setting { path, value } => fs::write(path, value),
             Self::Link(name) => delete_link(name),
-            Self::Table(name) => delete_table(name),
+            Self::Table { family, name } => delete_table(family, name),
         }
     }
 }
@@ -64,9 +66,9 @@ fn delete_link(name: &str) -> io::Result<()> {
     })
 }
 
-fn delete_table(name: &str) -> io::Result<()> {
+fn delete_table(family: &str, name: &str) -> io::Result<()> {
     // An error is a table that is not there: it was never made, or somebody flushed the rules.
-    nft().args(["delete", "table", "ip", name]).stderr(Stdio::null()).status().map(drop)
+    nft().args(["delete", "table", family, name]).stderr(Stdio::null()).status().map(drop)
 }
 
 /// The program nft, wherever distributions keep it.
@@ -87,7 +89,7 @@ mod tests {
         let all = [
             Undo::Setting { path: "/proc/sys/net/a".to_owned(), value: "4096 1 2".to_owned() },
             Undo::Link("fw12u0".to_owned()),
-            Undo::Table("fairwave_12".to_owned()),
+            Undo::Table { family: "ip6".to_owned(), name: "fairwave_12".to_owned() },
         ];
         for undo in all {
             assert_eq!(Undo::parse(undo.line().trim_end()), Some(undo));

@@ -3,12 +3,12 @@
 //! Packets of other nodes that reach the node by the emulated network are forwarded too. They are
 //! translated twice: in the node to the node's address on the veth, so that the machine needs no
 //! route to emulated addresses, which may be those of its real network; and on the machine to the
-//! address of its interface. IPv4 only: to forward IPv6 the machine would have to give up its own
-//! autoconfiguration.
+//! address of its interface.
 //!
 //! On the machine these change, and the keeper restores them: a veth, a table of nftables, and
 //! `forwarding` of the one interface, if it was off. If so, the table lets the interface forward
-//! to the node and to nobody else. A firewall that drops forwarded packets (as Docker's does)
+//! to the node and to nobody else. The same goes for IPv6, where the setting is `force_forwarding`:
+//! `forwarding` would end the machine's own autoconfiguration (RFC 4862). A firewall that drops forwarded packets (as Docker's does)
 //! remains in force.
 
 use crate::error::{Lack, Missing};
@@ -20,8 +20,9 @@ use crate::{Error, Prefix, UplinkPlan, hosts};
 use rustix::io::Errno;
 use std::fs;
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::Stdio;
 
 /// Name of the veth in the node.
@@ -31,6 +32,94 @@ const INSIDE: &str = "uplink0";
 const POOL: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 0);
 /// Links in the pool: /30 of /10.
 const LINKS: u32 = 1 << 20;
+
+/// The prefix of the links' IPv6 addresses, whose last bits are those of IPv4: one of the nodes' own
+/// global ID (RFC 4193), beside theirs.
+const POOL_V6: u128 = 0xfd46_6169_7277_ffff << 64;
+
+/// The machine forwards IPv6 of all interfaces.
+const FORWARDS_ALL: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
+
+/// Both ends of a link in one family of addresses.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    here: IpAddr,
+    there: IpAddr,
+}
+
+/// Why IPv6 cannot leave by an interface of this machine, and what would help; nothing if it can.
+pub fn lack_of_ipv6(interface: &str) -> Option<String> {
+    let addresses = fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+    if !has_global(&addresses, interface) {
+        return Some(format!(
+            "{interface} has no IPv6 address but link-local ones, so only IPv4 leaves there; \
+             `ip address add` gives it one"
+        ));
+    }
+    let knows = Path::new(&force(interface)).exists();
+    (!knows && !is_on(FORWARDS_ALL)).then(|| {
+        "this kernel cannot forward IPv6 of one interface alone, as kernels since 6.17 can, so \
+         only IPv4 leaves there; `sysctl net.ipv6.conf.all.forwarding=1` lets it forward all"
+            .to_owned()
+    })
+}
+
+/// Whether the kernel's list has an address of the interface that is valid beyond its link.
+fn has_global(addresses: &str, interface: &str) -> bool {
+    const GLOBAL: &str = "00";
+    addresses
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .any(|words| matches!(words[..], [_, _, _, GLOBAL, _, name] if name == interface))
+}
+
+fn is_on(path: &str) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| text.trim() != "0")
+}
+
+/// The setting that lets one interface forward IPv6 and remain a host otherwise.
+fn force(interface: &str) -> String {
+    format!("/proc/sys/net/ipv6/conf/{interface}/force_forwarding")
+}
+
+impl Link {
+    /// As nftables calls the family.
+    fn family(&self) -> &'static str {
+        if self.here.is_ipv4() { "ip" } else { "ip6" }
+    }
+
+    /// The setting of an interface that has it forward.
+    fn setting(&self, interface: &str) -> String {
+        match self.here {
+            IpAddr::V4(_) => format!("/proc/sys/net/ipv4/conf/{interface}/forwarding"),
+            IpAddr::V6(_) => force(interface),
+        }
+    }
+
+    /// Whether the interface forwards before anything is changed.
+    fn forwards(&self, interface: &str) -> bool {
+        is_on(&self.setting(interface)) || (self.here.is_ipv6() && is_on(FORWARDS_ALL))
+    }
+
+    fn prefix(&self, address: IpAddr) -> Prefix {
+        Prefix { address, length: if address.is_ipv4() { 30 } else { 126 } }
+    }
+
+    fn everywhere(&self) -> Prefix {
+        match self.here {
+            IpAddr::V4(_) => Prefix::new(Ipv4Addr::UNSPECIFIED, 0),
+            IpAddr::V6(_) => Prefix::new(Ipv6Addr::UNSPECIFIED, 0),
+        }
+    }
+
+    /// What has all interfaces of a node forward.
+    fn of_node(&self) -> &'static str {
+        match self.here {
+            IpAddr::V4(_) => "net.ipv4.ip_forward",
+            IpAddr::V6(_) => "net.ipv6.conf.all.forwarding",
+        }
+    }
+}
 
 /// What is known of the machine before anything is changed.
 #[derive(Debug)]
@@ -86,24 +175,33 @@ pub(crate) fn connect(
     machine: &Machine,
     keeper: &mut Keeper,
 ) -> Result<(), Error> {
-    let [here, there] = machine.link(number)?;
+    let links = links(machine.link(number)?, plan.has_ipv6);
     let veth = format!("fw{}u{number}", std::process::id());
     keeper.note(Undo::Link(veth.clone()))?;
-    pair(node, plan, &veth, here)?;
-    translate(plan, &veth, there, keeper)?;
+    pair(node, plan, &veth, &links)?;
+    links.iter().try_for_each(|link| translate(plan, &veth, link, keeper))?;
     let interface = plan.interface.clone();
-    node.run(move || lead_out(here, there))?
+    node.run(move || lead_out(&links))?
         .map_err(Error::at(format!("{}: uplink {interface}", plan.node)))
 }
 
+/// The link's ends in each family.
+fn links([here, there]: [Ipv4Addr; 2], has_ipv6: bool) -> Vec<Link> {
+    let six = |address: Ipv4Addr| Ipv6Addr::from(POOL_V6 | u128::from(u32::from(address)));
+    let of_six = Link { here: six(here).into(), there: six(there).into() };
+    let of_four = Link { here: here.into(), there: there.into() };
+    [of_four].into_iter().chain(has_ipv6.then_some(of_six)).collect()
+}
+
 /// The pair of veth, and its end on the machine.
-fn pair(node: &Node, plan: &UplinkPlan, veth: &str, here: Ipv4Addr) -> Result<(), Error> {
+fn pair(node: &Node, plan: &UplinkPlan, veth: &str, links: &[Link]) -> Result<(), Error> {
     let step = || format!("{}: uplink {}", plan.node, plan.interface);
     let mut netlink = Netlink::open().map_err(Error::at(step()))?;
     netlink.veth(veth, INSIDE, node.network.as_fd()).map_err(|error| refused(error, step()))?;
     let index = netlink.index(veth).map_err(Error::at(step()))?;
-    netlink.address(index, Prefix::new(here, 30)).map_err(Error::at(step()))?;
-    netlink.up(index).map_err(Error::at(step()))
+    netlink.up(index).map_err(Error::at(step()))?;
+    let mut address = |link: &Link| netlink.address(index, link.prefix(link.here));
+    links.iter().try_for_each(&mut address).map_err(Error::at(step()))
 }
 
 fn refused(error: io::Error, step: String) -> Error {
@@ -116,24 +214,17 @@ fn refused(error: io::Error, step: String) -> Error {
 }
 
 /// Forwarding and translation on the machine.
-fn translate(
-    plan: &UplinkPlan,
-    veth: &str,
-    there: Ipv4Addr,
-    keeper: &mut Keeper,
-) -> Result<(), Error> {
-    let interface = &plan.interface;
-    let path = format!("/proc/sys/net/ipv4/conf/{interface}/forwarding");
-    let before = fs::read_to_string(&path).map_err(Error::at(path.clone()))?;
-    let was_off = before.trim() == "0";
+fn translate(plan: &UplinkPlan, veth: &str, link: &Link, keeper: &mut Keeper) -> Result<(), Error> {
+    let (interface, family, there) = (&plan.interface, link.family(), link.there);
+    let was_off = !link.forwards(interface);
     let guard = format!("iifname \"{interface}\" oifname != \"{veth}\" drop");
     let guard = if was_off { guard.as_str() } else { "" };
     let table = format!("fairwave_{veth}");
     let rules = format!(
-        "table ip {table} {{
+        "table {family} {table} {{
             chain out {{
                 type nat hook postrouting priority 100;
-                ip saddr {there} oifname \"{interface}\" masquerade
+                {family} saddr {there} oifname \"{interface}\" masquerade
             }}
             chain through {{
                 type filter hook forward priority 0;
@@ -141,37 +232,46 @@ fn translate(
             }}
         }}\n"
     );
-    keeper.note(Undo::Table(table))?;
+    keeper.note(Undo::Table { family: family.to_owned(), name: table })?;
     let step = format!("nft for uplink {interface}");
     load(&rules).map_err(Error::at(step))?;
     if was_off {
+        let path = link.setting(interface);
+        let before = fs::read_to_string(&path).map_err(Error::at(path.clone()))?;
         keeper.note(Undo::Setting { path: path.clone(), value: before.trim().to_owned() })?;
         fs::write(&path, "1").map_err(Error::at(path))?;
     }
-    let path = format!("/proc/sys/net/ipv4/conf/{veth}/forwarding");
+    let path = link.setting(veth);
+    // Without that setting the machine forwards all IPv6 already.
+    if link.here.is_ipv6() && !Path::new(&path).exists() {
+        return Ok(());
+    }
     fs::write(&path, "1").map_err(Error::at(path))
 }
 
-/// The node's end, on its thread: addresses, default route, forwarding of other nodes' packets.
-fn lead_out(here: Ipv4Addr, there: Ipv4Addr) -> io::Result<()> {
+/// The node's end, on its thread: addresses, default routes, forwarding of other nodes' packets.
+fn lead_out(links: &[Link]) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let index = netlink.index(INSIDE)?;
-    netlink.address(index, Prefix::new(there, 30))?;
     netlink.up(index)?;
-    let everywhere = Prefix::new(Ipv4Addr::UNSPECIFIED, 0);
-    netlink.route(index, everywhere, Some(here.into()), None).map_err(|error| {
-        let why = "the default route to the uplink, which the plan may already lead elsewhere";
-        io::Error::other(format!("{why}: {error}"))
-    })?;
-    set("net.ipv4.ip_forward", "1")?;
-    load(&format!(
-        "table ip fairwave {{
-            chain out {{
-                type nat hook postrouting priority 100;
-                oifname \"{INSIDE}\" masquerade
-            }}
-        }}\n"
-    ))
+    for link in links {
+        netlink.address(index, link.prefix(link.there))?;
+        netlink.route(index, link.everywhere(), Some(link.here), None).map_err(|error| {
+            let why = "the default route to the uplink, which the plan may already lead elsewhere";
+            io::Error::other(format!("{why}: {error}"))
+        })?;
+        set(link.of_node(), "1")?;
+        load(&format!(
+            "table {} fairwave {{
+                chain out {{
+                    type nat hook postrouting priority 100;
+                    oifname \"{INSIDE}\" masquerade
+                }}
+            }}\n",
+            link.family()
+        ))?;
+    }
+    Ok(())
 }
 
 /// Has nft load rules in the network namespace of the calling thread.
@@ -190,6 +290,15 @@ fn load(rules: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_the_link_alone_lead_nowhere() {
+        let local = "fe80000000000000fc00000000000001 02 40 20 80     eth0\n";
+        let global = "20010db8000000000000000000000009 02 40 00 80     eth0\n";
+        assert!(!has_global(local, "eth0"));
+        assert!(has_global(&[local, global].concat(), "eth0"));
+        assert!(!has_global(&[local, global].concat(), "eth"));
+    }
 
     #[test]
     fn a_link_overlaps_no_address_of_the_machine() {

@@ -6,7 +6,7 @@ use crate::outcome::Failure;
 use crate::printed::EmulateOutput;
 use crate::progress::Progress;
 use crate::{live_view, output, place, show, show_agreement, show_emulation};
-use fairwave_emulate::{Between, Emulated, Live, Order, Request, Turn};
+use fairwave_emulate::{Between, Emulated, Live, Order, Request, Turn, Uplink};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
 use fairwave_scenario::Scenario;
@@ -54,6 +54,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     let said = summary.emulation.as_ref().expect("an emulation says how it was");
     let mut warnings = plan.points[job.point].scenario.warnings();
     warnings.extend(doubts(summary).into_iter().map(|doubt| doubt.text));
+    warnings.extend(lacks_of_uplinks(emulate));
     warnings.extend(emulated.incomplete_record.clone());
     warnings.extend(emulated.no_realtime.as_ref().map(|error| {
         format!("the loop ran with its usual priority, as --realtime was not permitted: {error}")
@@ -72,6 +73,14 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
         warnings.iter().for_each(|warning| output::warn(warning));
     }
     judge(&emulated, said)
+}
+
+/// What ways out do not carry.
+fn lacks_of_uplinks(emulate: &Emulate) -> impl Iterator<Item = String> {
+    emulate.uplink.iter().filter_map(|Uplink { node, interface }| {
+        let lack = fairwave_netns::lack_of_ipv6(interface)?;
+        Some(format!("--uplink {node}={interface}: {lack}"))
+    })
 }
 
 /// How the command ends.

@@ -22,7 +22,7 @@ computer() { # its end of the wire, ours, number, process
 }
 interfaces() {
     ip -d -o link | sed 's/@.*mtu/ mtu/'; ip -o -4 address; nft list ruleset
-    cat /proc/sys/net/ipv*/conf/*/forwarding
+    cat /proc/sys/net/ipv*/conf/*/*forwarding 2> /dev/null
 }
 begin() {
     unshare --net sleep 100 & west=$!
@@ -160,9 +160,11 @@ fn a_node_with_an_uplink_leads_the_others_out_and_the_machine_is_as_before() {
         return;
     }
     // The east is the world outside: the machine has an address on the wire to it.
-    let script = "ip address add 192.0.2.9/24 dev f0; interfaces > interfaces.before\n\
+    let script = "ip address add 192.0.2.9/24 dev f0\n\
+        ip address add 2001:db8::9/64 dev f0 nodad; interfaces > interfaces.before\n\
         $EMULATE --uplink server=f0 --exec 'sta1=curl -s http://192.0.2.2/page' \
-            --exec 'server=busybox ping -c 1 192.0.2.2'; code=$?\n\
+            --exec 'server=busybox ping -c 1 192.0.2.2' \
+            --exec 'sta2=busybox ping -6 -c 1 2001:db8::2'; code=$?\n\
         $EMULATE --force --uplink server=f0 --for '60 s' \
             --exec 'sta1=curl -s http://192.0.2.2/page; echo done; sleep 100' & emulator=$!\n\
         cp out/programs/*.log .; await grep -qs done out/programs/sta1.log\n\
@@ -173,4 +175,7 @@ fn a_node_with_an_uplink_leads_the_others_out_and_the_machine_is_as_before() {
     assert_eq!(text("sta1.log"), "from the east\n");
     assert!(text("server.log").contains("64 bytes from 192.0.2.2"), "{}", text("server.log"));
     assert!(text("during").contains("masquerade"), "{}", text("during"));
+    let six = text("sta2.log");
+    let lack = "this kernel cannot forward IPv6 of one interface alone";
+    assert!(six.contains("64 bytes from 2001:db8::2") || ended.err.contains(lack), "{six}");
 }
