@@ -28,6 +28,6 @@ pub use fit::{absent, available_laws, kernel_release, misfit};
 pub use live::{Live, Newest, NodeState, State};
 pub use order::{Order, Uplink};
 pub use programs::{LOGS, log_name};
-pub use replay::{Replay, replay};
+pub use replay::{Repeated, Replay, replay};
 pub use run::{Emulated, Error, RECORD, Request, run};
 pub use timely::{Manner, Timely, TimelyError, completed, late, timely};

@@ -1,5 +1,6 @@
 //! An emulated run again, in virtual time.
 
+use crate::drops::Attributing;
 use crate::flows;
 use crate::run::{Error, RECORD};
 use core::cell::RefCell;
@@ -8,7 +9,7 @@ use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_scenario::{Scenario, Steering};
 use fairwave_sim::world::World;
-use fairwave_trace::Sink;
+use fairwave_trace::{FlowId, Sink};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
@@ -41,12 +42,24 @@ enum Lack {
     Nodes(String, String),
 }
 
-/// Repeats a recorded run. What is to be said of it comes beside it.
+/// A recorded run that was repeated.
+#[derive(Debug)]
+pub struct Repeated {
+    /// The run. Of flows that the kernel's sockets carried it has packets, and no figures: those
+    /// were the sockets'.
+    pub run: Run,
+    /// The names of those flows.
+    pub on_sockets: Vec<String>,
+    /// What is to be said of the record, and of what could not be done again.
+    pub doubts: Vec<String>,
+}
+
+/// Repeats a recorded run.
 ///
 /// # Errors
 /// There is no record, nothing of it can be read, or it does not fit the scenario. A record that
 /// is cut or incomplete is replayed as far as it goes.
-pub fn replay(replay: &Replay<'_>) -> Result<(Run, Vec<String>), Error> {
+pub fn replay(replay: &Replay<'_>) -> Result<Repeated, Error> {
     let &Replay { plan, job, recorded, before, directory } = replay;
     let scenario = plan.scenario(job);
     let path = recorded.join(RECORD);
@@ -54,23 +67,38 @@ pub fn replay(replay: &Replay<'_>) -> Result<(Run, Vec<String>), Error> {
     let mut host = |world: &World, sink: &mut dyn Sink| {
         fits(before, job, world)?;
         let file = open(&path)?;
-        let world = flows::rest_of(world, &scenario.kernel_flows()).steerable();
+        let on_sockets = scenario.kernel_flows();
+        let mut sink = Attributing::new(world, &on_sockets, sink);
+        let world = flows::rest_of(world, &on_sockets).steerable();
         let steering = Steering::new(&scenario, &world);
         let refused = RefCell::new(Vec::new());
         let command = |text: &str| {
             let read = steering.replayed(text);
             read.map_err(|error| refused.borrow_mut().push(error)).ok()
         };
-        let replayed = fairwave_emu::replay(BufReader::new(file), &world, sink, &command);
+        let replayed = fairwave_emu::replay(BufReader::new(file), &world, &mut sink, &command);
         let broken = |error| cause(Lack::Broken(path.display().to_string(), error));
-        let replayed = replayed.map_err(broken)?;
+        let mut replayed = replayed.map_err(broken)?;
+        sink.put_into(&mut replayed.outcome.flows);
         doubts = doubts_of(&path, &replayed);
         doubts.extend(refused.take().iter().map(|error| format!("not done here: {error}")));
         Ok(Hosted { outcome: replayed.outcome, emulation: None })
     };
     let output = directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(plan, job, output, &mut host)?;
-    Ok((run, doubts))
+    let name = |id: &FlowId| run.summary.flows[id.0 as usize].name.clone();
+    let on_sockets: Vec<String> = scenario.kernel_flows().iter().map(name).collect();
+    doubts.extend((!on_sockets.is_empty()).then(|| without_sockets(recorded, &on_sockets)));
+    Ok(Repeated { run, on_sockets, doubts })
+}
+
+/// What a replay cannot say of flows on sockets.
+fn without_sockets(recorded: &Path, flows: &[String]) -> String {
+    let (recorded, flows) = (recorded.display(), flows.join(", "));
+    format!(
+        "sockets of the kernel carried {flows}: the replay repeats their packets and has no \
+         figures of the flows, which are in {recorded}/summary.json as they were recorded"
+    )
 }
 
 /// Packets are recorded with the numbers of nodes: those must stand for the same ones.

@@ -19,14 +19,17 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
     let job = only_job(common, &plan, &file)?;
     let directory = place::choose(common, &name(args, &file))?;
     let stopwatch = Stopwatch::start();
-    let (run, of_replay) = perform(common, args, (&plan, job), directory.path())?;
+    let Performed { run, on_sockets, doubts: of_replay } =
+        perform(common, args, (&plan, job), directory.path())?;
     let speed = Speed {
         cost: stopwatch.cost(),
         simulated_s: super::simulated_s(&run),
         frames: run.summary.frames,
     };
     let mut warnings = plan.points[job.point].scenario.warnings();
-    warnings.extend(doubts(&run.summary).into_iter().map(|doubt| doubt.text));
+    let mut judged = run.summary.clone();
+    judged.flows.retain(|flow| !on_sockets.contains(&flow.name));
+    warnings.extend(doubts(&judged).into_iter().map(|doubt| doubt.text));
     warnings.extend(of_replay);
     if common.json {
         let (scenario, speed) = (file.display().to_string(), speed.printed());
@@ -67,23 +70,35 @@ fn name(args: &RunArgs, file: &Path) -> String {
     super::stem(file)
 }
 
-/// Simulates, or repeats a recorded run; with what is to be said of that.
+/// A run, simulated or repeated.
+struct Performed {
+    run: Run,
+    /// Flows without figures, as they ran on sockets when they were recorded.
+    on_sockets: Vec<String>,
+    /// What is to be said of a replay.
+    doubts: Vec<String>,
+}
+
+/// Simulates, or repeats a recorded run.
 fn perform(
     common: &Common,
     args: &RunArgs,
     (plan, job): (&Plan, Job),
     directory: &Path,
-) -> Result<(Run, Vec<String>), Failure> {
+) -> Result<Performed, Failure> {
     #[cfg(target_os = "linux")]
     if let Some(recorded) = &args.replay {
         let before = Plan::load(&file(args), &[])?;
         let before = &before.points[0].scenario;
         let directory = Some(directory);
         let replay = fairwave_emulate::Replay { plan, job, recorded, before, directory };
-        return fairwave_emulate::replay(&replay).map_err(Failure::run);
+        let repeated = fairwave_emulate::replay(&replay).map_err(Failure::run)?;
+        let fairwave_emulate::Repeated { run, on_sockets, doubts } = repeated;
+        return Ok(Performed { run, on_sockets, doubts });
     }
     let _ = args;
-    Ok((simulate(common, plan, job, directory)?, Vec::new()))
+    let run = simulate(common, plan, job, directory)?;
+    Ok(Performed { run, on_sockets: Vec::new(), doubts: Vec::new() })
 }
 
 /// The one job of a scenario without a sweep, or that of a point with the seed of the command line.

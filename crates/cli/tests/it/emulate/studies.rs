@@ -1,6 +1,6 @@
 //! Studies with the kernel's sockets, the simulator beside them.
 
-use super::{fairwave, scratch};
+use super::{Site, fairwave, machine_can, scratch};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,4 +86,38 @@ fn what_cannot_run_with_a_kernel_is_refused_with_its_reason() {
     refused("reproduce ack-loss --only uploads", "--only goes with --host emulate alone");
     refused("reproduce ack-loss --seeds 2", "--seeds goes with --host emulate alone");
     refused("reproduce ack-loss --host nowhere", "[possible values: simulator, emulate]");
+}
+
+#[test]
+fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
+    if !machine_can() {
+        return;
+    }
+    // Segments are 1.2 ms apart, so that most are read by themselves.
+    let more = "kernel_flows = [\"eager\", \"lazy\"]\n\
+        [[node]]\nname = \"far\"\nkind = \"host\"\ncount = 2\n\
+        [[link]]\nends = [\"far*\", \"server\"]\nrate = \"10 Mbps\"\n\
+        [[flow]]\nname = \"eager\"\nfrom = \"far1\"\nto = \"server\"\ndelayed_ack = \"off\"\n\
+        [[flow]]\nname = \"lazy\"\nfrom = \"far2\"\nto = \"server\"\n";
+    let ended = Site::new(more).with(&["--for", "1500 ms", "--record"]).run();
+    ended.went_well();
+    let summary = ended.summary();
+    let acks_for_each = |place: usize| {
+        let flow = &summary["flows"][place];
+        let [acks, sent] = ["acks_sent", "sent_packets"].map(|key| flow[key].as_f64());
+        acks.expect("a count") / sent.expect("a count")
+    };
+    let (eager, lazy) = (acks_for_each(0), acks_for_each(1));
+    assert!(eager > 1.25 * lazy && lazy > 0.3, "{eager} and {lazy} ACKs for each segment");
+
+    // The record has their packets.
+    let place = ended.place.path();
+    let output = fairwave(place, &["run", "--replay", "out", "--quiet", "--out", "again"]).output();
+    let said = String::from_utf8_lossy(&output.expect("it runs").stderr).into_owned();
+    assert!(said.contains("sockets of the kernel carried eager, lazy: the replay"), "{said}");
+    assert!(!said.contains("it sent nothing"), "{said}");
+    for name in ["queues", "drops", "stations"].map(|name| format!("{name}.parquet")) {
+        let of = |run: &str| fs::read(place.join(run).join(&name)).expect("it is there");
+        assert!(of("out") == of("again"), "{name} differs");
+    }
 }
