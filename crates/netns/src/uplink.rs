@@ -8,7 +8,8 @@
 //! On the machine these change, and the keeper restores them: a veth, a table of nftables, and
 //! `forwarding` of the one interface, if it was off. If so, the table lets the interface forward
 //! to the node and to nobody else. The same goes for IPv6, where the setting is `force_forwarding`:
-//! `forwarding` would end the machine's own autoconfiguration (RFC 4862). A firewall that drops forwarded packets (as Docker's does)
+//! `forwarding` would end the machine's own autoconfiguration (RFC 4862). A firewall that drops
+//! forwarded packets (as Docker's does)
 //! remains in force.
 
 use crate::error::{Lack, Missing};
@@ -33,7 +34,8 @@ const POOL: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 0);
 /// Links in the pool: /30 of /10.
 const LINKS: u32 = 1 << 20;
 
-/// The prefix of the links' IPv6 addresses, whose last bits are those of IPv4: one of the nodes' own
+/// The prefix of the links' IPv6 addresses, whose last bits are those of IPv4: one of the nodes'
+/// own
 /// global ID (RFC 4193), beside theirs.
 const POOL_V6: u128 = 0xfd46_6169_7277_ffff << 64;
 
