@@ -7,13 +7,12 @@ use fairwave_emu::drive::{self, Drive, End, Inbox, Options, Turn, Way};
 use fairwave_emu::log::{Keep, Reader, Record, Writer};
 use fairwave_emu::meter::Lateness;
 use fairwave_netns::VNET_HEADER_LENGTH;
-use fairwave_netns::{Namespaces, NodePlan, Offload, Plan, Prefix, become_realtime};
+use fairwave_netns::{Namespaces, NodePlan, Offload, OwnProcessor, Plan, Prefix, become_realtime};
 use fairwave_sim::Spread;
 use fairwave_sim::world::World;
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{Duration, Instant};
 use rustix::event::epoll;
-use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
@@ -29,29 +28,22 @@ const AWAKE: Duration = Duration::from_micros(500);
 /// Gives the calling thread the last processor to itself, and a real-time priority. Without
 /// permission it has the usual one, as all others have.
 pub(crate) fn stand_out() {
-    choose_processors(|number, last| number == last);
+    own_processor().iter().for_each(OwnProcessor::take);
     let _ = become_realtime();
 }
 
-/// Leaves the last processor to who [stands out](stand_out): for all threads that the caller will
-/// start. A thread of usual priority that waits behind a real-time one that stays awake is seen to
-/// by the kernel only after milliseconds, which would be a measure of its load balancing.
+/// Leaves the last processor to who [stands out](stand_out): for the caller, and for all threads
+/// that it will start. A thread of usual priority that waits behind a real-time one that stays awake
+/// is seen to by the kernel only after milliseconds, which would be a measure of its load balancing.
 pub(crate) fn stand_back() {
-    choose_processors(|number, last| number < last || last == 0);
+    own_processor();
 }
 
-fn choose_processors(takes: impl Fn(usize, usize) -> bool) {
-    let last = thread::available_parallelism().map_or(1, std::num::NonZero::get) - 1;
-    // The caller may have stood back before: those that there are count.
-    let last = PROCESSORS.get_or_init(|| last);
-    let mut set = CpuSet::new();
-    (0..=*last).filter(|number| takes(*number, *last)).for_each(|number| set.set(number));
-    // Where it is not permitted the kernel chooses.
-    let _ = sched_setaffinity(None, &set);
+/// Reserved once, by the thread that starts all others.
+fn own_processor() -> &'static Option<OwnProcessor> {
+    static OWN: OnceLock<Option<OwnProcessor>> = OnceLock::new();
+    OWN.get_or_init(OwnProcessor::reserve)
 }
-
-/// The number of the last processor.
-static PROCESSORS: OnceLock<usize> = OnceLock::new();
 
 /// A world with two real nodes, or none, and their namespaces.
 pub(crate) struct Path {
