@@ -48,6 +48,7 @@ impl Duplicates {
     /// Bytes by which the window is wider on the first duplicates: a segment of `smss` bytes for
     /// each, as one has left the network (RFC 3042).
     pub(super) fn credit(&self, smss: u32) -> u32 {
+        // From the threshold on fast recovery counts what has left, and would count it twice.
         self.count.min(self.threshold.saturating_sub(1)).saturating_mul(smss)
     }
 }

@@ -91,6 +91,7 @@ impl Episode {
     /// Whether a sign of loss is none of an older loss: one reaction a window (RFC 6582 section
     /// 3.2 steps 1 and 4, RFC 6675 section 5.1).
     pub(super) fn passes_guard(&self, una: u64, sack: bool) -> bool {
+        // Without SACK, duplicates at the guard itself may come from retransmissions of before it.
         self.guard.is_none_or(|guard| una > guard || (sack && una == guard))
     }
 
@@ -135,6 +136,7 @@ impl Episode {
     pub(super) fn deflate(&mut self, acked: u32, smss: u32) {
         self.retransmit_head = true;
         self.inflation -= i64::from(acked);
+        // The retransmission that this lets out takes the place of a segment that has left.
         if acked >= smss {
             self.inflation += i64::from(smss);
         }
@@ -166,6 +168,8 @@ impl Episode {
         let backoff = self.timeout.map_or(1, |before| before.backoff + 1);
         self.timeout = Some(Timeout { point: next, backoff });
         self.guard = Some(next);
+        // What was marked before is judged anew: the first outstanding segment is the one that the
+        // timer was for.
         self.retransmit_lost = false;
         self.retransmit_head = true;
         self.timeouts += 1;

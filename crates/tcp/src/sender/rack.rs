@@ -29,6 +29,8 @@ impl Order {
     pub(super) fn take(&mut self, sent: Sent, end: u64, timestamp: u32, retransmitted: bool) {
         self.highest = self.highest.max(end);
         self.reordered |= end < self.fack && !retransmitted;
+        // Its departure would be taken for that of the retransmission, and all that left between
+        // the two would look overdue.
         if retransmitted && self.is_of_the_original(sent.at, timestamp) {
             return;
         }
@@ -38,6 +40,7 @@ impl Order {
     /// Step 2: whether it was the first transmission, not the last, that arrived.
     fn is_of_the_original(&self, sent: Instant, timestamp: u32) -> bool {
         let echoes_earlier = self.echo.is_some_and(|echo| Seq32(echo).before(Seq32(timestamp)));
+        // No path got faster than it ever was just for this segment.
         let too_soon = self.least_rtt.is_some_and(|least| self.now.since(sent) < least);
         echoes_earlier || too_soon
     }
@@ -136,6 +139,8 @@ impl Rack {
         if likely && !self.reordering_seen {
             return self.rtt;
         }
+        // A quarter of the least round trip: paths that reorder by more are rare, and a D-SACK,
+        // which shows one, widens it.
         let window = least.unwrap_or(Duration::ZERO) * u64::from(self.multiple) / 4;
         self.rtt + window.min(srtt.unwrap_or(window))
     }
@@ -172,6 +177,7 @@ impl Due {
     /// How a segment stands that was last `sent` then.
     pub(super) fn judge(&self, sent: Sent) -> Standing {
         let at = sent.at + self.allowance;
+        // By order of departure, not by time: several leave in one nanosecond here.
         if sent >= self.newest {
             Standing::Later
         } else if at > self.now {

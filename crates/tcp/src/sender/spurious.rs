@@ -68,12 +68,15 @@ impl Spurious {
     /// the retransmission, the original arrived, and nothing was lost.
     pub(super) fn echoes_original(&mut self, echo: Option<u32>) -> bool {
         let Eifel::Sent(retransmitted) = self.eifel else { return false };
+        // Judged once: later ACKs echo the retransmission whatever became of the original.
         self.eifel = Eifel::Idle;
         echo.is_some_and(|echo| Seq32(echo).before(Seq32(retransmitted)))
     }
 
     /// A timeout, the `backoff`th in a row: step 1, unless the same data timed out before.
     pub(super) fn begin_frto(&mut self, backoff: u32) {
+        // After a second timeout the segment that leaves may be acknowledged by either of two
+        // transmissions before it: nothing could be told.
         let first = self.wants_frto && backoff == 1;
         self.frto = if first { Frto::First } else { Frto::Off };
     }
@@ -89,6 +92,8 @@ impl Spurious {
     pub(super) fn hears(&mut self, advanced: bool, partial: bool, duplicate: bool) -> bool {
         let waits = self.awaits_verdict();
         self.frto = match self.frto {
+            // All of the data acknowledged at once says nothing of what was lost: there is nothing
+            // left to be spared.
             Frto::First if advanced && partial => Frto::Second(2),
             _ if advanced || duplicate => Frto::Off,
             state => state,
