@@ -1,6 +1,7 @@
 //! `fairwave cc status --prometheus`: connections and totals as text, by HTTP.
 //!
-//! One request at a time is read, at most so many bytes and for so long, and answered.
+//! Requests are answered one after the other. A request may have so many bytes, and come in so few
+//! pieces, that nobody holds up the others for longer than some seconds.
 
 use super::show::connections;
 use crate::outcome::Failure;
@@ -14,8 +15,10 @@ use std::time::Duration;
 
 /// The longest request that is read, in bytes.
 const MOST_REQUEST: u64 = 8192;
-/// How long a client may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Pieces that a request may come in.
+const MOST_PIECES: u32 = 8;
+/// How long a client may take for a piece, and to take the answer.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Answers requests until it is interrupted.
 pub(crate) fn serve(store: &Store, at: SocketAddr) -> Result<(), Failure> {
@@ -30,13 +33,27 @@ pub(crate) fn serve(store: &Store, at: SocketAddr) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Reads so often and no more.
+struct Pieces<R> {
+    from: R,
+    left: u32,
+}
+
+impl<R: Read> Read for Pieces<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.left = self.left.checked_sub(1).ok_or(std::io::ErrorKind::TimedOut)?;
+        self.from.read(buffer)
+    }
+}
+
 fn answer(
     mut client: TcpStream,
     page: impl FnOnce() -> Result<String, Failure>,
 ) -> std::io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
     client.set_write_timeout(Some(PATIENCE))?;
-    let mut request = BufReader::new(Read::by_ref(&mut client).take(MOST_REQUEST));
+    let pieces = Pieces { from: Read::by_ref(&mut client), left: MOST_PIECES };
+    let mut request = BufReader::new(pieces.take(MOST_REQUEST));
     let mut line = String::new();
     request.read_line(&mut line)?;
     let mut header = String::new();
@@ -123,5 +140,52 @@ mod tests {
         assert!(text.contains("\nfairwave_cc_connections_opened_total{law=\"fw_compound\"} 3\n"));
         assert!(text.contains("# TYPE fairwave_cc_srtt_seconds gauge\n"));
         assert!(!text.contains("fairwave_cc_srtt_seconds{"));
+    }
+
+    /// What a client hears that sends these pieces and waits for each to be read.
+    fn told(pieces: &[&[u8]], page: Result<String, Failure>) -> Option<String> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let mut client = TcpStream::connect(listener.local_addr().expect("its address"));
+        let client = client.as_mut().expect("a connection");
+        client.set_nodelay(true).expect("an option");
+        let (server, _) = listener.accept().expect("the connection");
+        std::thread::scope(|scope| {
+            let answered = scope.spawn(move || answer(server, || page));
+            // The server may have turned away by then.
+            let _ = pieces.iter().try_for_each(|piece| client.write_all(piece));
+            let _ = client.shutdown(std::net::Shutdown::Write);
+            let mut text = String::new();
+            let _ = client.read_to_string(&mut text);
+            answered.join().expect("it does not panic").is_ok().then_some(text)
+        })
+    }
+
+    #[test]
+    fn only_the_page_is_to_be_had() {
+        let page = || Ok("a 1\n".to_owned());
+        let get = told(&[b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"], page()).expect("an answer");
+        assert!(get.starts_with("HTTP/1.1 200 OK\r\n") && get.ends_with("\r\n\r\na 1\n"), "{get}");
+        let other = told(&[b"POST /metrics HTTP/1.1\r\n\r\n"], page()).expect("an answer");
+        assert!(other.starts_with("HTTP/1.1 404 "), "{other}");
+        let refused = told(&[b"GET / HTTP/1.1\r\n\r\n"], Err(Failure::Run("no".into())));
+        assert!(refused.expect("an answer").starts_with("HTTP/1.1 500 "));
+    }
+
+    #[test]
+    fn a_request_in_crumbs_is_given_up() {
+        let mut pieces = Pieces { from: Crumbs, left: MOST_PIECES };
+        let mut line = Vec::new();
+        assert!(pieces.read_to_end(&mut line).is_err());
+        assert_eq!(line.len(), MOST_PIECES as usize);
+    }
+
+    /// A byte a read, without end.
+    struct Crumbs;
+
+    impl Read for Crumbs {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            buffer[0] = b'x';
+            Ok(1)
+        }
     }
 }
