@@ -136,7 +136,7 @@ keys! {
                 "\"minstrel\" where no rate or MCS is set and the cell has acknowledgements, else \
                  \"constant\"",
             );
-        /// Its transmit queue.
+        /// Its transmit queue: a bound, or `{ discipline = "fq-codel" }` with its parameters.
         queue: Queue = queue(Place::Radio).or(Queue(Place::Radio.usual().into()));
     }
 }

@@ -58,6 +58,11 @@ impl Place {
 pub(super) fn queue(place: Place) -> Values<Queue> {
     let read = move |value: &Value| match &value.data {
         Data::Table(_) => Spec::nested(value, &place, "").and_then(|spec| place.check(spec)),
+        Data::Text(word) if ALL.iter().any(|kind| kind.name == word.trim()) => {
+            let table = format!("{{ {TAG} = {:?} }}", word.trim());
+            Err(Refusal::new(format!("{word:?} is no bound, but the name of a discipline"))
+                .help(format!("write queue = {table}, or a bound such as \"100 packets\"")))
+        }
         _ => reader::limit(value).map(Spec::from),
     };
     let values = Values::new(read, write, Json::Null).described(|definitions| {
