@@ -46,6 +46,9 @@ impl Speed {
     /// One line for people.
     pub(crate) fn line(&self) -> String {
         let Self { cost, simulated_s, frames } = self;
+        if *simulated_s == 0.0 {
+            return "Nothing was left to simulate\n".to_owned();
+        }
         let per_cpu = self.per_cpu_s(*simulated_s).zip(self.per_cpu_s(*frames as f64));
         let rates = per_cpu.map_or_else(String::new, |(seconds, frames)| {
             format!(": {seconds:.1} simulated s and {frames:.0} frames per CPU s")

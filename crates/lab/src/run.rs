@@ -7,7 +7,7 @@ mod done;
 mod kept;
 
 pub use done::{Run, directory_of};
-pub use kept::{Kept, kept, missing};
+pub use kept::{Kept, are_there, kept, missing, replaced};
 
 use crate::results::{
     self, EmulationSummary, Meta, Names, Recorder, RunDirectory, Stretches, Summary, Wanted,

@@ -38,16 +38,22 @@ pub(crate) fn run(common: &Common, file: &Path, csv: bool, resume: bool) -> Resu
     let before = if resume { PlaceBefore::Results } else { PlaceBefore::Nothing };
     let directory = place::choose_with(common, &super::stem(file), before);
     let directory = directory.map_err(|failure| interrupted(common, &plan, failure))?;
+    if resume && !common.force {
+        keep_others(&plan, directory.path())?;
+    }
     if resume && !common.json && !common.quiet {
         say_missing(&plan, directory.path());
     }
+    let kept = if resume { run::are_there(&plan, directory.path()) } else { Vec::new() };
     let stopwatch = Stopwatch::start();
     let before = if resume { Before::Resume } else { Before::Rerun };
     let lines = simulate(common, &plan, directory.path(), before)?;
+    let is_new = |at: usize| !kept.get(at).copied().unwrap_or(false);
+    let made = || lines.iter().enumerate().filter(|(at, _)| is_new(*at)).map(|(_, line)| line);
     let speed = Speed {
         cost: stopwatch.cost(),
-        simulated_s: lines.iter().map(|line| line.simulated_s).sum(),
-        frames: lines.iter().map(|line| line.frames).sum(),
+        simulated_s: made().fold(0.0, |sum, line| sum + line.simulated_s),
+        frames: made().map(|line| line.frames).sum(),
     };
     let digests: Vec<Digest> = lines.iter().map(|line| line.digest.clone()).collect();
     let points = Point::all(&digests);
@@ -82,6 +88,15 @@ fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
         "{text}; it has {there} of the {all} runs of this sweep, and --resume \
                             makes the missing {missing}"
     ))
+}
+
+/// Refuses to replace complete runs of something else, which nobody asked for.
+fn keep_others(plan: &Plan, directory: &Path) -> Result<(), Failure> {
+    let Some(other) = run::replaced(plan, directory) else { return Ok(()) };
+    let (directory, other) = (directory.display(), other.display());
+    Err(Failure::Usage(format!(
+        "{directory} has runs that are none of this sweep, such as {other}: of other values,          seeds or another version of Fairwave; --resume would replace them. Give another --out, or          --force as well"
+    )))
 }
 
 /// Says what is missing of a sweep that is gone on with.

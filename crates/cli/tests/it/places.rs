@@ -86,12 +86,33 @@ fn an_interrupted_sweep_says_what_is_missing_and_goes_on() {
 }
 
 #[test]
-fn runs_of_another_scenario_are_not_gone_on_with() {
+fn runs_of_another_scenario_are_neither_gone_on_with_nor_replaced() {
     let place = scratch();
     let scenario = tiny().display().to_string();
     let args = ["sweep", &scenario, "--out", "s", "--set", "sweep.seeds=1"];
     ends_with(0, place.path(), &args);
     let other = [&args[..], &["--set", "node.ap.queue=9 packets", "--resume"]].concat();
-    let (_, err) = ends_with(0, place.path(), &other);
+    let all = || -> Vec<_> {
+        let points = entries(&place.path().join("s")).into_iter();
+        let summary =
+            |point: String| place.path().join("s").join(point).join("seed-1/summary.json");
+        points.map(|point| fs::read(summary(point)).unwrap_or_default()).collect()
+    };
+    let before = all();
+    let (_, err) = ends_with(2, place.path(), &other);
+    assert!(err.contains("none of this sweep") && err.contains("--force"), "{err}");
+    assert_eq!(all(), before);
+    let (_, err) = ends_with(0, place.path(), &[&other[..], &["--force"]].concat());
     assert!(err.contains("0 of 2 runs are there"), "{err}");
+    assert_ne!(all(), before);
+}
+
+#[test]
+fn a_sweep_that_is_whole_simulates_nothing() {
+    let place = scratch();
+    let scenario = tiny().display().to_string();
+    let args = ["sweep", &scenario, "--out", "s", "--set", "sweep.seeds=1"];
+    ends_with(0, place.path(), &args);
+    let (out, _) = ends_with(0, place.path(), &[&args[..], &["--resume"]].concat());
+    assert!(out.contains("Nothing was left to simulate"), "{out}");
 }

@@ -51,9 +51,25 @@ pub(super) fn resumed(plan: &Plan, job: Job, place: &Path) -> Option<Run> {
     }
 }
 
+/// Whether each run of `plan`, in the order of its jobs, is complete under `root`.
+pub fn are_there(plan: &Plan, root: &Path) -> Vec<bool> {
+    let is_there = |job: Job| resumed(plan, job, &directory_of(plan, job, root)).is_some();
+    plan.jobs().into_iter().map(is_there).collect()
+}
+
 /// The directories under `root` of the runs of `plan` that are not complete.
 pub fn missing(plan: &Plan, root: &Path) -> Vec<PathBuf> {
-    let jobs = plan.jobs().into_iter();
-    let places = jobs.map(|job| (job, directory_of(plan, job, root)));
-    places.filter(|(job, place)| resumed(plan, *job, place).is_none()).map(|(_, p)| p).collect()
+    let jobs = plan.jobs().into_iter().zip(are_there(plan, root));
+    let missing = jobs.filter(|(_, is_there)| !is_there);
+    missing.map(|(job, _)| directory_of(plan, job, root)).collect()
+}
+
+/// A directory under `root` where a run of `plan` would replace a complete run of something else:
+/// of another scenario or seed, or by another version of Fairwave.
+pub fn replaced(plan: &Plan, root: &Path) -> Option<PathBuf> {
+    let places = plan.jobs().into_iter().map(|job| (job, directory_of(plan, job, root)));
+    let is_other = |(job, place): &(Job, PathBuf)| {
+        place.join("summary.json").exists() && resumed(plan, *job, place).is_none()
+    };
+    places.into_iter().find(is_other).map(|(_, place)| place)
 }
