@@ -52,7 +52,10 @@ impl Copies {
         }
         if is_syn {
             let (last, when) = core::mem::replace(&mut self.ways[way].syn, (mark, at));
-            let is_copy = last == mark && (packet.id != 0 || at.since(when) < SYN_TIMER);
+            // A SYN-ACK, which answers each SYN and has a timer besides, may come again at once.
+            let is_soon =
+                at.since(when) < SYN_TIMER && (self.known.is_some() || !is_answer(packet));
+            let is_copy = last == mark && (packet.id != 0 || is_soon);
             if is_copy && self.known.is_none() {
                 self.know();
             }
@@ -97,6 +100,10 @@ fn mark(packet: &ip::Packet<'_>) -> (Mark, bool) {
         return (0, is_syn);
     }
     (u64::from(id) << 48 | u64::from(number) << 16 | u64::from(packet.len as u16), is_syn)
+}
+
+fn is_answer(packet: &ip::Packet<'_>) -> bool {
+    matches!(&packet.transport, Transport::Tcp(segment) if segment.header.flags.ack)
 }
 
 #[cfg(test)]
