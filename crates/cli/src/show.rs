@@ -72,7 +72,7 @@ fn datagrams(flows: &[FlowSummary]) -> String {
             flow.name.clone(),
             seen.received.to_string(),
             flow.lost_percent().map_or_else(|| "-".to_owned(), |lost| format!("{lost:.2}")),
-            millis(seen.jitter_ns),
+            seen.jitter_ns.map_or_else(|| "-".to_owned(), millis),
         ]);
     }
     table.render()

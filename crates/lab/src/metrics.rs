@@ -71,7 +71,7 @@ fn of_flow(flow: &FlowSummary) -> Vec<Named> {
         ("delay_p95_ms", delay(|times| Some(times.p95_ns))),
         ("delay_p99_ms", delay(|times| Some(times.p99_ns))),
         ("delay_p999_ms", delay(|times| times.p999_ns)),
-        ("jitter_ms", datagrams.map(|seen| millis(seen.jitter_ns))),
+        ("jitter_ms", datagrams.and_then(|seen| seen.jitter_ns).map(millis)),
         ("lost_percent", flow.lost_percent()),
         ("sent_packets", Some(flow.sent_packets as f64)),
         ("retransmissions", Some(flow.retransmissions as f64)),

@@ -14,17 +14,11 @@ pub use groups::{APART, NEAR_ZERO, Split, TWO_MODES, bimodality, unfair};
 pub use proportion::Proportion;
 
 /// Jain's fairness index (Jain, Chiu and Hawe, DEC-TR-301, 1984): (sum x)^2 / (n sum x^2), from
-/// 1/n (one has all) to 1 (all equal). `None` of nothing; 1 where all are zero, which is equal.
+/// 1/n (one has all) to 1 (all equal). `None` where there is nothing to share: 0 / 0.
 pub fn jain(shares: &[f64]) -> Option<f64> {
-    if shares.is_empty() {
-        return None;
-    }
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
-    if squares == 0.0 {
-        return Some(1.0);
-    }
-    Some(sum * sum / (shares.len() as f64 * squares))
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
 /// How many shares lie below `fraction` of the fair share, which is the mean. None where all
@@ -67,7 +61,7 @@ mod tests {
         assert!(close(jain(&[2.0; 8]).unwrap(), 1.0, 1e-12));
         assert!(close(jain(&[5.0, 0.0, 0.0, 0.0]).unwrap(), 0.25, 1e-12));
         assert!(close(jain(&[1.0, 2.0, 3.0]).unwrap(), 36.0 / 42.0, 1e-12));
-        assert_eq!(jain(&[0.0, 0.0]), Some(1.0));
+        assert_eq!(jain(&[0.0, 0.0]), None);
     }
 
     #[test]

@@ -147,8 +147,8 @@ pub struct DatagramSummary {
     pub lost: u64,
     /// [`FlowSummary::delay`] once more.
     pub delay: Option<TimesSummary>,
-    /// Interarrival jitter at the end (RFC 3550).
-    pub jitter_ns: u64,
+    /// Interarrival jitter at the end (RFC 3550); null where fewer than two arrived.
+    pub jitter_ns: Option<u64>,
 }
 
 /// What a user of the web saw.
@@ -221,7 +221,7 @@ pub struct Totals {
     /// Sum over flows from the access point.
     pub down_bps: u64,
     /// Jain's index of the flows' goodput, from 1 / flows (one has all) to 1 (all equal); null
-    /// without flows.
+    /// where no flow has any.
     #[schemars(extend("unit" = "index"))]
     pub jain: Option<f64>,
     /// Flows below a tenth ([`STARVED_FRACTION`]) of the fair share that would send more: not
@@ -358,7 +358,8 @@ impl DatagramSummary {
     fn of(seen: &DatagramOutcome, delay: Option<Times>) -> Self {
         let (received, lost) = (seen.received, seen.lost);
         let delay = delay.map(TimesSummary::of);
-        Self { received, lost, delay, jitter_ns: seen.jitter.as_nanos() }
+        let jitter_ns = (received > 1).then_some(seen.jitter.as_nanos());
+        Self { received, lost, delay, jitter_ns }
     }
 }
 
