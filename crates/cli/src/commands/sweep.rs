@@ -94,8 +94,11 @@ fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
 fn keep_others(plan: &Plan, directory: &Path) -> Result<(), Failure> {
     let Some(other) = run::replaced(plan, directory) else { return Ok(()) };
     let (directory, other) = (directory.display(), other.display());
+    let what = "of other values, seeds or another version of Fairwave";
+    let remedy = "give another --out, or --force as well";
     Err(Failure::Usage(format!(
-        "{directory} has runs that are none of this sweep, such as {other}: of other values,          seeds or another version of Fairwave; --resume would replace them. Give another --out, or          --force as well"
+        "{directory} has runs that are none of this sweep, such as {other}: {what}; --resume \
+         would replace them: {remedy}"
     )))
 }
 

@@ -179,10 +179,10 @@ fn what_passes_a_router_is_counted_once() {
     ends_with(0, place.path(), &run);
     let told = |node: &str| json(place.path(), &["trace", &format!("o/capture-{node}.pcapng")]);
     let [router, end] = ["router", "a"].map(told);
-    let packets = |told: &serde_json::Value| told["capture"]["ip"]["tcp"].as_u64();
+    let packets = |told: &Value| told["capture"]["ip"]["tcp"].as_u64();
     assert_eq!(packets(&router), packets(&end));
     assert_eq!(router["capture"]["ip"]["copies"], router["capture"]["ip"]["tcp"]);
-    let resent = |told: &serde_json::Value| way(&told["connections"])["retransmissions"].clone();
+    let resent = |told: &Value| way(&told["connections"])["retransmissions"].clone();
     assert_eq!(resent(&router), resent(&end));
     assert_eq!(router["connections"][0]["limit"], end["connections"][0]["limit"]);
 }
