@@ -36,7 +36,8 @@ pub(crate) struct Attributing<'a> {
     sink: &'a mut dyn Sink,
     flows: BTreeMap<Ends, FlowId>,
     acks: BTreeMap<FlowId, Acks>,
-    at_warm_up: BTreeMap<FlowId, Acks>,
+    /// As they were at the first drop behind the warm-up.
+    at_warm_up: Option<BTreeMap<FlowId, Acks>>,
     warm_up: Instant,
 }
 
@@ -54,7 +55,7 @@ impl<'a> Attributing<'a> {
             sink,
             flows: ids.iter().flat_map(ends).collect(),
             acks: ids.iter().map(|id| (*id, Acks::default())).collect(),
-            at_warm_up: BTreeMap::new(),
+            at_warm_up: None,
             warm_up: Instant::ZERO + world.warm_up,
         }
     }
@@ -72,9 +73,11 @@ impl<'a> Attributing<'a> {
 
     /// Puts the counts into what the flows came to.
     pub(crate) fn put_into(&self, outcomes: &mut [FlowOutcome]) {
+        // Without a drop behind the warm-up all there are were before.
+        let before = self.at_warm_up.as_ref().unwrap_or(&self.acks);
         for (id, acks) in &self.acks {
             let outcome = &mut outcomes[id.0 as usize];
-            let before = self.at_warm_up.get(id).copied().unwrap_or_default();
+            let before = before[id];
             for (sample, acks) in [(&mut outcome.at_warm_up, before), (&mut outcome.at_end, *acks)]
             {
                 (sample.acks_dropped, sample.acks_filtered) = (acks.dropped, acks.filtered);
@@ -100,8 +103,8 @@ impl Sink for Attributing<'_> {
         match sample {
             Sample::Drop(drop) if drop.flow.is_none() => {
                 let flow = self.flow_of(&drop.datagram);
-                if at >= self.warm_up && self.at_warm_up.is_empty() {
-                    self.at_warm_up = self.acks.clone();
+                if at >= self.warm_up {
+                    self.at_warm_up.get_or_insert_with(|| self.acks.clone());
                 }
                 if let Some(acks) = flow.and_then(|id| self.acks.get_mut(&id)) {
                     acks.add(drop);
@@ -177,6 +180,21 @@ mod tests {
         };
         let (queue, cause) = (QueueId(0), DropCause::QueueFull);
         Sample::Drop(DropSample { queue, cause, flow: None, datagram })
+    }
+
+    #[test]
+    fn what_was_dropped_in_the_warm_up_alone_is_not_measured() {
+        let plan = Plan::parse("two.toml", SCENARIO, &[]).expect("it is valid");
+        let world = plan.points[0].scenario.to_world(1);
+        let (mut kept, id) = (Kept::default(), FlowId(0));
+        let mut sink = Attributing::new(&world, &[id], &mut kept);
+        let (client, server) = ports(id);
+        let (a, b) = ((address::v4(NodeId(0)), client), (address::v4(NodeId(1)), server));
+        sink.record(Instant::ZERO + Duration::from_secs(1), &ack((b, a)));
+        let mut outcomes = vec![FlowOutcome::default()];
+        sink.put_into(&mut outcomes);
+        let dropped = (outcomes[0].at_warm_up.acks_dropped, outcomes[0].at_end.acks_dropped);
+        assert_eq!(dropped, (1, 1));
     }
 
     #[test]

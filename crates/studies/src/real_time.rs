@@ -59,7 +59,7 @@ pub struct Progress {
     pub done: usize,
     /// All of them.
     pub total: usize,
-    /// Of real time that is still to come, if no run has to be repeated.
+    /// Real time that the runs to come take, if none has to be repeated.
     pub left: Duration,
 }
 
@@ -167,7 +167,9 @@ impl Agenda {
         }
         let total = self.jobs.len();
         progress(Progress { done: total, total, left: Duration::ZERO });
-        let simulated = simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), &|_| ())?;
+        let mut simulated =
+            simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), &|_| ())?;
+        keep_counterparts(&mut simulated, &runs);
         let judged = |runs| -> Result<Judged, Error> {
             let results = Results { quick: self.quick, runs };
             let findings = evaluate(self.study, &results)?;
@@ -199,9 +201,22 @@ fn chosen(
     Ok(plans.into_iter().filter(|planned| planned.experiment.name == name).collect())
 }
 
-/// Puts a run to those that are left out for the same reason.
+/// Keeps of the simulated runs those that the kernel made too: both are judged by the same.
+fn keep_counterparts(
+    simulated: &mut BTreeMap<String, Vec<Run>>,
+    made: &BTreeMap<String, Vec<Run>>,
+) {
+    for (experiment, runs) in simulated {
+        let made = made.get(experiment).map_or(&[][..], Vec::as_slice);
+        runs.retain(|run| made.iter().any(|it| (it.seed, &it.axes) == (run.seed, &run.axes)));
+    }
+}
+
+/// Puts a run to those that are left out for the same reason. How late each was differs; what
+/// is said is that of the first.
 fn leave_out(left_out: &mut Vec<LeftOut>, experiment: &str, why: String) {
-    let same = |left: &&mut LeftOut| left.experiment == experiment && left.why == why;
+    let is_like = |left: &str| left == why || left.starts_with(LATE) && why.starts_with(LATE);
+    let same = |left: &&mut LeftOut| left.experiment == experiment && is_like(&left.why);
     match left_out.iter_mut().find(same) {
         Some(left) => left.runs += 1,
         None => left_out.push(LeftOut { experiment: experiment.to_owned(), runs: 1, why }),

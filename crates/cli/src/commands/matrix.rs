@@ -88,13 +88,16 @@ fn load(common: &Common, asked: &Matrix) -> Result<(String, Plan), Failure> {
     }
 }
 
-/// `KEY=VALUE,VALUE` as a setting of an axis. What is neither a number nor a truth is text.
+/// `KEY=VALUE,VALUE` as a setting of an axis. What is neither a number nor a truth is text, whose
+/// quotes and escapes are JSON's, which TOML reads too.
 fn axis(over: &str) -> String {
+    // The arguments have been looked at: there is one.
     let (key, values) = over.split_once('=').unwrap_or((over, ""));
-    let is_plain = |value: &str| value.parse::<f64>().is_ok() || matches!(value, "true" | "false");
+    let is_number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
+    let is_plain = |value: &str| is_number(value) || matches!(value, "true" | "false");
     let value = |value: &str| match value.trim() {
         value if is_plain(value) => value.to_owned(),
-        value => format!("{value:?}"),
+        value => serde_json::Value::from(value).to_string(),
     };
     let values: Vec<String> = values.split(',').map(value).collect();
     format!("sweep.{}=[{}]", key.trim(), values.join(", "))
@@ -206,6 +209,7 @@ mod tests {
     fn an_axis_of_the_command_line_is_one_of_a_sweep() {
         assert_eq!(axis("link.w.rate=5 Mbps, 1 Gbps"), r#"sweep.link.w.rate=["5 Mbps", "1 Gbps"]"#);
         assert_eq!(axis("link.w.loss=0,0.01"), "sweep.link.w.loss=[0, 0.01]");
+        assert_eq!(axis("a=nan"), r#"sweep.a=["nan"]"#);
     }
 
     #[test]

@@ -81,10 +81,17 @@ fn command_line(study: &dyn Study, args: &Reproduce) -> String {
 
 /// How the command ends: what could not be kept in time comes before what does not hold.
 fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
-    let late = beside.left_out.iter().find(|left| left.why.starts_with(real_time::LATE));
-    if let Some(left) = late {
-        let (runs, experiment) = (left.runs, &left.experiment);
-        return Err(Failure::Late(format!("{runs} runs of {experiment} were {}", left.why)));
+    let late = beside.left_out.iter().filter(|left| left.why.starts_with(real_time::LATE));
+    let told: Vec<String> = late
+        .map(|left| {
+            let (runs, experiment, why) = (left.runs, &left.experiment, &left.why);
+            let (what, of_several) =
+                if runs == 1 { ("run", "") } else { ("runs", ", the first of them") };
+            format!("{runs} {what} of {experiment}{of_several}: {why}")
+        })
+        .collect();
+    if !told.is_empty() {
+        return Err(Failure::Late(told.join("; ")));
     }
     if args.strict { reproduce::judge(&beside.kernel.findings.claims) } else { Ok(()) }
 }

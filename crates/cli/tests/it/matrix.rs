@@ -85,6 +85,7 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
     refused(&["--beside", "nobodys"], "no congestion control nobodys");
     refused(&["--flow", "call"], "called \"call\"; it has bulk");
     refused(&["--over", "link.wire.rate=fast"], "link.wire.rate");
+    refused(&["--over", "link.wire.rate"], "expected KEY=VALUE");
     refused(&["--repeat", "0"], "--repeat");
     refused(&["--resume"], "--out");
     refused(&["--csv", "--json"], "--json");
