@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// Folder of the run directory with what programs wrote.
 pub const LOGS: &str = "programs";
 /// How long a program may take to end by itself when it is asked to.
-const GRACE: core::time::Duration = core::time::Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(1);
 /// How often programs are looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -46,6 +46,8 @@ struct Job {
 enum State {
     Waits,
     Runs(Program),
+    /// It was asked to end, and is killed at this time.
+    Ends(Program, Instant),
     Over {
         status: Option<ExitStatus>,
         by_run: bool,
@@ -123,9 +125,9 @@ impl<'n> Programs<'n> {
             for job in &mut self.jobs {
                 job.attend(self.namespaces, now);
             }
-            let runs = |job: &&Job| matches!(job.state, State::Runs(_));
+            let runs = |job: &&Job| matches!(job.state, State::Runs(_) | State::Ends(..));
             count.store(self.jobs.iter().filter(runs).count(), Ordering::Relaxed);
-            let goes_on = |job: &Job| matches!(job.state, State::Waits | State::Runs(_));
+            let goes_on = |job: &Job| !matches!(job.state, State::Over { .. } | State::Failed(_));
             let is_left = |job: &Job| job.is_shell && !goes_on(job);
             let has_ended = !self.jobs.is_empty() && !self.jobs.iter().any(goes_on);
             if has_ended || self.jobs.iter().any(is_left) {
@@ -136,21 +138,18 @@ impl<'n> Programs<'n> {
         }
     }
 
-    /// Ends what runs: all are asked before one is waited for.
-    pub(crate) fn end(mut self) -> Vec<ProgramSummary> {
+    /// Ends what runs: all are asked before one is waited for, and share the time that they get.
+    pub(crate) fn end(mut self, clock: Clock) -> Vec<ProgramSummary> {
+        let until = clock.now() + GRACE;
         for job in &mut self.jobs {
-            if let State::Runs(program) = &job.state {
-                match program.try_wait() {
-                    Ok(None) | Err(_) => program.ask_to_end(),
-                    Ok(Some(status)) => {
-                        job.state = State::Over { status: Some(status), by_run: false }
-                    }
-                }
-            }
+            job.ask_to_end(until);
         }
         let has_directory = self.has_directory;
         let is_listed = |job: &Job| !job.is_shell || matches!(job.state, State::Failed(_));
-        let ended = |job: Job| is_listed(&job).then_some(job).map(|job| job.ended(has_directory));
+        let ended = |mut job: Job| {
+            job.await_end(clock);
+            is_listed(&job).then_some(job).map(|job| job.ended(has_directory))
+        };
         self.jobs.into_iter().filter_map(ended).collect()
     }
 }
@@ -161,18 +160,57 @@ impl Job {
             State::Waits if self.start <= now => {
                 self.state = self.begin(namespaces).map_or_else(State::Failed, State::Runs);
             }
-            State::Runs(program) => match program.try_wait() {
-                Ok(Some(status)) => {
-                    self.state = State::Over { status: Some(status), by_run: false }
+            State::Runs(_) => {
+                self.look();
+                if self.stop.is_some_and(|stop| stop <= now) {
+                    self.ask_to_end(now + GRACE);
                 }
-                Ok(None) if self.stop.is_some_and(|stop| stop <= now) => {
-                    let status = program.terminate(GRACE).ok();
-                    self.state = State::Over { status, by_run: true };
+            }
+            State::Ends(program, until) => {
+                // It is waited for look by look: others are to start at their times meanwhile.
+                if *until <= now || !matches!(program.try_wait(), Ok(None)) {
+                    self.kill_after(Duration::ZERO);
                 }
-                Ok(None) => {}
-                Err(error) => self.state = State::Failed(error.to_string()),
-            },
+            }
             _ => {}
+        }
+    }
+
+    /// Notices that the program has ended by itself.
+    fn look(&mut self) {
+        let State::Runs(program) = &self.state else { return };
+        match program.try_wait() {
+            Ok(Some(status)) => self.state = State::Over { status: Some(status), by_run: false },
+            Ok(None) => {}
+            Err(error) => self.state = State::Failed(error.to_string()),
+        }
+    }
+
+    /// Asks the program to end before `until`, if it still runs.
+    fn ask_to_end(&mut self, until: Instant) {
+        self.look();
+        self.state = match std::mem::replace(&mut self.state, State::Waits) {
+            State::Runs(program) => {
+                program.ask_to_end();
+                State::Ends(program, until)
+            }
+            other => other,
+        };
+    }
+
+    /// Waits for a program that was asked to end, and kills it when its time is over.
+    fn await_end(&mut self, clock: Clock) {
+        if let State::Ends(_, until) = self.state {
+            self.kill_after(until.since(clock.now()));
+        }
+    }
+
+    /// Kills a program that was asked to end unless it ends within `grace`.
+    fn kill_after(&mut self, grace: Duration) {
+        if let State::Ends(program, _) = &self.state {
+            let grace = core::time::Duration::from_nanos(grace.as_nanos());
+            let status = program.kill_after(grace).ok();
+            self.state = State::Over { status, by_run: true };
         }
     }
 
@@ -195,13 +233,7 @@ impl Job {
     }
 
     fn ended(self, has_directory: bool) -> ProgramSummary {
-        let state = match self.state {
-            State::Runs(program) => {
-                State::Over { status: program.terminate(GRACE).ok(), by_run: true }
-            }
-            other => other,
-        };
-        let (status, by_run, failed) = match state {
+        let (status, by_run, failed) = match self.state {
             State::Over { status, by_run } => {
                 let failed = !by_run && !status.is_some_and(|status| status.success());
                 (status.and_then(|status| status.code()), by_run, failed)
@@ -213,7 +245,7 @@ impl Job {
                 }
                 (None, false, true)
             }
-            State::Waits | State::Runs(_) => (None, true, false),
+            State::Waits | State::Runs(_) | State::Ends(..) => (None, true, false),
         };
         let name = self.log.as_deref().and_then(Path::file_name);
         let log = name.filter(|_| has_directory);

@@ -258,7 +258,7 @@ impl Emulation<'_> {
         count_unread(&mut report, unread).map_err(host_error)?;
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
-        Ok((report, programs.end()))
+        Ok((report, programs.end(clock)))
     }
 
     /// Opens the sockets of the flows that the kernel carries.

@@ -202,6 +202,17 @@ impl Program {
     /// Where the kernel does not say.
     pub fn terminate(&self, grace: Duration) -> Result<ExitStatus, Error> {
         self.ask_to_end();
+        self.kill_after(grace)
+    }
+
+    /// Waits for at most `grace` until the program ends, then kills it and what is left of its
+    /// process group. Says how it ended. For a program that was asked to end: another SIGTERM
+    /// would interrupt one that is ending.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel does not say.
+    pub fn kill_after(&self, grace: Duration) -> Result<ExitStatus, Error> {
         let step = format!("process {}", self.pid());
         self.shared.await_end(grace).map_err(Error::at(step))?;
         self.kill()

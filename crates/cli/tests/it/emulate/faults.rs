@@ -44,6 +44,42 @@ fn a_device_that_goes_down_and_up_loses_packets_and_goes_on() {
     assert_eq!(ended.log("sta1").matches("64 bytes from").count(), 3, "{}", ended.log("sta1"));
 }
 
+/// Programs that hang when they are asked to end, one of them before the run ends; and one that
+/// takes its time for its end.
+const HANGING: &str = r#"
+[[program]]
+node = "sta1"
+command = "trap '' TERM INT HUP; while :; do sleep 0.1; done"
+stop = "100 ms"
+[[program]]
+node = "sta1"
+start = "200 ms"
+command = "echo started; trap '' TERM INT HUP; while :; do sleep 0.1; done"
+[[program]]
+node = "sta2"
+command = "trap 'sleep 0.3; echo ended; exit' TERM; while :; do sleep 0.1; done"
+"#;
+
+#[test]
+fn programs_that_hang_at_their_end_are_killed_and_hold_up_no_other() {
+    if !machine_can() {
+        return;
+    }
+    let script = "$EMULATE --for '1 s'; code=$?";
+    let (ended, code) = audit(Site::new(HANGING), script);
+    assert!(matches!(&*code, "code 0\n" | "code 4\n"), "{code}{}", ended.err);
+    // The run did not wait for the first, whose time to end lasts longer than the run.
+    assert_eq!(ended.log("sta1-2"), "started\n");
+    // Its shell adds how its `sleep` ended.
+    assert!(ended.log("sta2").ends_with("ended\n"), "{}", ended.log("sta2"));
+    let summary = ended.summary();
+    let programs = summary["programs"].as_array().expect("programs are listed");
+    for program in programs {
+        assert_eq!((&program["ended_by_run"], &program["failed"]), (&true.into(), &false.into()));
+    }
+    assert_eq!(programs.len(), 3);
+}
+
 #[test]
 fn a_full_disk_is_said_and_leaves_nothing_behind() {
     if !machine_can() {
