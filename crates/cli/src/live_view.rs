@@ -4,7 +4,7 @@ use fairwave_emulate::{Live, NodeState, State};
 use fairwave_units::Duration;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
-use ratatui::layout::{Constraint, Layout};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Stylize;
 use ratatui::widgets::{Paragraph, Row, Table};
 use std::io;
@@ -15,6 +15,9 @@ const EVERY: core::time::Duration = core::time::Duration::from_millis(500);
 /// Heads of the columns.
 const HEADS: [&str; 7] =
     ["node", "Mbps sent", "received", "queue", "retries/s", "airtime %", "lost here"];
+
+/// Columns that names have at least.
+const NAME_WIDTH: usize = 12;
 
 /// Draws on the terminal until `over`; q and Ctrl-C set `stop`.
 ///
@@ -52,10 +55,28 @@ fn draw(frame: &mut Frame<'_>, before: &State, now: &State) {
     let areas = Layout::vertical([Constraint::Length(3), Constraint::Min(0)]);
     let [head, body] = areas.areas(frame.area());
     frame.render_widget(Paragraph::new(headline(now)), head);
-    let rows = rows(before, now).into_iter().map(Row::new);
-    let widths = [Constraint::Length(16)].into_iter().chain([Constraint::Length(11); 6]);
-    let table = Table::new(rows, widths).header(Row::new(HEADS).bold());
-    frame.render_widget(table, body);
+    let rows = rows(before, now);
+    // The heads take a line.
+    let lines = usize::from(body.height).saturating_sub(1);
+    // Where not all rows fit, the last line counts those that are left out.
+    let shown = if rows.len() > lines { lines.saturating_sub(1) } else { rows.len() };
+    let left_out = rows.len() - shown;
+    frame.render_widget(table(&rows[..shown]), body);
+    if left_out > 0 {
+        let more = format!("... and {left_out} more, which a higher terminal shows");
+        let last = Rect { y: body.bottom().saturating_sub(1), height: body.height.min(1), ..body };
+        frame.render_widget(Paragraph::new(more), last);
+    }
+}
+
+/// The rows below their heads. Figures are as wide as their heads, so that names have the rest.
+fn table(rows: &[Vec<String>]) -> Table<'_> {
+    let longest = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
+    let name = Constraint::Length(longest.max(NAME_WIDTH).try_into().unwrap_or(u16::MAX));
+    let widths =
+        [name].into_iter().chain(HEADS[1..].iter().map(|head| Constraint::Min(head.len() as u16)));
+    let rows = rows.iter().map(|row| Row::new(row.iter().map(String::as_str)));
+    Table::new(rows, widths.collect::<Vec<_>>()).header(Row::new(HEADS).bold())
 }
 
 /// What holds of the whole run.
@@ -150,6 +171,23 @@ mod tests {
         has("sta1", &["8.000", "0.000", "0", "10", "25.0", "7"]);
         has("ap", &["-", "-", "22", "10", "25.0", "-"]);
         assert!(screen.contains("3.0 s") && screen.contains("programs running: 3"), "{screen}");
+    }
+
+    #[test]
+    fn names_are_whole_and_what_finds_no_line_is_counted() {
+        let mut state = state(1, 0, 0);
+        let name = |n: usize| format!("station-upper-floor-{n}");
+        let node = |n| NodeState { name: name(n), ..NodeState::default() };
+        state.nodes = (1..=30).map(node).collect();
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a screen");
+        terminal.draw(|frame| draw(frame, &state, &state)).expect("it is drawn");
+        let screen = terminal.backend().to_string();
+        assert!(screen.contains(&name(19)) && !screen.contains(&name(20)), "{screen}");
+        // Two radios, `ap` and `sta1`, are beside the nodes.
+        assert!(screen.contains("... and 13 more"), "{screen}");
+        for head in HEADS {
+            assert!(screen.contains(head), "{head}: {screen}");
+        }
     }
 
     #[test]
