@@ -166,11 +166,11 @@ impl Job {
                     self.ask_to_end(now + GRACE);
                 }
             }
-            State::Ends(program, until) => {
-                // It is waited for look by look: others are to start at their times meanwhile.
-                if *until <= now || !matches!(program.try_wait(), Ok(None)) {
-                    self.kill_after(Duration::ZERO);
-                }
+            // It is waited for look by look: others are to start at their times meanwhile.
+            State::Ends(program, until)
+                if *until <= now || !matches!(program.try_wait(), Ok(None)) =>
+            {
+                self.kill_after(Duration::ZERO);
             }
             _ => {}
         }
