@@ -27,3 +27,14 @@ const COMPANY: &str = "company";
 /// The hosts, as the axis has them.
 const KERNEL: &str = "kernel";
 const SIMULATOR: &str = "simulator";
+
+/// Each once, in the order in which they come.
+fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut list = Vec::new();
+    for one in all {
+        if !list.contains(&one) {
+            list.push(one);
+        }
+    }
+    list
+}

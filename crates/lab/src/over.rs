@@ -12,17 +12,22 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
     Some((number.parse().ok()?, unit))
 }
 
-/// The value of the axis `x`, which its last part may name.
-fn on_axis<'p>(point: &'p Point, x: &str) -> Option<&'p str> {
-    let is_named = |key: &str| key == x || key.rsplit('.').next() == Some(x);
-    point.axes.iter().find(|(key, _)| is_named(key)).map(|(_, value)| value.as_str())
+/// The number of the axis `x`, which its last part may name.
+fn axis(point: &Point, x: &str) -> Option<usize> {
+    let whole = point.axes.iter().position(|(key, _)| key == x);
+    whole.or_else(|| point.axes.iter().position(|(key, _)| last(key) == x))
+}
+
+/// The last part of a key.
+fn last(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
 }
 
 /// The figures `ys` over the axis `x`: a curve for each combination of the other axes, bars where
 /// the values of `x` are no quantities of one unit. `None` where nothing has both.
-pub fn over_axis(points: &[Point], x: &str, ys: &[String]) -> Option<Figure> {
-    let with_x: Vec<(&Point, &str)> =
-        points.iter().filter_map(|point| Some((point, on_axis(point, x)?))).collect();
+pub fn over_axis<'p>(points: &'p [Point], x: &str, ys: &[String]) -> Option<Figure> {
+    let with_value = |point: &'p Point| Some((point, point.axes[axis(point, x)?].1.as_str()));
+    let with_x: Vec<(&Point, &str)> = points.iter().filter_map(with_value).collect();
     let numbers: Option<Vec<(f64, &str)>> = with_x.iter().map(|(_, v)| quantity(v)).collect();
     let numbers = numbers.filter(|all| all.iter().all(|(_, unit)| *unit == all[0].1));
     let unit = numbers.as_ref().and_then(|all| all.first()).map_or("", |(_, unit)| unit);
@@ -30,7 +35,7 @@ pub fn over_axis(points: &[Point], x: &str, ys: &[String]) -> Option<Figure> {
     for (point, value) in &with_x {
         for y in ys {
             let Some(estimate) = point.metric(y) else { continue };
-            let label = label(point, value, (x, y), ys.len() > 1);
+            let label = label(point, (x, y), ys.len() > 1);
             let entry = (*value, Interval::from(*estimate));
             match series.iter_mut().find(|(known, _)| *known == label) {
                 Some((_, entries)) => entries.push(entry),
@@ -51,12 +56,15 @@ pub fn over_axis(points: &[Point], x: &str, ys: &[String]) -> Option<Figure> {
     Some(Figure { title, x_label, y_label, y_range: None, content })
 }
 
-/// What tells a series from others: the other axes, and the figure if there are several.
-fn label(point: &Point, value: &str, (x, y): (&str, &str), are_many: bool) -> String {
-    let is_other = |(key, of): &&(String, String)| !(of == value && key.ends_with(x));
-    let others = point.axes.iter().filter(is_other);
-    let others =
-        others.map(|(key, value)| format!("{} = {value}", key.rsplit('.').next().unwrap_or(key)));
+/// What tells a series from others: the other axes, and the figure if there are several. Axes whose
+/// last parts are the same are called by their whole keys.
+fn label(point: &Point, (x, y): (&str, &str), are_many: bool) -> String {
+    let drawn = axis(point, x);
+    let others = point.axes.iter().enumerate().filter(|(i, _)| Some(*i) != drawn);
+    let is_shared =
+        |key: &str| point.axes.iter().filter(|(other, _)| last(other) == last(key)).count() > 1;
+    let name = |key: &str| if is_shared(key) { key.to_owned() } else { last(key).to_owned() };
+    let others = others.map(|(_, (key, value))| format!("{} = {value}", name(key)));
     let figure = are_many.then(|| y.to_owned());
     figure.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
@@ -171,6 +179,27 @@ mod tests {
         assert_eq!(labels, ["law = a", "law = b"]);
         assert_eq!(curves[0].points[0], (5.0, Interval::exact(2.0)), "in order of x");
         assert!(figure.to_svg().unwrap().contains("delay (ms)"));
+    }
+
+    /// Two links of the same delay are a point of the series of the second link's delay.
+    #[test]
+    fn an_axis_keeps_its_series_where_its_value_is_that_of_x() {
+        let run = |(a, b): (&str, &str)| Digest {
+            axes: [("link.a.delay", a), ("link.b.delay", b)]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .to_vec(),
+            seed: 1,
+            metrics: vec![("goodput_mbps".to_owned(), 1.0)],
+        };
+        let runs = [("5 ms", "5 ms"), ("9 ms", "5 ms"), ("5 ms", "9 ms"), ("9 ms", "9 ms")];
+        let points = Point::all(&runs.map(run));
+        for (x, other) in [("link.b.delay", "link.a.delay"), ("delay", "link.b.delay")] {
+            let figure = over_axis(&points, x, &["goodput_mbps".to_owned()]).unwrap();
+            let Content::Curves(curves) = &figure.content else { panic!("{figure:?}") };
+            let shown = curves.iter().map(|curve| (curve.label.clone(), curve.points.len()));
+            let expected = ["5 ms", "9 ms"].map(|value| (format!("{other} = {value}"), 2));
+            assert_eq!(shown.collect::<Vec<_>>(), expected, "over {x}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::grid::{Entry, Grid};
 use super::measure::FIGURES;
-use super::{COMPANY, HOST, KERNEL, LAW, SIMULATOR};
+use super::{COMPANY, HOST, KERNEL, LAW, SIMULATOR, distinct};
 use fairwave_lab::plot::{Content, Figure, Map};
 use fairwave_lab::points::Point;
 
@@ -104,17 +104,6 @@ fn value(findings: &Findings, place: [&str; 3], axes: &Axes, figure: &str) -> Op
             && axes.iter().all(|(key, value)| of(point, key) == Some(value.trim_matches('"')))
     };
     Some(findings.points.iter().find(is_there)?.metric(figure)?.mean)
-}
-
-/// Each once, in the order in which they come.
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut list = Vec::new();
-    all.for_each(|one| {
-        if !list.contains(&one) {
-            list.push(one);
-        }
-    });
-    list
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a matrix runs: a plan for the kernel, and one for the simulator.
 
 use super::company::Company;
-use super::{COMPANY, LAW};
+use super::{COMPANY, LAW, distinct};
 use fairwave_emu::traffic::simulated_law;
 use fairwave_scenario::plan::{Plan, Point};
 use fairwave_scenario::{Diagnostics, Flow, Scenario, Transport};
@@ -92,8 +92,10 @@ impl Grid {
     pub fn new(file: &str, base: &Plan, asked: &Asked) -> Result<Self, Error> {
         let mut kernel = Half { plan: Plan { points: Vec::new(), ..*base }, entries: Vec::new() };
         let mut simulator = kernel.clone();
-        for law in &asked.laws {
-            for company in &asked.companies {
+        // What is named twice is run once: its runs would share directories and seeds.
+        let (laws, companies) = (distinct(&asked.laws), distinct(&asked.companies));
+        for &law in &laws {
+            for &company in &companies {
                 for point in &base.points {
                     let one = one(&point.scenario, asked.flow.as_deref(), law, company)?;
                     check(file, &one.scenario).map_err(|diagnostics| {
@@ -268,6 +270,14 @@ seeds = 3
             grid.simulator.entries.iter().map(|entry| entry.law.as_str()).collect();
         assert_eq!(simulated, ["fw_ackloss_comp"; 2], "alone, at two points");
         assert_eq!(grid.simulator.plan.points[1].index, 1);
+    }
+
+    #[test]
+    fn what_is_named_twice_is_run_once() {
+        let asked = asked(&["reno", "bbr", "reno"], &["alone", "1", "cubic", " cubic"]);
+        let grid = Grid::new("g", &plan(), &asked).unwrap();
+        assert_eq!(grid.kernel.plan.points.len(), 2 * 2 * 2);
+        assert_eq!(grid.simulator.entries, grid.kernel.entries);
     }
 
     #[test]
