@@ -17,6 +17,16 @@ pub fn become_realtime() -> Result<(), Error> {
     kernel::become_realtime(PRIORITY).map_err(Error::at("real-time priority"))
 }
 
+/// Whether [`become_realtime`] will be permitted, tried by a thread that ends at once.
+///
+/// # Errors
+///
+/// Those of [`become_realtime`].
+pub fn may_become_realtime() -> Result<(), Error> {
+    let tried = std::thread::spawn(become_realtime).join();
+    tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// A processor that a process keeps for one of its threads.
 ///
 /// A thread that never sleeps needs one: whoever waits on the same processor is given a part of

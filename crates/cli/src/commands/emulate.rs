@@ -56,9 +56,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     warnings.extend(doubts(summary).into_iter().map(|doubt| doubt.text));
     warnings.extend(lacks_of_uplinks(emulate));
     warnings.extend(emulated.incomplete_record.clone());
-    warnings.extend(emulated.no_realtime.as_ref().map(|error| {
-        format!("the loop ran with its usual priority, as --realtime was not permitted: {error}")
-    }));
+    warnings.extend(emulated.no_realtime.as_ref().map(usual_priority));
     if common.json {
         let run = super::printed(emulated.run.clone(), warnings);
         let scenario = file.display().to_string();
@@ -175,6 +173,16 @@ fn stop_on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
             .map_err(Failure::run)?;
     }
     Ok(stop)
+}
+
+/// What is said where `--realtime` was asked for and the user may not.
+pub(crate) fn no_realtime(realtime: bool) -> Option<String> {
+    let refused = realtime.then(fairwave_netns::may_become_realtime)?.err()?;
+    Some(usual_priority(&refused))
+}
+
+fn usual_priority(refused: &fairwave_netns::Error) -> String {
+    format!("the loop has its usual priority, as --realtime was not permitted: {refused}")
 }
 
 fn execute(

@@ -45,7 +45,8 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
         output::note(&format!("runs in real time: {runs}, at least {}", spoken(lasts)));
     }
     let findings = perform(common, &grid, &running)?;
-    let notes = base.warnings();
+    let mut notes = base.warnings();
+    notes.extend(emulate::no_realtime(asked.realtime));
     let context = Context { command: command(), scenario: file.clone(), notes: notes.clone() };
     let page = findings.write(&grid, &context, directory.path()).map_err(Failure::run)?;
     if common.json {
@@ -198,7 +199,7 @@ fn judge(findings: &Findings) -> Result<(), Failure> {
     let Some(first) = findings.left_out.first() else { return Ok(()) };
     let (runs, why) = (findings.left_out.len(), &first.why);
     let at = format!("{}, seed {}", first.point, first.seed);
-    Err(Failure::Late(format!("{runs} runs were late twice and do not count; at {at}: {why}")))
+    Err(Failure::Late(format!("late twice, and not counted: {runs} of the runs; at {at}: {why}")))
 }
 
 #[cfg(test)]
@@ -216,6 +217,14 @@ mod tests {
     fn times_are_told_in_minutes_and_whole_seconds() {
         assert_eq!(spoken(Duration::from_millis(4_100)), "5 s");
         assert_eq!(spoken(Duration::from_secs(130)), "2 min 10 s");
+    }
+
+    /// Whether the user of the tests may is not known here, and does not matter.
+    #[test]
+    fn a_priority_that_was_not_given_is_told() {
+        assert_eq!(emulate::no_realtime(false), None);
+        let is_refused = fairwave_netns::may_become_realtime().is_err();
+        assert_eq!(emulate::no_realtime(true).is_some(), is_refused);
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         resume: args.resume,
         stop: emulate::stop_on_signals()?,
     };
+    emulate::no_realtime(args.realtime).iter().for_each(|said| output::warn(said));
     let progress = Progress::new(common);
     let report = |now: real_time::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);

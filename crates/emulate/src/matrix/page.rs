@@ -102,7 +102,7 @@ fn provenance(findings: &Findings) -> String {
     let (repeated, late) = (findings.repeated, findings.left_out.len());
     format!(
         "Linux {release}, Fairwave {version}. Means with 95 % intervals where there are several \
-         runs. {repeated} runs were late and made again; {late} were late twice and do not count."
+         runs. Late and made again: {repeated}; late twice, and not counted: {late}."
     )
 }
 
