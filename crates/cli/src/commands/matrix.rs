@@ -40,6 +40,9 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     let manner = Manner { realtime: asked.realtime, stop: emulate::stop_on_signals()? };
     let simulate = asked.simulate.then(|| common.jobs().get());
     let running = Running { root: directory.path(), before, simulate, manner };
+    if !common.force {
+        sweep::refuse_to_replace(running.replaced(&grid), running.root, "matrix")?;
+    }
     if !common.json && !common.quiet {
         let (runs, lasts) = running.ahead(&grid.kernel);
         output::note(&format!("runs in real time: {runs}, at least {}", spoken(lasts)));

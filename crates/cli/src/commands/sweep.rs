@@ -15,7 +15,7 @@ use fairwave_lab::run::{self, Before, Output, Run, directory_of};
 use fairwave_scenario::plan::Plan;
 use fairwave_units::Duration;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Each run is shown by itself where there are no more.
 const MOST_SHOWN: usize = 50;
@@ -39,7 +39,7 @@ pub(crate) fn run(common: &Common, file: &Path, csv: bool, resume: bool) -> Resu
     let directory = place::choose_with(common, &super::stem(file), before);
     let directory = directory.map_err(|failure| interrupted(common, &plan, failure))?;
     if resume && !common.force {
-        keep_others(&plan, directory.path())?;
+        refuse_to_replace(run::replaced(&plan, directory.path()), directory.path(), "sweep")?;
     }
     if resume && !common.json && !common.quiet {
         say_missing(&plan, directory.path());
@@ -90,14 +90,19 @@ fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
     ))
 }
 
-/// Refuses to replace complete runs of something else, which nobody asked for.
-fn keep_others(plan: &Plan, directory: &Path) -> Result<(), Failure> {
-    let Some(other) = run::replaced(plan, directory) else { return Ok(()) };
+/// Refuses to go on with `what` in `directory` where `other`, a complete run of something else,
+/// would be replaced, which nobody asked for.
+pub(super) fn refuse_to_replace(
+    other: Option<PathBuf>,
+    directory: &Path,
+    what: &str,
+) -> Result<(), Failure> {
+    let Some(other) = other else { return Ok(()) };
     let (directory, other) = (directory.display(), other.display());
-    let what = "of other values, seeds or another version of Fairwave";
+    let whose = "of other values, seeds or another version of Fairwave";
     let remedy = "give another --out, or --force as well";
     Err(Failure::Usage(format!(
-        "{directory} has runs that are none of this sweep, such as {other}: {what}; --resume \
+        "{directory} has runs that are none of this {what}, such as {other}: {whose}; --resume \
          would replace them: {remedy}"
     )))
 }

@@ -63,6 +63,17 @@ impl Running<'_> {
         jobs.fold((0, Duration::ZERO), |(runs, sum), job| (runs + 1, sum + lasts(job)))
     }
 
+    /// A complete run of something else that this matrix would replace where it goes on with one:
+    /// of other values or seeds, or by another version of Fairwave.
+    pub fn replaced(&self, grid: &Grid) -> Option<PathBuf> {
+        if self.before == Before::Rerun {
+            return None;
+        }
+        let simulated = self.simulate.map(|_| (&grid.simulator.plan, SIMULATOR));
+        let mut plans = [(&grid.kernel.plan, KERNEL)].into_iter().chain(simulated);
+        plans.find_map(|(plan, host)| run::replaced(plan, &self.root.join(host)))
+    }
+
     /// Directories below `root` of runs that are to be made.
     fn absent(&self, half: &Half, root: &Path) -> Vec<PathBuf> {
         match self.before {
