@@ -12,7 +12,7 @@
 //! not counted if it arrives in or ends recovery, covers a retransmission or data already
 //! SACKed (the advance then tells when a hole was filled), or is the first after a timeout.
 
-use crate::stride::Learner;
+use crate::stride::{Learner, Mean};
 use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Recovery, RtoEvent};
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -32,6 +32,7 @@ pub enum Stride {
     /// advances are not multiples of one stride (GRO, stretch ACKs).
     Learnt,
     /// By [`AckEvent::echo_gap`] whatever the stride; as [`Stride::Learnt`] where that is `None`.
+    /// A gap counts as many ACKs as it holds advances of the size that is usual without a gap.
     Timestamps,
 }
 
@@ -93,6 +94,8 @@ pub struct AckLoss<C> {
     config: AckLossConfig,
     mss: u32,
     learner: Learner,
+    /// Of advances whose echo shows that no ACK before them was lost.
+    whole: Mean,
     /// SACKed bytes that the cumulative acknowledgement has not passed yet.
     sacked: u32,
     /// The next advance belongs to a timeout's retransmission.
@@ -129,6 +132,7 @@ impl<C: Controller> AckLoss<C> {
             config,
             mss: initial.mss.max(1),
             learner: Learner::new(),
+            whole: Mean::new(initial.mss.max(1)),
             sacked: 0,
             after_rto: false,
             round: Round::default(),
@@ -150,28 +154,21 @@ impl<C: Controller> AckLoss<C> {
 
     /// Lost ACKs shown by this advance; teaches the learner.
     fn infer(&mut self, ack: &AckEvent) -> u64 {
-        let gap = match self.config.stride {
-            Stride::Timestamps => ack.echo_gap,
-            Stride::Literal | Stride::Learnt => None,
-        };
         let k = self.segments(ack.acked);
-        let lost = match (self.config.stride, gap) {
-            (Stride::Literal, _) => {
-                if k >= 2 {
-                    k
-                } else {
-                    0
-                }
+        match (self.config.stride, ack.echo_gap) {
+            (Stride::Literal, _) if k >= 2 => k.into(),
+            (Stride::Literal, _) => 0,
+            (Stride::Timestamps, Some(0)) => {
+                self.whole.observe(ack.acked);
+                0
             }
-            (_, None) => self.learner.stride().map_or(0, |b| k.div_ceil(b).saturating_sub(1)),
-            (_, Some(0)) => 0,
-            (_, Some(gap)) => {
-                self.segments(gap).div_ceil(self.learner.stride().unwrap_or(u32::MAX)).max(1)
+            (Stride::Timestamps, Some(gap)) => self.whole.times_in(gap).max(1),
+            (Stride::Timestamps | Stride::Learnt, _) => {
+                let stride = self.learner.stride();
+                self.learner.observe(k);
+                stride.map_or(0, |b| k.div_ceil(b).saturating_sub(1)).into()
             }
-        };
-        // What lies beyond the gap is the stride of the ACK that did arrive.
-        self.learner.observe(self.segments(ack.acked.saturating_sub(gap.unwrap_or(0))));
-        u64::from(lost)
+        }
     }
 
     /// `bytes` in whole segments, to the nearest.

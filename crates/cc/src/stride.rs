@@ -57,6 +57,37 @@ impl Learner {
     }
 }
 
+/// An observation moves the mean by 2^-4.
+const MEAN_SHIFT: u32 = 4;
+/// Longer advances count as this one, in bytes, so that a sum of 16 fits.
+const MOST_ADVANCE: u32 = 1 << 26;
+
+/// The mean advance in bytes, where it is known that each belongs to one ACK. Nothing needs to be
+/// inferred then, so a receiver that merges segments of its own accord does no harm.
+#[derive(Clone, Debug)]
+pub(crate) struct Mean {
+    /// Sixteen times the mean.
+    sum: u32,
+}
+
+impl Mean {
+    /// Two segments until more is known. `mss` is above zero.
+    pub(crate) fn new(mss: u32) -> Self {
+        Self { sum: mss.min(MOST_ADVANCE / 2) << (MEAN_SHIFT + 1) }
+    }
+
+    /// Takes an advance that belongs to one ACK.
+    pub(crate) fn observe(&mut self, bytes: u32) {
+        self.sum = self.sum - (self.sum >> MEAN_SHIFT) + bytes.min(MOST_ADVANCE);
+    }
+
+    /// How many mean advances `bytes` hold, to the nearest.
+    pub(crate) fn times_in(&self, bytes: u32) -> u64 {
+        let sum = u64::from(self.sum.max(1));
+        ((u64::from(bytes) << MEAN_SHIFT) + sum / 2) / sum
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +111,16 @@ mod tests {
             }
             prop_assert_eq!(learner.stride(), Some(b), "seed {}, loss {} %", seed, percent);
         }
+    }
+
+    #[test]
+    fn the_mean_is_that_of_the_last_advances() {
+        let mut mean = Mean::new(1_000);
+        assert_eq!((mean.times_in(2_999), mean.times_in(3_000)), (1, 2));
+        (0..200).for_each(|_| mean.observe(8_000));
+        assert_eq!((mean.times_in(40_000), mean.times_in(3_999)), (5, 0));
+        (0..1_000).for_each(|_| mean.observe(u32::MAX));
+        assert_eq!(mean.times_in(u32::MAX), u64::from(u32::MAX).div_ceil(1 << 26));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* Compound TCP that answers lost ACKs as lost segments: cc's `ack-loss+compound`. */
+/* Compound TCP that answers lost ACKs as lost segments: cc's `ack-loss-timestamps+compound`. */
 #define FW_LAW "fw_ackloss_comp"
 #include "fw_compound.h"
+#include "fw_echo.h"
 #include "fw_watch.h"
 
 struct fw_law {
 	struct fw_compound compound;
 	struct fw_watch watch;
+	struct fw_echo echo;
 };
 
 #include "fw_watched.h"

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* CUBIC that answers lost ACKs as lost segments: cc's `ack-loss+cubic`. */
+/* CUBIC that answers lost ACKs as lost segments: cc's `ack-loss-timestamps+cubic`. */
 /* The kernel keeps 15 characters of the name that a socket asks for, fw_ackloss_cubic. */
 #define FW_LAW "fw_ackloss_cubi"
 #include "fw_cubic.h"
+#include "fw_echo.h"
 #include "fw_watch.h"
 
 struct fw_law {
 	struct fw_cubic cubic;
 	struct fw_watch watch;
+	struct fw_echo echo;
 };
 
 #include "fw_watched.h"

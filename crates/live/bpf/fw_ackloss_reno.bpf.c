@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* Reno that answers lost ACKs as lost segments: cc's `ack-loss+reno`. */
+/* Reno that answers lost ACKs as lost segments: cc's `ack-loss-timestamps+reno`. */
 #define FW_LAW "fw_ackloss_reno"
 #include "fw_reno.h"
+#include "fw_echo.h"
 #include "fw_watch.h"
 
 struct fw_law {
 	struct fw_reno reno;
 	struct fw_watch watch;
+	struct fw_echo echo;
 };
 
 #include "fw_watched.h"

@@ -73,6 +73,7 @@ struct sock_cgroup_data {
 
 struct sock {
 	struct sock_common __sk_common;
+	u32 sk_pacing_status;
 	struct sock_cgroup_data sk_cgrp_data;
 };
 
@@ -86,9 +87,17 @@ struct inet_connection_sock {
 	u8 icsk_retransmits;
 };
 
+struct tcp_options_received {
+	u16 saw_tstamp : 1;
+	u32 rcv_tsecr;
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	struct tcp_options_received rx_opt;
 	u64 tcp_mstamp;
+	u64 tcp_wstamp_ns;
+	u64 tcp_clock_cache;
 	u64 bytes_acked;
 	u32 mss_cache;
 	u32 snd_una;
@@ -103,6 +112,7 @@ struct tcp_sock {
 	u32 lost;
 	u32 srtt_us;
 	u8 is_cwnd_limited : 1;
+	u8 tcp_usec_ts : 1; /* since 6.7 */
 };
 
 struct ack_sample {
@@ -145,6 +155,7 @@ struct bpf_iter__bpf_sk_storage_map {
 
 #pragma clang attribute pop
 
+#define SK_PACING_FQ 2
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
@@ -168,6 +179,9 @@ static long (*const bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
 static long (*const bpf_seq_write)(struct seq_file *seq, const void *data, u32 length) =
 	(void *)127;
 static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
+
+/* Whether this kernel has a field. */
+#define FW_HAS(from, field) __builtin_preserve_field_info((from)->field, 2)
 
 /* A bit field: its bytes are read at once, then it is cut out. */
 #define FW_BITS(from, field)                                                                   \

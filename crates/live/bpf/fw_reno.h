@@ -30,6 +30,8 @@ struct fw_ack {
 	u8 in_recovery;
 	u8 cwnd_limited;
 	u8 covers_retransmission;
+	u8 has_echo_gap;
+	u32 echo_gap; /* if has_echo_gap */
 };
 
 /* cc::LossEvent. */

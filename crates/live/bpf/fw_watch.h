@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Congestion control on lost ACKs: crates/cc/src/{ack_loss,stride}.rs in C, as it is configured
- * by default (the stride is learnt, the whole reduction is made, one lost ACK a round suffices).
+ * Congestion control on lost ACKs: crates/cc/src/{ack_loss,stride}.rs in C, as `ack-loss-timestamps`
+ * is configured (echoes of timestamps tell, the whole reduction is made, one lost ACK a round
+ * suffices). Where a peer has no timestamps the stride is learnt, as `ack-loss` does.
  *
  * The learner gives the same weights and the same stride as the one in Rust, which shrinks 64
  * weights and sums them at each ACK. Here only the weights that still shrink are touched (bits of
@@ -20,6 +21,9 @@
 #define FW_BOOTSTRAP 64
 /* Above this, three quarters of the most are more than a weight that no longer shrinks. */
 #define FW_CLEAR 1024
+
+#define FW_MEAN_SHIFT 4
+#define FW_MOST_ADVANCE (1u << 26)
 
 #define FW_SHARE_ONE (1u << 20)
 #define FW_SHARE_G_SHIFT 4
@@ -52,6 +56,7 @@ struct fw_watch {
 	u32 sacked;
 	u32 share;
 	u32 after_rto;
+	u32 whole; /* 16 times the mean advance of ACKs before which none was lost */
 	struct fw_learner learner;
 };
 
@@ -187,6 +192,7 @@ FW_INLINE void fw_watch_init(struct fw_watch *watch, const struct fw_initial *in
 {
 	watch->mss = fw_max32(initial->mss, 1);
 	watch->share = FW_SHARE_ONE;
+	watch->whole = fw_min32(watch->mss, FW_MOST_ADVANCE / 2) << (FW_MEAN_SHIFT + 1);
 }
 
 /* Whether the advance tells about ACKs only, not about holes that were filled. */
@@ -211,9 +217,25 @@ FW_INLINE u32 fw_watch_segments(const struct fw_watch *watch, u32 bytes)
 	return fw_add32(bytes, watch->mss / 2) / watch->mss;
 }
 
-/* Lost ACKs shown by this advance; teaches the learner. */
-FW_INLINE u32 fw_watch_infer(struct fw_watch *watch, const struct fw_ack *ack)
+/* Lost ACKs shown by the echo of a timestamp, however many segments a receiver merges. */
+FW_INLINE u64 fw_watch_by_echo(struct fw_watch *watch, const struct fw_ack *ack)
 {
+	u64 sum = fw_max32(watch->whole, 1), lost;
+
+	if (!ack->echo_gap) {
+		watch->whole = watch->whole - (watch->whole >> FW_MEAN_SHIFT) +
+			       fw_min32(ack->acked, FW_MOST_ADVANCE);
+		return 0;
+	}
+	lost = (((u64)ack->echo_gap << FW_MEAN_SHIFT) + sum / 2) / sum;
+	return fw_max64(lost, 1);
+}
+
+/* Lost ACKs shown by this advance; teaches the learner. */
+FW_INLINE u64 fw_watch_infer(struct fw_watch *watch, const struct fw_ack *ack)
+{
+	if (ack->has_echo_gap)
+		return fw_watch_by_echo(watch, ack);
 	u32 segments = fw_watch_segments(watch, ack->acked);
 	u32 stride = fw_learner_stride(&watch->learner);
 	/* Most ACKs advance by one stride: they are spared the division. */
@@ -266,7 +288,7 @@ FW_INLINE int fw_watch_end_round(struct fw_watch *watch, const struct fw_ack *ac
 FW_INLINE int fw_watch_on_ack(struct fw_watch *watch, const struct fw_ack *ack)
 {
 	if (fw_watch_telling(watch, ack)) {
-		u32 lost = fw_watch_infer(watch, ack);
+		u64 lost = fw_watch_infer(watch, ack);
 
 		watch->round.lost += lost;
 		watch->round.heard++;

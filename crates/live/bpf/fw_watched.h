@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * A law (fw_inner_*) around which ACKs are watched: cc's AckLoss. `struct fw_law` has `watch`.
+ * A law (fw_inner_*) around which ACKs are watched: cc's AckLoss. `struct fw_law` has `watch` and
+ * `echo`.
  */
 #ifndef FW_WATCHED_H
 #define FW_WATCHED_H
 
+#include "fw_echo.h"
 #include "fw_glue.h"
 #include "fw_watch.h"
 
@@ -23,6 +25,36 @@ static inline void fw_law_init(struct fw_connection *c, struct tcp_sock *tp,
 	fw_watch_init(&c->law.watch, initial);
 }
 
+/* No segment sent so far bears a later timestamp than this. A discipline that paces (fq) is given
+ * segments before they leave, with the time at which they shall. */
+FW_INLINE u64 fw_last_sent(const struct tcp_sock *tp)
+{
+	u32 pacing = ((const struct sock *)tp)->sk_pacing_status;
+
+	return pacing == SK_PACING_FQ ? tp->tcp_wstamp_ns
+				      : fw_min64(tp->tcp_wstamp_ns, tp->tcp_clock_cache);
+}
+
+/* Length of a tick of the timestamps in nanoseconds. */
+FW_INLINE u32 fw_tick_length(const struct tcp_sock *tp)
+{
+	return FW_HAS(tp, tcp_usec_ts) && FW_BITS(tp, tcp_usec_ts) ? 1000 : 1000000;
+}
+
+FW_INLINE void fw_hear_echo(struct fw_law *law, struct fw_ack *ack, const struct fw_connection *c,
+			    const struct tcp_sock *tp)
+{
+	struct fw_echo *echo = &law->echo;
+	u32 stamp = tp->rx_opt.rcv_tsecr, una = c->snd_una;
+
+	if (!FW_BITS(tp, rx_opt.saw_tstamp) || !stamp)
+		return;
+	ack->has_echo_gap = 1;
+	if (ack->acked)
+		ack->echo_gap = fw_echo_gap(echo, una - ack->acked, una, stamp);
+	fw_echo_note(echo, tp->snd_nxt, fw_echo_tick(echo, fw_last_sent(tp), fw_tick_length(tp)));
+}
+
 static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 				 const struct fw_ack *heard)
 {
@@ -31,6 +63,7 @@ static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 	struct fw_ack ack = *heard;
 
 	ack.sacked = fw_newly_sacked(law->watch.sacked, ack.acked, c, tp);
+	fw_hear_echo(law, &ack, c, tp);
 	fw_inner_on_ack(law, &ack);
 	if (fw_watch_on_ack(&law->watch, &ack)) {
 		fw_inner_on_ack_loss(law);

@@ -22,16 +22,16 @@ pub struct Law {
 pub static LAWS: [Law; 5] = [
     Law {
         name: "fw_ackloss_reno",
-        model: "ack-loss+reno",
+        model: "ack-loss-timestamps+reno",
         summary: "Reno that answers lost ACKs as lost segments",
-        aliases: &["ackloss-reno"],
+        aliases: &["ackloss-reno", "ack-loss+reno"],
         object: include_bytes!("../objects/fw_ackloss_reno.o"),
     },
     Law {
         name: "fw_ackloss_cubi",
-        model: "ack-loss+cubic",
+        model: "ack-loss-timestamps+cubic",
         summary: "CUBIC that answers lost ACKs as lost segments",
-        aliases: &["fw_ackloss_cubic", "ackloss-cubic"],
+        aliases: &["fw_ackloss_cubic", "ackloss-cubic", "ack-loss+cubic"],
         object: include_bytes!("../objects/fw_ackloss_cubic.o"),
     },
     Law {
@@ -43,9 +43,9 @@ pub static LAWS: [Law; 5] = [
     },
     Law {
         name: "fw_ackloss_comp",
-        model: "ack-loss+compound",
+        model: "ack-loss-timestamps+compound",
         summary: "Compound TCP that answers lost ACKs as lost segments",
-        aliases: &["fw_ackloss_compound", "ackloss-compound"],
+        aliases: &["fw_ackloss_compound", "ackloss-compound", "ack-loss+compound"],
         object: include_bytes!("../objects/fw_ackloss_comp.o"),
     },
     Law {

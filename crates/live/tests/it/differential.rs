@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The laws that are compared, by their names in `crates/cc`.
-const LAWS: [&str; 8] = [
+const LAWS: [&str; 12] = [
     "reno",
     "cubic",
     "compound",
@@ -22,6 +22,10 @@ const LAWS: [&str; 8] = [
     "ack-loss+cubic",
     "ack-loss+compound",
     "ack-loss+tcp-av",
+    "ack-loss-timestamps+reno",
+    "ack-loss-timestamps+cubic",
+    "ack-loss-timestamps+compound",
+    "ack-loss-timestamps+tcp-av",
 ];
 
 /// What happens to a connection, and the arguments of the driver in its order.
@@ -52,8 +56,8 @@ impl Event {
     }
 
     /// `struct event` of the driver.
-    fn row(&self, whole: bool) -> [u64; 19] {
-        let mut row = [0; 19];
+    fn row(&self, whole: bool) -> [u64; 21] {
+        let mut row = [0; 21];
         row[1] = u64::from(whole);
         match self {
             Self::Ack(ack) => {
@@ -67,6 +71,7 @@ impl Event {
                     ack.covers_retransmission,
                 ];
                 row[10..14].copy_from_slice(&flags.map(u64::from));
+                row[19..].copy_from_slice(&[ack.echo_gap.is_some().into(), gap(ack).into()]);
             }
             Self::Loss(loss) | Self::Ecn(loss) => {
                 row[0] = if matches!(self, Self::Loss(_)) { 1 } else { 3 };
@@ -83,6 +88,11 @@ impl Event {
         }
         row
     }
+}
+
+/// What the echo of an ACK shows, zero where it shows nothing.
+fn gap(ack: &AckEvent) -> u32 {
+    ack.echo_gap.unwrap_or(0)
 }
 
 /// A number whose magnitude is as likely to be small as large, below 2 to the `bits`.
@@ -163,6 +173,7 @@ struct Connection {
     random: Stream,
     mss: u32,
     stride: u32,
+    timestamps: bool,
     ack_loss: f64,
     base_rtt: u64,
     now: u64,
@@ -176,6 +187,7 @@ impl Connection {
         Self {
             mss: mss.max(1),
             stride: 1 + random.below(3) as u32,
+            timestamps: false,
             ack_loss: pick(&mut random, &[0.0, 0.02, 0.2, 0.6]),
             base_rtt: 1 + any(&mut random, 28),
             now: any(&mut random, 40),
@@ -226,6 +238,11 @@ impl Connection {
         self.una += advance;
         let room = (self.una + u64::from(cwnd)).max(self.next);
         self.next = if random.chance(0.05) { self.next } else { room };
+        let echo_gap = match random.below(20) {
+            _ if !self.timestamps => None,
+            0 => Some(any32(random)),
+            _ => Some((advance as u32).saturating_sub(self.stride.saturating_mul(self.mss))),
+        };
         let sacked = if random.chance(0.03) { any32(random) >> 12 } else { 0 };
         self.delivered += advance + u64::from(sacked);
         let pause = if random.chance(0.01) { 36 } else { 21 };
@@ -243,13 +260,14 @@ impl Connection {
             in_recovery: random.chance(0.03),
             cwnd_limited: random.chance(0.95),
             covers_retransmission: random.chance(0.02),
+            echo_gap,
             ..AckEvent::default()
         })
     }
 }
 
 /// Compiles the driver with the C compiler of this system.
-fn driver(into: &Path) -> PathBuf {
+pub(crate) fn driver(into: &Path) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = into.join("driver");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
@@ -285,6 +303,7 @@ fn compare(driver: &Path, name: &str, seed: u64, count: u32, whole: u32) {
     let initial = start(&mut random);
     let mut law = build(name, initial).expect("the law is registered");
     let mut connection = Connection::new(random, initial.mss);
+    connection.timestamps = name.starts_with("ack-loss-timestamps") && !seed.is_multiple_of(4);
     let mut input = Vec::new();
     let mut expected = Vec::new();
     input.extend(start_row(&initial).iter().flat_map(|word| word.to_ne_bytes()));

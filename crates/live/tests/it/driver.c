@@ -11,13 +11,15 @@
 #include "fw_av.h"
 #include "fw_compound.h"
 #include "fw_cubic.h"
+#include "fw_echo.h"
 #include "fw_watch.h"
 
 enum { ACK, LOSS, RTO, ECN, SPURIOUS, ACK_LOSS, IDLE };
 
 struct event {
 	u64 kind, whole, now, una, next, delivered, rtt, acked, sacked, lost, has_rtt, in_recovery,
-		cwnd_limited, covers_retransmission, flight, backoff, num, den, idle;
+		cwnd_limited, covers_retransmission, flight, backoff, num, den, idle,
+		has_echo_gap, echo_gap;
 };
 
 struct start {
@@ -234,8 +236,8 @@ static void show_watch(void)
 	printf(", config: *, mss: %u, learner: Learner { weights: [", watch.mss);
 	for (i = 0; i < FW_LONGEST; i++)
 		printf("%s%llu", i ? ", " : "", watch.learner.weights[i]);
-	printf("], seen: %u }, sacked: %u, after_rto: %s, round: Round { end: ",
-	       watch.learner.seen, watch.sacked, truth(watch.after_rto));
+	printf("], seen: %u }, whole: Mean { sum: %u }, sacked: %u, after_rto: %s, round: Round { end: ",
+	       watch.learner.seen, watch.whole, watch.sacked, truth(watch.after_rto));
 	option("", watch.round.has_end, watch.round.end);
 	printf(", lost: %llu, heard: %llu, answered: %s, hold_off: %s }, share: Share(%u), total: "
 	       "%llu }",
@@ -332,6 +334,7 @@ static void apply(const struct event *e)
 		.has_rtt = e->has_rtt, .in_recovery = e->in_recovery,
 		.cwnd_limited = e->cwnd_limited,
 		.covers_retransmission = e->covers_retransmission,
+		.has_echo_gap = e->has_echo_gap, .echo_gap = e->echo_gap,
 	};
 	struct fw_loss loss = { .next = e->next, .flight = e->flight };
 	struct fw_rto rto = { .flight = e->flight, .backoff = e->backoff };
@@ -389,14 +392,31 @@ static void begin(const struct start *s)
 	fw_watch_init(&watch, &initial);
 }
 
+/* Reads ACKs with what was sent before each, prints the gaps that their echoes show. */
+static int show_gaps(void)
+{
+	struct { u64 una, echoed, next, sent_at, tick; } row;
+	static struct fw_echo echo;
+	u32 before = 0;
+
+	while (fread(&row, sizeof(row), 1, stdin) == 1) {
+		printf("%u\n", fw_echo_gap(&echo, before, row.una, row.echoed));
+		fw_echo_note(&echo, row.next, fw_echo_tick(&echo, row.sent_at, row.tick));
+		before = row.una;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct start start;
 	struct event event;
 	const char *name = argc > 1 ? argv[1] : "";
 
-	watched = !strncmp(name, "ack-loss+", 9);
-	name += watched ? 9 : 0;
+	if (!strcmp(name, "echo"))
+		return show_gaps();
+	watched = strchr(name, '+') != NULL;
+	name = watched ? strchr(name, '+') + 1 : name;
 	law = !strcmp(name, "reno") ? 'r' : !strcmp(name, "cubic") ? 'c' :
 	      !strcmp(name, "compound") ? 'o' : !strcmp(name, "tcp-av") ? 'a' : 0;
 	if (!law || fread(&start, sizeof(start), 1, stdin) != 1)

@@ -2,4 +2,5 @@
 #![cfg(target_os = "linux")]
 
 mod differential;
+mod echo;
 mod objects;

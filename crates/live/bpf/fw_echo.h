@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
+ *
+ * From the timestamp that an ACK echoes to the bytes that ACKs before it, which were lost, stood for.
+ *
+ * A receiver echoes the timestamp of the first segment since its last ACK (RFC 7323 section 4.3).
+ * Where the first segment that was unacknowledged bears an earlier one, an ACK in between was lost.
+ * The kernel shows no timestamps of single segments to a law, but at each ACK how far it has sent and
+ * when last: nothing sent so far bears a later timestamp. Such notes are kept until what they speak of
+ * is acknowledged. An echo later than a note therefore shows a gap up to the note at least; what was
+ * sent between two notes, or within one tick of the clock, cannot be told apart. So a gap is never
+ * found where none is, and those of ACKs that were lost within a tick are not found.
+ */
+#ifndef FW_ECHO_H
+#define FW_ECHO_H
+
+#include "fw_arith.h"
+
+/* A quarter of a second of milliseconds. */
+#define FW_NOTES 256
+/* Notes that one ACK may use up: the verifier wants a bound. */
+#define FW_NOTES_AN_ACK 64
+
+struct fw_note {
+	u32 next; /* sequence number of the first byte not sent */
+	u32 stamp; /* no byte before it was sent later */
+};
+
+/* The newest lies at the place before `end`, the oldest at `begin`; both count on for ever. */
+struct fw_echo {
+	u64 tick_from; /* nanoseconds */
+	u32 tick;
+	u32 begin;
+	u32 end;
+	struct fw_note notes[FW_NOTES];
+};
+
+/* The tick in which a time lies. Divisions are rare: it is mostly the last one or the next. */
+FW_INLINE u32 fw_echo_tick(struct fw_echo *echo, u64 time, u32 length)
+{
+	u64 since = time - echo->tick_from;
+
+	if (since < length)
+		return echo->tick;
+	if (since < 2ull * length) {
+		echo->tick_from += length;
+		return ++echo->tick;
+	}
+	since = time / length;
+	echo->tick = since;
+	echo->tick_from = since * length;
+	return echo->tick;
+}
+
+/* Notes what was sent before an ACK is answered. */
+FW_INLINE void fw_echo_note(struct fw_echo *echo, u32 next, u32 stamp)
+{
+	struct fw_note *newest = &echo->notes[(echo->end - 1) % FW_NOTES];
+	u32 count = echo->end - echo->begin;
+
+	if (count && newest->next == next)
+		return;
+	if (!count || (newest->stamp != stamp && count < FW_NOTES)) {
+		newest = &echo->notes[echo->end % FW_NOTES];
+		echo->end++;
+	}
+	newest->next = next;
+	newest->stamp = stamp;
+}
+
+/* Bytes from `before`, where the last ACK ended, that ACKs stood for which were lost. This one ends
+ * at `una` and echoes `stamp`. */
+FW_INLINE u32 fw_echo_gap(struct fw_echo *echo, u32 before, u32 una, u32 stamp)
+{
+	u32 gap = 0;
+	int i;
+
+	for (i = 0; i < FW_NOTES_AN_ACK && echo->begin != echo->end; i++) {
+		const struct fw_note *note = &echo->notes[echo->begin % FW_NOTES];
+
+		if ((s32)(una - note->next) < 0)
+			break;
+		if ((s32)(stamp - note->stamp) > 0 && (s32)(note->next - before) > 0)
+			gap = note->next - before;
+		echo->begin++;
+	}
+	return gap;
+}
+
+#endif
