@@ -109,7 +109,7 @@ impl Compound {
             mss,
             initial_window: cwnd,
             windows,
-            growth: Growth::new(mss, 1, initial.byte_counting),
+            growth: Growth::new(&initial),
             delay: Delay::default(),
             reno_diff: None,
             undo: None,
@@ -218,7 +218,7 @@ impl Controller for Compound {
             return;
         }
         self.windows.cwnd = if self.in_slow_start() {
-            self.growth.slow_start(self.windows.cwnd, ack.acked)
+            self.growth.slow_start(self.windows.cwnd, self.windows.loss_ssthresh, ack.acked)
         } else {
             let win = self.cwnd();
             self.growth.avoidance(self.windows.cwnd, win, ack.acked)

@@ -16,6 +16,9 @@ pub struct Initial {
     /// Whether congestion avoidance counts the bytes that ACKs acknowledge (RFC 3465), or the
     /// ACKs (RFC 5681 equation 3). It matters where ACKs are delayed or lost.
     pub byte_counting: bool,
+    /// Segments that one ACK adds at most in slow start (L of RFC 3465; one in RFC 5681). More
+    /// than one suits receivers that merge segments; slow start then ends at `ssthresh` exactly.
+    pub slow_start_segments: u32,
     /// What `tcp-av` aims at; other laws do not look at it.
     pub av: TcpAvConfig,
 }

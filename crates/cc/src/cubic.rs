@@ -112,7 +112,8 @@ impl Cubic {
     /// A connection's law at its start.
     pub fn new(initial: Initial) -> Self {
         let mss = initial.mss.max(1);
-        let first = (initial.ssthresh == u32::MAX).then(|| HyStart::new(mss));
+        let first =
+            (initial.ssthresh == u32::MAX).then(|| HyStart::new(mss, initial.slow_start_segments));
         Self { hystart: true, first, ..Self::without_hystart(initial) }
     }
 
@@ -120,7 +121,7 @@ impl Cubic {
     /// ssthresh only.
     pub fn without_hystart(initial: Initial) -> Self {
         let mss = initial.mss.max(1);
-        let growth = Growth::new(mss, 1, initial.byte_counting);
+        let growth = Growth::new(&initial);
         let memory = Memory { w_max: 0, cwnd_prior: 0, epoch: None, growth };
         let (reno, hystart, first) = (Reno::new(initial), false, None);
         Self { reno, mss, hystart, first, memory, undo: None, srtt: None, heard: None }

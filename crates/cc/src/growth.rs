@@ -1,5 +1,7 @@
 //! How a window grows with acknowledgements (RFC 5681 section 3.1, RFC 3465).
 
+use crate::Initial;
+
 /// Growth per ACK in slow start; in congestion avoidance one SMSS per window of acknowledged
 /// bytes.
 ///
@@ -18,13 +20,21 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    pub(crate) fn new(mss: u32, limit_segments: u32, byte_counting: bool) -> Self {
-        Self { mss, limit_segments, byte_counting, credit: 0 }
+    pub(crate) fn new(initial: &Initial) -> Self {
+        Self {
+            mss: initial.mss.max(1),
+            limit_segments: initial.slow_start_segments,
+            byte_counting: initial.byte_counting,
+            credit: 0,
+        }
     }
 
-    /// `cwnd` after an ACK of `acked` bytes in slow start.
-    pub(crate) fn slow_start(&self, cwnd: u32, acked: u32) -> u32 {
-        cwnd.saturating_add(acked.min(self.mss.saturating_mul(self.limit_segments)))
+    /// `cwnd` after an ACK of `acked` bytes in slow start. What exceeds one segment does not lead
+    /// beyond `ssthresh`.
+    pub(crate) fn slow_start(&self, cwnd: u32, ssthresh: u32, acked: u32) -> u32 {
+        let one = cwnd.saturating_add(acked.min(self.mss));
+        let all = acked.min(self.mss.saturating_mul(self.limit_segments));
+        cwnd.saturating_add(all).min(ssthresh.max(one))
     }
 
     /// `cwnd` after `acked` bytes in congestion avoidance, where `window` bytes earn one SMSS.
@@ -54,7 +64,7 @@ mod tests {
 
     /// cwnd after `acks` ACKs of `acked` bytes each, from 10 segments of 1000 bytes.
     fn after(byte_counting: bool, acks: u32, acked: u32) -> u32 {
-        let mut growth = Growth::new(1000, 1, byte_counting);
+        let mut growth = Growth { mss: 1000, limit_segments: 1, byte_counting, credit: 0 };
         (0..acks).fold(10_000, |cwnd, _| growth.avoidance(cwnd, cwnd, acked))
     }
 
@@ -63,6 +73,19 @@ mod tests {
         assert_eq!(after(true, 10, 1000), 11_000);
         assert_eq!(after(true, 5, 2000), 11_000);
         assert_eq!(after(true, 2, 5000), 11_000);
+    }
+
+    #[test]
+    fn slow_start_adds_what_its_limit_allows_and_ends_at_the_threshold() {
+        let slow_start = |limit_segments, ssthresh, acked| {
+            let growth = Growth { mss: 1000, limit_segments, byte_counting: true, credit: 0 };
+            growth.slow_start(10_000, ssthresh, acked)
+        };
+        assert_eq!(slow_start(1, u32::MAX, 44_000), 11_000);
+        assert_eq!(slow_start(2, u32::MAX, 44_000), 12_000);
+        assert_eq!(slow_start(u32::MAX, u32::MAX, 44_000), 54_000);
+        assert_eq!(slow_start(u32::MAX, 20_000, 44_000), 20_000);
+        assert_eq!(slow_start(u32::MAX, 10_001, 44_000), 11_000, "a segment is always added");
     }
 
     #[test]

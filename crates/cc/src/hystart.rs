@@ -23,7 +23,8 @@ const LIMIT_SEGMENTS: u32 = 8;
 /// Watches the delay of one slow start, by the rounds of RFC 9406 section 4.2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HyStart {
-    mss: u32,
+    /// The most that one ACK adds, in bytes.
+    most: u32,
     /// lastRoundMinRTT and currentRoundMinRTT; `None` is infinity.
     last: Option<Duration>,
     current: Option<Duration>,
@@ -43,13 +44,15 @@ struct Conservative {
 }
 
 impl HyStart {
-    pub(crate) fn new(mss: u32) -> Self {
-        Self { mss, last: None, current: None, samples: 0, end: None, conservative: None }
+    /// `limit_segments` is L where more than eight segments suit.
+    pub(crate) fn new(mss: u32, limit_segments: u32) -> Self {
+        let most = mss.saturating_mul(limit_segments.max(LIMIT_SEGMENTS));
+        Self { most, last: None, current: None, samples: 0, end: None, conservative: None }
     }
 
     /// What an ACK of `acked` bytes adds to the window.
     pub(crate) fn growth(&self, acked: u32) -> u32 {
-        let counted = acked.min(self.mss.saturating_mul(LIMIT_SEGMENTS));
+        let counted = acked.min(self.most);
         if self.conservative.is_some() { counted / CONSERVATIVE_DIVISOR } else { counted }
     }
 

@@ -198,6 +198,7 @@ mod tests {
         cwnd: 4380,
         ssthresh: u32::MAX,
         byte_counting: true,
+        slow_start_segments: 1,
         av: crate::TcpAvConfig::DEFAULT,
     };
 

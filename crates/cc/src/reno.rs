@@ -29,14 +29,8 @@ struct Reduction {
 }
 
 impl Reno {
-    /// A connection's law at its start, with L = 1 in slow start.
+    /// A connection's law at its start.
     pub fn new(initial: Initial) -> Self {
-        Self::with_limit(initial, 1)
-    }
-
-    /// As [`Reno::new`], adding up to `limit_segments` SMSS per ACK in slow start (L of RFC 3465;
-    /// 2 makes up for delayed ACKs).
-    pub fn with_limit(initial: Initial, limit_segments: u32) -> Self {
         let mss = initial.mss.max(1);
         let cwnd = initial.cwnd.max(mss);
         Self {
@@ -44,7 +38,7 @@ impl Reno {
             initial_window: cwnd,
             cwnd,
             ssthresh: initial.ssthresh,
-            growth: Growth::new(mss, limit_segments, initial.byte_counting),
+            growth: Growth::new(&initial),
             undo: None,
             reduced: None,
         }
@@ -70,7 +64,7 @@ impl Reno {
     }
 
     pub(crate) fn slow_start(&mut self, acked: u32) {
-        self.cwnd = self.growth.slow_start(self.cwnd, acked);
+        self.cwnd = self.growth.slow_start(self.cwnd, self.ssthresh, acked);
     }
 
     /// Congestion avoidance.

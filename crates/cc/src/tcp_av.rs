@@ -84,7 +84,7 @@ impl Steering {
         let config = initial.av;
         let rate = config.margin.of_long(config.target?.0);
         let mss = initial.mss.max(1);
-        let growth = Growth::new(mss, 1, initial.byte_counting);
+        let growth = Growth::new(&initial);
         (rate > 0).then(|| Self {
             config,
             mss,

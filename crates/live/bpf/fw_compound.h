@@ -187,7 +187,8 @@ FW_INLINE void fw_compound_on_ack(struct fw_compound *compound, const struct fw_
 	if (ack->in_recovery || !ack->cwnd_limited || !ack->acked)
 		return;
 	if (fw_compound_in_slow_start(compound))
-		w->cwnd = fw_growth_slow_start(&compound->growth, w->cwnd, ack->acked);
+		w->cwnd = fw_growth_slow_start(&compound->growth, w->cwnd, w->loss_ssthresh,
+					       ack->acked);
 	else
 		w->cwnd = fw_growth_avoidance(&compound->growth, w->cwnd,
 					      fw_compound_cwnd(compound), ack->acked);

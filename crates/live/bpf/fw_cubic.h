@@ -28,6 +28,7 @@ struct fw_hystart {
 	u64 baseline;
 	u32 samples;
 	u32 rounds;
+	u32 most; /* that an ACK adds */
 	u8 on; /* the first slow start lasts */
 	u8 has_last;
 	u8 has_current;
@@ -69,9 +70,9 @@ struct fw_cubic {
 };
 
 /* What an ACK of `acked` bytes adds to the window. */
-FW_INLINE u32 fw_hystart_growth(const struct fw_hystart *first, u32 mss, u32 acked)
+FW_INLINE u32 fw_hystart_growth(const struct fw_hystart *first, u32 acked)
 {
-	u32 counted = fw_min32(acked, fw_mul32(mss, FW_HYSTART_LIMIT_SEGMENTS));
+	u32 counted = fw_min32(acked, first->most);
 
 	return first->conservative ? counted / FW_CONSERVATIVE_DIVISOR : counted;
 }
@@ -187,6 +188,8 @@ FW_INLINE void fw_cubic_init(struct fw_cubic *cubic, const struct fw_initial *in
 {
 	fw_reno_init(&cubic->reno, initial);
 	cubic->first.on = initial->ssthresh == U32_MAX;
+	cubic->first.most = fw_mul32(cubic->reno.mss, fw_max32(initial->slow_start_segments,
+							       FW_HYSTART_LIMIT_SEGMENTS));
 	cubic->memory.growth = fw_growth_new(initial);
 }
 
@@ -198,8 +201,8 @@ FW_INLINE void fw_cubic_slow_start(struct fw_cubic *cubic, const struct fw_ack *
 		fw_reno_slow_start(reno, ack->acked);
 		return;
 	}
-	fw_reno_set_cwnd(reno, fw_add32(reno->cwnd, fw_hystart_growth(&cubic->first, reno->mss,
-								      ack->acked)));
+	fw_reno_set_cwnd(reno,
+			 fw_add32(reno->cwnd, fw_hystart_growth(&cubic->first, ack->acked)));
 	if (fw_hystart_is_over(&cubic->first, ack)) {
 		cubic->first.on = 0;
 		reno->ssthresh = fw_min32(reno->ssthresh, reno->cwnd);

@@ -127,7 +127,8 @@ FW_SECTION("struct_ops/fw_init") int fw_init(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct fw_totals *totals = fw_the_totals();
-	struct fw_initial initial = { .byte_counting = 1 };
+	/* As the kernel's own laws, which count in slow start all that an ACK acknowledges. */
+	struct fw_initial initial = { .byte_counting = 1, .slow_start_segments = U32_MAX };
 	struct fw_connection *c;
 
 	/* New storage is zero, which an init relies on. */

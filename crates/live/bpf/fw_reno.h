@@ -14,6 +14,7 @@ struct fw_initial {
 	u32 cwnd;
 	u32 ssthresh;
 	u32 byte_counting;
+	u32 slow_start_segments;
 };
 
 /* cc::AckEvent, the fields that these laws read. */
@@ -46,9 +47,10 @@ struct fw_rto {
 	u32 backoff;
 };
 
-/* cc::growth::Growth; mss and byte_counting are the connection's, L is one segment. */
+/* cc::growth::Growth; mss, byte_counting and the limit are the connection's. */
 struct fw_growth {
 	u32 mss;
+	u32 limit_segments;
 	u32 byte_counting;
 	u32 credit;
 };
@@ -72,6 +74,7 @@ FW_INLINE struct fw_growth fw_growth_new(const struct fw_initial *initial)
 {
 	struct fw_growth growth = {
 		.mss = fw_max32(initial->mss, 1),
+		.limit_segments = initial->slow_start_segments,
 		.byte_counting = initial->byte_counting,
 	};
 	return growth;
@@ -83,9 +86,12 @@ FW_INLINE u32 fw_growth_counted(const struct fw_growth *growth, u32 acked)
 	return growth->byte_counting ? acked : fw_min32(acked, growth->mss);
 }
 
-FW_INLINE u32 fw_growth_slow_start(const struct fw_growth *growth, u32 cwnd, u32 acked)
+FW_INLINE u32 fw_growth_slow_start(const struct fw_growth *growth, u32 cwnd, u32 ssthresh, u32 acked)
 {
-	return fw_add32(cwnd, fw_min32(acked, growth->mss));
+	u32 one = fw_add32(cwnd, fw_min32(acked, growth->mss));
+	u32 all = fw_min32(acked, fw_mul32(growth->mss, growth->limit_segments));
+
+	return fw_min32(fw_add32(cwnd, all), fw_max32(ssthresh, one));
 }
 
 /* cwnd after `acked` bytes in congestion avoidance, where `window` bytes earn one segment. */
@@ -140,7 +146,7 @@ FW_INLINE int fw_reno_in_slow_start(const struct fw_reno *reno)
 
 FW_INLINE void fw_reno_slow_start(struct fw_reno *reno, u32 acked)
 {
-	reno->cwnd = fw_growth_slow_start(&reno->growth, reno->cwnd, acked);
+	reno->cwnd = fw_growth_slow_start(&reno->growth, reno->cwnd, reno->ssthresh, acked);
 }
 
 FW_INLINE void fw_reno_set_cwnd(struct fw_reno *reno, u32 cwnd)

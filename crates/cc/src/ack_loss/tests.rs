@@ -11,6 +11,7 @@ const START: Initial = Initial {
     cwnd: 64_000,
     ssthresh: 64_000,
     byte_counting: true,
+    slow_start_segments: 1,
     av: crate::TcpAvConfig::DEFAULT,
 };
 /// Segments per round of the scripted connection.

@@ -10,6 +10,7 @@ const INITIAL: Initial = Initial {
     cwnd: 10 * MSS,
     ssthresh: u32::MAX,
     byte_counting: true,
+    slow_start_segments: 1,
     av: crate::TcpAvConfig::DEFAULT,
 };
 

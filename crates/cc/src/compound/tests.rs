@@ -140,6 +140,7 @@ impl Path {
             cwnd,
             ssthresh: cwnd,
             byte_counting: true,
+            slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
         };
         Self { law: Compound::with_config(initial, config), una: 0 }

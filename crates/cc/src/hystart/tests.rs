@@ -11,7 +11,7 @@ struct Path {
 
 impl Path {
     fn new() -> Self {
-        Self { start: HyStart::new(MSS), una: 0 }
+        Self { start: HyStart::new(MSS, 1), una: 0 }
     }
 
     /// A round of 20 ACKs of one segment, so many of them with a sample of `millis`; whether

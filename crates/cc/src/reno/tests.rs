@@ -83,7 +83,7 @@ fn a_stretch_ack_adds_one_segment_in_slow_start_and_its_bytes_in_avoidance() {
         ],
     );
     // L = 2 makes up for a delayed ACK.
-    let mut reno = Reno::with_limit(initial(4_000, u32::MAX), 2);
+    let mut reno = Reno::new(Initial { slow_start_segments: 2, ..initial(4_000, u32::MAX) });
     play(&mut reno, &[(Ack(4_000), 6_000, u32::MAX)]);
 }
 
@@ -149,7 +149,14 @@ fn a_lost_ack_halves_the_window_but_never_raises_it() {
 }
 
 fn initial(cwnd: u32, ssthresh: u32) -> Initial {
-    Initial { mss: MSS, cwnd, ssthresh, byte_counting: true, av: crate::TcpAvConfig::DEFAULT }
+    Initial {
+        mss: MSS,
+        cwnd,
+        ssthresh,
+        byte_counting: true,
+        slow_start_segments: 1,
+        av: crate::TcpAvConfig::DEFAULT,
+    }
 }
 
 fn play(law: &mut dyn Controller, story: &[(Step, u32, u32)]) {

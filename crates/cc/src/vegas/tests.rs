@@ -18,6 +18,7 @@ impl Path {
             cwnd,
             ssthresh,
             byte_counting: true,
+            slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
         };
         Self { law: Vegas::new(initial), una: 0 }

@@ -18,6 +18,7 @@ impl Path {
             cwnd,
             ssthresh: cwnd,
             byte_counting: true,
+            slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
         };
         let mut path = Self { law: Westwood::new(initial), now: Instant::ZERO, delivered: 0 };

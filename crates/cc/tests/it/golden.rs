@@ -104,7 +104,14 @@ fn table() -> String {
 fn row(name: &str, ssthresh: u32, script: Script, target: Option<BitRate>) -> String {
     let ssthresh = ssthresh.saturating_mul(MSS);
     let av = TcpAvConfig { target, ..TcpAvConfig::DEFAULT };
-    let initial = Initial { mss: MSS, cwnd: 4 * MSS, ssthresh, byte_counting: true, av };
+    let initial = Initial {
+        mss: MSS,
+        cwnd: 4 * MSS,
+        ssthresh,
+        byte_counting: true,
+        slow_start_segments: 1,
+        av,
+    };
     let law = build(name, initial).expect("listed");
     let mut path = Path { law, una: 0, now: Instant::ZERO, rtt: Duration::from_millis(100) };
     let mut windows = String::new();

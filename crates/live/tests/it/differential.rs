@@ -142,18 +142,20 @@ fn start(random: &mut Stream) -> Initial {
         cwnd: if random.chance(0.7) { 10 * mss } else { any32(random) },
         ssthresh: if unset { u32::MAX } else { any32(random) },
         byte_counting: random.chance(0.7),
+        slow_start_segments: pick(random, &[1, 1, 2, 0, u32::MAX]),
         av: aim(random),
     }
 }
 
 /// `struct start` of the driver.
-fn start_row(initial: &Initial) -> [u64; 15] {
+fn start_row(initial: &Initial) -> [u64; 16] {
     let av = &initial.av;
     [
         initial.mss.into(),
         initial.cwnd.into(),
         initial.ssthresh.into(),
         initial.byte_counting.into(),
+        initial.slow_start_segments.into(),
         av.target.map_or(0, |rate| rate.0),
         av.horizon.as_nanos(),
         av.catch_up.as_nanos(),

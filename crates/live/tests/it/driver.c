@@ -23,7 +23,7 @@ struct event {
 };
 
 struct start {
-	u64 mss, cwnd, ssthresh, byte_counting, target, horizon, catch_up, margin_num, margin_den,
+	u64 mss, cwnd, ssthresh, byte_counting, slow_start_segments, target, horizon, catch_up, margin_num, margin_den,
 		most_num, most_den, severe_num, severe_den, cap_to_target, floor_at_reno;
 };
 
@@ -69,8 +69,8 @@ static void option(const char *type, int has, u64 value)
 
 static void show_growth(const struct fw_growth *growth)
 {
-	printf("Growth { mss: %u, limit_segments: 1, byte_counting: %s, credit: %u }", growth->mss,
-	       truth(growth->byte_counting), growth->credit);
+	printf("Growth { mss: %u, limit_segments: %u, byte_counting: %s, credit: %u }", growth->mss,
+	       growth->limit_segments, truth(growth->byte_counting), growth->credit);
 }
 
 static void show_reno(const struct fw_reno *r)
@@ -104,13 +104,13 @@ static void show_memory(const struct fw_memory *m, u32 mss)
 	printf(" }");
 }
 
-static void show_hystart(const struct fw_hystart *h, u32 mss)
+static void show_hystart(const struct fw_hystart *h)
 {
 	if (!h->on) {
 		printf("None");
 		return;
 	}
-	printf("Some(HyStart { mss: %u, last: ", mss);
+	printf("Some(HyStart { most: %u, last: ", h->most);
 	option("Duration", h->has_last, h->last);
 	printf(", current: ");
 	option("Duration", h->has_current, h->current);
@@ -131,7 +131,7 @@ static void show_cubic(const struct fw_cubic *c)
 	printf("Cubic { reno: ");
 	show_reno(&c->reno);
 	printf(", mss: %u, hystart: true, first: ", mss);
-	show_hystart(&c->first, mss);
+	show_hystart(&c->first);
 	printf(", memory: ");
 	show_memory(&c->memory, mss);
 	printf(", undo: ");
@@ -377,7 +377,8 @@ static void show(int whole)
 
 static void begin(const struct start *s)
 {
-	struct fw_initial initial = { s->mss, s->cwnd, s->ssthresh, s->byte_counting };
+	struct fw_initial initial = { s->mss, s->cwnd, s->ssthresh, s->byte_counting,
+				      s->slow_start_segments };
 	struct fw_aim aim = {
 		.target = s->target, .horizon = s->horizon, .catch_up = s->catch_up,
 		.margin = { s->margin_num, s->margin_den }, .most = { s->most_num, s->most_den },

@@ -50,6 +50,7 @@ pub(crate) fn check_law(law: &str) -> Result<(), String> {
         cwnd: 1,
         ssthresh: 1,
         byte_counting: true,
+        slow_start_segments: 1,
         av: cc::TcpAvConfig::DEFAULT,
     };
     cc::build(law, initial).map(drop).map_err(|unknown| unknown.to_string())
