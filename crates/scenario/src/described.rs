@@ -18,7 +18,6 @@ struct Parts {
     properties: Map<String, Json>,
     required: Vec<&'static str>,
     variants: Vec<Json>,
-    names: Vec<&'static str>,
 }
 
 impl<'a> Described<'a> {
@@ -30,7 +29,6 @@ impl<'a> Described<'a> {
     pub(crate) fn add(&self, name: &'static str, schema: Json, required: bool) {
         let mut parts = self.parts.borrow_mut();
         parts.properties.insert(name.to_owned(), schema);
-        parts.names.push(name);
         if required {
             parts.required.push(name);
         }
@@ -38,15 +36,7 @@ impl<'a> Described<'a> {
 
     /// Adds one of several sets of keys, of which a table has one.
     pub(crate) fn add_variant(&self, variant: Described<'_>, about: &str) {
-        let names = variant.names();
-        let mut parts = self.parts.borrow_mut();
-        parts.names.extend(names);
-        parts.variants.push(variant.schema(about, true));
-    }
-
-    /// The names of all keys.
-    pub(crate) fn names(&self) -> Vec<&'static str> {
-        self.parts.borrow().names.clone()
+        self.parts.borrow_mut().variants.push(variant.schema(about, true));
     }
 
     /// The schema of the table. A part of a table leaves it to that to refuse other keys.

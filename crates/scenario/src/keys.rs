@@ -229,7 +229,7 @@ pub(crate) trait Part<T> {
 impl<T: Clone + 'static> Part<T> for Entry<T> {
     fn go(self, r: &Reader<'_>, name: &'static str, about: &str, this: Option<&T>) -> T {
         match (r.mode(), this) {
-            (Mode::Read | Mode::Describe(_), _) if self.is_hidden => self.absent,
+            (Mode::Read | Mode::Describe(_) | Mode::Name(_), _) if self.is_hidden => self.absent,
             (Mode::Write(written), Some(value)) => {
                 if let Some(json) = (self.write)(value) {
                     written.borrow_mut().insert(name.to_owned(), json);
@@ -239,6 +239,10 @@ impl<T: Clone + 'static> Part<T> for Entry<T> {
             (Mode::Describe(described), _) => {
                 let schema = self.describe(about, described.definitions);
                 described.add(name, schema, self.example.is_some() && !self.is_conditional);
+                self.absent
+            }
+            (Mode::Name(names), _) => {
+                names.borrow_mut().push(name);
                 self.absent
             }
             _ => self.take(r, name),
@@ -265,6 +269,10 @@ impl<T: Clone + 'static, F: FnOnce(&Reader<'_>) -> T> Part<T> for Either<T, F> {
                     json!(format!("{} Or write `{}`.", sentence(about), self.name));
                 described.add(name, schema, false);
                 described.add(self.name, self.schema, false);
+                self.entry.absent
+            }
+            Mode::Name(names) => {
+                names.borrow_mut().extend([name, self.name]);
                 self.entry.absent
             }
         }
@@ -375,12 +383,19 @@ pub(crate) fn describe<'a>(
     described
 }
 
+/// The names of the keys that `go` goes through, and what comes of that.
+///
+/// Whoever reads a file asks for them, so that they cost nothing of what a schema costs.
+pub(crate) fn listed<T>(go: impl FnOnce(&Reader<'_>) -> T) -> (Vec<&'static str>, T) {
+    let (table, problems) = (Table::default(), Problems::default());
+    let names = RefCell::default();
+    let made = go(&Reader::new("", &table, 0..0, &problems).going(Mode::Name(&names)));
+    (names.into_inner(), made)
+}
+
 /// The names of its keys.
 pub(crate) fn names<T: Keyed>() -> Vec<&'static str> {
-    let go = |r: &Reader<'_>| {
-        T::keys(r, None, &T::usual());
-    };
-    describe(&Definitions::default(), go).names()
+    listed(|r| T::keys(r, None, &T::usual())).0
 }
 
 /// A table inside another one, with the context that its defaults depend on.
@@ -513,9 +528,5 @@ pub(crate) use keys;
 
 /// A table with its defaults, which stands for one that could not be read.
 pub(crate) fn defaults<T: Keyed>() -> T {
-    let (table, problems) = (Table::default(), Problems::default());
-    let definitions = Definitions::default();
-    let described = Described::new(&definitions);
-    let reader = Reader::new("", &table, 0..0, &problems).going(Mode::Describe(&described));
-    T::keys(&reader, None, &T::usual())
+    listed(|r| T::keys(r, None, &T::usual())).1
 }

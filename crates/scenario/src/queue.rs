@@ -1,7 +1,9 @@
 //! Queues of radios and links: a bound alone, or a discipline with its parameters.
 
 use crate::diagnostic::Refusal;
-use crate::keys::{Entry, Flat, Keyed, Kind as Values, Part, describe, keys, schema, written};
+use crate::keys::{
+    Entry, Flat, Keyed, Kind as Values, Part, describe, keys, listed, schema, written,
+};
 use crate::kinds::{boolean, bounds, count, named, size, within};
 use crate::limits::{HOUR, MICROSECOND, SECOND};
 use crate::reader::{self, Mode, Read, Reader, show_limit};
@@ -119,6 +121,13 @@ impl Keyed for Spec {
                 }
                 place.usual().into()
             }
+            (Mode::Name(names), _) => {
+                for kind in ALL {
+                    names.borrow_mut().push(TAG);
+                    parameters(r, place.spec(kind));
+                }
+                place.usual().into()
+            }
             _ => read(r, *place),
         }
     }
@@ -142,12 +151,7 @@ fn read(r: &Reader<'_>, place: Place) -> Spec {
 /// The keys of each discipline beside its name.
 fn sets() -> &'static [Vec<&'static str>] {
     static SETS: OnceLock<Vec<Vec<&'static str>>> = OnceLock::new();
-    let set = |kind: &Kind| {
-        let go = |r: &Reader<'_>| {
-            parameters(r, Place::Radio.spec(kind));
-        };
-        describe(&Default::default(), go).names()
-    };
+    let set = |kind: &Kind| listed(|r| parameters(r, Place::Radio.spec(kind))).0;
     SETS.get_or_init(|| ALL.iter().map(set).collect())
 }
 

@@ -37,6 +37,8 @@ pub(super) enum Mode<'a> {
     Write(&'a RefCell<Map<String, Json>>),
     /// To describe the keys. There are no values: those that others depend on are the defaults.
     Describe(&'a Described<'a>),
+    /// To list the names of the keys, or for the defaults alone. There are no values either.
+    Name(&'a RefCell<Vec<&'static str>>),
 }
 
 impl<'a> Reader<'a> {

@@ -24,6 +24,10 @@ impl<T: Keyed> Part<T> for Section {
                 described.add(name, schema, false);
                 defaults()
             }
+            (Mode::Name(names), _) => {
+                names.borrow_mut().push(name);
+                defaults()
+            }
             _ => element(&r.table(name, &Table::default()), &T::usual()),
         }
     }
@@ -45,6 +49,10 @@ impl<T: Keyed> Part<Vec<T>> for Tables<T::Context> {
                 let mut schema = json!({ "type": "array", "items": items });
                 schema["description"] = json!(sentence(about));
                 described.add(name, schema, false);
+                Vec::new()
+            }
+            (Mode::Name(names), _) => {
+                names.borrow_mut().push(name);
                 Vec::new()
             }
             _ => {

@@ -118,6 +118,12 @@ macro_rules! variants {
                             described.add_variant(variant, concat!($($doc, "\n"),+));
                         )+
                     }
+                    (Mode::Name(names), _) => {
+                        $(
+                            names.borrow_mut().push($tag);
+                            <$Keys as $crate::keys::Keyed>::keys($r, None, &$given);
+                        )+
+                    }
                     _ => {
                         let word = $usual.read($r, $tag, Self::WORDS);
                         let own = Self::WORDS.iter().position(|known| word == Some(*known));
