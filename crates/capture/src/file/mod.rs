@@ -40,6 +40,17 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Of opening: a file in a form that is not read is no capture.
+    fn of(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::Unsupported => Self::NoCapture { path, reason: source.to_string() },
+            _ => Self::Io { path, source },
+        }
+    }
+}
+
 /// The name of a file for a terminal ([`text::visible`]).
 fn visible(path: &Path) -> String {
     text::visible(&path.to_string_lossy())
@@ -110,8 +121,7 @@ impl Capture {
     /// # Errors
     /// When it cannot be opened or its first bytes cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let failed = |source| Error::Io { path: path.to_owned(), source };
-        let source = Source::open(path).map_err(failed)?;
+        let source = Source::open(path).map_err(|error| Error::of(path, error))?;
         Ok(Self::over(path, source))
     }
 
@@ -120,8 +130,7 @@ impl Capture {
     /// # Errors
     /// When the first bytes cannot be read.
     pub fn from_reader(name: &Path, input: impl Read + 'static) -> Result<Self, Error> {
-        let failed = |source| Error::Io { path: name.to_owned(), source };
-        let source = Source::new(Box::new(input), None).map_err(failed)?;
+        let source = Source::new(Box::new(input), None).map_err(|error| Error::of(name, error))?;
         Ok(Self::over(name, source))
     }
 
@@ -252,8 +261,12 @@ impl Capture {
             None => format!("it cannot be read: {what}"),
         };
         if self.decoder.format().is_none() {
-            let source = io::Error::new(error.kind(), reason);
-            return Err(Error::Io { path: self.path.clone(), source });
+            let path = self.path.clone();
+            // What the system refuses is no property of the file.
+            return Err(match error.raw_os_error() {
+                Some(_) => Error::Io { path, source: io::Error::new(error.kind(), reason) },
+                None => Error::NoCapture { path, reason },
+            });
         }
         let (offset, packets) = (self.decoder.offset(), self.decoder.packets());
         self.broken = Some(Broken { offset, packets, reason });

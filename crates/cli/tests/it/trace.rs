@@ -20,6 +20,15 @@ fn what_is_no_capture_ends_with_2_and_what_cannot_be_read_with_1() {
     let (out, err) = ends_with(2, place.path(), &["trace", "text"]);
     assert_eq!(out, "");
     assert!(err.contains("text: not a capture"), "{err}");
+    for (name, bytes, what) in [
+        ("cut.zst", &b"\x28\xb5\x2f\xfd\xff"[..], "the zstd stream is damaged"),
+        ("cut.gz", b"\x1f\x8b\x08", "the gzip stream is damaged"),
+        ("old.bz2", b"BZh9", "bzip2 -dc FILE"),
+    ] {
+        fs::write(place.path().join(name), bytes).unwrap();
+        let (_, err) = ends_with(2, place.path(), &["trace", name]);
+        assert!(err.contains(name) && err.contains(what), "{err}");
+    }
     let (_, err) = ends_with(1, place.path(), &["trace", "missing.pcap"]);
     assert!(err.contains("missing.pcap"), "{err}");
     ends_with(2, place.path(), &["trace", "text", "--connection", "sctp:1"]);
