@@ -8,7 +8,7 @@ use fairwave_study::beside::{Beside, Judged, LeftOut};
 use fairwave_study::{Planned, Results, Study, evaluate, simulate_plans};
 use fairwave_units::Duration;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -128,6 +128,16 @@ impl Agenda {
     /// How many runs there are.
     pub fn runs(&self) -> usize {
         self.jobs.len()
+    }
+
+    /// A complete run under `root` that this study would replace where it goes on with one: of
+    /// other values or seeds, or by another version of Fairwave.
+    pub fn replaced(&self, root: &Path) -> Option<PathBuf> {
+        let place = |host: &str, planned: &Planned| root.join(host).join(planned.experiment.name);
+        self.plans.iter().find_map(|planned| {
+            let of = |host: &str| run::replaced(&planned.plan, &place(host, planned));
+            of(KERNEL).or_else(|| of(SIMULATOR))
+        })
     }
 
     /// Runs on the kernel's sockets, one after the other, and simulates the same afterwards; run

@@ -1,6 +1,6 @@
 //! `fairwave reproduce --host emulate`: a study with the kernel's sockets, the simulator beside it.
 
-use super::{emulate, reproduce};
+use super::{emulate, reproduce, sweep};
 use crate::args::{Common, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
@@ -25,6 +25,10 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let agenda = Agenda::of(study, args.is_quick(), only, &settings).map_err(failure)?;
     let before = if args.resume { Before::Results } else { Before::Nothing };
     let directory = place::choose_with(common, study.name(), before)?;
+    if args.resume && !common.force {
+        let other = agenda.replaced(directory.path());
+        sweep::refuse_to_replace(other, directory.path(), "study")?;
+    }
     let stopwatch = Stopwatch::start();
     if !common.json && !args.markdown {
         let (runs, takes) = (agenda.runs(), agenda.real_time(0).as_secs_f64());

@@ -48,6 +48,14 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
     fairwave(place.path(), &again).output().expect("it runs");
     let after = in_time(place.path());
     assert!(before.iter().all(|run| after.contains(run)), "what is complete is kept");
+    // Of other values, the same directory is not gone on with: its runs would be lost.
+    let others: Vec<&str> =
+        again.iter().map(|word| if *word == "1200 ms" { "1300 ms" } else { word }).collect();
+    let refused = fairwave(place.path(), &others).output().expect("it runs");
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{why}");
+    assert!(why.contains("none of this study") && why.contains("--force"), "{why}");
+    assert_eq!(in_time(place.path()), after);
 }
 
 /// The summaries of the kernel's runs that kept real time.
