@@ -163,7 +163,7 @@ fn list_scenarios(common: &Common) -> Result<(), Failure> {
     if errors.is_empty() { Ok(()) } else { Err(Failure::unread()) }
 }
 
-/// The catalogue: each file with the question in its first line.
+/// The catalogue: each file with the question that it answers.
 fn scenarios() -> Result<Vec<Result<Item, String>>, Failure> {
     let directory = Path::new(SCENARIOS);
     let failed = |error| Failure::run(format!("{}: {error}", directory.display()));
@@ -176,7 +176,7 @@ fn scenarios() -> Result<Vec<Result<Item, String>>, Failure> {
     Ok(paths.iter().map(|path| scenario(path)).collect())
 }
 
-/// A file with the question in its first line, or why there is none.
+/// A file with the question in its first line if that is a comment, or why it cannot be read.
 fn scenario(path: &Path) -> Result<Item, String> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
@@ -184,6 +184,7 @@ fn scenario(path: &Path) -> Result<Item, String> {
     read.map_err(|error| format!("{name}: {error}"))?;
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = core::str::from_utf8(line).map_err(|_| format!("{name}: not UTF-8 text"))?;
-    let summary = first.trim_start_matches('#').trim().to_owned();
+    // A file of somebody's own need not begin with a question.
+    let summary = first.strip_prefix('#').map_or_else(String::new, |text| text.trim().to_owned());
     Ok(Item { name, summary, source: String::new() })
 }

@@ -110,8 +110,10 @@ fn lists_are_views_of_what_there_is() {
     std::fs::create_dir(&catalogue).unwrap();
     std::fs::write(catalogue.join("a.toml"), b"# \xff?\n").unwrap();
     std::fs::write(catalogue.join("b.toml"), "# Why?\n").unwrap();
+    std::fs::write(catalogue.join("c.toml"), "duration = \"1 s\"\n").unwrap();
     let (out, err) = ends_with(1, place.path(), &["list", "scenarios"]);
     assert!(out.contains("b.toml  Why?"), "one bad file hides no other: {out}");
+    assert!(out.contains("c.toml") && !out.contains("duration"), "no line is a question: {out}");
     assert!(err.contains("a.toml: not UTF-8 text"), "{err}");
     let schema = json(place.path(), &["list", "schema"]);
     assert!(schema["properties"]["duration"].is_object(), "{schema}");
