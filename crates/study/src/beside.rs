@@ -12,6 +12,7 @@ use crate::report::{exhibit, frame, measured, verdict};
 use crate::results::Results;
 use crate::values::measurements;
 use fairwave_lab::results::write_file;
+use fairwave_units::several;
 use maud::{Markup, html};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -131,21 +132,22 @@ impl Beside {
     pub fn provenance(&self, study: &dyn Study) -> Vec<String> {
         let (kernel, simulator) = (self.kernel.results.effort(), self.simulator.results.effort());
         let mut said = vec![format!(
-            "{} runs of {} s in all with the sockets of Linux {}, one after the other, and {} runs \
-             of the same scenarios in the simulator with its stack linux-6; seeds {}.",
-            kernel.runs,
+            "{} of {} s in all with the sockets of Linux {}, one after the other, and {} of the \
+             same scenarios in the simulator with its stack linux-6; seeds {}.",
+            several(kernel.runs, "run"),
             kernel.simulated_s(),
             self.release,
-            simulator.runs,
+            several(simulator.runs, "run"),
             simulator.listed_seeds(),
         )];
-        if self.repeated > 0 {
-            let repeated = self.repeated;
-            said.push(format!("{repeated} runs were late, and were run once more."));
+        match self.repeated {
+            0 => {}
+            1 => said.push("1 run was late, and was run once more.".to_owned()),
+            late => said.push(format!("{late} runs were late, and were run once more.")),
         }
         said.extend(self.left_out.iter().map(|left| {
-            let LeftOut { experiment, runs, why } = left;
-            format!("Left out: {runs} runs of {experiment}: {why}.")
+            let LeftOut { experiment, why, .. } = left;
+            format!("Left out: {} of {experiment}: {why}.", several(left.runs, "run"))
         }));
         let blank: Vec<&str> =
             self.pairs().filter(is_blank).map(|(simulator, _)| simulator.id).collect();

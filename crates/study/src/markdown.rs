@@ -6,6 +6,7 @@ use crate::definition::Study;
 use crate::findings::{Findings, ResultTable};
 use crate::results::Results;
 use crate::values::measurements;
+use fairwave_units::several;
 use std::fmt::Write as _;
 
 /// The page. `command` is what anybody types to get the same results.
@@ -16,10 +17,10 @@ pub fn page(study: &dyn Study, command: &str, results: &Results, findings: &Find
         "# Study {name}\n\n\
          Written by `{command} --markdown`; do not edit.\n\n\
          {}.\n\n{}\n\n\
-         `{command}`: {} runs, {} s of simulated time, seeds {}.\n\n",
+         `{command}`: {}, {} s of simulated time, seeds {}.\n\n",
         text(study.paper()),
         text(study.statement()),
-        effort.runs,
+        several(effort.runs, "run"),
         effort.simulated_s(),
         effort.listed_seeds(),
     );

@@ -10,6 +10,7 @@ use crate::values::measurements;
 use fairwave_lab::page::{CSS, responsive};
 use fairwave_lab::plot;
 use fairwave_lab::results::{self, write_file};
+use fairwave_units::several;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,7 @@ fn provenance(context: &Context<'_>, results: &Results) -> Markup {
             dl {
                 dt { "Command" } dd { code { (context.command) } }
                 dt { "Runs" }
-                dd { (effort.runs) " runs, " (effort.simulated_s()) " s of simulated time" }
+                dd { (several(effort.runs, "run")) ", " (effort.simulated_s()) " s of simulated time" }
                 dt { "Seeds" } dd { (effort.listed_seeds()) }
                 @if let Some(cost) = context.cost {
                     dt { "Took" }

@@ -9,6 +9,7 @@
 //! [`math`] is the only door to `exp`, `ln` and their kind, and [`Seed`] the only source of
 //! randomness, so that the same scenario and seed give the same bytes on any machine.
 
+mod count;
 pub mod math;
 mod parse;
 mod quantity;
@@ -17,6 +18,7 @@ mod seq;
 pub mod stats;
 mod time;
 
+pub use count::several;
 pub use parse::ParseQuantityError;
 pub use quantity::{BitRate, Bytes, Db, Dbm, Hertz, Metres};
 pub use random::{Seed, Stream};

@@ -178,6 +178,18 @@ impl Connection {
     pub const fn main(&self) -> &TcpWaySummary {
         if self.sender == 'a' { &self.a_sent } else { &self.b_sent }
     }
+
+    /// The median round trip of its data from end to end, in nanoseconds. From a place that is not
+    /// near the sender it takes timestamps to see the part of it that lies before the capture;
+    /// without them there is none.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        let (beyond, before) = (self.main().rtt.as_ref()?, self.main().far_rtt.as_ref());
+        match (before, self.captured_near) {
+            (Some(before), _) => Some(beyond.median_ns.saturating_add(before.median_ns)),
+            (None, None | Some(Vantage::Sender)) => Some(beyond.median_ns),
+            (None, Some(Vantage::Receiver | Vantage::Between)) => None,
+        }
+    }
 }
 
 /// Datagrams between two ports.

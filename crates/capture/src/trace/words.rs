@@ -5,6 +5,8 @@ use super::{
     UdpStream, UdpWaySummary, Vantage, WayBetween,
 };
 use crate::text::visible;
+use fairwave_lab::results::TimesSummary;
+use fairwave_units::several;
 
 /// Most events of a connection that are told; the JSON has more.
 const EVENTS: usize = 20;
@@ -34,7 +36,7 @@ pub fn row(one: &Connection) -> [String; 9] {
         way.timeouts.to_string(),
         seconds(way.starvation.total_ns),
         way.acks_lost_inferred.map_or_else(|| "-".to_owned(), |lost| lost.to_string()),
-        way.rtt.as_ref().map_or_else(|| "-".to_owned(), |rtt| millis(rtt.median_ns)),
+        one.round_trip_ns().map_or_else(|| "-".to_owned(), millis),
         one.limit.word().to_owned(),
     ]
 }
@@ -66,10 +68,11 @@ pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     let file = visible(&capture.file);
     let by = capture.compression.map_or_else(String::new, |by| format!(" in {by}"));
     let time = seconds(capture.duration_ns);
-    let mut lines = vec![format!(
-        "{file}: {format}{by}, {packets} packets in {time} s, {tcp_streams} TCP connections, \
-         {udp_streams} UDP streams"
-    )];
+    let packets = several(*packets, "packet");
+    let connections = several(*tcp_streams, "TCP connection");
+    let streams = several(*udp_streams, "UDP stream");
+    let mut lines =
+        vec![format!("{file}: {format}{by}, {packets} in {time} s, {connections}, {streams}")];
     let left_out = left_out(capture);
     if !left_out.is_empty() {
         lines.push(format!("Not analysed: {}", left_out.join(", ")));
@@ -117,7 +120,7 @@ pub fn connection(one: &Connection) -> Vec<String> {
         shares(one),
         place(one),
         offloads(one),
-        round_trip(way),
+        round_trip(one),
         retransmissions(way),
         acks(way),
         spells("Starved", &way.starvation, "with data outstanding and nothing acknowledged"),
@@ -221,11 +224,27 @@ fn offloads(one: &Connection) -> String {
     )
 }
 
-fn round_trip(way: &TcpWaySummary) -> String {
+fn round_trip(one: &Connection) -> String {
+    let way = one.main();
     let Some(rtt) = &way.rtt else { return "No round-trip time was seen".to_owned() };
-    let [least, median, p95, most] =
-        [rtt.least_ns, rtt.median_ns, rtt.p95_ns, rtt.most_ns].map(millis);
-    format!("Round trip {median} ms in the middle, {least} to {most} ms, 95 % below {p95} ms")
+    let spread = |rtt: &TimesSummary| {
+        let [least, median, p95, most] =
+            [rtt.least_ns, rtt.median_ns, rtt.p95_ns, rtt.most_ns].map(millis);
+        format!("{median} ms in the middle, {least} to {most} ms, 95 % below {p95} ms")
+    };
+    let is_near = one.captured_near.is_none_or(|near| near == Vantage::Sender);
+    match (&way.far_rtt, is_near) {
+        (_, true) => format!("Round trip {}", spread(rtt)),
+        (Some(far), false) => {
+            let (before, beyond) = (spread(far), spread(rtt));
+            format!("Round trip from here to the sender {before}; to the receiver {beyond}")
+        }
+        (None, false) => format!(
+            "Round trip from here to the receiver {}; without timestamps the rest of it does not \
+             show",
+            spread(rtt)
+        ),
+    }
 }
 
 fn retransmissions(way: &TcpWaySummary) -> String {

@@ -7,6 +7,7 @@ use crate::printed::CompareOutput;
 use crate::table::Table;
 use fairwave_lab::compare::{Comparison, compare};
 use fairwave_lab::points::Digest;
+use fairwave_units::several;
 use serde_json::json;
 use std::path::Path;
 
@@ -49,8 +50,7 @@ pub(crate) fn run(common: &Common, asked: &Compare) -> Result<(), Failure> {
 fn sides(asked: &Compare, runs: [&[Digest]; 2], found: &[Comparison]) -> String {
     let side = |name: &str, path: &Path, runs: &[Digest]| {
         let path = output::printable(&path.display().to_string());
-        let (count, s) = (runs.len(), if runs.len() == 1 { "" } else { "s" });
-        format!("{name}: {path}, {count} run{s}\n")
+        format!("{name}: {path}, {}\n", several(runs.len(), "run"))
     };
     let paired = found.iter().filter(|one| one.difference.is_paired).count();
     let test = match (paired, found.iter().any(|one| one.difference.p.is_some())) {

@@ -8,6 +8,7 @@ use crate::place;
 use crate::progress::Progress;
 use fairwave_lab::run;
 use fairwave_study::{self as study, Claim, Findings, Results, Study, Verdict, markdown, report};
+use fairwave_units::several;
 use serde_json::Value;
 use std::path::Path;
 
@@ -140,12 +141,9 @@ fn claim(claim: &Claim) -> String {
 /// What the study took, from the figures that `--json` prints.
 fn effort(summary: &Value) -> String {
     let figure = |name: &str| summary[name].as_f64().unwrap_or(0.0);
-    let runs = format!(
-        "{} runs, {} seeds, {:.0} simulated s",
-        summary["runs"],
-        summary["seeds"],
-        figure("simulated_s"),
-    );
+    let number = |name: &str, noun| several(summary[name].as_u64().unwrap_or(0), noun);
+    let (runs, seeds) = (number("runs", "run"), number("seeds", "seed"));
+    let runs = format!("{runs}, {seeds}, {:.0} simulated s", figure("simulated_s"));
     if summary["wall_s"].is_null() {
         return format!("{runs}, read back from their directories");
     }

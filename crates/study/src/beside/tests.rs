@@ -91,7 +91,7 @@ fn what_was_not_run_is_undecided_and_named() {
     let left = "- Left out: 2 runs of uploads: the kernel has no congestion control fw_compound.\n";
     assert!(page.contains(left), "{page}");
     assert!(page.contains("- The rest is simulated only.\n"), "{page}");
-    assert!(page.contains("- 1 runs were late, and were run once more.\n"), "{page}");
+    assert!(page.contains("- 1 run was late, and was run once more.\n"), "{page}");
 }
 
 #[test]

@@ -1,0 +1,20 @@
+//! Things that are counted, in words.
+
+use core::fmt::Display;
+
+/// A number with what it counts: `1 run`, `2 runs`. For nouns whose plural ends in `s`.
+pub fn several<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let s = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{s}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_alone_has_no_s() {
+        let said = [0_u64, 1, 2].map(|count| several(count, "run"));
+        assert_eq!(said, ["0 runs", "1 run", "2 runs"]);
+    }
+}
