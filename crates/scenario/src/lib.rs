@@ -45,6 +45,7 @@ mod carrier;
 mod cell;
 mod check;
 mod dccp;
+mod deep;
 mod described;
 mod diagnostic;
 mod doubts;

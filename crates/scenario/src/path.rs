@@ -9,7 +9,7 @@ const LISTS: [&str; 4] = ["cell", "node", "link", "flow"];
 
 /// The most parts of a dotted key. No key has as many; tables within tables without end would
 /// exhaust the stack of whoever goes through them.
-const MOST_PARTS: usize = 16;
+pub(crate) const MOST_PARTS: usize = 16;
 
 /// Sets what `path` addresses. Whether the key exists is found out by reading the result.
 pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Result<(), Problem> {

@@ -1,5 +1,6 @@
 //! A TOML document as a tree that can be edited and still knows where everything was written.
 
+use super::deep::too_deep;
 pub(crate) use super::diagnostic::Span;
 use super::diagnostic::{Problem, Refusal, Sources};
 use core::fmt;
@@ -136,10 +137,11 @@ pub(crate) fn document(text: &str) -> Result<Table, Vec<Problem>> {
         return Ok(convert_table(table.into_inner(), 0));
     }
     let problem = |e: &toml::de::Error| {
-        let span = e.span().unwrap_or(0..0);
-        let key = key_around(text, span.start);
-        let refusal = Refusal::new(format!("not TOML: {}", e.message().replace('\n', ", ")));
-        Problem { span, key, refusal }
+        let (span, refusal) = too_deep(text, e.message(), e.span()).unwrap_or_else(|| {
+            let message = format!("not TOML: {}", e.message().replace('\n', ", "));
+            (e.span().unwrap_or(0..0), Refusal::new(message))
+        });
+        Problem { key: key_around(text, span.start), span, refusal }
     };
     // What follows the first error is mostly its consequence.
     Err(errors.first().map(problem).into_iter().collect())

@@ -74,8 +74,26 @@ fn a_key_of_many_parts_is_refused() {
     for said in [sweep, set.expect_err("it is wrong")] {
         assert!(said.to_string().contains("a dotted key of 50000 parts"), "{said}");
     }
-    let tables = format!("[{deep}]\n{deep} = 1\n");
-    assert!(Plan::parse("s", &tables, &[]).is_err());
+    let bare = [
+        format!("duration = \"1 s\"\n[sweep]\n{deep} = [1]\n"),
+        format!("duration = \"1 s\"\n\n{deep} = 1\n"),
+        format!("duration = \"1 s\"\n\n[{deep}]\n"),
+        format!("duration = \"1 s\"\n\nx = {{ {deep} = 1 }}\n"),
+    ];
+    for text in bare {
+        let said = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
+        assert!(said.starts_with("s:3:"), "{said}");
+        assert!(said.contains("a dotted key of 50000 parts") && !said.contains("recurs"), "{said}");
+    }
+}
+
+#[test]
+fn values_that_are_nested_without_end_are_refused_in_words_of_ours() {
+    for nest in ["[", "{ a = "] {
+        let text = format!("duration = \"1 s\"\nx = {}\n", nest.repeat(50_000));
+        let said = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
+        assert!(said.starts_with("s:2:") && said.contains("lists or tables nested"), "{said}");
+    }
 }
 
 #[test]
