@@ -31,7 +31,8 @@ macro_rules! exit_codes {
         "\
 Exit codes:
   0  everything ran
-  1  a run or a program of an emulation failed, or a file could not be read or written
+  1  a run or a program of an emulation failed, a signal ended a command before its results, or
+     a file could not be read or written
   2  bad usage, a scenario that is not valid, or a file that is no capture
   3  with --strict: a claim does not hold
   4  an emulation is not valid, as it did not keep real time"
@@ -101,7 +102,9 @@ Examples:
   fairwave sweep scenarios/ack-loss.toml --out out/sweep --resume
   fairwave sweep scenarios/ack-loss.toml --csv
 
-Means and intervals are over the seeds of a point: Student's t, 95 %. An interval needs two seeds.";
+Means and intervals are over the seeds of a point: Student's t, 95 %. An interval needs two seeds.
+SIGINT (Ctrl-C) or SIGTERM ends the sweep after the runs under way, which --resume keeps; a second
+signal ends it at once.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:

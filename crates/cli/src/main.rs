@@ -21,6 +21,7 @@ mod show_agreement;
 #[cfg(target_os = "linux")]
 mod show_emulation;
 mod show_probe;
+mod stop;
 mod table;
 mod traced;
 

@@ -73,6 +73,8 @@ pub struct Emulated {
     pub agreement: Option<Agreement>,
     /// Why the loop had no real-time priority, if it was to have one.
     pub no_realtime: Option<fairwave_netns::Error>,
+    /// Whether somebody ended it ([`Request::stop`]).
+    pub is_ended: bool,
 }
 
 /// Why there was no emulation.
@@ -132,7 +134,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
             show(turn);
         };
         let (report, programs) = emulation.drive(&steerable, sink, watch)?;
-        if request.beside_simulation {
+        // A run that was ended has less time in it than the simulation would have.
+        if request.beside_simulation && !request.stop.load(Ordering::Relaxed) {
             let simulated = agreement::simulate(world)?;
             agreement = Some(Agreement::of(world, &simulated, &report.outcome.flows));
         }
@@ -145,7 +148,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;
-    Ok(Emulated { run, broken, incomplete_record, agreement, no_realtime })
+    let is_ended = request.stop.load(Ordering::Relaxed);
+    Ok(Emulated { run, broken, incomplete_record, agreement, no_realtime, is_ended })
 }
 
 /// What is to be said of a record that is not complete.

@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Why a run failed; the message names the seed.
+/// Why a run failed; the message names the seed, unless all runs were ended together.
 #[derive(Debug, thiserror::Error)]
-#[error("run with seed {seed}{at}: {cause}", at = at(.axes))]
+#[error("{}", said(*.seed, .axes, .cause))]
 pub struct Error {
     /// The run's seed.
     pub seed: u64,
@@ -49,14 +49,32 @@ pub enum Cause {
     /// The worker threads could not be started.
     #[error("no worker threads: {0}")]
     Workers(#[from] rayon::ThreadPoolBuildError),
+    /// Somebody ended it.
+    #[error("interrupted")]
+    Interrupted,
     /// Another host than the simulator could not run the world.
     #[error(transparent)]
     Host(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
-fn at(axes: &[(String, String)]) -> String {
+fn said(seed: u64, axes: &[(String, String)], cause: &Cause) -> String {
+    if matches!(cause, Cause::Interrupted) {
+        return cause.to_string();
+    }
     let list: Vec<String> = axes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    if list.is_empty() { String::new() } else { format!(" at {}", list.join(", ")) }
+    let at = if list.is_empty() { String::new() } else { format!(" at {}", list.join(", ")) };
+    format!("run with seed {seed}{at}: {cause}")
+}
+
+impl Error {
+    /// Whether nothing went wrong but somebody ended the run or its sweep.
+    pub const fn is_interruption(&self) -> bool {
+        matches!(self.cause, Cause::Interrupted)
+    }
+
+    const fn interrupted() -> Self {
+        Self { seed: 0, axes: Vec::new(), cause: Cause::Interrupted }
+    }
 }
 
 /// How far a sweep is.
@@ -68,6 +86,15 @@ pub struct Progress {
     pub total: usize,
     /// Simulated time so far, over all jobs.
     pub simulated: Duration,
+}
+
+/// What a sweep tells, and hears, while it lasts.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Hears how far the sweep is.
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+    /// Once it is true, no further run is begun. Those under way are completed.
+    pub stop: &'a AtomicBool,
 }
 
 /// Hands each sample to those who want it.
@@ -150,8 +177,26 @@ pub fn execute(
     output: Output<'_>,
     progress: &mut dyn FnMut(Instant),
 ) -> Result<Run, Error> {
+    let mut goes_on = |now| {
+        progress(now);
+        true
+    };
+    execute_while(plan, job, output, &mut goes_on)
+}
+
+/// The same until `goes_on`, which hears the virtual time, says that it is enough. Such a run
+/// leaves no summary.
+///
+/// # Errors
+/// As [`execute`], and [`Cause::Interrupted`].
+pub fn execute_while(
+    plan: &Plan,
+    job: Job,
+    output: Output<'_>,
+    goes_on: &mut dyn FnMut(Instant) -> bool,
+) -> Result<Run, Error> {
     let mut simulator = |world: &World, sink: &mut dyn Sink| {
-        let outcome = fairwave_sim::run(world, sink, progress)?;
+        let outcome = fairwave_sim::run_while(world, sink, goes_on)?.ok_or(Cause::Interrupted)?;
         Ok(Hosted { outcome, emulation: None })
     };
     execute_on(plan, job, output, &mut simulator)
@@ -235,19 +280,20 @@ pub fn sweep(
     output: Output<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<Run>, Error> {
-    sweep_with(plan, workers, (output, Before::Rerun), progress, &|run| run)
+    let watch = Watch { progress, stop: &AtomicBool::new(false) };
+    sweep_with(plan, workers, (output, Before::Rerun), watch, &|run| run)
 }
 
 /// The same, with what `reduce` leaves of each run: a sweep of many runs need not hold all of
 /// their summaries.
 ///
 /// # Errors
-/// As [`sweep`].
+/// As [`sweep`], and [`Cause::Interrupted`] where `watch` ended it before its last run.
 pub fn sweep_with<T: Send>(
     plan: &Plan,
     workers: usize,
     (output, before): (Output<'_>, Before),
-    progress: &(dyn Fn(Progress) + Sync),
+    watch: Watch<'_>,
     reduce: &(dyn Fn(Run) -> T + Sync),
 ) -> Result<Vec<T>, Error> {
     let jobs = plan.jobs();
@@ -255,10 +301,10 @@ pub fn sweep_with<T: Send>(
         .num_threads(workers.clamp(1, jobs.len().max(1)))
         .build()
         .map_err(|e| Error { seed: 0, axes: Vec::new(), cause: e.into() })?;
-    let meter = Meter::new(jobs.len(), progress);
+    let meter = Meter::new(jobs.len(), watch.progress);
     let failed = AtomicBool::new(false);
     let one = |job: &Job| {
-        if failed.load(Ordering::Relaxed) {
+        if failed.load(Ordering::Relaxed) || watch.stop.load(Ordering::Relaxed) {
             return None;
         }
         let path = output.path().map(|root| directory_of(plan, *job, root)).unwrap_or_default();
@@ -279,7 +325,8 @@ pub fn sweep_with<T: Send>(
         Some(result.map(reduce))
     };
     let results: Vec<_> = pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
-    results.into_iter().flatten().collect()
+    let made: Vec<T> = results.into_iter().flatten().collect::<Result<_, _>>()?;
+    if made.len() < jobs.len() { Err(Error::interrupted()) } else { Ok(made) }
 }
 
 /// Counts what all workers have done, for the progress callback.

@@ -64,13 +64,30 @@ pub fn run(
     sink: &mut dyn Sink,
     progress: &mut dyn FnMut(Instant),
 ) -> Result<Outcome, Error> {
+    let mut goes_on = |now| {
+        progress(now);
+        true
+    };
+    Ok(run_while(world, sink, &mut goes_on)?.expect("nobody ended it"))
+}
+
+/// Runs `world` to its end, or until `goes_on`, which hears the virtual time now and then, says
+/// that it is enough: then there is no outcome.
+///
+/// # Errors
+/// [`Error`] says why the world cannot be simulated.
+pub fn run_while(
+    world: &World,
+    sink: &mut dyn Sink,
+    goes_on: &mut dyn FnMut(Instant) -> bool,
+) -> Result<Option<Outcome>, Error> {
     let mut simulation = Simulation::new(world, sink)?;
     let end = Instant::ZERO + world.duration;
     while simulation.step(end) {
-        if simulation.events().is_multiple_of(PROGRESS_EVERY) {
-            progress(simulation.now());
+        if simulation.events().is_multiple_of(PROGRESS_EVERY) && !goes_on(simulation.now()) {
+            return Ok(None);
         }
     }
-    progress(end);
-    Ok(simulation.finish(end))
+    goes_on(end);
+    Ok(Some(simulation.finish(end)))
 }

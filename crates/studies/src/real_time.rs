@@ -2,7 +2,7 @@
 //! simulator beside.
 
 use fairwave_emulate::{Manner, Timely, TimelyError, completed, late, timely};
-use fairwave_lab::run::{self, Run};
+use fairwave_lab::run::{self, Run, Watch};
 use fairwave_scenario::plan::Job;
 use fairwave_study::beside::{Beside, Judged, LeftOut};
 use fairwave_study::{Planned, Results, Study, evaluate, simulate_plans};
@@ -177,8 +177,9 @@ impl Agenda {
         }
         let total = self.jobs.len();
         progress(Progress { done: total, total, left: Duration::ZERO });
+        let watch = Watch { progress: &|_| (), stop: &means.stop };
         let mut simulated =
-            simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), &|_| ())?;
+            simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), watch)?;
         keep_counterparts(&mut simulated, &runs);
         let judged = |runs| -> Result<Judged, Error> {
             let results = Results { quick: self.quick, runs };

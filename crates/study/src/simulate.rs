@@ -7,7 +7,7 @@ use crate::definition::{Error, Study};
 use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::unfit::Unfit;
-use fairwave_lab::run::{self, Kept, Output, Progress, Run};
+use fairwave_lab::run::{self, Before, Kept, Output, Progress, Run, Watch};
 use fairwave_scenario::Diagnostics;
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_units::Duration;
@@ -50,31 +50,31 @@ impl Planned {
 }
 
 /// Simulates every experiment of `study`, on `workers` threads; run directories go under `root`.
-/// `progress` counts over all experiments.
+/// The progress that `watch` hears counts over all experiments.
 ///
 /// # Errors
-/// When a scenario is wrong or a run fails.
+/// When a scenario is wrong, a run fails, or `watch` ends the study.
 pub fn simulate(
     study: &dyn Study,
     quick: bool,
     workers: usize,
     root: &Path,
-    progress: &(dyn Fn(Progress) + Sync),
+    watch: Watch<'_>,
 ) -> Result<Results, Error> {
     let plans = Planned::all(study.experiments(), quick, &[])?;
-    let runs = simulate_plans(&plans, workers, root, progress)?;
+    let runs = simulate_plans(&plans, workers, root, watch)?;
     Ok(Results { quick, runs })
 }
 
 /// Simulates `plans`, as [`simulate`] does those of a study; returns the runs by experiment.
 ///
 /// # Errors
-/// When a run fails.
+/// When a run fails, or `watch` ends the study.
 pub fn simulate_plans(
     plans: &[Planned],
     workers: usize,
     root: &Path,
-    progress: &(dyn Fn(Progress) + Sync),
+    watch: Watch<'_>,
 ) -> Result<BTreeMap<String, Vec<Run>>, Error> {
     let total = plans.iter().map(|planned| planned.plan.jobs().len()).sum();
     let mut runs_of = BTreeMap::new();
@@ -92,9 +92,11 @@ pub fn simulate_plans(
             if let Ok(mut last) = last.lock() {
                 *last = sum;
             }
-            progress(sum);
+            (watch.progress)(sum);
         };
-        let runs = run::sweep(&planned.plan, workers, planned.output(&directory), &report)?;
+        let watch = Watch { progress: &report, ..watch };
+        let output = (planned.output(&directory), Before::Rerun);
+        let runs = run::sweep_with(&planned.plan, workers, output, watch, &|run| run)?;
         before = last.into_inner().unwrap_or(base);
         before.done = base.done + runs.len();
         runs_of.insert(planned.experiment.name.to_owned(), runs);

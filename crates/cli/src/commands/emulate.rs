@@ -5,6 +5,7 @@ use crate::args::{Common, Emulate, EmulateTask};
 use crate::outcome::Failure;
 use crate::printed::EmulateOutput;
 use crate::progress::Progress;
+use crate::stop::{self, SIGNALS};
 use crate::{live_view, output, place, show, show_agreement, show_emulation};
 use fairwave_emulate::{Between, Emulated, Live, Order, Request, Turn, Uplink};
 use fairwave_lab::doubts::doubts;
@@ -57,6 +58,11 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     warnings.extend(lacks_of_uplinks(emulate));
     warnings.extend(emulated.incomplete_record.clone());
     warnings.extend(emulated.no_realtime.as_ref().map(usual_priority));
+    let lasts_s = plan.points[job.point].scenario.duration.as_secs_f64();
+    warnings.extend(emulated.is_ended.then(|| {
+        let ran_s = super::simulated_s(&emulated.run);
+        format!("the run was ended at {ran_s:.1} of {lasts_s:.1} s; results are those until then")
+    }));
     if common.json {
         let run = super::printed(emulated.run.clone(), warnings);
         let scenario = file.display().to_string();
@@ -157,24 +163,6 @@ fn no_real_node(option: &str, node: &str, names: &[String]) -> Failure {
     Failure::Usage(format!("{option}: {node:?} is no real node; those are {names}"))
 }
 
-/// Signals that end a run.
-const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-
-/// What signals set: the first one ends a run in good order, the second one at once.
-pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
-    stop_on(&SIGNALS)
-}
-
-fn stop_on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in signals {
-        flag::register_conditional_shutdown(*signal, 128 + signal, Arc::clone(&stop))
-            .and_then(|_| flag::register(*signal, Arc::clone(&stop)))
-            .map_err(Failure::run)?;
-    }
-    Ok(stop)
-}
-
 /// What is said where `--realtime` was asked for and the user may not.
 pub(crate) fn no_realtime(realtime: bool) -> Option<String> {
     let refused = realtime.then(fairwave_netns::may_become_realtime)?.err()?;
@@ -197,7 +185,7 @@ fn execute(
         flag::register(SIGINT, Arc::default()).map_err(Failure::run)?;
     }
     let signals: &[i32] = if has_shell { &[SIGTERM, SIGHUP] } else { &SIGNALS };
-    let stop = stop_on(signals)?;
+    let stop = stop::on(signals)?;
     let live = Live::default();
     let request = Request {
         plan,

@@ -1,5 +1,6 @@
 //! `fairwave matrix`: the kernel's congestion controls over a grid of emulated links.
 
+use super::reproduce_real::STOPS;
 use super::{emulate, run as one_run, sweep};
 use crate::args::{Common, Matrix};
 use crate::outcome::Failure;
@@ -7,7 +8,7 @@ use crate::place::Before as PlaceBefore;
 use crate::printed::MatrixOutput;
 use crate::progress::Progress;
 use crate::table::Table;
-use crate::{output, place};
+use crate::{output, place, stop};
 use fairwave_emulate::matrix::{Asked, Company, Context, Fault, Findings, Grid, Running};
 use fairwave_emulate::{Manner, absent, available_laws, kernel_release, matrix};
 use fairwave_lab::points::to_csv;
@@ -37,7 +38,7 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     };
     let name = super::stem(Path::new(&file));
     let directory = place::choose_with(common, &format!("matrix-{name}"), in_place)?;
-    let manner = Manner { realtime: asked.realtime, stop: emulate::stop_on_signals()? };
+    let manner = Manner { realtime: asked.realtime, stop: stop::on_saying(&stop::SIGNALS, STOPS)? };
     let simulate = asked.simulate.then(|| common.jobs().get());
     let running = Running { root: directory.path(), before, simulate, manner };
     if !common.force {

@@ -4,13 +4,14 @@ use crate::args::{Common, Host, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
 use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
-use crate::place;
 use crate::progress::Progress;
-use fairwave_lab::run;
+use crate::{place, stop};
+use fairwave_lab::run::{self, Watch};
 use fairwave_study::{self as study, Claim, Findings, Results, Study, Verdict, markdown, report};
 use fairwave_units::several;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Mutex;
 
 /// Runs the study, or reads its runs back, writes its report, and shows its claims.
 pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
@@ -80,12 +81,26 @@ fn simulate(
     quick: bool,
     directory: &Path,
 ) -> Result<Results, Failure> {
+    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let progress = Progress::new(common);
+    let last = Mutex::new((0, 0));
     let report = |now: run::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
         progress.say(&format!("{} of {} runs", now.done, now.total));
+        if let Ok(mut last) = last.lock() {
+            *last = (now.done, now.total);
+        }
     };
-    study::simulate(study, quick, common.jobs().get(), directory, &report).map_err(Failure::run)
+    let watch = Watch { progress: &report, stop: &stop };
+    let results = study::simulate(study, quick, common.jobs().get(), directory, watch);
+    results.map_err(|error| match error {
+        study::Error::Run(ended) if ended.is_interruption() => {
+            let (done, total) = last.into_inner().unwrap_or_default();
+            let all = "a study is judged by all of them";
+            Failure::Run(format!("{ended} after {done} of {total} runs; {all}"))
+        }
+        other => Failure::run(other),
+    })
 }
 
 /// What anybody types to get the same results. Workers and places leave no trace in them.

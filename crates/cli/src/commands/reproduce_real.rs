@@ -7,9 +7,13 @@ use crate::outcome::Failure;
 use crate::output::{self, HEADING, styled};
 use crate::place::{self, Before};
 use crate::progress::Progress;
+use crate::stop;
 use fairwave_studies::real_time::{self, Agenda, Means};
-use fairwave_study::Study;
 use fairwave_study::beside::Beside;
+use fairwave_study::{self as study, Study};
+
+/// How it ends by a signal.
+pub(super) const STOPS: &str = "now, or in the simulator after the runs under way";
 
 /// Runs the study on both hosts, writes its report, and shows its claims side by side.
 pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
@@ -38,7 +42,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         workers: common.jobs().get(),
         realtime: args.realtime,
         resume: args.resume,
-        stop: emulate::stop_on_signals()?,
+        stop: stop::on_saying(&stop::SIGNALS, STOPS)?,
     };
     emulate::no_realtime(args.realtime).iter().for_each(|said| output::warn(said));
     let progress = Progress::new(common);
@@ -48,7 +52,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         progress.say(&format!("{} of {} runs, {left:.0} s left", now.done, now.total));
     };
     let beside = agenda.run(directory.path(), &means, &report).map_err(|error| match error {
-        real_time::Error::Emulation(_) => {
+        ref error if is_interruption(error) => {
             let path = directory.path().display();
             Failure::Run(format!("{error}; --out {path} --resume goes on"))
         }
@@ -66,6 +70,15 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         output::print(&format!("Report: {}\n", page.display()))?;
     }
     judge(args, &beside)
+}
+
+/// Whether the runs until then are kept, and may be gone on with.
+fn is_interruption(error: &real_time::Error) -> bool {
+    match error {
+        real_time::Error::Emulation(_) => true,
+        real_time::Error::Study(study::Error::Run(error)) => error.is_interruption(),
+        _ => false,
+    }
 }
 
 /// What the command line sets in every scenario.

@@ -5,12 +5,13 @@ use crate::clock::{Speed, Stopwatch};
 use crate::outcome::Failure;
 use crate::printed::RunOutput;
 use crate::progress::Progress;
-use crate::{output, place, show};
+use crate::{output, place, show, stop};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::run::{self, Output, Run};
 use fairwave_scenario::plan::{Job, Plan};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Simulates, and shows what came of it.
 pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
@@ -132,11 +133,22 @@ pub(crate) fn quoted(argument: &str) -> String {
 
 fn simulate(common: &Common, plan: &Plan, job: Job, directory: &Path) -> Result<Run, Failure> {
     let whole_s = plan.points[job.point].scenario.duration.as_secs_f64();
+    let stop = stop::on(&stop::OF_SIMULATION)?;
     let progress = Progress::new(common);
-    let mut report = |now: fairwave_units::Instant| {
+    let mut at = String::new();
+    let mut goes_on = |now: fairwave_units::Instant| {
         let now_s = now.as_nanos() as f64 / 1e9;
         progress.set(now_s / whole_s);
-        progress.say(&format!("{now_s:.1} of {whole_s:.1} s"));
+        at = format!("{now_s:.1} of {whole_s:.1} s");
+        progress.say(&at);
+        !stop.load(Ordering::Relaxed)
     };
-    run::execute(plan, job, Output::Full(directory), &mut report).map_err(Failure::run)
+    let run = run::execute_while(plan, job, Output::Full(directory), &mut goes_on);
+    run.map_err(|error| {
+        if !error.is_interruption() {
+            return Failure::run(error);
+        }
+        let directory = directory.display();
+        Failure::Run(format!("{error} at {at}; {directory} has no complete run"))
+    })
 }

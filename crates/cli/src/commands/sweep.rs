@@ -7,11 +7,11 @@ use crate::place::Before as PlaceBefore;
 use crate::printed::SweepOutput;
 use crate::progress::Progress;
 use crate::table::{Table, mbps};
-use crate::{output, place, show};
+use crate::{output, place, show, stop};
 use fairwave_lab::doubts::{Doubt, doubts};
 use fairwave_lab::points::{Digest, Point, to_csv};
 use fairwave_lab::results::{Totals, read_summary};
-use fairwave_lab::run::{self, Before, Output, Run, directory_of};
+use fairwave_lab::run::{self, Before, Output, Run, Watch, directory_of};
 use fairwave_scenario::plan::Plan;
 use fairwave_units::Duration;
 use serde_json::{Value, json};
@@ -90,6 +90,16 @@ fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
     ))
 }
 
+/// What a signal left of a sweep.
+fn ended(plan: &Plan, directory: &Path) -> Failure {
+    let (all, missing) = (plan.jobs().len(), run::missing(plan, directory).len());
+    let (there, out) = (all - missing, directory.display());
+    Failure::Run(format!(
+        "interrupted; {there} of {all} runs are complete, and --out {out} --resume makes the \
+         missing {missing}"
+    ))
+}
+
 /// Refuses to go on with `what` in `directory` where `other`, a complete run of something else,
 /// would be replaced, which nobody asked for.
 pub(super) fn refuse_to_replace(
@@ -132,13 +142,19 @@ fn simulate(
 ) -> Result<Vec<Line>, Failure> {
     let durations = plan.jobs().into_iter().map(|job| plan.points[job.point].scenario.duration);
     let whole_s: f64 = durations.map(Duration::as_secs_f64).sum();
+    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let progress = Progress::new(common);
     let report = |now: run::Progress| {
         progress.set(now.simulated.as_secs_f64() / whole_s);
         progress.say(&format!("{} of {} runs", now.done, now.total));
     };
     let output = (Output::Full(directory), before);
-    run::sweep_with(plan, common.jobs().get(), output, &report, &line).map_err(Failure::run)
+    let watch = Watch { progress: &report, stop: &stop };
+    let lines = run::sweep_with(plan, common.jobs().get(), output, watch, &line);
+    lines.map_err(|error| match error.is_interruption() {
+        true => ended(plan, directory),
+        false => Failure::run(error),
+    })
 }
 
 fn line(run: Run) -> Line {

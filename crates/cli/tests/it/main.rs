@@ -24,6 +24,7 @@ mod real;
 mod real_traffic;
 mod repairs;
 mod schemas;
+mod signals;
 mod sweeps;
 mod trace;
 mod trace_captures;

@@ -6,7 +6,7 @@ use super::{KERNEL, SIMULATOR};
 use crate::timely::{Manner, Timely, TimelyError, completed, timely};
 use fairwave_emu::drive::Turn;
 use fairwave_lab::results;
-use fairwave_lab::run::{self, Before, Output, directory_of, missing};
+use fairwave_lab::run::{self, Before, Output, Watch, directory_of, missing};
 use fairwave_scenario::plan::Job;
 use fairwave_units::Duration;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,8 @@ pub fn run(grid: &Grid, running: &Running<'_>, show: &dyn Fn(Progress)) -> Resul
         let root = running.root.join(SIMULATOR);
         let output = (Output::Full(&root), running.before);
         let half = &grid.simulator;
-        let runs = run::sweep_with(&half.plan, workers, output, &|_| (), &|run| run)?;
+        let watch = Watch { progress: &|_| (), stop: &running.manner.stop };
+        let runs = run::sweep_with(&half.plan, workers, output, watch, &|run| run)?;
         for (job, run) in half.plan.jobs().into_iter().zip(&runs) {
             gathering.add(SIMULATOR, &half.entries[job.point], run)?;
         }

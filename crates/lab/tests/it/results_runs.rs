@@ -1,12 +1,13 @@
 //! Runs and sweeps: the same bytes however they are scheduled, and errors that name the seed.
 
 use fairwave_lab::results::{FLOWS, Series, read_meta, read_summary};
-use fairwave_lab::run::{self, Output, Progress};
+use fairwave_lab::run::{self, Before, Output, Progress, Watch};
 use fairwave_scenario::plan::Plan;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const SCENARIO: &str = r#"
 duration = "3 s"
@@ -106,6 +107,22 @@ fn progress_ends_at_the_total() {
     run::sweep(&plan(), 1, Output::Nothing, &note).unwrap();
     let last = last.into_inner().unwrap().unwrap();
     assert_eq!((last.done, last.total), (4, 4));
+}
+
+#[test]
+fn a_sweep_that_is_ended_completes_what_it_has_begun_and_no_more() {
+    let root = scratch("ended");
+    let stop = AtomicBool::new(false);
+    let note = |now: Progress| stop.store(now.done == 1, Ordering::Relaxed);
+    let watch = Watch { progress: &note, stop: &stop };
+    let output = (Output::Summary(&root), Before::Rerun);
+    let error = run::sweep_with(&plan(), 1, output, watch, &|run| run).unwrap_err();
+    assert!(error.is_interruption() && error.to_string() == "interrupted", "{error}");
+    assert_eq!(run::missing(&plan(), &root).len(), 3, "one of four is complete");
+    let one = |_| false;
+    let job = plan().jobs()[0];
+    let error = run::execute_while(&plan(), job, Output::Nothing, &mut { one }).unwrap_err();
+    assert!(error.is_interruption(), "{error}");
 }
 
 #[test]

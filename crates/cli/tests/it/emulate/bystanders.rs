@@ -117,6 +117,8 @@ fn nothing_is_left_however_it_ends() {
         let code = fs::read_to_string(ended.place.path().join("code")).expect("it was run");
         let late = case.code == 0 && code == "code 4\n";
         assert!(late || code == format!("code {}\n", case.code), "{code}{said}");
+        let is_signalled = ["interrupt", "terminate"].contains(&case.name);
+        assert_eq!(ended.err.contains("the run was ended at"), is_signalled, "{said}");
     }
 }
 

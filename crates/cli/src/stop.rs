@@ -1,0 +1,68 @@
+//! Signals that end a command in good order.
+
+use crate::outcome::Failure;
+#[cfg(target_os = "linux")]
+use signal_hook::consts::SIGHUP;
+#[cfg(unix)]
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Signals that end an emulation.
+#[cfg(target_os = "linux")]
+pub(crate) const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// Signals that end a simulation. It needs no terminal: `nohup` protects it from SIGHUP.
+#[cfg(unix)]
+pub(crate) const OF_SIMULATION: [i32; 2] = [SIGINT, SIGTERM];
+/// Where there are no such signals, nothing sets the flag.
+#[cfg(not(unix))]
+pub(crate) const OF_SIMULATION: [i32; 0] = [];
+
+/// How a command ends that completes the runs under way.
+pub(crate) const AFTER_RUNS: &str = "after the runs under way";
+
+/// The same as [`on`] for a command that does not end at once: the first signal is answered on
+/// standard error by how it ends. This begins a thread.
+pub(crate) fn on_saying(signals: &[i32], how: &'static str) -> Result<Arc<AtomicBool>, Failure> {
+    let stop = on(signals)?;
+    #[cfg(unix)]
+    answer(signals, how).map_err(Failure::run)?;
+    #[cfg(not(unix))]
+    let _ = how;
+    Ok(stop)
+}
+
+/// A flag that the first of `signals` sets, to end a command in good order. The second one ends
+/// the process at once.
+pub(crate) fn on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in signals {
+        #[cfg(unix)]
+        signal_hook::flag::register_conditional_shutdown(*signal, 128 + signal, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(*signal, Arc::clone(&stop)))
+            .map_err(Failure::run)?;
+        #[cfg(not(unix))]
+        let _ = signal;
+    }
+    Ok(stop)
+}
+
+/// Answers the first signal. A handler of signals may not print: it wakes a thread that does.
+#[cfg(unix)]
+fn answer(signals: &[i32], how: &'static str) -> std::io::Result<()> {
+    use std::io::{IsTerminal, Read};
+    let (mut woken, waker) = std::os::unix::net::UnixStream::pair()?;
+    for signal in signals {
+        signal_hook::low_level::pipe::register(*signal, waker.try_clone()?)?;
+    }
+    let answer = move || {
+        if woken.read_exact(&mut [0]).is_ok() {
+            // On a terminal the progress bar has the line.
+            let line = if std::io::stderr().is_terminal() { "\n" } else { "" };
+            let again = "a second signal stops at once";
+            crate::output::note(&format!("{line}stopping {how}; {again}"));
+        }
+    };
+    std::thread::Builder::new().spawn(answer)?;
+    Ok(())
+}
