@@ -12,8 +12,8 @@ use fairwave_units::math;
 const UNREPAIRED_HIGH: &str = "0.03";
 /// The paper's words, for a receiver that acknowledges every segment.
 const REMEDY: &str = "ack-loss-literal+";
-/// The same for one that delays its ACKs, as a kernel's does.
-const LEARNING_REMEDY: &str = "ack-loss+";
+/// The same for one that delays its ACKs and echoes timestamps, as a kernel's does.
+const LEARNING_REMEDY: &str = "ack-loss-timestamps+";
 
 pub(super) fn all(results: &Results) -> Vec<Claim> {
     let papers = [ack_1(results), ack_2(results), ack_3(results), ack_4(results)];

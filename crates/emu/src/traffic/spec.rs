@@ -176,10 +176,10 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
 /// Those that begin with `fw_` are BPF programs, which somebody has to load.
 const NAMES: [(&str, &str); 6] = [
     ("newreno", "reno"),
-    ("ack-loss+reno", "fw_ackloss_reno"),
-    ("ack-loss+cubic", "fw_ackloss_cubi"),
+    ("ack-loss-timestamps+reno", "fw_ackloss_reno"),
+    ("ack-loss-timestamps+cubic", "fw_ackloss_cubi"),
     ("compound", "fw_compound"),
-    ("ack-loss+compound", "fw_ackloss_comp"),
+    ("ack-loss-timestamps+compound", "fw_ackloss_comp"),
     ("tcp-av", "fw_tcp_av"),
 ];
 
@@ -225,6 +225,6 @@ mod tests {
     #[test]
     fn names_of_programs_are_no_longer_than_the_kernel_takes() {
         assert!(NAMES.iter().all(|(_, kernels)| kernels.len() <= 15));
-        assert_eq!(kernel_law("ack-loss+compound"), "fw_ackloss_comp");
+        assert_eq!(kernel_law("ack-loss-timestamps+compound"), "fw_ackloss_comp");
     }
 }
