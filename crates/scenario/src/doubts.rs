@@ -25,6 +25,13 @@ impl Scenario {
         warnings
     }
 
+    /// Whether it is one of a simulation in which nothing happens. To programs it is a network.
+    pub(crate) fn idle(&self) -> Vec<String> {
+        let is_idle = self.flow.is_empty() && self.program.is_empty();
+        let text = "there is no [[flow]]: a simulation has nothing to send";
+        is_idle.then(|| text.to_owned()).into_iter().collect()
+    }
+
     fn doubt(&self, flow: &Flow) -> Option<String> {
         let stop = flow.stop.filter(|stop| *stop <= self.warm_up)?;
         let (name, warm_up) = (&flow.name, self.warm_up);

@@ -109,7 +109,8 @@ impl Plan {
     /// What is valid at some point, and likely to give results that mean nothing.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<(String, usize)> = Vec::new();
-        for warning in self.points.iter().flat_map(|point| point.scenario.warnings()) {
+        let of = |point: &Point| [point.scenario.idle(), point.scenario.warnings()].concat();
+        for warning in self.points.iter().flat_map(of) {
             match warnings.iter_mut().find(|(known, _)| *known == warning) {
                 Some((_, times)) => *times += 1,
                 None => warnings.push((warning, 1)),

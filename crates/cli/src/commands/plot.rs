@@ -9,6 +9,7 @@ use fairwave_lab::plot::{Figure, to_png};
 use fairwave_lab::points::Point;
 use fairwave_lab::results::write_file;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Draws what was asked for, and says where it is.
@@ -81,13 +82,29 @@ fn means(asked: &Plot) -> Result<Figure, Failure> {
     let axes: Vec<&str> =
         points.iter().take(1).flat_map(|point| &point.axes).map(|(key, _)| key.as_str()).collect();
     let x = asked.x.as_deref().or(axes.first().copied()).unwrap_or_default();
-    over_axis(&points, x, &asked.y).ok_or_else(|| {
-        let known = points.iter().take(1).flat_map(|point| &point.metrics);
-        let known: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
-        let (axes, known) = (axes.join(", "), known.join(", "));
-        let y = asked.y.join(", ");
-        Failure::Usage(format!("no run has {y} and the axis {x:?}; axes: {axes}; figures: {known}"))
+    let has = |y: &String| points.iter().any(|point| point.metric(y).is_some());
+    if let Some(unknown) = asked.y.iter().find(|y| !has(y)) {
+        return Err(no_figure(&points, unknown, &axes));
+    }
+    over_axis(&points, x, &asked.y).ok_or_else(|| match axes.as_slice() {
+        [] => Failure::Usage("the runs have no axis: they are no sweep".to_owned()),
+        axes => {
+            Failure::Usage(format!("there is no axis {x:?}; the axes are: {}", axes.join(", ")))
+        }
     })
+}
+
+/// Names the figures that have what was asked for in their names, or all of them, and the axes.
+fn no_figure(points: &[Point], asked: &str, axes: &[&str]) -> Failure {
+    let known = points.iter().flat_map(|point| &point.metrics).map(|(name, _)| name.as_str());
+    let known: BTreeSet<&str> = known.collect();
+    let alike: Vec<&str> = known.iter().copied().filter(|name| name.contains(asked)).collect();
+    let (which, names) = match alike.as_slice() {
+        [] => ("those that there are:", known.into_iter().collect()),
+        _ => ("those with that in their names:", alike),
+    };
+    let (names, axes) = (names.join(", "), axes.join(", "));
+    Failure::Usage(format!("there is no figure {asked:?}; {which} {names}; the axes are: {axes}"))
 }
 
 /// Where the figure goes: the file that was named, or one of each kind beside the runs.

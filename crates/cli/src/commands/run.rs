@@ -27,11 +27,15 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
         simulated_s: super::simulated_s(&run),
         frames: run.summary.frames,
     };
-    let mut warnings = plan.points[job.point].scenario.warnings();
+    let mut warnings = match of_replay.is_some() {
+        // What was recorded is sent.
+        true => plan.points[job.point].scenario.warnings(),
+        false => plan.warnings(),
+    };
     let mut judged = run.summary.clone();
     judged.flows.retain(|flow| !on_sockets.contains(&flow.name));
     warnings.extend(doubts(&judged).into_iter().map(|doubt| doubt.text));
-    warnings.extend(of_replay);
+    warnings.extend(of_replay.into_iter().flatten());
     if common.json {
         let (scenario, speed) = (file.display().to_string(), speed.printed());
         let run = super::printed(run, warnings);
@@ -76,8 +80,8 @@ struct Performed {
     run: Run,
     /// Flows without figures, as they ran on sockets when they were recorded.
     on_sockets: Vec<String>,
-    /// What is to be said of a replay.
-    doubts: Vec<String>,
+    /// What is to be said of a replay, if it is one.
+    doubts: Option<Vec<String>>,
 }
 
 /// Simulates, or repeats a recorded run.
@@ -95,11 +99,11 @@ fn perform(
         let replay = fairwave_emulate::Replay { plan, job, recorded, before, directory };
         let repeated = fairwave_emulate::replay(&replay).map_err(Failure::run)?;
         let fairwave_emulate::Repeated { run, on_sockets, doubts } = repeated;
-        return Ok(Performed { run, on_sockets, doubts });
+        return Ok(Performed { run, on_sockets, doubts: Some(doubts) });
     }
     let _ = args;
     let run = simulate(common, plan, job, directory)?;
-    Ok(Performed { run, on_sockets: Vec::new(), doubts: Vec::new() })
+    Ok(Performed { run, on_sockets: Vec::new(), doubts: None })
 }
 
 /// The one job of a scenario without a sweep, or that of a point with the seed of the command line.

@@ -34,6 +34,12 @@ fn a_sweep_is_drawn_over_an_axis() {
     }
     ends_with(0, place.path(), &["plot", "s", "--y", "jain", "--file", "j.png"]);
     assert!(fs::read(place.path().join("j.png")).unwrap().starts_with(b"\x89PNG"));
+    let both = ["plot", "s", "--y", "jain", "--y", "delay_p99_ms"];
+    let (_, err) = ends_with(2, place.path(), &both);
+    assert!(err.contains("no figure \"delay_p99_ms\"; those with that"), "{err}");
+    assert!(err.contains("flow.up.delay_p99_ms") && !err.contains("goodput"), "{err}");
+    let (_, err) = ends_with(2, place.path(), &["plot", "s", "--y", "jain", "--x", "speed"]);
+    assert!(err.contains("there is no axis \"speed\"; the axes are: "), "{err}");
     let (_, err) = ends_with(2, place.path(), &["plot", "s", "--y", "speed"]);
     assert!(err.contains("goodput_mbps") && err.contains("tcp.congestion_control"), "{err}");
     ends_with(1, place.path(), &["plot", "nowhere", "--y", "jain"]);

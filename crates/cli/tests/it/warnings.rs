@@ -32,6 +32,17 @@ fn a_station_out_of_reach_is_told_of_before_and_after() {
 }
 
 #[test]
+fn a_scenario_without_a_flow_is_told_of() {
+    let place = scratch();
+    let (idle, _) = HOME.split_once("[[flow]]").unwrap();
+    fs::write(place.path().join("s.toml"), idle).unwrap();
+    for args in [&["check", "s.toml"][..], &["run", "s.toml", "--out", "o"]] {
+        let (_, err) = ends_with(0, place.path(), args);
+        assert!(err.contains("there is no [[flow]]: a simulation has nothing to send"), "{err}");
+    }
+}
+
+#[test]
 fn a_warm_up_that_eats_the_run_is_told_of() {
     let place = scratch();
     fs::write(place.path().join("s.toml"), HOME.replace("300 m", "4 m")).unwrap();
