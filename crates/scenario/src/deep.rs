@@ -2,7 +2,7 @@
 //! dotted key, and its words speak of its own recursion.
 
 use crate::diagnostic::{Refusal, Span};
-use crate::path::MOST_PARTS;
+use crate::limits::MOST_PARTS;
 
 /// Tables within tables that the TOML reader follows.
 const READERS_LIMIT: usize = 80;

@@ -1,15 +1,12 @@
 //! Dotted keys, by which sweeps and `--set` address a value: `node.sta.count`.
 
 use super::diagnostic::{Problem, Refusal};
+use super::limits::MOST_PARTS;
 use super::reader::element_name;
 use super::value::{Data, Span, Table, Value};
 
 /// Tables that are lists, whose elements are addressed by name.
 const LISTS: [&str; 4] = ["cell", "node", "link", "flow"];
-
-/// The most parts of a dotted key. No key has as many; tables within tables without end would
-/// exhaust the stack of whoever goes through them.
-pub(crate) const MOST_PARTS: usize = 16;
 
 /// Sets what `path` addresses. Whether the key exists is found out by reading the result.
 pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Result<(), Problem> {
