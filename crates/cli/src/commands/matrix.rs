@@ -131,7 +131,8 @@ fn perform(common: &Common, grid: &Grid, running: &Running<'_>) -> Result<Findin
         progress.say(&format!("{} of {} runs", now.done, now.total));
     };
     matrix::run(grid, running, &show).map_err(|fault: Fault| {
-        let resume = format!("--out {} --resume goes on", running.root.display());
+        let out = one_run::quoted(&running.root.display().to_string());
+        let resume = format!("--out {out} --resume goes on");
         Failure::Run(format!("{fault}; {resume}"))
     })
 }
