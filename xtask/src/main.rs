@@ -69,6 +69,9 @@ enum Verb {
     /// Print a table of docs/validation.md that compares cells with ns-3: runs ours, and ns-3
     /// if asked.
     CompareNs3(ns3::goodput::Options),
+    /// Print the table of docs/validation.md on ns-3's Minstrel-HT: runs ns-3 alone, about half an
+    /// hour.
+    Ns3Minstrel(ns3::minstrel::Options),
     /// Run studies/emulator/agreement in the simulator and, on the kernel's sockets, in the
     /// emulator; print both and what differs.
     Agree(agree::Options),
@@ -110,6 +113,7 @@ fn main() -> ExitCode {
         Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
         Verb::BenchNs3(options) => ns3::bench(&options),
         Verb::CompareNs3(options) => ns3::goodput::compare(&options),
+        Verb::Ns3Minstrel(options) => ns3::minstrel::compare(&options),
         Verb::Agree(options) => agree::agree(&options),
         Verb::BenchTrace(options) => trace::bench(&options),
         Verb::BenchEmulate(options) => emulator::bench(&options),

@@ -6,6 +6,7 @@ mod cell;
 pub(crate) mod goodput;
 mod growth;
 mod measure;
+pub(crate) mod minstrel;
 mod pairs;
 mod recorded;
 mod report;

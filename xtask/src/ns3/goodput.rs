@@ -40,12 +40,14 @@ pub(crate) fn compare(options: &Options) -> Outcome {
         build(options.table.program(), &workspace::target().join("ns3"), &version)?;
     }
     let cells = options.table.rows().into_iter().map(|line| Cell::of(options.table, line));
-    let mut rows = Vec::new();
+    let (mut rows, mut told) = (Vec::new(), Vec::new());
     for cell in cells.filter(|cell| cell.title().contains(&options.only)) {
         note(&cell.title());
         let ours = ours(&cell, options.seeds.unwrap_or(options.table.seeds()))?;
         let theirs = if options.with_ns3 && options.table != Table::Uploads {
-            Some(theirs(&cell, options)?)
+            let theirs = theirs(&cell, options)?;
+            told.push(theirs.line(&cell.arguments));
+            Some(theirs)
         } else {
             recorded::find(&cell.arguments)?
         };
@@ -61,6 +63,9 @@ pub(crate) fn compare(options: &Options) -> Outcome {
         _ => ["case", "ours", "ns-3", "difference", "failed", "ns-3", "Jain", "ns-3"],
     };
     println!("{}", aligned(&heads.map(str::to_owned), &rows));
+    if !told.is_empty() {
+        println!("\nFor benches/runs:\n\n{}", told.concat());
+    }
     Ok(())
 }
 
@@ -92,13 +97,13 @@ fn theirs(cell: &Cell, options: &Options) -> Result<Row, String> {
 }
 
 /// The number behind a name in what a program of ns-3 printed.
-fn number(text: &str, name: &str) -> Option<f64> {
+pub(super) fn number(text: &str, name: &str) -> Option<f64> {
     let (_, rest) = text.split_once(&format!(" {name}="))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
 /// What a program prints.
-fn output(mut program: std::process::Command) -> Result<String, String> {
+pub(super) fn output(mut program: std::process::Command) -> Result<String, String> {
     let line = shown(&program);
     let output = program.output().map_err(|error| format!("`{line}`: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Files with rows of the form "| `arguments` | goodput | of that down | Jain | ... | failed |".
-const FILES: [&str; 2] = ["2026-11-21-ns3-points.md", "2026-11-22-ns3-tables.md"];
+/// The newest first, which counts.
+const FILES: [&str; 3] =
+    ["2026-11-23-ns3-agreed.md", "2026-11-21-ns3-points.md", "2026-11-22-ns3-tables.md"];
 
 /// Cells of one recorded row, as they stand there: a value, several of several runs, or a mean
 /// with its standard error.
@@ -18,6 +20,12 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// As a line of `benches/runs`.
+    pub(super) fn line(&self, arguments: &str) -> String {
+        let Self { goodput, jain, fifth, sixth } = self;
+        format!("| `{arguments}` | {goodput} | | {jain} | {fifth} | {sixth} |\n")
+    }
+
     /// Of what was never run.
     pub(super) fn nothing() -> Self {
         let empty = String::new;
@@ -67,6 +75,14 @@ mod tests {
         assert_eq!(mean("24.0, 25.0"), Some(24.5));
         assert_eq!(mean("crash, 3"), Some(3.0));
         assert_eq!(mean("crashes"), None);
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let (goodput, jain, sixth) =
+            ("5.00 +- 0.10".to_owned(), "0.500".to_owned(), "0.3".to_owned());
+        let told = Row { goodput, jain, fifth: String::new(), sixth };
+        assert_eq!(row(told.line("--n=4 --bar=1").trim_end(), "--bar=1 --n=4"), Some(told));
     }
 
     #[test]

@@ -49,8 +49,10 @@ impl Table {
             Self::Downloads => all(&DOWNLOADS, ""),
             Self::Uplinks => {
                 let mut rows = all(&UDP_UPLINKS, " --dur=8 --warm=1");
-                rows.extend(all(&TCP_UPLINKS, " --proto=tcp --dur=20 --warm=10"));
-                let limited = " --proto=tcp --dur=10 --warm=5 --buf=128000";
+                // Without agreements before the flows ns-3 silences stations.
+                let greedy = " --proto=tcp --dur=20 --warm=10 --agree=100";
+                rows.extend(all(&TCP_UPLINKS, greedy));
+                let limited = " --proto=tcp --dur=10 --warm=5 --buf=128000 --agree=100";
                 rows.extend(all(&LIMITED_UPLINKS, limited));
                 let ways =
                     |row: &String| [1, 0].map(|bar| format!("{row} --retries=1000 --bar={bar}"));
