@@ -116,7 +116,9 @@ fn provenance(context: &Context<'_>, results: &Results) -> Markup {
             dl {
                 dt { "Command" } dd { code { (context.command) } }
                 dt { "Runs" }
-                dd { (several(effort.runs, "run")) ", " (effort.simulated_s()) " s of simulated time" }
+                dd {
+                    (several(effort.runs, "run")) ", " (effort.simulated_s()) " s of simulated time"
+                }
                 dt { "Seeds" } dd { (effort.listed_seeds()) }
                 @if let Some(cost) = context.cost {
                     dt { "Took" }

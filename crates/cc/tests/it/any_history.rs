@@ -65,7 +65,9 @@ proptest! {
     ) {
         let av = TcpAvConfig { target: target.map(BitRate), ..TcpAvConfig::DEFAULT };
         for name in names() {
-            let initial = Initial { mss, cwnd, ssthresh, byte_counting: mss % 2 == 0, slow_start_segments: 1, av };
+            let (byte_counting, slow_start_segments) = (mss % 2 == 0, 1);
+            let initial =
+                Initial { mss, cwnd, ssthresh, byte_counting, slow_start_segments, av };
             let mut law = build(&name, initial).expect("listed");
             for event in &history {
                 apply(law.as_mut(), *event);
@@ -143,7 +145,9 @@ proptest! {
         let av = TcpAvConfig { target, ..TcpAvConfig::DEFAULT };
         for name in names() {
             let cwnd = mss.saturating_mul(10);
-            let initial = Initial { mss, cwnd, ssthresh: u32::MAX, byte_counting: true, slow_start_segments: 1, av };
+            let (ssthresh, byte_counting, slow_start_segments) = (u32::MAX, true, 1);
+            let initial =
+                Initial { mss, cwnd, ssthresh, byte_counting, slow_start_segments, av };
             let mut law = build(&name, initial).expect("listed");
             let driven = drive(law.as_mut(), mss, (kbps, micros));
             prop_assert_eq!(driven, Ok(()), "{} at {} kbps, {} us", name, kbps, micros);
