@@ -3,8 +3,9 @@
 //! Both are judged by the same criteria, claim by claim. What the kernel could not carry is named
 //! instead of simulated in its place.
 
-use crate::claim::Claim;
+use crate::claim::{Claim, Verdict};
 use crate::definition::{Error, Study};
+use crate::evidence::NO_RUN;
 use crate::findings::{Exhibit, Findings};
 use crate::json::ClaimSummary;
 use crate::markdown::{table, text};
@@ -216,9 +217,14 @@ impl Beside {
     }
 }
 
-/// Whether neither host measured anything of a claim.
+/// Whether neither host measured anything of a claim that decides it.
 fn is_blank((simulator, kernel): &(&Claim, &Claim)) -> bool {
-    simulator.measured.is_empty() && kernel.measured.is_empty()
+    let lacks = |claim: &Claim| {
+        let without_runs =
+            matches!(&claim.verdict, Verdict::Undecided(why) if why.starts_with(NO_RUN));
+        claim.measured.is_empty() || without_runs
+    };
+    lacks(simulator) && lacks(kernel)
 }
 
 /// What decided a claim on each host.

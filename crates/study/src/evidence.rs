@@ -9,6 +9,9 @@ use crate::results::Results;
 use fairwave_lab::stats::{Estimate, Proportion};
 use serde_json::{Map, Value, json};
 
+/// How the reason begins for which a claim is undecided of whose experiments nothing was run.
+pub(crate) const NO_RUN: &str = "no run of experiment";
+
 /// Why there is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
@@ -251,8 +254,8 @@ impl Evidence {
     fn reason(&self, gap: Gap, base: &str) -> String {
         match (gap, self.absent.as_slice()) {
             (Gap::NoRun, []) => format!("no run gives {base}"),
-            (Gap::NoRun, [one]) => format!("no run of experiment {one}"),
-            (Gap::NoRun, several) => format!("no run of experiments {}", several.join(", ")),
+            (Gap::NoRun, [one]) => format!("{NO_RUN} {one}"),
+            (Gap::NoRun, several) => format!("{NO_RUN}s {}", several.join(", ")),
             (Gap::OneSeed, _) => {
                 format!("one seed gives no confidence interval of {base}")
             }

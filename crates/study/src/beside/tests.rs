@@ -103,6 +103,25 @@ fn a_claim_of_which_nothing_was_run_is_named_and_no_more() {
     assert_eq!(blank.to_json(&Paper)["claims"][0]["kernel"]["verdict"], "undecided");
 }
 
+/// Counts and notes of a claim do not make it one that was judged.
+#[test]
+fn a_claim_without_a_run_of_its_experiment_is_not_judged_whatever_was_noted() {
+    let unrun = || {
+        let results = Results { quick: true, runs: BTreeMap::new() };
+        let mut evidence = Evidence::of(&results, &["uploads"]);
+        evidence.fact("cells", 0_usize);
+        let a = evidence.number("a", None);
+        let criterion = Criterion { id: "A-1", statement: "a is large", meaning: "a > 1" };
+        let claim = Claim::judge(criterion, evidence.tested([a.above(1.0)]), String::new());
+        let mut judged = judged(None);
+        judged.findings.claims = vec![claim];
+        judged
+    };
+    let page = Beside { simulator: unrun(), kernel: unrun(), ..beside(None) }
+        .markdown(&Paper, "fairwave reproduce paper --host emulate");
+    assert!(page.contains("- Not judged, as nothing of it was run: A-1.\n"), "{page}");
+}
+
 #[test]
 fn the_page_for_a_browser_has_both_hosts_in_a_row() {
     let page = beside(Some(0.5)).page(&Paper, "fairwave reproduce paper").unwrap();
