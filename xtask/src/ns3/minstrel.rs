@@ -58,7 +58,7 @@ impl Place {
             format!("--nss={streams}"),
             format!("--radius={metres}"),
         ];
-        all.extend(["--n=1", "--dir=up", "--warm=3", "--dur=3"].map(str::to_owned));
+        all.extend(["--n=1", "--warm=3", "--dur=3"].map(str::to_owned));
         if standard == "ax" {
             all.push("--ba=256".to_owned());
         }
