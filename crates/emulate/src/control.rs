@@ -154,7 +154,7 @@ impl<'a> Desk<'a> {
     /// Answers line by line.
     fn serve(&self, mut stream: &UnixStream) -> io::Result<()> {
         stream.set_read_timeout(Some(LOOK))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(LOOK))?;
         let mut line = Vec::new();
         let mut chunk = [0; 4096];
         while !self.over.load(Ordering::Relaxed) {
@@ -168,13 +168,34 @@ impl<'a> Desk<'a> {
                 if *byte == b'\n' {
                     let answer = self.answer(&line);
                     line.clear();
-                    stream.write_all(format!("{answer}\n").as_bytes())?;
+                    self.tell(stream, &answer)?;
                 } else if line.len() < LINE_MOST {
                     line.push(*byte);
                 } else {
                     let said = json!({ "error": format!("a line has at most {LINE_MOST} bytes") });
-                    return stream.write_all(format!("{said}\n").as_bytes());
+                    return self.tell(stream, &said);
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes an answer. A client that does not read is given up after a while, and at the end of
+    /// the run at once: the run does not wait for it.
+    fn tell(&self, mut stream: &UnixStream, answer: &Value) -> io::Result<()> {
+        let line = format!("{answer}\n");
+        let mut rest = line.as_bytes();
+        let mut waited = Duration::ZERO;
+        while !rest.is_empty() {
+            match stream.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if is_early(&error) && waited < PATIENCE => {
+                    if self.over.load(Ordering::Relaxed) {
+                        return Err(error);
+                    }
+                    waited += LOOK;
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use crate::outcome::Failure;
 use crate::output;
 use serde_json::{Map, Value, json};
+use std::io;
 use std::path::Path;
 
 /// Asks the run, and prints its answer.
@@ -10,15 +11,24 @@ pub(crate) fn run(directory: &Path, command: &str, settings: &[String]) -> Resul
     let line = line(command, settings)?;
     let name = directory.join(fairwave_emulate::SOCKET);
     let name = name.display();
-    let answer = fairwave_emulate::ask(directory, &line).map_err(|error| {
-        Failure::Run(format!("{name}: {error}; no emulation runs in this directory"))
-    })?;
+    let answer = fairwave_emulate::ask(directory, &line)
+        .map_err(|error| Failure::Run(format!("{name}: {error}{}", remedy(&error))))?;
     match serde_json::from_str::<Value>(&answer) {
         Ok(answer) if answer.get("error").is_none() => Ok(output::print(&format!("{answer}\n"))?),
         Ok(answer) => {
             Err(Failure::Run(answer["error"].as_str().unwrap_or("it was refused").to_owned()))
         }
         Err(error) => Err(Failure::Run(format!("{name}: {error}"))),
+    }
+}
+
+/// What is to be said where nobody answered.
+fn remedy(error: &io::Error) -> &'static str {
+    use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
+    match error.kind() {
+        NotFound | ConnectionRefused => "; no emulation runs in this directory",
+        PermissionDenied => "; only the user who started the emulation may control it",
+        _ => "",
     }
 }
 

@@ -4,10 +4,10 @@ use crate::common::{ends_with, fairwave, scratch};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Sends a datagram every 5 ms and waits for none to come back.
@@ -202,6 +202,65 @@ fn nobody_can_hold_up_a_run_by_its_socket() {
     end(child, 0);
     let (_, err) = ends_with(1, directory, &["emulate", "ctl", "run", "status"]);
     assert!(err.contains("no emulation runs"), "{err}");
+}
+
+#[test]
+fn a_flood_and_deep_nesting_hold_up_neither_the_run_nor_its_end() {
+    if skipped() {
+        return;
+    }
+    let place = scratch();
+    let directory = place.path();
+    let child = begin(directory, &["--for", "60 s"]);
+    let deep = |left: &str, middle: &str, right: &str| {
+        let depth = 2000;
+        format!("{}{middle}{}\n", left.repeat(depth), right.repeat(depth))
+    };
+    let in_move = format!("{{\"move\": {}}}\n", deep("[", "", "]").trim_end());
+    for line in [deep("[", "", "]"), deep("{\"a\":", "1", "}"), in_move] {
+        let said = answer(&connect(directory), line.as_bytes());
+        assert!(said.starts_with("{\"error\":") && said.len() < 300, "{said}");
+    }
+    // Clients that ask and never read, until nothing of theirs is taken any more.
+    let floods: Vec<UnixStream> = (0..3).map(|_| connect(directory)).collect();
+    for flood in &floods {
+        flood.set_write_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+        let mut flood = flood;
+        while flood.write(&b"{\"status\": {}}\n".repeat(50)).is_ok() {}
+    }
+    let before = control(directory, &["status"])["lateness"]["count"].as_u64();
+    until(directory, |state| state["lateness"]["count"].as_u64() > before);
+    assert_eq!(control(directory, &["stop"])["ok"], true);
+    end(child, 0);
+    drop(floods);
+}
+
+/// The user without rights.
+const NOBODY: &str = "65534";
+
+#[test]
+fn another_user_may_not_control_a_run() {
+    if skipped() {
+        return;
+    }
+    let place = scratch();
+    let directory = place.path();
+    if fs::metadata(directory).is_ok_and(|own| own.uid() != 0) {
+        let _ = std::io::stderr().write_all(b"SKIPPED: only root may become another user\n");
+        return;
+    }
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let child = begin(directory, &["--for", "60 s"]);
+    let ask = fairwave(directory, &["emulate", "ctl", "run", "stop"]);
+    let mut lowered = Command::new("setpriv");
+    lowered.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"]);
+    lowered.arg(ask.get_program()).args(ask.get_args()).current_dir(directory);
+    let refused = lowered.output().expect("setpriv starts");
+    let err = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{err}");
+    assert!(err.contains("only the user who started the emulation may control it"), "{err}");
+    assert_eq!(control(directory, &["stop"])["ok"], true, "it runs still");
+    end(child, 0);
 }
 
 #[test]
