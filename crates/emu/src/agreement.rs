@@ -5,16 +5,20 @@
 
 use core::fmt;
 use fairwave_sim::world::{Traffic, World};
-use fairwave_sim::{Error, FlowOutcome, run};
+use fairwave_sim::{Error, FlowOutcome, run_while};
 use fairwave_trace::Discard;
-use fairwave_units::Duration;
+use fairwave_units::{Duration, Instant};
 
-/// What the flows of a world come to in the simulator, in the world's order.
+/// What the flows of a world come to in the simulator, in the world's order; `None` if `goes_on`,
+/// which hears the virtual time now and then, ended it.
 ///
 /// # Errors
 /// [`Error`] says why the world cannot be simulated.
-pub fn simulate(world: &World) -> Result<Vec<FlowOutcome>, Error> {
-    Ok(run(world, &mut Discard, &mut |_| ())?.flows)
+pub fn simulate(
+    world: &World,
+    goes_on: &mut dyn FnMut(Instant) -> bool,
+) -> Result<Option<Vec<FlowOutcome>>, Error> {
+    Ok(run_while(world, &mut Discard, goes_on)?.map(|outcome| outcome.flows))
 }
 
 /// How far the emulator may be from the simulator.

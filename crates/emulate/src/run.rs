@@ -69,7 +69,7 @@ pub struct Emulated {
     pub broken: Option<drive::Error>,
     /// What is to be said of the record, if that is not complete.
     pub incomplete_record: Option<String>,
-    /// Beside the simulation of the same world, if that was asked for.
+    /// Beside the simulation of the same world, if that was asked for and nobody ended either.
     pub agreement: Option<Agreement>,
     /// Why the loop had no real-time priority, if it was to have one.
     pub no_realtime: Option<fairwave_netns::Error>,
@@ -122,7 +122,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
     let mut agreement = None;
-    let mut is_first = true;
+    let (mut is_first, mut is_ended) = (true, false);
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
         let watch = &mut |turn: &Turn<'_>| {
@@ -134,10 +134,13 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
             show(turn);
         };
         let (report, programs) = emulation.drive(&steerable, sink, watch)?;
+        let is_stopped = || request.stop.load(Ordering::Relaxed);
+        is_ended = is_stopped();
         // A run that was ended has less time in it than the simulation would have.
-        if request.beside_simulation && !request.stop.load(Ordering::Relaxed) {
-            let simulated = agreement::simulate(world)?;
-            agreement = Some(Agreement::of(world, &simulated, &report.outcome.flows));
+        if request.beside_simulation && !is_ended {
+            let simulated = agreement::simulate(world, &mut |_| !is_stopped())?;
+            let of = |flows: Vec<_>| Agreement::of(world, &flows, &report.outcome.flows);
+            agreement = simulated.map(of);
         }
         let emulation = Some(summary(&report, &emulation.names, programs));
         if let Stopped::Failed(error) = report.stopped {
@@ -148,7 +151,6 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;
-    let is_ended = request.stop.load(Ordering::Relaxed);
     Ok(Emulated { run, broken, incomplete_record, agreement, no_realtime, is_ended })
 }
 

@@ -9,8 +9,6 @@ use fairwave_study::{Planned, Results, Study, evaluate, simulate_plans};
 use fairwave_units::Duration;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Directory of the simulator's runs, in that of the study.
 const SIMULATOR: &str = "simulator";
@@ -63,17 +61,16 @@ pub struct Progress {
     pub left: Duration,
 }
 
-/// How runs are made.
+/// How the runs of both hosts are made.
 #[derive(Clone, Debug)]
 pub struct Means {
     /// Threads of the simulator.
     pub workers: usize,
-    /// Whether the emulator's loop gets a real-time priority.
-    pub realtime: bool,
+    /// How those on the kernel's sockets are made. What ends one of them ends the study, its
+    /// simulation too.
+    pub manner: Manner,
     /// Whether runs that are complete in the directory are taken as they are.
     pub resume: bool,
-    /// Ends the study when it becomes true.
-    pub stop: Arc<AtomicBool>,
 }
 
 /// What is to be done: a study's experiments with the kernel's sockets, and what that cannot carry.
@@ -154,7 +151,6 @@ impl Agenda {
     ) -> Result<Beside, Error> {
         let mut runs: BTreeMap<String, Vec<Run>> = BTreeMap::new();
         let mut repeated = 0;
-        let manner = Manner { realtime: means.realtime, stop: Arc::clone(&means.stop) };
         for (done, (number, job)) in self.jobs.clone().into_iter().enumerate() {
             progress(Progress { done, total: self.jobs.len(), left: self.real_time(done) });
             let planned = &self.plans[number];
@@ -167,7 +163,7 @@ impl Agenda {
             };
             let Timely { run: made, is_repeated } = match kept {
                 Some(run) => Timely { run, is_repeated: false },
-                None => timely(&planned.plan, job, &directory, &manner, &mut |_| ())?,
+                None => timely(&planned.plan, job, &directory, &means.manner, &mut |_| ())?,
             };
             repeated += usize::from(is_repeated);
             match late(&made) {
@@ -177,7 +173,7 @@ impl Agenda {
         }
         let total = self.jobs.len();
         progress(Progress { done: total, total, left: Duration::ZERO });
-        let watch = Watch { progress: &|_| (), stop: &means.stop };
+        let watch = Watch { progress: &|_| (), stop: &means.manner.stop };
         let mut simulated =
             simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), watch)?;
         keep_counterparts(&mut simulated, &runs);

@@ -63,6 +63,12 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
         let ran_s = super::simulated_s(&emulated.run);
         format!("the run was ended at {ran_s:.1} of {lasts_s:.1} s; results are those until then")
     }));
+    let is_alone = emulate.beside_simulation && emulated.agreement.is_none();
+    warnings.extend(
+        (is_alone && !emulated.is_ended).then(|| {
+            "the simulation was ended: there is nothing to compare this run with".to_owned()
+        }),
+    );
     if common.json {
         let run = super::printed(emulated.run.clone(), warnings);
         let scenario = file.display().to_string();

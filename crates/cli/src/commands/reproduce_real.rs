@@ -8,6 +8,7 @@ use crate::output::{self, HEADING, styled};
 use crate::place::{self, Before};
 use crate::progress::Progress;
 use crate::stop;
+use fairwave_emulate::Manner;
 use fairwave_studies::real_time::{self, Agenda, Means};
 use fairwave_study::beside::Beside;
 use fairwave_study::{self as study, Study};
@@ -40,9 +41,8 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     }
     let means = Means {
         workers: common.jobs().get(),
-        realtime: args.realtime,
+        manner: Manner { realtime: args.realtime, stop: stop::on_saying(&stop::SIGNALS, STOPS)? },
         resume: args.resume,
-        stop: stop::on_saying(&stop::SIGNALS, STOPS)?,
     };
     emulate::no_realtime(args.realtime).iter().for_each(|said| output::warn(said));
     let progress = Progress::new(common);

@@ -324,12 +324,26 @@ fn a_flow_that_no_socket_carries_is_refused_by_name() {
     assert!(refused.starts_with("flow speech cannot run on the kernel's sockets:"), "{refused}");
 }
 
+#[test]
+fn a_simulation_beside_ends_when_somebody_ends_it() {
+    let mut world = speech_and_transfer();
+    (world.duration, world.flows[0].stop) = (Duration::from_secs(3600), None);
+    let mut heard = 0;
+    let ended = simulate(&world, &mut |_| {
+        heard += 1;
+        false
+    });
+    assert!(ended.expect("the world is right").is_none());
+    assert_eq!(heard, 1, "it ended when it first asked");
+}
+
 /// The source is the same machine with the same random numbers on both: it sends the same
 /// datagrams, all of which arrive on either way.
 #[test]
 fn simulator_and_kernel_agree_on_what_a_world_offers() {
     let world = speech_and_transfer();
-    let simulated = simulate(&world).expect("the world is right");
+    let simulated = simulate(&world, &mut |_| true).expect("the world is right");
+    let simulated = simulated.expect("nobody ended it");
     let specs = (0..2).map(|id| {
         let mut spec = Spec::of(&world, FlowId(id), |_| V4).expect("both can");
         for place in [&mut spec.source, &mut spec.sink] {
