@@ -95,24 +95,42 @@ fn headline(now: &State) -> String {
     )
 }
 
-/// A row of figures for each real node and each other radio.
+/// A row of figures for each real node and each other radio, then one for each flow.
 fn rows(before: &State, now: &State) -> Vec<Vec<String>> {
     let is_real = |name: &&String| now.nodes.iter().any(|node| node.name == **name);
     let others = now.newest.stations.keys().filter(|name| !is_real(name));
     let names = now.nodes.iter().map(|node| &node.name).chain(others);
-    names.map(|name| row(name, before, now)).collect()
+    let flows = now.newest.flows.keys().map(|name| flow_row(name, before, now));
+    names.map(|name| row(name, before, now)).chain(flows).collect()
+}
+
+/// What a flow of the scenario delivered, simulated or on sockets. The packets of one on sockets
+/// are among those of its nodes as well; those of a simulated one are not.
+fn flow_row(name: &str, before: &State, now: &State) -> Vec<String> {
+    let delivered =
+        |state: &State| state.newest.flows.get(name).map_or(0, |sample| sample.delivered_bytes);
+    let bytes = delivered(now).saturating_sub(delivered(before));
+    let received = mbps(bytes, now.now.since(before.now));
+    let none = || "-".to_owned();
+    vec![format!("flow {name}"), none(), received, none(), none(), none(), none()]
+}
+
+/// So many bytes in so long, in Mbps.
+fn mbps(bytes: u64, time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    format!("{:.3}", if seconds > 0.0 { 8e-6 * bytes as f64 / seconds } else { 0.0 })
 }
 
 fn row(name: &str, before: &State, now: &State) -> Vec<String> {
-    let seconds = now.now.since(before.now).as_secs_f64();
+    let between = now.now.since(before.now);
+    let seconds = between.as_secs_f64();
     let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let of = |state: &State| state.nodes.iter().find(|node| node.name == name).cloned();
     let passed = of(now).map(|now| {
         let before = of(before).unwrap_or_default();
-        let mbps = |get: fn(&NodeState) -> u64| {
-            format!("{:.3}", 8e-6 * rate(get(&now).saturating_sub(get(&before))))
-        };
-        [mbps(|node| node.bytes_in), mbps(|node| node.bytes_out), now.lost.to_string()]
+        let passed =
+            |get: fn(&NodeState) -> u64| mbps(get(&now).saturating_sub(get(&before)), between);
+        [passed(|node| node.bytes_in), passed(|node| node.bytes_out), now.lost.to_string()]
     });
     let [sent, received, lost] = passed.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
     let sample = |state: &State| state.newest.stations.get(name).copied();
@@ -150,6 +168,8 @@ mod tests {
             let station = state.newest.stations.entry(name.to_owned()).or_default();
             (station.failures, station.airtime) = (failures, airtime);
         }
+        let flow = state.newest.flows.entry("up".to_owned()).or_default();
+        flow.delivered_bytes = bytes / 2;
         for queue in ["ap", "ap>server", "server>ap"] {
             state.newest.queues.entry(queue.to_owned()).or_default().packets = 11;
         }
@@ -170,6 +190,7 @@ mod tests {
         };
         has("sta1", &["8.000", "0.000", "0", "10", "25.0", "7"]);
         has("ap", &["-", "-", "22", "10", "25.0", "-"]);
+        has("flow", &["up", "-", "4.000", "-", "-", "-", "-"]);
         assert!(screen.contains("3.0 s") && screen.contains("programs running: 3"), "{screen}");
     }
 
@@ -183,8 +204,8 @@ mod tests {
         terminal.draw(|frame| draw(frame, &state, &state)).expect("it is drawn");
         let screen = terminal.backend().to_string();
         assert!(screen.contains(&name(19)) && !screen.contains(&name(20)), "{screen}");
-        // Two radios, `ap` and `sta1`, are beside the nodes.
-        assert!(screen.contains("... and 13 more"), "{screen}");
+        // Two radios, `ap` and `sta1`, and a flow are beside the nodes.
+        assert!(screen.contains("... and 14 more"), "{screen}");
         for head in HEADS {
             assert!(screen.contains(head), "{head}: {screen}");
         }

@@ -8,6 +8,11 @@ use fairwave_lab::results::{
 
 /// Every table, then the totals.
 pub(crate) fn summary(summary: &Summary) -> String {
+    tables(summary) + &totals(summary)
+}
+
+/// Every table but the totals, which hold of all flows.
+pub(crate) fn tables(summary: &Summary) -> String {
     let tables = [
         flows(&summary.flows),
         delays(&summary.flows),
@@ -20,7 +25,6 @@ pub(crate) fn summary(summary: &Summary) -> String {
         stations(&summary.stations),
         pairs(&summary.pairs),
         queues(&summary.queues),
-        totals(summary),
     ];
     tables.concat()
 }

@@ -32,16 +32,19 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
         true => plan.points[job.point].scenario.warnings(),
         false => plan.warnings(),
     };
-    let mut judged = run.summary.clone();
-    judged.flows.retain(|flow| !on_sockets.contains(&flow.name));
-    warnings.extend(doubts(&judged).into_iter().map(|doubt| doubt.text));
+    let mut with_figures = run.summary.clone();
+    with_figures.flows.retain(|flow| !on_sockets.contains(&flow.name));
+    warnings.extend(doubts(&with_figures).into_iter().map(|doubt| doubt.text));
     warnings.extend(of_replay.into_iter().flatten());
     if common.json {
         let (scenario, speed) = (file.display().to_string(), speed.printed());
         let run = super::printed(run, warnings);
         return Ok(output::print_json(&json!(RunOutput { run, scenario, speed }))?);
     }
-    let tables = show::summary(&run.summary);
+    let tables = match on_sockets.is_empty() {
+        true => show::summary(&with_figures),
+        false => show::tables(&with_figures),
+    };
     let place = directory.path().display();
     output::print(&format!("{tables}{}Run directory: {place}\n", speed.line()))?;
     warnings.iter().for_each(|warning| output::warn(warning));

@@ -121,8 +121,13 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
     // The record has their packets.
     let place = ended.place.path();
     let output = fairwave(place, &["run", "--replay", "out", "--quiet", "--out", "again"]).output();
-    let said = String::from_utf8_lossy(&output.expect("it runs").stderr).into_owned();
+    let output = output.expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("sockets of the kernel carried eager, lazy: the replay"), "{said}");
+    let tables = String::from_utf8_lossy(&output.stdout).into_owned();
+    for word in ["eager", "starved"] {
+        assert!(!tables.contains(word), "zeros would say that nothing was sent: {tables}");
+    }
     assert!(!said.contains("it sent nothing"), "{said}");
     for name in ["queues", "drops", "stations"].map(|name| format!("{name}.parquet")) {
         let of = |run: &str| fs::read(place.join(run).join(&name)).expect("it is there");
