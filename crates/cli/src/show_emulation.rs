@@ -32,11 +32,12 @@ fn nodes(nodes: &[NodeSummary]) -> String {
 fn programs(programs: &[ProgramSummary]) -> String {
     let mut table = Table::new("Programs", &["node", "command", "ended", "output"]);
     for program in programs {
-        let ended = match (program.failed, program.ended_by_run, program.status) {
-            (true, _, Some(status)) => format!("failed, status {status}"),
-            (true, _, None) => "failed".to_owned(),
-            (false, true, _) => "by the run".to_owned(),
-            (false, false, _) => "well".to_owned(),
+        let ended = match (program.status, program.signal) {
+            _ if !program.failed && program.ended_by_run => "by the run".to_owned(),
+            _ if !program.failed => "well".to_owned(),
+            (Some(status), _) => format!("failed, status {status}"),
+            (None, Some(signal)) => format!("failed, signal {signal}"),
+            (None, None) => "failed".to_owned(),
         };
         let log = program.log.clone().unwrap_or_else(|| "-".to_owned());
         table.row(vec![program.node.clone(), program.command.clone(), ended, log]);

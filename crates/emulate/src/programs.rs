@@ -11,6 +11,7 @@ use fairwave_units::{Duration, Instant};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -236,7 +237,7 @@ impl Job {
         let (status, by_run, failed) = match self.state {
             State::Over { status, by_run } => {
                 let failed = !by_run && !status.is_some_and(|status| status.success());
-                (status.and_then(|status| status.code()), by_run, failed)
+                (status, by_run, failed)
             }
             State::Failed(why) => {
                 // What a shell would have written there.
@@ -253,7 +254,8 @@ impl Job {
             node: self.node.1,
             command: self.command,
             log: log.map(|name| format!("{LOGS}/{}", name.to_string_lossy())),
-            status,
+            status: status.and_then(|status| status.code()),
+            signal: status.and_then(|status| status.signal()),
             ended_by_run: by_run,
             failed,
         }

@@ -101,8 +101,11 @@ fn judge(emulated: &Emulated, said: &EmulationSummary) -> Result<(), Failure> {
     let failed = |program: &&fairwave_lab::results::ProgramSummary| program.failed;
     if let Some(program) = said.programs.iter().find(failed) {
         let (node, command) = (&program.node, &program.command);
-        let status = program.status.map(|status| format!(" with status {status}"));
-        let status = status.unwrap_or_default();
+        let status = match (program.status, program.signal) {
+            (Some(status), _) => format!(" with status {status}"),
+            (None, Some(signal)) => format!(", ended by signal {signal}"),
+            (None, None) => String::new(),
+        };
         let log = program.log.as_ref().map(|log| format!("; what it wrote is in {log}"));
         let log = log.unwrap_or_default();
         return Err(Failure::Run(format!("{node}: `{command}` failed{status}{log}")));

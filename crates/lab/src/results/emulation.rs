@@ -78,6 +78,9 @@ pub struct ProgramSummary {
     pub log: Option<String>,
     /// Its exit status; none where it was ended by a signal.
     pub status: Option<i32>,
+    /// Number of the signal that ended it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     /// Whether it was still running when it was ended: at its `stop`, or with the run.
     pub ended_by_run: bool,
     /// Whether it failed: it could not be started, or ended by itself with another status than 0.

@@ -2,7 +2,9 @@
 
 use super::bystanders::audited;
 use super::{Ended, Site, machine_can, node};
+use serde_json::Value;
 use std::fs;
+use std::process::Command;
 
 /// Runs a script around the emulator in namespaces of their own; whatever happens, nothing is left.
 fn audit(site: Site, script: &str) -> (Ended, String) {
@@ -78,6 +80,60 @@ fn programs_that_hang_at_their_end_are_killed_and_hold_up_no_other() {
         assert_eq!((&program["ended_by_run"], &program["failed"]), (&true.into(), &false.into()));
     }
     assert_eq!(programs.len(), 3);
+}
+
+#[test]
+fn a_program_that_a_signal_ends_has_failed_and_the_signal_is_named() {
+    if !machine_can() {
+        return;
+    }
+    let ended = Site::new("").exec("sta1=kill -SEGV $$").run();
+    ended.failed();
+    assert!(ended.err.contains("failed, ended by signal 11"), "{}", ended.err);
+    assert!(ended.out.contains("failed, signal 11"), "{}", ended.out);
+    let program = &ended.summary()["programs"][0];
+    assert_eq!((&program["status"], &program["signal"]), (&Value::Null, &11.into()));
+}
+
+/// All clocks but the wall clock show other times than those of the machine.
+#[test]
+fn a_run_keeps_its_times_in_a_time_namespace() {
+    if !machine_can() {
+        return;
+    }
+    let ping = "sta1@300 ms=busybox ping -4 -c 2 -i 0.2 server";
+    let site = Site::new("").exec(ping).with(&["--for", "10 s"]);
+    let words = site.command();
+    let mut shifted = Command::new("unshare");
+    shifted.args(["--user", "--map-root-user", "--time", "--fork"]);
+    shifted.args(["--monotonic", "864000", "--boottime", "1728000"]);
+    shifted.arg(words.get_program()).args(words.get_args()).current_dir(&site.place);
+    let ended = site.start_as(&mut shifted).end();
+    ended.went_well();
+    assert_eq!(ended.log("sta1").matches("64 bytes from").count(), 2, "{}", ended.log("sta1"));
+    let lasted = ended.summary()["simulated_ns"].as_u64().expect("a time");
+    assert!((500_000_000..10_000_000_000).contains(&lasted), "it lasted {lasted} ns");
+}
+
+/// The machine stands still for the emulator, and a clock that goes on makes a step for it.
+#[test]
+fn an_emulator_that_stood_still_says_that_its_run_is_not_valid() {
+    if !machine_can() {
+        return;
+    }
+    let flow = "[[flow]]\nname = \"calls\"\nfrom = \"sta2\"\nto = \"server\"\n\
+        transport = \"udp\"\ntraffic = \"cbr\"\nrate = \"1 Mbps\"\n";
+    let script = "$EMULATE --for '2 s' --exec 'sta1=echo ready; sleep 9' & emulator=$!\n\
+        await grep -qs ready out/programs/sta1.log\n\
+        kill -STOP $emulator; sleep 1.3; kill -CONT $emulator; wait $emulator; code=$?";
+    let (ended, code) = audit(Site::new(flow), script);
+    assert_eq!(code, "code 4\n", "{}", ended.err);
+    assert!(ended.err.contains("this run is not valid"), "{}", ended.err);
+    let summary = ended.summary();
+    assert_eq!(summary["valid"], false);
+    let most = summary["lateness"]["most_ns"].as_u64().expect("a time");
+    assert!(most > 1_000_000_000, "it stood still for longer than {most} ns");
+    assert_eq!(summary["simulated_ns"], 2_000_000_000_u64, "it went on to its end");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::{Ended, Site, list, machine_can, node};
 use crate::common::tshark;
 use serde_json::Value;
 use std::fs;
+use std::io::{Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
@@ -204,27 +205,53 @@ fn flows_of_the_scenario_are_carried_by_the_kernel_on_request() {
     assert_eq!(tshark(&["-Y", "tcp.checksum.status == 0"], &capture).len(), 0);
 }
 
+/// The command as the user without rights runs it, who sees `/dev/net/tun` with this mode.
+fn lowered(site: &Site, mode: &str) -> Command {
+    let command = site.command();
+    if !is_root() {
+        return command;
+    }
+    let place = site.place.path();
+    std::os::unix::fs::chown(place, Some(NOBODY), Some(NOBODY)).expect("it is root");
+    let mut lowered = Command::new("unshare");
+    lowered.args(["--mount", "sh", "-c", AS_NOBODY, "sh"]).env("MODE", mode);
+    lowered.arg(command.get_program()).args(command.get_args()).current_dir(place);
+    lowered
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
 #[test]
 fn it_works_without_root() {
     if !machine_can() {
         return;
     }
     let site = Site::new("").exec("sta1=id -u; busybox ping -c 1 server");
-    let mut command = site.command();
-    if fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
-        let place = site.place.path();
-        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
-        let program = command.get_program().to_owned();
-        std::os::unix::fs::chown(place, Some(NOBODY), Some(NOBODY)).expect("it is root");
-        let mut lowered = Command::new("unshare");
-        lowered.args(["--mount", "sh", "-c", AS_NOBODY, "sh"]);
-        lowered.arg(program).args(arguments).current_dir(place);
-        command = lowered;
-    }
+    let mut command = lowered(&site, "666");
     let ended = site.start_as(&mut command).end();
     ended.went_well();
     let log = ended.log("sta1");
     assert!(log.starts_with("0\n") && log.contains("64 bytes from"), "{log}");
+}
+
+#[test]
+fn a_user_who_may_not_open_the_device_is_told_what_to_do() {
+    if !machine_can() {
+        return;
+    }
+    if !is_root() {
+        let _ = writeln!(stderr(), "SKIPPED: only root makes a device that nobody else may open");
+        return;
+    }
+    let site = Site::new("").exec("sta1=true");
+    let mut command = lowered(&site, "600");
+    let ended = site.start_as(&mut command).end();
+    ended.failed();
+    assert!(ended.err.contains("permission to open /dev/net/tun"), "{}", ended.err);
+    assert!(ended.err.contains("sudo chmod 0666 /dev/net/tun"), "{}", ended.err);
+    assert!(!ended.path("").exists(), "nothing was begun");
 }
 
 /// The user without rights.
@@ -232,6 +259,6 @@ const NOBODY: u32 = 65_534;
 
 /// Some machines let nobody but root open the device: then this shell sees one of its own.
 const AS_NOBODY: &str = r#"
-    mknod tun c 10 200 && chmod 666 tun && mount --bind tun /dev/net/tun &&
+    mknod tun c 10 200 && chmod $MODE tun && mount --bind tun /dev/net/tun &&
     exec setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
 "#;
