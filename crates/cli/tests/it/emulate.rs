@@ -9,6 +9,7 @@ mod questions;
 mod slow;
 mod studies;
 mod terminal;
+mod tutorial;
 
 use crate::common::{fairwave, scratch};
 use serde_json::Value;

@@ -1,7 +1,7 @@
-//! Many runs in a row; minutes. `cargo xtask test --slow` has them.
+//! Many runs in a row, and long ones; minutes. `cargo xtask test --slow` has them.
 
 use super::bystanders::audited;
-use super::{Site, machine_can};
+use super::{Site, machine_can, tutorial};
 use std::fs;
 
 /// Mounts that the machine may have more after all runs: those of the last run are freed a moment
@@ -50,5 +50,13 @@ fn four_hundred_runs_leave_nothing() {
     // Only root sees slabs.
     if let (Some(before), Some(after)) = (mounts(&said, "before"), mounts(&said, "after")) {
         assert!(after < before + MOUNTS, "{before} mounts before and {after} after: {said}");
+    }
+}
+
+#[test]
+#[ignore = "half a minute: cargo test -p fairwave-cli --test it -- emulate::slow --ignored"]
+fn the_video_and_the_call_arrive_as_the_tutorial_says() {
+    if machine_can() {
+        tutorial::video_and_call();
     }
 }

@@ -1,0 +1,82 @@
+//! The commands of the tutorial run as they are printed there.
+
+use super::machine_can;
+use crate::common::scratch;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const PAGE: &str = "docs/tutorials/emulate.md";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The commands of the page that write into `out/NAME`, and what the page says that they print.
+fn block(name: &str) -> (String, String) {
+    let page = fs::read_to_string(root().join(PAGE)).expect(PAGE);
+    let mut blocks = page.split("```\n").skip(1).step_by(2);
+    let writes = |block: &&str| block.contains(&format!("--out out/{name}"));
+    let commands = blocks.find(writes).unwrap_or_else(|| panic!("{PAGE}: no block for {name}"));
+    (commands.to_owned(), blocks.next().unwrap_or_default().to_owned())
+}
+
+/// Runs commands as a reader would, in a directory with the scenarios, and gives what they print.
+fn printed(commands: &str) -> (TempDir, String) {
+    let place = scratch();
+    let scenarios = root().join("scenarios").canonicalize().expect("they are there");
+    std::os::unix::fs::symlink(scenarios, place.path().join("scenarios")).expect("a link");
+    let binary = Path::new(env!("CARGO_BIN_EXE_fairwave")).parent().expect("it has a directory");
+    let script = format!("PATH=\"$FAIRWAVE_HERE:$PATH\"\n{commands}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).env("FAIRWAVE_HERE", binary).current_dir(&place);
+    let output = shell.output().expect("a shell starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{commands}\n{said}\n{why}");
+    (place, said)
+}
+
+/// Lines that are one number; the page shows these of what its commands print.
+fn counts(text: &str) -> Vec<u32> {
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// What the commands of a block count: as many figures as the page shows, none of which exceeds
+/// those. The clip has as many frames, and the tone as many packets, as at best arrive.
+fn counted(name: &str) -> Vec<u32> {
+    let (commands, shown) = block(name);
+    let (_place, said) = printed(&commands);
+    let (shown, counts) = (counts(&shown), counts(&said));
+    let most = *shown.iter().max().expect("the page shows some");
+    let is_possible = |count: &u32| (1..=most).contains(count);
+    assert!(counts.len() == shown.len() && counts.iter().all(is_possible), "{counts:?}\n{said}");
+    counts
+}
+
+#[test]
+fn the_page_is_fetched_as_the_tutorial_says() {
+    if !machine_can() {
+        return;
+    }
+    let (commands, shown) = block("web");
+    let (place, said) = printed(&commands);
+    let figures = |line: &str| {
+        let (size, time) = line.split_once(" B in ")?;
+        Some((size.to_owned(), time.strip_suffix(" s")?.parse::<f64>().ok()?))
+    };
+    let [of_page, of_run] = [&shown, &said].map(|text| figures(text.lines().last()?));
+    let (shown, (size, seconds)) = (of_page.expect("a line"), of_run.expect("a line"));
+    assert_eq!(size, shown.0, "the page has arrived whole");
+    // As much as the wire to the server carries: 20 Mbps, and its delay.
+    assert!(seconds > 0.12, "{seconds} s");
+    assert!(place.path().join("out/web/summary.json").exists());
+}
+
+/// Runs the blocks with ffmpeg, which take half a minute.
+pub(super) fn video_and_call() {
+    let frames = counted("video");
+    assert!(frames[0] > frames[1], "errors cost frames: {frames:?}");
+    assert_eq!(counted("call").len(), 2, "both sides hear");
+}
