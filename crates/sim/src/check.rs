@@ -185,8 +185,13 @@ fn check_traffic(world: &World, traffic: &dyn Description) -> Result<(), String>
     }
 }
 
-/// Refuses what cannot be done to `world`.
-pub(crate) fn command(world: &World, command: &Command) -> Result<(), Error> {
+/// Refuses what cannot be done to `world`. An earlier command may have given a radio another queue
+/// than the world says: `follows_weights` tells of the one that is there now.
+pub(crate) fn command(
+    world: &World,
+    command: &Command,
+    follows_weights: &dyn Fn(NodeId) -> bool,
+) -> Result<(), Error> {
     let refuse = |why: &str| Err(Error::Invalid(why.to_owned()));
     let radio =
         |node: &NodeId| world.nodes.get(node.0 as usize).and_then(|node| node.radio.as_ref());
@@ -197,7 +202,7 @@ pub(crate) fn command(world: &World, command: &Command) -> Result<(), Error> {
         }
         Command::Place { .. } => Ok(()),
         Command::Weight { ap, station, .. } => match (radio(ap), radio(station)) {
-            (Some(ap), Some(_)) if ap.queue.follows_weights() => Ok(()),
+            (Some(_), Some(_)) if follows_weights(*ap) => Ok(()),
             (Some(_), Some(_)) => refuse("its access point's queue knows no weights"),
             _ => refuse("a weight is that of a station at an access point"),
         },

@@ -203,7 +203,7 @@ impl<'w> Simulation<'w> {
     /// # Errors
     /// Nothing changes if the world has not what the command names, or could not be simulated so.
     pub fn command(&mut self, command: &Command, now: Instant) -> Result<(), Error> {
-        check::command(self.world, command)?;
+        check::command(self.world, command, &|ap| self.network.follows_weights(ap))?;
         self.advance_to(now);
         self.last = self.cx.now;
         if self.network.command(command, &mut self.cx) {

@@ -12,6 +12,7 @@ pub(crate) struct Metered {
     /// One, or one for each access category, the least urgent first.
     queues: Box<[Box<dyn Discipline<Queued>>]>,
     looks_beside: bool,
+    follows_weights: bool,
     enqueued: u64,
     drops: [u64; DropCause::ALL.len()],
     peak: u32,
@@ -31,6 +32,7 @@ impl Metered {
         Self {
             queues: (0..categories).map(|_| spec.build()).collect(),
             looks_beside: spec.looks_beside(),
+            follows_weights: spec.follows_weights(),
             enqueued: 0,
             drops: [0; DropCause::ALL.len()],
             peak: 0,
@@ -63,6 +65,7 @@ impl Metered {
             gone.extend(core::iter::from_fn(|| old.dropped()));
         }
         self.looks_beside = spec.looks_beside();
+        self.follows_weights = spec.follows_weights();
         gone.iter().for_each(|(_, cause)| self.count_drop(*cause));
         gone.into_iter().map(|(queued, cause)| (queued.packet, cause)).collect()
     }
@@ -127,6 +130,11 @@ impl Metered {
                 *packet = seen.packet;
             }
         }
+    }
+
+    /// Whether [`Self::set_weight`] does anything, by the discipline that is there now.
+    pub(crate) fn follows_weights(&self) -> bool {
+        self.follows_weights
     }
 
     /// What a receiver weighs from now on, in one of the queues or in all.

@@ -172,6 +172,11 @@ impl<'w> Network<'w> {
         }
     }
 
+    /// Whether the queue of this radio, as it is now, knows weights.
+    pub(crate) fn follows_weights(&self, node: NodeId) -> bool {
+        self.access.radios.port(node).is_some_and(|port| port.queue.follows_weights())
+    }
+
     /// All queues in the order of [`fairwave_trace::QueueId`]: radios in node order, then lines.
     pub(crate) fn queues_mut(&mut self) -> impl Iterator<Item = &mut Metered> {
         self.access.radios.ports_mut().map(|port| &mut port.queue).chain(self.lines.queues_mut())

@@ -3,7 +3,7 @@
 use crate::common::{AP, server, tcp, uploads, world};
 use crate::outside::{Everything, at, quiet, simulation, taken, up};
 use fairwave_dot11::{AccessCategory, Standard};
-use fairwave_queue::{Limit, Mac80211Config, Spec, Weight, WfqConfig};
+use fairwave_queue::{DrrConfig, HostConfig, Limit, Mac80211Config, Spec, Weight, WfqConfig};
 use fairwave_sim::world::{Change, Loss, World};
 use fairwave_sim::{Command, OutsideFate, OutsidePacket, Place, Simulation, run};
 use fairwave_trace::{Discard, DropCause, NodeId};
@@ -134,5 +134,20 @@ fn what_is_not_there_cannot_be_changed() {
     ] {
         let error = simulation.command(&command, at(5)).expect_err("it is refused").to_string();
         assert!(error.contains(why), "{command:?}: {error}");
+    }
+}
+
+#[test]
+fn weights_are_those_of_the_queue_that_is_there_now() {
+    let world = quiet();
+    let mut sink = Discard;
+    let mut simulation = simulation(&world, &mut sink);
+    let limit = Limit::Packets(50);
+    let drr = Spec::Drr(DrrConfig { hosts: HostConfig::of(limit), quantum: 1514 });
+    let weight = Command::Weight { ap: AP, station: STATION, weight: Weight::ONE };
+    for (spec, knows_weights) in [(drr, true), (Spec::DropTail { limit }, false), (drr, true)] {
+        let queue = Command::Queue { queue: Place::Radio(AP), spec };
+        simulation.command(&queue, at(5)).expect("there is a queue");
+        assert_eq!(simulation.command(&weight, at(5)).is_ok(), knows_weights, "{spec:?}");
     }
 }
