@@ -218,7 +218,12 @@ impl<'a> Desk<'a> {
                 self.stop.store(true, Ordering::Relaxed);
                 Ok(json!({ "ok": true, "at_ns": self.clock.now().as_nanos() }))
             }
-            _ => self.change(line),
+            _ => self.change(line).map_err(|error| match word {
+                Some(word) if !Steering::WORDS.contains(&&*word) => {
+                    format!("{error}; beside changes there are status and stop")
+                }
+                _ => error,
+            }),
         }
     }
 

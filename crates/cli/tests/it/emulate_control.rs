@@ -198,6 +198,9 @@ fn nobody_can_hold_up_a_run_by_its_socket() {
     assert!(status["queues"].as_array().is_some_and(|queues| queues.len() == 5), "{status}");
     let (_, err) = ends_with(1, directory, &["emulate", "ctl", "run", "link", "name=ap-servr"]);
     assert!(err.contains("did you mean \"ap-server\"?"), "{err}");
+    let (_, err) = ends_with(1, directory, &["emulate", "ctl", "run", "stauts"]);
+    assert!(err.contains("stauts: no change is called so"), "{err}");
+    assert!(err.contains("beside changes there are status and stop"), "{err}");
     assert_eq!(control(directory, &["stop"])["ok"], true);
     end(child, 0);
     let (_, err) = ends_with(1, directory, &["emulate", "ctl", "run", "status"]);

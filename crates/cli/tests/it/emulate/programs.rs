@@ -127,17 +127,22 @@ fn what_reaches_nobody_is_said_by_icmp() {
         return;
     }
     // Of the closed port the far kernel tells; of an address without a node the emulator does.
-    let datagram = "exec 3>/dev/udp/server/9; echo one >&3; sleep 0.2; echo two >&3";
-    let connection = "echo one >/dev/tcp/10.9.9.9/80";
+    let datagram = |to| format!("exec 3>/dev/udp/{to}/9; echo one >&3; sleep 0.2; echo two >&3");
+    let connection = |to| format!("echo one >/dev/tcp/{to}/80");
     let ended = Site::new("")
-        .exec(&format!("sta1=bash -c '{datagram}' && echo passed; true"))
-        .exec(&format!("sta2=bash -c '{connection}' && echo passed; true"))
+        .exec(&format!("sta1=bash -c '{}' && echo passed; true", datagram("10.0.0.4")))
+        .exec(&format!("sta1=bash -c '{}' && echo passed; true", datagram("fd46:6169:7277::4")))
+        .exec(&format!("sta2=bash -c '{}' && echo passed; true", connection("10.9.9.9")))
+        .exec(&format!("sta2=bash -c '{}' && echo passed; true", connection("fd46:6169:7277::99")))
         .run();
     ended.went_well();
-    let (datagram, connection) = (ended.log("sta1"), ended.log("sta2"));
-    assert!(datagram.contains("Connection refused") && !datagram.contains("passed"), "{datagram}");
-    assert!(connection.contains("No route to host"), "{connection}");
-    assert_eq!(node(&ended.summary(), "sta2")["unreachable"], 1);
+    for refused in ["sta1", "sta1-2"].map(|log| ended.log(log)) {
+        assert!(refused.contains("Connection refused") && !refused.contains("passed"), "{refused}");
+    }
+    for lost in ["sta2", "sta2-2"].map(|log| ended.log(log)) {
+        assert!(lost.contains("No route to host") && !lost.contains("passed"), "{lost}");
+    }
+    assert_eq!(node(&ended.summary(), "sta2")["unreachable"], 2);
 }
 
 const FLOWS: &str = r#"
