@@ -105,7 +105,7 @@ fn the_words_are_true(directory: &Path) {
     let (before, after) = mean("shaped", "flow.upload.goodput_mbps");
     assert!((1.5..1.7).contains(&(before - after)), "the upload pays: {before} to {after}");
     let (before, after) = mean("shaped", "flow.download.goodput_mbps");
-    assert!((14.5..15.5).contains(&(after - before)), "the download gains: {before} to {after}");
+    assert!((15.5..16.5).contains(&(after - before)), "the download gains: {before} to {after}");
     let wider = ["compare", "out/home/variant=as_delivered", "out/home/variant=80_MHz"];
     let wider = json(directory, &wider);
     let rows = wider["comparisons"].as_array().expect("a list");

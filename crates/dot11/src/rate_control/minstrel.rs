@@ -95,8 +95,12 @@ pub struct Minstrel {
     /// Moving average of MPDUs in a PPDU, from 1.
     mean_mpdus: f64,
     samples: Samples,
+    /// The chain of the frame under way.
+    frame: [usize; 3],
     /// Whether the first attempt at this frame was a sample.
     sampled: bool,
+    /// Attempts at this frame that are not counted yet: rate, MPDUs sent and acknowledged.
+    attempts: Vec<(usize, u32, u32)>,
 }
 
 impl Minstrel {
@@ -104,19 +108,35 @@ impl Minstrel {
     /// does.
     pub fn new(setup: Setup) -> Self {
         let initial = setup.initial.unwrap_or(0);
+        let chain = [initial, initial.saturating_sub(1), 0];
         let mut minstrel = Self {
             measured: vec![Measured::default(); setup.rates.len()],
-            chain: [initial, initial.saturating_sub(1), 0],
+            chain,
+            frame: chain,
             interval_ends: Instant::ZERO + INTERVAL,
             ppdus: 0,
             mpdus: 0,
             mean_mpdus: 1.0,
             samples: Samples::new(&setup.rates, setup.stream),
             sampled: false,
+            attempts: Vec::new(),
             rates: setup.rates,
         };
         minstrel.refill();
         minstrel
+    }
+
+    /// Counts the attempts at a frame, all at once when the last is over: the hardware goes through
+    /// the chain by itself and reports then.
+    fn count_attempts(&mut self) {
+        let Some(&(_, mpdus, _)) = self.attempts.last() else { return };
+        self.ppdus += 1;
+        self.mpdus += mpdus;
+        for (rate, sent, acknowledged) in self.attempts.drain(..) {
+            self.measured[rate].sent += sent;
+            self.measured[rate].acknowledged += acknowledged;
+        }
+        self.downgrade();
     }
 
     fn end_interval(&mut self, now: Instant) {
@@ -220,10 +240,12 @@ impl Minstrel {
 
 impl RateControl for Minstrel {
     fn choose(&mut self, now: Instant, attempt: u32) -> Choice {
-        if now >= self.interval_ends {
-            self.end_interval(now);
-        }
         if attempt == 0 {
+            self.count_attempts();
+            if now >= self.interval_ends {
+                self.end_interval(now);
+            }
+            self.frame = self.chain;
             let sample = self.samples.next(now);
             self.sampled = sample.is_some();
             if let Some(rate) = sample {
@@ -235,7 +257,7 @@ impl RateControl for Minstrel {
             1.. if self.sampled => 1 + (attempt - 1) / ATTEMPTS,
             _ => attempt / ATTEMPTS,
         };
-        let rate = self.chain.get(stage as usize).copied().unwrap_or(0);
+        let rate = self.frame.get(stage as usize).copied().unwrap_or(0);
         Choice { rate, is_sample: self.sampled && attempt > 0 }
     }
 
@@ -244,10 +266,9 @@ impl RateControl for Minstrel {
     }
 
     fn hear(&mut self, _: Instant, rate: usize, sent: u32, acknowledged: u32) {
-        self.ppdus += 1;
-        self.mpdus += sent;
-        self.measured[rate].sent += sent;
-        self.measured[rate].acknowledged += acknowledged;
-        self.downgrade();
+        self.attempts.push((rate, sent, acknowledged));
+        if acknowledged > 0 {
+            self.count_attempts();
+        }
     }
 }

@@ -179,7 +179,7 @@ fn minstrel_spreads_overhead_over_the_mean_ampdu() {
                 minstrel.hear(Instant::ZERO, rate, mpdus, mpdus * percent / 100);
             }
         }
-        minstrel.choose(at_ms(50), 1);
+        minstrel.choose(at_ms(50), 0);
         minstrel.current()
     };
     // 0.9 / 1300 us against 0.75 / 1100 us; then 0.9 / 310 us against 0.75 / 110 us.
@@ -201,17 +201,16 @@ fn two_groups() -> Minstrel {
     Minstrel::new(Setup { rates, initial: Some(0), stream: Seed(1).stream("rate") })
 }
 
-/// All of 40 MPDUs at each of these rates in an interval that ends at `end_ms`.
-fn succeed(minstrel: &mut Minstrel, rates: &[usize], end_ms: u64) {
+/// All of 40 MPDUs at each of these rates in the first interval.
+fn succeed(minstrel: &mut Minstrel, rates: &[usize]) {
     rates.iter().for_each(|rate| minstrel.hear(Instant::ZERO, *rate, 40, 40));
-    minstrel.choose(at_ms(end_ms), 1);
 }
 
 /// What works at a rate works at a slower one of the same group.
 #[test]
 fn minstrel_trusts_slower_rates_that_were_never_tried() {
     let mut minstrel = two_groups();
-    succeed(&mut minstrel, &[5], 50);
+    succeed(&mut minstrel, &[5]);
     let chain = [0, 2].map(|attempt| {
         let mut minstrel = minstrel.clone();
         minstrel.choose(at_ms(50), 0);
@@ -221,16 +220,46 @@ fn minstrel_trusts_slower_rates_that_were_never_tried() {
     assert_eq!(chain, [5, 4]);
 }
 
-/// 40 MPDUs of which none arrives are enough in mid-interval; the best of the rates with one stream
+/// Two rates with one stream work, and the fastest with two, at which frames go from 50 ms on.
+fn at_the_fastest() -> Minstrel {
+    let mut minstrel = two_groups();
+    succeed(&mut minstrel, &[1, 2, 5]);
+    minstrel.choose(at_ms(50), 0);
+    assert_eq!(minstrel.current(), 5);
+    minstrel
+}
+
+/// 31 MPDUs of which none arrives are enough in mid-interval; the best of the rates with one stream
 /// less takes over until the interval ends.
 #[test]
 fn minstrel_falls_in_mid_interval_when_spatial_multiplexing_dies() {
-    let mut minstrel = two_groups();
-    succeed(&mut minstrel, &[1, 2, 5], 50);
-    assert_eq!(minstrel.current(), 5);
+    let mut minstrel = at_the_fastest();
     minstrel.hear(at_ms(55), 5, 30, 0);
+    minstrel.choose(at_ms(56), 0);
     assert_eq!(minstrel.current(), 5, "30 MPDUs are too few");
-    minstrel.hear(at_ms(56), 5, 1, 0);
+    minstrel.hear(at_ms(57), 5, 1, 0);
+    minstrel.choose(at_ms(58), 0);
+    assert_eq!(minstrel.current(), 2);
+}
+
+/// The hardware reports when the chain is over. A fade that takes one A-MPDU is then outweighed by
+/// the second attempt at the same rate; a fade that takes both attempts is not.
+#[test]
+fn minstrel_judges_a_lost_ampdu_with_its_retries() {
+    let mut minstrel = at_the_fastest();
+    minstrel.hear(at_ms(55), 5, 40, 0);
+    assert_eq!(minstrel.choose(at_ms(55), 1).rate, 5, "the second attempt at the same rate");
+    minstrel.hear(at_ms(60), 5, 40, 40);
+    assert_eq!(minstrel.current(), 5);
+
+    let mut minstrel = at_the_fastest();
+    minstrel.choose(at_ms(51), 0);
+    for ms in [55, 60] {
+        minstrel.hear(at_ms(ms), 5, 40, 0);
+    }
+    let third = minstrel.choose(at_ms(60), 2).rate;
+    assert_eq!((third, minstrel.current()), (4, 5), "the frame under way keeps its chain");
+    minstrel.choose(at_ms(65), 0);
     assert_eq!(minstrel.current(), 2);
 }
 
@@ -239,7 +268,7 @@ fn minstrel_falls_in_mid_interval_when_spatial_multiplexing_dies() {
 #[test]
 fn minstrel_retries_a_sample_as_a_single_mpdu_at_the_second_stage() {
     let mut minstrel = two_groups();
-    succeed(&mut minstrel, &[0, 1, 2], 50);
+    succeed(&mut minstrel, &[0, 1, 2]);
     assert!(minstrel.choose(at_ms(50), 0).is_sample);
     assert_eq!(minstrel.choose(at_ms(51), 1), Choice { rate: 1, is_sample: true });
     assert_eq!(minstrel.choose(at_ms(52), 0), Choice::usual(2));
@@ -250,7 +279,7 @@ fn minstrel_retries_a_sample_as_a_single_mpdu_at_the_second_stage() {
 #[test]
 fn minstrel_begins_each_interval_with_a_sample() {
     let mut minstrel = two_groups();
-    succeed(&mut minstrel, &[0], 50);
+    succeed(&mut minstrel, &[0]);
     let sampled_at = (50..150).filter(|ms| minstrel.choose(at_ms(*ms), 0).is_sample);
     assert_eq!(sampled_at.collect::<Vec<u64>>(), [50, 70, 90, 100, 120, 140]);
 }
