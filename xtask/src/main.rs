@@ -19,6 +19,7 @@ mod chart;
 mod compare;
 mod emulator;
 mod forwarding;
+mod minstrel;
 mod ns3;
 mod shared;
 mod shell;
@@ -72,6 +73,8 @@ enum Verb {
     /// Print the table of docs/validation.md on ns-3's Minstrel-HT: runs ns-3 alone, about half an
     /// hour.
     Ns3Minstrel(ns3::minstrel::Options),
+    /// Compile Linux's Minstrel-HT, have it choose rates beside ours, and print what both carry.
+    CompareMinstrel,
     /// Run studies/emulator/agreement in the simulator and, on the kernel's sockets, in the
     /// emulator; print both and what differs.
     Agree(agree::Options),
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
         Verb::BenchNs3(options) => ns3::bench(&options),
         Verb::CompareNs3(options) => ns3::goodput::compare(&options),
         Verb::Ns3Minstrel(options) => ns3::minstrel::compare(&options),
+        Verb::CompareMinstrel => minstrel::compare(),
         Verb::Agree(options) => agree::agree(&options),
         Verb::BenchTrace(options) => trace::bench(&options),
         Verb::BenchEmulate(options) => emulator::bench(&options),

@@ -113,6 +113,16 @@ const NS3: [Need; 2] = [
     Need { sign: Sign::Program("g++"), package: "g++", why: "builds programs that use it" },
 ];
 
+/// What Linux's Minstrel-HT is compiled with.
+const MINSTREL: [Need; 2] = [
+    Need {
+        sign: Sign::File("/usr/src/linux-source-6.1.tar.xz"),
+        package: "linux-source-6.1",
+        why: "the rate control to compare with",
+    },
+    Need { sign: Sign::Program("cc"), package: "gcc", why: "compiles it" },
+];
+
 /// What a guest with an older kernel is booted with.
 const GUEST: [Need; 5] = [
     Need {
@@ -154,6 +164,11 @@ pub(crate) fn install_guest() -> Outcome {
 /// no other system's command is offered.
 pub(crate) fn install_ns3() -> Outcome {
     ensure(&NS3, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
+}
+
+/// Makes sure that Linux's Minstrel-HT can be compiled. It is in Debian's package of the source.
+pub(crate) fn install_minstrel() -> Outcome {
+    ensure(&MINSTREL, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
 }
 
 fn ensure(needs: &[Need], by_hand: impl Fn(&[&str]) -> String) -> Outcome {

@@ -2,5 +2,6 @@
 
 mod allocation;
 mod bianchi;
+mod linux;
 mod rates;
 mod throughput;

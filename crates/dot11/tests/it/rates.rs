@@ -4,6 +4,7 @@
 use fairwave_dot11::channel::{
     Channel, Config, Input, Mpdu, Output, RadioConfig, RadioId, RateChoice,
 };
+use fairwave_dot11::rate_control::Algorithm;
 use fairwave_dot11::{
     AccessCategory, Capabilities, DATA_OVERHEAD_BYTES, Fading, Format, GuardInterval, Mode, Phy,
     QOS_BYTES, Standard, Width, rate_control,
@@ -18,7 +19,7 @@ const PAYLOAD_BYTES: u32 = 1472;
 
 /// One place on the grid.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+pub(super) struct Place {
     standard: Standard,
     width: Width,
     streams: u8,
@@ -28,7 +29,7 @@ struct Place {
 
 /// What is simulated and when it is measured.
 #[derive(Clone, Copy, Debug)]
-struct Times {
+pub(super) struct Times {
     warm_up: Duration,
     measured: Duration,
 }
@@ -38,13 +39,21 @@ impl Place {
         Phy { width: self.width, ..Phy::new(self.standard) }
     }
 
-    fn name(&self) -> &'static str {
-        match self.standard {
+    /// As rows of tables begin.
+    pub(super) fn title(&self) -> String {
+        let name = match self.standard {
             Standard::N => "11n",
             Standard::Ac => "11ac",
             Standard::Ax => "11ax",
             _ => "11a",
-        }
+        };
+        let Self { width, streams, distance, .. } = self;
+        format!("{name} {} MHz, {streams}, {distance} m", width.mhz())
+    }
+
+    /// Whether frames are aggregated, and there are groups of rates.
+    pub(super) fn is_ht(&self) -> bool {
+        self.standard != Standard::A
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -102,52 +111,66 @@ impl Place {
         self.modes().into_iter().map(fixed).collect()
     }
 
-    fn controlled(&self, name: &str, times: Times) -> f64 {
-        let algorithm = *rate_control::find(name).expect("it is in the list");
+    /// Mbps that arrive under an algorithm that begins with a rate of its own.
+    pub(super) fn controlled(&self, algorithm: Algorithm, times: Times, seed: u64) -> f64 {
         let rates = RateChoice { algorithm, initial: None };
-        let first = self.modes()[0];
-        self.goodput(Some(rates), first, times, 1)
+        self.goodput(Some(rates), self.modes()[0], times, seed)
     }
 
-    /// Goodput of each algorithm as a share of that of the best fixed mode.
-    fn compare(&self, settled: Times, times: Times) -> Comparison {
+    /// What the best of all fixed modes carries. Where nothing varies, `settled` is enough to
+    /// find it.
+    pub(super) fn fixed(&self, settled: Times, times: Times) -> Fixed {
         let all = self.all_fixed(settled);
         let (best, _) = all.iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are modes");
         let mbps = self.goodput(None, *best, times, 1);
         let works_in_part = |(mode, goodput): &(Mode, f64)| {
             mode.rate() > best.rate() && (0.1 * mbps..mbps).contains(goodput)
         };
-        Comparison {
-            best: *best,
-            mbps,
-            is_edge: all.iter().any(works_in_part),
-            shares: ALGORITHMS.map(|name| self.controlled(name, times) / mbps),
-        }
+        Fixed { best: *best, mbps, is_edge: all.iter().any(works_in_part) }
+    }
+
+    /// Goodput of each algorithm as a share of that of the best fixed mode.
+    fn compare(&self, settled: Times, times: Times) -> Comparison {
+        let fixed = self.fixed(settled, times);
+        let share = |name| {
+            let algorithm = *rate_control::find(name).expect("it is in the list");
+            self.controlled(algorithm, times, 1) / fixed.mbps
+        };
+        Comparison { shares: ALGORITHMS.map(share), fixed }
     }
 }
 
 const ALGORITHMS: [&str; 3] = ["arf", "aarf", "minstrel"];
 
-/// The algorithms at one place.
-struct Comparison {
+/// The best of all fixed modes at one place.
+pub(super) struct Fixed {
     best: Mode,
-    mbps: f64,
+    pub(super) mbps: f64,
     /// Whether a faster mode delivers at least a tenth of what the best one does: algorithms are
     /// then misled by frames that get through by luck.
-    is_edge: bool,
+    pub(super) is_edge: bool,
+}
+
+/// The algorithms at one place.
+struct Comparison {
+    fixed: Fixed,
     shares: [f64; 3],
 }
 
 impl Comparison {
     /// The least shares that are asserted where the channel stands still.
     fn bounds(&self) -> [f64; 3] {
-        if self.is_edge { [0.4, 0.4, 0.78] } else { [0.87, 0.95, 0.95] }
+        if self.fixed.is_edge { [0.4, 0.4, 0.78] } else { [0.87, 0.95, 0.95] }
     }
 
     fn check(&self, place: &Place) {
         for (i, share) in self.shares.into_iter().enumerate() {
             let (name, bound) = (ALGORITHMS[i], self.bounds()[i]);
-            assert!(share >= bound, "{name}: {share:.3} of {:.1} Mbps at {place:?}", self.mbps);
+            assert!(
+                share >= bound,
+                "{name}: {share:.3} of {:.1} Mbps at {place:?}",
+                self.fixed.mbps
+            );
         }
     }
 }
@@ -157,8 +180,8 @@ const fn ms(ms: u64) -> Duration {
 }
 
 /// Where nothing varies, half a second tells what a mode delivers.
-const SETTLED: Times = Times { warm_up: ms(100), measured: ms(500) };
-const USUAL: Times = Times { warm_up: ms(1000), measured: ms(2000) };
+pub(super) const SETTLED: Times = Times { warm_up: ms(100), measured: ms(500) };
+pub(super) const USUAL: Times = Times { warm_up: ms(1000), measured: ms(2000) };
 
 fn place(standard: Standard, width: Width, streams: u8, distance: f64) -> Place {
     Place { standard, width, streams, distance, fading: None }
@@ -171,7 +194,8 @@ fn a_perfect_link_runs_at_the_highest_rate() {
     for (width, streams) in [(Width::Mhz40, 1), (Width::Mhz160, 2)] {
         let place = place(Standard::Ax, width, streams, 3.0);
         let comparison = place.compare(SETTLED, USUAL);
-        assert_eq!((comparison.best.mcs(), comparison.best.streams()), (11, streams));
+        let best = comparison.fixed.best;
+        assert_eq!((best.mcs(), best.streams()), (11, streams));
         assert!(comparison.shares.iter().all(|share| *share > 0.99), "{:?}", comparison.shares);
     }
 }
@@ -187,7 +211,7 @@ fn algorithms_keep_up_with_the_best_fixed_rate() {
 }
 
 /// The whole grid: standards with widths and streams, distances.
-fn grid(fading: Option<Fading>) -> impl Iterator<Item = Place> {
+pub(super) fn grid(fading: Option<Fading>) -> impl Iterator<Item = Place> {
     let radios = [
         (Standard::A, Width::Mhz20, 1),
         (Standard::N, Width::Mhz20, 1),
@@ -208,9 +232,9 @@ fn grid(fading: Option<Fading>) -> impl Iterator<Item = Place> {
 }
 
 /// Rayleigh fading of somebody who walks, at 5 GHz: 1 m/s.
-const WALKING: Fading = Fading { rice_k: 0.0, doppler_hz: 17.0 };
+pub(super) const WALKING: Fading = Fading { rice_k: 0.0, doppler_hz: 17.0 };
 /// A time in which fading meets its mean.
-const LONG: Times = Times { warm_up: ms(1000), measured: ms(5000) };
+pub(super) const LONG: Times = Times { warm_up: ms(1000), measured: ms(5000) };
 
 #[test]
 #[ignore = "the whole grid: minutes; a slow run of the suite calls it"]
@@ -238,17 +262,16 @@ fn table() -> String {
          walking: Mbps | ARF | AARF | Minstrel |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (still, walking) in grid(None).zip(grid(Some(WALKING))) {
-        let (name, mhz) = (still.name(), still.width.mhz());
-        let (streams, distance) = (still.streams, still.distance);
+        let title = still.title();
         let (still, walking) = (still.compare(SETTLED, USUAL), walking.compare(LONG, LONG));
-        let edge = if still.is_edge { " *" } else { "" };
+        let edge = if still.fixed.is_edge { " *" } else { "" };
         let _ = writeln!(
             text,
-            "| {name} {mhz} MHz, {streams}, {distance} m | {}{edge} | {:.1} | {} | {:.1} | {} |",
-            shown(still.best),
-            still.mbps,
+            "| {title} | {}{edge} | {:.1} | {} | {:.1} | {} |",
+            shown(still.fixed.best),
+            still.fixed.mbps,
             still.shares.map(percent).join(" | "),
-            walking.mbps,
+            walking.fixed.mbps,
             walking.shares.map(percent).join(" | "),
         );
     }
