@@ -2,7 +2,7 @@
 
 use crate::means::MeanSummary;
 use crate::metrics::{Metric, metrics};
-use crate::results::{Error, read_meta, read_summary};
+use crate::results::{Error, csv_field, read_meta, read_summary};
 use crate::run::Run;
 use crate::stats::Estimate;
 use schemars::JsonSchema;
@@ -145,31 +145,22 @@ pub fn to_csv(points: &[Point]) -> String {
         .first()
         .map_or_else(Vec::new, |point| point.axes.iter().map(|(key, _)| key.as_str()).collect());
     let last = ["metric", "runs", "mean", "low", "high", "std_dev"];
-    let heads = keys.iter().copied().chain(last).map(field).collect::<Vec<_>>();
+    let heads = keys.iter().copied().chain(last).map(csv_field).collect::<Vec<_>>();
     let mut text = heads.join(",") + "\r\n";
     for point in points {
-        let axes: Vec<String> = point.axes.iter().map(|(_, value)| field(value)).collect();
+        let axes: Vec<String> = point.axes.iter().map(|(_, value)| csv_field(value)).collect();
         for (name, estimate) in &point.metrics {
             let Estimate { n, mean, std_dev, half_width } = estimate;
             let [low, high] = match half_width {
                 Some(_) => [estimate.low().to_string(), estimate.high().to_string()],
                 None => [String::new(), String::new()],
             };
-            let figures = [field(name), n.to_string(), mean.to_string(), low, high];
+            let figures = [csv_field(name), n.to_string(), mean.to_string(), low, high];
             let line = axes.iter().chain(&figures).cloned().chain([std_dev.to_string()]);
             text.push_str(&(line.collect::<Vec<_>>().join(",") + "\r\n"));
         }
     }
     text
-}
-
-/// A field, in quotes where it needs them.
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]

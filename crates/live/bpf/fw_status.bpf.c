@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
 /* Writes a line for each connection of a law: what the kernel knows, and what the law saw. */
-#include "fw_kernel.h"
+#include "fw_addresses.h"
 #include "fw_status.h"
-
-static inline void fw_addresses(struct fw_line *line, const struct sock_common *common)
-{
-	if (line->family == AF_INET6) {
-		line->local[0] = common->skc_v6_rcv_saddr.in6_u.u6_addr32[0];
-		line->local[1] = common->skc_v6_rcv_saddr.in6_u.u6_addr32[1];
-		line->local[2] = common->skc_v6_rcv_saddr.in6_u.u6_addr32[2];
-		line->local[3] = common->skc_v6_rcv_saddr.in6_u.u6_addr32[3];
-		line->remote[0] = common->skc_v6_daddr.in6_u.u6_addr32[0];
-		line->remote[1] = common->skc_v6_daddr.in6_u.u6_addr32[1];
-		line->remote[2] = common->skc_v6_daddr.in6_u.u6_addr32[2];
-		line->remote[3] = common->skc_v6_daddr.in6_u.u6_addr32[3];
-	} else {
-		line->local[3] = common->skc_rcv_saddr;
-		line->remote[3] = common->skc_daddr;
-	}
-	line->local_port = common->skc_num;
-	line->remote_port = __builtin_bswap16(common->skc_dport);
-}
 
 FW_SECTION("iter/bpf_sk_storage_map") int fw_status(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -49,7 +30,9 @@ FW_SECTION("iter/bpf_sk_storage_map") int fw_status(struct bpf_iter__bpf_sk_stor
 	line.family = common->skc_family;
 	line.state = common->skc_state;
 	line.ca_state = FW_BITS((const struct inet_connection_sock *)tp, icsk_ca_state);
-	fw_addresses(&line, common);
+	line.local_port = common->skc_num;
+	line.remote_port = __builtin_bswap16(common->skc_dport);
+	fw_addresses(line.local, line.remote, common);
 	bpf_seq_write(seq, &line, sizeof(line));
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * What programs and user space agree on. crates/live/src/records.rs reads it. */
+ * What programs and user space agree on. crates/live/src/status.rs reads it. */
 #ifndef FW_STATUS_H
 #define FW_STATUS_H
 

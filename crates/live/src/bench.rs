@@ -5,7 +5,7 @@
 //! clock, as programs that do nothing but call them; `fw_b_floor` is such a program that calls
 //! nothing, so its cost is that of being called and timed.
 
-use crate::kernel::{demand_root, enable_statistics, unshare_network};
+use crate::kernel::{demand_root, enable_statistics, now, unshare_network};
 use crate::object::{self, refused};
 use crate::registered::registered;
 use crate::{Error, Law};
@@ -14,7 +14,6 @@ use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Link, MapCore, MapType, Object, Program};
 use rustix::net::sockopt::set_tcp_congestion;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -226,11 +225,6 @@ fn drain(mut end: TcpStream) -> io::Result<u64> {
             read => bytes += read as u64,
         }
     }
-}
-
-fn now() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// A new network namespace, which lives as long as its descriptor.

@@ -23,6 +23,9 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
+    /// Somebody without privileges wanted to trace.
+    #[error("tracing connections of the kernel needs root (CAP_BPF and CAP_PERFMON)")]
+    MayNotTrace,
     /// The kernel has a congestion control of this name already.
     #[error("{name} is loaded already; `fairwave cc unload {name}` unloads it")]
     Loaded {

@@ -6,6 +6,7 @@ use crate::Error;
 use libbpf_rs::libbpf_sys;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::thread::UnshareFlags;
+use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -13,6 +14,12 @@ use std::os::fd::{FromRawFd, OwnedFd};
 /// Refuses who is not root.
 pub(crate) fn demand_root(what: &'static str) -> Result<(), Error> {
     if rustix::process::geteuid().is_root() { Ok(()) } else { Err(Error::NotRoot { what }) }
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC, by which programs tell the time too.
+pub(crate) fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Makes the kernel measure the time that BPF programs take, until the result is dropped.

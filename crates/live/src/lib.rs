@@ -20,6 +20,7 @@
 mod aim;
 pub mod bench;
 mod error;
+mod fields;
 mod inventory;
 mod kernel;
 mod laws;
@@ -29,6 +30,7 @@ mod pins;
 mod registered;
 mod status;
 mod store;
+mod trace;
 
 pub use aim::{Target, Who, clear_target, set_target, targets};
 pub use error::Error;
@@ -38,3 +40,4 @@ pub use load::{Held, Life, load, unload};
 pub use registered::registered;
 pub use status::{Connection, Totals, Watcher, totals};
 pub use store::Store;
+pub use trace::{Event, Phase, Tracer, Wanted};

@@ -1,19 +1,18 @@
 //! What the connections of a law are at: read from the sockets' storage by an iterator, so that
 //! nothing is paid for it while nobody looks.
 
+use crate::fields::{Fields, end, ssthresh_of};
 use crate::object::{self, refused};
 use crate::{Error, Law, Store, kernel};
 use fairwave_units::{BitRate, Duration};
 use libbpf_rs::{Iter, MapCore, MapFlags, Object};
 use std::io::Read;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 /// The pin of the sockets' storage.
 pub(crate) const CONNECTIONS: &str = "fw_conns";
 const TOTALS: &str = "fw_totals";
-/// `TCP_INFINITE_SSTHRESH` of the kernel.
-const NO_SSTHRESH: u32 = 0x7fff_ffff;
 /// `struct fw_line` of bpf/fw_status.h, in bytes.
 const LINE: usize = 128;
 
@@ -107,7 +106,8 @@ pub fn totals(store: &Store, law: &Law) -> Result<Totals, Error> {
     kernel::demand_root("looking at the connections of a law")?;
     let map = store.map(law, TOTALS)?;
     let found = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused(TOTALS))?;
-    let mut line = Line { bytes: &found.unwrap_or_default(), at: 0 };
+    let found = found.unwrap_or_default();
+    let mut line = Fields::of(&found);
     Ok(Totals {
         opened: line.u64(),
         closed: line.u64(),
@@ -116,35 +116,9 @@ pub fn totals(store: &Store, law: &Law) -> Result<Totals, Error> {
     })
 }
 
-/// The fields of a C structure, one after the other; zero behind its end.
-struct Line<'b> {
-    bytes: &'b [u8],
-    at: usize,
-}
-
-impl Line<'_> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let field = self.bytes.get(self.at..self.at + N).and_then(|bytes| bytes.try_into().ok());
-        self.at += N;
-        field.unwrap_or([0; N])
-    }
-
-    fn u64(&mut self) -> u64 {
-        u64::from_ne_bytes(self.take())
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_ne_bytes(self.take())
-    }
-
-    fn u16(&mut self) -> u16 {
-        u16::from_ne_bytes(self.take())
-    }
-}
-
 /// Reads `struct fw_line`.
 fn connection(bytes: &[u8]) -> Connection {
-    let mut line = Line { bytes, at: 0 };
+    let mut line = Fields::of(bytes);
     let (acks_lost, answers, target) = (line.u64(), line.u64(), line.u64());
     let (aimed_us, aimed_bytes) = (line.u64(), line.u64());
     let (now_us, acked, cookie) = (line.u64(), line.u64(), line.u64());
@@ -155,18 +129,14 @@ fn connection(bytes: &[u8]) -> Connection {
     let [state] = line.take();
     let spent = Duration::from_micros(now_us.saturating_sub(aimed_us));
     let reached = BitRate::over(acked.saturating_sub(aimed_bytes), spent);
-    let address = |bytes: [u8; 16]| match family {
-        AF_INET => IpAddr::V4(Ipv4Addr::new(bytes[12], bytes[13], bytes[14], bytes[15])),
-        _ => IpAddr::V6(Ipv6Addr::from(bytes)).to_canonical(),
-    };
     Connection {
-        local: SocketAddr::new(address(local), local_port),
-        remote: SocketAddr::new(address(remote), remote_port),
+        local: end(local, local_port, family),
+        remote: end(remote, remote_port, family),
         namespace,
         cookie: (cookie != 0).then_some(cookie),
         state: STATES.get(usize::from(state)).copied().unwrap_or("unknown"),
         cwnd,
-        ssthresh: (ssthresh < NO_SSTHRESH).then_some(ssthresh),
+        ssthresh: ssthresh_of(ssthresh),
         mss,
         srtt: Duration::from_micros(u64::from(srtt_us)),
         acked,
@@ -177,7 +147,6 @@ fn connection(bytes: &[u8]) -> Connection {
     }
 }
 
-const AF_INET: u16 = 2;
 /// `enum` of include/net/tcp_states.h, in the words of `ss`.
 const STATES: [&str; 13] = [
     "unknown",
@@ -198,6 +167,7 @@ const STATES: [&str; 13] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fields::{AF_INET, NO_SSTHRESH};
 
     #[test]
     fn a_line_is_read_by_the_layout_of_the_program() {

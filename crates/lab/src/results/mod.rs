@@ -24,6 +24,7 @@
 mod capture;
 mod columns;
 mod contents;
+mod csv;
 mod delays;
 mod directory;
 mod emulation;
@@ -48,6 +49,8 @@ pub use columns::{
     ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, PATHS, PathRow, QUEUES, QueueRow,
     SOC, STATIONS, SocRow, StationRow,
 };
+pub use csv::CsvWriter;
+pub(crate) use csv::field as csv_field;
 pub use delays::{DELAY_BINS, DELAYS, DelayBinRow, DelayRow};
 pub use directory::{Meta, RunDirectory};
 pub use emulation::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};

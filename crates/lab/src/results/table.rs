@@ -134,7 +134,14 @@ pub struct Writer<R: 'static> {
 impl<R> Writer<R> {
     /// Opens the table's file in `directory`.
     pub fn create(table: &'static Table<R>, directory: &std::path::Path) -> Result<Self, Error> {
-        let path: PathBuf = directory.join(table.file);
+        Self::at(table, directory.join(table.file))
+    }
+
+    /// As [`Writer::create`], to a path of the caller's.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn at(table: &'static Table<R>, path: PathBuf) -> Result<Self, Error> {
         let (pending, out) = Pending::create(path)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)

@@ -1,0 +1,108 @@
+//! A table as comma-separated values, row by row.
+
+use super::Error;
+use super::file::Pending;
+use super::table::{Cell, Table};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+/// Writes the rows of one table as CSV (RFC 4180). A null cell is empty.
+pub struct CsvWriter<R: 'static> {
+    table: &'static Table<R>,
+    pending: Pending,
+    out: BufWriter<File>,
+}
+
+impl<R> CsvWriter<R> {
+    /// Opens `path` and writes the names of the columns.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(table: &'static Table<R>, path: PathBuf) -> Result<Self, Error> {
+        let (pending, out) = Pending::create(path)?;
+        let mut writer = Self { table, pending, out };
+        let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        writer.line(&names.join(","))?;
+        Ok(writer)
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn push(&mut self, row: &R) -> Result<(), Error> {
+        let cells = self.table.columns.iter().map(|column| match (column.cell)(row) {
+            Cell::Integer(number) => number.to_string(),
+            Cell::Text(text) => field(&text),
+            Cell::Null => String::new(),
+        });
+        let line = cells.collect::<Vec<_>>().join(",");
+        self.line(&line)
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Error> {
+        write!(self.out, "{line}\r\n").map_err(Error::io(self.pending.path()))
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// When it cannot be written to its end.
+    pub fn finish(self) -> Result<(), Error> {
+        let Self { pending, mut out, .. } = self;
+        out.flush().map_err(Error::io(pending.path()))?;
+        drop(out);
+        pending.finish()
+    }
+}
+
+/// A field, in quotes where it needs them.
+pub(crate) fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::table::{Column, Kind};
+
+    const PAIRS: Table<(i64, &str)> = Table {
+        file: "pairs",
+        doc: "Pairs.",
+        columns: &[
+            Column {
+                name: "number",
+                kind: Kind::Integer,
+                nullable: true,
+                doc: "It is null where it is negative.",
+                cell: |row| if row.0 < 0 { Cell::Null } else { Cell::Integer(row.0) },
+            },
+            Column {
+                name: "text",
+                kind: Kind::Text,
+                nullable: false,
+                doc: "A text.",
+                cell: |row| Cell::Text(row.1.into()),
+            },
+        ],
+    };
+
+    #[test]
+    fn a_file_appears_when_it_is_complete_with_a_line_for_each_row() {
+        let name = format!("fairwave-csv-{}.csv", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut writer = CsvWriter::create(&PAIRS, path.clone()).unwrap();
+        writer.push(&(7, "a > b")).unwrap();
+        writer.push(&(-1, "a,\"b\"")).unwrap();
+        assert!(!path.exists());
+        writer.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(text, "number,text\r\n7,a > b\r\n,\"a,\"\"b\"\"\"\r\n");
+    }
+}

@@ -1,0 +1,280 @@
+//! Windows of the kernel's connections, whatever their law: one event for each segment that reaches
+//! a connection, from the tracepoint `tcp_probe`.
+//!
+//! The program is held by this process and pinned nowhere, so that it goes with the process. The
+//! ring between the two has a fixed size: events for which it has no room are counted.
+
+use crate::fields::{Fields, end, ssthresh_of};
+use crate::object::{self, map, refused};
+use crate::{Error, kernel};
+use fairwave_units::{Duration, Instant};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+const EVENTS: &str = "fw_events";
+const WANTED: &str = "fw_wanted";
+const MISSED: &str = "fw_missed";
+/// `FW_MOST_PORTS` of bpf/fw_trace.h.
+const MOST_PORTS: usize = 16;
+
+/// Which connections are traced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Inode of their network namespace; `None` for each.
+    pub namespace: Option<u32>,
+    /// Ports of which either end has one, [`Wanted::MOST_PORTS`] at most; empty for each.
+    pub ports: Vec<u16>,
+}
+
+impl Wanted {
+    /// How many ports can be asked for.
+    pub const MOST_PORTS: usize = MOST_PORTS;
+
+    /// As `struct fw_wanted`.
+    fn to_bytes(&self) -> Vec<u8> {
+        let ports = &self.ports[..self.ports.len().min(MOST_PORTS)];
+        let mut bytes = self.namespace.unwrap_or(0).to_ne_bytes().to_vec();
+        bytes.extend((ports.len() as u32).to_ne_bytes());
+        bytes.extend(ports.iter().flat_map(|port| port.to_ne_bytes()));
+        bytes.resize(8 + 2 * MOST_PORTS, 0);
+        bytes
+    }
+}
+
+/// What a sender is doing (`enum tcp_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is amiss.
+    Open,
+    /// Segments are SACKed or acknowledged twice, and none is held to be lost yet.
+    Disorder,
+    /// The window is being reduced for a congestion mark.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// Recovery after a timeout.
+    Loss,
+    /// A phase that this version of Fairwave does not know.
+    Unknown,
+}
+
+impl Phase {
+    /// Its name, as `ss` and the kernel's documentation have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Disorder => "disorder",
+            Self::Cwr => "cwr",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    fn of(state: u8) -> Self {
+        let known = [Self::Open, Self::Disorder, Self::Cwr, Self::Recovery, Self::Loss];
+        known.get(usize::from(state)).copied().unwrap_or(Self::Unknown)
+    }
+}
+
+/// A connection at the time when a segment reached it, before the kernel handled that segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Since the trace began.
+    pub at: Instant,
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Inode of its network namespace.
+    pub namespace: u32,
+    /// Maximum segment size in bytes.
+    pub mss: u32,
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Slow start threshold in segments; `None` while none is set.
+    pub ssthresh: Option<u32>,
+    /// The window that the other end advertises, in bytes.
+    pub send_window: u32,
+    /// Smoothed round-trip time; `None` before a sample.
+    pub srtt: Option<Duration>,
+    /// Bytes sent and not yet acknowledged.
+    pub unacknowledged: u32,
+    /// Segments in flight: those SACKed or held to be lost do not count.
+    pub in_flight: u32,
+    /// Bytes acknowledged since the connection began.
+    pub acked: u64,
+    /// Segments retransmitted since the connection began.
+    pub retransmitted: u32,
+    /// Segments held to be lost since the connection began.
+    pub lost: u32,
+    /// Rate of pacing in bits per second; `None` before the kernel has computed one.
+    pub pacing_bps: Option<u64>,
+    /// What the sender is doing.
+    pub phase: Phase,
+}
+
+/// Traces connections as long as it lives.
+pub struct Tracer {
+    /// Before the link in this order: it is dropped first.
+    ring: RingBuffer<'static>,
+    arrived: Rc<RefCell<Vec<Event>>>,
+    link: Option<Link>,
+    object: Object,
+    begun_ns: u64,
+}
+
+impl std::fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tracer").field("begun_ns", &self.begun_ns).finish_non_exhaustive()
+    }
+}
+
+impl Tracer {
+    /// Begins.
+    ///
+    /// # Errors
+    /// Without privileges, or where the kernel refuses the program.
+    pub fn start(wanted: &Wanted) -> Result<Self, Error> {
+        kernel::demand_root("tracing").map_err(|_| Error::MayNotTrace)?;
+        let mut object = object::load("fw_trace", include_bytes!("../objects/fw_trace.o"))?;
+        let settings = map(&mut object, WANTED);
+        let written = settings.update(&0_u32.to_ne_bytes(), &wanted.to_bytes(), MapFlags::ANY);
+        written.map_err(refused(WANTED))?;
+        let begun_ns = kernel::now();
+        let arrived = Rc::new(RefCell::new(Vec::new()));
+        let ring = ring(&mut object, Rc::clone(&arrived), begun_ns)?;
+        let program = object.progs_mut().next().expect("the object has one program");
+        let link = Some(program.attach().map_err(refused("tcp_probe"))?);
+        Ok(Self { ring, arrived, link, object, begun_ns })
+    }
+
+    /// How long it has been tracing.
+    pub fn lasted(&self) -> Duration {
+        Duration::from_nanos(kernel::now().saturating_sub(self.begun_ns))
+    }
+
+    /// The events that came, after waiting for at most `patience` until there are many of them.
+    /// Returns at once when a signal arrives.
+    ///
+    /// # Errors
+    /// When the ring cannot be read.
+    pub fn read(&self, patience: Duration) -> Result<Vec<Event>, Error> {
+        match self.ring.poll(std::time::Duration::from_nanos(patience.as_nanos())) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(refused(EVENTS)(error)),
+            _ => self.rest(),
+        }
+    }
+
+    /// Ends tracing. Returns the events that had not been read.
+    ///
+    /// # Errors
+    /// When the ring cannot be read.
+    pub fn stop(&mut self) -> Result<Vec<Event>, Error> {
+        drop(self.link.take());
+        self.rest()
+    }
+
+    /// Events for which the ring had no room.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn missed(&mut self) -> Result<u64, Error> {
+        let count = map(&mut self.object, MISSED);
+        let count = count.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused(MISSED))?;
+        Ok(Fields::of(&count.unwrap_or_default()).u64())
+    }
+
+    fn rest(&self) -> Result<Vec<Event>, Error> {
+        self.ring.consume().map_err(refused(EVENTS))?;
+        Ok(self.arrived.take())
+    }
+}
+
+fn ring(
+    object: &mut Object,
+    into: Rc<RefCell<Vec<Event>>>,
+    begun_ns: u64,
+) -> Result<RingBuffer<'static>, Error> {
+    let events = map(object, EVENTS);
+    let mut builder = RingBufferBuilder::new();
+    let arrive = move |bytes: &[u8]| {
+        into.borrow_mut().push(event(bytes, begun_ns));
+        0
+    };
+    builder.add(&events, arrive).map_err(refused(EVENTS))?;
+    builder.build().map_err(refused(EVENTS))
+}
+
+/// Reads `struct fw_event`.
+fn event(bytes: &[u8], begun_ns: u64) -> Event {
+    let mut fields = Fields::of(bytes);
+    let (now_ns, acked, pacing) = (fields.u64(), fields.u64(), fields.u64());
+    let (local, remote): ([u8; 16], [u8; 16]) = (fields.take(), fields.take());
+    let (namespace, mss, cwnd) = (fields.u32(), fields.u32(), fields.u32());
+    let (ssthresh, send_window, srtt_us) = (fields.u32(), fields.u32(), fields.u32());
+    let (unacknowledged, in_flight) = (fields.u32(), fields.u32());
+    let (retransmitted, lost) = (fields.u32(), fields.u32());
+    let (local_port, remote_port, family) = (fields.u16(), fields.u16(), fields.u16());
+    let [state] = fields.take();
+    // All ones are no limit.
+    let is_paced = !matches!(pacing, 0 | u64::MAX);
+    Event {
+        at: Instant::from_nanos(now_ns.saturating_sub(begun_ns)),
+        local: end(local, local_port, family),
+        remote: end(remote, remote_port, family),
+        namespace,
+        mss,
+        cwnd,
+        ssthresh: ssthresh_of(ssthresh),
+        send_window,
+        srtt: (srtt_us != 0).then(|| Duration::from_micros(u64::from(srtt_us))),
+        unacknowledged,
+        in_flight,
+        acked,
+        retransmitted,
+        lost,
+        pacing_bps: is_paced.then(|| pacing.saturating_mul(8)),
+        phase: Phase::of(state),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::{AF_INET, NO_SSTHRESH};
+
+    #[test]
+    fn an_event_is_read_by_the_layout_of_the_program() {
+        let words: [u64; 3] = [5_000_000, 1_448_000, 2_500_000];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        bytes.extend([[0; 12].as_slice(), &[10, 0, 0, 1], &[0; 12], &[10, 0, 0, 2]].concat());
+        let small: [u32; 10] = [77, 1448, 10, NO_SSTHRESH, 65_536, 40_000, 14_480, 9, 2, 3];
+        bytes.extend(small.iter().flat_map(|word| word.to_ne_bytes()));
+        bytes.extend([40_000_u16, 5201, AF_INET].iter().flat_map(|word| word.to_ne_bytes()));
+        bytes.extend([3, 0]);
+        assert_eq!(bytes.len(), 104, "sizeof(struct fw_event)");
+        let read = event(&bytes, 2_000_000);
+        assert_eq!(read.at, Instant::from_nanos(3_000_000));
+        assert_eq!(read.local, "10.0.0.1:40000".parse().unwrap());
+        assert_eq!(read.remote, "10.0.0.2:5201".parse().unwrap());
+        assert_eq!((read.namespace, read.mss, read.cwnd, read.ssthresh), (77, 1448, 10, None));
+        assert_eq!((read.send_window, read.srtt), (65_536, Some(Duration::from_millis(40))));
+        assert_eq!((read.unacknowledged, read.in_flight), (14_480, 9));
+        assert_eq!((read.retransmitted, read.lost, read.phase), (2, 3, Phase::Recovery));
+        assert_eq!((read.acked, read.pacing_bps), (1_448_000, Some(20_000_000)));
+    }
+
+    #[test]
+    fn what_is_wanted_is_written_by_the_layout_of_the_program() {
+        let wanted = Wanted { namespace: Some(7), ports: vec![80, 443] };
+        let bytes = wanted.to_bytes();
+        let mut fields = Fields::of(&bytes);
+        assert_eq!((fields.u32(), fields.u32()), (7, 2));
+        assert_eq!((fields.u16(), fields.u16(), fields.u16()), (80, 443, 0));
+        assert_eq!(bytes.len(), 40);
+        assert_eq!(Wanted::default().to_bytes(), [0; 40]);
+    }
+}
