@@ -10,8 +10,10 @@
 //! limits and the receiver's, whatever the receiver says. The receiver answers only messages with
 //! a seal, keeps nothing before a cookie came back, and no answer is longer than what it answers.
 
+pub mod delay;
 pub mod diagnosis;
 pub mod estimate;
+mod ping;
 mod plan;
 mod receiver;
 mod sender;
@@ -19,6 +21,7 @@ mod sender;
 mod testing;
 mod timeline;
 
+pub use ping::{Answered, Ping, Pinger, PingerConfig, PingerInput};
 pub use plan::{Account, Plan, Trial};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
 pub use sender::{Failure, Sender, SenderConfig, SenderEvent, SenderInput};

@@ -54,6 +54,7 @@ pub struct Receiver {
     ended: VecDeque<(Place, Instant)>,
     answers: VecDeque<Transmit>,
     events: VecDeque<ReceiverEvent>,
+    rejected: u64,
 }
 
 impl Receiver {
@@ -61,12 +62,17 @@ impl Receiver {
     pub fn new(config: ReceiverConfig) -> Self {
         let (answers, events) = (VecDeque::new(), VecDeque::new());
         let (sessions, ended) = (BTreeMap::new(), VecDeque::new());
-        Self { config, sessions, ended, answers, events }
+        Self { config, sessions, ended, answers, events, rejected: 0 }
     }
 
     /// How many sessions it serves now.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Datagrams so far that have no seal of the key or of a session.
+    pub const fn rejected(&self) -> u64 {
+        self.rejected
     }
 
     /// What says that `from` asked in this `epoch`, to whoever has the cookie key.
@@ -89,7 +95,10 @@ impl Receiver {
     /// A message sealed with the shared key. Only the answer to a cookie that is good makes state.
     fn greet(&mut self, now: Instant, received: &Received) {
         let Received { from, bytes } = received;
-        let Ok((session, message)) = probe::open(bytes, &self.config.key) else { return };
+        let Ok((session, message)) = probe::open(bytes, &self.config.key) else {
+            self.rejected += 1;
+            return;
+        };
         let epoch = Self::epoch(now);
         let answer = match message {
             Message::Hello { nonce } => {
@@ -132,8 +141,14 @@ impl Receiver {
     /// A message sealed with a session's key.
     fn serve(&mut self, now: Instant, id: u64, received: &Received) {
         let place = (received.from, id);
-        let Some(session) = self.sessions.get_mut(&place) else { return };
-        let Ok((_, message)) = probe::open(&received.bytes, &session.key) else { return };
+        let opened = self.sessions.get_mut(&place).and_then(|session| {
+            let (_, message) = probe::open(&received.bytes, &session.key).ok()?;
+            Some((session, message))
+        });
+        let Some((session, message)) = opened else {
+            self.rejected += 1;
+            return;
+        };
         session.heard = now;
         match message {
             Message::Data { train, number, .. } => session.note(train, number, now),
@@ -195,7 +210,7 @@ impl Machine for Receiver {
         match Head::read(&received.bytes) {
             Ok(head) if head.is_within_session() => self.serve(now, head.session, &received),
             Ok(_) => self.greet(now, &received),
-            Err(_) => {}
+            Err(_) => self.rejected += 1,
         }
     }
 
