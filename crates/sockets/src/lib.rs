@@ -1,0 +1,16 @@
+//! Machines on real networks: a [`Driver`] runs any [`fairwave_machine::Machine`] that speaks in
+//! datagrams over a UDP socket, by the host's monotonic clock, with the kernel's timestamps of
+//! what arrives. [`probe`] measures with it.
+//!
+//! The loop waits by `ppoll`, and looks at the clock without sleeping for the last microseconds
+//! before a deadline, since a train of packets needs punctual ones. IPv4 and IPv6 are alike.
+#![cfg(target_os = "linux")]
+
+mod clock;
+mod driver;
+pub mod probe;
+mod udp;
+
+pub use clock::Clock;
+pub use driver::{Counts, Datagrams, Driver};
+pub use udp::Udp;

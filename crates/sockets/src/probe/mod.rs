@@ -1,0 +1,92 @@
+//! The buffer probe on real networks: [`serve`] is its receiving end, [`measure`] the other.
+
+mod error;
+mod finding;
+mod measure;
+mod serve;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use error::Error;
+pub use finding::{Buffer, Interval, Kind, Latency, Measured, Percentiles};
+pub use measure::{Progress, Request, measure};
+pub use serve::{News, ServeConfig, Server};
+
+use crate::driver::Datagrams;
+use fairwave_probe::{Pinger, PingerInput, Received, Receiver, Sender, SenderInput, Transmit};
+use fairwave_wire::seal::{Key, LEAST_SECRET, ShortSecret};
+use std::net::SocketAddr;
+
+/// The port of `fairwave probe serve`, unless another is given. Nobody has it from IANA.
+pub const PORT: u16 = 17_980;
+/// What a pairing code is written with: no letters that look like digits.
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+/// Letters of a pairing code, of five bits each.
+const CODE_LETTERS: usize = 20;
+
+impl Datagrams for Receiver {
+    fn arrived(from: SocketAddr, bytes: Vec<u8>) -> Received {
+        Received { from, bytes }
+    }
+
+    fn departs(Transmit { to, bytes }: Transmit) -> (SocketAddr, Vec<u8>) {
+        (to, bytes)
+    }
+}
+
+impl Datagrams for Sender {
+    fn arrived(from: SocketAddr, bytes: Vec<u8>) -> SenderInput {
+        SenderInput::Received(Received { from, bytes })
+    }
+
+    fn departs(Transmit { to, bytes }: Transmit) -> (SocketAddr, Vec<u8>) {
+        (to, bytes)
+    }
+}
+
+impl Datagrams for Pinger {
+    fn arrived(from: SocketAddr, bytes: Vec<u8>) -> PingerInput {
+        PingerInput::Received(Received { from, bytes })
+    }
+
+    fn departs(Transmit { to, bytes }: Transmit) -> (SocketAddr, Vec<u8>) {
+        (to, bytes)
+    }
+}
+
+/// The key of a secret that both ends have: the content of a file, or a pairing code. White space
+/// around it does not count.
+///
+/// # Errors
+/// If it is shorter than [`LEAST_SECRET`].
+pub fn key_of(secret: &[u8]) -> Result<Key, ShortSecret> {
+    const { assert!(CODE_LETTERS >= LEAST_SECRET, "a code makes a key") };
+    Key::new(secret.trim_ascii())
+}
+
+/// A new pairing code: 100 random bits, to be read aloud or copied.
+///
+/// # Errors
+/// If the kernel gives no random bytes.
+pub fn pairing_code() -> std::io::Result<String> {
+    let mut bytes = [0; CODE_LETTERS];
+    fill(&mut bytes)?;
+    Ok(bytes.map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).iter().collect())
+}
+
+/// A number that cannot be guessed.
+fn random() -> std::io::Result<u64> {
+    let mut bytes = [0; 8];
+    fill(&mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let rest = &mut bytes[filled..];
+        filled += rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! One session with a server, and greetings beside it.
+
+use super::{Error, random};
+use crate::clock::Clock;
+use crate::driver::Driver;
+use crate::udp::Udp;
+use fairwave_probe::{
+    Account, Failure, Ping, Pinger, PingerConfig, PingerInput, Plan, Sender, SenderConfig,
+    SenderEvent, SenderInput,
+};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::probe::Limits;
+use fairwave_wire::seal::Key;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// From one greeting to the next.
+const PACE: Duration = Duration::from_millis(20);
+/// From one look at whether to stop to the next.
+const LOOK: Duration = Duration::from_millis(100);
+/// Answers are waited for this long after the last greeting.
+const LINGER: Duration = Duration::from_millis(500);
+/// The end of no time at all.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// Whom to speak with, and by which clock.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    pub(super) server: SocketAddr,
+    pub(super) key: &'a Key,
+    pub(super) clock: Clock,
+    /// The user broke it off.
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// What a session came to.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) accounts: Vec<Account>,
+    pub(super) granted: Option<Limits>,
+    /// Datagrams that waited for room in this host's own socket.
+    pub(super) blocked: u64,
+    pub(super) error: Option<Error>,
+}
+
+impl Line<'_> {
+    fn driver(&self) -> Result<Driver, Error> {
+        let address = self.server;
+        let udp = Udp::connect(address).map_err(|cause| Error::Socket { address, cause })?;
+        Ok(Driver::new(udp, self.clock))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sends a plan, and gives the accounts that came until it ended, well or not.
+    pub(super) fn session(&self, limits: Limits, plan: Plan) -> Session {
+        let mut session = Session::default();
+        session.error = self.try_session(limits, plan, &mut session).err();
+        session
+    }
+
+    fn try_session(&self, limits: Limits, plan: Plan, kept: &mut Session) -> Result<(), Error> {
+        let (mut driver, mut events) = (self.driver()?, Vec::new());
+        let mut sender = Sender::new(SenderConfig {
+            key: self.key.clone(),
+            receiver: self.server,
+            session: random()?,
+            nonce: random()?,
+            limits,
+            plan,
+        });
+        driver.tell(&mut sender, SenderInput::Start, &mut events);
+        let mut cause = None;
+        loop {
+            for event in events.drain(..) {
+                match event {
+                    SenderEvent::Agreed(limits) => kept.granted = Some(limits),
+                    SenderEvent::Account(account) => kept.accounts.push(*account),
+                    SenderEvent::Finished(end) => {
+                        kept.blocked = driver.counts().blocked;
+                        let failed = |failure| self.error(failure, kept.granted.is_some(), cause);
+                        return end.map_err(failed);
+                    }
+                }
+            }
+            let until = driver.now() + LOOK;
+            driver.turn(&mut sender, until, &mut events)?;
+            cause = driver.take_trouble().or(cause);
+            // Nobody listens any more: no need to ask eight times.
+            let is_gone = cause == Some(io::ErrorKind::ConnectionRefused);
+            if is_gone && !sender.is_over() {
+                return Err(self.error(Failure::Silent, kept.granted.is_some(), cause));
+            }
+            if self.is_stopped() && !sender.is_over() {
+                driver.tell(&mut sender, SenderInput::Stop, &mut events);
+            }
+        }
+    }
+
+    fn error(&self, failure: Failure, had_begun: bool, cause: Option<io::ErrorKind>) -> Error {
+        let server = self.server;
+        match failure {
+            Failure::Silent if had_begun => Error::Gone { server, cause },
+            Failure::Silent => Error::Silent { server, cause },
+            Failure::Stopped => Error::Stopped,
+            failure => Error::Refused { server, failure },
+        }
+    }
+
+    /// Greets at an even pace for so long, or until `over`, and gives what became of it.
+    pub(super) fn pings(&self, most: Duration, over: &AtomicBool) -> Result<Vec<Ping>, Error> {
+        let (mut driver, mut events) = (self.driver()?, Vec::new());
+        let mut pinger = Pinger::new(PingerConfig {
+            key: self.key.clone(),
+            receiver: self.server,
+            first: random()?,
+            nonce: random()?,
+            interval: PACE,
+        });
+        driver.tell(&mut pinger, PingerInput::Start, &mut events);
+        let mut end = driver.now() + most;
+        let mut is_last = false;
+        let mut cause = None;
+        loop {
+            let now = driver.now();
+            let done = over.load(Ordering::Relaxed) || self.is_stopped();
+            if !is_last && (now >= end || done) {
+                driver.tell(&mut pinger, PingerInput::Stop, &mut events);
+                (is_last, end) = (true, now + LINGER);
+            }
+            let missing = pinger.pings().iter().filter(|ping| ping.answered.is_none()).count();
+            cause = driver.take_trouble().or(cause);
+            let is_gone = cause == Some(io::ErrorKind::ConnectionRefused);
+            if is_gone || is_last && (now >= end || missing == 0) {
+                break;
+            }
+            driver.turn(&mut pinger, end.min(now + LOOK), &mut events)?;
+            events.clear();
+        }
+        let heard = pinger.pings().iter().any(|ping| ping.answered.is_some());
+        match heard || self.is_stopped() {
+            true => Ok(pinger.pings().to_vec()),
+            false => Err(Error::Silent { server: self.server, cause }),
+        }
+    }
+
+    /// Greets while a plan is sent; greetings by this host's clock.
+    pub(super) fn loaded(&self, limits: Limits, plan: Plan) -> (Session, Result<Vec<Ping>, Error>) {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let pings = scope.spawn(|| self.pings(NEVER, &over));
+            let session = self.session(limits, plan);
+            over.store(true, Ordering::Relaxed);
+            (session, pings.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    }
+}
+
+/// When the train of an account was being sent.
+pub(super) fn sending(account: &Account) -> Option<(Instant, Instant)> {
+    let train = account.sent.get(account.trial.spaced as usize..)?;
+    Some((*train.first()?, *train.last()?))
+}
