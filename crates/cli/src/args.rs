@@ -5,6 +5,8 @@ mod matrix;
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
 mod plot;
+#[cfg(target_os = "linux")]
+pub(crate) mod probe;
 mod reproduce;
 
 use crate::printed::Described;
@@ -197,6 +199,10 @@ impl Cli {
             Command::Check { .. } => &["--json", "--seed", "--set"],
             #[cfg(target_os = "linux")]
             Command::Packets(_) => &["--json"],
+            #[cfg(target_os = "linux")]
+            Command::Probe(probe::Probe { task: Some(_), .. }) => &[],
+            #[cfg(target_os = "linux")]
+            Command::Probe(_) => &["--json", "--out"],
             Command::List { .. }
             | Command::Explain { .. }
             | Command::Plot(_)
@@ -370,6 +376,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = packets::EXAMPLES)]
     Packets(packets::Packets),
+    /// Measure the buffer on the way to a host, and the latency of a path under load
+    #[cfg(target_os = "linux")]
+    #[command(after_help = probe::EXAMPLES)]
+    Probe(probe::Probe),
     /// Analyse a capture of tcpdump, Wireshark or Fairwave: who was slow, and what held it back
     #[command(after_help = TRACE_EXAMPLES)]
     Trace(Trace),

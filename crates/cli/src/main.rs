@@ -14,12 +14,16 @@ mod place;
 mod printed;
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
 mod printed_cc;
+#[cfg(target_os = "linux")]
+mod printed_probe;
 mod progress;
 mod show;
 #[cfg(target_os = "linux")]
 mod show_agreement;
 #[cfg(target_os = "linux")]
 mod show_emulation;
+#[cfg(target_os = "linux")]
+mod show_measured;
 mod show_probe;
 mod stop;
 mod table;
@@ -69,6 +73,8 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Check { files } => commands::check::run(common, &files),
         #[cfg(target_os = "linux")]
         Command::Packets(packets) => commands::packets::run(common, &packets),
+        #[cfg(target_os = "linux")]
+        Command::Probe(probe) => commands::probe::run(common, &probe),
         Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::Explain { key } => commands::explain::run(common, key.as_deref()),
         Command::List { what, of } => commands::list::run(common, what, of),

@@ -248,6 +248,9 @@ pub(crate) enum Described {
     /// What `packets --json` prints
     #[cfg(target_os = "linux")]
     Packets,
+    /// What `probe HOST --json` prints
+    #[cfg(target_os = "linux")]
+    Probe,
     /// What `compare --json` prints
     Compare,
     /// What `plot --json` prints
@@ -283,6 +286,8 @@ impl Described {
             Self::Check => of(schema::of::<CheckOutput>()),
             #[cfg(target_os = "linux")]
             Self::Packets => of(schema::of::<PacketsOutput>()),
+            #[cfg(target_os = "linux")]
+            Self::Probe => of(schema::of::<crate::printed_probe::ProbeOutput>()),
             Self::Compare => of(schema::of::<CompareOutput>()),
             Self::Plot => of(schema::of::<PlotOutput>()),
             Self::List => of(schema::of::<ListOutput>()),

@@ -16,6 +16,8 @@ pub(crate) mod matrix;
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
 pub(crate) mod plot;
+#[cfg(target_os = "linux")]
+pub(crate) mod probe;
 pub(crate) mod reproduce;
 #[cfg(target_os = "linux")]
 pub(crate) mod reproduce_real;

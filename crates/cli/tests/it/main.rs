@@ -17,6 +17,8 @@ mod output;
 #[cfg(target_os = "linux")]
 mod packets;
 mod places;
+#[cfg(target_os = "linux")]
+mod probe;
 #[path = "../../../scenario/tests/it/python.rs"]
 mod python;
 mod readme;

@@ -7,12 +7,13 @@ use std::fs;
 use std::path::Path;
 
 /// What every view must know.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "run",
     "sweep",
     "reproduce",
     "matrix",
     "plot",
+    "probe",
     "compare",
     "check",
     "list",

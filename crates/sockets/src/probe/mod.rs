@@ -9,6 +9,7 @@ mod session;
 mod tests;
 
 pub use error::Error;
+pub use fairwave_probe::delay::Delays;
 pub use finding::{Buffer, Interval, Kind, Latency, Measured, Percentiles};
 pub use measure::{Progress, Request, measure};
 pub use serve::{News, ServeConfig, Server};

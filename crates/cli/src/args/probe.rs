@@ -1,0 +1,85 @@
+//! Options of `fairwave probe`.
+
+use clap::{Args, Subcommand};
+use fairwave_units::{BitRate, Bytes, Duration};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// At the end of its help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  fairwave probe serve                              on the host behind the access point
+  fairwave probe laptop.lan --pairing CODE          on a wired host: the code is what serve prints
+  fairwave probe 192.0.2.7 --pairing CODE --rate '300 Mbps' --page probe.html
+  fairwave probe 2001:db8::7 --key secret.txt --json
+  fairwave probe serve --key secret.txt --max-rate '50 Mbps' --max-time '30 s' --max-bytes '40 MB'
+
+What is measured is the narrowest buffer on the way from this host to HOST. Nobody needs root.
+Figures are explained in docs/probe.md.
+
+Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.";
+
+/// Options of `fairwave probe`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Probe {
+    #[command(subcommand)]
+    pub(crate) task: Option<ProbeTask>,
+    /// Where `fairwave probe serve` runs: a name or an address
+    #[arg(required = true, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// The server's UDP port
+    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_sockets::probe::PORT)]
+    pub(crate) port: u16,
+    /// Speak IPv4 only
+    #[arg(short = '4', conflicts_with = "six")]
+    pub(crate) four: bool,
+    /// Speak IPv6 only
+    #[arg(short = '6')]
+    pub(crate) six: bool,
+    #[command(flatten)]
+    pub(crate) secret: Secret,
+    /// Send at most this rate; it has to be more than the narrowest link carries
+    #[arg(long, short = 'b', value_name = "RATE", default_value = "100 Mbps")]
+    pub(crate) rate: BitRate,
+    /// Write a page with plots to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page: Option<PathBuf>,
+}
+
+/// What both ends have to have in common.
+#[derive(Args, Debug)]
+pub(crate) struct Secret {
+    /// A file that both ends have, with at least 16 bytes
+    #[arg(long, value_name = "FILE", conflicts_with = "pairing")]
+    pub(crate) key: Option<PathBuf>,
+    /// The code that the server prints when it starts
+    #[arg(long, value_name = "CODE")]
+    pub(crate) pairing: Option<String>,
+}
+
+/// What else can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProbeTask {
+    /// Answer the probes of others who have the key, until interrupted
+    Serve(Serve),
+}
+
+/// Options of `fairwave probe serve`.
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    /// Address and UDP port to listen at [default: port 17980 of every address]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) secret: Secret,
+    /// Let nobody send at more than this rate
+    #[arg(long, value_name = "RATE", default_value = "1 Gbps")]
+    pub(crate) max_rate: BitRate,
+    /// Let a session last for at most this time
+    #[arg(long, value_name = "DURATION", default_value = "120 s")]
+    pub(crate) max_time: Duration,
+    /// Take at most so many bytes of IP packets in a session, counted as packets of 1500 bytes
+    #[arg(long, value_name = "BYTES", default_value = "500 MB")]
+    pub(crate) max_bytes: Bytes,
+}

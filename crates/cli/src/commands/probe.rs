@@ -1,0 +1,184 @@
+//! `fairwave probe`: the buffer probe on real networks.
+
+use crate::args::Common;
+use crate::args::probe::{Probe, ProbeTask, Secret, Serve};
+use crate::commands::emulate::stop_on_signals;
+use crate::outcome::Failure;
+use crate::printed_probe::ProbeOutput;
+use crate::{output, show_measured};
+use fairwave_lab::results::write_file;
+use fairwave_sockets::probe::{
+    Error, News, PORT, Progress, Request, ServeConfig, Server, key_of, measure, pairing_code,
+};
+use fairwave_units::BitRate;
+use fairwave_wire::probe::Limits;
+use fairwave_wire::seal::Key;
+use serde_json::json;
+use std::fs;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+/// Length of the IP packets that `--max-bytes` counts.
+const PACKET_BYTES: u64 = 1_500;
+
+/// Serves, or probes a host.
+pub(crate) fn run(common: &Common, probe: &Probe) -> Result<(), Failure> {
+    match (&probe.task, &probe.host) {
+        (Some(ProbeTask::Serve(serve)), _) => run_server(serve),
+        (None, Some(host)) => run_client(common, probe, host),
+        (None, None) => unreachable!("clap demands a host or a subcommand"),
+    }
+}
+
+/// The key of the file or of the code.
+fn key(secret: &Secret) -> Result<Option<Key>, Failure> {
+    let usage =
+        |what: &str, error: &dyn std::fmt::Display| Failure::Usage(format!("{what}: {error}"));
+    match (&secret.key, &secret.pairing) {
+        (Some(file), _) => {
+            let shown = file.display().to_string();
+            let bytes =
+                fs::read(file).map_err(|error| Failure::Run(format!("{shown}: {error}")))?;
+            key_of(&bytes).map(Some).map_err(|error| usage(&shown, &error))
+        }
+        (None, Some(code)) => {
+            key_of(code.as_bytes()).map(Some).map_err(|error| usage("--pairing", &error))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+fn run_server(serve: &Serve) -> Result<(), Failure> {
+    let (key, code) = match key(&serve.secret)? {
+        Some(key) => (key, None),
+        None => {
+            let code = pairing_code().map_err(Failure::run)?;
+            let key = key_of(code.as_bytes()).map_err(Failure::run)?;
+            (key, Some(code))
+        }
+    };
+    let packets = u32::try_from(serve.max_bytes.0 / PACKET_BYTES).unwrap_or(u32::MAX);
+    let limits = Limits { rate: serve.max_rate, packets, duration: serve.max_time };
+    if limits.rate == BitRate(0) || packets == 0 || limits.duration.is_zero() {
+        let least = "--max-rate, --max-time and --max-bytes have to leave at least one packet";
+        return Err(Failure::Usage(least.to_owned()));
+    }
+    let stop = stop_on_signals()?;
+    let mut server = open(serve.listen, &key, limits)?;
+    let address = server.address().map_err(Failure::run)?;
+    output::print(&greeting(address, code.as_deref()))?;
+    let mut closed = None;
+    let told = server.run(
+        || stop.load(Ordering::Relaxed),
+        |news| closed = output::print(&line(news)).err().or(closed.take()),
+    );
+    told.map_err(Failure::run)?;
+    let (counts, rejected) = (server.counts(), server.rejected());
+    Ok(output::print(&format!(
+        "{} datagrams came, {rejected} of them from nobody with the key or of no session; {} left. \
+         {} found no room in the socket.\n",
+        counts.received, counts.sent, counts.dropped_here
+    ))?)
+}
+
+/// Opens the socket; without an address for IPv6 and IPv4, or for the latter where that is all.
+fn open(listen: Option<SocketAddr>, key: &Key, limits: Limits) -> Result<Server, Failure> {
+    let at = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
+    let opened = match listen {
+        Some(address) => at(address),
+        None => at((Ipv6Addr::UNSPECIFIED, PORT).into())
+            .or_else(|_| at((Ipv4Addr::UNSPECIFIED, PORT).into())),
+    };
+    opened.map_err(Failure::run)
+}
+
+fn greeting(address: SocketAddr, code: Option<&str>) -> String {
+    let port = match address.port() {
+        PORT => String::new(),
+        port => format!(" --port {port}"),
+    };
+    let secret = code.map_or("--key FILE".to_owned(), |code| format!("--pairing {code}"));
+    format!(
+        "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
+    )
+}
+
+fn line(news: News) -> String {
+    match news {
+        News::Agreed(who, Limits { rate, packets, duration }) => {
+            format!("{who}: a session of at most {rate}, {packets} packets, {duration}\n")
+        }
+        News::Ended(who) => format!("{who}: the session is over\n"),
+    }
+}
+
+fn run_client(common: &Common, probe: &Probe, host: &str) -> Result<(), Failure> {
+    let Some(key) = key(&probe.secret)? else {
+        let remedy = "--pairing CODE or --key FILE is missing: `fairwave probe serve` on the other \
+                      host prints the code";
+        return Err(Failure::Usage(remedy.to_owned()));
+    };
+    if probe.rate == BitRate(0) {
+        return Err(Failure::Usage("--rate has to be more than 0".to_owned()));
+    }
+    let server = address(probe, host)?;
+    let stop = stop_on_signals()?;
+    let request = Request { server, key, rate: probe.rate };
+    let tell = |progress| {
+        if !common.quiet && !common.json {
+            output::note(doing(progress));
+        }
+    };
+    let (found, error) = measure(&request, &stop, tell);
+    let knows_something = found.rate.is_some() || found.idle.ms.is_some();
+    let told = error.as_ref().map(Error::to_string);
+    let printed = ProbeOutput::of(server.to_string(), &found, told.clone());
+    if common.json {
+        output::print_json(&json!(printed))?;
+    } else if knows_something {
+        output::print(&show_measured::words(host, &found))?;
+        printed.warnings.iter().for_each(|warning| output::warn(warning));
+    }
+    if knows_something {
+        let page = || show_measured::page(host, &found, told.as_deref()).map_err(Failure::Run);
+        if let Some(file) = &probe.page {
+            keep(file, &page()?)?;
+        }
+        if let Some(directory) = &common.out {
+            fs::create_dir_all(directory)
+                .map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))?;
+            let text = serde_json::to_string_pretty(&printed).map_err(Failure::run)? + "\n";
+            keep(&directory.join("probe.json"), &text)?;
+            keep(&directory.join("probe.html"), &page()?)?;
+        }
+    }
+    told.map_or(Ok(()), |told| Err(Failure::Run(told)))
+}
+
+fn keep(file: &Path, text: &str) -> Result<(), Failure> {
+    write_file(file, text.as_bytes()).map_err(Failure::run)
+}
+
+/// The first address of the host that may be used.
+fn address(probe: &Probe, host: &str) -> Result<SocketAddr, Failure> {
+    let found = (host, probe.port)
+        .to_socket_addrs()
+        .map_err(|error| Failure::Run(format!("{host}: {error}")))?;
+    let fits = |address: &SocketAddr| match address {
+        SocketAddr::V4(_) => !probe.six,
+        SocketAddr::V6(_) => !probe.four,
+    };
+    let mut fitting = found.filter(fits);
+    let family = if probe.six { "IPv6" } else { "IPv4" };
+    fitting.next().ok_or_else(|| Failure::Run(format!("{host} has no address of {family}")))
+}
+
+fn doing(progress: Progress) -> &'static str {
+    match progress {
+        Progress::Idle => "Round trips on the idle path ...",
+        Progress::Search(_) => "Looking for a buffer that fills ...",
+        Progress::Trains => "Measuring with trains of two packet sizes ...",
+        Progress::Load => "Round trips beside an upload ...",
+    }
+}

@@ -1,0 +1,154 @@
+//! What `fairwave probe HOST --json` prints, as a type.
+
+use fairwave_sockets::probe::{Interval, Kind, Latency, Measured, Percentiles};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `fairwave probe HOST --json` prints.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProbeOutput {
+    /// Address and port of the server.
+    pub(crate) server: String,
+    /// Highest rate of IP packets that both ends allowed, in Mbps; null if they never agreed.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) rate_mbps: Option<f64>,
+    /// The narrowest buffer on the way to the server; null if none filled.
+    pub(crate) buffer: Option<BufferOutput>,
+    /// `packets` or `bytes` (what its limit counts), `aqm` (drops before it is full), `per-station`
+    /// (what is another's does not wait), `none-found`; null if that cannot be told.
+    pub(crate) kind: Option<String>,
+    /// IP packets that the narrowest link carries, in Mbps; null where it carries all that is sent.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) drain_mbps: Option<f64>,
+    /// Round trips of small packets of another flow, by what else is sent.
+    pub(crate) latency_ms: LatencyOutput,
+    /// Shares of packets lost that met no load.
+    pub(crate) loss: LossOutput,
+    /// How much faster the server's clock goes than this host's; corrected in all delays.
+    pub(crate) drift_ppm: f64,
+    /// The numbers that `kind` rests on, in sentences.
+    pub(crate) evidence: Vec<String>,
+    /// What whoever reads the figures should know.
+    pub(crate) warnings: Vec<String>,
+    /// Why the measurement ended early; null if it did not.
+    pub(crate) error: Option<String>,
+}
+
+/// How large a buffer is.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BufferOutput {
+    /// Packets of 1428 bytes (1448 over IPv6).
+    pub(crate) packets: IntervalOutput,
+    /// The same in bytes of IP packets.
+    pub(crate) bytes: IntervalOutput,
+    /// How many milliseconds a packet waits behind a full buffer.
+    pub(crate) ms: IntervalOutput,
+}
+
+/// A mean over trains with Student's t interval at 95 %.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct IntervalOutput {
+    /// The mean.
+    #[schemars(extend("unit" = "that of the field"))]
+    pub(crate) value: f64,
+    /// Lower end of the interval.
+    #[schemars(extend("unit" = "that of the field"))]
+    pub(crate) low: f64,
+    /// Upper end of the interval.
+    #[schemars(extend("unit" = "that of the field"))]
+    pub(crate) high: f64,
+}
+
+/// Round trips in milliseconds.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LatencyOutput {
+    /// While nothing else is sent; null if nothing came back.
+    pub(crate) idle: Option<PercentilesOutput>,
+    /// While this host sends more than the narrowest link carries; null if nothing came back.
+    pub(crate) up: Option<PercentilesOutput>,
+    /// While the server sends: null, as this version does not measure it from here.
+    pub(crate) down: Option<PercentilesOutput>,
+    /// While both send: null, as this version does not measure it from here.
+    pub(crate) both: Option<PercentilesOutput>,
+}
+
+/// Percentiles of round trips.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PercentilesOutput {
+    /// The median.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub(crate) p50: f64,
+    /// What 95 of a hundred do not exceed.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub(crate) p95: f64,
+}
+
+/// Shares of packets that were lost, from 0 to 1.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LossOutput {
+    /// On the way to the server; null if nothing was sent.
+    #[schemars(extend("unit" = "share"))]
+    pub(crate) up: Option<f64>,
+    /// On the way from the server; null, as this version does not measure it from here.
+    #[schemars(extend("unit" = "share"))]
+    pub(crate) down: Option<f64>,
+    /// There and back, on an idle path; null if nothing was sent.
+    #[schemars(extend("unit" = "share"))]
+    pub(crate) round_trip: Option<f64>,
+}
+
+impl From<Interval> for IntervalOutput {
+    fn from(Interval { value, low, high }: Interval) -> Self {
+        Self { value, low, high }
+    }
+}
+
+impl From<Percentiles> for PercentilesOutput {
+    fn from(Percentiles { p50, p95 }: Percentiles) -> Self {
+        Self { p50, p95 }
+    }
+}
+
+/// The word of a kind.
+pub(crate) const fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Packets => "packets",
+        Kind::Bytes => "bytes",
+        Kind::Aqm => "aqm",
+        Kind::PerStation => "per-station",
+        Kind::NoneFound => "none-found",
+    }
+}
+
+impl ProbeOutput {
+    /// Of a measurement.
+    pub(crate) fn of(server: String, found: &Measured, error: Option<String>) -> Self {
+        let Latency { sent, lost, .. } = found.idle;
+        Self {
+            server,
+            rate_mbps: found.rate.map(fairwave_units::BitRate::as_mbps_f64),
+            buffer: found.buffer.map(|buffer| BufferOutput {
+                packets: buffer.packets.into(),
+                bytes: buffer.bytes.into(),
+                ms: buffer.ms.into(),
+            }),
+            kind: found.kind.map(|kind| word(kind).to_owned()),
+            drain_mbps: found.drain_mbps,
+            latency_ms: LatencyOutput {
+                idle: found.idle.ms.map(Into::into),
+                up: found.up.ms.map(Into::into),
+                down: None,
+                both: None,
+            },
+            loss: LossOutput {
+                up: found.loss_up,
+                down: None,
+                round_trip: (sent > 0).then(|| lost as f64 / sent as f64),
+            },
+            drift_ppm: found.drift_ppm,
+            evidence: found.evidence.clone(),
+            warnings: crate::show_measured::warnings(found),
+            error,
+        }
+    }
+}
