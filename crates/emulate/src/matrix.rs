@@ -16,6 +16,7 @@ mod run;
 pub use company::Company;
 pub use findings::{Findings, Left};
 pub use grid::{Asked, Entry, Error, Flows, Grid, Half};
+pub use measure::{FIGURES, Figure};
 pub use page::Context;
 pub use run::{Fault, Progress, Running, run};
 

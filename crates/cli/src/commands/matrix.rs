@@ -9,7 +9,7 @@ use crate::printed::MatrixOutput;
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::{output, place, stop};
-use fairwave_emulate::matrix::{Asked, Company, Context, Fault, Findings, Grid, Running};
+use fairwave_emulate::matrix::{Asked, Company, Context, FIGURES, Fault, Findings, Grid, Running};
 use fairwave_emulate::{Manner, absent, available_laws, kernel_release, matrix};
 use fairwave_lab::points::to_csv;
 use fairwave_lab::run::Before;
@@ -98,14 +98,19 @@ fn load(common: &Common, asked: &Matrix) -> Result<(String, Plan), Failure> {
 fn axis(over: &str) -> String {
     // The arguments have been looked at: there is one.
     let (key, values) = over.split_once('=').unwrap_or((over, ""));
-    let is_number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
-    let is_plain = |value: &str| is_number(value) || matches!(value, "true" | "false");
     let value = |value: &str| match value.trim() {
-        value if is_plain(value) => value.to_owned(),
-        value => serde_json::Value::from(value).to_string(),
+        value @ ("true" | "false") => value.to_owned(),
+        value => number(value).unwrap_or_else(|| serde_json::Value::from(value).to_string()),
     };
     let values: Vec<String> = values.split(',').map(value).collect();
     format!("sweep.{}=[{}]", key.trim(), values.join(", "))
+}
+
+/// A number as TOML writes it, which refuses `.5`, `5.` and `05`.
+fn number(text: &str) -> Option<String> {
+    let whole = text.parse::<i64>().ok().map(|number| number.to_string());
+    let real = || text.parse::<f64>().ok().filter(|number| number.is_finite());
+    whole.or_else(|| real().map(|number| format!("{number:?}")))
 }
 
 /// The laws that are to be run. Those that the kernel lacks are named, each with what to do.
@@ -152,22 +157,12 @@ fn spoken(time: Duration) -> String {
     }
 }
 
-/// Figures of the table: name, head, digits.
-const FIGURES: [(&str, &str, usize); 6] = [
-    ("goodput_mbps", "Mbps", 3),
-    ("rtt_ms", "RTT ms", 1),
-    ("share_percent", "share %", 1),
-    ("other_mbps", "other's Mbps", 3),
-    ("jain", "Jain", 3),
-    ("retransmitted_percent", "retransmitted %", 2),
-];
-
 /// The means of each point. Figures that nobody measured have no column, and a matrix with one run
 /// of each point has no intervals.
 fn table(findings: &Findings) -> String {
     let points = &findings.points;
     let estimates = |name: &str| points.iter().filter_map(|p| p.metric(name)).collect::<Vec<_>>();
-    let figures = FIGURES.iter().filter(|(name, ..)| !estimates(name).is_empty());
+    let figures = FIGURES.iter().filter(|figure| !estimates(figure.name).is_empty());
     let figures: Vec<_> = figures.collect();
     let has_intervals = points.iter().any(|point| point.seeds.len() > 1);
     let (columns, title) = match has_intervals {
@@ -176,14 +171,14 @@ fn table(findings: &Findings) -> String {
     };
     let axes = points.first().map(|point| point.axes.iter());
     let keys = axes.into_iter().flatten().map(|(key, _)| key.rsplit('.').next().unwrap_or(key));
-    let named = figures.iter().flat_map(|(_, head, _)| [*head, "+-"].into_iter().take(columns));
+    let named = figures.iter().flat_map(|figure| [figure.head, "+-"].into_iter().take(columns));
     let heads: Vec<&str> = keys.chain(["runs"]).chain(named).collect();
     let mut table = Table::new(title, &heads);
     for point in points {
         let axes = point.axes.iter().map(|(_, value)| value.clone());
         let runs = [point.seeds.len().to_string()];
-        let cells = figures.iter().flat_map(|(name, _, digits)| {
-            sweep::cells(point, name, *digits).into_iter().take(columns)
+        let cells = figures.iter().flat_map(|figure| {
+            sweep::cells(point, figure.name, figure.digits).into_iter().take(columns)
         });
         table.row(axes.chain(runs).chain(cells).collect());
     }
@@ -215,6 +210,8 @@ mod tests {
     fn an_axis_of_the_command_line_is_one_of_a_sweep() {
         assert_eq!(axis("link.w.rate=5 Mbps, 1 Gbps"), r#"sweep.link.w.rate=["5 Mbps", "1 Gbps"]"#);
         assert_eq!(axis("link.w.loss=0,0.01"), "sweep.link.w.loss=[0, 0.01]");
+        assert_eq!(axis("a=.5,5.,05,+7,-0.25"), "sweep.a=[0.5, 5.0, 5, 7, -0.25]");
+        assert_eq!(axis("a=1e300,1_0"), r#"sweep.a=[1e300, "1_0"]"#);
         assert_eq!(axis("a=nan"), r#"sweep.a=["nan"]"#);
     }
 

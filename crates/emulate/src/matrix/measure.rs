@@ -10,28 +10,36 @@ use fairwave_lab::stats::{jain, mean};
 use std::path::Path;
 
 /// A figure of a matrix.
-pub(super) struct Figure {
+pub struct Figure {
     /// Its name, as tables for programs have it.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// What it is, with its unit, for people.
-    pub(super) title: &'static str,
+    pub title: &'static str,
+    /// What heads its column in a table, with its unit.
+    pub head: &'static str,
+    /// Digits behind the point in tables.
+    pub digits: usize,
     /// How to read it.
-    pub(super) help: &'static str,
+    pub help: &'static str,
     /// The range of its colours, where that does not follow from the data.
-    pub(super) range: Option<(f64, f64)>,
+    pub range: Option<(f64, f64)>,
 }
 
 /// Every figure, in the order of tables.
-pub(super) const FIGURES: [Figure; 6] = [
+pub const FIGURES: [Figure; 6] = [
     Figure {
         name: "goodput_mbps",
         title: "Throughput (Mbps)",
+        head: "Mbps",
+        digits: 3,
         help: "What the flows of the law delivered together after the warm-up.",
         range: None,
     },
     Figure {
         name: "rtt_ms",
         title: "Round-trip time (ms)",
+        head: "RTT ms",
+        digits: 1,
         help: "The mean of their smoothed round-trip times after the warm-up, as their senders \
                know them: the path's own delay and the wait in its queues.",
         range: None,
@@ -39,6 +47,8 @@ pub(super) const FIGURES: [Figure; 6] = [
     Figure {
         name: "share_percent",
         title: "Share beside another law (%)",
+        head: "share %",
+        digits: 1,
         help: "What a flow of the law had of what it and the flow beside it delivered together. \
                50 is fair; more is taken from the other.",
         range: Some((0.0, 100.0)),
@@ -46,12 +56,16 @@ pub(super) const FIGURES: [Figure; 6] = [
     Figure {
         name: "other_mbps",
         title: "Throughput of the flow beside it (Mbps)",
+        head: "other's Mbps",
+        digits: 3,
         help: "What the flow of the other law delivered.",
         range: None,
     },
     Figure {
         name: "jain",
         title: "Fairness among all (Jain's index)",
+        head: "Jain",
+        digits: 3,
         help: "Over the flows of the law and those beside it: 1 where all deliver the same, 1 / n \
                where one of n has everything.",
         range: Some((0.0, 1.0)),
@@ -59,6 +73,8 @@ pub(super) const FIGURES: [Figure; 6] = [
     Figure {
         name: "retransmitted_percent",
         title: "Retransmitted (%)",
+        head: "retransmitted %",
+        digits: 2,
         help: "Segments of the law's flows that were retransmissions.",
         range: None,
     },
