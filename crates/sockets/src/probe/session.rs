@@ -86,14 +86,14 @@ impl Line<'_> {
                     }
                 }
             }
-            let until = driver.now() + LOOK;
-            driver.turn(&mut sender, until, &mut events)?;
-            cause = driver.take_trouble().or(cause);
             // Nobody listens any more: no need to ask eight times.
             let is_gone = cause == Some(io::ErrorKind::ConnectionRefused);
             if is_gone && !sender.is_over() {
                 return Err(self.error(Failure::Silent, kept.granted.is_some(), cause));
             }
+            let until = driver.now() + LOOK;
+            driver.turn(&mut sender, until, &mut events)?;
+            cause = driver.take_trouble().or(cause);
             if self.is_stopped() && !sender.is_over() {
                 driver.tell(&mut sender, SenderInput::Stop, &mut events);
             }

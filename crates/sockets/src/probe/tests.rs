@@ -114,3 +114,67 @@ fn pairing_codes_make_keys_and_differ() {
     assert_ne!(one, other);
     assert!(key_of(one.as_bytes()).is_ok() && key_of(b"  short secret  ").is_err());
 }
+
+/// Floods with noise, with a truncated greeting, and with one message of a session a thousand times.
+fn flood(server: SocketAddr) {
+    let udp = Udp::connect(server).unwrap();
+    let mut hello = Vec::new();
+    let greeting = fairwave_wire::probe::Message::Hello { nonce: 9 };
+    greeting.write(9, &key(), fairwave_wire::probe::CHALLENGE_LEN, &mut hello).unwrap();
+    for _ in 0..1_000 {
+        for bytes in [&hello[..], &hello[..30], &[0xff; 600][..], &[][..]] {
+            // What finds no room is as good as lost on the way.
+            let _ = udp.send(server, bytes);
+        }
+    }
+}
+
+#[test]
+fn hostile_clients_leave_the_session_of_another_whole() {
+    let ((accounts, error), news, rejected) = beside("127.0.0.1:0", |server| {
+        thread::scope(|scope| {
+            scope.spawn(|| flood(server));
+            session(server, &key(), 20)
+        })
+    });
+    assert!(error.is_none(), "{error:?}");
+    // Packets may be lost in the flood; those that arrived are accounted for, each once.
+    let mut numbers: Vec<u32> = accounts[0].arrived.iter().map(|record| record.number).collect();
+    let arrived = numbers.len();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), arrived, "{numbers:?}");
+    assert!(rejected > 0, "the noise is counted");
+    // The farewell has no answer, and may be lost in the flood.
+    assert!(matches!(news[..], [News::Agreed(..), ..]), "{news:?}");
+}
+
+/// As a host does that crashes: its socket is closed while a train is under way.
+#[test]
+fn a_server_that_goes_in_mid_run_is_named() {
+    let config = ServeConfig {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        key: key(),
+        limits: Limits { packets: 1 << 20, ..limits() },
+    };
+    let mut server = Server::open(config).unwrap();
+    let address = server.address().unwrap();
+    let (key, stop) = (key(), AtomicBool::new(false));
+    let line = Line { server: address, key: &key, clock: Clock::start(), stop: &stop };
+    let interval = Duration::from_millis(1);
+    let short = Trial { payload_bytes: 300, spaced: 3, interval, train: 3 };
+    let endless = Trial { train: 100_000, ..short };
+    let plan = Plan { trials: vec![short, endless], rest: Duration::ZERO };
+    let wanted = Limits { packets: 1 << 20, ..limits() };
+    let session = thread::scope(|scope| {
+        scope.spawn(move || {
+            let has_begun = std::cell::Cell::new(false);
+            let news = |told| has_begun.set(matches!(told, News::Agreed(..)));
+            // Agreed: after one more turn the socket is closed with the value.
+            server.run(|| has_begun.get(), news).unwrap();
+        });
+        line.session(wanted, plan)
+    });
+    let told = session.error.unwrap().to_string();
+    assert!(told.contains("stopped answering in mid-run"), "{told}");
+}
