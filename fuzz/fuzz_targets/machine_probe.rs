@@ -1,0 +1,83 @@
+//! The receiving end of a probe, whatever outsiders and owners of the key send: no answer is longer
+//! than what it answers, sessions stay few, and no deadline lies in the past.
+//!
+//! A fuzzer does not guess seals: each message is tried as it is, with the seal of the shared key,
+//! or with that of the session that the receiver has agreed to.
+
+#![no_main]
+
+use fairwave_machine::Machine;
+use fairwave_probe::{Received, Receiver, ReceiverConfig};
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::probe::{self, CHALLENGE_LEN, Limits, Message};
+use fairwave_wire::seal::Key;
+use libfuzzer_sys::fuzz_target;
+use std::net::SocketAddr;
+
+const LABEL: &str = "fairwave probe 1";
+const SESSIONS: usize = 2;
+
+fn shared() -> Key {
+    Key::new(&[7; 16]).expect("long enough")
+}
+
+fn limits() -> Limits {
+    Limits { rate: BitRate::mbps(10), packets: 200, duration: Duration::from_secs(20) }
+}
+
+/// What the receiver answers; the last of it.
+fn say(receiver: &mut Receiver, now: Instant, bytes: Vec<u8>, port: u16) -> Option<Vec<u8>> {
+    let asked = bytes.len();
+    receiver.handle(now, Received { from: SocketAddr::from(([10, 0, 0, 1], port)), bytes });
+    let (mut last, mut answered) = (None, 0);
+    while let Some(answer) = receiver.poll(now) {
+        answered += answer.bytes.len();
+        last = Some(answer.bytes);
+    }
+    assert!(answered <= asked, "{answered} bytes for {asked}");
+    while receiver.event().is_some() {}
+    assert!(receiver.sessions() <= SESSIONS);
+    assert!(receiver.deadline().is_none_or(|deadline| deadline >= now));
+    last
+}
+
+/// Opens a session as its protocol has it, and gives its key.
+fn open(receiver: &mut Receiver) -> Key {
+    let mut hello = Vec::new();
+    let greeting = Message::Hello { nonce: 1 };
+    greeting.write(5, &shared(), CHALLENGE_LEN, &mut hello).expect("it fits");
+    let answer = say(receiver, Instant::ZERO, hello, 1).expect("a challenge");
+    let Ok((5, Message::Challenge { cookie })) = probe::open(&answer, &shared()) else {
+        panic!("no challenge")
+    };
+    let mut start = Vec::new();
+    let begin = Message::Start { nonce: 1, cookie, wanted: limits() };
+    begin.write(5, &shared(), 0, &mut start).expect("it fits");
+    say(receiver, Instant::ZERO, start, 1).expect("an agreement");
+    probe::session_key(&shared(), 5, 1, &cookie)
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let cookie_key = Key::new(&[3; 16]).expect("long enough");
+    let idle = Duration::from_secs(5);
+    let config =
+        ReceiverConfig { key: shared(), cookie_key, limits: limits(), sessions: SESSIONS, idle };
+    let mut receiver = Receiver::new(config);
+    let session = open(&mut receiver);
+    let (mut now, mut rest) = (Instant::ZERO, bytes);
+    while let [how, later, len, behind @ ..] = rest {
+        now = now + Duration::from_millis(u64::from(*later) * 10);
+        if receiver.deadline().is_some_and(|deadline| deadline <= now) {
+            receiver.wake(now);
+        }
+        let (message, after) = behind.split_at(usize::from(*len).min(behind.len()));
+        rest = after;
+        let mut message = message.to_vec();
+        match how % 3 {
+            0 => {}
+            1 => message.extend(shared().tag(LABEL, &[&message]).0),
+            _ => message.extend(session.tag(LABEL, &[&message]).0),
+        }
+        say(&mut receiver, now, message, u16::from(how / 3 % 4));
+    }
+});
