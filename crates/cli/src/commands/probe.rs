@@ -2,10 +2,9 @@
 
 use crate::args::Common;
 use crate::args::probe::{Probe, ProbeTask, Secret, Serve};
-use crate::commands::emulate::stop_on_signals;
 use crate::outcome::Failure;
 use crate::printed_probe::ProbeOutput;
-use crate::{output, show_measured};
+use crate::{output, show_measured, stop};
 use fairwave_lab::results::write_file;
 use fairwave_sockets::probe::{
     Error, News, PORT, Progress, Request, ServeConfig, Server, key_of, measure, pairing_code,
@@ -64,7 +63,7 @@ fn run_server(serve: &Serve) -> Result<(), Failure> {
         let least = "--max-rate, --max-time and --max-bytes have to leave at least one packet";
         return Err(Failure::Usage(least.to_owned()));
     }
-    let stop = stop_on_signals()?;
+    let stop = stop::on(&stop::SIGNALS)?;
     let mut server = open(serve.listen, &key, limits)?;
     let address = server.address().map_err(Failure::run)?;
     output::print(&greeting(address, code.as_deref()))?;
@@ -123,7 +122,7 @@ fn run_client(common: &Common, probe: &Probe, host: &str) -> Result<(), Failure>
         return Err(Failure::Usage("--rate has to be more than 0".to_owned()));
     }
     let server = address(probe, host)?;
-    let stop = stop_on_signals()?;
+    let stop = stop::on(&stop::SIGNALS)?;
     let request = Request { server, key, rate: probe.rate };
     let tell = |progress| {
         if !common.quiet && !common.json {
