@@ -1,4 +1,8 @@
 //! The addresses of nodes, and which node an address belongs to.
+//!
+//! A node that sends over several paths of the scenario has an IPv4 address for each, which says
+//! the node that the path passes. Packets from and to it take that path, so that their bytes alone
+//! decide their way and a record needs no further field.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use fairwave_trace::NodeId;
@@ -7,6 +11,14 @@ use fairwave_trace::NodeId;
 const FIRST_V4: u32 = u32::from_be_bytes([10, 0, 0, 1]);
 /// Bits of the network part of every IPv4 address.
 pub const V4_PREFIX_LEN: u8 = 8;
+/// Where addresses of paths begin: 10.128.0.0. The node's number follows in 11 bits, and that of the
+/// node which the path passes in 12.
+const FIRST_PATH: u32 = u32::from_be_bytes([10, 128, 0, 0]);
+/// Bits of the number of the node that a path passes.
+const VIA_BITS: u32 = 12;
+/// Numbers of nodes that may have paths, and of nodes that paths may pass. The last of these would
+/// make the broadcast address of the network.
+const PATHS_MOST: (u32, u32) = (1 << 11, (1 << VIA_BITS) - 1);
 /// A unique local prefix (RFC 4193); the global ID spells "Fairw".
 const V6_PREFIX: u64 = 0xfd46_6169_7277_0000;
 /// Bits of the network part of every IPv6 address.
@@ -22,12 +34,37 @@ pub fn v6(node: NodeId) -> Ipv6Addr {
     Ipv6Addr::from(u128::from(V6_PREFIX) << 64 | (u128::from(node.0) + 1))
 }
 
+/// The IPv4 address of `node` on its path that passes `via`; none for the nodes beyond the first
+/// 2048, and for paths that pass a node beyond the first 4095.
+pub fn on_path(node: NodeId, via: NodeId) -> Option<Ipv4Addr> {
+    let fits = node.0 < PATHS_MOST.0 && via.0 < PATHS_MOST.1;
+    fits.then(|| Ipv4Addr::from(FIRST_PATH | node.0 << VIA_BITS | via.0))
+}
+
+/// The node and the node that its path passes, of an address that [`on_path`] gives.
+fn path(address: IpAddr) -> Option<(NodeId, NodeId)> {
+    let IpAddr::V4(address) = address else { return None };
+    let is_path = address.to_bits() & 0xff80_0000 == FIRST_PATH && !is_for_many(address.into());
+    let number = address.to_bits() ^ FIRST_PATH;
+    let (node, via) = (number >> VIA_BITS, number & ((1 << VIA_BITS) - 1));
+    (is_path && via < PATHS_MOST.1).then_some((NodeId(node), NodeId(via)))
+}
+
+/// The node that a packet between two addresses passes first: that of its source's path, else that
+/// of its destination's.
+pub fn via(source: IpAddr, destination: IpAddr) -> Option<NodeId> {
+    path(source).or_else(|| path(destination)).map(|(_, via)| via)
+}
+
 /// The node of an address, if it can be one's. Whether there is such a node is not known here.
 pub fn node(address: IpAddr) -> Option<NodeId> {
+    if let Some((node, _)) = path(address) {
+        return Some(node);
+    }
     let number = match address {
         IpAddr::V4(address) => {
             let number = address.to_bits().checked_sub(FIRST_V4)?;
-            (number < (1 << 24) - 2).then_some(number)
+            (number < FIRST_PATH - FIRST_V4).then_some(number)
         }
         IpAddr::V6(address) => {
             let (prefix, host) = ((address.to_bits() >> 64) as u64, address.to_bits() as u64);
@@ -69,6 +106,22 @@ mod tests {
             assert_eq!(node(address), None, "{address}");
         }
         assert_eq!(node("fd46:6169:7277::".parse().expect("an address")), None);
+    }
+
+    #[test]
+    fn an_address_of_a_path_leads_to_its_node_and_the_one_that_it_passes() {
+        let most = (NodeId(2047), NodeId(4094));
+        for (node, passed) in [(NodeId(0), NodeId(0)), (NodeId(3), NodeId(5)), most] {
+            let address = IpAddr::V4(on_path(node, passed).expect("it has one"));
+            let peer = v4(NodeId(9)).into();
+            assert_eq!(super::node(address), Some(node));
+            assert_eq!((via(address, peer), via(peer, address)), (Some(passed), Some(passed)));
+        }
+        let address = on_path(NodeId(3), NodeId(5)).expect("it has one");
+        assert_eq!(address, Ipv4Addr::new(10, 128, 48, 5));
+        assert_eq!(via(v4(NodeId(1)).into(), v6(NodeId(0)).into()), None);
+        assert_eq!(on_path(NodeId(2048), NodeId(0)), None);
+        assert_eq!(on_path(NodeId(0), NodeId(4095)), None);
     }
 
     #[test]

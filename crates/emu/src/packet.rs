@@ -91,6 +91,7 @@ impl Description {
             handle,
             source,
             destination,
+            via: address::via(self.source, self.destination),
             category,
             datagram: Datagram { id, ..datagram },
         }

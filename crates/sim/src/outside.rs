@@ -24,6 +24,9 @@ pub struct OutsidePacket {
     pub source: NodeId,
     /// The node at which it leaves.
     pub destination: NodeId,
+    /// The node that it goes to first and from there on, as packets of a flow's path do; `None`
+    /// takes the way to its destination.
+    pub via: Option<NodeId>,
     /// How urgent it is where a cell has EDCA; a host takes that from its DSCP (RFC 8325).
     pub category: AccessCategory,
     /// What queues and captures see of it. It takes as long on a medium as this is long.
@@ -50,7 +53,7 @@ impl OutsidePacket {
             transport: Transport::Udp { source_port, destination_port },
             payload_len: len.saturating_sub(IPV4_HEADER_LEN + UDP_HEADER_LEN),
         };
-        Self { handle, source, destination, category, datagram }
+        Self { handle, source, destination, via: None, category, datagram }
     }
 }
 
@@ -122,7 +125,7 @@ pub(crate) struct Outside {
 impl Outside {
     /// Takes a packet that enters at `now`; what travels for it.
     pub(crate) fn enter(&mut self, packet: &OutsidePacket, now: Instant) -> Packet {
-        let OutsidePacket { handle, source, destination, category, datagram } = *packet;
+        let OutsidePacket { handle, source, destination, via, category, datagram } = *packet;
         let under_way = UnderWay { handle, entered: now, at: source, doubt: None };
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
@@ -131,7 +134,7 @@ impl Outside {
         debug_assert!(self.places[place as usize].is_none(), "{place} is in use");
         self.places[place as usize] = Some(under_way);
         let number = number(place, category);
-        let (flow, via, sent) = (Packet::OUTSIDE, destination, now);
+        let (flow, via, sent) = (Packet::OUTSIDE, via.unwrap_or(destination), now);
         Packet { flow, source, destination, via, number, sent, datagram, report: 0 }
     }
 

@@ -179,7 +179,7 @@ impl<'w> Simulation<'w> {
     /// The packet does not enter if it has not two different nodes with a way between them, or if
     /// `now` is after the end of the run.
     pub fn inject(&mut self, packet: &OutsidePacket, now: Instant) -> Result<(), Error> {
-        let OutsidePacket { handle, source, destination, .. } = *packet;
+        let OutsidePacket { handle, source, destination, via, .. } = *packet;
         let refuse = |why: &str| Err(Error::Invalid(format!("packet {handle}: {why}")));
         let nodes = self.world.nodes.len() as u32;
         if source.0 >= nodes || destination.0 >= nodes || source == destination {
@@ -188,8 +188,13 @@ impl<'w> Simulation<'w> {
         if now > self.end {
             return refuse("the run is over");
         }
+        let via = via.unwrap_or(destination);
+        if via.0 >= nodes || via == source {
+            return refuse("the node of its path is not another one than its first");
+        }
         self.advance_to(now);
-        if self.network.hop(source, destination).is_none() {
+        let ways = [(source, via), (via, destination)];
+        if ways.iter().any(|(a, b)| a != b && self.network.hop(*a, *b).is_none()) {
             return refuse("there is no way between its nodes");
         }
         self.last = self.cx.now;

@@ -295,6 +295,9 @@ fn what_cannot_travel_is_refused() {
         OutsidePacket { destination: NodeId(77), ..good },
         OutsidePacket { destination: alone, ..good },
         OutsidePacket { source: alone, ..good },
+        OutsidePacket { via: Some(STATION), ..good },
+        OutsidePacket { via: Some(NodeId(77)), ..good },
+        OutsidePacket { via: Some(alone), ..good },
     ] {
         assert!(simulation.inject(&bad, at(10)).is_err(), "{bad:?}");
     }
@@ -305,6 +308,27 @@ fn what_cannot_travel_is_refused() {
     simulation.advance_to(at(6_000_000));
     assert!(simulation.is_over());
     assert_eq!(taken(&mut simulation), [], "both are under way");
+}
+
+/// A packet of a path goes to the node of that first, though the way to its destination is shorter.
+#[test]
+fn a_packet_takes_the_way_by_the_node_of_its_path() {
+    let mut world = quiet();
+    let (near, far) = (server(&world), NodeId(world.nodes.len() as u32));
+    world.nodes.push(Node { name: "far".into(), radio: None });
+    let direct = world.links[0].clone();
+    let slow = |ends, ms| Link { ends, delay: Duration::from_millis(ms), ..direct.clone() };
+    world.links.extend([slow((AP, far), 40), slow((far, near), 40)]);
+    let mut sink = Discard;
+    let mut simulation = simulation(&world, &mut sink);
+    let packet = up(1, &world);
+    assert_eq!(simulation.inject(&packet, at(0)), Ok(()));
+    let around = OutsidePacket { handle: 2, via: Some(far), ..packet };
+    assert_eq!(simulation.inject(&around, at(0)), Ok(()));
+    simulation.advance_to(at(1_000_000));
+    let arrived: Vec<_> = taken(&mut simulation).iter().map(|event| event.handle).collect();
+    assert_eq!(arrived, [1, 2]);
+    assert!(simulation.now() >= at(80_000));
 }
 
 /// Frames in both directions over an aggregating cell that loses frames and ACKs, a station that
