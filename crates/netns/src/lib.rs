@@ -41,6 +41,7 @@ mod hosts;
 pub mod keeper;
 mod kernel;
 mod mounts;
+mod mptcp;
 mod namespaces;
 mod netlink;
 mod node;

@@ -4,7 +4,7 @@ use crate::keeper::{ProcessNamespace, showing_processes};
 use crate::kernel::{be_ordinary, unshare};
 use crate::netlink::Netlink;
 use crate::tun::DEVICE;
-use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mounts};
+use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mounts, mptcp};
 use rustix::event::{Timespec, poll};
 use rustix::thread::UnshareFlags;
 use std::fs::{self, File};
@@ -234,6 +234,13 @@ fn connect(plan: &NodePlan) -> Result<Tun, Error> {
         netlink.address(index, *prefix).map_err(Error::at(what))?;
     }
     await_addresses(&mut netlink, plan)?;
+    for alias in &plan.aliases {
+        let address = Prefix::new(*alias, 32);
+        netlink.address(index, address).map_err(Error::at(at(format!("address {alias}/32"))))?;
+    }
+    if let Some(endpoints) = &plan.endpoints {
+        mptcp::announce(endpoints).map_err(Error::at(at("addresses of MPTCP".to_owned())))?;
+    }
     for route in &plan.routes {
         let what = at(format!("route to {}/{}", route.to.address, route.to.length));
         netlink.route(index, route.to, None, route.source).map_err(Error::at(what))?;

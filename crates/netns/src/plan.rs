@@ -1,7 +1,7 @@
 //! What is to be built: nodes, addresses, routes, settings.
 
 use std::ffi::OsString;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 /// The hidden subcommand of the door that calls [`keeper::main`](crate::keeper::main).
@@ -42,6 +42,12 @@ pub struct NodePlan {
     pub name: String,
     /// IPv4 and IPv6 addresses of `fw0`, each with the prefix that is reached through it.
     pub addresses: Vec<Prefix>,
+    /// Further addresses of `fw0`, to which no name resolves.
+    pub aliases: Vec<Ipv4Addr>,
+    /// Those of the node's addresses from each of which the kernel's MPTCP opens a subflow of every
+    /// connection that begins here. With some, or none, a connection may have several subflows;
+    /// without, the kernel's MPTCP stays as it is.
+    pub endpoints: Option<Vec<Ipv4Addr>>,
     /// MTU of `fw0`, bytes of IP packet.
     pub mtu: u32,
     /// Packets that the kernel keeps for a reader of the TUN before it drops the next.
@@ -65,6 +71,8 @@ impl NodePlan {
         Self {
             name: name.into(),
             addresses: Vec::new(),
+            aliases: Vec::new(),
+            endpoints: None,
             mtu: 1500,
             txqueuelen: 1000,
             offload: Offload::On,

@@ -3,9 +3,15 @@
 use crate::{await_end, build, can, output, plan, start};
 use fairwave_netns::{Error, Namespaces, Offload, Prefix, VNET_HEADER_LENGTH};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, connect, ipproto, listen,
+    socket_with,
+};
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::io::{Read, Write, stderr};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -261,4 +267,73 @@ fn large_segments_come_with_offloads_alone() {
     let with = longest_packet(Offload::On);
     assert!(with > 4000, "{with}");
     assert_eq!(longest_packet(Offload::Off), VNET_HEADER_LENGTH + 1500);
+}
+
+/// The kernel's MPTCP opens a further subflow from each address that was announced: the namespaces'
+/// packets are handed from one to the other here.
+#[test]
+fn a_connection_of_mptcp_has_a_subflow_from_each_address() {
+    if !can() {
+        return;
+    }
+    if let Err(why) = fs::read_to_string("/proc/sys/net/mptcp/enabled") {
+        let _ = writeln!(stderr().lock(), "SKIPPED, this kernel has no MPTCP: {why}");
+        return;
+    }
+    let mut plan = plan();
+    let more = [Ipv4Addr::new(10, 128, 0, 1), Ipv4Addr::new(10, 128, 0, 2)];
+    plan.nodes[0].aliases = more.to_vec();
+    plan.nodes[0].endpoints = Some(more.to_vec());
+    plan.nodes[1].endpoints = Some(Vec::new());
+    let namespaces = Namespaces::build(&plan).unwrap();
+    let stream = || {
+        let (kind, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
+        let flags = flags | SocketFlags::NONBLOCK;
+        socket_with(AddressFamily::INET, kind, flags, Some(ipproto::MPTCP)).unwrap()
+    };
+    let server = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 7000);
+    let listening = move || {
+        let socket = stream();
+        bind(&socket, &server).unwrap();
+        listen(&socket, 1).unwrap();
+        socket
+    };
+    let listener = namespaces.within(1, listening).unwrap();
+    let opening = move || {
+        let socket = stream();
+        assert_eq!(connect(&socket, &server), Err(Errno::INPROGRESS));
+        socket
+    };
+    let source = namespaces.within(0, opening).unwrap();
+    let mut joined = BTreeSet::new();
+    let mut accepted = None;
+    while joined.len() < more.len() {
+        if accepted.is_none() {
+            accepted = acceptfrom_with(&listener, SocketFlags::CLOEXEC).ok();
+            // Subflows are opened once the connection is known to be one of MPTCP: by data.
+            if accepted.is_some() {
+                rustix::io::write(&source, b"four").unwrap();
+            }
+        }
+        let most = Timespec { tv_sec: 5, tv_nsec: 0 };
+        let tuns = [0, 1].map(|node| namespaces.tun_fd(node));
+        let mut both = tuns.each_ref().map(|tun| PollFd::new(tun, PollFlags::IN));
+        assert!(poll(&mut both, Some(&most)).unwrap() > 0, "only {joined:?} joined");
+        joined.extend(pass_on(&namespaces, (0, 1)));
+        pass_on(&namespaces, (1, 0));
+    }
+    assert_eq!(joined, BTreeSet::from(more));
+}
+
+/// Hands what one node sends to the other; source addresses of 10.128.0.0/9 among it.
+fn pass_on(namespaces: &Namespaces, (from, to): (usize, usize)) -> Vec<Ipv4Addr> {
+    let mut seen = Vec::new();
+    let mut packet = [0; 65536];
+    while let Some(length) = namespaces.tun(from).receive(&mut packet).unwrap() {
+        namespaces.tun(to).send(&packet[..length]).unwrap();
+        let ip = &packet[VNET_HEADER_LENGTH..length];
+        let source = Ipv4Addr::new(ip[12], ip[13], ip[14], ip[15]);
+        seen.extend((ip[0] >> 4 == 4 && ip[13] >= 128).then_some(source));
+    }
+    seen
 }
