@@ -35,6 +35,9 @@ impl Acks {
 pub(crate) struct Attributing<'a> {
     sink: &'a mut dyn Sink,
     flows: BTreeMap<Ends, FlowId>,
+    /// Flows over paths by the address of a path and the place of the sink: the kernel chooses the
+    /// ports of subflows.
+    paths: BTreeMap<(Ipv4Addr, (Ipv4Addr, u16)), FlowId>,
     acks: BTreeMap<FlowId, Acks>,
     /// As they were at the first drop behind the warm-up.
     at_warm_up: Option<BTreeMap<FlowId, Acks>>,
@@ -51,8 +54,16 @@ impl<'a> Attributing<'a> {
             let sink = (address::v4(flow.sink), server);
             [((source, sink), *id), ((sink, source), *id)]
         };
+        let paths = |id: &FlowId| {
+            let flow = &world.flows[id.0 as usize];
+            let (id, sink) = (*id, (address::v4(flow.sink), ports(*id).1));
+            let vias = flow.traffic.vias().into_iter();
+            let addresses = vias.filter_map(|via| address::on_path(flow.source, via));
+            addresses.map(move |address| ((address, sink), id)).collect::<Vec<_>>()
+        };
         Self {
             sink,
+            paths: ids.iter().flat_map(paths).collect(),
             flows: ids.iter().flat_map(ends).collect(),
             acks: ids.iter().map(|id| (*id, Acks::default())).collect(),
             at_warm_up: None,
@@ -68,7 +79,9 @@ impl<'a> Attributing<'a> {
             Transport::Dccp(_) => return None,
         };
         let ends = ((datagram.source, source), (datagram.destination, destination));
-        self.flows.get(&ends).copied()
+        let (from, to) = ends;
+        let of_path = || self.paths.get(&(from.0, to)).or_else(|| self.paths.get(&(to.0, from)));
+        self.flows.get(&ends).or_else(of_path).copied()
     }
 
     /// Puts the counts into what the flows came to.
@@ -148,6 +161,23 @@ mod tests {
         kernel_flows = ["up"]
     "#;
 
+    const PATHS: &str = r#"
+        duration = "10 s"
+        node = [
+            { name = "host", kind = "host" },
+            { name = "server", kind = "host" },
+            { name = "phone", kind = "host", count = 2 },
+        ]
+        link = [{ ends = ["host", "phone*"] }, { ends = ["phone*", "server"] }]
+        emulate = { kernel_flows = ["up"], mptcp = true }
+        [[flow]]
+        name = "up"
+        from = "host"
+        to = "server"
+        transport = "shake"
+        paths = [{ via = "phone1" }, { via = "phone2" }]
+    "#;
+
     #[derive(Default)]
     struct Kept(Vec<Sample>);
 
@@ -225,5 +255,22 @@ mod tests {
         };
         let flows: Vec<_> = kept.0.iter().map(flow).collect();
         assert_eq!(flows, [Some(id), Some(id), None, Some(id)]);
+    }
+
+    /// The kernel chooses the ports of further subflows.
+    #[test]
+    fn dropped_acks_of_each_path_are_those_of_their_flow() {
+        let plan = Plan::parse("paths.toml", PATHS, &[]).expect("it is valid");
+        let world = plan.points[0].scenario.to_world(1);
+        let (mut kept, id) = (Kept::default(), FlowId(0));
+        let mut sink = Attributing::new(&world, &[id], &mut kept);
+        let server = (address::v4(NodeId(1)), ports(id).1);
+        for (via, port) in [(2, 40_001), (3, 40_002), (4, 40_003)] {
+            let path = address::on_path(NodeId(0), NodeId(via)).expect("it has one");
+            sink.record(Instant::ZERO, &ack((server, (path, port))));
+        }
+        let mut outcomes = vec![FlowOutcome::default()];
+        sink.put_into(&mut outcomes);
+        assert_eq!(outcomes[0].at_end.acks_dropped, 2, "no path passes node 4");
     }
 }

@@ -3,6 +3,7 @@
 use crate::flows::spec_of;
 use fairwave_emu::traffic::Load;
 use fairwave_scenario::plan::{Job, Plan};
+use std::fs;
 use std::io;
 
 pub use fairwave_emu::traffic::available_laws;
@@ -22,13 +23,24 @@ pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
             Ok(spec) => spec,
             Err(unfit) => return Ok(Some(unfit.to_string())),
         };
-        if let Load::Connection(connection) = spec.load
-            && !laws.contains(&connection.congestion_control)
-        {
+        let Load::Connection(connection) = spec.load else { continue };
+        if !laws.contains(&connection.congestion_control) {
             return Ok(Some(missing(&connection.congestion_control)));
+        }
+        if connection.is_multipath && !has_mptcp() {
+            return Ok(Some(NO_MPTCP.to_owned()));
         }
     }
     Ok(None)
+}
+
+/// What is said where the kernel has no MPTCP, or has it switched off.
+const NO_MPTCP: &str = "the kernel has no MPTCP; one since 5.6 with CONFIG_MPTCP has it, where the \
+                        setting net.mptcp.enabled is 1";
+
+/// Whether the kernel opens sockets of MPTCP.
+fn has_mptcp() -> bool {
+    fs::read_to_string("/proc/sys/net/mptcp/enabled").is_ok_and(|text| text.trim() == "1")
 }
 
 /// The release of the kernel that runs here, such as `6.18.5`.
@@ -97,4 +109,36 @@ emulate.kernel_flows = ["up"]
         let said = missing("fw_ackloss_reno");
         assert!(said.ends_with("; `fairwave cc load fw_ackloss_reno` as root gives it one"));
     }
+
+    #[test]
+    fn mptcp_has_no_coupled_laws_and_no_paths_that_come_and_go() {
+        let of = |shake: &str| {
+            let paths = format!("{PATHS}{shake}");
+            let plan = Plan::parse("fit.toml", &paths, &[]).expect("a scenario");
+            misfit(&plan, plan.jobs()[0]).expect("Linux tells its congestion controls")
+        };
+        let alone = r#"paths = [{ via = "phone1" }]"#;
+        assert_eq!(of(alone), None, "it is TCP");
+        let said = of(&format!("{alone}\ngrowth = \"olia\"")).expect("no kernel couples");
+        assert!(said.contains("flow up cannot run on the kernel's sockets: the windows"), "{said}");
+        let said = of(r#"paths = [{ via = "phone1" }, { via = "phone2", join = "1 s" }]"#);
+        assert!(said.expect("it joins late").contains("its paths join or leave under way"));
+    }
+
+    const PATHS: &str = r#"# Does it fit?
+title = "Two paths: for tests"
+duration = "1 s"
+emulate = { kernel_flows = ["*"], mptcp = true }
+node = [
+    { name = "host", kind = "host" },
+    { name = "phone", kind = "host", count = 2 },
+    { name = "server", kind = "host" },
+]
+link = [{ ends = ["host", "phone*"] }, { ends = ["phone*", "server"] }]
+[[flow]]
+name = "up"
+from = "host"
+to = "server"
+transport = "shake"
+"#;
 }

@@ -21,12 +21,17 @@ keys! {
         /// patterns such as `"sta*"` may be among them. `"*"` stands for all stations and hosts.
         nodes: Vec<String> = kinds::nodes().or(vec!["*".to_owned()]);
         /// Flows that sockets of the kernel carry instead of the simulated ones; patterns such as
-        /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP or UDP.
+        /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP or UDP, and
+        /// SHAKE where `mptcp` is true.
         kernel_flows: Vec<String> = kinds::nodes().or(Vec::new());
         /// Congestion controls of the machine's kernel for flows that its sockets carry, by the
         /// kernel's names and instead of those that stand for the scenario's, as in `"up*=bbr"`.
         /// Of several for one flow the last counts.
         kernel_laws: Vec<String> = kernel_laws().or(Vec::new());
+        /// Whether the kernel's MPTCP (RFC 8684) carries the flows of SHAKE among `kernel_flows`
+        /// over their paths, and the kernel's TCP those of a single path. Their law is "reno" if
+        /// `kernel_laws` names no other.
+        mptcp: bool = boolean().or(false);
         /// MTU of the devices, which are called `fw0`.
         mtu: u32 = size(1280, 9000).or(1500);
         /// Whether the kernel may hand over segments larger than the MTU, which are cut as a

@@ -4,6 +4,7 @@
 mod bystanders;
 mod faults;
 mod outside;
+mod paths;
 mod programs;
 mod questions;
 mod slow;

@@ -86,6 +86,7 @@ pub(super) struct ConnectionFlow {
     common: Common,
     size: Option<Bytes>,
     acks_at_once: bool,
+    is_multipath: bool,
     phase: Phase,
     backlog: Backlog,
     /// When the backlog has more.
@@ -109,6 +110,7 @@ impl ConnectionFlow {
         Self {
             size,
             acks_at_once: connection.acks_at_once,
+            is_multipath: connection.is_multipath,
             phase: Phase::Waiting,
             backlog: Backlog::new(writes),
             next_frame: None,
@@ -228,7 +230,10 @@ impl ConnectionFlow {
         match acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
             Ok((socket, from)) if peer(&from) == Some(self.addresses.0) => {
                 let watched = host.watch(&socket, Role::Sink, EventFlags::IN | EventFlags::RDHUP);
-                (self.sink, self.listener) = (Some(socket), None);
+                self.sink = Some(socket);
+                // Further subflows begin at the same port, and the kernel refuses them where nobody
+                // listens.
+                self.listener.take_if(|_| !self.is_multipath);
                 if let Err(cause) = watched {
                     return self.fail(host, "wait for its socket", cause);
                 }

@@ -1,8 +1,9 @@
 //! What a flow of a world is on sockets of the kernel, with every choice resolved.
 
+use crate::address;
 use fairwave_dot11::AccessCategory;
 use fairwave_sim::ports;
-use fairwave_sim::world::{Flow, TcpFlow, Traffic, World};
+use fairwave_sim::world::{Flow, ShakeFlow, ShakePath, TcpFlow, Traffic, World};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_traffic::Source;
 use fairwave_units::{Bytes, Instant, Stream};
@@ -102,25 +103,32 @@ pub struct Unfit {
 
 impl Spec {
     /// The flow `id` of `world` on sockets, with the ports that the simulator gives it and its
-    /// random streams, so that a source sends the same datagrams at the same times. `address` tells
-    /// the address of a node.
+    /// random streams, so that a source sends the same datagrams at the same times. `address_of`
+    /// tells the address of a node.
     ///
     /// # Errors
-    /// [`Unfit`] if it is neither a TCP flow nor one of timed datagrams, or passes a proxy.
+    /// [`Unfit`] if it is none of TCP, SHAKE (which MPTCP carries) and timed datagrams, or has what
+    /// sockets have not.
     pub fn of(
         world: &World,
         id: FlowId,
-        address: impl Fn(NodeId) -> IpAddr,
+        address_of: impl Fn(NodeId) -> IpAddr,
     ) -> Result<Self, Unfit> {
         let flow = &world.flows[id.0 as usize];
         let load = load(world, flow).map_err(|why| Unfit { flow: flow.name.clone(), why })?;
         let (client, server) = ports(id);
-        let place = |node, port| Place { node, address: SocketAddr::new(address(node), port) };
+        let place = |address, node, port| Place { node, address: SocketAddr::new(address, port) };
+        // The first subflow takes the first path; the kernel opens the others.
+        let own = match flow.traffic.vias().first() {
+            Some(via) => address::on_path(flow.source, *via).map(IpAddr::V4),
+            None => Some(address_of(flow.source)),
+        };
+        let beyond = || Unfit { flow: flow.name.clone(), why: "its nodes have no path addresses" };
         Ok(Self {
             id,
             name: flow.name.clone(),
-            source: place(flow.source, client),
-            sink: place(flow.sink, server),
+            source: place(own.ok_or_else(beyond)?, flow.source, client),
+            sink: place(address_of(flow.sink), flow.sink, server),
             start: flow.start,
             stop: flow.stop,
             traffic_class: traffic_class(flow.category),
@@ -148,7 +156,7 @@ fn load(world: &World, flow: &Flow) -> Result<Load, &'static str> {
         Traffic::Probe(_) => Err("it is a buffer probe"),
         Traffic::Dccp(_) => Err("it sends DCCP"),
         Traffic::Rtc(_) => Err("it sends real-time media"),
-        Traffic::Shake(_) => Err("it is a SHAKE connection"),
+        Traffic::Shake(shake) => Ok(Load::Connection(multipath(shake)?)),
         Traffic::MultiTcp(_) => Err("it spreads its data over several connections"),
     }
 }
@@ -170,6 +178,31 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
         },
     }
 }
+
+/// A connection of the kernel's MPTCP over the paths of one of SHAKE; of TCP where that has a
+/// single path. Schedulers and formats are the kernel's own.
+fn multipath(shake: &ShakeFlow) -> Result<Connection, &'static str> {
+    let stays = |path: &ShakePath| path.join.is_zero() && path.leave.is_none();
+    if !shake.paths.iter().all(stays) {
+        return Err("its paths join or leave under way, and the kernel's are there from the start");
+    }
+    if shake.growth != UNCOUPLED {
+        return Err("the windows of its paths are coupled, and the kernel couples none");
+    }
+    Ok(Connection {
+        is_multipath: shake.paths.len() > 1,
+        congestion_control: "reno".to_owned(),
+        mss: None,
+        send_buffer: Some(shake.config.send_buffer),
+        receive_buffer: Some(shake.config.receive_buffer),
+        no_delay: true,
+        acks_at_once: false,
+        writes: Writes::Bulk(shake.size),
+    })
+}
+
+/// The law of growth of SHAKE by which the window of each path grows as Reno's does.
+const UNCOUPLED: &str = "uncoupled";
 
 /// Laws of [`fairwave_sim`] that the kernel knows by another name. Its Reno stays in recovery until
 /// the whole window is acknowledged, as RFC 6582 has it, so that it is both `reno` and `newreno`.

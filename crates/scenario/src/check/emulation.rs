@@ -7,6 +7,7 @@ use crate::emulate::Emulate;
 use crate::expand::{self, Expanded};
 use crate::real::{flow_names, is_end};
 use crate::transport::Transport;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Check<'_> {
     /// The tables `[emulate]` and `[[program]]`.
@@ -84,17 +85,35 @@ impl Check<'_> {
         });
         let ends: Vec<_> = ends.collect();
         let real = scenario.real_nodes();
+        // The kernel knows addresses of a node for all of its connections, not for each.
+        let mut paths = BTreeMap::<usize, Option<BTreeSet<&str>>>::new();
         for flow in scenario.kernel_flows() {
             let (table, ends) = ends[flow.0 as usize];
             let name = &names[flow.0 as usize];
             let simulated =
                 ends.into_iter().find(|end| real.iter().all(|id| id.0 as usize != *end));
             let refusal = match (&table.transport, simulated) {
-                (Transport::Tcp(_) | Transport::Udp(_), None) => continue,
-                (Transport::Tcp(_) | Transport::Udp(_), Some(end)) => {
+                (Transport::Shake(_), _) if !scenario.emulation().mptcp => {
+                    Refusal::new(format!("{name:?} is SHAKE, which no kernel has"))
+                        .help("`emulate.mptcp = true` lets the kernel's MPTCP carry it instead")
+                }
+                (Transport::Tcp(_) | Transport::Udp(_) | Transport::Shake(_), Some(end)) => {
                     let message =
                         format!("{name:?} ends at {:?}, which is simulated", nodes[end].name);
                     Refusal::new(message).help("add it to `nodes`")
+                }
+                (Transport::Tcp(_) | Transport::Udp(_), None) => continue,
+                (Transport::Shake(_), None) => {
+                    let vias = table.transport.vias();
+                    let known = paths.entry(ends[0]).or_default();
+                    if joins_others(known, vias) {
+                        continue;
+                    }
+                    let from = &nodes[ends[0]].name;
+                    let message =
+                        format!("another flow from {from:?} has other paths than {name:?}");
+                    Refusal::new(message)
+                        .help("MPTCP takes all paths of a node for each of its connections")
                 }
                 _ => Refusal::new(format!("{name:?} is neither TCP nor UDP"))
                     .help("the simulated flow runs beside real packets; leave it out here"),
@@ -102,6 +121,13 @@ impl Check<'_> {
             return self.report(("emulate", 0), "kernel_flows", refusal);
         }
     }
+}
+
+/// Whether a flow by way of `vias` has the paths that are `known` of the flows from its node, if
+/// there are any. A single path is TCP's, which opens no subflow.
+fn joins_others<'a>(known: &mut Option<BTreeSet<&'a str>>, vias: Vec<&'a str>) -> bool {
+    let vias: BTreeSet<&str> = vias.into_iter().collect();
+    vias.len() == 1 || *known.get_or_insert_with(|| vias.clone()) == vias
 }
 
 /// Refuses a pattern that matches none of the flows `names`.

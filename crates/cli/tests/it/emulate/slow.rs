@@ -1,6 +1,7 @@
 //! Many runs in a row, and long ones; minutes. `cargo xtask test --slow` has them.
 
 use super::bystanders::audited;
+use super::paths::{ONE_PATH_BPS, bins, has_mptcp, mean};
 use super::{Site, machine_can, tutorial};
 use std::fs;
 
@@ -59,4 +60,19 @@ fn the_video_and_the_call_arrive_as_the_tutorial_says() {
     if machine_can() {
         tutorial::video_and_call();
     }
+}
+
+#[test]
+#[ignore = "14 s of real time: cargo test -p fairwave-cli --test it -- emulate::slow --ignored"]
+fn a_connection_takes_a_path_again_that_comes_back() {
+    if !machine_can() || !has_mptcp() {
+        return;
+    }
+    let ended = Site::catalogued("emulated-paths.toml").run();
+    ended.went_well();
+    let bins = bins(&ended.summary());
+    let [before, without, again] = [&bins[2..10], &bins[12..18], &bins[22..]].map(mean);
+    assert!(before > ONE_PATH_BPS, "{before} bit/s with both: {bins:?}");
+    assert!(without > 0.3 * ONE_PATH_BPS && without < ONE_PATH_BPS, "{without}: {bins:?}");
+    assert!(again > ONE_PATH_BPS, "{again} bit/s once it was back: {bins:?}");
 }

@@ -1,0 +1,55 @@
+//! Flows of the kernel's MPTCP over paths of the scenario.
+
+use super::{Site, fairwave, machine_can};
+use serde_json::Value;
+use std::fs;
+
+/// What the upload came to in each half second, in bit/s.
+pub(super) fn bins(summary: &Value) -> Vec<f64> {
+    let bins = summary["flows"][0]["bins_bps"].as_array().expect("the scenario has bins");
+    bins.iter().map(|bin| bin.as_f64().expect("a rate")).collect()
+}
+
+pub(super) fn mean(bins: &[f64]) -> f64 {
+    bins.iter().sum::<f64>() / bins.len() as f64
+}
+
+/// Each cell has 12 Mbps on the air: what is more than that has taken both.
+pub(super) const ONE_PATH_BPS: f64 = 12e6;
+
+/// Whether the kernel has MPTCP. If not, the test is skipped.
+pub(super) fn has_mptcp() -> bool {
+    let enabled = fs::read_to_string("/proc/sys/net/mptcp/enabled");
+    let has_it = enabled.as_ref().is_ok_and(|text| text.trim() == "1");
+    if !has_it {
+        let why = format!("SKIPPED, this kernel has no MPTCP: {enabled:?}\n");
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), why.as_bytes());
+    }
+    has_it
+}
+
+#[test]
+fn a_connection_takes_two_cells_and_goes_on_over_one() {
+    if !machine_can() || !has_mptcp() {
+        return;
+    }
+    let fails = r#"link.wire.changes=[{ at = "2500 ms", up = false }]"#;
+    let site = Site::catalogued("emulated-paths.toml");
+    let ended = site.with(&["--for", "5 s", "--set", fails, "--record"]).run();
+    ended.went_well();
+    let bins = bins(&ended.summary());
+    let (before, after) = (mean(&bins[2..5]), mean(&bins[7..]));
+    assert!(before > ONE_PATH_BPS, "both paths carried {before} bit/s: {bins:?}");
+    assert!(after > 0.3 * ONE_PATH_BPS && after < ONE_PATH_BPS, "one carried {after}: {bins:?}");
+
+    // Packets take the same paths again: their addresses say which.
+    let place = ended.place.path();
+    let output = fairwave(place, &["run", "--replay", "out", "--quiet", "--out", "again"]).output();
+    let output = output.expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("sockets of the kernel carried upload: the replay"), "{said}");
+    for name in ["queues", "drops", "stations"].map(|name| format!("{name}.parquet")) {
+        let of = |run: &str| fs::read(place.join(run).join(&name)).expect("it is there");
+        assert!(of("out") == of("again"), "{name} differs");
+    }
+}
