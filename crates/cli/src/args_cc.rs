@@ -15,6 +15,7 @@ Examples:
   sudo fairwave cc status --prometheus 127.0.0.1:9436
   fairwave cc list --json
   sudo fairwave cc bench fw_ackloss_reno
+  sudo fairwave cc trace --file windows.parquet --port 5201 --for 30s
   sudo fairwave cc unload --all
 
 A program chooses a law by the socket option TCP_CONGESTION, an administrator by the option congctl
@@ -99,6 +100,9 @@ pub(crate) enum CcTask {
         #[arg(long)]
         offload: bool,
     },
+    /// Write the windows of the kernel's connections, whatever their law, for each segment that
+    /// reaches them
+    Trace(CcTrace),
     /// Holds laws for a time: what `load --for` starts
     #[command(hide = true)]
     Keep {
@@ -108,6 +112,24 @@ pub(crate) enum CcTask {
         #[arg(long = "for", value_parser = lasting)]
         lasts: Duration,
     },
+}
+
+/// Options of `fairwave cc trace`.
+#[derive(Args, Debug)]
+pub(crate) struct CcTrace {
+    /// The table to write: a name that ends in .parquet or .csv. It appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Only connections of which either end has this port; may be repeated, up to 16 times
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Vec<u16>,
+    /// Only connections of this network namespace: a name of `ip netns`, or a path such as
+    /// /proc/PID/ns/net [default: all]
+    #[arg(long, value_name = "NAME|PATH")]
+    pub(crate) netns: Option<PathBuf>,
+    /// End after this time, such as "30s" or "10m" [default: when interrupted]
+    #[arg(long = "for", value_name = "DURATION", value_parser = lasting)]
+    pub(crate) lasts: Option<Duration>,
 }
 
 /// A duration, in which "m" stands for minutes, too.

@@ -150,6 +150,21 @@ pub(crate) struct CcTarget {
     pub(crate) floor_at_reno: bool,
 }
 
+/// What a trace of connections came to.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CcTraced {
+    /// The table that was written.
+    pub(crate) file: String,
+    /// Its rows: segments that reached traced connections.
+    pub(crate) rows: u64,
+    /// Rows that are missing, since there was no room for them.
+    pub(crate) missed: u64,
+    /// How long it lasted, in nanoseconds.
+    pub(crate) lasted_ns: u64,
+    /// Whether a signal ended it.
+    pub(crate) interrupted: bool,
+}
+
 /// What `fairwave cc` prints with --json, by its command.
 #[derive(JsonSchema)]
 #[serde(untagged)]
@@ -163,6 +178,8 @@ pub(crate) enum CcOutput {
     Costs(Vec<CcCost>),
     /// Of `target`.
     Targets(Vec<CcTarget>),
+    /// Of `trace`.
+    Traced(CcTraced),
     /// Of `load`: the laws that are now loaded.
     Loaded {
         /// Their names.

@@ -5,6 +5,8 @@ mod prometheus;
 mod show;
 mod target;
 mod told;
+mod trace;
+mod trace_table;
 
 use crate::args::Common;
 use crate::args_cc::{Cc, CcTask};
@@ -41,6 +43,7 @@ pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
             let asked = target::Asked { rate: *rate, cap: *cap, floor: *floor_at_reno };
             target::run(common, &Store::at(pin), whose.as_deref(), &asked, *remove)
         }
+        CcTask::Trace(asked) => trace::run(common, asked),
         CcTask::Bench { names, seconds_each, rounds, offload } => {
             let asked = if names.is_empty() { LAWS.iter().collect() } else { laws(names)? };
             let plan = fairwave_live::bench::Plan {

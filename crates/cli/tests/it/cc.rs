@@ -185,6 +185,53 @@ ls /sys/fs/bpf > pins
     assert!(!loaded && shell.file("pins").is_empty(), "{}", shell.file("pins"));
 }
 
+/// The sender's window after a segment: column `cwnd_bytes` of its rows.
+fn windows(csv: &str, sender_port: &str) -> Vec<u64> {
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().expect("the names of the columns");
+    let at = |name: &str| names.iter().position(|known| *known == name).expect("a column");
+    let (remote_port, cwnd) = (at("remote_port"), at("cwnd_bytes"));
+    let of_sender = lines.filter(|cells| cells[remote_port] == sender_port);
+    of_sender.map(|cells| cells[cwnd].parse().expect("a number")).collect()
+}
+
+/// The tracer says `tracing until interrupted` once its program is attached, so that the connection
+/// begins afterwards. It is interrupted when the connection is over, and writes what came.
+#[test]
+fn windows_of_connections_are_traced_until_interrupted_and_nothing_stays() {
+    let Some(_turn) = turn() else { return };
+    let mut shell = Shell::start(&format!(
+        r#"
+{WIRE}
+$F cc trace --file rows.csv --netns "$a" --port 5201 2> said & tracer=$!
+until grep -q interrupted said; do :; done
+$F cc trace --file rows.parquet --for 300ms --json > timed
+nobody iperf3 -c 10.9.0.2 -C reno -t 1 -J > reno
+kill -INT $tracer; wait $tracer
+$F cc trace --file rows.txt > ending 2>&1 && exit 1
+$F cc trace --file other.csv --netns fwcc-none > none 2>&1 && exit 1
+ls > files
+"#
+    ));
+    shell.leaves_nothing();
+    let windows = windows(&shell.file("rows.csv"), "5201");
+    // Reno begins with ten segments of 1448 bytes and fills a queue of 41 packets.
+    let ten_segments = 14_480;
+    assert!(windows.contains(&ten_segments), "{windows:?}");
+    let most = windows.iter().max().expect("rows");
+    let said = shell.json("reno")["end"]["streams"][0]["sender"]["max_snd_cwnd"].as_u64();
+    assert!(*most > 2 * ten_segments, "{most}");
+    // iperf3 looks once a second, a trace at each ACK before the kernel handles it.
+    assert!(Some(*most + 2 * 1_448) >= said, "{most} and {said:?}");
+    let timed = shell.json("timed");
+    assert_eq!((&timed["missed"], &timed["interrupted"]), (&0.into(), &false.into()));
+    assert!(timed["lasted_ns"].as_u64() >= Some(300_000_000), "{timed}");
+    assert!(shell.file("ending").contains(".parquet or .csv"), "{}", shell.file("ending"));
+    assert!(shell.file("none").contains("`ip netns` lists names"), "{}", shell.file("none"));
+    let files = shell.file("files");
+    assert!(files.contains("rows.parquet") && !files.contains("partial"), "{files}");
+}
+
 #[test]
 fn a_law_for_a_time_goes_by_itself_and_with_its_keeper() {
     let Some(_turn) = turn() else { return };

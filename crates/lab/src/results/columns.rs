@@ -93,28 +93,24 @@ pub struct DropRow {
     pub sample: DropSample,
 }
 
-pub(super) const fn integer<R>(
-    name: &'static str,
-    doc: &'static str,
-    cell: fn(&R) -> Cell,
-) -> Column<R> {
+/// A column of integers.
+pub const fn integer<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell) -> Column<R> {
     Column { name, kind: Kind::Integer, nullable: false, doc, cell }
 }
 
-pub(super) const fn text<R>(
-    name: &'static str,
-    doc: &'static str,
-    cell: fn(&R) -> Cell,
-) -> Column<R> {
+/// A column of texts.
+pub const fn text<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell) -> Column<R> {
     Column { name, kind: Kind::Text, nullable: false, doc, cell }
 }
 
-pub(super) const fn or_null<R>(column: &Column<R>) -> Column<R> {
+/// The same column, in which cells may be null.
+pub const fn or_null<R>(column: &Column<R>) -> Column<R> {
     let Column { name, kind, doc, cell, .. } = *column;
     Column { name, kind, nullable: true, doc, cell }
 }
 
-pub(super) fn nanos(duration: Duration) -> Cell {
+/// A time in nanoseconds.
+pub fn nanos(duration: Duration) -> Cell {
     Cell::unsigned(duration.as_nanos())
 }
 
@@ -123,7 +119,8 @@ fn millis(ratio: Option<Db>) -> Cell {
     ratio.map_or(Cell::Null, |db| Cell::Integer((db.0 * 1000.0).round() as i64))
 }
 
-pub(super) fn time(at: Instant) -> Cell {
+/// A point in time, in nanoseconds.
+pub fn time(at: Instant) -> Cell {
     Cell::unsigned(at.as_nanos())
 }
 

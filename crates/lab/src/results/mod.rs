@@ -73,6 +73,11 @@ pub use times::TimesSummary;
 pub use video::VideoSummary;
 pub use wanted::Wanted;
 
+/// What definitions of tables are made of.
+pub mod column {
+    pub use super::columns::{integer, nanos, or_null, text, time};
+}
+
 use std::path::{Path, PathBuf};
 
 /// Why a run directory could not be written or read.

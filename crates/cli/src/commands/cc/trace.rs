@@ -1,0 +1,142 @@
+//! `fairwave cc trace`: windows of the kernel's connections as a table.
+
+use super::trace_table::TRACE;
+use crate::args::Common;
+use crate::args_cc::CcTrace;
+use crate::commands::emulate::stop_on_signals;
+use crate::outcome::Failure;
+use crate::output;
+use crate::printed_cc::CcTraced;
+use crate::progress::Progress;
+use fairwave_lab::results::{CsvWriter, Error, TableWriter};
+use fairwave_live::{Event, Tracer, Wanted};
+use fairwave_units::Duration;
+use serde_json::json;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How long the trace is not looked at while little arrives.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Traces until the time is over or a signal arrives.
+pub(crate) fn run(common: &Common, asked: &CcTrace) -> Result<(), Failure> {
+    let wanted = wanted(asked)?;
+    let stop = stop_on_signals()?;
+    let mut sheet = Sheet::create(&asked.file)?;
+    let mut tracer = Tracer::start(&wanted)?;
+    if !common.json && !common.quiet && asked.lasts.is_none() {
+        output::note("tracing until interrupted (Ctrl-C)");
+    }
+    let rows = follow(common, &mut tracer, &mut sheet, asked.lasts, &stop)?;
+    let lasted = tracer.lasted();
+    let last = tracer.stop()?;
+    sheet.push(&last)?;
+    sheet.finish()?;
+    let traced = CcTraced {
+        file: asked.file.display().to_string(),
+        rows: rows + last.len() as u64,
+        missed: tracer.missed()?,
+        lasted_ns: lasted.as_nanos(),
+        interrupted: stop.load(Ordering::Relaxed),
+    };
+    show(common, &traced)
+}
+
+/// Writes what arrives until the end, and counts it.
+fn follow(
+    common: &Common,
+    tracer: &mut Tracer,
+    sheet: &mut Sheet,
+    lasts: Option<Duration>,
+    stop: &AtomicBool,
+) -> Result<u64, Failure> {
+    let progress = Progress::new(common);
+    let mut rows = 0;
+    loop {
+        let lasted = tracer.lasted();
+        let left = lasts.map_or(PATIENCE, |lasts| lasts.saturating_sub(lasted));
+        if left == Duration::ZERO || stop.load(Ordering::Relaxed) {
+            return Ok(rows);
+        }
+        let events = tracer.read(PATIENCE.min(left))?;
+        sheet.push(&events)?;
+        rows += events.len() as u64;
+        let fraction = lasts.map_or(0.0, |lasts| lasted.as_secs_f64() / lasts.as_secs_f64());
+        progress.set(fraction);
+        progress.say(&format!("{rows} rows, {} missed", tracer.missed()?));
+    }
+}
+
+fn show(common: &Common, traced: &CcTraced) -> Result<(), Failure> {
+    if common.json {
+        return Ok(output::print_json(&json!(traced))?);
+    }
+    if traced.missed > 0 {
+        let missed = traced.missed;
+        output::warn(&format!("{missed} rows are missing: segments came faster than were written"));
+    }
+    let seconds = traced.lasted_ns as f64 / 1e9;
+    let CcTraced { file, rows, .. } = traced;
+    Ok(output::print(&format!("{file}: {rows} rows of {seconds:.1} s\n"))?)
+}
+
+fn wanted(asked: &CcTrace) -> Result<Wanted, Failure> {
+    if asked.port.len() > Wanted::MOST_PORTS {
+        let text = format!("--port: at most {} ports can be traced at once", Wanted::MOST_PORTS);
+        return Err(Failure::Usage(text));
+    }
+    let namespace = asked.netns.as_deref().map(inode).transpose()?;
+    Ok(Wanted { namespace, ports: asked.port.clone() })
+}
+
+/// The inode of a network namespace. Names without a slash are those of `ip netns`.
+fn inode(netns: &Path) -> Result<u32, Failure> {
+    let is_name = netns.components().count() == 1 && !netns.is_absolute();
+    let path = if is_name { Path::new("/run/netns").join(netns) } else { netns.to_owned() };
+    let shown = path.display();
+    let usage =
+        |why: String| Failure::Usage(format!("--netns: {shown}: {why}; `ip netns` lists names"));
+    let file = std::fs::metadata(&path).map_err(|error| usage(error.to_string()))?;
+    u32::try_from(file.ino()).map_err(|_| usage("not a network namespace".to_owned()))
+}
+
+/// The table under way.
+enum Sheet {
+    Parquet(TableWriter<Event>),
+    Csv(CsvWriter<Event>),
+}
+
+impl Sheet {
+    fn create(file: &Path) -> Result<Self, Failure> {
+        let path: PathBuf = file.to_owned();
+        match file.extension().and_then(|extension| extension.to_str()) {
+            Some("parquet") => {
+                Ok(Self::Parquet(TableWriter::at(&TRACE, path).map_err(Failure::run)?))
+            }
+            Some("csv") => Ok(Self::Csv(CsvWriter::create(&TRACE, path).map_err(Failure::run)?)),
+            _ => Err(Failure::Usage(format!(
+                "--file {}: the name must end in .parquet or .csv",
+                file.display()
+            ))),
+        }
+    }
+
+    fn push(&mut self, events: &[Event]) -> Result<(), Failure> {
+        let one = |event: &Event| -> Result<(), Error> {
+            match self {
+                Self::Parquet(writer) => writer.push(event),
+                Self::Csv(writer) => writer.push(event),
+            }
+        };
+        events.iter().try_for_each(one).map_err(Failure::run)
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        let finished = match self {
+            Self::Parquet(writer) => writer.finish(),
+            Self::Csv(writer) => writer.finish(),
+        };
+        finished.map_err(Failure::run)
+    }
+}

@@ -1,0 +1,77 @@
+//! The columns of `fairwave cc trace`. Those that run directories have too are called the same.
+
+use fairwave_lab::results::column::{integer, nanos, or_null, text, time};
+use fairwave_lab::results::{Cell, Table};
+use fairwave_live::Event;
+
+/// A row for each segment that reached a traced connection.
+pub(crate) const TRACE: Table<Event> = Table {
+    file: "trace.parquet",
+    doc: "One row for each segment that reached a connection, as the connection was before the \
+          kernel handled that segment. Counters are those since the connection began.",
+    columns: &[
+        integer("t_ns", "Nanoseconds since the trace began.", |e: &Event| time(e.at)),
+        text("flow", "Both ends, that of this kernel's socket first.", |e| {
+            Cell::Text(format!("{} > {}", e.local, e.remote).into())
+        }),
+        text("local", "Address of this end.", |e| Cell::Text(e.local.ip().to_string().into())),
+        integer("local_port", "Port of this end.", |e| Cell::unsigned(e.local.port().into())),
+        text("remote", "Address of the other end.", |e| {
+            Cell::Text(e.remote.ip().to_string().into())
+        }),
+        integer("remote_port", "Port of the other end.", |e| {
+            Cell::unsigned(e.remote.port().into())
+        }),
+        integer("namespace", "Inode of the network namespace.", |e| {
+            Cell::unsigned(e.namespace.into())
+        }),
+        integer("mss_bytes", "Maximum segment size.", |e| Cell::unsigned(e.mss.into())),
+        integer("cwnd_bytes", "Congestion window.", |e| bytes(e, e.cwnd)),
+        or_null(&integer("ssthresh_bytes", "Slow start threshold; null while unset.", |e| {
+            e.ssthresh.map_or(Cell::Null, |segments| bytes(e, segments))
+        })),
+        integer("flight_bytes", "Bytes sent and not yet acknowledged.", |e| {
+            Cell::unsigned(e.unacknowledged.into())
+        }),
+        integer(
+            "pipe_bytes",
+            "Estimate of the bytes on their way: segments that were SACKed or are held to be lost \
+             do not count.",
+            |e| bytes(e, e.in_flight),
+        ),
+        integer("send_window_bytes", "Window that the other end advertises.", |e| {
+            Cell::unsigned(e.send_window.into())
+        }),
+        or_null(&integer("srtt_ns", "Smoothed round-trip time; null before a sample.", |e| {
+            e.srtt.map_or(Cell::Null, nanos)
+        })),
+        integer("acked_bytes", "Bytes acknowledged.", |e| Cell::unsigned(e.acked)),
+        integer("retransmissions", "Retransmitted segments.", |e| {
+            Cell::unsigned(e.retransmitted.into())
+        }),
+        integer("lost_packets", "Segments held to be lost.", |e| Cell::unsigned(e.lost.into())),
+        or_null(&integer("pacing_bps", "Rate of pacing; null where there is none.", |e| {
+            e.pacing_bps.map_or(Cell::Null, Cell::unsigned)
+        })),
+        text("phase", "Phase of loss recovery: open, disorder, cwr, recovery or loss.", |e| {
+            Cell::Text(e.phase.name().into())
+        }),
+    ],
+};
+
+/// Segments of a connection's size as bytes.
+fn bytes(event: &Event, segments: u32) -> Cell {
+    Cell::unsigned(u64::from(segments) * u64::from(event.mss))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_the_columns() {
+        let page = include_str!("../../../../../docs/cc-linux.md");
+        let table = TRACE.to_markdown();
+        assert!(page.contains(&table), "docs/cc-linux.md shall have\n\n{table}");
+    }
+}
