@@ -3,11 +3,10 @@
 use super::trace_table::TRACE;
 use crate::args::Common;
 use crate::args_cc::CcTrace;
-use crate::commands::emulate::stop_on_signals;
 use crate::outcome::Failure;
-use crate::output;
 use crate::printed_cc::CcTraced;
 use crate::progress::Progress;
+use crate::{output, stop};
 use fairwave_lab::results::{CsvWriter, Error, TableWriter};
 use fairwave_live::{Event, Tracer, Wanted};
 use fairwave_units::Duration;
@@ -22,7 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Traces until the time is over or a signal arrives.
 pub(crate) fn run(common: &Common, asked: &CcTrace) -> Result<(), Failure> {
     let wanted = wanted(asked)?;
-    let stop = stop_on_signals()?;
+    let stop = stop::on(&stop::SIGNALS)?;
     let mut sheet = Sheet::create(&asked.file)?;
     let mut tracer = Tracer::start(&wanted)?;
     if !common.json && !common.quiet && asked.lasts.is_none() {
