@@ -66,7 +66,8 @@ fn run_server(serve: &Serve) -> Result<(), Failure> {
     let stop = stop::on(&stop::SIGNALS)?;
     let mut server = open(serve.listen, &key, limits)?;
     let address = server.address().map_err(Failure::run)?;
-    output::print(&greeting(address, code.as_deref()))?;
+    let known = serve.secret.pairing.is_some().then_some("CODE");
+    output::print(&greeting(address, code.as_deref().or(known)))?;
     let mut closed = None;
     let told = server.run(
         || stop.load(Ordering::Relaxed),
@@ -92,6 +93,7 @@ fn open(listen: Option<SocketAddr>, key: &Key, limits: Limits) -> Result<Server,
     opened.map_err(Failure::run)
 }
 
+/// What to type on the other host. A code that the user gave is not shown again.
 fn greeting(address: SocketAddr, code: Option<&str>) -> String {
     let port = match address.port() {
         PORT => String::new(),

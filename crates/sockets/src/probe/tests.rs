@@ -115,7 +115,7 @@ fn pairing_codes_make_keys_and_differ() {
     assert!(key_of(one.as_bytes()).is_ok() && key_of(b"  short secret  ").is_err());
 }
 
-/// Floods with noise, with a truncated greeting, and with one message of a session a thousand times.
+/// Floods with noise, with a truncated greeting, and with the same whole one again and again.
 fn flood(server: SocketAddr) {
     let udp = Udp::connect(server).unwrap();
     let mut hello = Vec::new();
