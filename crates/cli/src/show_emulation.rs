@@ -34,6 +34,7 @@ fn programs(programs: &[ProgramSummary]) -> String {
     for program in programs {
         let ended = match (program.status, program.signal) {
             _ if !program.failed && program.ended_by_run => "by the run".to_owned(),
+            (None, _) if !program.failed => "not started".to_owned(),
             _ if !program.failed => "well".to_owned(),
             (Some(status), _) => format!("failed, status {status}"),
             (None, Some(signal)) => format!("failed, signal {signal}"),

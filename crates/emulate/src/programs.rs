@@ -234,6 +234,7 @@ impl Job {
     }
 
     fn ended(self, has_directory: bool) -> ProgramSummary {
+        let was_started = !matches!(self.state, State::Waits);
         let (status, by_run, failed) = match self.state {
             State::Over { status, by_run } => {
                 let failed = !by_run && !status.is_some_and(|status| status.success());
@@ -246,10 +247,12 @@ impl Job {
                 }
                 (None, false, true)
             }
-            State::Waits | State::Runs(_) | State::Ends(..) => (None, true, false),
+            // The run ended before its time.
+            State::Waits => (None, false, false),
+            State::Runs(_) | State::Ends(..) => (None, true, false),
         };
         let name = self.log.as_deref().and_then(Path::file_name);
-        let log = name.filter(|_| has_directory);
+        let log = name.filter(|_| has_directory && was_started);
         ProgramSummary {
             node: self.node.1,
             command: self.command,

@@ -95,6 +95,19 @@ fn a_program_that_a_signal_ends_has_failed_and_the_signal_is_named() {
     assert_eq!((&program["status"], &program["signal"]), (&Value::Null, &11.into()));
 }
 
+#[test]
+fn a_program_whose_time_never_came_was_not_started() {
+    if !machine_can() {
+        return;
+    }
+    let ended = Site::new("").exec("sta1@9 s=true").with(&["--for", "100 ms"]).run();
+    ended.went_well();
+    assert!(ended.out.contains("not started"), "{}", ended.out);
+    let program = &ended.summary()["programs"][0];
+    assert_eq!((&program["status"], &program["log"]), (&Value::Null, &Value::Null));
+    assert_eq!((&program["ended_by_run"], &program["failed"]), (&false.into(), &false.into()));
+}
+
 /// All clocks but the wall clock show other times than those of the machine.
 #[test]
 fn a_run_keeps_its_times_in_a_time_namespace() {
