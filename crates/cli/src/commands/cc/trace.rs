@@ -102,7 +102,7 @@ fn inode(netns: &Path) -> Result<u32, Failure> {
 
 /// The table under way.
 enum Sheet {
-    Parquet(TableWriter<Event>),
+    Parquet(Box<TableWriter<Event>>),
     Csv(CsvWriter<Event>),
 }
 
@@ -111,7 +111,8 @@ impl Sheet {
         let path: PathBuf = file.to_owned();
         match file.extension().and_then(|extension| extension.to_str()) {
             Some("parquet") => {
-                Ok(Self::Parquet(TableWriter::at(&TRACE, path).map_err(Failure::run)?))
+                let writer = TableWriter::at(&TRACE, path).map_err(Failure::run)?;
+                Ok(Self::Parquet(Box::new(writer)))
             }
             Some("csv") => Ok(Self::Csv(CsvWriter::create(&TRACE, path).map_err(Failure::run)?)),
             _ => Err(Failure::Usage(format!(
