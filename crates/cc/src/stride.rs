@@ -10,6 +10,12 @@ const DECAY_SHIFT: u32 = 8;
 /// Observations before the mode is believed: four times the 16 or so segments that a receiver in
 /// quick-ACK mode acknowledges one by one before it begins to delay.
 const BOOTSTRAP: u32 = 64;
+/// A receiver that delays ACKs is recognised where one ACK in this many that stand for one segment
+/// has a counterpart for two segments ...
+const DELAYED: u64 = 4;
+/// ... and at most one ACK in this many stands for more than two. Random loss of p at stride one
+/// gives ratios of p and p^2: where it makes the first a quarter, the second is a sixteenth.
+const BEYOND_DELAYED: u64 = 32;
 
 /// The stride `b` as the decayed mode of the advances seen.
 ///
@@ -53,7 +59,19 @@ impl Learner {
         let mode = self.weights.iter().position(|weight| *weight * 4 >= most * 3)? + 1;
         let multiples: u64 = self.weights.iter().skip(mode - 1).step_by(mode).sum();
         let total: u64 = self.weights.iter().sum();
+        if mode == 1 && self.delays(total) {
+            return Some(2);
+        }
         (multiples * 4 >= total * 3).then_some(mode as u32)
+    }
+
+    /// Whether the ACKs for single segments are those of a delayed-ACK timer. With a window of three
+    /// segments a receiver acknowledges two, then one when its timer expires: single segments are
+    /// then as frequent as pairs, though no ACK is lost. If ACKs were lost at a stride of one, some
+    /// advances would be longer than two.
+    fn delays(&self, total: u64) -> bool {
+        let [one, two, ..] = self.weights;
+        two * DELAYED >= one && (total - one - two) * BEYOND_DELAYED <= total
     }
 }
 
@@ -142,6 +160,23 @@ mod tests {
             learner.observe(2);
             assert_eq!(learner.stride(), Some(2));
         }
+    }
+
+    #[test]
+    fn single_segments_of_a_delayed_ack_timer_are_no_stride() {
+        let mut learner = Learner::new();
+        // Windows of two, which a timer splits, and of three.
+        for advance in [1, 1, 2, 1].into_iter().cycle().take(1_000) {
+            learner.observe(advance);
+        }
+        assert_eq!(learner.stride(), Some(2));
+        // One in sixteen ACKs for three segments: ACKs are lost at a stride of one.
+        for advance in
+            [1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 2, 3].into_iter().cycle().take(4_000)
+        {
+            learner.observe(advance);
+        }
+        assert_eq!(learner.stride(), Some(1));
     }
 
     #[test]

@@ -19,6 +19,8 @@
 /* A weight below this stays as it is: nothing is left of it after the shift. */
 #define FW_LEAST_DECAYING (1ull << FW_DECAY_SHIFT)
 #define FW_BOOTSTRAP 64
+#define FW_DELAYED 4
+#define FW_BEYOND_DELAYED 32
 /* Above this, three quarters of the most are more than a weight that no longer shrinks. */
 #define FW_CLEAR 1024
 
@@ -179,10 +181,21 @@ FW_CALLED int fw_learner_observe(struct fw_learner *learner, u32 segments)
 	return 0;
 }
 
+/* Whether the ACKs for single segments are those of a delayed-ACK timer. */
+FW_INLINE int fw_learner_delays(const struct fw_learner *learner)
+{
+	u64 one = learner->weights[0], two = learner->weights[1];
+
+	return two * FW_DELAYED >= one &&
+	       (learner->total - one - two) * FW_BEYOND_DELAYED <= learner->total;
+}
+
 /* The stride, or zero where the advances do not show one. */
 FW_INLINE u32 fw_learner_stride(const struct fw_learner *learner)
 {
 	if (learner->seen < FW_BOOTSTRAP)
+		return 2;
+	if (learner->mode == 1 && fw_learner_delays(learner))
 		return 2;
 	return learner->multiples * 4 >= learner->total * 3 ? learner->mode : 0;
 }
