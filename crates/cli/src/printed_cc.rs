@@ -1,7 +1,7 @@
 //! What `fairwave cc` prints with `--json`, as types.
 
 use fairwave_live::bench::Cost;
-use fairwave_live::{Connection, Listed};
+use fairwave_live::{Connection, Listed, Totals};
 use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,6 +17,8 @@ pub(crate) struct CcLaw {
     pub(crate) pinned: Option<bool>,
     /// Connections that use it; null for users who may not look, or where it is not loaded.
     pub(crate) connections: Option<u64>,
+    /// What it has counted since it was loaded; null where `connections` is.
+    pub(crate) totals: Option<CcTotals>,
     /// The law of the simulator that has its arithmetic.
     pub(crate) model: String,
     /// What it is.
@@ -30,9 +32,30 @@ impl CcLaw {
             loaded: listed.loaded,
             pinned: listed.pinned,
             connections: listed.connections,
+            totals: listed.totals.map(CcTotals::of),
             model: listed.law.model.to_owned(),
             summary: listed.law.summary.to_owned(),
         }
+    }
+}
+
+/// Counts of a law's connections since it was loaded.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CcTotals {
+    /// Connections that began to use it.
+    pub(crate) opened: u64,
+    /// Connections that ended, or began to use another law.
+    pub(crate) closed: u64,
+    /// ACKs found lost by the closed connections.
+    pub(crate) acks_lost: u64,
+    /// How often the closed connections lowered their windows for lost ACKs.
+    pub(crate) answers: u64,
+}
+
+impl CcTotals {
+    fn of(totals: Totals) -> Self {
+        let Totals { opened, closed, acks_lost, answers } = totals;
+        Self { opened, closed, acks_lost, answers }
     }
 }
 

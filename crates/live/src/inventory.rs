@@ -2,7 +2,7 @@
 
 use crate::pins::{LINK, REGISTERED};
 use crate::registered::registered;
-use crate::{Error, LAWS, Law, Store, Watcher, kernel, status};
+use crate::{Error, LAWS, Law, Store, Totals, Watcher, kernel, status};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter};
 use std::ffi::OsString;
 use std::fs;
@@ -18,6 +18,8 @@ pub struct Listed {
     pub pinned: Option<bool>,
     /// Connections that use it; `None` for users who may not look, or if it is not loaded by us.
     pub connections: Option<u64>,
+    /// What it has counted since it was loaded; `None` where `connections` is.
+    pub totals: Option<Totals>,
 }
 
 /// Every law, loaded or not. Users without privileges see which are loaded.
@@ -37,13 +39,12 @@ pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
             })
         });
         let pinned = root.then(|| has(LINK) || (has(REGISTERED) && !held));
-        let countable = root && loaded && has(status::CONNECTIONS);
-        let connections = if countable {
-            Some(Watcher::new()?.connections(store, law)?.len() as u64)
-        } else {
-            None
-        };
-        Ok(Listed { law, loaded, pinned, connections })
+        let mut listed = Listed { law, loaded, pinned, connections: None, totals: None };
+        if root && loaded && has(status::CONNECTIONS) {
+            listed.connections = Some(Watcher::new()?.connections(store, law)?.len() as u64);
+            listed.totals = Some(status::totals(store, law)?);
+        }
+        Ok(listed)
     };
     LAWS.iter().map(listed).collect()
 }

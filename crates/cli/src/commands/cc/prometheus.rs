@@ -115,9 +115,11 @@ fn text(found: &[CcConnection], counted: &[(&str, Totals)]) -> String {
             );
         }
     }
-    let counters: [Counter; 2] = [
+    let counters: [Counter; 4] = [
         ("connections_opened_total", "Connections that began to use the law", |all| all.opened),
         ("connections_closed_total", "Connections that ceased to", |all| all.closed),
+        ("acks_lost_total", "ACKs found lost by connections that ended", |all| all.acks_lost),
+        ("answers_total", "Reductions for lost ACKs by connections that ended", |all| all.answers),
     ];
     for (name, help, value) in counters {
         let _ = writeln!(text, "# HELP fairwave_cc_{name} {help}.");
@@ -135,9 +137,18 @@ mod tests {
 
     #[test]
     fn totals_are_counters_of_their_law() {
-        let totals = Totals { opened: 3, closed: 1, ..Totals::default() };
+        let totals = Totals { opened: 3, closed: 1, acks_lost: 7, answers: 2 };
         let text = text(&[], &[("fw_compound", totals)]);
-        assert!(text.contains("\nfairwave_cc_connections_opened_total{law=\"fw_compound\"} 3\n"));
+        let counts = [
+            ("connections_opened", 3),
+            ("connections_closed", 1),
+            ("acks_lost", 7),
+            ("answers", 2),
+        ];
+        for (name, value) in counts {
+            let line = format!("\nfairwave_cc_{name}_total{{law=\"fw_compound\"}} {value}\n");
+            assert!(text.contains(&line), "{name}: {text}");
+        }
         assert!(text.contains("# TYPE fairwave_cc_srtt_seconds gauge\n"));
         assert!(!text.contains("fairwave_cc_srtt_seconds{"));
     }
