@@ -86,3 +86,12 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!("shared", false, &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"]),
     experiment!("apart", false, &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"]),
 ];
+
+/// With the sockets of a kernel: its MPTCP and TCP over the paths of the experiment of this name.
+pub(super) const EMULATED: &[Experiment] = &[Experiment {
+    name: TODAY_PATHS,
+    file: "studies/shake/emulated-paths.toml",
+    text: include_str!("../../../studies/shake/emulated-paths.toml"),
+    quick: &["duration=8 s", "warm_up=3 s"],
+    series: true,
+}];

@@ -16,7 +16,7 @@ mod today;
 mod transfers;
 mod windows;
 
-use experiments::{EXPERIMENTS, QUICK_WARNING};
+use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
 use fairwave_study::{Error, Experiment, Findings, Results, Study};
 
 /// The study.
@@ -46,12 +46,20 @@ impl Study for Shake {
         EXPERIMENTS
     }
 
+    fn emulated(&self) -> &'static [Experiment] {
+        EMULATED
+    }
+
     fn not_emulated(&self) -> &'static [&'static str] {
         &[
-            "TCP SHAKE and its predecessor are not in the kernel: their connections are \
-             simulated.",
-            "The kernel's MPTCP is another protocol with another scheduler; it says nothing \
-             of these claims.",
+            "SHK-X1 is asked of the kernel's MPTCP over the same paths, with Reno for each and the \
+             kernel's scheduler; what a path carries alone is the kernel's TCP. Beside them stands \
+             the simulator's SHAKE, not a simulated MPTCP.",
+            "Paths that lose packets at random are simulated only (the part of SHK-X1 over \
+             today-paths-lossy).",
+            "SHK-1 to SHK-7, SHK-X2 and SHK-X3 are not judged with the kernel: the kernel has no \
+             SHAKE. They are about its retransmissions, dispatch and growth, or about its \
+             predecessor.",
         ]
     }
 

@@ -217,12 +217,13 @@ impl Beside {
     }
 }
 
-/// Whether neither host measured anything of a claim that decides it.
+/// Whether neither host measured anything of a claim that decides it: it has no values, none that
+/// is known, or no run of its experiments.
 fn is_blank((simulator, kernel): &(&Claim, &Claim)) -> bool {
     let lacks = |claim: &Claim| {
         let without_runs =
             matches!(&claim.verdict, Verdict::Undecided(why) if why.starts_with(NO_RUN));
-        claim.measured.is_empty() || without_runs
+        without_runs || claim.measured.values().all(Value::is_null)
     };
     lacks(simulator) && lacks(kernel)
 }

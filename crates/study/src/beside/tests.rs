@@ -122,6 +122,20 @@ fn a_claim_without_a_run_of_its_experiment_is_not_judged_whatever_was_noted() {
     assert!(page.contains("- Not judged, as nothing of it was run: A-1.\n"), "{page}");
 }
 
+/// What is measured of no run is null, as a claim beside that of the paper is.
+#[test]
+fn a_claim_with_nothing_but_unknown_values_is_blank() {
+    let unknown = || {
+        let mut judged = judged(None);
+        judged.findings.claims[0].measured.insert("kept_holds".to_owned(), json!(null));
+        judged
+    };
+    let blank = Beside { simulator: unknown(), kernel: unknown(), ..beside(None) };
+    assert_eq!(blank.claims().count(), 0);
+    let known = Beside { simulator: judged(Some(2.0)), ..blank };
+    assert_eq!(known.claims().count(), 1);
+}
+
 #[test]
 fn the_page_for_a_browser_has_both_hosts_in_a_row() {
     let page = beside(Some(0.5)).page(&Paper, "fairwave reproduce paper").unwrap();

@@ -85,10 +85,7 @@ fn what_cannot_run_with_a_kernel_is_refused_with_its_reason() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(why), "{said}");
     };
-    refused(
-        "reproduce shake --host emulate",
-        "TCP SHAKE and its predecessor are not in the kernel",
-    );
+    refused("reproduce tfrc-handover --host emulate", "Linux has had no DCCP since 6.16");
     refused("reproduce ack-loss --host emulate --from out", "--from reads runs of the simulator");
     refused("reproduce ack-loss --host emulate --only none", "there are: uploads, up-down");
     refused("reproduce ack-loss --only uploads", "--only goes with --host emulate alone");
