@@ -11,8 +11,8 @@ use fairwave_trace::NodeId;
 const FIRST_V4: u32 = u32::from_be_bytes([10, 0, 0, 1]);
 /// Bits of the network part of every IPv4 address.
 pub const V4_PREFIX_LEN: u8 = 8;
-/// Where addresses of paths begin: 10.128.0.0. The node's number follows in 11 bits, and that of the
-/// node which the path passes in 12.
+/// Where addresses of paths begin: 10.128.0.0. The node's number follows in 11 bits, and that of
+/// the node which the path passes in 12.
 const FIRST_PATH: u32 = u32::from_be_bytes([10, 128, 0, 0]);
 /// Bits of the number of the node that a path passes.
 const VIA_BITS: u32 = 12;
