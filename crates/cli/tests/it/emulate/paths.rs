@@ -35,10 +35,10 @@ fn a_connection_takes_two_cells_and_goes_on_over_one() {
     }
     let fails = r#"link.wire.changes=[{ at = "2500 ms", up = false }]"#;
     let site = Site::catalogued("emulated-paths.toml");
-    let ended = site.with(&["--for", "5 s", "--set", fails, "--record"]).run();
+    let ended = site.with(&["--for", "6 s", "--set", fails, "--record"]).run();
     ended.went_well();
     let bins = bins(&ended.summary());
-    let (before, after) = (mean(&bins[2..5]), mean(&bins[7..]));
+    let (before, after) = (mean(&bins[1..5]), mean(&bins[8..]));
     assert!(before > ONE_PATH_BPS, "both paths carried {before} bit/s: {bins:?}");
     assert!(after > 0.3 * ONE_PATH_BPS && after < ONE_PATH_BPS, "one carried {after}: {bins:?}");
 
