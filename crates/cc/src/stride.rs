@@ -65,10 +65,10 @@ impl Learner {
         (multiples * 4 >= total * 3).then_some(mode as u32)
     }
 
-    /// Whether the ACKs for single segments are those of a delayed-ACK timer. With a window of three
-    /// segments a receiver acknowledges two, then one when its timer expires: single segments are
-    /// then as frequent as pairs, though no ACK is lost. If ACKs were lost at a stride of one, some
-    /// advances would be longer than two.
+    /// Whether the ACKs for single segments are those of a delayed-ACK timer. With a window of
+    /// three segments a receiver acknowledges two, then one when its timer expires: single segments
+    /// are then as frequent as pairs, though no ACK is lost. If ACKs were lost at a stride of one,
+    /// some advances would be longer than two.
     fn delays(&self, total: u64) -> bool {
         let [one, two, ..] = self.weights;
         two * DELAYED >= one && (total - one - two) * BEYOND_DELAYED <= total
