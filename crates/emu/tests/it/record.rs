@@ -5,7 +5,9 @@ use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{Drive, Inbox, Offload, Turn};
 use fairwave_emu::log::{self, Keep, Writer};
 use fairwave_emu::{Replayed, replay};
+use fairwave_queue::Limit;
 use fairwave_sim::Outcome;
+use fairwave_sim::world::World;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Contents, Datagram};
@@ -53,10 +55,20 @@ impl Write for Memory {
     }
 }
 
+/// A cell whose queues hold less than the emulator reads at once: whatever the host does between two
+/// reads, a burst overflows them.
+fn narrow() -> World {
+    let mut world = cell();
+    for radio in world.nodes.iter_mut().filter_map(|node| node.radio.as_mut()) {
+        radio.queue = Limit::Packets(30).into();
+    }
+    world
+}
+
 /// 400 datagrams of all sizes from the station, in bursts that overflow its queue, and what the
 /// server sends back; the outcome, all that was seen, and the record.
 fn live(keep: Keep) -> (Outcome, Everything, Vec<u8>) {
-    let world = cell();
+    let world = narrow();
     let (ends, [sta, server]) = ends(Offload::Off);
     let file = Memory::default();
     let record = Some(Writer::new(file.clone(), keep).expect("a thread"));
@@ -102,7 +114,7 @@ fn live(keep: Keep) -> (Outcome, Everything, Vec<u8>) {
 }
 
 fn again(record: &[u8]) -> (Replayed, Everything) {
-    let world = cell();
+    let world = narrow();
     let mut seen = Everything::default();
     let replayed = replay(record, &world, &mut seen, &|_| None).expect("a record");
     (replayed, seen)
