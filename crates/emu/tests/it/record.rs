@@ -55,8 +55,8 @@ impl Write for Memory {
     }
 }
 
-/// A cell whose queues hold less than the emulator reads at once: whatever the host does between two
-/// reads, a burst overflows them.
+/// A cell whose queues hold less than the emulator reads at once: whatever the host does between
+/// two reads, a burst overflows them.
 fn narrow() -> World {
     let mut world = cell();
     for radio in world.nodes.iter_mut().filter_map(|node| node.radio.as_mut()) {
