@@ -8,6 +8,8 @@ mod clock;
 mod commands;
 #[cfg(target_os = "linux")]
 mod live_view;
+#[cfg(all(target_os = "linux", feature = "metrics"))]
+mod metrics;
 mod outcome;
 mod output;
 mod place;

@@ -60,7 +60,7 @@ impl CcTotals {
 }
 
 /// A connection that uses a law of Fairwave, as of its last ACK.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CcConnection {
     /// The law's name.
     pub(crate) law: String,

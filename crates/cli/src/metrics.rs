@@ -1,0 +1,180 @@
+//! Metrics by HTTP, for Prometheus and what reads its format.
+//!
+//! The text is that of OpenMetrics 1.0. There is no access control: who reaches the address reads
+//! the metrics. What a client costs is bounded in connections, bytes and time, so that none holds
+//! up the others for long.
+
+use crate::outcome::Failure;
+use crate::output;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::fmt;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Clients that are served at once. Others wait in the backlog of the listening socket.
+const MOST_CLIENTS: usize = 16;
+/// The longest request that is read, in bytes; hyper takes no smaller limit.
+const MOST_REQUEST: usize = 8192;
+/// How long a client may take for its request and to read the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The format of the answer.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Serves metrics under `/metrics` until the process is interrupted. `collect` takes the figures
+/// anew for each request; a request for which it fails is answered with status 500. All names begin
+/// with `prefix` and an underscore. Values of labels are printed as they are, so that none may
+/// contain a quotation mark, a backslash or a line break.
+///
+/// # Errors
+///
+/// When the address cannot be bound.
+pub(crate) fn serve<C: Collector>(
+    at: SocketAddr,
+    prefix: &'static str,
+    mut collect: impl FnMut() -> Result<C, Failure> + 'static,
+) -> Result<(), Failure> {
+    let page: Page = Rc::new(RefCell::new(move || {
+        collect().map_err(|_| fmt::Error).and_then(|figures| written(prefix, figures))
+    }));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(Failure::run)?;
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let listener = TcpListener::bind(at).await;
+        let listener = listener.map_err(|error| Failure::Run(format!("{at}: {error}")))?;
+        let bound = listener.local_addr().map_err(Failure::run)?;
+        output::note(&format!("http://{bound}/metrics"));
+        accept(&listener, &page).await
+    })
+}
+
+/// Every figure as text.
+pub(crate) fn written(prefix: &str, figures: impl Collector) -> Result<String, fmt::Error> {
+    let mut registry = Registry::with_prefix(prefix);
+    registry.register_collector(Box::new(figures));
+    let mut page = String::new();
+    text::encode(&mut page, &registry)?;
+    Ok(page)
+}
+
+/// The text of a page, made anew for each request.
+type Page = Rc<RefCell<dyn FnMut() -> Result<String, fmt::Error>>>;
+
+async fn accept(listener: &TcpListener, page: &Page) -> Result<(), Failure> {
+    let places = Arc::new(Semaphore::new(MOST_CLIENTS));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await.map_err(Failure::run)?;
+        match listener.accept().await {
+            Ok((client, _)) => {
+                tokio::task::spawn_local(attend(client, Rc::clone(page), place));
+            }
+            // A client that went away harms nobody else. Where descriptors have run out, those of
+            // other clients come back in time.
+            Err(_) => tokio::time::sleep(PATIENCE / 100).await,
+        }
+    }
+}
+
+/// Answers one client.
+async fn attend(client: TcpStream, page: Page, place: OwnedSemaphorePermit) {
+    let service =
+        service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&request, &page))));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .keep_alive(false)
+        .max_buf_size(MOST_REQUEST)
+        .serve_connection(TokioIo::new(client), service);
+    // Whether the client read its answer is its own affair.
+    let _ = tokio::time::timeout(PATIENCE, connection).await;
+    drop(place);
+}
+
+fn answer(request: &Request<Incoming>, page: &Page) -> Response<Full<Bytes>> {
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    let (status, kind, body) = match (request.method(), request.uri().path()) {
+        (&Method::GET | &Method::HEAD, "/metrics" | "/") => match page.borrow_mut()() {
+            Ok(page) => (StatusCode::OK, HeaderValue::from_static(OPEN_METRICS), page),
+            Err(_) => {
+                let failed = "the figures could not be read\n".to_owned();
+                (StatusCode::INTERNAL_SERVER_ERROR, plain, failed)
+            }
+        },
+        _ => (StatusCode::NOT_FOUND, plain, "GET /metrics\n".to_owned()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prometheus_client::encoding::DescriptorEncoder;
+    use prometheus_client::metrics::MetricType;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[derive(Debug)]
+    struct One;
+
+    impl Collector for One {
+        fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+            let mut family = encoder.encode_descriptor("a", "A", None, MetricType::Gauge)?;
+            family.encode_family(&[("of", "x")])?.encode_gauge(&1u32)
+        }
+    }
+
+    /// What a client hears that sends this while the clock runs ahead whenever all wait.
+    fn told(request: &'static [u8], page: Result<String, fmt::Error>) -> String {
+        let page: Page = Rc::new(RefCell::new(move || page.clone()));
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().start_paused(true).build().expect("a runtime");
+        tokio::task::LocalSet::new().block_on(&runtime, async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let at = listener.local_addr().expect("its address");
+            let mut client = TcpStream::connect(at).await.expect("a connection");
+            let (server, _) = listener.accept().await.expect("the connection");
+            let place = Arc::new(Semaphore::new(1)).acquire_owned().await.expect("a place");
+            tokio::task::spawn_local(attend(server, page, place));
+            // The server may have turned away by then.
+            let _ = client.write_all(request).await;
+            let mut text = String::new();
+            let _ = client.read_to_string(&mut text).await;
+            text
+        })
+    }
+
+    #[test]
+    fn only_the_page_is_to_be_had() {
+        let page = || written("fairwave", One);
+        let get = told(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", page());
+        assert!(get.starts_with("HTTP/1.1 200 OK\r\n") && get.contains(OPEN_METRICS), "{get}");
+        assert!(get.ends_with("\nfairwave_a{of=\"x\"} 1\n# EOF\n"), "{get}");
+        let other = told(b"POST /metrics HTTP/1.1\r\nHost: x\r\n\r\n", page());
+        assert!(other.starts_with("HTTP/1.1 404 "), "{other}");
+        let refused = told(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Err(fmt::Error));
+        assert!(refused.starts_with("HTTP/1.1 500 "), "{refused}");
+    }
+
+    #[test]
+    fn who_does_not_finish_is_given_up() {
+        assert_eq!(told(b"GET /metr", written("fairwave", One)), "");
+        let long = [b'x'; 2 * MOST_REQUEST];
+        let line = [b"GET /".as_slice(), &long].concat().leak();
+        assert!(!told(line, written("fairwave", One)).contains(" 200 "));
+    }
+}
