@@ -113,15 +113,16 @@ impl<'n> Programs<'n> {
         self.jobs.extend(self.namespaces.find(node).map(job));
     }
 
-    /// Starts and ends programs until `over`; `count` says how many run. Sets `all_ended` when none
-    /// is left that runs or waits, or when the shell has ended.
+    /// Starts and ends programs until `over`, or until the keeper has ended and they with it; `count`
+    /// says how many run. Sets `all_ended` when none is left that runs or waits, or when the shell
+    /// has ended.
     pub(crate) fn attend(
         &mut self,
         clock: Clock,
         (over, all_ended): (&AtomicBool, &AtomicBool),
         count: &AtomicUsize,
     ) {
-        while !over.load(Ordering::Relaxed) {
+        while !over.load(Ordering::Relaxed) && self.namespaces.check_keeper().is_ok() {
             let now = clock.now();
             for job in &mut self.jobs {
                 job.attend(self.namespaces, now);

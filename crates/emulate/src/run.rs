@@ -238,17 +238,22 @@ impl Emulation<'_> {
         let mut unread = Vec::new();
         // At once: programs go on sending until they are ended, and nobody reads.
         let mut on_end = || unread.extend((0..self.real.len()).map(|node| namespaces.unread(node)));
+        let is_abandoned = AtomicBool::new(false);
         let mut on_turn = |turn: &Turn<'_>| {
             publisher.show(turn);
             show(turn);
-            match ends_with_programs && all_ended.load(Ordering::Relaxed) {
+            let have_ended = ends_with_programs && all_ended.load(Ordering::Relaxed);
+            match have_ended || is_abandoned.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         };
         let mut report = thread::scope(|scope| -> Result<Report, Cause> {
             let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
-            let attend = || programs.attend(clock, (&over, &all_ended), &request.live.programs);
+            let attend = || {
+                programs.attend(clock, (&over, &all_ended), &request.live.programs);
+                is_abandoned.store(namespaces.check_keeper().is_err(), Ordering::Relaxed);
+            };
             let attending = named("programs").spawn_scoped(scope, attend).map_err(host_error)?;
             let listening = listener.as_ref().map(|listener| {
                 let desk = &desk;
@@ -260,6 +265,9 @@ impl Emulation<'_> {
             listening.transpose().map_err(host_error)?;
             Ok(report?)
         })?;
+        if let Err(gone) = namespaces.check_keeper() {
+            report.stopped = Stopped::Failed(drive::Error::Gone(Box::new(gone)));
+        }
         let is_cut_short = !matches!(report.stopped, Stopped::End);
         count_unread(&mut report, unread).map_err(host_error)?;
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;

@@ -158,13 +158,22 @@ impl Namespaces {
         Ok(program)
     }
 
+    /// Whether the keeper still runs. All programs end with it.
+    ///
+    /// # Errors
+    ///
+    /// How it ended.
+    pub fn check_keeper(&self) -> Result<(), Error> {
+        lock(&self.keeper).check()
+    }
+
     /// Whether all that was built is still there: the keeper, and `fw0` of each node.
     ///
     /// # Errors
     ///
     /// What is gone, and in which node.
     pub fn check(&self) -> Result<(), Error> {
-        lock(&self.keeper).check()?;
+        self.check_keeper()?;
         self.nodes.iter().try_for_each(Node::check)
     }
 }

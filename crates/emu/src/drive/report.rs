@@ -56,6 +56,9 @@ pub enum Error {
     /// The machine is too slow for this world.
     #[error("the world is {0} behind the clock: the machine cannot keep up with it")]
     Overloaded(Duration),
+    /// What the run stands on is gone, as those say who built it.
+    #[error("{0}")]
+    Gone(Box<dyn core::error::Error + Send + Sync>),
 }
 
 /// What a run came to.

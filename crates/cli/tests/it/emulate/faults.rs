@@ -150,6 +150,28 @@ fn an_emulator_that_stood_still_says_that_its_run_is_not_valid() {
 }
 
 #[test]
+fn a_run_whose_keeper_was_killed_is_not_valid() {
+    if !machine_can() {
+        return;
+    }
+    // Programs see the keeper as the init of their PID namespace; only from outside it can be
+    // killed, by whoever may.
+    let script = "$EMULATE --for '30 s' --exec 'sta1=echo ready; sleep 29' & emulator=$!\n\
+        await grep -qs ready out/programs/sta1.log\n\
+        keepers=$(cat /proc/$emulator/task/*/children)\n\
+        for child in $keepers; do\n\
+        grep -qs '^fairwave-keeper' /proc/$child/cmdline && kill -KILL $child\n\
+        done; wait $emulator; code=$?";
+    let (ended, code) = audit(Site::new(""), script);
+    assert_eq!(code, "code 1\n", "{}", ended.err);
+    let said = "the keeper process has ended (signal: 9 (SIGKILL)); results are those until then";
+    assert!(ended.err.contains(said), "{}", ended.err);
+    let summary = ended.summary();
+    assert_eq!(summary["valid"], false);
+    assert!(summary["simulated_ns"].as_u64().expect("a time") < 29_000_000_000);
+}
+
+#[test]
 fn a_full_disk_is_said_and_leaves_nothing_behind() {
     if !machine_can() {
         return;
