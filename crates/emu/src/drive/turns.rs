@@ -85,6 +85,8 @@ impl Joined {
 
 /// Why the turns end, if nothing fails.
 type Halt = ControlFlow<Stopped>;
+/// The same, or until when everything has happened.
+type Reached = ControlFlow<Stopped, Instant>;
 
 impl<'w> Turns<'w> {
     pub(super) fn new(
@@ -151,7 +153,7 @@ impl<'w> Turns<'w> {
                 // What is due before the end and has not happened yet is late, but it happens.
                 return match self.catch_up(self.end, &is_asked) {
                     ControlFlow::Break(stopped) => stopped,
-                    ControlFlow::Continue(()) => Stopped::End,
+                    ControlFlow::Continue(_) => Stopped::End,
                 };
             }
             if let ControlFlow::Break(stopped) = self.catch_up(now, &is_asked) {
@@ -229,12 +231,29 @@ impl<'w> Turns<'w> {
         timespec(wait.min(latest.since(now)).as_nanos())
     }
 
-    /// Lets everything happen that is due until `until`, and writes what arrives.
-    fn catch_up(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Halt {
-        let halt = self.advance(until, is_asked);
+    /// Lets everything happen that is due until `until`, and writes what arrives. Returns until when
+    /// everything has happened. That is later than `until` where packets arrive so shortly one after
+    /// the other, as those of an A-MPDU do behind a wire, that a write by itself for the first would
+    /// make all others wait.
+    fn catch_up(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Reached {
+        let mut until = until;
+        let mut halt = self.advance(until, is_asked);
+        while halt.is_continue() && self.may_join_more() {
+            until = self.clock.now().min(self.end).max(until);
+            if self.simulation.next_deadline().is_none_or(|due| due > until) {
+                break;
+            }
+            halt = self.advance(until, is_asked);
+        }
         // All of it is due: nothing waits for packets that are still to come.
         self.write_joined()?;
-        halt
+        halt.map_continue(|()| until)
+    }
+
+    /// Whether packets wait to be written and those of the world's next instant may go with them.
+    fn may_join_more(&self) -> bool {
+        let (first, next) = (self.joined.at.first(), self.simulation.next_deadline());
+        first.zip(next).is_some_and(|(first, next)| next.since(*first) <= JOINS_WITHIN)
     }
 
     /// Lets everything happen that is due until `until`, one instant after the other.
@@ -375,14 +394,13 @@ impl<'w> Turns<'w> {
                 }
                 Err(cause) => return self.vanished(port, cause),
             };
-            let now = self.clock.now();
+            let now = self.catch_up(self.clock.now().min(self.end), is_asked)?;
             if now >= self.end {
                 return ControlFlow::Continue(());
             }
             self.last_read = Some(now);
             let since = *began.get_or_insert(self.ports[port].backlog_since.unwrap_or(now));
             self.meter.reads.add(now.since(since));
-            self.catch_up(now, is_asked)?;
             let frame = core::mem::take(&mut self.frame);
             self.take_frame(port, &frame[..len], now);
             self.frame = frame;

@@ -2,7 +2,9 @@
 //!
 //! As the kernel's GRO would join them: only segments that say the same but for their sequence
 //! numbers, and datagrams of one length that say the same but for their payload, so that a
-//! receiver learns nothing less than from the packets one by one.
+//! receiver learns nothing less than from the packets one by one. Identifications of IPv4 packets
+//! that must not be fragmented have no meaning (RFC 6864 section 4.1): Linux sends zero from
+//! sockets without a peer of their own, and the kernel that cuts joined packets counts them up.
 
 use super::cut::{pseudo, put, word};
 use super::{Gso, Header};
@@ -12,6 +14,9 @@ use fairwave_wire::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
 
 /// Largest packet in bytes that a length field can state.
 const MOST_BYTES: usize = 65_535;
+
+/// Of the byte at offset 6 of an IPv4 header.
+const DONT_FRAGMENT: u8 = 0x40;
 
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
@@ -131,8 +136,10 @@ impl Joiner {
         let follows = if is_v6 {
             same(0..4) && same(6..40)
         } else {
-            let next = word(ours, 4).wrapping_add(self.count as u16);
-            same(0..2) && word(packet, 4) == next && same(6..10) && same(12..20)
+            let (first, id) = (word(ours, 4), word(packet, 4));
+            let is_constant = id == first && packet[6] & DONT_FRAGMENT != 0;
+            let continues = is_constant || id == first.wrapping_add(self.count as u16);
+            same(0..2) && continues && same(6..10) && same(12..20)
         };
         let fits = len <= self.size && ours.len() + len <= MOST_BYTES;
         let ports = transport..transport + 4;

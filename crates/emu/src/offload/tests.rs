@@ -209,7 +209,7 @@ fn only_segments_that_say_the_same_are_joined() {
     assert!(refused(&|packet| packet.push(0)), "padding");
     assert!(refused(&|packet| *packet = udp(100)));
     let mut joiner = Joiner::default();
-    assert!(joiner.offer(&udp(10), true) && !joiner.offer(&udp(10), true), "not the next");
+    assert!(joiner.offer(&udp(10), true) && !joiner.offer(&udp(11), true), "it is longer");
     let (header, packet) = joiner.take();
     assert_eq!((header.gso, header.needs_checksum, packet), (Gso::None, false, &*udp(10)));
     assert!(joiner.is_empty());
@@ -236,6 +236,24 @@ fn datagrams_are_joined_where_that_is_wanted() {
     for other in [other_port, without_sum, parts[2].clone()] {
         let mut joiner = Joiner::default();
         assert!(joiner.offer(&parts[0], true) && !joiner.offer(&other, true));
+    }
+}
+
+/// RFC 6864 section 4.1. Linux numbers no datagrams of sockets that are not connected.
+#[test]
+fn an_identification_counts_only_where_fragments_may_come() {
+    let numbered = |fragments: u8| {
+        let mut datagram = udp(1000);
+        datagram[6] = fragments;
+        datagram
+    };
+    for (fragments, joins) in [(0x40, true), (0, false)] {
+        let mut joiner = Joiner::default();
+        assert!(joiner.offer(&numbered(fragments), true));
+        assert_eq!(joiner.offer(&numbered(fragments), true), joins);
+        assert_eq!(joiner.offer(&numbered(fragments), true), joins, "the third, too");
+        let counted = if joins { 3 } else { 1 };
+        assert_eq!(joiner.count(), counted);
     }
 }
 
