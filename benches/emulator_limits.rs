@@ -19,6 +19,10 @@
 //! A timer loop has a timer every 500 us, whether it was late for those before or not: a pause of
 //! the host makes all timers in it late, as it does all events and packets in it.
 //!
+//! What arrives at a node beside the emulator is taken on the other processors (receive packet
+//! steering), so that the loop writes and does no receiver's work. The bare forwarder does it; the
+//! rows "forwarder, steered" are of one whose nodes are as the emulator's.
+//!
 //! Rates are bisected to within [`WITHIN`]. The emulator stays awake for 500 us
 //! (`emulate.busy_wait`) and has real-time priority where that is permitted, as with `--realtime`.
 //! Emulator, forwarder and timer have the last processor to themselves; sender and receiver share
@@ -74,9 +78,10 @@ fn main() -> ExitCode {
 
 fn all(arguments: &[String]) -> Result<(), String> {
     stand_back();
-    let forwarder = Path::forwarder()?;
+    let forwarder = Path::forwarder(true)?;
     limits("forwarder", &forwarder, &Demand::Throughput)?;
     limits("forwarder in time", &forwarder, &Demand::InTime)?;
+    limits("forwarder, steered", &Path::forwarder(false)?, &Demand::Throughput)?;
     for argument in arguments {
         let (name, file) = argument.split_once('=').ok_or("write NAME=FILE")?;
         let plan = Plan::load(file.as_ref(), &[]).map_err(|error| format!("{file}: {error:?}"))?;

@@ -80,9 +80,10 @@ impl Seen {
 }
 
 impl Path {
-    /// Two namespaces without a world between them, and without offloads.
-    pub(crate) fn forwarder() -> Result<Self, String> {
-        Self::new(None, [NodeId(0), NodeId(1)], Offload::Off)
+    /// Two namespaces without a world between them, and without offloads. Bare, the forwarder does
+    /// the receiver's work, too, up to its socket; else others do, as beside the emulator.
+    pub(crate) fn forwarder(is_bare: bool) -> Result<Self, String> {
+        Self::new(None, [NodeId(0), NodeId(1)], (Offload::Off, !is_bare))
     }
 
     /// Nodes `a` and `b` of a world.
@@ -92,10 +93,14 @@ impl Path {
             place.map(|place| NodeId(place as u32)).ok_or(format!("there is no node {name}"))
         };
         let nodes = [find("a")?, find("b")?];
-        Self::new(Some(world), nodes, Offload::On)
+        Self::new(Some(world), nodes, (Offload::On, true))
     }
 
-    fn new(world: Option<World>, nodes: [NodeId; 2], offload: Offload) -> Result<Self, String> {
+    fn new(
+        world: Option<World>,
+        nodes: [NodeId; 2],
+        (offload, has_receivers): (Offload, bool),
+    ) -> Result<Self, String> {
         let node = |(name, id): (&str, NodeId)| NodePlan {
             addresses: vec![Prefix::new(address::v4(id), address::V4_PREFIX_LEN)],
             offload,
@@ -103,6 +108,7 @@ impl Path {
         };
         let plan = Plan {
             nodes: ["a", "b"].into_iter().zip(nodes).map(node).collect(),
+            receivers: own_processor().as_ref().filter(|_| has_receivers).map(OwnProcessor::others),
             ..Plan::default()
         };
         let namespaces = Namespaces::build(&plan).map_err(|error| error.to_string())?;

@@ -102,8 +102,10 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     // Before anything is started, which would otherwise run there too.
     let own =
         (request.realtime && !options.busy_wait.is_zero()).then(OwnProcessor::reserve).flatten();
-    let namespaces =
-        Namespaces::build(&plan::namespaces(&scenario, &world, &real, request.uplinks))?;
+    let mut site = plan::namespaces(&scenario, &world, &real, request.uplinks);
+    // The loop has the world to see to, and a processor for nothing else.
+    site.receivers = own.as_ref().map(OwnProcessor::others);
+    let namespaces = Namespaces::build(&site)?;
     let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
     let bridge = RefCell::new(bridge.transpose()?.into_iter().flatten().collect());
     let programs = scenario.programs();

@@ -58,7 +58,7 @@ pub use error::{Error, Lack, Missing};
 pub use namespaces::Namespaces;
 pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 pub use program::{Invocation, Program, ProgramPlan};
-pub use realtime::{OwnProcessor, become_realtime, may_become_realtime};
+pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
 pub use support::{Standing, become_root_inside, support};
 pub use tun::{DEVICE, Tun, VNET_HEADER_LENGTH};
 pub use uplink::lack_of_ipv6;

@@ -55,7 +55,8 @@ impl Namespaces {
         for node in &plan.nodes {
             let resolv = hosts::resolv(&node.nameservers, &machine.nameservers);
             let resolv = resolv.as_deref();
-            let site = Site { plan: node, hosts: &hosts, resolv, keeper: &plan.keeper };
+            let (keeper, receivers) = (&plan.keeper, plan.receivers.as_ref());
+            let site = Site { plan: node, hosts: &hosts, resolv, keeper, receivers };
             let programs = lock(&self.keeper).programs()?;
             let (node, tun) = Node::start(&site, programs)?;
             self.nodes.push(node);

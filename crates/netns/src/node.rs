@@ -3,6 +3,7 @@
 use crate::keeper::{ProcessNamespace, showing_processes};
 use crate::kernel::{be_ordinary, unshare};
 use crate::netlink::Netlink;
+use crate::realtime::Processors;
 use crate::tun::DEVICE;
 use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mounts, mptcp};
 use rustix::event::{Timespec, poll};
@@ -63,6 +64,7 @@ pub(crate) struct Site<'a> {
     pub(crate) hosts: &'a str,
     pub(crate) resolv: Option<&'a str>,
     pub(crate) keeper: &'a KeeperCommand,
+    pub(crate) receivers: Option<&'a Processors>,
 }
 
 impl Worker {
@@ -139,7 +141,8 @@ impl Node {
         self.run(move || furnish(&name, &hosts, resolv.as_deref()))??;
         // Where it is refused (nested containers), programs see the machine's processes.
         let _ = self.starter.run(move || shower.status())?;
-        self.run(move || connect(&plan))?
+        let receivers = site.receivers.map(Processors::mask);
+        self.run(move || connect(&plan, receivers.as_deref()))?
     }
 
     /// Runs a closure on the node's thread. Its panic goes on here.
@@ -213,12 +216,16 @@ fn furnish(name: &str, hosts: &str, resolv: Option<&str>) -> Result<(), Error> {
 }
 
 /// Loopback, the TUN device, settings, addresses and routes.
-fn connect(plan: &NodePlan) -> Result<Tun, Error> {
+fn connect(plan: &NodePlan, receivers: Option<&str>) -> Result<Tun, Error> {
     let name = &plan.name;
     let at = |what: String| format!("{name}: {what}");
     let mut netlink = Netlink::open().map_err(Error::at(at("netlink".to_owned())))?;
     let loopback = netlink.index("lo").map_err(Error::at(at("lo".to_owned())))?;
     netlink.up(loopback).map_err(Error::at(at("lo up".to_owned())))?;
+    if let Some(receivers) = receivers {
+        // A kernel without the setting is slower, and otherwise the same.
+        let _ = set("net.core.rps_default_mask", receivers);
+    }
     let tun = Tun::create(name, plan.offload)?;
     let index = netlink.index(DEVICE).map_err(Error::at(at(DEVICE.to_owned())))?;
     netlink

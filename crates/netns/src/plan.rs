@@ -1,5 +1,6 @@
 //! What is to be built: nodes, addresses, routes, settings.
 
+use crate::realtime::Processors;
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -14,6 +15,10 @@ pub struct Plan {
     pub nodes: Vec<NodePlan>,
     /// Ways out to the network of this machine.
     pub uplinks: Vec<UplinkPlan>,
+    /// Processors on which the nodes' kernels take what arrives at `fw0` (receive packet steering).
+    /// Without, or where the kernel has no `net.core.rps_default_mask`, who writes a packet to the
+    /// TUN device also does the receiver's work, up to its socket.
+    pub receivers: Option<Processors>,
     /// How the keeper process is started.
     pub keeper: KeeperCommand,
 }

@@ -27,6 +27,25 @@ pub fn may_become_realtime() -> Result<(), Error> {
     tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+/// Processors of the machine.
+#[derive(Debug, Clone)]
+pub struct Processors(CpuSet);
+
+impl Processors {
+    /// As the kernel writes a set: hexadecimal words of 32 processors, those with the highest
+    /// numbers first.
+    pub(crate) fn mask(&self) -> String {
+        let word = |first: usize| {
+            let bits = (0..32).filter(|bit| self.0.is_set(first + bit)).map(|bit| 1 << bit);
+            bits.sum::<u32>()
+        };
+        let words: Vec<u32> = (0..CpuSet::MAX_CPU).step_by(32).map(word).collect();
+        let used = words.iter().rposition(|word| *word != 0).map_or(1, |last| last + 1);
+        let words: Vec<_> = words[..used].iter().rev().map(|word| format!("{word:08x}")).collect();
+        words.join(",")
+    }
+}
+
 /// A processor that a process keeps for one of its threads.
 ///
 /// A thread that never sleeps needs one: whoever waits on the same processor is given a part of
@@ -49,6 +68,13 @@ impl OwnProcessor {
         others.unset(last);
         (others.count() > 0 && sched_setaffinity(None, &others).is_ok())
             .then_some(Self { own, before })
+    }
+
+    /// All processors that the process may use, but this one.
+    pub fn others(&self) -> Processors {
+        let mut others = self.before;
+        (0..CpuSet::MAX_CPU).filter(|own| self.own.is_set(*own)).for_each(|own| others.unset(own));
+        Processors(others)
     }
 
     /// Binds the calling thread to the processor.
@@ -76,6 +102,20 @@ mod tests {
     }
 
     #[test]
+    fn a_set_of_processors_is_written_as_the_kernel_does() {
+        let written = |numbers: &[usize]| {
+            let mut set = CpuSet::new();
+            numbers.iter().for_each(|number| set.set(*number));
+            Processors(set).mask()
+        };
+        assert_eq!(written(&[0]), "00000001");
+        assert_eq!(written(&[1, 3, 31]), "8000000a");
+        assert_eq!(written(&[0, 33]), "00000002,00000001");
+        assert_eq!(written(&[64]), "00000001,00000000,00000000");
+        assert_eq!(written(&[]), "00000000");
+    }
+
+    #[test]
     fn a_reserved_processor_is_left_by_all_but_one_thread() {
         let before = allowed();
         let Some(own) = OwnProcessor::reserve() else {
@@ -84,6 +124,9 @@ mod tests {
         };
         let (last, others) = before.split_last().expect("there is one");
         assert_eq!(allowed(), others);
+        let mut said = CpuSet::new();
+        others.iter().for_each(|other| said.set(*other));
+        assert_eq!(own.others().mask(), Processors(said).mask());
         let theirs = std::thread::spawn(allowed).join().expect("it does not panic");
         assert_eq!(theirs, others, "a thread starts where its parent may run");
         own.take();
