@@ -1,7 +1,7 @@
 //! What a node is like inside, and what comes out of its TUN device.
 
 use crate::{await_end, build, can, output, plan, start};
-use fairwave_netns::{Error, Namespaces, Offload, Prefix, VNET_HEADER_LENGTH};
+use fairwave_netns::{Error, Namespaces, Offload, OwnProcessor, Plan, Prefix, VNET_HEADER_LENGTH};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
@@ -178,6 +178,28 @@ fn an_interface_that_flaps_loses_packets_and_comes_back() {
     assert!(!namespaces.tun(0).send(&packet).unwrap());
     let _ = output(&namespaces, 0, "ip link set fw0 up");
     assert!(namespaces.tun(0).send(&packet).unwrap());
+}
+
+/// What arrives at a node is taken on the processors that the plan names.
+#[test]
+fn receivers_have_processors_of_their_own() {
+    if !can() {
+        return;
+    }
+    let steers = fs::exists("/proc/sys/net/core/rps_default_mask").unwrap();
+    let Some(own) = OwnProcessor::reserve().filter(|_| steers) else {
+        let why = "SKIPPED, this test needs net.core.rps_default_mask and two processors";
+        let _ = writeln!(stderr().lock(), "{why}");
+        return;
+    };
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    let mask = (0..128).filter(|number| allowed.is_set(*number)).map(|number| 1u128 << number);
+    let namespaces = Namespaces::build(&Plan { receivers: Some(own.others()), ..plan() }).unwrap();
+    let said = output(&namespaces, 1, "cat /sys/class/net/fw0/queues/rx-0/rps_cpus");
+    let said = u128::from_str_radix(&said.trim().replace(',', ""), 16).unwrap();
+    assert_eq!(said, mask.sum::<u128>());
+    let said = output(&build(), 1, "cat /sys/class/net/fw0/queues/rx-0/rps_cpus");
+    assert_eq!(said.trim().trim_matches(['0', ',']), "", "without, nothing is steered");
 }
 
 #[test]
