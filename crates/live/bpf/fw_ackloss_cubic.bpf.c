@@ -8,8 +8,9 @@
 
 struct fw_law {
 	struct fw_cubic cubic;
-	struct fw_watch watch;
 	struct fw_echo echo;
+	struct fw_watch watch;
+	struct fw_notes notes;
 };
 
 #include "fw_watched.h"

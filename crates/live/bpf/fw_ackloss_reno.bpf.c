@@ -7,8 +7,9 @@
 
 struct fw_law {
 	struct fw_reno reno;
-	struct fw_watch watch;
 	struct fw_echo echo;
+	struct fw_watch watch;
+	struct fw_notes notes;
 };
 
 #include "fw_watched.h"

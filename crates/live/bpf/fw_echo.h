@@ -25,13 +25,20 @@ struct fw_note {
 	u32 stamp; /* no byte before it was sent later */
 };
 
-/* The newest lies at the place before `end`, the oldest at `begin`; both count on for ever. */
+/* Where the notes are. They count on for ever, the oldest from `begin`, the newest before `end`. Both
+ * have a copy here, so that most ACKs touch nothing but this. */
 struct fw_echo {
 	u64 tick_from; /* nanoseconds */
 	u32 tick;
 	u32 begin;
 	u32 end;
-	struct fw_note notes[FW_NOTES];
+	struct fw_note oldest; /* where there are two or more */
+	struct fw_note newest;
+};
+
+/* The notes, each at its number modulo FW_NOTES. The newest is written when it no longer is. */
+struct fw_notes {
+	struct fw_note at[FW_NOTES];
 };
 
 /* The tick in which a time lies. Divisions are rare: it is mostly the last one or the next. */
@@ -52,36 +59,42 @@ FW_INLINE u32 fw_echo_tick(struct fw_echo *echo, u64 time, u32 length)
 }
 
 /* Notes what was sent before an ACK is answered. */
-FW_INLINE void fw_echo_note(struct fw_echo *echo, u32 next, u32 stamp)
+FW_INLINE void fw_echo_note(struct fw_echo *echo, struct fw_notes *notes, u32 next, u32 stamp)
 {
-	struct fw_note *newest = &echo->notes[(echo->end - 1) % FW_NOTES];
 	u32 count = echo->end - echo->begin;
 
-	if (count && newest->next == next)
+	if (count && echo->newest.next == next)
 		return;
-	if (!count || (newest->stamp != stamp && count < FW_NOTES)) {
-		newest = &echo->notes[echo->end % FW_NOTES];
+	if (!count || (echo->newest.stamp != stamp && count < FW_NOTES)) {
+		if (count == 1)
+			echo->oldest = echo->newest;
+		if (count)
+			notes->at[(echo->end - 1) % FW_NOTES] = echo->newest;
 		echo->end++;
 	}
-	newest->next = next;
-	newest->stamp = stamp;
+	echo->newest.next = next;
+	echo->newest.stamp = stamp;
 }
 
 /* Bytes from `before`, where the last ACK ended, that ACKs stood for which were lost. This one ends
  * at `una` and echoes `stamp`. */
-FW_INLINE u32 fw_echo_gap(struct fw_echo *echo, u32 before, u32 una, u32 stamp)
+FW_INLINE u32 fw_echo_gap(struct fw_echo *echo, const struct fw_notes *notes, u32 before, u32 una,
+			  u32 stamp)
 {
 	u32 gap = 0;
 	int i;
 
 	for (i = 0; i < FW_NOTES_AN_ACK && echo->begin != echo->end; i++) {
-		const struct fw_note *note = &echo->notes[echo->begin % FW_NOTES];
+		int last = echo->begin + 1 == echo->end;
+		struct fw_note note = last ? echo->newest : echo->oldest;
 
-		if ((s32)(una - note->next) < 0)
+		if ((s32)(una - note.next) < 0)
 			break;
-		if ((s32)(stamp - note->stamp) > 0 && (s32)(note->next - before) > 0)
-			gap = note->next - before;
+		if ((s32)(stamp - note.stamp) > 0 && (s32)(note.next - before) > 0)
+			gap = note.next - before;
 		echo->begin++;
+		if (!last)
+			echo->oldest = notes->at[echo->begin % FW_NOTES];
 	}
 	return gap;
 }

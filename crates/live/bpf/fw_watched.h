@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * A law (fw_inner_*) around which ACKs are watched: cc's AckLoss. `struct fw_law` has `watch` and
- * `echo`.
+ * A law (fw_inner_*) around which ACKs are watched: cc's AckLoss. `struct fw_law` has `echo`,
+ * `watch` and `notes`, in this order after what the law itself touches.
  */
 #ifndef FW_WATCHED_H
 #define FW_WATCHED_H
@@ -51,8 +51,9 @@ FW_INLINE void fw_hear_echo(struct fw_law *law, struct fw_ack *ack, const struct
 		return;
 	ack->has_echo_gap = 1;
 	if (ack->acked)
-		ack->echo_gap = fw_echo_gap(echo, una - ack->acked, una, stamp);
-	fw_echo_note(echo, tp->snd_nxt, fw_echo_tick(echo, fw_last_sent(tp), fw_tick_length(tp)));
+		ack->echo_gap = fw_echo_gap(echo, &law->notes, una - ack->acked, una, stamp);
+	fw_echo_note(echo, &law->notes, tp->snd_nxt,
+		     fw_echo_tick(echo, fw_last_sent(tp), fw_tick_length(tp)));
 }
 
 static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,

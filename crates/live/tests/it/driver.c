@@ -398,11 +398,13 @@ static int show_gaps(void)
 {
 	struct { u64 una, echoed, next, sent_at, tick; } row;
 	static struct fw_echo echo;
+	static struct fw_notes notes;
 	u32 before = 0;
 
 	while (fread(&row, sizeof(row), 1, stdin) == 1) {
-		printf("%u\n", fw_echo_gap(&echo, before, row.una, row.echoed));
-		fw_echo_note(&echo, row.next, fw_echo_tick(&echo, row.sent_at, row.tick));
+		printf("%u\n", fw_echo_gap(&echo, &notes, before, row.una, row.echoed));
+		fw_echo_note(&echo, &notes, row.next,
+			     fw_echo_tick(&echo, row.sent_at, row.tick));
 		before = row.una;
 	}
 	return 0;
