@@ -1,5 +1,6 @@
 //! The receiving end of a probe, whatever outsiders and owners of the key send: no answer is longer
-//! than what it answers, sessions stay few, and no deadline lies in the past.
+//! than what it answers, packets that were ordered stay within what was granted and go to the
+//! session's address alone, sessions stay few, and no deadline lies in the past.
 //!
 //! A fuzzer does not guess seals: each message is tried as it is, with the seal of the shared key,
 //! or with that of the session that the receiver has agreed to.
@@ -9,7 +10,7 @@
 use fairwave_machine::Machine;
 use fairwave_probe::{Received, Receiver, ReceiverConfig};
 use fairwave_units::{BitRate, Duration, Instant};
-use fairwave_wire::probe::{self, CHALLENGE_LEN, Limits, Message};
+use fairwave_wire::probe::{self, CHALLENGE_LEN, Head, Limits, Message};
 use fairwave_wire::seal::Key;
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
@@ -25,20 +26,50 @@ fn limits() -> Limits {
     Limits { rate: BitRate::mbps(10), packets: 200, duration: Duration::from_secs(20) }
 }
 
-/// What the receiver answers; the last of it.
-fn say(receiver: &mut Receiver, now: Instant, bytes: Vec<u8>, port: u16) -> Option<Vec<u8>> {
-    let asked = bytes.len();
-    receiver.handle(now, Received { from: SocketAddr::from(([10, 0, 0, 1], port)), bytes });
-    let (mut last, mut answered) = (None, 0);
+/// Kind of the packets that are sent to order.
+const DATA: u8 = 5;
+/// The port that sessions are agreed with: the fuzzer cannot answer challenges.
+const PORT: u16 = 1;
+
+/// What the receiver sends now; the last of its answers. At most one packet to order is due at a
+/// time, as the session keeps a pace; it adds to `ordered`.
+fn drain(
+    receiver: &mut Receiver,
+    now: Instant,
+    asked: usize,
+    ordered: &mut u32,
+) -> Option<Vec<u8>> {
+    let (mut last, mut answered, mut data) = (None, 0, 0);
     while let Some(answer) = receiver.poll(now) {
-        answered += answer.bytes.len();
-        last = Some(answer.bytes);
+        let head = Head::read(&answer.bytes).expect("its own message");
+        if head.kind == DATA {
+            assert_eq!(answer.to.port(), PORT, "a port that has no session");
+            data += 1;
+        } else {
+            answered += answer.bytes.len();
+            last = Some(answer.bytes);
+        }
     }
+    *ordered += data;
+    assert!(data <= 1 && *ordered <= limits().packets, "{data} of {ordered} packets");
     assert!(answered <= asked, "{answered} bytes for {asked}");
     while receiver.event().is_some() {}
     assert!(receiver.sessions() <= SESSIONS);
-    assert!(receiver.deadline().is_none_or(|deadline| deadline >= now));
+    assert!(receiver.deadline().is_none_or(|deadline| deadline > now));
     last
+}
+
+/// What the receiver answers; the last of it.
+fn say(
+    receiver: &mut Receiver,
+    now: Instant,
+    bytes: Vec<u8>,
+    port: u16,
+    ordered: &mut u32,
+) -> Option<Vec<u8>> {
+    let asked = bytes.len();
+    receiver.handle(now, Received { from: SocketAddr::from(([10, 0, 0, 1], port)), bytes });
+    drain(receiver, now, asked, ordered)
 }
 
 /// Opens a session as its protocol has it, and gives its key.
@@ -46,14 +77,14 @@ fn open(receiver: &mut Receiver) -> Key {
     let mut hello = Vec::new();
     let greeting = Message::Hello { nonce: 1 };
     greeting.write(5, &shared(), CHALLENGE_LEN, &mut hello).expect("it fits");
-    let answer = say(receiver, Instant::ZERO, hello, 1).expect("a challenge");
+    let answer = say(receiver, Instant::ZERO, hello, PORT, &mut 0).expect("a challenge");
     let Ok((5, Message::Challenge { cookie })) = probe::open(&answer, &shared()) else {
         panic!("no challenge")
     };
     let mut start = Vec::new();
     let begin = Message::Start { nonce: 1, cookie, wanted: limits() };
     begin.write(5, &shared(), 0, &mut start).expect("it fits");
-    say(receiver, Instant::ZERO, start, 1).expect("an agreement");
+    say(receiver, Instant::ZERO, start, PORT, &mut 0).expect("an agreement");
     probe::session_key(&shared(), 5, 1, &cookie)
 }
 
@@ -64,11 +95,12 @@ fuzz_target!(|bytes: &[u8]| {
         ReceiverConfig { key: shared(), cookie_key, limits: limits(), sessions: SESSIONS, idle };
     let mut receiver = Receiver::new(config);
     let session = open(&mut receiver);
-    let (mut now, mut rest) = (Instant::ZERO, bytes);
+    let (mut now, mut rest, mut ordered) = (Instant::ZERO, bytes, 0);
     while let [how, later, len, behind @ ..] = rest {
         now = now + Duration::from_millis(u64::from(*later) * 10);
-        if receiver.deadline().is_some_and(|deadline| deadline <= now) {
-            receiver.wake(now);
+        while let Some(deadline) = receiver.deadline().filter(|deadline| *deadline <= now) {
+            receiver.wake(deadline);
+            drain(&mut receiver, deadline, 0, &mut ordered);
         }
         let (message, after) = behind.split_at(usize::from(*len).min(behind.len()));
         rest = after;
@@ -78,6 +110,6 @@ fuzz_target!(|bytes: &[u8]| {
             1 => message.extend(shared().tag(LABEL, &[&message]).0),
             _ => message.extend(session.tag(LABEL, &[&message]).0),
         }
-        say(&mut receiver, now, message, u16::from(how / 3 % 4));
+        say(&mut receiver, now, message, u16::from(how / 3 % 4), &mut ordered);
     }
 });

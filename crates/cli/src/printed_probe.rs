@@ -1,6 +1,6 @@
 //! What `fairwave probe HOST --json` prints, as a type.
 
-use fairwave_sockets::probe::{Interval, Kind, Latency, Measured, Percentiles};
+use fairwave_sockets::probe::{Interval, Kind, Latency, Leg, Measured, Percentiles, Way};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,7 +12,10 @@ pub(crate) struct ProbeOutput {
     /// Highest rate of IP packets that both ends allowed, in Mbps; null if they never agreed.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) rate_mbps: Option<f64>,
-    /// The narrowest buffer on the way to the server; null if none filled.
+    /// Which way the buffer is that `buffer`, `kind` and `drain_mbps` tell of: `up`, to the server,
+    /// or `down`, back (`--reverse`).
+    pub(crate) direction: String,
+    /// The narrowest buffer on that way; null if none filled.
     pub(crate) buffer: Option<BufferOutput>,
     /// `packets` or `bytes` (what its limit counts), `aqm` (drops before it is full), `per-station`
     /// (what is another's does not wait), `none-found`; null if that cannot be told.
@@ -20,8 +23,13 @@ pub(crate) struct ProbeOutput {
     /// IP packets that the narrowest link carries, in Mbps; null where it carries all that is sent.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) drain_mbps: Option<f64>,
+    /// The same each way.
+    pub(crate) carried_mbps: CarriedOutput,
     /// Round trips of small packets of another flow, by what else is sent.
     pub(crate) latency_ms: LatencyOutput,
+    /// Time that packets sent apart take one way. Clocks of two hosts cannot tell how the fastest
+    /// round trip divides: half of it counts for each way. What is more than that is measured.
+    pub(crate) one_way_ms: OneWayOutput,
     /// Shares of packets lost that met no load.
     pub(crate) loss: LossOutput,
     /// How much faster the server's clock goes than this host's; corrected in all delays.
@@ -66,13 +74,33 @@ pub(crate) struct LatencyOutput {
     pub(crate) idle: Option<PercentilesOutput>,
     /// While this host sends more than the narrowest link carries; null if nothing came back.
     pub(crate) up: Option<PercentilesOutput>,
-    /// While the server sends: null, as this version does not measure it from here.
+    /// While the server sends more than that; null if nothing came back.
     pub(crate) down: Option<PercentilesOutput>,
-    /// While both send: null, as this version does not measure it from here.
+    /// While both do; null if nothing came back.
     pub(crate) both: Option<PercentilesOutput>,
 }
 
-/// Percentiles of round trips.
+/// What the narrowest link carries, by direction.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CarriedOutput {
+    /// To the server; null where all that is sent arrives.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) up: Option<f64>,
+    /// From the server; null where all that is sent arrives.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) down: Option<f64>,
+}
+
+/// Delays one way in milliseconds.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OneWayOutput {
+    /// To the server; null if nothing arrived.
+    pub(crate) up: Option<PercentilesOutput>,
+    /// From the server; null if nothing arrived.
+    pub(crate) down: Option<PercentilesOutput>,
+}
+
+/// Percentiles of times.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PercentilesOutput {
     /// The median.
@@ -89,7 +117,7 @@ pub(crate) struct LossOutput {
     /// On the way to the server; null if nothing was sent.
     #[schemars(extend("unit" = "share"))]
     pub(crate) up: Option<f64>,
-    /// On the way from the server; null, as this version does not measure it from here.
+    /// On the way from the server; null if nothing was sent.
     #[schemars(extend("unit" = "share"))]
     pub(crate) down: Option<f64>,
     /// There and back, on an idle path; null if nothing was sent.
@@ -124,6 +152,7 @@ impl ProbeOutput {
     /// Of a measurement.
     pub(crate) fn of(server: String, found: &Measured, error: Option<String>) -> Self {
         let Latency { sent, lost, .. } = found.idle;
+        let one_way = |leg: &Leg| leg.delay_ms(found.fastest_ms?).map(Into::into);
         Self {
             server,
             rate_mbps: found.rate.map(fairwave_units::BitRate::as_mbps_f64),
@@ -133,16 +162,22 @@ impl ProbeOutput {
                 ms: buffer.ms.into(),
             }),
             kind: found.kind.map(|kind| word(kind).to_owned()),
-            drain_mbps: found.drain_mbps,
+            direction: if found.way == Way::There { "up" } else { "down" }.to_owned(),
+            drain_mbps: found.drain_mbps(),
+            carried_mbps: CarriedOutput {
+                up: found.there.carried_mbps,
+                down: found.back.carried_mbps,
+            },
             latency_ms: LatencyOutput {
                 idle: found.idle.ms.map(Into::into),
                 up: found.up.ms.map(Into::into),
-                down: None,
-                both: None,
+                down: found.down.ms.map(Into::into),
+                both: found.both.ms.map(Into::into),
             },
+            one_way_ms: OneWayOutput { up: one_way(&found.there), down: one_way(&found.back) },
             loss: LossOutput {
-                up: found.loss_up,
-                down: None,
+                up: found.there.loss(),
+                down: found.back.loss(),
                 round_trip: (sent > 0).then(|| lost as f64 / sent as f64),
             },
             drift_ppm: found.drift_ppm,

@@ -2,7 +2,7 @@
 
 use fairwave_lab::page::{CSS, responsive};
 use fairwave_lab::plot::{Content, Curve, Figure, Interval as Point, Mark};
-use fairwave_sockets::probe::{Buffer, Kind, Latency, Measured};
+use fairwave_sockets::probe::{Buffer, Kind, Latency, Leg, Measured, Way};
 use fairwave_units::BitRate;
 use maud::{DOCTYPE, PreEscaped, html};
 
@@ -19,34 +19,50 @@ const CAPTION: &str = "Each dot is a packet of the last trials: how much longer 
 /// The answer.
 pub(crate) fn words(host: &str, found: &Measured) -> String {
     let mut lines = vec![buffer(host, found)];
-    lines.extend(found.buffer.map(|buffer| consequence(&buffer)));
-    if let Some(mbps) = found.drain_mbps {
-        lines.push(format!("The narrowest link on the way carries {mbps:.1} Mbps."));
-    }
+    lines.extend(found.buffer.map(|buffer| consequence(&buffer, found.way)));
+    lines.extend(carried(found));
     let latency = |what: &str, latency: &Latency| {
         let ms = latency.ms?;
         Some(format!("Round trip {what}: {:.1} ms (95 of 100 within {:.1} ms).", ms.p50, ms.p95))
     };
     lines.extend(latency("while nothing else is sent", &found.idle));
     lines.extend(latency("beside an upload", &found.up));
-    if let Some(loss) = found.loss_up.filter(|loss| *loss > 0.0) {
-        lines.push(format!("{:.1} % of packets apart are lost on the way there.", 100.0 * loss));
-    }
+    lines.extend(latency("beside a download", &found.down));
+    lines.extend(latency("beside both", &found.both));
+    lines.extend(lost(&found.there, "there"));
+    lines.extend(lost(&found.back, "back"));
     lines.join("\n") + "\n"
+}
+
+fn carried(found: &Measured) -> Option<String> {
+    let carries = |leg: &Leg, way: &str| Some(format!("{:.1} Mbps {way}", leg.carried_mbps?));
+    let ways = [carries(&found.there, "there"), carries(&found.back, "back")];
+    let ways: Vec<String> = ways.into_iter().flatten().collect();
+    let carried = format!("The narrowest link on the way carries {}.", ways.join(" and "));
+    (!ways.is_empty()).then_some(carried)
+}
+
+fn lost(leg: &Leg, way: &str) -> Option<String> {
+    let loss = leg.loss().filter(|loss| *loss > 0.0)?;
+    Some(format!("{:.1} % of packets apart are lost on the way {way}.", 100.0 * loss))
 }
 
 fn buffer(host: &str, found: &Measured) -> String {
     let rate = found.rate.map_or(0.0, BitRate::as_mbps_f64);
+    let way = match found.way {
+        Way::There => "to",
+        Way::Back => "from",
+    };
     let Some(Buffer { packets, bytes, .. }) = found.buffer else {
         return match found.kind {
             Some(Kind::Aqm) => format!(
-                "The buffer on the way to {host} drops packets before it is full: it manages its \
+                "The buffer on the way {way} {host} drops packets before it is full: it manages its \
                  queue (AQM), so it has no size to find."
             ),
             Some(_) => format!(
-                "No buffer on the way to {host} filled at {rate:.0} Mbps. Try more with --rate."
+                "No buffer on the way {way} {host} filled at {rate:.0} Mbps. Try more with --rate."
             ),
-            None => format!("It is not known whether there is a buffer on the way to {host}."),
+            None => format!("It is not known whether there is a buffer on the way {way} {host}."),
         };
     };
     let counted = match found.kind {
@@ -57,7 +73,7 @@ fn buffer(host: &str, found: &Measured) -> String {
         Some(Kind::NoneFound) | None => ". Whether its limit counts packets or bytes is not clear",
     };
     format!(
-        "The buffer on the way to {host} holds {:.0} packets ({:.0} to {:.0}), {:.0} kB{counted}.",
+        "The buffer on the way {way} {host} holds {:.0} packets ({:.0} to {:.0}), {:.0} kB{counted}.",
         packets.value,
         packets.low,
         packets.high,
@@ -65,11 +81,12 @@ fn buffer(host: &str, found: &Measured) -> String {
     )
 }
 
-fn consequence(buffer: &Buffer) -> String {
+fn consequence(buffer: &Buffer, way: Way) -> String {
     let ms = buffer.ms.value;
     let wait = if ms < 1e3 { format!("{ms:.0} ms") } else { format!("{:.1} s", ms / 1e3) };
     let verdict = if ms < NOTICED_MS { "nobody notices" } else { "people notice" };
-    format!("A video call beside an upload waits {wait} there, which {verdict}.")
+    let load = if way == Way::There { "an upload" } else { "a download" };
+    format!("A video call beside {load} waits {wait} there, which {verdict}.")
 }
 
 /// What to know about the figures.

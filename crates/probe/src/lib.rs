@@ -2,17 +2,21 @@
 //!
 //! A [`Sender`] greets a [`Receiver`], shows that it gets what is sent to its address, asks for
 //! limits, and sends [`Trial`]s: a few packets far apart, then a train faster than the radio. The
-//! receiver notes arrivals and accounts for them when asked. [`estimate`] and [`diagnosis`] read
-//! the accounts.
+//! receiver notes arrivals and accounts for them when asked. A session may also go the other
+//! [`Way`]: then the sender asks for the packets, and the receiver sends them. [`estimate`] and
+//! [`diagnosis`] read the accounts of both.
 //!
 //! Who may make whom send: the sender sends nothing but greetings to somebody who has not agreed,
 //! with the session's key, within this session; and never more than the stricter of its own
 //! limits and the receiver's, whatever the receiver says. The receiver answers only messages with
 //! a seal, keeps nothing before a cookie came back, and no answer is longer than what it answers.
+//! Packets that it was asked for go to the address that the cookie came back from, within what it
+//! granted, and only while that address goes on asking.
 
 pub mod delay;
 pub mod diagnosis;
 pub mod estimate;
+mod pace;
 mod ping;
 mod plan;
 mod receiver;
@@ -22,7 +26,7 @@ mod testing;
 mod timeline;
 
 pub use ping::{Answered, Ping, Pinger, PingerConfig, PingerInput};
-pub use plan::{Account, Plan, Trial};
+pub use plan::{Account, Plan, Trial, Way};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
 pub use sender::{Failure, Sender, SenderConfig, SenderEvent, SenderInput};
 
@@ -32,6 +36,12 @@ use std::net::SocketAddr;
 pub const HEADER_BYTES: u64 = 28;
 /// The same for IPv6.
 pub const HEADER_BYTES_V6: u64 = 48;
+
+/// Bytes of IP and UDP headers on the way between this host and `peer`.
+fn header_bytes(peer: SocketAddr) -> u64 {
+    // An address of IPv4 as a socket of IPv6 has it is IPv4 on the wire.
+    if peer.ip().to_canonical().is_ipv4() { HEADER_BYTES } else { HEADER_BYTES_V6 }
+}
 
 /// A datagram to transmit.
 #[derive(Clone, Debug, PartialEq, Eq)]

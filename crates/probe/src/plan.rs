@@ -23,6 +23,16 @@ impl Trial {
     }
 }
 
+/// Which way the packets of a session's trials go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// From the sender to the receiver.
+    #[default]
+    There,
+    /// From the receiver to the sender, which asks for them.
+    Back,
+}
+
 /// The trials of a session, one after the other; at most 65536.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -44,9 +54,9 @@ impl Plan {
 pub struct Account {
     /// What was planned. Fewer packets may have been sent.
     pub trial: Trial,
-    /// When each packet was sent, by the sender's clock; the spaced ones come first.
+    /// When each packet was sent, by the clock of the end that sent it; the spaced ones come first.
     pub sent: Vec<Instant>,
-    /// What arrived, in order of arrival, by the receiver's clock; no number twice, none that was
+    /// What arrived, in order of arrival, by the other end's clock; no number twice, none that was
     /// not sent.
     pub arrived: Vec<Record>,
 }

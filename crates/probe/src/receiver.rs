@@ -1,10 +1,11 @@
 //! The receiving end: any number of senders, few at a time.
 
+mod outgoing;
 mod session;
 #[cfg(test)]
 mod tests;
 
-use crate::{Received, Transmit};
+use crate::{Received, Transmit, header_bytes};
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::probe::{self, Cookie, Head, Limits, Message, Refusal};
@@ -45,7 +46,8 @@ pub enum ReceiverEvent {
     Ended(SocketAddr),
 }
 
-/// The receiving end. It speaks only when spoken to, with a seal.
+/// The receiving end. It speaks only when spoken to, with a seal; packets that it was asked for go
+/// to who has a session.
 #[derive(Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
@@ -128,7 +130,8 @@ impl Receiver {
                 return self.answer(start, id, &key, &Message::Refuse { reason });
             }
             let granted = wanted.least(self.config.limits);
-            self.sessions.insert(place, Session::new(key.clone(), granted, now));
+            self.sessions
+                .insert(place, Session::new(key.clone(), granted, header_bytes(place.0), now));
             debug_assert!(self.sessions.len() <= self.config.sessions, "too many sessions");
             self.events.push_back(ReceiverEvent::Agreed(start.from, granted));
         }
@@ -159,6 +162,12 @@ impl Receiver {
                 }
             }
             Message::Done => self.forget(now, place),
+            Message::Fetch(order) => {
+                if let Some(packets) = session.fetch(order, now) {
+                    let (key, train) = (session.key.clone(), order.train);
+                    self.answer(received, id, &key, &Message::Sent { train, packets });
+                }
+            }
             _ => {}
         }
     }
@@ -183,6 +192,16 @@ impl Receiver {
         if written.is_ok() && bytes.len() <= received.bytes.len() {
             self.answers.push_back(Transmit { to: received.from, bytes });
         }
+    }
+
+    /// A packet that a session has ordered and that is due.
+    fn ordered(&mut self, now: Instant) -> Option<Transmit> {
+        self.sessions.iter_mut().find_map(|((to, id), session)| {
+            let (message, len) = session.due(now)?;
+            let mut bytes = Vec::with_capacity(len);
+            message.write(*id, &session.key, len, &mut bytes).ok()?;
+            Some(Transmit { to: *to, bytes })
+        })
     }
 
     /// Forgets the sessions whose time is over.
@@ -218,12 +237,13 @@ impl Machine for Receiver {
         self.age(now);
     }
 
-    fn poll(&mut self, _: Instant) -> Option<Transmit> {
-        self.answers.pop_front()
+    fn poll(&mut self, now: Instant) -> Option<Transmit> {
+        self.answers.pop_front().or_else(|| self.ordered(now))
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.sessions.values().map(|session| session.ends(self.config.idle)).min()
+        let sessions = self.sessions.values();
+        sessions.flat_map(|s| [Some(s.ends(self.config.idle)), s.next()]).flatten().min()
     }
 
     fn event(&mut self) -> Option<ReceiverEvent> {

@@ -1,12 +1,13 @@
 //! The sending end of a session.
 
 mod collect;
-mod pace;
+mod fetch;
 #[cfg(test)]
 mod tests;
 
-use crate::{Account, HEADER_BYTES, HEADER_BYTES_V6, Plan, Received, Transmit, Trial};
-use collect::{Absurd, Collector, Progress};
+use crate::pace::{Pace, Retries};
+use crate::{Account, Plan, Received, Transmit, Trial, Way, header_bytes};
+use collect::{Absurd, Collector, Own, Progress};
 use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Instant};
 use fairwave_wire::probe::{
@@ -14,7 +15,7 @@ use fairwave_wire::probe::{
     Refusal,
 };
 use fairwave_wire::seal::Key;
-use pace::{Pace, Retries};
+use fetch::Incoming;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -31,8 +32,10 @@ pub struct SenderConfig {
     pub nonce: u64,
     /// What this end allows itself, whatever the receiver grants.
     pub limits: Limits,
-    /// What to send.
+    /// What to send, or to have sent.
     pub plan: Plan,
+    /// Which way the packets of the plan go.
+    pub way: Way,
 }
 
 /// What the host tells a sender.
@@ -76,7 +79,8 @@ pub enum SenderEvent {
     Finished(Result<(), Failure>),
 }
 
-/// The sending end. It greets when told to, and sends data once the receiver has agreed.
+/// The sending end. It greets when told to, and sends data, or asks for them, once the receiver has
+/// agreed.
 #[derive(Debug)]
 pub struct Sender {
     config: SenderConfig,
@@ -99,6 +103,8 @@ enum Phase {
 struct Agreed {
     key: Key,
     until: Instant,
+    /// The rate that both ends allow.
+    rate: BitRate,
     packets_left: u32,
     /// Index of the trial.
     train: usize,
@@ -109,6 +115,8 @@ struct Agreed {
 enum Step {
     /// The next packet is due then, if the pace allows.
     Sending { sent: Vec<Instant>, next: Instant },
+    /// The receiver sends.
+    Fetching(Incoming),
     /// The train is over; its account is being fetched.
     Asking { collector: Collector, retries: Retries },
     /// Silence until the next trial.
@@ -121,9 +129,7 @@ impl Sender {
     /// A sender that waits for [`SenderInput::Start`].
     pub fn new(mut config: SenderConfig) -> Self {
         config.plan.trials.truncate(usize::from(u16::MAX) + 1);
-        let over_v4 = config.receiver.ip().to_canonical().is_ipv4();
-        let header_bytes = if over_v4 { HEADER_BYTES } else { HEADER_BYTES_V6 };
-        let pace = Pace::new(config.limits.rate, header_bytes);
+        let pace = Pace::new(config.limits.rate, header_bytes(config.receiver));
         Self { config, phase: Phase::Idle, pace, events: VecDeque::new() }
     }
 
@@ -165,6 +171,18 @@ impl Sender {
             }
             (Phase::Starting { .. }, Message::Accept { granted }) => self.agree(now, granted),
             (Phase::Agreed(_), Message::Report(chunk)) => self.collect(now, chunk),
+            (Phase::Agreed(agreed), Message::Data { train, number, .. }) => {
+                if let Step::Fetching(incoming) = &mut agreed.step {
+                    incoming.note(train, number, now);
+                }
+                self.advance(now);
+            }
+            (Phase::Agreed(agreed), Message::Sent { train, .. }) => {
+                if let Step::Fetching(incoming) = &mut agreed.step {
+                    incoming.close(train);
+                }
+                self.advance(now);
+            }
             _ => {}
         }
     }
@@ -182,7 +200,9 @@ impl Sender {
         let until = now + limits.duration;
         let step = Step::Resting { until: now };
         let packets_left = limits.packets;
-        self.phase = Phase::Agreed(Box::new(Agreed { key, until, packets_left, train: 0, step }));
+        let (rate, train) = (self.pace.rate(), 0);
+        let agreed = Agreed { key, until, rate, packets_left, train, step };
+        self.phase = Phase::Agreed(Box::new(agreed));
         self.events.push_back(SenderEvent::Agreed(limits));
         self.advance(now);
     }
@@ -209,9 +229,16 @@ impl Sender {
         agreed.train += 1;
         let rest = Step::Resting { until: now + self.config.plan.rest };
         if let Step::Asking { collector, .. } = std::mem::replace(&mut agreed.step, rest) {
-            let (sent, arrived) = collector.into_parts();
+            let Ok((sent, arrived)) = collector.into_parts() else {
+                agreed.step = Step::Leaving(Err(Failure::Absurd));
+                return;
+            };
+            if self.config.way == Way::Back {
+                agreed.packets_left = agreed.packets_left.saturating_sub(sent.len() as u32);
+            }
             let is_last = agreed.train == self.config.plan.trials.len();
-            if (sent.len() as u32) < trial.packets() || (agreed.packets_left == 0 && !is_last) {
+            let is_whole = sent.len() as u32 == trial.packets();
+            if agreed.packets_left == 0 && !(is_whole && is_last) {
                 agreed.step = Step::Leaving(Err(Failure::OutOfPackets));
             } else if is_last {
                 agreed.step = Step::Leaving(Ok(()));
@@ -223,7 +250,7 @@ impl Sender {
 
     /// Does what time alone brings about.
     fn advance(&mut self, now: Instant) {
-        let trials = &self.config.plan.trials;
+        let (trials, way) = (&self.config.plan.trials, self.config.way);
         match &mut self.phase {
             Phase::Greeting(retries) | Phase::Starting { retries, .. }
                 if retries.exhausted(now) =>
@@ -237,7 +264,7 @@ impl Sender {
                 };
                 self.finish(result);
             }
-            Phase::Agreed(agreed) => agreed.advance(now, trials),
+            Phase::Agreed(agreed) => agreed.advance(now, trials, way),
             _ => {}
         }
     }
@@ -282,13 +309,21 @@ impl Sender {
 }
 
 impl Agreed {
-    fn advance(&mut self, now: Instant, trials: &[Trial]) {
+    fn advance(&mut self, now: Instant, trials: &[Trial], way: Way) {
         match &mut self.step {
             Step::Resting { until } if now >= *until => {
-                self.step = match trials.get(self.train) {
-                    Some(_) => Step::Sending { sent: Vec::new(), next: now },
-                    None => Step::Leaving(Ok(())),
+                self.step = match (trials.get(self.train), way) {
+                    (Some(_), Way::There) => Step::Sending { sent: Vec::new(), next: now },
+                    (Some(trial), Way::Back) => {
+                        Step::Fetching(Incoming::new(self.train as u16, *trial, self.rate, now))
+                    }
+                    (None, _) => Step::Leaving(Ok(())),
                 };
+            }
+            Step::Fetching(incoming) if incoming.is_over(now) => {
+                let arrived = Own::Arrived(incoming.take_arrived());
+                let collector = Collector::new(arrived, trials[self.train].packets());
+                self.step = Step::Asking { collector, retries: Retries::from(now) };
             }
             Step::Asking { retries, .. } if retries.exhausted(now) => {
                 self.step = Step::Leaving(Err(Failure::Silent));
@@ -306,7 +341,7 @@ impl Agreed {
                 let number = sent.len() as u32;
                 debug_assert!(number <= trial.packets(), "{number} packets were sent");
                 if number == trial.packets() || self.packets_left == 0 {
-                    let collector = Collector::new(std::mem::take(sent));
+                    let collector = Collector::new(Own::Sent(std::mem::take(sent)), number);
                     self.step = Step::Asking { collector, retries: Retries::from(now) };
                     return self.due(now, trials);
                 }
@@ -323,15 +358,17 @@ impl Agreed {
                 // As long as the answer may be, so that nobody gains by having it repeated.
                 Some((Message::End { train, sent, chunk }, MOST_REPORT_LEN))
             }
+            Step::Fetching(incoming) => incoming.due(now),
             Step::Resting { .. } => None,
             Step::Leaving(_) => Some((Message::Done, 0)),
         }
     }
 
     /// When something is due, pace aside.
-    const fn next(&self) -> Option<Instant> {
+    fn next(&self) -> Option<Instant> {
         match &self.step {
             Step::Sending { next, .. } => Some(*next),
+            Step::Fetching(incoming) => Some(incoming.next()),
             Step::Asking { retries, .. } => Some(retries.next()),
             Step::Resting { until } => Some(*until),
             Step::Leaving(_) => Some(Instant::ZERO),

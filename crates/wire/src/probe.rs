@@ -12,8 +12,8 @@ mod tests;
 pub use crate::message::Error;
 pub use body::records_that_fit;
 pub use message::{
-    CHALLENGE_LEN, COOKIE_LEN, Chunk, Cookie, HEAD_LEN, LEAST_DATA_LEN, Limits, MAGIC, MOST_LEN,
-    MOST_REPORT_LEN, Message, Record, Refusal, VERSION,
+    CHALLENGE_LEN, COOKIE_LEN, Chunk, Cookie, HEAD_LEN, LEAST_DATA_LEN, Limits, MAGIC,
+    MOST_FETCHED_LEN, MOST_LEN, MOST_REPORT_LEN, Message, Order, Record, Refusal, VERSION,
 };
 
 use crate::reader::Reader;

@@ -11,10 +11,12 @@ Examples:
   fairwave probe serve                              on the host behind the access point
   fairwave probe laptop.lan --pairing CODE          on a wired host: the code is what serve prints
   fairwave probe 192.0.2.7 --pairing CODE --rate '300 Mbps' --page probe.html
+  fairwave probe nas.lan --pairing CODE --reverse   the access point's own buffer, from a laptop
   fairwave probe 2001:db8::7 --key secret.txt --json
   fairwave probe serve --key secret.txt --max-rate '50 Mbps' --max-time '30 s' --max-bytes '40 MB'
 
-What is measured is the narrowest buffer on the way from this host to HOST. Nobody needs root.
+What is measured is the narrowest buffer on the way from this host to HOST, with --reverse that on
+the way back. Nobody needs root.
 Figures are explained in docs/probe.md.
 
 Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.";
@@ -39,7 +41,10 @@ pub(crate) struct Probe {
     pub(crate) six: bool,
     #[command(flatten)]
     pub(crate) secret: Secret,
-    /// Send at most this rate; it has to be more than the narrowest link carries
+    /// Measure the buffer on the way from HOST to here, not that on the way there
+    #[arg(long, short = 'R')]
+    pub(crate) reverse: bool,
+    /// Send at most this rate, either way; it has to be more than the narrowest link carries
     #[arg(long, short = 'b', value_name = "RATE", default_value = "100 Mbps")]
     pub(crate) rate: BitRate,
     /// Write a page with plots to this file

@@ -7,7 +7,8 @@ use crate::printed_probe::ProbeOutput;
 use crate::{output, show_measured, stop};
 use fairwave_lab::results::write_file;
 use fairwave_sockets::probe::{
-    Error, News, PORT, Progress, Request, ServeConfig, Server, key_of, measure, pairing_code,
+    Error, Loaded, News, PORT, Progress, Request, ServeConfig, Server, Way, key_of, measure,
+    pairing_code,
 };
 use fairwave_units::BitRate;
 use fairwave_wire::probe::Limits;
@@ -125,7 +126,8 @@ fn run_client(common: &Common, probe: &Probe, host: &str) -> Result<(), Failure>
     }
     let server = address(probe, host)?;
     let stop = stop::on(&stop::SIGNALS)?;
-    let request = Request { server, key, rate: probe.rate };
+    let way = if probe.reverse { Way::Back } else { Way::There };
+    let request = Request { server, key, rate: probe.rate, way };
     let tell = |progress| {
         if !common.quiet && !common.json {
             output::note(doing(progress));
@@ -180,6 +182,9 @@ fn doing(progress: Progress) -> &'static str {
         Progress::Idle => "Round trips on the idle path ...",
         Progress::Search(_) => "Looking for a buffer that fills ...",
         Progress::Trains => "Measuring with trains of two packet sizes ...",
-        Progress::Load => "Round trips beside an upload ...",
+        Progress::OtherWay => "What the path carries the other way ...",
+        Progress::Load(Loaded::Up) => "Round trips beside an upload ...",
+        Progress::Load(Loaded::Down) => "Round trips beside a download ...",
+        Progress::Load(Loaded::Both) => "Round trips beside both ...",
     }
 }

@@ -1,7 +1,9 @@
-//! What a receiver keeps of one session: the arrivals of one train.
+//! What a receiver keeps of one session: one train, that arrives or that it sends.
 
+use super::outgoing::Outgoing;
+use crate::pace::Pace;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::probe::{self, Chunk, Limits, Record};
+use fairwave_wire::probe::{self, Chunk, Limits, Message, Order, Record};
 use fairwave_wire::seal::Key;
 
 /// A session that was agreed to. Its memory is bounded by the packets granted.
@@ -11,10 +13,16 @@ pub(super) struct Session {
     pub(super) granted: Limits,
     pub(super) heard: Instant,
     began: Instant,
-    /// Packets that may still be noted, over all trains.
+    /// Packets that may still be noted or sent, over all trains.
     packets_left: u32,
     train: u16,
+    /// What of the train arrived, or was sent.
     records: Vec<Record>,
+    /// The train is one that was asked for.
+    outgoing: Option<Outgoing>,
+    /// What is sent keeps to the rate granted over all trains.
+    pace: Pace,
+    header_bytes: u64,
     /// Which numbers of the train have arrived, a bit each.
     seen: Vec<u64>,
     /// Where each chunk begins, once the train has been asked for; then nothing is added.
@@ -22,7 +30,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(key: Key, granted: Limits, now: Instant) -> Self {
+    pub(super) fn new(key: Key, granted: Limits, header_bytes: u64, now: Instant) -> Self {
         Self {
             key,
             granted,
@@ -31,6 +39,9 @@ impl Session {
             packets_left: granted.packets,
             train: 0,
             records: Vec::new(),
+            outgoing: None,
+            pace: Pace::new(granted.rate, header_bytes),
+            header_bytes,
             seen: Vec::new(),
             chunks: Vec::new(),
         }
@@ -46,7 +57,7 @@ impl Session {
         if train > self.train {
             self.turn_to(train);
         }
-        let out_of_turn = train < self.train || !self.chunks.is_empty();
+        let out_of_turn = train < self.train || !self.chunks.is_empty() || self.outgoing.is_some();
         if out_of_turn || number >= self.granted.packets || self.packets_left == 0 {
             return;
         }
@@ -60,6 +71,43 @@ impl Session {
             debug_assert!(self.records.last().is_none_or(|last| last.arrived <= now));
             self.records.push(Record { number, arrived: now });
         }
+    }
+
+    /// The sender orders packets, or shows that it still wants them. Once all have gone, how many
+    /// they were.
+    pub(super) fn fetch(&mut self, order: Order, now: Instant) -> Option<u32> {
+        if order.train > self.train {
+            self.turn_to(order.train);
+        }
+        let is_closed = !self.chunks.is_empty();
+        if order.train < self.train || is_closed {
+            return None;
+        }
+        match &mut self.outgoing {
+            Some(outgoing) => outgoing.renew(now),
+            None if self.records.is_empty() => self.outgoing = Some(Outgoing::new(order, now)),
+            None => return None,
+        }
+        self.next().is_none().then_some(self.records.len() as u32)
+    }
+
+    /// When the next packet is to be sent, if any is.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let outgoing = self.outgoing.as_ref().filter(|_| self.chunks.is_empty())?;
+        let until = self.began + self.granted.duration;
+        let number = self.records.len() as u32;
+        outgoing.next(number, &self.pace, until).filter(|_| self.packets_left > 0)
+    }
+
+    /// The packet that is due, with the length to send it in.
+    pub(super) fn due(&mut self, now: Instant) -> Option<(Message, usize)> {
+        self.next().filter(|next| *next <= now)?;
+        let number = self.records.len() as u32;
+        let len = self.outgoing.as_mut()?.take(number, now, self.header_bytes);
+        self.pace.note(now, len);
+        self.packets_left -= 1;
+        self.records.push(Record { number, arrived: now });
+        Some((Message::Data { train: self.train, number, sent: now }, len))
     }
 
     /// Part `chunk` of the account of a train; the first time, the account is closed.
@@ -83,6 +131,7 @@ impl Session {
     fn turn_to(&mut self, train: u16) {
         self.train = train;
         self.records.clear();
+        self.outgoing = None;
         self.seen.clear();
         self.chunks.clear();
     }

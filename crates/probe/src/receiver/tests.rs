@@ -1,5 +1,7 @@
 //! What a receiver keeps, for how long, and how much it says.
 
+mod orders;
+
 use super::*;
 use fairwave_machine::contract;
 use fairwave_units::BitRate;

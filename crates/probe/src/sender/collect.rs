@@ -18,25 +18,40 @@ pub(super) enum Progress {
     Complete,
 }
 
+/// What this end knows of a train.
+#[derive(Debug)]
+pub(super) enum Own {
+    /// It sent the packets at these times.
+    Sent(Vec<Instant>),
+    /// These packets arrived here.
+    Arrived(Vec<Record>),
+}
+
 /// The chunks of one train so far. It holds at most one record for each packet sent.
 #[derive(Debug)]
 pub(super) struct Collector {
-    sent: Vec<Instant>,
+    own: Own,
     seen: Vec<bool>,
-    arrived: Vec<Record>,
+    /// What the receiver told: what arrived there, or what it sent.
+    told: Vec<Record>,
     chunk: u16,
     chunks: Option<u16>,
 }
 
 impl Collector {
-    pub(super) fn new(sent: Vec<Instant>) -> Self {
-        let seen = vec![false; sent.len()];
-        Self { sent, seen, arrived: Vec::new(), chunk: 0, chunks: None }
+    /// Nothing of a train of at most so many packets.
+    pub(super) fn new(own: Own, packets: u32) -> Self {
+        let seen = vec![false; packets as usize];
+        Self { own, seen, told: Vec::new(), chunk: 0, chunks: None }
     }
 
-    /// Packets sent, and the chunk that is wanted.
+    /// Packets sent or arrived, and the chunk that is wanted.
     pub(super) const fn asks(&self) -> (u32, u16) {
-        (self.sent.len() as u32, self.chunk)
+        let known = match &self.own {
+            Own::Sent(sent) => sent.len(),
+            Own::Arrived(arrived) => arrived.len(),
+        };
+        (known as u32, self.chunk)
     }
 
     pub(super) fn take(&mut self, chunk: Chunk) -> Result<Progress, Absurd> {
@@ -60,18 +75,30 @@ impl Collector {
 
     fn note(&mut self, record: Record) -> Result<(), Absurd> {
         let seen = self.seen.get_mut(record.number as usize).ok_or(Absurd)?;
-        let goes_back = self.arrived.last().is_some_and(|last| record.arrived < last.arrived);
+        let goes_back = self.told.last().is_some_and(|last| record.arrived < last.arrived);
         if std::mem::replace(seen, true) || goes_back {
             return Err(Absurd);
         }
-        self.arrived.push(record);
-        debug_assert!(self.arrived.len() <= self.sent.len(), "more arrived than were sent");
+        self.told.push(record);
+        debug_assert!(self.told.len() <= self.seen.len(), "more arrived than were sent");
         Ok(())
     }
 
     /// When packets were sent, and what arrived.
-    pub(super) fn into_parts(self) -> (Vec<Instant>, Vec<Record>) {
-        (self.sent, self.arrived)
+    ///
+    /// # Errors
+    /// If the receiver says that it sent other packets than those that arrived.
+    pub(super) fn into_parts(self) -> Result<(Vec<Instant>, Vec<Record>), Absurd> {
+        let arrived = match self.own {
+            Own::Sent(sent) => return Ok((sent, self.told)),
+            Own::Arrived(arrived) => arrived,
+        };
+        let in_turn = |(turn, record): (usize, &Record)| record.number as usize == turn;
+        let has_sent = |record: &Record| (record.number as usize) < self.told.len();
+        if !self.told.iter().enumerate().all(in_turn) || !arrived.iter().all(has_sent) {
+            return Err(Absurd);
+        }
+        Ok((self.told.into_iter().map(|record| record.arrived).collect(), arrived))
     }
 }
 
@@ -83,7 +110,8 @@ mod tests {
     fn told(chunk: u16, chunks: u16, records: &[(u32, u64)]) -> Result<Progress, Absurd> {
         let record = |&(number, at)| Record { number, arrived: Instant::from_nanos(at) };
         let records = records.iter().map(record).collect();
-        Collector::new(vec![Instant::ZERO; 3]).take(Chunk { train: 0, chunk, chunks, records })
+        let own = Own::Sent(vec![Instant::ZERO; 3]);
+        Collector::new(own, 3).take(Chunk { train: 0, chunk, chunks, records })
     }
 
     #[test]

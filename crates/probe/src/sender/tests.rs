@@ -1,5 +1,7 @@
 //! Sessions over a line, and a receiver that does what it likes.
 
+mod back;
+
 use super::*;
 use crate::{Receiver, ReceiverConfig};
 use fairwave_machine::contract;
@@ -20,9 +22,13 @@ fn limits(mbps: u64, packets: u32, secs: u64) -> Limits {
 }
 
 fn sender(limits: Limits, trials: Vec<Trial>) -> Sender {
+    asking(limits, trials, Way::There)
+}
+
+fn asking(limits: Limits, trials: Vec<Trial>, way: Way) -> Sender {
     let plan = Plan { trials, rest: Duration::from_millis(20) };
     let receiver = RECEIVER.parse().unwrap();
-    Sender::new(SenderConfig { key: key(), receiver, session: 77, nonce: 5, limits, plan })
+    Sender::new(SenderConfig { key: key(), receiver, session: 77, nonce: 5, limits, plan, way })
 }
 
 fn receiver(limits: Limits) -> Receiver {
@@ -147,7 +153,7 @@ fn a_plan_cut_short_is_no_success_and_a_late_farewell_no_failure() {
     let mut mine = sender(limits(10, 1_000, 60), Vec::new());
     let step = Step::Leaving(Ok(()));
     let until = Instant::ZERO;
-    let agreed = Agreed { key: key(), until, packets_left: 0, train: 0, step };
+    let agreed = Agreed { key: key(), until, rate: BitRate(0), packets_left: 0, train: 0, step };
     mine.phase = Phase::Agreed(Box::new(agreed));
     mine.wake(until);
     assert_eq!(mine.event(), Some(SenderEvent::Finished(Ok(()))));
@@ -248,6 +254,11 @@ enum Deed {
         chunks: u16,
         records: u16,
     },
+    /// A packet, as if it had been asked for.
+    Data {
+        train: u16,
+        number: u32,
+    },
     Replay(prop::sample::Index),
     Bytes(Vec<u8>),
     Stranger(Limits),
@@ -287,6 +298,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         ),
         6 => (1..20_u16, 1..4_u16)
             .prop_map(|(chunks, records)| Deed::Fitting { chunks, records }),
+        4 => (0..3_u16, 0..80_u32).prop_map(|(train, number)| Deed::Data { train, number }),
         3 => any::<prop::sample::Index>().prop_map(Deed::Replay),
         1 => any::<Vec<u8>>().prop_map(Deed::Bytes),
         1 => any_limits().prop_map(Deed::Stranger),
@@ -359,6 +371,9 @@ impl Play {
                 let chunk = Chunk { train, chunk, chunks, records };
                 (Message::Report(chunk), own(self.cookie))
             }
+            Deed::Data { train, number } => {
+                (Message::Data { train, number, sent: self.now }, own(self.cookie))
+            }
             Deed::Stranger(granted) => (Message::Accept { granted }, Key::new(&[0; 16]).unwrap()),
             Deed::Replay(which) if !self.said.is_empty() => {
                 return self.said[which.index(self.said.len())].clone();
@@ -378,13 +393,13 @@ proptest! {
     #[test]
     fn a_hostile_receiver_makes_nobody_send_more(
         deeds in prop::collection::vec((0..400_000_u64, deed()), 0..40),
-        mbps in 1..20_u64, packets in 1..120_u32, secs in 1..6_u64, greeted: bool,
+        mbps in 1..20_u64, packets in 1..120_u32, secs in 1..6_u64, greeted: bool, back: bool,
     ) {
         let own = limits(mbps, packets, secs);
         let trials = vec![trial(3, 40), trial(0, 30), trial(2, 60)];
         let mut play = Play {
             now: Instant::ZERO,
-            sender: sender(own, trials),
+            sender: asking(own, trials, if back { Way::Back } else { Way::There }),
             cookie: None,
             said: Vec::new(),
             sent: Vec::new(),
@@ -419,8 +434,11 @@ proptest! {
         let after = &play.sent[agreed_from..];
         let data = kinds(after).iter().filter(|kind| **kind == 5).count();
         prop_assert!(data <= agreed.packets as usize, "{data} packets of data");
-        // An account asks for a chunk a packet at most, and eight times for each.
-        prop_assert!(after.len() <= 10 * data + 40, "{} messages", after.len());
+        // An account asks for a chunk a packet at most, and eight times for each. Packets are
+        // ordered ten times a second.
+        let asked = if back { 130 + 10 * 60 } else { data };
+        prop_assert!(after.len() <= 10 * asked + 40, "{} messages", after.len());
+        prop_assert!(!back || data == 0, "{data} packets although it asked for some");
         for pair in after.windows(2) {
             let least = agreed.rate.time_for(pair[0].1.bytes.len() as u64 + 28);
             prop_assert!(pair[1].0.since(pair[0].0) >= least, "faster than {}", agreed.rate);

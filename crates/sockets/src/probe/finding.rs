@@ -1,12 +1,13 @@
 //! What a measurement found, from the accounts of its sessions.
 
-use super::session::sending;
+use super::leg::Leg;
+use super::session::under_way;
 use fairwave_probe::delay::{self, Delays};
 use fairwave_probe::diagnosis::{self, Diagnosis, Limit, Policy};
 use fairwave_probe::estimate::{self, SizeEstimate};
-use fairwave_probe::{Account, HEADER_BYTES, HEADER_BYTES_V6, Ping};
-use fairwave_units::BitRate;
+use fairwave_probe::{Account, HEADER_BYTES, HEADER_BYTES_V6, Ping, Way};
 use fairwave_units::stats::Estimate;
+use fairwave_units::{BitRate, Duration, Instant};
 use std::net::SocketAddr;
 
 /// Waits below this are no standing queue: CoDel's target (RFC 8289 section 4.3), in milliseconds.
@@ -73,9 +74,24 @@ pub struct Latency {
     pub lost: usize,
 }
 
+/// What is sent while round trips are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// This host sends more than the path carries.
+    Up,
+    /// The server does.
+    Down,
+    /// Both do.
+    Both,
+}
+
 /// What is known so far.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
+    /// Whether the buffer is that on the way to the server or back.
+    pub way: Way,
+    /// The server.
+    pub server: SocketAddr,
     /// The rate that both ends allowed.
     pub rate: Option<BitRate>,
     /// How large the buffer is; `None` if none filled.
@@ -84,19 +100,26 @@ pub struct Measured {
     pub kind: Option<Kind>,
     /// The numbers behind `kind`.
     pub evidence: Vec<String>,
-    /// What the path carries, in Mbps of IP packets; `None` if that is not less than what is sent.
-    pub drain_mbps: Option<f64>,
     /// Round trips while nothing else is sent.
     pub idle: Latency,
     /// Round trips behind a full buffer on the way to the server.
     pub up: Latency,
-    /// Share of packets apart that were lost on the way to the server.
-    pub loss_up: Option<f64>,
+    /// Round trips behind a full buffer on the way back.
+    pub down: Latency,
+    /// Round trips behind full buffers both ways.
+    pub both: Latency,
+    /// Half of the fastest round trip, in milliseconds: what one way takes at least, if both take
+    /// the same.
+    pub fastest_ms: Option<f64>,
+    /// The way to the server.
+    pub there: Leg,
+    /// The way back.
+    pub back: Leg,
     /// How much faster the server's clock goes, in millionths.
     pub drift_ppm: f64,
     /// Datagrams that waited in this host's own socket: with many, its own link is the narrowest.
     pub blocked: u64,
-    /// The packets of each trial.
+    /// The packets of each trial that looked for the buffer.
     pub delays: Vec<Delays>,
 }
 
@@ -116,6 +139,18 @@ impl Interval {
     }
 }
 
+impl Percentiles {
+    /// Of samples in ascending order.
+    pub(super) fn of_sorted(samples: &[f64]) -> Option<Self> {
+        // The value that this share of the samples does not exceed.
+        let at = |share: f64| {
+            let place = (samples.len() as f64 * share).ceil() as usize;
+            samples.get(place.max(1) - 1).copied()
+        };
+        Some(Self { p50: at(0.5)?, p95: at(0.95)? })
+    }
+}
+
 impl Latency {
     /// Of greetings, all or some.
     pub(super) fn of(pings: impl Iterator<Item = Ping>) -> Self {
@@ -123,47 +158,100 @@ impl Latency {
         let mut ms: Vec<f64> =
             round_trips.iter().flatten().map(|time| time.as_secs_f64() * 1e3).collect();
         ms.sort_by(f64::total_cmp);
-        // The value that this share of the samples does not exceed.
-        let at = |share: f64| ms.get(((ms.len() as f64 * share).ceil() as usize).max(1) - 1);
-        let percentiles =
-            at(0.5).zip(at(0.95)).map(|(p50, p95)| Percentiles { p50: *p50, p95: *p95 });
-        Self { ms: percentiles, sent: round_trips.len(), lost: round_trips.len() - ms.len() }
+        Self {
+            ms: Percentiles::of_sorted(&ms),
+            sent: round_trips.len(),
+            lost: round_trips.len() - ms.len(),
+        }
+    }
+}
+
+impl Loaded {
+    /// In the order in which they are measured.
+    pub const ALL: [Self; 3] = [Self::Up, Self::Down, Self::Both];
+
+    /// Which ways are loaded.
+    pub(super) const fn ways(self) -> &'static [Way] {
+        match self {
+            Self::Up => &[Way::There],
+            Self::Down => &[Way::Back],
+            Self::Both => &[Way::There, Way::Back],
+        }
     }
 }
 
 impl Measured {
+    /// Nothing yet.
+    pub fn new(way: Way, server: SocketAddr) -> Self {
+        Self {
+            way,
+            server,
+            rate: None,
+            buffer: None,
+            kind: None,
+            evidence: Vec::new(),
+            idle: Latency::default(),
+            up: Latency::default(),
+            down: Latency::default(),
+            both: Latency::default(),
+            fastest_ms: None,
+            there: Leg::default(),
+            back: Leg::default(),
+            drift_ppm: 0.0,
+            blocked: 0,
+            delays: Vec::new(),
+        }
+    }
+
+    /// One way or the other.
+    pub const fn leg(&self, way: Way) -> &Leg {
+        match way {
+            Way::There => &self.there,
+            Way::Back => &self.back,
+        }
+    }
+
+    /// IP packets that the narrowest link carries on the way whose buffer is measured, in Mbps;
+    /// `None` if that is not less than what is sent.
+    pub const fn drain_mbps(&self) -> Option<f64> {
+        self.leg(self.way).carried_mbps
+    }
+
+    /// Takes greetings on an idle path.
+    pub(super) fn take_idle(&mut self, pings: &[Ping]) {
+        self.idle = Latency::of(pings.iter().copied());
+        let fastest = pings.iter().filter_map(|ping| ping.round_trip()).min();
+        self.fastest_ms = fastest.map(|time| time.as_secs_f64() * 1e3 / 2.0);
+    }
+
     /// Takes what trains of all sizes came to.
-    pub(super) fn take_trains(&mut self, accounts: &[Account], server: SocketAddr) {
+    pub(super) fn take_trains(&mut self, way: Way, accounts: &[Account]) {
+        if accounts.is_empty() {
+            return;
+        }
+        let server = self.server;
+        match way {
+            Way::There => self.there.take(accounts, server),
+            Way::Back => self.back.take(accounts, server),
+        }
+        if way == self.way {
+            self.take_buffer(accounts);
+        }
+    }
+
+    /// What the trains say of the buffer that is looked for.
+    fn take_buffer(&mut self, accounts: &[Account]) {
         self.delays = delay::delays(accounts);
-        self.drift_ppm = delay::drift_ppm(accounts);
-        let apart = self.delays.iter().map(Delays::lost_apart);
-        let (sent, lost) = apart.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
-        self.loss_up = (sent > 0).then(|| lost as f64 / sent as f64);
-        let sizes = estimate::by_size(accounts);
-        if let Some(largest) = sizes.iter().max_by_key(|size| size.payload_bytes) {
-            self.take_largest(largest, accounts, ip_bytes(largest.payload_bytes, server));
+        let drift_ppm = delay::drift_ppm(accounts);
+        // The receiver's clock against the sender's; the sender of the way back is the server.
+        self.drift_ppm = if self.way == Way::There { drift_ppm } else { -drift_ppm };
+        if let Some(largest) = largest(accounts) {
+            let bytes = ip_bytes(largest.payload_bytes, self.server);
+            self.buffer = buffer(&largest, accounts, bytes, drift_ppm / 1e6);
         }
         let diagnosis = diagnosis::diagnose(accounts);
         self.evidence = vec![diagnosis.limit.evidence.clone(), diagnosis.policy.evidence.clone()];
         self.kind = self.kind_by(&diagnosis);
-    }
-
-    fn take_largest(&mut self, size: &SizeEstimate, accounts: &[Account], bytes: u64) {
-        let narrow = size.sent_rate.zip(size.drain_rate);
-        let narrow = narrow.filter(|(sent, drained)| drained.mean < 0.97 * sent);
-        self.drain_mbps = narrow.map(|(_, drained)| drained.mean * bytes as f64 * 8.0 / 1e6);
-        let drift = self.drift_ppm / 1e6;
-        let filled = accounts.iter().filter(|account| {
-            account.trial.payload_bytes == size.payload_bytes
-                && estimate::fill(account, drift).is_some()
-        });
-        let waits: Vec<f64> = filled
-            .filter_map(|a| Some(delay::delays(std::slice::from_ref(a)).first()?.longest_ms))
-            .collect();
-        self.buffer = size.waiting.zip(Estimate::of(&waits)).map(|(packets, ms)| {
-            let packets = Interval::of(packets);
-            Buffer { packets, bytes: packets.times(bytes as f64), ms: Interval::of(ms) }
-        });
     }
 
     fn kind_by(&self, diagnosis: &Diagnosis) -> Option<Kind> {
@@ -176,25 +264,63 @@ impl Measured {
         }
     }
 
-    /// Takes greetings beside a long train. What was sent in its second half met a full buffer.
-    pub(super) fn take_load(&mut self, train: Option<&Account>, pings: &[Ping]) {
-        let Some((account, (first, last))) = train.and_then(|a| Some((a, sending(a)?))) else {
-            return;
-        };
-        let middle = first + fairwave_units::Duration::from_nanos(last.since(first).as_nanos() / 2);
-        let during = pings.iter().filter(|ping| ping.sent >= middle && ping.sent <= last);
-        self.up = Latency::of(during.copied());
-        let wait = delay::delays(std::slice::from_ref(account)).first().map(|d| d.longest_ms);
-        let (Some(wait), Some(up), Some(idle)) = (wait, self.up.ms, self.idle.ms) else { return };
-        let waited = up.p50 - idle.p50;
+    /// Takes greetings beside long trains. What was sent in the second half of all of them met full
+    /// buffers.
+    pub(super) fn take_load(&mut self, loaded: Loaded, trains: &[(Way, &Account)], pings: &[Ping]) {
+        let halves = trains.iter().filter_map(|(way, train)| second_half(*way, train));
+        let together = |a: (Instant, Instant), b: (Instant, Instant)| (a.0.max(b.0), a.1.min(b.1));
+        let Some((since, until)) = halves.reduce(together) else { return };
+        let during = pings.iter().filter(|ping| ping.sent >= since && ping.sent <= until);
+        let latency = Latency::of(during.copied());
+        let alone = trains.first().filter(|(way, _)| *way == self.way && trains.len() == 1);
+        if let Some((_, train)) = alone {
+            self.compare(train, &latency);
+        }
+        match loaded {
+            Loaded::Up => self.up = latency,
+            Loaded::Down => self.down = latency,
+            Loaded::Both => self.both = latency,
+        }
+    }
+
+    /// Whether packets of another flow waited as long as those of the train.
+    fn compare(&mut self, train: &Account, beside: &Latency) {
+        let wait = delay::delays(std::slice::from_ref(train)).first().map(|d| d.longest_ms);
+        let (Some(wait), Some(ms), Some(idle)) = (wait, beside.ms, self.idle.ms) else { return };
+        let waited = ms.p50 - idle.p50;
         self.evidence.push(format!(
             "packets of another flow waited {waited:.1} ms beside a train whose packets waited \
              {wait:.1} ms"
         ));
-        let answered = self.up.sent - self.up.lost;
+        let answered = beside.sent - beside.lost;
         let is_apart = wait > SHORT_MS && waited < SEPARATE * wait && answered >= ENOUGH;
         if is_apart && self.kind != Some(Kind::Aqm) {
             self.kind = Some(Kind::PerStation);
         }
     }
+}
+
+/// The second half of the time that a train was under way.
+fn second_half(way: Way, train: &Account) -> Option<(Instant, Instant)> {
+    let (first, last) = under_way(way, train)?;
+    let half = Duration::from_nanos(last.since(first).as_nanos() / 2);
+    Some((first + half, last))
+}
+
+/// What the largest packets say.
+pub(super) fn largest(accounts: &[Account]) -> Option<SizeEstimate> {
+    estimate::by_size(accounts).into_iter().max_by_key(|size| size.payload_bytes)
+}
+
+fn buffer(size: &SizeEstimate, accounts: &[Account], bytes: u64, drift: f64) -> Option<Buffer> {
+    let filled = accounts.iter().filter(|account| {
+        account.trial.payload_bytes == size.payload_bytes
+            && estimate::fill(account, drift).is_some()
+    });
+    let waits: Vec<f64> = filled
+        .filter_map(|a| Some(delay::delays(std::slice::from_ref(a)).first()?.longest_ms))
+        .collect();
+    let packets = Interval::of(size.waiting?);
+    let ms = Interval::of(Estimate::of(&waits)?);
+    Some(Buffer { packets, bytes: packets.times(bytes as f64), ms })
 }

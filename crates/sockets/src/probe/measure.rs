@@ -1,13 +1,13 @@
 //! The measurement: greetings on an idle path, trains that double until one fills the buffer,
-//! trains of two sizes, and greetings beside a long train.
+//! trains of two sizes, trains the other way, and greetings beside long trains.
 
 use super::Error;
-use super::finding::{Latency, Measured, SHORT_MS, ip_bytes};
-use super::session::{Line, Session};
+use super::finding::{Loaded, Measured, SHORT_MS, ip_bytes};
+use super::session::{Line, Load, Session};
 use crate::clock::Clock;
 use fairwave_probe::delay;
 use fairwave_probe::estimate;
-use fairwave_probe::{Account, Plan, Trial};
+use fairwave_probe::{Account, Plan, Trial, Way};
 use fairwave_units::{BitRate, Duration};
 use fairwave_wire::probe::Limits;
 use fairwave_wire::seal::Key;
@@ -36,8 +36,9 @@ const LONGEST_SENDING: Duration = Duration::from_secs(4);
 const LONGEST_WAIT_MS: f64 = 5_000.0;
 /// Trains of each size.
 const TRIALS: usize = 4;
-/// The path is loaded for so long, with this many times what it drains.
-const LOADED: Duration = Duration::from_secs(3);
+/// The path is loaded for so long, and for twice the wait in its buffer, with this many times what
+/// it drains: the buffer is full in the second half.
+const LOADED: Duration = Duration::from_secs(2);
 const LOAD: f64 = 2.0;
 /// What a session may come to, as far as this end is concerned.
 const MOST_PACKETS: u32 = 1 << 20;
@@ -50,8 +51,11 @@ pub struct Request {
     pub server: SocketAddr,
     /// The secret that both ends share.
     pub key: Key,
-    /// The highest rate to send at, in bits of IP packets per second.
+    /// The highest rate to send at, and to have the server send at, in bits of IP packets per
+    /// second.
     pub rate: BitRate,
+    /// Whether the buffer is that on the way to the server or back.
+    pub way: Way,
 }
 
 /// What is being done.
@@ -63,8 +67,10 @@ pub enum Progress {
     Search(u32),
     /// Trains of two sizes measure it.
     Trains,
+    /// Trains the other way find what the path carries there.
+    OtherWay,
     /// The path is loaded and greeted.
-    Load,
+    Load(Loaded),
 }
 
 /// Measures until done, or until `stop`. What is known when something goes wrong is kept.
@@ -74,7 +80,8 @@ pub fn measure(
     mut tell: impl FnMut(Progress),
 ) -> (Measured, Option<Error>) {
     let line = Line { server: request.server, key: &request.key, clock: Clock::start(), stop };
-    let mut run = Run { line, rate: request.rate, found: Measured::default() };
+    let found = Measured::new(request.way, request.server);
+    let mut run = Run { line, rate: request.rate, way: request.way, found };
     let error = run.all(&mut tell).err();
     (run.found, error)
 }
@@ -82,6 +89,7 @@ pub fn measure(
 struct Run<'a> {
     line: Line<'a>,
     rate: BitRate,
+    way: Way,
     found: Measured,
 }
 
@@ -89,12 +97,16 @@ impl Run<'_> {
     fn all(&mut self, tell: &mut impl FnMut(Progress)) -> Result<(), Error> {
         tell(Progress::Idle);
         let pings = self.line.pings(IDLE, &AtomicBool::new(false))?;
-        self.found.idle = Latency::of(pings.into_iter());
-        let (train, has_filled) = self.search(tell)?;
+        self.found.take_idle(&pings);
+        let (train, has_filled) = self.search(self.way, tell)?;
         tell(Progress::Trains);
         self.trains(train, has_filled)?;
-        tell(Progress::Load);
-        self.load()
+        tell(Progress::OtherWay);
+        self.search(other(self.way), &mut |_| {})?;
+        Loaded::ALL.into_iter().try_for_each(|loaded| {
+            tell(Progress::Load(loaded));
+            self.load(loaded)
+        })
     }
 
     fn limits(&self) -> Limits {
@@ -118,13 +130,13 @@ impl Run<'_> {
 
     /// The first train of a doubling row that fills the buffer, or the longest; and whether it
     /// filled it.
-    fn search(&mut self, tell: &mut impl FnMut(Progress)) -> Result<(u32, bool), Error> {
+    fn search(&mut self, way: Way, tell: &mut impl FnMut(Progress)) -> Result<(u32, bool), Error> {
         let mut train = FIRST_TRAIN;
         loop {
             tell(Progress::Search(train));
-            let session = self.line.session(self.limits(), plan(&[trial(LARGE, train)]));
+            let session = self.line.session(way, self.limits(), plan(&[trial(LARGE, train)]));
             self.keep(&session);
-            self.found.take_trains(&session.accounts, self.line.server);
+            self.found.take_trains(way, &session.accounts);
             if let Some(error) = session.error {
                 return Err(error);
             }
@@ -149,25 +161,40 @@ impl Run<'_> {
         let small = (f64::from(large) * ratio) as u32;
         let pair = [trial(LARGE, large), trial(SMALL, small)];
         let trials = if has_filled { TRIALS } else { 1 };
-        let session = self.line.session(self.limits(), plan(&pair.repeat(trials)));
+        let session = self.line.session(self.way, self.limits(), plan(&pair.repeat(trials)));
         self.keep(&session);
-        if !session.accounts.is_empty() {
-            self.found.take_trains(&session.accounts, self.line.server);
-        }
+        self.found.take_trains(self.way, &session.accounts);
         session.error.map_or(Ok(()), Err)
     }
 
-    fn load(&mut self) -> Result<(), Error> {
-        let drained = self.found.drain_mbps.map(|mbps| BitRate((mbps * LOAD * 1e6) as u64));
+    fn load(&mut self, loaded: Loaded) -> Result<(), Error> {
+        let loads: Vec<Load> = loaded.ways().iter().map(|way| self.load_of(*way)).collect();
+        let (sessions, pings) = self.line.loaded(&loads);
+        self.found.blocked += sessions.iter().map(|session| session.blocked).sum::<u64>();
+        let accounts: Option<Vec<_>> =
+            sessions.iter().zip(&loads).map(|(s, l)| Some((l.way, s.accounts.first()?))).collect();
+        let pings = pings?;
+        if let Some(accounts) = accounts {
+            self.found.take_load(loaded, &accounts, &pings);
+        }
+        sessions.into_iter().find_map(|session| session.error).map_or(Ok(()), Err)
+    }
+
+    /// More than the path carries that way, long enough to fill its buffer in the first half.
+    fn load_of(&self, way: Way) -> Load {
+        let leg = self.found.leg(way);
+        let drained = leg.carried_mbps.map(|mbps| BitRate((mbps * LOAD * 1e6) as u64));
         let rate = drained.unwrap_or(self.rate).min(self.rate);
-        let wait = self.found.buffer.map_or(0.0, |buffer| buffer.ms.value / 1e3);
-        let time = LOADED + Duration::from_secs_f64(wait);
-        let limits = Limits { rate, ..self.limits() };
-        let train = self.packets_in(time, rate);
-        let (session, pings) = self.line.loaded(limits, plan(&[trial(LARGE, train)]));
-        self.found.blocked += session.blocked;
-        self.found.take_load(session.accounts.first(), &pings?);
-        session.error.map_or(Ok(()), Err)
+        let time = LOADED + Duration::from_secs_f64(2.0 * leg.longest_ms / 1e3);
+        let trial = trial(LARGE, self.packets_in(time, rate));
+        Load { way, limits: Limits { rate, ..self.limits() }, trial }
+    }
+}
+
+const fn other(way: Way) -> Way {
+    match way {
+        Way::There => Way::Back,
+        Way::Back => Way::There,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod error;
 mod finding;
+mod leg;
 mod measure;
 mod serve;
 mod session;
@@ -9,8 +10,10 @@ mod session;
 mod tests;
 
 pub use error::Error;
+pub use fairwave_probe::Way;
 pub use fairwave_probe::delay::Delays;
-pub use finding::{Buffer, Interval, Kind, Latency, Measured, Percentiles};
+pub use finding::{Buffer, Interval, Kind, Latency, Loaded, Measured, Percentiles};
+pub use leg::Leg;
 pub use measure::{Progress, Request, measure};
 pub use serve::{News, ServeConfig, Server};
 

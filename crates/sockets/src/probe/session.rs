@@ -6,7 +6,7 @@ use crate::driver::Driver;
 use crate::udp::Udp;
 use fairwave_probe::{
     Account, Failure, Ping, Pinger, PingerConfig, PingerInput, Plan, Sender, SenderConfig,
-    SenderEvent, SenderInput,
+    SenderEvent, SenderInput, Trial, Way,
 };
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::probe::Limits;
@@ -14,6 +14,7 @@ use fairwave_wire::seal::Key;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ScopedJoinHandle};
 
 /// From one greeting to the next.
 const PACE: Duration = Duration::from_millis(20);
@@ -32,6 +33,14 @@ pub(super) struct Line<'a> {
     pub(super) clock: Clock,
     /// The user broke it off.
     pub(super) stop: &'a AtomicBool,
+}
+
+/// A trial that loads a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) way: Way,
+    pub(super) limits: Limits,
+    pub(super) trial: Trial,
 }
 
 /// What a session came to.
@@ -55,14 +64,20 @@ impl Line<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Sends a plan, and gives the accounts that came until it ended, well or not.
-    pub(super) fn session(&self, limits: Limits, plan: Plan) -> Session {
+    /// Sends a plan, or has it sent, and gives the accounts that came until it ended, well or not.
+    pub(super) fn session(&self, way: Way, limits: Limits, plan: Plan) -> Session {
         let mut session = Session::default();
-        session.error = self.try_session(limits, plan, &mut session).err();
+        session.error = self.try_session(way, limits, plan, &mut session).err();
         session
     }
 
-    fn try_session(&self, limits: Limits, plan: Plan, kept: &mut Session) -> Result<(), Error> {
+    fn try_session(
+        &self,
+        way: Way,
+        limits: Limits,
+        plan: Plan,
+        kept: &mut Session,
+    ) -> Result<(), Error> {
         let (mut driver, mut events) = (self.driver()?, Vec::new());
         let mut sender = Sender::new(SenderConfig {
             key: self.key.clone(),
@@ -71,6 +86,7 @@ impl Line<'_> {
             nonce: random()?,
             limits,
             plan,
+            way,
         });
         driver.tell(&mut sender, SenderInput::Start, &mut events);
         let mut cause = None;
@@ -147,20 +163,43 @@ impl Line<'_> {
         }
     }
 
-    /// Greets while a plan is sent; greetings by this host's clock.
-    pub(super) fn loaded(&self, limits: Limits, plan: Plan) -> (Session, Result<Vec<Ping>, Error>) {
+    /// Greets while trials are under way, each in a session of its own and all at once; greetings by
+    /// this host's clock.
+    pub(super) fn loaded(&self, loads: &[Load]) -> (Vec<Session>, Result<Vec<Ping>, Error>) {
         let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let pings = scope.spawn(|| self.pings(NEVER, &over));
-            let session = self.session(limits, plan);
+            let spawned: Vec<_> = loads
+                .iter()
+                .map(|load| {
+                    let plan = Plan { trials: vec![load.trial], rest: Duration::ZERO };
+                    scope.spawn(|| self.session(load.way, load.limits, plan))
+                })
+                .collect();
+            let sessions = spawned.into_iter().map(joined).collect();
             over.store(true, Ordering::Relaxed);
-            (session, pings.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            (sessions, joined(pings))
         })
     }
 }
 
-/// When the train of an account was being sent.
-pub(super) fn sending(account: &Account) -> Option<(Instant, Instant)> {
-    let train = account.sent.get(account.trial.spaced as usize..)?;
-    Some((*train.first()?, *train.last()?))
+/// What a thread came to.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// When the train of an account was under way, by this host's clock: while it was sent, or arrived.
+pub(super) fn under_way(way: Way, account: &Account) -> Option<(Instant, Instant)> {
+    let spaced = account.trial.spaced;
+    match way {
+        Way::There => {
+            let train = account.sent.get(spaced as usize..)?;
+            Some((*train.first()?, *train.last()?))
+        }
+        Way::Back => {
+            let mut train = account.arrived.iter().filter(|record| record.number >= spaced);
+            let first = train.next()?;
+            Some((first.arrived, train.next_back().unwrap_or(first).arrived))
+        }
+    }
 }

@@ -43,7 +43,8 @@ fn session(server: SocketAddr, key: &Key, train: u32) -> (Vec<Account>, Option<E
     let line = Line { server, key, clock: Clock::start(), stop: &stop };
     let interval = Duration::from_millis(1);
     let trial = Trial { payload_bytes: 300, spaced: 3, interval, train };
-    let session = line.session(limits(), Plan { trials: vec![trial], rest: Duration::ZERO });
+    let session =
+        line.session(Way::There, limits(), Plan { trials: vec![trial], rest: Duration::ZERO });
     (session.accounts, session.error)
 }
 
@@ -173,7 +174,7 @@ fn a_server_that_goes_in_mid_run_is_named() {
             // Agreed: after one more turn the socket is closed with the value.
             server.run(|| has_begun.get(), news).unwrap();
         });
-        line.session(wanted, plan)
+        line.session(Way::There, wanted, plan)
     });
     let told = session.error.unwrap().to_string();
     assert!(told.contains("stopped answering in mid-run"), "{told}");

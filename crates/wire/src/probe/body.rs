@@ -1,6 +1,6 @@
 //! The bodies, by kind.
 
-use super::{Chunk, Error, HEAD_LEN, Limits, MOST_REPORT_LEN, Message, Record, Refusal};
+use super::{Chunk, Error, HEAD_LEN, Limits, MOST_REPORT_LEN, Message, Order, Record, Refusal};
 use crate::reader::Reader;
 use crate::seal::TAG_LEN;
 use fairwave_units::{BitRate, Duration, Instant};
@@ -14,6 +14,8 @@ const END: u8 = 6;
 const REPORT: u8 = 7;
 const DONE: u8 = 8;
 pub(super) const REFUSE: u8 = 9;
+const FETCH: u8 = 10;
+const SENT: u8 = 11;
 
 /// Bytes of a report before its records.
 const REPORT_HEAD_LEN: usize = 20;
@@ -29,6 +31,8 @@ pub(super) const fn kind(message: &Message) -> u8 {
         Message::End { .. } => END,
         Message::Report(_) => REPORT,
         Message::Done => DONE,
+        Message::Fetch(_) => FETCH,
+        Message::Sent { .. } => SENT,
     }
 }
 
@@ -58,6 +62,11 @@ pub(super) fn write(message: &Message, out: &mut Vec<u8>) -> Result<(), Error> {
         }
         Message::Report(chunk) => return write_report(chunk, out),
         Message::Done => {}
+        Message::Fetch(order) => write_order(order, out),
+        Message::Sent { train, packets } => {
+            out.extend(train.to_be_bytes());
+            out.extend(packets.to_be_bytes());
+        }
     }
     Ok(())
 }
@@ -91,6 +100,8 @@ pub(super) fn read(kind: u8, reader: &mut Reader<'_>) -> Result<Message, Error> 
         },
         REPORT => Message::Report(read_report(reader)?),
         DONE => Message::Done,
+        FETCH => Message::Fetch(read_order(reader)?),
+        SENT => Message::Sent { train: reader.u16_be("train")?, packets: reader.u32_be("sent")? },
         found => return Err(Error::Kind { found }),
     })
 }
@@ -106,6 +117,26 @@ fn read_limits(reader: &mut Reader<'_>) -> Result<Limits, Error> {
         rate: BitRate(reader.u64_be("rate")?),
         packets: reader.u32_be("packets")?,
         duration: Duration::from_nanos(reader.u64_be("duration")?),
+    })
+}
+
+fn write_order(order: &Order, out: &mut Vec<u8>) {
+    out.extend(order.train.to_be_bytes());
+    out.extend(order.payload_bytes.to_be_bytes());
+    out.extend(order.packets.to_be_bytes());
+    out.extend(order.spaced.to_be_bytes());
+    out.extend(order.interval.as_nanos().to_be_bytes());
+    out.extend(order.rate.0.to_be_bytes());
+}
+
+fn read_order(reader: &mut Reader<'_>) -> Result<Order, Error> {
+    Ok(Order {
+        train: reader.u16_be("train")?,
+        payload_bytes: reader.u16_be("payload")?,
+        packets: reader.u32_be("packets")?,
+        spaced: reader.u32_be("spaced")?,
+        interval: Duration::from_nanos(reader.u64_be("interval")?),
+        rate: BitRate(reader.u64_be("rate")?),
     })
 }
 

@@ -18,6 +18,9 @@ pub const CHALLENGE_LEN: usize = HEAD_LEN + COOKIE_LEN + TAG_LEN;
 pub const LEAST_DATA_LEN: usize = HEAD_LEN + 14 + TAG_LEN;
 /// Length that a [`Message::Report`] keeps to, so that it fits the path of any link.
 pub const MOST_REPORT_LEN: usize = 1_200;
+/// Longest [`Message::Data`] that a receiver sends when it is asked for packets: with the headers of
+/// IPv4 and UDP it fills an Ethernet frame of 1500 bytes.
+pub const MOST_FETCHED_LEN: usize = 1_472;
 /// Length of a cookie in bytes.
 pub const COOKIE_LEN: usize = 16;
 /// Most bytes of a message: what UDP over IPv4 carries.
@@ -60,12 +63,13 @@ pub enum Refusal {
     Cookie,
 }
 
-/// The arrival of one packet of data.
+/// One packet of data, as the receiver accounts for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Its number within the train.
     pub number: u32,
-    /// When it arrived, by the receiver's clock.
+    /// When it arrived, by the clock of the end that it arrived at. In the account of packets
+    /// that a receiver sent: when it sent them.
     pub arrived: Instant,
 }
 
@@ -80,6 +84,23 @@ pub struct Chunk {
     pub chunks: u16,
     /// The arrivals, none earlier than the one before.
     pub records: Vec<Record>,
+}
+
+/// The packets that a sender asks a receiver to send back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Which train they belong to.
+    pub train: u16,
+    /// Length of each packet in bytes, counted as UDP payload.
+    pub payload_bytes: u16,
+    /// How many packets in all.
+    pub packets: u32,
+    /// How many of them, from the first, are sent apart.
+    pub spaced: u32,
+    /// The time between packets that are sent apart.
+    pub interval: Duration,
+    /// Highest rate of the others, in bits of IP packets per second.
+    pub rate: BitRate,
 }
 
 /// What the two ends say.
@@ -114,13 +135,13 @@ pub enum Message {
         /// Why.
         reason: Refusal,
     },
-    /// Sender: a numbered packet.
+    /// A numbered packet, from the sender, or from a receiver that was asked for it.
     Data {
         /// Which train it belongs to.
         train: u16,
         /// Its number, from zero in each train.
         number: u32,
-        /// When it was sent, by the sender's clock.
+        /// When it was sent, by the clock of the end that sent it.
         sent: Instant,
     },
     /// Sender: the train is over; this part of its account, please. Acknowledges the parts before.
@@ -136,4 +157,14 @@ pub enum Message {
     Report(Chunk),
     /// Sender: thank you, forget me.
     Done,
+    /// Sender: send me these packets. While it is repeated, they are sent. The account of such a
+    /// train says when each packet was sent.
+    Fetch(Order),
+    /// Receiver, to a repeated order: these were all. It comes behind them.
+    Sent {
+        /// The train.
+        train: u16,
+        /// How many packets were sent.
+        packets: u32,
+    },
 }

@@ -32,6 +32,23 @@ fn a_packet_of_data_in_hex() {
 }
 
 #[test]
+fn an_order_in_hex() {
+    let order = Order {
+        train: 3,
+        payload_bytes: 1_400,
+        packets: 148,
+        spaced: 20,
+        interval: Duration::from_millis(5),
+        rate: BitRate::mbps(100),
+    };
+    let bytes = written(&Message::Fetch(order), 0);
+    let body = "0003 0578 00000094 00000014 00000000004c4b40 0000000005f5e100";
+    assert_eq!(hex(&bytes[HEAD_LEN..bytes.len() - TAG_LEN]), body.replace(' ', ""));
+    assert_eq!(open(&bytes, &key()), Ok((0x0102_0304_0506_0708, Message::Fetch(order))));
+    assert!(Head::read(&bytes).is_ok_and(Head::is_within_session));
+}
+
+#[test]
 fn a_report_counts_numbers_and_times_in_steps() {
     let records = vec![record(5, 1_000), record(6, 1_127), record(4, 1_127), record(300, 1_255)];
     let chunk = Chunk { train: 1, chunk: 3, chunks: 9, records };
@@ -115,6 +132,15 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn order()(
+        train: u16, payload_bytes: u16, packets: u32, spaced: u32, nanos: u64, rate: u64,
+    ) -> Order {
+        let interval = Duration::from_nanos(nanos);
+        Order { train, payload_bytes, packets, spaced, interval, rate: BitRate(rate) }
+    }
+}
+
 fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
         any::<u64>().prop_map(|nonce| Message::Hello { nonce }),
@@ -134,6 +160,8 @@ fn message() -> impl Strategy<Value = Message> {
         }),
         chunk().prop_map(Message::Report),
         Just(Message::Done),
+        order().prop_map(Message::Fetch),
+        (any::<u16>(), any::<u32>()).prop_map(|(train, packets)| Message::Sent { train, packets }),
     ]
 }
 

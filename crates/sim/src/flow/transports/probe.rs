@@ -12,7 +12,7 @@ use crate::packet::{Packet, address};
 use fairwave_machine::Machine;
 use fairwave_probe::{
     Account, Failure, Received, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
-    SenderInput, Transmit,
+    SenderInput, Transmit, Way,
 };
 pub use fairwave_probe::{Plan, Trial};
 use fairwave_trace::FlowSample;
@@ -96,6 +96,7 @@ impl Probe {
             nonce: draw(),
             limits,
             plan,
+            way: Way::There,
         };
         let receiver = ReceiverConfig { key, cookie_key, limits, sessions: 1, idle };
         Self {

@@ -11,7 +11,7 @@ const TRIES: u32 = 8;
 
 /// A rate that is never exceeded, over any stretch of time: whoever is late does not catch up.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     rate: BitRate,
     /// Bytes of IP and UDP before each payload.
     header_bytes: u64,
@@ -19,56 +19,61 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) const fn new(rate: BitRate, header_bytes: u64) -> Self {
+    pub(crate) const fn new(rate: BitRate, header_bytes: u64) -> Self {
         Self { rate, header_bytes, free_at: Instant::ZERO }
     }
 
     /// From now on at most this rate.
-    pub(super) fn restrict(&mut self, rate: BitRate) {
+    pub(crate) fn restrict(&mut self, rate: BitRate) {
         self.rate = self.rate.min(rate);
     }
 
-    pub(super) fn allows(&self, now: Instant) -> bool {
+    /// The rate now.
+    pub(crate) const fn rate(&self) -> BitRate {
+        self.rate
+    }
+
+    pub(crate) fn allows(&self, now: Instant) -> bool {
         now >= self.free_at && self.rate > BitRate(0)
     }
 
     /// A datagram with this payload was sent.
-    pub(super) fn note(&mut self, now: Instant, payload_bytes: usize) {
+    pub(crate) fn note(&mut self, now: Instant, payload_bytes: usize) {
         debug_assert!(self.allows(now), "sent at {now:?}, free at {:?}", self.free_at);
         // From now, not from `free_at`: a late datagram earns no credit for a burst.
         self.free_at = now + self.rate.time_for(payload_bytes as u64 + self.header_bytes);
     }
 
     /// When something that is due `at` can be sent.
-    pub(super) fn at_earliest(&self, at: Instant) -> Instant {
+    pub(crate) fn at_earliest(&self, at: Instant) -> Instant {
         if self.rate == BitRate(0) { Instant::MAX } else { self.free_at.max(at) }
     }
 }
 
 /// A request that is repeated until it is answered.
 #[derive(Debug)]
-pub(super) struct Retries {
+pub(crate) struct Retries {
     tries: u32,
     at: Instant,
 }
 
 impl Retries {
     /// The first try is due `now`.
-    pub(super) const fn from(now: Instant) -> Self {
+    pub(crate) const fn from(now: Instant) -> Self {
         Self { tries: 0, at: now }
     }
 
     /// When the next try is due, or the last has been in vain.
-    pub(super) const fn next(&self) -> Instant {
+    pub(crate) const fn next(&self) -> Instant {
         self.at
     }
 
-    pub(super) fn exhausted(&self, now: Instant) -> bool {
+    pub(crate) fn exhausted(&self, now: Instant) -> bool {
         self.tries == TRIES && now >= self.at
     }
 
     /// Counts a try, if one is due.
-    pub(super) fn attempt(&mut self, now: Instant) -> Option<()> {
+    pub(crate) fn attempt(&mut self, now: Instant) -> Option<()> {
         if now < self.at || self.tries == TRIES {
             return None;
         }

@@ -1,0 +1,77 @@
+//! A train that the receiver sends, while it arrives.
+
+use crate::Trial;
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::probe::{Message, Order, Record};
+
+/// From one order to the next: the receiver sends while orders come. Of so many, enough arrive
+/// through an upload that loses most packets.
+const RENEWAL: Duration = Duration::from_millis(100);
+/// After so long a silence, longer than packets are apart, nothing more is expected, not even word
+/// that all were sent.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// What has arrived of the train so far.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    order: Order,
+    arrived: Vec<Record>,
+    seen: Vec<bool>,
+    /// The receiver said that all were sent.
+    closed: bool,
+    next: Instant,
+    heard: Instant,
+}
+
+impl Incoming {
+    pub(super) fn new(train: u16, trial: Trial, rate: BitRate, now: Instant) -> Self {
+        let Trial { payload_bytes, spaced, interval, .. } = trial;
+        let packets = trial.packets();
+        let payload_bytes = u16::try_from(payload_bytes).unwrap_or(u16::MAX);
+        let order = Order { train, payload_bytes, packets, spaced, interval, rate };
+        let seen = vec![false; packets as usize];
+        Self { order, arrived: Vec::new(), seen, closed: false, next: now, heard: now }
+    }
+
+    /// The order, if it is due.
+    pub(super) fn due(&mut self, now: Instant) -> Option<(Message, usize)> {
+        if now < self.next {
+            return None;
+        }
+        self.next = now + RENEWAL;
+        Some((Message::Fetch(self.order), 0))
+    }
+
+    /// A packet arrives. What was not ordered, or came before, does not count.
+    pub(super) fn note(&mut self, train: u16, number: u32, now: Instant) {
+        let place = self.seen.get_mut(number as usize).filter(|_| train == self.order.train);
+        if place.is_some_and(|seen| !std::mem::replace(seen, true)) {
+            self.heard = now;
+            self.arrived.push(Record { number, arrived: now });
+        }
+    }
+
+    /// The receiver says that it has sent all of a train; this came behind them.
+    pub(super) fn close(&mut self, train: u16) {
+        self.closed |= train == self.order.train;
+    }
+
+    /// Whether nothing more is expected.
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.closed || self.arrived.len() == self.seen.len() || now >= self.quiet()
+    }
+
+    fn quiet(&self) -> Instant {
+        self.heard + self.order.interval + QUIET
+    }
+
+    /// When an order is due, or the silence too long.
+    pub(super) fn next(&self) -> Instant {
+        self.next.min(self.quiet())
+    }
+
+    /// What arrived, in the order of arrival.
+    pub(super) fn take_arrived(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.arrived)
+    }
+}
