@@ -57,6 +57,7 @@ pub struct Receiver {
     answers: VecDeque<Transmit>,
     events: VecDeque<ReceiverEvent>,
     rejected: u64,
+    surplus: u64,
 }
 
 impl Receiver {
@@ -64,7 +65,7 @@ impl Receiver {
     pub fn new(config: ReceiverConfig) -> Self {
         let (answers, events) = (VecDeque::new(), VecDeque::new());
         let (sessions, ended) = (BTreeMap::new(), VecDeque::new());
-        Self { config, sessions, ended, answers, events, rejected: 0 }
+        Self { config, sessions, ended, answers, events, rejected: 0, surplus: 0 }
     }
 
     /// How many sessions it serves now.
@@ -75,6 +76,11 @@ impl Receiver {
     /// Datagrams so far that have no seal of the key or of a session.
     pub const fn rejected(&self) -> u64 {
         self.rejected
+    }
+
+    /// Packets of sessions so far that came a second time, out of turn, or beyond the grant.
+    pub const fn surplus(&self) -> u64 {
+        self.surplus
     }
 
     /// What says that `from` asked in this `epoch`, to whoever has the cookie key.
@@ -154,7 +160,9 @@ impl Receiver {
         };
         session.heard = now;
         match message {
-            Message::Data { train, number, .. } => session.note(train, number, now),
+            Message::Data { train, number, .. } => {
+                self.surplus += u64::from(!session.note(train, number, now));
+            }
             Message::End { train, chunk, .. } => {
                 if let Some(report) = session.report(train, chunk) {
                     let key = session.key.clone();

@@ -153,11 +153,7 @@ impl Driver {
         self.counts.received += 1;
         self.counts.received_bytes += taken.bytes.len() as u64;
         self.counts.dropped_here = taken.dropped.map_or(self.counts.dropped_here, u64::from);
-        let now = self.clock.now();
-        let arrived = Instant::from_nanos(now.as_nanos().saturating_sub(taken.waited.as_nanos()));
-        // A wall clock that was set forward makes a wait too long: the datagram cannot have been
-        // there when the socket was empty.
-        self.last = arrived.max(self.emptied).max(self.last);
+        self.last = arrival(self.clock.now(), taken.waited, self.emptied).max(self.last);
         machine.handle(self.last, M::arrived(taken.from, taken.bytes));
         // At the time of arrival, not now: the next datagram may have arrived before now.
         self.drain(machine, self.last, events);
@@ -190,5 +186,32 @@ impl Driver {
                 self.trouble = Some(error.kind());
             }
         }
+    }
+}
+
+/// When a datagram arrived that waited so long, by the kernel's stamps of the wall clock, in a socket
+/// that was last empty then.
+fn arrival(now: Instant, waited: Duration, emptied: Instant) -> Instant {
+    let arrived = Instant::from_nanos(now.as_nanos().saturating_sub(waited.as_nanos()));
+    // A wall clock that was set forward makes a wait too long: the datagram cannot have been there
+    // when the socket was empty.
+    arrived.max(emptied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// The socket was seen empty at 90 ms; the datagram came at 95 ms and is taken at 100 ms.
+    #[test]
+    fn a_step_of_the_wall_clock_moves_an_arrival_by_no_more_than_the_wait() {
+        assert_eq!(arrival(ms(100), Duration::from_millis(5), ms(90)), ms(95));
+        // Set forward by an hour meanwhile, or back: then the kernel's stamp lies in the future.
+        assert_eq!(arrival(ms(100), Duration::from_secs(3600), ms(90)), ms(90));
+        assert_eq!(arrival(ms(100), Duration::ZERO, ms(90)), ms(100));
     }
 }

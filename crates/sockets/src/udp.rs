@@ -77,6 +77,14 @@ impl Udp {
         self.socket.local_addr()
     }
 
+    /// The address from which the kernel sends to a peer now, with any port.
+    ///
+    /// # Errors
+    /// If there is no way to the peer.
+    pub(crate) fn source(peer: SocketAddr) -> io::Result<IpAddr> {
+        Ok(Self::connect(peer)?.address()?.ip())
+    }
+
     /// Takes a datagram; `None` if there is none.
     pub(crate) fn receive(&mut self) -> io::Result<Option<Taken>> {
         let mut parts = [IoSliceMut::new(&mut self.buffer)];

@@ -77,9 +77,12 @@ fn run_server(serve: &Serve) -> Result<(), Failure> {
     told.map_err(Failure::run)?;
     let (counts, rejected) = (server.counts(), server.rejected());
     Ok(output::print(&format!(
-        "{} datagrams came, {rejected} of them from nobody with the key or of no session; {} left. \
-         {} found no room in the socket.\n",
-        counts.received, counts.sent, counts.dropped_here
+        "{} datagrams came, {rejected} of them from nobody with the key or of no session, {} that \
+         were repeated or not agreed to; {} left. {} found no room in the socket.\n",
+        counts.received,
+        server.surplus(),
+        counts.sent,
+        counts.dropped_here
     ))?)
 }
 

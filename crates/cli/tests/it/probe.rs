@@ -1,4 +1,7 @@
-//! `fairwave probe` between real sockets: over loopback.
+//! `fairwave probe` between real sockets: over loopback, and through a router between namespaces.
+
+mod field;
+mod links;
 
 use crate::common::{ends_with, fairwave, output, scratch};
 use serde_json::Value;
@@ -48,7 +51,9 @@ fn a_path_that_carries_all_has_no_buffer_to_find() {
     assert_eq!(err, "");
     let found: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!((&found["kind"], &found["buffer"]), (&"none-found".into(), &Value::Null));
-    assert!(found["latency_ms"]["idle"]["p50"].is_number(), "{found:#}");
+    for latency in ["idle", "up", "down", "both"] {
+        assert!(found["latency_ms"][latency]["p95"].is_number(), "{latency}: {found:#}");
+    }
     assert_eq!(found["rate_mbps"], 20.0);
     let kept = std::fs::read_to_string(place.path().join("o/probe.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), found);

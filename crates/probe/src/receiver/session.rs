@@ -52,25 +52,28 @@ impl Session {
         (self.heard + idle).min(self.began + self.granted.duration + idle)
     }
 
-    /// Packet `number` of a train arrives. What cannot be of the agreement is not noted.
-    pub(super) fn note(&mut self, train: u16, number: u32, now: Instant) {
+    /// Packet `number` of a train arrives. What cannot be of the agreement, or came before, is not
+    /// noted: whether it was.
+    pub(super) fn note(&mut self, train: u16, number: u32, now: Instant) -> bool {
         if train > self.train {
             self.turn_to(train);
         }
         let out_of_turn = train < self.train || !self.chunks.is_empty() || self.outgoing.is_some();
         if out_of_turn || number >= self.granted.packets || self.packets_left == 0 {
-            return;
+            return false;
         }
         let (word, bit) = (number as usize / 64, 1 << (number % 64));
         if self.seen.len() <= word {
             self.seen.resize(word + 1, 0);
         }
-        if self.seen[word] & bit == 0 {
+        let is_new = self.seen[word] & bit == 0;
+        if is_new {
             self.seen[word] |= bit;
             self.packets_left -= 1;
             debug_assert!(self.records.last().is_none_or(|last| last.arrived <= now));
             self.records.push(Record { number, arrived: now });
         }
+        is_new
     }
 
     /// The sender orders packets, or shows that it still wants them. Once all have gone, how many

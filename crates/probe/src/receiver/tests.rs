@@ -158,6 +158,7 @@ fn an_account_has_each_packet_once_and_no_more_than_granted() {
         assert_eq!(heard, [(0, at(1)), (2, at(3)), (1, at(4))]);
         assert_eq!((chunk.chunk, chunk.chunks), (0, 1));
     }
+    assert_eq!(host.surplus(), 2);
     // One packet is left for the next train; then the account of the first is gone.
     for number in [0, 1] {
         let data = Message::Data { train: 1, number, sent: at(0) };

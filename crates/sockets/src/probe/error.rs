@@ -3,7 +3,7 @@
 use fairwave_probe::Failure;
 use fairwave_wire::probe::Refusal;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
 /// Why a measurement or a server ended.
@@ -42,6 +42,19 @@ pub enum Error {
         server: SocketAddr,
         /// What the network said.
         cause: Option<io::ErrorKind>,
+    },
+    /// This host has another address than when the session began.
+    #[error(
+        "this host's address towards {server} changed from {before} to {now} in mid-run, and the \
+         server keeps to the first; what was measured until then is kept"
+    )]
+    Moved {
+        /// The server.
+        server: SocketAddr,
+        /// The address that the session began with.
+        before: IpAddr,
+        /// The address now.
+        now: IpAddr,
     },
     /// The server does not want this session.
     #[error("{server} refused: {}", why(*.failure))]

@@ -82,6 +82,11 @@ impl Server {
         self.receiver.rejected()
     }
 
+    /// Packets of sessions so far that came a second time, out of turn, or beyond the grant.
+    pub const fn surplus(&self) -> u64 {
+        self.receiver.surplus()
+    }
+
     /// Serves until `stop` says so.
     ///
     /// # Errors

@@ -109,10 +109,25 @@ impl Line<'_> {
             }
             let until = driver.now() + LOOK;
             driver.turn(&mut sender, until, &mut events)?;
-            cause = driver.take_trouble().or(cause);
+            let trouble = driver.take_trouble();
+            if trouble.is_some() {
+                self.has_stayed(&driver)?;
+            }
+            cause = trouble.or(cause);
             if self.is_stopped() && !sender.is_over() {
                 driver.tell(&mut sender, SenderInput::Stop, &mut events);
             }
+        }
+    }
+
+    /// A datagram that is not taken may be one from an address that is gone.
+    fn has_stayed(&self, driver: &Driver) -> Result<(), Error> {
+        let server = self.server;
+        let before = driver.udp().address()?.ip();
+        match Udp::source(server) {
+            Ok(now) if now != before => Err(Error::Moved { server, before, now }),
+            // Without a way there is nothing to compare with; it may come back.
+            _ => Ok(()),
         }
     }
 

@@ -1,0 +1,79 @@
+//! Scripts in namespaces of their own, which `tests/data/probe-net.sh` fills with a network. Nothing
+//! of them outlives the script.
+
+use crate::common::scratch;
+use serde_json::Value;
+use std::fs;
+use std::io::{Write, stderr};
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// What a script left.
+pub(super) struct Ended {
+    place: TempDir,
+    said: String,
+}
+
+/// The arguments of `unshare` for a program that is root in namespaces of its own.
+const APART: [&str; 8] = [
+    "--user",
+    "--map-root-user",
+    "--net",
+    "--mount",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+];
+
+/// Whether the machine lets anybody make namespaces and queues. Says so if not.
+fn machine_can() -> bool {
+    let shape = "ip link add name x type veth && tc qdisc add dev x root tbf rate 1mbit burst 3000 \
+        limit 3000";
+    let tried = Command::new("unshare").args(APART).args(["sh", "-c", shape]).output();
+    let can = tried.as_ref().is_ok_and(|output| output.status.success());
+    if !can {
+        let _ = writeln!(stderr(), "SKIPPED: a test of probes in namespaces: {tried:?}");
+    }
+    can
+}
+
+/// Runs a script, in which `serve` and `$probe` begin the two ends, `shape` the router's queues; `None`
+/// if the machine cannot.
+pub(super) fn run(script: &str) -> Option<Ended> {
+    if !machine_can() {
+        return None;
+    }
+    let place = scratch();
+    let net = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/probe-net.sh");
+    let whole = format!("set -eu\n. {}\n{script}\n", net.display());
+    fs::write(place.path().join("script"), whole).expect("a script");
+    let mut shell = Command::new("unshare");
+    shell.args(APART).args(["sh", "script"]).current_dir(place.path());
+    let output = shell.env("F", env!("CARGO_BIN_EXE_fairwave")).output().expect("unshare starts");
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into());
+    let said: [String; 2] = said;
+    let ended = Ended { place, said: said.concat() };
+    assert!(output.status.success(), "{}", ended.told());
+    Some(ended)
+}
+
+impl Ended {
+    /// What it said itself, then the two ends.
+    pub(super) fn told(&self) -> String {
+        let files = ["errors", "served", "serve-errors"].map(|name| self.file(name));
+        format!("{}{}", self.said, files.concat())
+    }
+
+    /// A file that the script wrote; empty if it did not.
+    pub(super) fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.place.path().join(name)).unwrap_or_default()
+    }
+
+    /// What `probe --json > found` printed.
+    pub(super) fn found(&self) -> Value {
+        let text = self.file("found");
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}{}", self.told()))
+    }
+}

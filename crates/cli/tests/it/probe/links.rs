@@ -1,0 +1,111 @@
+//! A link whose queues are known, both ways.
+
+use super::field::{Ended, run};
+use serde_json::Value;
+
+/// Packets that wait in a queue of 30 whose shaper has taken the next one out.
+const HELD: std::ops::RangeInclusive<f64> = 29.0..=30.0;
+
+fn number(found: &Value, path: &str) -> f64 {
+    let value = found.pointer(path).and_then(Value::as_f64);
+    value.unwrap_or_else(|| panic!("{path} is no number: {found:#}"))
+}
+
+/// 20 Mbps and 30 packets up, 60000 bytes down: 17 and 24 ms. The client's clock is ahead by days.
+#[test]
+fn every_figure_is_there_over_a_shaped_link() {
+    let script = "
+        shape b root handle 1: tbf rate 20mbit burst 3000 limit 1000000
+        shape b parent 1: pfifo limit 30
+        shape a root tbf rate 20mbit burst 3000 limit 60000
+        serve
+        within c unshare --time --fork --monotonic 864000 \"$F\" probe 10.9.2.1 \
+            --pairing sixteenlettersok --json > found 2> errors
+        kill $server; wait $server";
+    let Some(ended) = run(script) else { return };
+    let found = ended.found();
+    assert_eq!(found["kind"], "packets", "{found:#}");
+    assert!(HELD.contains(&number(&found, "/buffer/packets/value")), "{found:#}");
+    for end in ["low", "high"] {
+        let within = 1..=32;
+        let packets = number(&found, &format!("/buffer/packets/{end}"));
+        assert!(within.contains(&(packets as i64)), "{found:#}");
+        assert!(number(&found, &format!("/buffer/bytes/{end}")) > 0.0);
+        assert!(number(&found, &format!("/buffer/ms/{end}")) > 0.0);
+    }
+    for carried in ["/drain_mbps", "/carried_mbps/up", "/carried_mbps/down"] {
+        assert!((19.0..21.0).contains(&number(&found, carried)), "{carried}: {found:#}");
+    }
+    let [idle, up, down, both] = ["idle", "up", "down", "both"].map(|load| {
+        let [p50, p95] = ["p50", "p95"].map(|p| number(&found, &format!("/latency_ms/{load}/{p}")));
+        assert!(p50 <= p95, "{found:#}");
+        p50
+    });
+    assert!(up - idle > 12.0 && down - idle > 18.0 && both > up.max(down) + 8.0, "{found:#}");
+    for way in ["up", "down"] {
+        assert!(number(&found, &format!("/one_way_ms/{way}/p50")) < up, "{found:#}");
+        assert!((0.0..0.2).contains(&number(&found, &format!("/loss/{way}"))), "{found:#}");
+    }
+    assert!(number(&found, "/drift_ppm").abs() < 200.0, "{found:#}");
+    assert_eq!(found["error"], Value::Null);
+    assert!(ended.told().contains("0 found no room"), "{}", ended.told());
+}
+
+/// What the script's `code` says, and that what was known until then is printed.
+fn cut_short(ended: &Ended, error: &str) {
+    cut_short_by(ended, error, error);
+}
+
+/// The same, where the command ends for another reason.
+fn cut_short_by(ended: &Ended, error: &str, end: &str) {
+    let found = ended.found();
+    assert_eq!(ended.file("code"), "1\n", "{}", ended.told());
+    let told = found["error"].as_str().unwrap_or_default();
+    assert!(told.contains(error), "{told}");
+    assert!(ended.file("errors").contains(end), "{}", ended.told());
+    assert!(number(&found, "/latency_ms/idle/p50") > 0.0, "{found:#}");
+}
+
+/// Starts a probe and goes on when the server has agreed to a session of it.
+pub(super) const BEGUN: &str = "
+    serve
+    $probe --json > found 2> errors & client=$!
+    until grep -q 'a session of' served; do kill -0 $client; done
+";
+
+#[test]
+fn a_server_that_goes_and_a_signal_keep_what_was_measured() {
+    let last = "code=0; wait $client || code=$?; echo $code > code";
+    let Some(ended) = run(&format!("{BEGUN} kill -KILL $server; {last}")) else { return };
+    cut_short(&ended, "stopped answering in mid-run");
+    let Some(ended) = run(&format!("{BEGUN} kill -TERM $client; {last}; kill $server")) else {
+        return;
+    };
+    cut_short(&ended, "interrupted");
+}
+
+#[test]
+fn another_address_in_mid_run_is_named() {
+    let moved = "ip -n c address del 10.9.1.1/24 dev a
+        ip -n c address add 10.9.1.7/24 dev a
+        ip -n c route replace default via 10.9.1.2
+        code=0; wait $client || code=$?; echo $code > code; kill $server";
+    let Some(ended) = run(&format!("{BEGUN} {moved}")) else { return };
+    cut_short(&ended, "changed from 10.9.1.1 to 10.9.1.7");
+}
+
+/// A page of memory is room for the figures, but not for the page.
+#[test]
+fn a_full_disk_is_named_and_what_was_measured_is_printed() {
+    let script = "
+        mkdir small
+        mount -t tmpfs -o size=8k tmpfs small
+        serve --max-bytes '150 KB'
+        code=0; $probe --json --out small > found 2> errors || code=$?; echo $code > code
+        ls small > left
+        kill $server";
+    let Some(ended) = run(script) else { return };
+    cut_short_by(&ended, "--max-bytes", "small/probe.html");
+    assert!(ended.file("errors").contains("No space left"), "{}", ended.told());
+    assert_eq!(ended.file("left"), "probe.json\n", "no half of a file");
+}
