@@ -150,6 +150,59 @@ fn hostile_clients_leave_the_session_of_another_whole() {
     assert!(matches!(news[..], [News::Agreed(..), ..]), "{news:?}");
 }
 
+/// Clients that take all sessions but one and say nothing more cost who has the last nothing. A ninth
+/// is told that there is no room, and what the slow ones repeat brings them nothing.
+#[test]
+fn slow_and_repeating_clients_leave_a_session_whole() {
+    let ((whole, refused), news, _) = beside("127.0.0.1:0", |server| {
+        let slow: Vec<Slow> = (0..7).map(|number| Slow::begin(server, number)).collect();
+        let (accounts, error) = session(server, &key(), 50);
+        assert!(error.is_none(), "{error:?}");
+        let eighth = Slow::begin(server, 7);
+        slow.iter().chain([&eighth]).for_each(Slow::repeat);
+        let refused = session(server, &key(), 1).1.expect("no room for a ninth");
+        (accounts[0].arrived.len(), refused.to_string())
+    });
+    assert_eq!(whole, 53);
+    assert!(refused.contains("as many sessions as it may"), "{refused}");
+    let agreed = news.iter().filter(|news| matches!(news, News::Agreed(..))).count();
+    assert_eq!(agreed, 7 + 1 + 1, "{news:?}");
+}
+
+/// A client that has begun a session and then says nothing more.
+struct Slow {
+    udp: Udp,
+    server: SocketAddr,
+    start: Vec<u8>,
+}
+
+impl Slow {
+    fn begin(server: SocketAddr, number: u64) -> Self {
+        use fairwave_wire::probe::{CHALLENGE_LEN, Message, open};
+        let mut udp = Udp::connect(server).unwrap();
+        let mut say = |message: &Message, len| {
+            let mut bytes = Vec::new();
+            message.write(number, &key(), len, &mut bytes).unwrap();
+            udp.send(server, &bytes).unwrap();
+            loop {
+                udp.wait(false, Duration::from_secs(1)).unwrap();
+                if let Some(taken) = udp.receive().unwrap() {
+                    return (bytes, taken.bytes);
+                }
+            }
+        };
+        let (_, challenge) = say(&Message::Hello { nonce: number }, CHALLENGE_LEN);
+        let Ok((_, Message::Challenge { cookie })) = open(&challenge, &key()) else { panic!() };
+        let (start, _) = say(&Message::Start { nonce: number, cookie, wanted: limits() }, 0);
+        Self { udp, server, start }
+    }
+
+    /// Says again how it began. What finds no room is as good as lost on the way.
+    fn repeat(&self) {
+        (0..20).for_each(|_| drop(self.udp.send(self.server, &self.start)));
+    }
+}
+
 /// As a host does that crashes: its socket is closed while a train is under way.
 #[test]
 fn a_server_that_goes_in_mid_run_is_named() {
