@@ -1,6 +1,7 @@
 //! The clocks of the host. The only place of this crate that reads them.
 
 use fairwave_units::Instant;
+use rustix::event::{Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
 /// A zero of time on `CLOCK_MONOTONIC`, which no step of the wall clock moves.
@@ -18,6 +19,22 @@ impl Clock {
     /// Time since its zero.
     pub fn now(self) -> Instant {
         Instant::from_nanos(read(ClockId::Monotonic).saturating_sub(self.zero_ns))
+    }
+}
+
+/// Sleeps until a time of `clock`.
+pub(crate) fn wait_until(clock: Clock, until: Instant) {
+    loop {
+        let nanos = until.since(clock.now()).as_nanos();
+        if nanos == 0 {
+            return;
+        }
+        let rest = Timespec {
+            tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: (nanos % 1_000_000_000) as _,
+        };
+        // A signal ends it early; the loop looks at the clock again.
+        let _ = poll(&mut [], Some(&rest));
     }
 }
 

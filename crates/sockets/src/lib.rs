@@ -8,6 +8,7 @@
 
 mod clock;
 mod driver;
+pub mod fairness;
 pub mod probe;
 mod udp;
 

@@ -17,6 +17,7 @@ pub mod datagram;
 pub mod dccp;
 pub mod dot11;
 pub mod ethernet;
+pub mod fairness;
 pub mod ip;
 pub mod ipv4;
 pub mod link;

@@ -80,13 +80,13 @@ pub fn pairing_code() -> std::io::Result<String> {
 }
 
 /// A number that cannot be guessed.
-fn random() -> std::io::Result<u64> {
+pub(crate) fn random() -> std::io::Result<u64> {
     let mut bytes = [0; 8];
     fill(&mut bytes)?;
     Ok(u64::from_ne_bytes(bytes))
 }
 
-fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
+pub(crate) fn fill(bytes: &mut [u8]) -> std::io::Result<()> {
     let mut filled = 0;
     while filled < bytes.len() {
         let rest = &mut bytes[filled..];

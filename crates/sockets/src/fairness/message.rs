@@ -1,0 +1,242 @@
+//! What host and server tell each other, as JSON in sealed frames. Whoever has the key may still
+//! lie: what a message states is checked where it is used.
+
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// Most bytes of a name.
+const LONGEST_NAME: usize = 32;
+/// Most hosts of a run.
+pub(super) const MOST_HOSTS: u16 = 32;
+/// Most flows of a host in one direction.
+const MOST_PARALLEL: u16 = 64;
+/// Most intervals of a host in all repetitions and flows.
+const MOST_BINS: u64 = 200_000;
+/// Shortest interval: below it, a count says more about the scheduler than about the network.
+const SHORTEST_INTERVAL_NS: u64 = 10_000_000;
+
+/// What a host sends and receives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// From the host to the server.
+    pub up: bool,
+    /// From the server to the host.
+    pub down: bool,
+    /// Flows in each direction.
+    pub parallel: u16,
+    /// What carries them.
+    pub protocol: Protocol,
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Protocol {
+    /// The kernel's TCP.
+    Tcp {
+        /// Congestion control of the sender; `None` for the system's own.
+        law: Option<String>,
+        /// Pacing rate of each flow in bits per second; `None` for none.
+        rate_bps: Option<u64>,
+    },
+    /// Datagrams at an even pace.
+    Udp {
+        /// Payload of each flow in bits per second.
+        rate_bps: u64,
+    },
+}
+
+/// What all hosts of a run have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// How many hosts start together.
+    pub hosts: u16,
+    /// How long they send, in nanoseconds.
+    pub duration_ns: u64,
+    /// Bytes are counted in intervals of this length, in nanoseconds.
+    pub interval_ns: u64,
+    /// How often.
+    pub repetitions: u16,
+}
+
+impl Terms {
+    /// Intervals of a repetition.
+    pub const fn bins(&self) -> u64 {
+        self.duration_ns / self.interval_ns
+    }
+
+    /// What is wrong with them for a host with this traffic.
+    pub(super) fn fault(&self, traffic: &Traffic) -> Option<&'static str> {
+        let directions = u64::from(traffic.up) + u64::from(traffic.down);
+        let flows = directions * u64::from(traffic.parallel);
+        let fault = if self.interval_ns < SHORTEST_INTERVAL_NS {
+            "the interval is shorter than 10 ms"
+        } else if self.duration_ns == 0 || !self.duration_ns.is_multiple_of(self.interval_ns) {
+            "the time is no whole number of intervals"
+        } else if self.hosts == 0 || self.hosts > MOST_HOSTS {
+            "a run has between 1 and 32 hosts"
+        } else if self.repetitions == 0 {
+            "a run has at least one repetition"
+        } else if flows == 0 || traffic.parallel > MOST_PARALLEL {
+            "a host has between 1 and 64 flows in each direction"
+        } else if self.bins().saturating_mul(flows * u64::from(self.repetitions)) > MOST_BINS {
+            "more than 200,000 intervals in all flows and repetitions: make them longer"
+        } else if matches!(traffic.protocol, Protocol::Udp { rate_bps: 0 }) {
+            "a rate of 0"
+        } else {
+            return None;
+        };
+        Some(fault)
+    }
+}
+
+/// Whether a name can stand in tables and files.
+pub(super) fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_alphanumeric() || "-_.:".contains(c);
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(fits)
+}
+
+/// What a server allows each host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Rate of all flows of one direction together in bits per second; `None` for any.
+    pub rate_bps: Option<u64>,
+    /// Payload in bytes, both directions and all repetitions together.
+    pub bytes: u64,
+    /// Length of all repetitions together in nanoseconds.
+    pub time_ns: u64,
+}
+
+impl Limits {
+    /// The traffic that is left of what a host asks for.
+    pub(super) fn applied(&self, mut traffic: Traffic) -> Traffic {
+        let Some(most) = self.rate_bps else { return traffic };
+        let each = (most / u64::from(traffic.parallel.max(1))).max(1);
+        match &mut traffic.protocol {
+            Protocol::Udp { rate_bps } => *rate_bps = each.min(*rate_bps),
+            Protocol::Tcp { rate_bps, .. } => {
+                *rate_bps = Some(rate_bps.map_or(each, |r| r.min(each)))
+            }
+        }
+        traffic
+    }
+}
+
+/// A host wants to take part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Join {
+    pub(super) name: String,
+    pub(super) traffic: Traffic,
+    pub(super) terms: Terms,
+}
+
+/// Why a server does not want a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// A run is under way.
+    Busy,
+    /// The host that came first has chosen others.
+    Terms(Terms),
+    /// Another host has the name.
+    Name,
+    /// The server's kernel does not give this congestion control; it gives these.
+    Law(String),
+    /// It allows less time, in nanoseconds.
+    Time(u64),
+    /// What was asked for makes no sense.
+    Fault(String),
+}
+
+/// How a station's repetition ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// As agreed.
+    Complete,
+    /// Its user broke it off.
+    Left,
+    /// It fell silent.
+    Gone,
+    /// The bytes that the server grants were used up.
+    UsedUp,
+    /// It is not over, or the server is gone: what is known so far.
+    Open,
+}
+
+/// What a flow came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// From the host to the server.
+    pub is_up: bool,
+    /// Payload in bytes by interval.
+    pub bytes: Vec<u64>,
+    /// Whether the receiver counted them. Otherwise the sender did, when it handed them to its
+    /// kernel.
+    pub by_receiver: bool,
+    /// The sender's congestion control, where it is known; `None` for UDP.
+    pub law: Option<String>,
+    /// Datagrams that were sent, up to the last that arrived; `None` for TCP.
+    pub datagrams: Option<u64>,
+    /// Those that did not arrive; `None` for TCP.
+    pub lost: Option<u64>,
+    /// Whether the connection broke before its time.
+    pub is_broken: bool,
+}
+
+/// What a host came to in a repetition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Station {
+    /// Its name.
+    pub name: String,
+    /// The address that the server sees.
+    pub address: IpAddr,
+    /// What it sent and received, after the server's limits.
+    pub traffic: Traffic,
+    /// Largest error of its clock's offset to the server's in nanoseconds.
+    pub clock_error_ns: u64,
+    /// How long after the agreed time it began, in nanoseconds of its own clock.
+    pub late_ns: u64,
+    /// Its flows: those up first.
+    pub flows: Vec<Flow>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// What all stations came to in a repetition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repetition {
+    /// Its number, from 0.
+    pub number: u16,
+    /// The stations in the order in which they came.
+    pub stations: Vec<Station>,
+}
+
+/// What a host counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Report {
+    pub(super) late_ns: u64,
+    /// The congestion control of each flow up.
+    pub(super) laws_up: Vec<Option<String>>,
+    pub(super) down: Vec<Flow>,
+}
+
+/// From a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum ToServer {
+    Join(Join),
+    Ping { sent_ns: u64 },
+    Ready { clock_error_ns: u64, rtt_ns: u64 },
+    Report(Report),
+    Leave(Report),
+}
+
+/// From the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum ToHost {
+    Joined { session: u64, limits: Limits },
+    Refused(Refusal),
+    Waiting { here: u16 },
+    Pong { sent_ns: u64, server_ns: u64 },
+    Prepare { repetition: u16 },
+    Start { at_ns: u64 },
+    Done(Repetition),
+    Over,
+}

@@ -1,0 +1,182 @@
+//! Datagrams of flows: all of a server over one socket, each flow of a host over one of its own.
+
+use super::flow::{Counter, is_transient};
+use fairwave_machine::Replay;
+use fairwave_wire::fairness::{FlowLabel, GREETING, OPENING_LEN, Opening, verify};
+use fairwave_wire::seal::Key;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Longest wait for a datagram before the caller looks whether to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// Greetings of a flow, and how long each is waited for.
+const GREETINGS: usize = 20;
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// One end of a flow of datagrams.
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    socket: UdpSocket,
+    /// `None` for a socket that is connected.
+    peer: Option<SocketAddr>,
+    label: FlowLabel,
+    key: Key,
+    buffer: Vec<u8>,
+}
+
+impl Datagrams {
+    /// Payload of each datagram: it fits links and tunnels of 1500 bytes.
+    pub(super) const BYTES: usize = 1_400;
+
+    /// The host's end. It greets until the server answers, so that a firewall is found before
+    /// the run, and so that the server learns the port.
+    ///
+    /// # Errors
+    /// If there is no socket, or no answer.
+    pub(super) fn open(server: SocketAddr, label: FlowLabel, key: Key) -> io::Result<Self> {
+        let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let socket = UdpSocket::bind(any)?;
+        socket.connect(server)?;
+        let mut opened = Self { socket, peer: None, label, key, buffer: vec![0; 2 * Self::BYTES] };
+        for _ in 0..GREETINGS {
+            // Port unreachable is an answer to the greeting before; the next may do better.
+            let _ = opened.send(GREETING);
+            if opened.receive_any(PATIENCE).is_some_and(|(number, _)| number == GREETING) {
+                return Ok(opened);
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Sends a datagram, or a greeting of the length of an opening.
+    pub(super) fn send(&self, number: u32) -> io::Result<()> {
+        let mut bytes = [0; Self::BYTES];
+        let opening = Opening::Datagram(self.label, number).write(&self.key);
+        bytes[..OPENING_LEN].copy_from_slice(&opening);
+        let bytes = if number == GREETING { &bytes[..OPENING_LEN] } else { &bytes[..] };
+        match self.peer {
+            Some(peer) => self.socket.send_to(bytes, peer)?,
+            None => self.socket.send(bytes)?,
+        };
+        Ok(())
+    }
+
+    /// The number and the length of the next datagram of this flow that carries data.
+    pub(super) fn receive(&mut self, patience: Duration) -> Option<(u32, usize)> {
+        self.receive_any(patience).filter(|(number, _)| *number != GREETING)
+    }
+
+    fn receive_any(&mut self, patience: Duration) -> Option<(u32, usize)> {
+        self.socket.set_read_timeout(Some(patience)).ok()?;
+        let len = self.socket.recv(&mut self.buffer).ok()?;
+        let bytes = &self.buffer[..len];
+        match Opening::read(bytes) {
+            Ok(Opening::Datagram(label, number)) if label == self.label => {
+                verify(bytes, &self.key).ok().map(|()| (number, len))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A flow that the hub knows.
+#[derive(Debug)]
+struct Known {
+    key: Key,
+    /// The address of the host's control connection: to no other goes a byte.
+    ip: IpAddr,
+    peer: Option<SocketAddr>,
+    counter: Option<Arc<Counter>>,
+    /// What has been counted: a datagram that somebody sends again does not count.
+    seen: Replay,
+}
+
+/// The server's socket, and the flows that come and go over it.
+#[derive(Debug)]
+pub(super) struct Hub {
+    socket: UdpSocket,
+    known: Mutex<BTreeMap<FlowLabel, Known>>,
+}
+
+impl Hub {
+    pub(super) fn open(address: SocketAddr) -> io::Result<Self> {
+        let socket = UdpSocket::bind(address)?;
+        socket.set_read_timeout(Some(LOOK))?;
+        Ok(Self { socket, known: Mutex::default() })
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<FlowLabel, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a flow greet.
+    pub(super) fn expect(&self, label: FlowLabel, key: Key, ip: IpAddr) {
+        self.known()
+            .insert(label, Known { key, ip, peer: None, counter: None, seen: Replay::default() });
+    }
+
+    /// Counts what arrives of a flow from now on.
+    pub(super) fn count(&self, label: FlowLabel, counter: Arc<Counter>) {
+        if let Some(known) = self.known().get_mut(&label) {
+            known.counter = Some(counter);
+        }
+    }
+
+    /// The server's end of a flow that has greeted.
+    pub(super) fn sender(&self, label: FlowLabel) -> Option<Datagrams> {
+        let known = self.known();
+        let flow = known.get(&label)?;
+        let socket = self.socket.try_clone().ok()?;
+        Some(Datagrams {
+            socket,
+            peer: flow.peer,
+            label,
+            key: flow.key.clone(),
+            buffer: Vec::new(),
+        })
+        .filter(|datagrams| datagrams.peer.is_some())
+    }
+
+    /// Forgets the flows of a session.
+    pub(super) fn forget(&self, session: u64) {
+        self.known().retain(|label, _| label.session != session);
+    }
+
+    /// Hands over what arrives until `stop`.
+    pub(super) fn run(&self, stop: &AtomicBool) {
+        let mut buffer = vec![0; 2 * Datagrams::BYTES];
+        while !stop.load(Ordering::Relaxed) {
+            match self.socket.recv_from(&mut buffer) {
+                Ok((len, from)) => self.arrived(&buffer[..len], from),
+                Err(error) if is_transient(&error) => {}
+                // Such as port unreachable, in answer to what was sent: no reason to end.
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn arrived(&self, bytes: &[u8], from: SocketAddr) {
+        let Ok(Opening::Datagram(label, number)) = Opening::read(bytes) else { return };
+        let mut known = self.known();
+        let Some(flow) = known.get_mut(&label) else { return };
+        let is_peer = flow.ip == from.ip().to_canonical();
+        if !is_peer || verify(bytes, &flow.key).is_err() {
+            return;
+        }
+        if number == GREETING {
+            flow.peer = Some(from);
+            // As long as the greeting: nobody is made to send more than was sent. If it is lost,
+            // the host greets again.
+            let _ = self.socket.send_to(&bytes[..OPENING_LEN], from);
+        } else if let Some(counter) = &flow.counter
+            && flow.seen.admit(NonZeroU64::MIN.saturating_add(number.into()))
+        {
+            counter.count_datagram(number, bytes.len());
+        }
+    }
+}
