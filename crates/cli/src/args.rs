@@ -1,6 +1,8 @@
 //! The command line: what can be asked for. The help text is written here and nowhere else.
 
 #[cfg(target_os = "linux")]
+pub(crate) mod fairness;
+#[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
@@ -200,6 +202,12 @@ impl Cli {
             #[cfg(target_os = "linux")]
             Command::Packets(_) => &["--json"],
             #[cfg(target_os = "linux")]
+            Command::Fairness(fairness::Fairness { ref task, .. }) => match task {
+                Some(fairness::FairnessTask::Serve(_)) => &[],
+                Some(_) => &["--json", "--out"],
+                None => &["--json"],
+            },
+            #[cfg(target_os = "linux")]
             Command::Probe(probe::Probe { task: Some(_), .. }) => &[],
             #[cfg(target_os = "linux")]
             Command::Probe(_) => &["--json", "--out"],
@@ -380,6 +388,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = probe::EXAMPLES)]
     Probe(probe::Probe),
+    /// Measure how stations share a network, with TCP or UDP of their kernels
+    #[cfg(target_os = "linux")]
+    #[command(after_help = fairness::EXAMPLES)]
+    Fairness(fairness::Fairness),
     /// Analyse a capture of tcpdump, Wireshark or Fairwave: who was slow, and what held it back
     #[command(after_help = TRACE_EXAMPLES)]
     Trace(Trace),

@@ -17,6 +17,8 @@ mod printed;
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
 mod printed_cc;
 #[cfg(target_os = "linux")]
+mod printed_fairness;
+#[cfg(target_os = "linux")]
 mod printed_probe;
 mod progress;
 mod show;
@@ -24,6 +26,8 @@ mod show;
 mod show_agreement;
 #[cfg(target_os = "linux")]
 mod show_emulation;
+#[cfg(target_os = "linux")]
+mod show_fairness;
 #[cfg(target_os = "linux")]
 mod show_measured;
 mod show_probe;
@@ -77,6 +81,8 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Packets(packets) => commands::packets::run(common, &packets),
         #[cfg(target_os = "linux")]
         Command::Probe(probe) => commands::probe::run(common, &probe),
+        #[cfg(target_os = "linux")]
+        Command::Fairness(fairness) => commands::fairness::run(common, &fairness),
         Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::Explain { key } => commands::explain::run(common, key.as_deref()),
         Command::List { what, of } => commands::list::run(common, what, of),

@@ -174,7 +174,7 @@ pub(crate) struct SideVerdict {
     pub(crate) difference: Option<String>,
 }
 
-/// What `fairwave compare --json` prints.
+/// What `fairwave compare --json` and `fairwave fairness --compare A B --json` print.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CompareOutput {
     /// Where the first runs are.
@@ -251,6 +251,9 @@ pub(crate) enum Described {
     /// What `probe HOST --json` prints
     #[cfg(target_os = "linux")]
     Probe,
+    /// What `fairness run --json` prints
+    #[cfg(target_os = "linux")]
+    Fairness,
     /// What `compare --json` prints
     Compare,
     /// What `plot --json` prints
@@ -288,6 +291,8 @@ impl Described {
             Self::Packets => of(schema::of::<PacketsOutput>()),
             #[cfg(target_os = "linux")]
             Self::Probe => of(schema::of::<crate::printed_probe::ProbeOutput>()),
+            #[cfg(target_os = "linux")]
+            Self::Fairness => of(schema::of::<crate::printed_fairness::FairnessOutput>()),
             Self::Compare => of(schema::of::<CompareOutput>()),
             Self::Plot => of(schema::of::<PlotOutput>()),
             Self::List => of(schema::of::<ListOutput>()),

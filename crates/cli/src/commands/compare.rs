@@ -70,7 +70,8 @@ fn nothing(asked: &Compare, first: &[Digest]) -> Failure {
     Failure::Usage(format!("{a} and {b} have no point and figure in common; figures are: {known}"))
 }
 
-fn table(found: &[Comparison]) -> Table {
+/// The differences, a row each.
+pub(super) fn table(found: &[Comparison]) -> Table {
     let heads =
         ["point", "figure", "first", "second", "difference", "+-", "p", "p (Holm)", "differs"];
     let mut table = Table::new("Differences of means with 95 % intervals", &heads);

@@ -9,6 +9,8 @@ pub(crate) mod emulate;
 #[cfg(target_os = "linux")]
 pub(crate) mod emulate_ctl;
 pub(crate) mod explain;
+#[cfg(target_os = "linux")]
+pub(crate) mod fairness;
 pub(crate) mod list;
 pub(crate) mod manual;
 #[cfg(target_os = "linux")]

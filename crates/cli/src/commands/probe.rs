@@ -49,15 +49,26 @@ fn key(secret: &Secret) -> Result<Option<Key>, Failure> {
     }
 }
 
+/// The key of a server, and the code to be shown: a new one, or that a code was given.
+pub(super) fn key_or_code(secret: &Secret) -> Result<(Key, Option<String>), Failure> {
+    if let Some(key) = key(secret)? {
+        return Ok((key, secret.pairing.is_some().then(|| "CODE".to_owned())));
+    }
+    let code = pairing_code().map_err(Failure::run)?;
+    let key = key_of(code.as_bytes()).map_err(Failure::run)?;
+    Ok((key, Some(code)))
+}
+
+/// The key that a host needs for its server.
+pub(super) fn given_key(secret: &Secret, server: &str) -> Result<Key, Failure> {
+    key(secret)?.ok_or_else(|| {
+        let remedy = "on the other host prints the code";
+        Failure::Usage(format!("--pairing CODE or --key FILE is missing: `{server}` {remedy}"))
+    })
+}
+
 fn run_server(serve: &Serve) -> Result<(), Failure> {
-    let (key, code) = match key(&serve.secret)? {
-        Some(key) => (key, None),
-        None => {
-            let code = pairing_code().map_err(Failure::run)?;
-            let key = key_of(code.as_bytes()).map_err(Failure::run)?;
-            (key, Some(code))
-        }
-    };
+    let (key, code) = key_or_code(&serve.secret)?;
     let packets = u32::try_from(serve.max_bytes.0 / PACKET_BYTES).unwrap_or(u32::MAX);
     let limits = Limits { rate: serve.max_rate, packets, duration: serve.max_time };
     if limits.rate == BitRate(0) || packets == 0 || limits.duration.is_zero() {
@@ -67,8 +78,7 @@ fn run_server(serve: &Serve) -> Result<(), Failure> {
     let stop = stop::on(&stop::SIGNALS)?;
     let mut server = open(serve.listen, &key, limits)?;
     let address = server.address().map_err(Failure::run)?;
-    let known = serve.secret.pairing.is_some().then_some("CODE");
-    output::print(&greeting(address, code.as_deref().or(known)))?;
+    output::print(&greeting(address, code.as_deref()))?;
     let mut closed = None;
     let told = server.run(
         || stop.load(Ordering::Relaxed),
@@ -119,15 +129,11 @@ fn line(news: News) -> String {
 }
 
 fn run_client(common: &Common, probe: &Probe, host: &str) -> Result<(), Failure> {
-    let Some(key) = key(&probe.secret)? else {
-        let remedy = "--pairing CODE or --key FILE is missing: `fairwave probe serve` on the other \
-                      host prints the code";
-        return Err(Failure::Usage(remedy.to_owned()));
-    };
+    let key = given_key(&probe.secret, "fairwave probe serve")?;
     if probe.rate == BitRate(0) {
         return Err(Failure::Usage("--rate has to be more than 0".to_owned()));
     }
-    let server = address(probe, host)?;
+    let server = resolve(host, probe.port, probe.four, probe.six)?;
     let stop = stop::on(&stop::SIGNALS)?;
     let way = if probe.reverse { Way::Back } else { Way::There };
     let request = Request { server, key, rate: probe.rate, way };
@@ -162,21 +168,26 @@ fn run_client(common: &Common, probe: &Probe, host: &str) -> Result<(), Failure>
     told.map_or(Ok(()), |told| Err(Failure::Run(told)))
 }
 
-fn keep(file: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a text for which a place was named.
+pub(super) fn keep(file: &Path, text: &str) -> Result<(), Failure> {
     write_file(file, text.as_bytes()).map_err(Failure::run)
 }
 
-/// The first address of the host that may be used.
-fn address(probe: &Probe, host: &str) -> Result<SocketAddr, Failure> {
-    let found = (host, probe.port)
-        .to_socket_addrs()
-        .map_err(|error| Failure::Run(format!("{host}: {error}")))?;
+/// The first address of a host, of IPv4 or IPv6 only if so asked.
+pub(super) fn resolve(
+    host: &str,
+    port: u16,
+    is_four: bool,
+    is_six: bool,
+) -> Result<SocketAddr, Failure> {
+    let found =
+        (host, port).to_socket_addrs().map_err(|error| Failure::Run(format!("{host}: {error}")))?;
     let fits = |address: &SocketAddr| match address {
-        SocketAddr::V4(_) => !probe.six,
-        SocketAddr::V6(_) => !probe.four,
+        SocketAddr::V4(_) => !is_six,
+        SocketAddr::V6(_) => !is_four,
     };
     let mut fitting = found.filter(fits);
-    let family = if probe.six { "IPv6" } else { "IPv4" };
+    let family = if is_six { "IPv6" } else { "IPv4" };
     fitting.next().ok_or_else(|| Failure::Run(format!("{host} has no address of {family}")))
 }
 

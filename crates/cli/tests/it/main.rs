@@ -10,6 +10,7 @@ mod edges;
 mod emulate;
 mod emulate_control;
 mod exit_codes;
+mod fairness;
 mod figures;
 #[cfg(target_os = "linux")]
 mod matrix;

@@ -7,13 +7,14 @@ use std::fs;
 use std::path::Path;
 
 /// What every view must know.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "sweep",
     "reproduce",
     "matrix",
     "plot",
     "probe",
+    "fairness",
     "compare",
     "check",
     "list",

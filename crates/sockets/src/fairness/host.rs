@@ -319,9 +319,8 @@ impl<'a> Host<'a> {
         let until = self.clock.now() + patience;
         let is_leaving = self.stop.load(Ordering::Relaxed);
         while self.clock.now() < until && self.stop.load(Ordering::Relaxed) == is_leaving {
-            match self.next()? {
-                Some(ToHost::Done(repetition)) => return Ok(Some(repetition)),
-                Some(_) | None => {}
+            if let Some(ToHost::Done(repetition)) = self.next()? {
+                return Ok(Some(repetition));
             }
         }
         Ok(None)

@@ -65,7 +65,7 @@ impl Terms {
     }
 
     /// What is wrong with them for a host with this traffic.
-    pub(super) fn fault(&self, traffic: &Traffic) -> Option<&'static str> {
+    pub fn fault(&self, traffic: &Traffic) -> Option<&'static str> {
         let directions = u64::from(traffic.up) + u64::from(traffic.down);
         let flows = directions * u64::from(traffic.parallel);
         let fault = if self.interval_ns < SHORTEST_INTERVAL_NS {
@@ -114,7 +114,7 @@ impl Limits {
         match &mut traffic.protocol {
             Protocol::Udp { rate_bps } => *rate_bps = each.min(*rate_bps),
             Protocol::Tcp { rate_bps, .. } => {
-                *rate_bps = Some(rate_bps.map_or(each, |r| r.min(each)))
+                *rate_bps = Some(rate_bps.map_or(each, |r| r.min(each)));
             }
         }
         traffic

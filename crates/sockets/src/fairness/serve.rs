@@ -181,12 +181,13 @@ impl Server {
                 let opened = shared.open(stream);
                 shared.dismiss(ip);
                 match opened {
-                    Ok(Opened::Control(link, inbox, key)) => {
-                        shared.converse(ip, Arc::new(link), inbox, key, &events);
+                    Ok(Opened::Control(halves)) => {
+                        let (link, inbox, key) = *halves;
+                        shared.converse(ip, &Arc::new(link), inbox, key, &events);
                     }
                     // If the run is over, nobody wants the flow any more.
                     Ok(Opened::Flow(label, stream)) => {
-                        drop(events.send(Event::Flow(label, stream)))
+                        drop(events.send(Event::Flow(label, stream)));
                     }
                     Err(_) => shared.reject(),
                 }
@@ -214,7 +215,7 @@ fn sockets(address: SocketAddr) -> io::Result<(TcpListener, Hub)> {
 
 /// What a connection turned out to be.
 enum Opened {
-    Control(Link, Inbox, Key),
+    Control(Box<(Link, Inbox, Key)>),
     Flow(FlowLabel, TcpStream),
 }
 
@@ -256,8 +257,8 @@ impl Shared {
         match Opening::read(&bytes).map_err(|_| refused())? {
             Opening::Control(host) => {
                 verify(&bytes, &self.key).map_err(|_| refused())?;
-                let (link, inbox, key) = link::answer(stream, &self.key, &host)?;
-                Ok(Opened::Control(link, inbox, key))
+                let halves = link::answer(stream, &self.key, &host)?;
+                Ok(Opened::Control(Box::new(halves)))
             }
             Opening::Flow(label) => {
                 let key = lock(&self.sessions).get(&label.session).cloned();
@@ -272,7 +273,7 @@ impl Shared {
     fn converse(
         &self,
         ip: IpAddr,
-        link: Arc<Link>,
+        link: &Arc<Link>,
         mut inbox: Inbox,
         key: Key,
         events: &Sender<Event>,
@@ -280,7 +281,7 @@ impl Shared {
         let Some(join) = self.join(&mut inbox) else { return self.reject() };
         let Ok(session) = random() else { return };
         lock(&self.sessions).insert(session, key.clone());
-        let newcomer = Newcomer { session, ip, link: Arc::clone(&link), key, join };
+        let newcomer = Newcomer { session, ip, link: Arc::clone(link), key, join };
         let mut heard = self.clock.now();
         let mut sent = events.send(Event::Joined(newcomer));
         while sent.is_ok() && !self.is_over.load(Ordering::Relaxed) {

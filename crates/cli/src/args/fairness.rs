@@ -1,0 +1,192 @@
+//! Options of `fairwave fairness`.
+
+use super::probe::Secret;
+use clap::{Args, Subcommand};
+use fairwave_units::{BitRate, Bytes, Duration};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// At the end of its help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  fairwave fairness serve                                   on a wired host
+  fairwave fairness run server.lan --pairing CODE --hosts 3 on each of three stations
+  fairwave fairness run 192.0.2.7 --key secret.txt -t 120 -i 5 -C reno --repetitions 10 --out reno
+  fairwave fairness run 2001:db8::7 --key secret.txt -u -b 20M -R --json
+  fairwave fairness show iperf3-files/ --target 5M
+  fairwave fairness --compare reno cubic
+
+Stations start together and each prints the results of all. Letters mean what they mean to iperf3:
+-t, -i, -P, -R, -u, -b, -C, -p. Figures are explained in docs/fairness.md.
+
+Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.";
+
+/// Options of `fairwave fairness`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Fairness {
+    #[command(subcommand)]
+    pub(crate) task: Option<FairnessTask>,
+    /// Say whether two runs differ by more than chance: directories of `run --out`, or files or
+    /// directories of iperf3 --json
+    #[arg(long, num_args = 2, value_names = ["A", "B"], required = true)]
+    pub(crate) compare: Vec<PathBuf>,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FairnessTask {
+    /// Be the end that all stations speak with, until interrupted
+    Serve(ServeFairness),
+    /// Take part as a station
+    Run(Box<RunFairness>),
+    /// Show a run again, or what iperf3 --json printed
+    Show(ShowFairness),
+}
+
+/// Options of `fairwave fairness serve`.
+#[derive(Args, Debug)]
+pub(crate) struct ServeFairness {
+    /// Address and port to listen at, TCP and UDP [default: port 17981 of every address]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) secret: Secret,
+    /// Let no station have more than this rate in one direction; TCP is paced for it
+    /// [default: any rate]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) max_rate: Option<BitRate>,
+    /// Let all repetitions of a run last for at most this time
+    #[arg(long, value_name = "DURATION", value_parser = seconds, default_value = "1800 s")]
+    pub(crate) max_time: Duration,
+    /// Carry at most so many bytes of payload for a station in a run
+    #[arg(long, value_name = "BYTES", default_value = "100 GB")]
+    pub(crate) max_bytes: Bytes,
+}
+
+/// Options of `fairwave fairness run`.
+#[derive(Args, Debug)]
+pub(crate) struct RunFairness {
+    /// Where `fairwave fairness serve` runs: a name or an address
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+    /// The server's port, TCP and UDP
+    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_sockets::fairness::PORT)]
+    pub(crate) port: u16,
+    /// Speak IPv4 only
+    #[arg(short = '4', conflicts_with = "six")]
+    pub(crate) four: bool,
+    /// Speak IPv6 only
+    #[arg(short = '6')]
+    pub(crate) six: bool,
+    #[command(flatten)]
+    pub(crate) secret: Secret,
+    /// Wait until so many stations are there; they have to say the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) hosts: u16,
+    /// What results call this station [default: the host's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Send for this time: seconds, or a time with its unit
+    #[arg(long, short, value_name = "TIME", value_parser = seconds, default_value = "10 s")]
+    pub(crate) time: Duration,
+    /// Count in intervals of this length: seconds, or a time with its unit
+    #[arg(long, short, value_name = "TIME", value_parser = seconds, default_value = "1 s")]
+    pub(crate) interval: Duration,
+    /// Do it so often, for confidence intervals
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 1)]
+    pub(crate) repetitions: u16,
+    /// Flows at a time in each direction
+    #[arg(long, short = 'P', value_name = "N", default_value_t = 1)]
+    pub(crate) parallel: u16,
+    /// The server sends, this station receives
+    #[arg(long, short = 'R', conflicts_with = "bidir")]
+    pub(crate) reverse: bool,
+    /// Both send
+    #[arg(long)]
+    pub(crate) bidir: bool,
+    /// Send datagrams instead of TCP
+    #[arg(long, short, conflicts_with = "congestion")]
+    pub(crate) udp: bool,
+    /// Rate of each flow, such as 5M or '5 Mbps' [default: 1 Mbps for UDP, none for TCP]
+    #[arg(long, short, value_name = "RATE", value_parser = rate)]
+    pub(crate) bitrate: Option<BitRate>,
+    /// Congestion control of the senders, as their kernels name it [default: the kernel's]
+    #[arg(long, short = 'C', value_name = "LAW")]
+    pub(crate) congestion: Option<String>,
+    #[command(flatten)]
+    pub(crate) judged: Judged,
+}
+
+/// What results are judged by, and where they go.
+#[derive(Args, Debug)]
+pub(crate) struct Judged {
+    /// The rate that each station should have: how often it had it is told
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) target: Option<BitRate>,
+    /// What one station alone gets of the network [default: what all have together]
+    #[arg(long, value_name = "RATE", value_parser = rate, requires = "target")]
+    pub(crate) effective: Option<BitRate>,
+    /// Write a page with plots to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page: Option<PathBuf>,
+}
+
+/// Options of `fairwave fairness show`.
+#[derive(Args, Debug)]
+pub(crate) struct ShowFairness {
+    /// A directory of `run --out`, a file of iperf3 --json, a directory of such files (one for
+    /// each station), or of such directories (one for each repetition)
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) judged: Judged,
+}
+
+/// A time with its unit, or a number of seconds as iperf3 takes it.
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && (0.0..=1e9).contains(&seconds) => {
+            Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
+        }
+        Ok(_) => Err("from 0 to a billion seconds".to_owned()),
+        Err(_) => {
+            text.parse().map_err(|error: fairwave_units::ParseQuantityError| error.to_string())
+        }
+    }
+}
+
+/// A rate with its unit, or a number of bits per second with K, M or G as iperf3 takes it.
+fn rate(text: &str) -> Result<BitRate, String> {
+    let (number, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
+        Some((at, 'm' | 'M')) => (&text[..at], 1e6),
+        Some((at, 'g' | 'G')) => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    let rate = match number.parse::<f64>() {
+        Ok(number) => BitRate((number * factor).round() as u64),
+        Err(_) => {
+            text.parse().map_err(|error: fairwave_units::ParseQuantityError| error.to_string())?
+        }
+    };
+    if rate == BitRate(0) { Err("it has to be more than 0".to_owned()) } else { Ok(rate) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_rates_are_taken_as_iperf3_takes_them_or_with_units() {
+        assert_eq!(seconds("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("250 ms"), Ok(Duration::from_millis(250)));
+        assert!(seconds("-1").is_err() && seconds("soon").is_err());
+        assert_eq!(rate("5M"), Ok(BitRate::mbps(5)));
+        assert_eq!(rate("1.5k"), Ok(BitRate(1_500)));
+        assert_eq!(rate("64000"), Ok(BitRate(64_000)));
+        assert_eq!(rate("20 Mbps"), Ok(BitRate::mbps(20)));
+        assert!(rate("0").is_err() && rate("much").is_err() && rate("-5M").is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! What `fairwave fairness` prints with `--json`, as a type, and what it is made of.
+
+use fairwave_lab::fairness::{
+    Carrier, Counted, Ending, Flow, Record, Repetition, Station, Summary,
+};
+use fairwave_sockets::fairness as measured;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `fairwave fairness run --json` and `fairwave fairness show --json` print.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FairnessOutput {
+    /// What it comes to.
+    pub(crate) summary: Summary,
+    /// What was counted.
+    pub(crate) record: Record,
+    /// What whoever reads the figures should know.
+    pub(crate) warnings: Vec<String>,
+    /// Why the measurement ended early; null if it did not.
+    pub(crate) error: Option<String>,
+}
+
+impl FairnessOutput {
+    /// Of a record.
+    pub(crate) fn of(record: Record, error: Option<String>) -> Self {
+        let (summary, warnings) = (Summary::of(&record), crate::show_fairness::warnings(&record));
+        Self { summary, record, warnings, error }
+    }
+}
+
+/// The record of what a host has measured.
+pub(crate) fn record(
+    found: &measured::Measured,
+    terms: &measured::Terms,
+    begun_unix_s: u64,
+) -> Record {
+    let repetitions = found.repetitions.iter().map(|repetition| Repetition {
+        stations: repetition.stations.iter().map(station).collect(),
+    });
+    Record {
+        interval_s: terms.interval_ns as f64 / 1e9,
+        begun_unix_s: Some(begun_unix_s),
+        target_bps: None,
+        effective_bps: None,
+        repetitions: repetitions.collect(),
+    }
+}
+
+fn station(station: &measured::Station) -> Station {
+    let carrier = match station.traffic.protocol {
+        measured::Protocol::Tcp { .. } => Carrier::Tcp,
+        measured::Protocol::Udp { .. } => Carrier::Udp,
+    };
+    Station {
+        name: station.name.clone(),
+        address: Some(station.address.to_string()),
+        clock_error_ms: Some(station.clock_error_ns as f64 / 1e6),
+        late_ms: Some(station.late_ns as f64 / 1e6),
+        ending: match station.ending {
+            measured::Ending::Complete => Ending::Complete,
+            measured::Ending::Left => Ending::Left,
+            measured::Ending::Gone => Ending::Gone,
+            measured::Ending::UsedUp => Ending::UsedUp,
+            measured::Ending::Open => Ending::Open,
+        },
+        flows: station.flows.iter().map(|counted| flow(counted, carrier)).collect(),
+    }
+}
+
+fn flow(flow: &measured::Flow, carrier: Carrier) -> Flow {
+    Flow {
+        is_up: flow.is_up,
+        carrier,
+        law: flow.law.clone(),
+        counted: if flow.by_receiver { Counted::AtReceiver } else { Counted::AtSender },
+        bytes: flow.bytes.clone(),
+        datagrams: flow.datagrams,
+        lost: flow.lost,
+        is_broken: flow.is_broken,
+    }
+}

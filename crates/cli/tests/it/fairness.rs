@@ -1,0 +1,215 @@
+//! `fairwave fairness`: over loopback, and between network namespaces with a shaped link.
+
+use crate::common::{ends_with, fairwave, json, scratch};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const CODE: &str = "acodeofthesetestsonly";
+
+/// A server that ends with the value.
+struct Serving {
+    child: Child,
+    port: String,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended; either way it is awaited.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a server at a port that the kernel chooses, and waits until it says which.
+fn serve(place: &Path, more: &[&str]) -> Serving {
+    let args = ["fairness", "serve", "--listen", "127.0.0.1:0", "--pairing", CODE];
+    let mut child =
+        fairwave(place, &[&args, more].concat()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let first = lines.next().expect("it greets").expect("text");
+    let (address, _) = first.split_once(", TCP").expect("an address");
+    let port = address.rsplit(':').next().expect("a port").to_owned();
+    // What it says later is read, too, or it would end for want of a reader.
+    std::thread::spawn(move || lines.for_each(drop));
+    Serving { child, port }
+}
+
+/// Arguments of a station at that server.
+fn station<'a>(server: &'a Serving, more: &[&'a str]) -> Vec<&'a str> {
+    let args = ["fairness", "run", "127.0.0.1", "--port", &server.port, "--pairing", CODE];
+    [&args[..], more].concat()
+}
+
+#[test]
+fn a_run_is_printed_kept_shown_again_and_compared() {
+    let place = scratch();
+    let server = serve(place.path(), &[]);
+    for name in ["a", "b"] {
+        let asked = ["-t", "0.2", "-i", "0.1", "-n", "2", "--bidir", "-u", "-b", "2M", "-P", "2"];
+        let kept = ["--name", "here", "--out", name, "--target", "3M", "--effective", "12M"];
+        let found = json(place.path(), &station(&server, &[&asked[..], &kept].concat()));
+        let stations = found["summary"]["stations"].as_array().unwrap();
+        assert_eq!((stations.len(), &stations[0]["name"]), (1, &"here".into()));
+        assert_eq!(found["summary"]["target"]["normalized"], 0.25);
+        assert_eq!(found["record"]["repetitions"].as_array().unwrap().len(), 2);
+        let again = json(place.path(), &["fairness", "show", name]);
+        assert_eq!(again["summary"], found["summary"]);
+    }
+    for file in ["fairness.json", "fairness.html", "repetition-1.flent.gz", "repetition-2.flent.gz"]
+    {
+        assert!(place.path().join("a").join(file).exists(), "{file}");
+    }
+    let page = fs::read_to_string(place.path().join("a/fairness.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), 2, "{page}");
+    let (words, _) = ends_with(0, place.path(), &["fairness", "show", "a"]);
+    for word in ["here", "####", "Mbps together, mean of 2 repetitions", "No flow starved", "25 %"]
+    {
+        assert!(words.contains(word), "{word}: {words}");
+    }
+    let compared = json(place.path(), &["fairness", "--compare", "a", "b"]);
+    let first = &compared["comparisons"][0];
+    assert_eq!(
+        (&first["metric"], &first["difference"]["is_paired"]),
+        (&"total_mbps".into(), &false.into())
+    );
+    assert!(first["difference"]["p"].is_number(), "{first:#}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_its_remedy() {
+    let place = scratch();
+    let refused = |code, args: &[&str], remedy: &str| {
+        let (_, err) = ends_with(code, place.path(), &[&["fairness"], args].concat());
+        assert!(err.contains(remedy), "{remedy}: {err}");
+    };
+    refused(2, &["run", "127.0.0.1"], "--pairing CODE or --key FILE is missing");
+    refused(2, &["run", "127.0.0.1", "--pairing", CODE, "-t", "1", "-i", "0.3"], "whole number");
+    refused(2, &["run", "127.0.0.1", "--pairing", CODE, "-C", "nobodys"], "there are");
+    refused(2, &["run", "127.0.0.1", "--pairing", CODE, "-u", "-b", "0"], "more than 0");
+    refused(1, &["show", "gone"], "gone");
+    refused(2, &["serve", "--max-bytes", "0 B"], "more than 0");
+    let server = serve(place.path(), &["--max-time", "1"]);
+    let refused = |args: &[&str], remedy: &str| {
+        let (_, err) = ends_with(1, place.path(), &station(&server, args));
+        assert!(err.contains(remedy), "{remedy}: {err}");
+    };
+    refused(&["-t", "2"], "raise --max-time there");
+    refused(&["-t", "1", "--name", "two words"], "letters and digits");
+}
+
+/// A station that measures for a minute, once the server has agreed to begin.
+fn begun(place: &Path, server: &Serving, more: &[&str]) -> Child {
+    let long = ["-t", "60", "-u", "-b", "4M", "-i", "0.1", "--name", "here"];
+    let mut command = fairwave(place, &station(server, &[&long[..], more].concat()));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let mut said = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    while !line.starts_with("Repetition 1 of 1") {
+        line.clear();
+        assert!(said.read_line(&mut line).expect("text") > 0, "it has ended");
+    }
+    child.stderr = Some(said.into_inner());
+    child
+}
+
+fn ended(mut child: Child) -> (Option<i32>, String, String) {
+    let (mut out, mut err) = (String::new(), String::new());
+    child.stdout.take().expect("piped").read_to_string(&mut out).expect("text");
+    child.stderr.take().expect("piped").read_to_string(&mut err).expect("text");
+    (child.wait().expect("it ends").code(), out, err)
+}
+
+#[test]
+fn ctrl_c_and_a_server_that_is_killed_leave_what_was_counted() {
+    let place = scratch();
+    let mut server = serve(place.path(), &[]);
+    let child = begun(place.path(), &server, &["--out", "left"]);
+    let interrupt = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().expect("a shell").success());
+    let (code, out, err) = ended(child);
+    assert_eq!(code, Some(1), "{out} {err}");
+    assert!(err.contains("interrupted") && out.contains("here"), "{out} {err}");
+    let kept = fs::read_to_string(place.path().join("left/fairness.json")).unwrap();
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    let station = &kept["record"]["repetitions"][0]["stations"][0];
+    assert_eq!(
+        (&station["ending"], &station["flows"][0]["counted"]),
+        (&"left".into(), &"at-receiver".into())
+    );
+
+    let child = begun(place.path(), &server, &["--out", "alone"]);
+    server.child.kill().expect("it runs");
+    let (code, out, err) = ended(child);
+    assert_eq!(code, Some(1), "{out} {err}");
+    assert!(err.contains("what was measured until then is kept"), "{err}");
+    assert!(err.contains("counted by their sender") && out.contains("here"), "{out} {err}");
+    assert!(place.path().join("alone/fairness.html").exists());
+}
+
+/// Two stations, a router and a server; the router's link to the server carries 20 Mbps.
+const CELL: &str = r#"
+set -eu
+n=fwfair-$$ server=
+end() {
+    [ -z "$server" ] || kill "$server" || true
+    for node in one two router server; do ip netns del "$n-$node" || true; done
+}
+trap end EXIT
+for node in one two router server; do ip netns add "$n-$node"; done
+wire() {
+    ip -n "$n-$1" link add "$2" type veth peer name "$1" netns "$n-router"
+    ip -n "$n-$1" addr add "$3.2/24" dev "$2"; ip -n "$n-router" addr add "$3.1/24" dev "$1"
+    ip -n "$n-$1" link set "$2" up; ip -n "$n-router" link set "$1" up
+    ip -n "$n-$1" route add default via "$3.1"
+}
+wire one w0 10.66.1; wire two w0 10.66.2; wire server w0 10.66.3
+ip netns exec "$n-router" sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
+ip netns exec "$n-router" tc qdisc add dev server root tbf rate 20mbit burst 16kb limit 60000
+ip netns exec "$n-server" "$F" fairness serve --pairing "$CODE" > server.log & server=$!
+until grep -q Listening server.log; do :; done
+station() {
+    name=$1; shift
+    ip netns exec "$n-$name" "$F" fairness run 10.66.3.2 --pairing "$CODE" --hosts 2 \
+        --name "$name" -t 3 -i 0.5 -C reno --json "$@"
+}
+station one > equal & first=$!
+station two > equal-two
+wait "$first"
+station one -b 2M > capped & first=$!
+station two > capped-two
+wait "$first"
+"#;
+
+#[test]
+fn stations_share_a_shaped_link_and_one_that_is_held_back_has_less() {
+    if let Some(why) = crate::real::missing() {
+        eprintln!("left out: {why}");
+        return;
+    }
+    let place = scratch();
+    fs::write(place.path().join("script"), CELL).unwrap();
+    let mut shell = Command::new("sh");
+    shell.arg("script").current_dir(place.path()).env("CODE", CODE);
+    let output = shell.env("F", env!("CARGO_BIN_EXE_fairwave")).output().expect("a shell");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let read = |name: &str| -> Value {
+        let text = fs::read_to_string(place.path().join(name)).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {errors}"))
+    };
+    let (equal, capped) = (read("equal"), read("capped"));
+    assert_eq!(equal["summary"], read("equal-two")["summary"], "all get the same results");
+    let number = |found: &Value, name: &str| found["summary"][name]["mean"].as_f64().unwrap();
+    let (jain, total) = (number(&equal, "jain"), number(&equal, "total_mbps"));
+    assert!(jain > 0.8, "{equal:#}");
+    // 20 Mbps less headers, 5.4 % of a segment, and what the start costs.
+    assert!(total > 14.0 && total < 20.0, "{equal:#}");
+    assert!(number(&capped, "jain") < 0.8, "{capped:#}");
+    let stations = capped["summary"]["stations"].as_array().unwrap();
+    let one = stations.iter().find(|station| station["name"] == "one").unwrap();
+    assert!(one["mbps"]["mean"].as_f64().unwrap() < 2.2, "{capped:#}");
+    assert_eq!(one["laws"], serde_json::json!(["reno"]));
+}

@@ -1,0 +1,21 @@
+//! How stations shared a network: what was counted, and what it comes to.
+//!
+//! A [`Record`] is what was counted, by station, flow and interval, whether by `fairwave fairness`
+//! or by iperf3. Everything else is computed from records: a [`Summary`], a comparison of two, a
+//! file for flent.
+
+mod compare;
+mod flent;
+mod iperf3;
+mod read;
+mod record;
+mod summary;
+
+pub use compare::compare;
+pub use flent::flent;
+pub use read::{Error, read};
+pub use record::{Carrier, Counted, Ending, Flow, Record, Repetition, Station};
+pub use summary::{StarvedFlow, StationSummary, Summary, TargetSummary};
+
+#[cfg(test)]
+mod tests;

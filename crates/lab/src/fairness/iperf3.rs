@@ -1,0 +1,153 @@
+//! What iperf3 prints with `--json`, as a station's record.
+
+use super::record::{Carrier, Counted, Ending, Flow, Record, Repetition, Station};
+use serde::Deserialize;
+
+/// The fields that are used; there are many more. What one version or direction does not have is
+/// empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Output {
+    start: Start,
+    intervals: Vec<Interval>,
+    end: End,
+    title: Option<String>,
+    error: Option<String>,
+    server_output_json: Option<Box<Output>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Start {
+    connected: Vec<Connected>,
+    timestamp: Timestamp,
+    test_start: TestStart,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Connected {
+    local_host: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Timestamp {
+    timesecs: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TestStart {
+    protocol: String,
+    reverse: u8,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Interval {
+    streams: Vec<Stream>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Stream {
+    socket: i64,
+    seconds: f64,
+    bytes: u64,
+    omitted: bool,
+    sender: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct End {
+    streams: Vec<EndStream>,
+    sender_tcp_congestion: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct EndStream {
+    udp: Option<Udp>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Udp {
+    socket: i64,
+    packets: Option<u64>,
+    lost_packets: Option<u64>,
+}
+
+/// Reads what a client printed. Its station is called by its title (`--title`), or `name`.
+///
+/// # Errors
+/// What the text is not, in words.
+pub(super) fn parse(text: &str, name: &str) -> Result<Record, String> {
+    let output: Output = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let firsts = output.intervals.first().map_or(&[][..], |interval| &interval.streams);
+    let Some(first) = firsts.first() else {
+        let why = output.error.unwrap_or_else(|| "it has no intervals".to_owned());
+        return Err(format!("no result of `iperf3 --client ... --json`: {why}"));
+    };
+    // iperf3 counts a little late at the end of each interval.
+    let interval_s = (first.seconds * 100.0).round() / 100.0;
+    if interval_s <= 0.0 {
+        return Err("its first interval has no length".to_owned());
+    }
+    let flows = firsts.iter().enumerate().map(|(at, first)| flow(&output, at, *first, interval_s));
+    let station = Station {
+        name: output.title.clone().unwrap_or_else(|| name.to_owned()),
+        address: output.start.connected.first().and_then(|c| c.local_host.clone()),
+        clock_error_ms: None,
+        late_ms: None,
+        ending: if output.error.is_some() { Ending::Open } else { Ending::Complete },
+        flows: flows.collect(),
+    };
+    Ok(Record {
+        interval_s,
+        begun_unix_s: output.start.timestamp.timesecs,
+        target_bps: None,
+        effective_bps: None,
+        repetitions: vec![Repetition { stations: vec![station] }],
+    })
+}
+
+fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
+    let is_udp = output.start.test_start.protocol == "UDP";
+    let is_sender = first.sender.unwrap_or(output.start.test_start.reverse == 0);
+    let udp = output.end.streams.iter().filter_map(|stream| stream.udp);
+    let udp = udp.into_iter().find(|udp| udp.socket == first.socket);
+    // With `--get-server-output` there is what the receiver of an upload has counted.
+    let theirs = output.server_output_json.as_deref().filter(|_| is_sender);
+    let theirs = theirs.map(|server| bytes(server, interval_s, |streams| streams.get(at).copied()));
+    let ours = || {
+        let of_socket = |stream: &&Stream| stream.socket == first.socket;
+        bytes(output, interval_s, |streams| streams.iter().find(of_socket).copied())
+    };
+    let is_at_receiver = !is_sender || theirs.as_ref().is_some_and(|bytes| !bytes.is_empty());
+    Flow {
+        is_up: is_sender,
+        carrier: if is_udp { Carrier::Udp } else { Carrier::Tcp },
+        law: output.end.sender_tcp_congestion.clone().filter(|_| !is_udp),
+        counted: if is_at_receiver { Counted::AtReceiver } else { Counted::AtSender },
+        bytes: theirs.filter(|bytes| !bytes.is_empty()).unwrap_or_else(ours),
+        datagrams: udp.and_then(|udp| udp.packets),
+        lost: udp.and_then(|udp| udp.lost_packets),
+        is_broken: output.error.is_some(),
+    }
+}
+
+/// Bytes of one stream by interval. An interval shorter than half the others is the rest at the end.
+fn bytes(
+    output: &Output,
+    interval_s: f64,
+    stream: impl Fn(&[Stream]) -> Option<Stream>,
+) -> Vec<u64> {
+    let streams = output.intervals.iter().filter_map(|interval| stream(&interval.streams));
+    streams
+        .filter(|stream| !stream.omitted && stream.seconds > interval_s / 2.0)
+        .map(|stream| stream.bytes)
+        .collect()
+}

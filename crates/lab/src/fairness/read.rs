@@ -1,0 +1,113 @@
+//! Records from files.
+
+use super::iperf3;
+use super::record::{Record, Repetition};
+use serde::Deserialize;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What `fairwave fairness` leaves in its directory.
+const FILE: &str = "fairness.json";
+/// Records whose intervals differ by no more than this share are of one length.
+const NEARLY: f64 = 0.01;
+
+/// Why there is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file has something else.
+    #[error("{path}: {why}")]
+    Other {
+        /// The file or directory.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// The part of `fairness.json` that is not computed.
+#[derive(Deserialize)]
+struct Kept {
+    record: Record,
+}
+
+/// Reads a record: a directory or the file of `fairwave fairness`, a file of `iperf3 --json`, a
+/// directory of such files, one a station, or a directory of such directories, one a repetition.
+///
+/// # Errors
+/// If it is none of these.
+pub fn read(path: &Path) -> Result<Record, Error> {
+    if !path.is_dir() {
+        return read_file(path);
+    }
+    let ours = path.join(FILE);
+    if ours.exists() {
+        return read_file(&ours);
+    }
+    let refused = |source| Error::Io { path: path.to_owned(), source };
+    let mut inner = Vec::new();
+    for entry in fs::read_dir(path).map_err(refused)? {
+        let entry = entry.map_err(refused)?.path();
+        if entry.is_dir() || entry.extension().is_some_and(|extension| extension == "json") {
+            inner.push(entry);
+        }
+    }
+    inner.sort();
+    let are_repetitions = inner.iter().any(|path| path.is_dir());
+    let parts: Result<Vec<Record>, Error> = inner.iter().map(|path| read(path)).collect();
+    join(path, parts?, are_repetitions)
+}
+
+fn read_file(path: &Path) -> Result<Record, Error> {
+    let text =
+        fs::read_to_string(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    let other = |why| Error::Other { path: path.to_owned(), why };
+    let record = match serde_json::from_str::<Kept>(&text) {
+        Ok(Kept { record }) => record,
+        Err(_) => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            iperf3::parse(&text, &name).map_err(other)?
+        }
+    };
+    if !record.interval_s.is_finite() || record.interval_s <= 0.0 {
+        return Err(other("an interval without length".to_owned()));
+    }
+    Ok(record)
+}
+
+/// Makes one record of several: each a repetition, or each a station of the same.
+fn join(path: &Path, parts: Vec<Record>, are_repetitions: bool) -> Result<Record, Error> {
+    let other = |why: &str| Error::Other { path: path.to_owned(), why: why.to_owned() };
+    let mut parts = parts.into_iter();
+    let mut whole = parts.next().ok_or_else(|| {
+        other("neither fairness.json nor files *.json of `iperf3 --json` are in this directory")
+    })?;
+    for part in parts {
+        if (part.interval_s - whole.interval_s).abs() > NEARLY * whole.interval_s {
+            return Err(other("the intervals of its files differ in length"));
+        }
+        if are_repetitions {
+            whole.repetitions.extend(part.repetitions);
+            continue;
+        }
+        if part.repetitions.len() != whole.repetitions.len() {
+            return Err(other("its files have different numbers of repetitions"));
+        }
+        for (Repetition { stations }, more) in whole.repetitions.iter_mut().zip(part.repetitions) {
+            let known = |name: &str| stations.iter().any(|station| station.name == name);
+            if more.stations.iter().any(|station| known(&station.name)) {
+                return Err(other("two of its files are of stations with the same name"));
+            }
+            stations.extend(more.stations);
+        }
+    }
+    Ok(whole)
+}
