@@ -1,0 +1,60 @@
+//! Whether a target was reached, interval by interval.
+
+use fairwave_units::{BitRate, Duration};
+
+/// Intervals of equal length ("bins") by what became of a target in them. Ando, Murase and Oguchi
+/// call the share of bins that reached the target AVR.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Achieved {
+    /// Bins whose mean rate was the target or more.
+    pub reached: u64,
+    /// Bins whose mean rate was less although the client offered enough.
+    pub missed: u64,
+    /// Bins in which the client itself offered less than the target.
+    pub not_offered: u64,
+}
+
+impl Achieved {
+    /// Judges a bin in which the server acknowledged `bytes`. `held_up` says whether the client's
+    /// data had to wait for the far leg at some time of the bin: only then is a low rate the
+    /// network's.
+    pub(crate) fn judge(&mut self, target: BitRate, bytes: u64, bin: Duration, held_up: bool) {
+        match (BitRate::over(bytes, bin) >= target, held_up) {
+            (true, _) => self.reached += 1,
+            (false, true) => self.missed += 1,
+            (false, false) => self.not_offered += 1,
+        }
+    }
+
+    /// Adds the bins of another.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.reached += other.reached;
+        self.missed += other.missed;
+        self.not_offered += other.not_offered;
+    }
+
+    /// Share of the bins with enough on offer that reached the target, from 0 to 1; `None` without
+    /// such a bin.
+    pub fn share(&self) -> Option<f64> {
+        let judged = self.reached + self.missed;
+        (judged > 0).then(|| self.reached as f64 / judged as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bin_counts_where_the_client_offered_enough() {
+        let (target, bin) = (BitRate::mbps(8), Duration::from_secs(5));
+        let mut achieved = Achieved::default();
+        assert_eq!(achieved.share(), None);
+        achieved.judge(target, 5_000_000, bin, false); // 8 Mbps
+        achieved.judge(target, 4_999_999, bin, true);
+        achieved.judge(target, 4_999_999, bin, false);
+        achieved.judge(target, 6_000_000, bin, true);
+        assert_eq!(achieved, Achieved { reached: 2, missed: 1, not_offered: 1 });
+        assert_eq!(achieved.share(), Some(2.0 / 3.0));
+    }
+}

@@ -1,0 +1,423 @@
+//! The flows under way, and what is done with all of them at intervals: targets are shared out,
+//! bins judged, idle flows ended.
+
+use crate::achieved::Achieved;
+use crate::carry::Way;
+use crate::config::{Aim, Limits};
+use crate::options;
+use crate::report::{FlowReport, News, Report};
+use crate::targets::{Beyond, Per, Targets};
+use fairwave_units::{BitRate, Duration};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use tokio::net::TcpStream;
+use tokio::task::AbortHandle;
+
+/// A paced flow may send so much more than its target, in percent: a mean on the target leaves
+/// half of all bins below it. It is the default of TCP-AV's `margin`.
+const MARGIN_PERCENT: u64 = 105;
+
+/// One connection of a client and the one to its server.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) near: TcpStream,
+    pub(crate) far: TcpStream,
+    pub(crate) client: SocketAddr,
+    pub(crate) server: SocketAddr,
+    up_bytes: Cell<u64>,
+    down_bytes: Cell<u64>,
+    /// The client's data had to wait since the last bin began.
+    was_held_up: Cell<bool>,
+    goal: Cell<Option<Goal>>,
+    /// What the far leg's socket was last told.
+    told: Cell<Option<BitRate>>,
+    acked_at_bin: Cell<u64>,
+    carried_at_tick: Cell<u64>,
+    idle_for: Cell<Duration>,
+    has_law: Cell<bool>,
+}
+
+/// The target that a flow has or shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Goal {
+    rule: usize,
+    per: Per,
+    rate: BitRate,
+}
+
+/// Who has a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Owner {
+    Flow(u64),
+    Host(IpAddr, usize),
+}
+
+/// What is remembered of a target between ticks.
+#[derive(Debug, Default)]
+struct Judged {
+    achieved: Achieved,
+    rate: Option<BitRate>,
+    /// Acknowledged since the bin began, on flows that have ended.
+    bytes_of_ended: u64,
+    ended_held_up: bool,
+    /// Whether it existed when the bin began.
+    is_whole: bool,
+}
+
+/// What admission says to a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admitted {
+    /// It is relayed, with its target or without.
+    Yes,
+    /// It is not.
+    No,
+}
+
+impl Flow {
+    pub(crate) fn new(
+        near: TcpStream,
+        far: TcpStream,
+        client: SocketAddr,
+        server: SocketAddr,
+    ) -> Self {
+        Self {
+            near,
+            far,
+            client,
+            server,
+            up_bytes: Cell::new(0),
+            down_bytes: Cell::new(0),
+            was_held_up: Cell::new(false),
+            goal: Cell::new(None),
+            told: Cell::new(None),
+            acked_at_bin: Cell::new(0),
+            carried_at_tick: Cell::new(0),
+            idle_for: Cell::new(Duration::default()),
+            has_law: Cell::new(false),
+        }
+    }
+
+    /// Notes that the far leg has the law with targets.
+    pub(crate) fn with_law(self) -> Self {
+        self.has_law.set(true);
+        self
+    }
+
+    /// Counts payload that a leg took.
+    pub(crate) fn count(&self, way: Way, bytes: usize) {
+        let counter = match way {
+            Way::Up => &self.up_bytes,
+            Way::Down => &self.down_bytes,
+        };
+        counter.set(counter.get() + bytes as u64);
+    }
+
+    /// Notes that data waits for a leg.
+    pub(crate) fn held_up(&self, way: Way) {
+        if way == Way::Up {
+            self.was_held_up.set(true);
+        }
+    }
+
+    fn owner(&self, id: u64) -> Option<(Owner, Goal)> {
+        let goal = self.goal.get()?;
+        let owner = match goal.per {
+            Per::Flow => Owner::Flow(id),
+            Per::Host => Owner::Host(self.client.ip(), goal.rule),
+        };
+        Some((owner, goal))
+    }
+
+    /// What the server acknowledged since the bin began; nothing of a socket that is gone.
+    fn acked_in_bin(&self) -> u64 {
+        let acked = options::acked_bytes(&self.far).unwrap_or(0);
+        acked.saturating_sub(self.acked_at_bin.get())
+    }
+}
+
+/// All flows.
+pub(crate) struct Flows {
+    active: BTreeMap<u64, (Rc<Flow>, AbortHandle)>,
+    next: u64,
+    targets: Targets,
+    judged: BTreeMap<Owner, Judged>,
+    aim: Option<Box<dyn Aim>>,
+    limits: Limits,
+    since_bin: Duration,
+    news: Vec<News>,
+    pub(crate) report: Report,
+}
+
+impl Flows {
+    pub(crate) fn new(targets: Targets, aim: Option<Box<dyn Aim>>, limits: Limits) -> Self {
+        Self {
+            active: BTreeMap::new(),
+            next: 0,
+            targets,
+            judged: BTreeMap::new(),
+            aim,
+            limits,
+            since_bin: Duration::default(),
+            news: Vec::new(),
+            report: Report::default(),
+        }
+    }
+
+    /// The law with targets, by its name.
+    pub(crate) fn law(&self) -> Option<&str> {
+        self.aim.as_deref().map(Aim::law)
+    }
+
+    /// Takes what has happened since the last call.
+    pub(crate) fn news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Tells of something.
+    pub(crate) fn tell(&mut self, news: News) {
+        self.news.push(news);
+    }
+
+    /// Whether a flow between the two is relayed. Nothing is reserved by that.
+    pub(crate) fn admits(&self, client: SocketAddr, server: SocketAddr) -> Admitted {
+        let refuses = self.targets.beyond == Beyond::Refuse;
+        let fits = self
+            .targets
+            .rule(client, server)
+            .is_none_or(|(number, rule)| self.has_room(client.ip(), number, rule.per, rule.rate));
+        if fits || !refuses { Admitted::Yes } else { Admitted::No }
+    }
+
+    /// Whether the capacity suffices for one target more. Further flows of a host share its own.
+    fn has_room(&self, host: IpAddr, rule: usize, per: Per, rate: BitRate) -> bool {
+        if per == Per::Host && self.judged.contains_key(&Owner::Host(host, rule)) {
+            return true;
+        }
+        let Some(capacity) = self.targets.capacity else { return true };
+        let mut goals = BTreeMap::new();
+        let owned = self.active.iter().filter_map(|(id, (flow, _))| flow.owner(*id));
+        goals.extend(owned);
+        let in_use: u64 = goals.values().map(|goal| goal.rate.0).sum();
+        in_use.saturating_add(rate.0) <= capacity.0
+    }
+
+    /// Takes a flow in, and gives it its target.
+    pub(crate) fn add(&mut self, flow: Rc<Flow>, task: AbortHandle) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.report.opened += 1;
+        self.aim_at_rule(&flow);
+        if let Some((owner, _)) = flow.owner(id) {
+            self.judged.entry(owner).or_default();
+        }
+        self.active.insert(id, (flow, task));
+        self.share_out();
+        id
+    }
+
+    /// Finds a flow's target among the rules.
+    fn aim_at_rule(&mut self, flow: &Flow) {
+        let found = self.targets.rule(flow.client, flow.server);
+        let goal =
+            found.map(|(number, rule)| Goal { rule: number, per: rule.per, rate: rule.rate });
+        let fits =
+            goal.filter(|goal| self.has_room(flow.client.ip(), goal.rule, goal.per, goal.rate));
+        if goal.is_some() && fits.is_none() {
+            self.report.best_effort += 1;
+        }
+        flow.goal.set(fits);
+    }
+
+    /// A flow has ended.
+    pub(crate) fn remove(&mut self, id: u64) {
+        let Some((flow, _)) = self.active.remove(&id) else { return };
+        self.report.bytes_up += flow.up_bytes.get();
+        self.report.bytes_down += flow.down_bytes.get();
+        let Some((owner, _)) = flow.owner(id) else { return };
+        match owner {
+            Owner::Flow(_) => self.retire(owner),
+            Owner::Host(..) => {
+                let judged = self.judged.entry(owner).or_default();
+                judged.bytes_of_ended += flow.acked_in_bin();
+                judged.ended_held_up |= flow.was_held_up.get();
+            }
+        }
+        if let (Some(aim), true) = (&mut self.aim, flow.has_law.get()) {
+            forget(aim, &flow);
+        }
+    }
+
+    /// Adds the bins of a target that nobody has any more to those of all.
+    fn retire(&mut self, owner: Owner) {
+        if let Some(judged) = self.judged.remove(&owner) {
+            self.report.achieved.add(judged.achieved);
+        }
+    }
+
+    /// Puts other targets in force, for flows under way, too. What was judged stands.
+    pub(crate) fn retarget(&mut self, targets: Targets) {
+        self.targets = targets;
+        let flows: Vec<(u64, Rc<Flow>)> =
+            self.active.iter().map(|(id, (flow, _))| (*id, Rc::clone(flow))).collect();
+        flows.iter().for_each(|(_, flow)| flow.goal.set(None));
+        let owners: Vec<Owner> = self.judged.keys().copied().collect();
+        owners.into_iter().for_each(|owner| self.retire(owner));
+        for (id, flow) in &flows {
+            self.aim_at_rule(flow);
+            if let Some((owner, _)) = flow.owner(*id) {
+                self.judged.entry(owner).or_default();
+            }
+        }
+        self.share_out();
+    }
+
+    /// To be called about once a second: `passed` is the time since the last call.
+    pub(crate) fn tick(&mut self, passed: Duration) {
+        self.report.lasted_s += passed.as_secs_f64();
+        self.end_idle(passed);
+        self.share_out();
+        for (flow, _) in self.active.values() {
+            flow.carried_at_tick.set(flow.up_bytes.get() + flow.down_bytes.get());
+        }
+        self.since_bin = Duration::from_nanos(self.since_bin.as_nanos() + passed.as_nanos());
+        if self.since_bin >= self.limits.bin {
+            let bin = std::mem::take(&mut self.since_bin);
+            self.judge(bin);
+        }
+    }
+
+    fn end_idle(&mut self, passed: Duration) {
+        let mut over = Vec::new();
+        for (id, (flow, task)) in &self.active {
+            let carries = flow.up_bytes.get() + flow.down_bytes.get() > flow.carried_at_tick.get();
+            let before = if carries { 0 } else { flow.idle_for.get().as_nanos() };
+            flow.idle_for.set(Duration::from_nanos(before + passed.as_nanos()));
+            if !carries && flow.idle_for.get() >= self.limits.idle {
+                options::reset_on_close(&flow.near);
+                options::reset_on_close(&flow.far);
+                task.abort();
+                over.push(*id);
+            }
+        }
+        self.report.idle += over.len() as u64;
+        over.into_iter().for_each(|id| self.remove(id));
+    }
+
+    /// Tells each far leg its rate: its own target, or its part of a host's. A host's target is
+    /// shared by those flows that carry something, so that idle ones take nothing.
+    fn share_out(&mut self) {
+        let mut sending: BTreeMap<Owner, u64> = BTreeMap::new();
+        let wants = |flow: &Flow| {
+            flow.was_held_up.get()
+                || flow.up_bytes.get() + flow.down_bytes.get() > flow.carried_at_tick.get()
+        };
+        for (id, (flow, _)) in &self.active {
+            if let Some((owner, _)) = flow.owner(*id) {
+                *sending.entry(owner).or_default() += u64::from(wants(flow));
+            }
+        }
+        for (id, (flow, _)) in &self.active {
+            let share = flow.owner(*id).map(|(owner, goal)| {
+                let flows = sending.get(&owner).copied().unwrap_or(0);
+                let others = flows - u64::from(flows > 0 && wants(flow));
+                BitRate((goal.rate.0 / (others + 1)).max(1))
+            });
+            if share != flow.told.get() {
+                flow.told.set(share);
+                let told = steer(self.aim.as_mut(), flow, share);
+                self.news.extend(told.err().map(News::NoLaw));
+            }
+        }
+    }
+
+    /// Ends a bin.
+    fn judge(&mut self, bin: Duration) {
+        let mut found: BTreeMap<Owner, (Goal, u64, bool)> = BTreeMap::new();
+        for (id, (flow, _)) in &self.active {
+            let Some((owner, goal)) = flow.owner(*id) else { continue };
+            let acked = flow.acked_in_bin();
+            flow.acked_at_bin.set(flow.acked_at_bin.get() + acked);
+            let held_up = flow.was_held_up.replace(false);
+            let entry = found.entry(owner).or_insert((goal, 0, false));
+            entry.1 += acked;
+            entry.2 |= held_up;
+        }
+        let owners: Vec<Owner> = self.judged.keys().copied().collect();
+        for owner in owners {
+            let Some((goal, bytes, held_up)) = found.get(&owner) else {
+                self.retire(owner);
+                continue;
+            };
+            let judged = self.judged.entry(owner).or_default();
+            let bytes = bytes + std::mem::take(&mut judged.bytes_of_ended);
+            let held_up = *held_up | std::mem::take(&mut judged.ended_held_up);
+            // The first bin holds the start of the connection, and less than its full length.
+            if std::mem::replace(&mut judged.is_whole, true) {
+                judged.achieved.judge(goal.rate, bytes, bin, held_up);
+                judged.rate = Some(BitRate::over(bytes, bin));
+            }
+        }
+    }
+
+    /// What happened until now.
+    pub(crate) fn report(&self) -> Report {
+        let mut report = self.report.clone();
+        report.active = self.active.len() as u64;
+        let mut owners: BTreeMap<Owner, FlowReport> = BTreeMap::new();
+        for (id, (flow, _)) in &self.active {
+            report.bytes_up += flow.up_bytes.get();
+            report.bytes_down += flow.down_bytes.get();
+            let Some((owner, goal)) = flow.owner(*id) else { continue };
+            let is_flow = matches!(owner, Owner::Flow(_));
+            let entry = owners.entry(owner).or_insert_with(|| FlowReport {
+                client: flow.client.ip(),
+                port: is_flow.then(|| flow.client.port()),
+                server: is_flow.then_some(flow.server),
+                flows: 0,
+                target: goal.rate,
+                rate: None,
+                achieved: Achieved::default(),
+            });
+            entry.flows += 1;
+        }
+        for (owner, judged) in &self.judged {
+            report.achieved.add(judged.achieved);
+            if let Some(flow) = owners.get_mut(owner) {
+                (flow.rate, flow.achieved) = (judged.rate, judged.achieved);
+            }
+        }
+        report.flows = owners.into_values().collect();
+        report
+    }
+}
+
+/// Tells the kernel a far leg's rate: the law's, or else a limit. The error is a sentence.
+fn steer(aim: Option<&mut Box<dyn Aim>>, flow: &Flow, rate: Option<BitRate>) -> Result<(), String> {
+    let told = match aim.filter(|_| flow.has_law.get()) {
+        Some(aim) => rustix::net::sockopt::socket_cookie(&flow.far)
+            .map_err(Into::into)
+            .and_then(|cookie| aim.set(cookie, rate)),
+        None => pace(flow, rate),
+    };
+    told.or_else(|error| {
+        // The flow keeps a limit where it cannot have a target.
+        flow.has_law.set(false);
+        let _ = pace(flow, rate);
+        Err(format!("{}: {error}", flow.server))
+    })
+}
+
+fn pace(flow: &Flow, rate: Option<BitRate>) -> std::io::Result<()> {
+    let limit = rate.map(|rate| BitRate(rate.0.saturating_mul(MARGIN_PERCENT) / 100));
+    options::set_max_pacing(&flow.far, limit)
+}
+
+/// Takes the target of a flow that has ended away.
+fn forget(aim: &mut Box<dyn Aim>, flow: &Flow) {
+    if let Ok(cookie) = rustix::net::sockopt::socket_cookie(&flow.far) {
+        // A law that was unloaded has forgotten it already.
+        let _ = aim.set(cookie, None);
+    }
+}

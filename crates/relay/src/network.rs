@@ -1,0 +1,89 @@
+//! Sockets that listen, and connections to servers.
+
+use crate::error::Error;
+use crate::options;
+use crate::request::{Denied, Server};
+use socket2::{Domain, Socket, Type};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 4096;
+/// Addresses of a server that are tried.
+const MOST_ADDRESSES: usize = 4;
+
+/// A socket that clients of the proxy connect to.
+pub(crate) fn listen(at: SocketAddr) -> Result<std::net::TcpListener, Error> {
+    open(at, false).map_err(|why| Error::Listen { at, why })
+}
+
+/// Sockets that take connections to any address, one for each version of IP.
+pub(crate) fn listen_transparent(port: u16) -> Result<Vec<std::net::TcpListener>, Error> {
+    let all = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    let at = all.map(|address| SocketAddr::new(address, port));
+    at.into_iter().map(|at| open(at, true).map_err(|why| Error::Listen { at, why })).collect()
+}
+
+fn open(at: SocketAddr, is_transparent: bool) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(at), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    if at.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    if is_transparent {
+        make_transparent(&socket, at)?;
+    }
+    socket.bind(&at.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+fn make_transparent(socket: &Socket, family: SocketAddr) -> io::Result<()> {
+    match family {
+        SocketAddr::V4(_) => socket.set_ip_transparent_v4(true),
+        SocketAddr::V6(_) => socket.set_ip_transparent_v6(true),
+    }
+}
+
+/// How a far leg is made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leg {
+    /// The address and port that the server shall see; the kernel's choice where `None`.
+    pub(crate) from: Option<SocketAddr>,
+    /// Congestion control.
+    pub(crate) congestion: Option<String>,
+}
+
+/// The addresses of a server.
+pub(crate) async fn resolve(server: &Server) -> Result<Vec<SocketAddr>, Denied> {
+    match server {
+        Server::At(address) => Ok(vec![*address]),
+        Server::Named(name, port) => {
+            let found = lookup_host((name.as_str(), *port)).await;
+            let found = found.map_err(|_| Denied::NoAddress)?.take(MOST_ADDRESSES).collect();
+            Some(found).filter(|found: &Vec<_>| !found.is_empty()).ok_or(Denied::NoAddress)
+        }
+    }
+}
+
+/// Connects to a server; whether the leg has the congestion control that was asked for.
+pub(crate) async fn connect(to: SocketAddr, leg: &Leg) -> io::Result<(TcpStream, bool)> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    let has_law = match &leg.congestion {
+        Some(law) => socket.set_tcp_congestion(law.as_bytes()).is_ok(),
+        None => true,
+    };
+    if let Some(from) = leg.from {
+        // A client may use one port for several servers at once.
+        socket.set_reuse_address(true)?;
+        make_transparent(&socket, from)?;
+        socket.bind(&from.into())?;
+    }
+    let far = TcpSocket::from_std_stream(socket.into()).connect(to).await?;
+    options::prepare(&far)?;
+    options::bound_unsent(&far)?;
+    Ok((far, has_law))
+}

@@ -1,0 +1,83 @@
+//! Options of TCP sockets.
+
+use fairwave_units::BitRate;
+use nix::sys::socket::{GetSockOpt, SetSockOpt, sockopt::GetStruct, sockopt::SetStruct};
+use socket2::{SockRef, TcpKeepalive};
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+/// After how much silence the other end is asked whether it is still there, and how often.
+const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(15), 4);
+
+/// Bytes that the kernel takes for a far leg before they are sent. It bounds what a flow that is
+/// slower than its client holds there.
+const UNSENT_BYTES: u32 = 128 << 10;
+
+#[derive(Clone, Copy, Debug)]
+struct MaxPacingRate;
+nix::setsockopt_impl!(
+    MaxPacingRate,
+    libc::SOL_SOCKET,
+    libc::SO_MAX_PACING_RATE,
+    u64,
+    SetStruct<'_, u64>
+);
+
+#[derive(Clone, Copy, Debug)]
+struct TcpInfo;
+nix::getsockopt_impl!(TcpInfo, libc::IPPROTO_TCP, libc::TCP_INFO, Info, GetStruct<Info>);
+
+/// The beginning of `struct tcp_info` of linux/tcp.h: the kernel fills as much as is asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Info {
+    before: [u64; 15],
+    bytes_acked: u64,
+}
+
+/// What both legs have: small pieces go at once, and a peer that vanished is noticed.
+pub(crate) fn prepare(leg: &TcpStream) -> io::Result<()> {
+    let (silence, again, times) = KEEP_ALIVE;
+    let keep_alive =
+        TcpKeepalive::new().with_time(silence).with_interval(again).with_retries(times);
+    leg.set_nodelay(true)?;
+    SockRef::from(leg).set_tcp_keepalive(&keep_alive)
+}
+
+/// Bounds what waits unsent in a far leg.
+pub(crate) fn bound_unsent(far: &TcpStream) -> io::Result<()> {
+    SockRef::from(far).set_tcp_notsent_lowat(UNSENT_BYTES)
+}
+
+/// Limits how fast the kernel sends; `None` lifts the limit.
+pub(crate) fn set_max_pacing(socket: &impl AsFd, rate: Option<BitRate>) -> io::Result<()> {
+    let bytes_per_second = rate.map_or(u64::MAX, |rate| (rate.0 / 8).max(1));
+    Ok(MaxPacingRate.set(socket, &bytes_per_second)?)
+}
+
+/// Bytes of payload that the peer has acknowledged since the connection began.
+pub(crate) fn acked_bytes(socket: &impl AsFd) -> io::Result<u64> {
+    Ok(TcpInfo.get(socket)?.bytes_acked)
+}
+
+/// Has the socket send a reset when it is closed.
+pub(crate) fn reset_on_close(leg: &TcpStream) {
+    // A socket that the peer has reset needs no second reset.
+    let _ = SockRef::from(leg).set_linger(Some(Duration::ZERO));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use socket2::{Domain, Socket, Type};
+
+    #[test]
+    fn the_kernel_takes_the_options() {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        set_max_pacing(&socket, Some(BitRate::mbps(5))).expect("a rate");
+        set_max_pacing(&socket, None).expect("no rate");
+        assert_eq!(acked_bytes(&socket).expect("a count"), 0);
+    }
+}

@@ -1,0 +1,358 @@
+//! The proxy's loop: it accepts clients, opens their flows, and looks at all of them once a second.
+
+use crate::carry::{self, Scratch};
+use crate::config::{Aim, Config};
+use crate::error::Error;
+use crate::flows::{Admitted, Flow, Flows};
+use crate::network::{self, Leg};
+use crate::options;
+use crate::report::{News, Report};
+use crate::request::{Denied, Request, Server, canonical};
+use crate::watched::Watched;
+use fairwave_units::Duration;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+
+/// How often flows are looked at.
+const TICK: time::Duration = time::Duration::from_secs(1);
+/// How often the loop looks whether it shall end.
+const GLANCE: time::Duration = time::Duration::from_millis(50);
+/// How long nobody is accepted when descriptors have run out.
+const BREATHER: time::Duration = time::Duration::from_millis(50);
+/// Threads that resolve names.
+const RESOLVERS: usize = 8;
+/// Open files beside those of flows.
+const OTHER_FILES: u64 = 64;
+/// Flows at the same time where nobody says how many.
+const USUAL_FLOWS: u64 = 16_384;
+
+/// A proxy whose sockets are open.
+pub struct Relay {
+    explicit: Vec<std::net::TcpListener>,
+    transparent: Vec<std::net::TcpListener>,
+    config: Config,
+    most_flows: usize,
+    aim: Option<Box<dyn Aim>>,
+}
+
+impl std::fmt::Debug for Relay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Relay").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// What all tasks share.
+struct Shared {
+    flows: RefCell<Flows>,
+    config: Config,
+    scratch: Scratch,
+    most_flows: usize,
+    /// Clients that are being served, from the moment they are accepted.
+    clients: Cell<usize>,
+}
+
+/// How a client came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entrance {
+    Explicit,
+    Transparent,
+}
+
+/// Counts a client as long as it is served.
+struct Place(Rc<Shared>);
+
+/// Takes a flow out of the table when its task ends.
+struct Listed(Rc<Shared>, u64);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.clients.set(self.0.clients.get() - 1);
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        // A flow that the tick ends is taken out there, while the table is borrowed.
+        if let Ok(mut flows) = self.0.flows.try_borrow_mut() {
+            flows.remove(self.1);
+        }
+    }
+}
+
+impl Relay {
+    /// Opens the sockets. What needs privileges is done here: transparent sockets, and low ports.
+    ///
+    /// # Errors
+    ///
+    /// Where an address cannot be listened at, or the process may have too few open files.
+    pub fn open(config: Config, aim: Option<Box<dyn Aim>>) -> Result<Self, Error> {
+        let most_flows = most_flows(config.limits.flows)?;
+        let explicit =
+            config.listen.iter().map(|at| network::listen(*at)).collect::<Result<_, _>>()?;
+        let transparent = match config.transparent {
+            Some(port) => network::listen_transparent(port)?,
+            None => Vec::new(),
+        };
+        Ok(Self { explicit, transparent, config, most_flows, aim })
+    }
+
+    /// Where clients ask for servers.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.explicit.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
+    /// Serves until `stop` says so, and tells `hear` what happens, at least once a second.
+    ///
+    /// # Errors
+    ///
+    /// Where the loop cannot run.
+    pub fn run(
+        self,
+        stop: &AtomicBool,
+        hear: impl FnMut(&Report, Vec<News>),
+    ) -> Result<Report, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(RESOLVERS)
+            .build()
+            .map_err(Error::Loop)?;
+        let limits = self.config.limits;
+        let flows = Flows::new(self.config.targets.clone(), self.aim, limits);
+        let shared = Rc::new(Shared {
+            flows: RefCell::new(flows),
+            config: self.config,
+            scratch: carry::scratch(),
+            most_flows: self.most_flows,
+            clients: Cell::new(0),
+        });
+        let tasks = LocalSet::new();
+        let served = tasks.block_on(&runtime, async {
+            for (listeners, entrance) in
+                [(self.explicit, Entrance::Explicit), (self.transparent, Entrance::Transparent)]
+            {
+                for listener in listeners {
+                    let listener = TcpListener::from_std(listener).map_err(Error::Loop)?;
+                    spawn_local(accept(listener, entrance, Rc::clone(&shared)));
+                }
+            }
+            watch(&shared, stop, hear).await;
+            Ok(shared.flows.borrow().report())
+        });
+        // Names that are being resolved are not waited for.
+        drop(tasks);
+        runtime.shutdown_background();
+        served
+    }
+}
+
+/// How many flows can be open at once. The process may open as many files as its hard limit allows
+/// from then on.
+fn most_flows(asked: Option<usize>) -> Result<usize, Error> {
+    let limit = getrlimit(Resource::Nofile);
+    // Where the kernel refuses, the limit stays as it is.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let room = most.saturating_sub(OTHER_FILES) / 2;
+    let Some(flows) = asked else { return Ok(room.min(USUAL_FLOWS) as usize) };
+    let needed = 2 * flows as u64 + OTHER_FILES;
+    if needed > most { Err(Error::Files { flows, needed, most }) } else { Ok(flows) }
+}
+
+/// Looks at all flows once a second until the loop shall end.
+async fn watch(shared: &Shared, stop: &AtomicBool, mut hear: impl FnMut(&Report, Vec<News>)) {
+    let mut file = shared.config.file.clone().map(Watched::new);
+    let mut glances = interval(GLANCE);
+    glances.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ticked = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        glances.tick().await;
+        let passed = ticked.elapsed();
+        if passed < TICK {
+            continue;
+        }
+        ticked = Instant::now();
+        let mut flows = shared.flows.borrow_mut();
+        if let Some(changed) = file.as_mut().and_then(Watched::changed) {
+            reload(&mut flows, changed);
+        }
+        flows.tick(Duration::from_nanos(passed.as_nanos() as u64));
+        let news = flows.news();
+        hear(&flows.report(), news);
+    }
+}
+
+fn reload(flows: &mut Flows, changed: Result<crate::targets::Targets, Error>) {
+    match changed {
+        Ok(targets) => {
+            flows.retarget(targets);
+            flows.tell(News::Reloaded);
+        }
+        Err(error) => flows.tell(News::NotReloaded(error.to_string())),
+    }
+}
+
+async fn accept(listener: TcpListener, entrance: Entrance, shared: Rc<Shared>) {
+    loop {
+        match listener.accept().await {
+            Ok((near, client)) => admit(near, canonical(client), entrance, &shared),
+            // A client that went away harms nobody else. Where descriptors have run out, those of
+            // other clients come back in time.
+            Err(_) => sleep(BREATHER).await,
+        }
+    }
+}
+
+/// Serves a client if there is a place, and if it is among those to be served.
+fn admit(near: TcpStream, client: SocketAddr, entrance: Entrance, shared: &Rc<Shared>) {
+    let mut flows = shared.flows.borrow_mut();
+    if entrance == Entrance::Explicit && !shared.serves(client) {
+        flows.report.refused.not_allowed += 1;
+    } else if shared.clients.get() >= shared.most_flows {
+        flows.report.refused.busy += 1;
+    } else {
+        shared.clients.set(shared.clients.get() + 1);
+        let place = Place(Rc::clone(shared));
+        spawn_local(serve(near, client, entrance, place));
+        return;
+    }
+    options::reset_on_close(&near);
+}
+
+impl Shared {
+    fn serves(&self, client: SocketAddr) -> bool {
+        client.ip().is_loopback()
+            || self.config.allow.iter().any(|prefix| prefix.contains(&client.ip()))
+    }
+
+    /// Who is elsewhere must not reach what listens for this host alone.
+    fn leads_to(&self, client: SocketAddr, server: SocketAddr) -> bool {
+        let is_own = server.ip().is_loopback() || server.ip().is_unspecified();
+        client.ip().is_loopback() || !is_own
+    }
+}
+
+/// A client's whole life.
+async fn serve(near: TcpStream, client: SocketAddr, entrance: Entrance, place: Place) {
+    let shared = Rc::clone(&place.0);
+    let patience = time::Duration::from_nanos(shared.config.limits.opening.as_nanos());
+    let opening = match entrance {
+        Entrance::Explicit => timeout(patience, open_asked(near, client, &shared)).await,
+        Entrance::Transparent => timeout(patience, open_led(near, client, &shared)).await,
+    };
+    let opened = match opening {
+        Ok(Ok(opened)) => opened,
+        Ok(Err(_)) | Err(_) => {
+            shared.flows.borrow_mut().report.refused.malformed += 1;
+            return;
+        }
+    };
+    if let Some((flow, early)) = opened {
+        relay(Rc::new(flow), early, &shared).await;
+    }
+}
+
+/// A flow that is open, and what the client has sent already; `None` where it was denied.
+type Opened = Option<(Flow, Vec<u8>)>;
+
+/// Opens a flow for a client that asks.
+async fn open_asked(near: TcpStream, client: SocketAddr, shared: &Shared) -> io::Result<Opened> {
+    options::prepare(&near)?;
+    let Some(request) = Request::read(near).await? else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    match reach(client, &request.server, None, shared).await {
+        Ok((far, server, has_law)) => {
+            let (near, early) = request.grant(far.local_addr()?).await?;
+            let flow = Flow::new(near, far, client, server);
+            Ok(Some((if has_law { flow.with_law() } else { flow }, early)))
+        }
+        Err(why) => {
+            shared.count(why);
+            request.deny(why).await?;
+            Ok(None)
+        }
+    }
+}
+
+/// Opens a flow for a client that knows of no proxy: the server is where it connected to.
+async fn open_led(near: TcpStream, client: SocketAddr, shared: &Shared) -> io::Result<Opened> {
+    options::prepare(&near)?;
+    let server = canonical(near.local_addr()?);
+    let reached = if Some(server.port()) == shared.config.transparent {
+        // Somebody connected to the proxy itself, which would lead to itself without end.
+        Err(Denied::NotAllowed)
+    } else {
+        reach(client, &Server::At(server), Some(client), shared).await
+    };
+    match reached {
+        Ok((far, server, has_law)) => {
+            let flow = Flow::new(near, far, client, server);
+            Ok(Some((if has_law { flow.with_law() } else { flow }, Vec::new())))
+        }
+        Err(why) => {
+            shared.count(why);
+            options::reset_on_close(&near);
+            Ok(None)
+        }
+    }
+}
+
+/// Connects to the first address of a server that accepts; whether the leg has the law with
+/// targets.
+async fn reach(
+    client: SocketAddr,
+    server: &Server,
+    from: Option<SocketAddr>,
+    shared: &Shared,
+) -> Result<(TcpStream, SocketAddr, bool), Denied> {
+    let mut failed = Denied::NoAddress;
+    for address in network::resolve(server).await? {
+        let address = canonical(address);
+        if !shared.leads_to(client, address) {
+            return Err(Denied::NotAllowed);
+        }
+        if shared.flows.borrow().admits(client, address) == Admitted::No {
+            return Err(Denied::Busy);
+        }
+        let law = shared.flows.borrow().law().map(str::to_owned);
+        let has_aim = law.is_some();
+        let leg = Leg { from, congestion: law.or_else(|| shared.config.congestion.clone()) };
+        match network::connect(address, &leg).await {
+            Ok((far, has_law)) => return Ok((far, address, has_aim && has_law)),
+            Err(error) => failed = Denied::of(&error),
+        }
+    }
+    Err(failed)
+}
+
+impl Shared {
+    fn count(&self, why: Denied) {
+        let refused = &mut self.flows.borrow_mut().report.refused;
+        match why {
+            Denied::NotAllowed => refused.not_allowed += 1,
+            Denied::Busy => refused.busy += 1,
+            _ => refused.unreachable += 1,
+        }
+    }
+}
+
+/// Carries a flow to its end.
+async fn relay(flow: Rc<Flow>, early: Vec<u8>, shared: &Rc<Shared>) {
+    let carrying = {
+        let (flow, shared) = (Rc::clone(&flow), Rc::clone(shared));
+        spawn_local(async move { carry::carry(&flow, &shared.scratch, early).await })
+    };
+    let id = shared.flows.borrow_mut().add(flow, carrying.abort_handle());
+    let _listed = Listed(Rc::clone(shared), id);
+    if let Ok(Err(_)) = carrying.await {
+        shared.flows.borrow_mut().report.broken += 1;
+    }
+}

@@ -1,0 +1,254 @@
+//! What clients ask for, by SOCKS5 or HTTP CONNECT on the same port, and what they are answered.
+//!
+//! The first byte tells the protocols apart: a SOCKS5 client begins with 5, no method of HTTP does.
+
+use fast_socks5::server::{Socks5ServerProtocol, states::CommandRead};
+use fast_socks5::util::target_addr::TargetAddr;
+use fast_socks5::{ReplyError, Socks5Command};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// The longest head of a CONNECT request that is read, in bytes.
+const HEAD_BYTES: usize = 8192;
+/// Header fields that a request may have.
+const FIELDS: usize = 64;
+
+/// The server that a client wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Server {
+    /// By its address.
+    At(SocketAddr),
+    /// By its name, and a port.
+    Named(String, u16),
+}
+
+/// A request that waits for its answer.
+pub(crate) struct Request {
+    /// What is wanted.
+    pub(crate) server: Server,
+    asked: Asked,
+}
+
+enum Asked {
+    Socks(Socks5ServerProtocol<TcpStream, CommandRead>),
+    Connect(TcpStream, Vec<u8>),
+}
+
+/// Why a request is not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// The proxy does not lead there.
+    NotAllowed,
+    /// All flows, or all targets, are in use.
+    Busy,
+    /// The name has no address.
+    NoAddress,
+    /// The server refuses.
+    Refused,
+    /// The server does not answer.
+    Silent,
+    /// There is no way to the server.
+    Unreachable,
+}
+
+impl Denied {
+    /// What the failure of a connection means.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::TimedOut => Self::Silent,
+            _ => Self::Unreachable,
+        }
+    }
+
+    fn in_socks(self) -> ReplyError {
+        match self {
+            Self::NotAllowed => ReplyError::ConnectionNotAllowed,
+            Self::Busy => ReplyError::GeneralFailure,
+            Self::NoAddress => ReplyError::HostUnreachable,
+            Self::Refused => ReplyError::ConnectionRefused,
+            Self::Silent => ReplyError::TtlExpired,
+            Self::Unreachable => ReplyError::NetworkUnreachable,
+        }
+    }
+
+    fn in_http(self) -> &'static str {
+        match self {
+            Self::NotAllowed => "403 Forbidden",
+            Self::Busy => "503 Service Unavailable",
+            Self::Silent => "504 Gateway Timeout",
+            Self::NoAddress | Self::Refused | Self::Unreachable => "502 Bad Gateway",
+        }
+    }
+}
+
+impl Request {
+    /// Reads a request; `None` where it is none, which the client has been told where its protocol
+    /// has words for that.
+    pub(crate) async fn read(client: TcpStream) -> io::Result<Option<Self>> {
+        let mut first = [0];
+        match client.peek(&mut first).await? {
+            0 => Ok(None),
+            _ if first == [fast_socks5::consts::SOCKS5_VERSION] => Ok(read_socks(client).await),
+            _ => read_connect(client).await,
+        }
+    }
+
+    /// Grants it: the client's leg, and what the client has sent beyond its request.
+    pub(crate) async fn grant(self, far: SocketAddr) -> io::Result<(TcpStream, Vec<u8>)> {
+        match self.asked {
+            Asked::Socks(socks) => {
+                let near = socks.reply_success(far).await.map_err(io::Error::other)?;
+                Ok((near, Vec::new()))
+            }
+            Asked::Connect(mut near, early) => {
+                near.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+                Ok((near, early))
+            }
+        }
+    }
+
+    /// Denies it.
+    pub(crate) async fn deny(self, why: Denied) -> io::Result<()> {
+        match self.asked {
+            Asked::Socks(socks) => {
+                socks.reply_error(&why.in_socks()).await.map_err(io::Error::other)
+            }
+            Asked::Connect(near, _) => refuse(near, why.in_http()).await,
+        }
+    }
+}
+
+/// Any way to authenticate but none is refused in the negotiation.
+async fn read_socks(client: TcpStream) -> Option<Request> {
+    let socks = Socks5ServerProtocol::accept_no_auth(client).await.ok()?;
+    let (socks, command, address) = socks.read_command().await.ok()?;
+    if !matches!(command, Socks5Command::TCPConnect) {
+        // Whether the client still hears it is its own affair.
+        let _ = socks.reply_error(&ReplyError::CommandNotSupported).await;
+        return None;
+    }
+    let server = match address {
+        TargetAddr::Ip(address) => Server::At(canonical(address)),
+        TargetAddr::Domain(name, port) => named(&name, port),
+    };
+    Some(Request { server, asked: Asked::Socks(socks) })
+}
+
+async fn read_connect(mut client: TcpStream) -> io::Result<Option<Request>> {
+    let mut head = Vec::new();
+    loop {
+        let room = (HEAD_BYTES - head.len()) as u64;
+        if (&mut client).take(room).read_buf(&mut head).await? == 0 {
+            refuse(client, "431 Request Header Fields Too Large").await?;
+            return Ok(None);
+        }
+        match parse_connect(&head) {
+            Parsed::More => {}
+            Parsed::Wrong(status) => {
+                refuse(client, status).await?;
+                return Ok(None);
+            }
+            Parsed::Wanted(server, length) => {
+                let early = head.split_off(length);
+                return Ok(Some(Request { server, asked: Asked::Connect(client, early) }));
+            }
+        }
+    }
+}
+
+async fn refuse(mut client: TcpStream, status: &str) -> io::Result<()> {
+    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    client.write_all(answer.as_bytes()).await?;
+    client.shutdown().await
+}
+
+/// What the beginning of a request is.
+#[derive(Debug, PartialEq, Eq)]
+enum Parsed {
+    /// It goes on.
+    More,
+    /// It is refused with this status.
+    Wrong(&'static str),
+    /// The server, and the length of the head.
+    Wanted(Server, usize),
+}
+
+fn parse_connect(head: &[u8]) -> Parsed {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    let length = match request.parse(head) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Parsed::More,
+        Err(_) => return Parsed::Wrong("400 Bad Request"),
+    };
+    match (request.method, request.path.and_then(authority)) {
+        (Some("CONNECT"), Some(server)) => Parsed::Wanted(server, length),
+        (Some("CONNECT"), None) => Parsed::Wrong("400 Bad Request"),
+        _ => Parsed::Wrong("405 Method Not Allowed"),
+    }
+}
+
+/// `host:port`, as RFC 9110 section 9.3.6 has it.
+fn authority(text: &str) -> Option<Server> {
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Some(Server::At(canonical(address)));
+    }
+    let (name, port) = text.rsplit_once(':')?;
+    let is_name = !name.is_empty() && !name.contains(['/', '@', ':', '[', ']']);
+    is_name.then_some(named(name, port.parse().ok()?))
+}
+
+/// Clients may give an address where a name is expected.
+fn named(name: &str, port: u16) -> Server {
+    match name.parse::<IpAddr>() {
+        Ok(address) => Server::At(SocketAddr::new(address.to_canonical(), port)),
+        Err(_) => Server::Named(name.to_owned(), port),
+    }
+}
+
+/// An IPv4 address in its own form.
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(four) => SocketAddr::new(four.into(), address.port()),
+        IpAddr::V6(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Server {
+        Server::At(text.parse().expect("an address"))
+    }
+
+    #[test]
+    fn connect_names_a_server_and_what_follows_is_the_clients_data() {
+        let head = b"CONNECT 192.0.2.1:443 HTTP/1.1\r\nHost: x\r\n\r\n\x16\x03";
+        assert_eq!(parse_connect(head), Parsed::Wanted(at("192.0.2.1:443"), head.len() - 2));
+        assert_eq!(parse_connect(&head[..20]), Parsed::More);
+        let of = |target: &str| {
+            let head = format!("CONNECT {target} HTTP/1.1\r\n\r\n");
+            match parse_connect(head.as_bytes()) {
+                Parsed::Wanted(server, _) => Some(server),
+                _ => None,
+            }
+        };
+        assert_eq!(of("[2001:db8::1]:80"), Some(at("[2001:db8::1]:80")));
+        assert_eq!(of("[::ffff:192.0.2.1]:80"), Some(at("192.0.2.1:80")));
+        assert_eq!(of("example.org:80"), Some(Server::Named("example.org".to_owned(), 80)));
+        for wrong in ["example.org", ":80", "example.org:99999", "a/b:80", "u@h:80", "[::1:80"] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_requests_are_refused() {
+        let get = b"GET http://example.org/ HTTP/1.1\r\n\r\n";
+        assert_eq!(parse_connect(get), Parsed::Wrong("405 Method Not Allowed"));
+        assert_eq!(parse_connect(b"\x04\x01\0\0\r\n\r\n"), Parsed::Wrong("400 Bad Request"));
+    }
+}

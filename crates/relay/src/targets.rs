@@ -1,0 +1,193 @@
+//! Which flows have a target: rules that are read from TOML and replaced while the proxy runs.
+
+use fairwave_units::BitRate;
+use ipnet::IpNet;
+use serde::{Deserialize, Deserializer, de};
+use std::net::{IpAddr, SocketAddr};
+
+/// Who has a target for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// Each connection.
+    #[default]
+    Flow,
+    /// All connections of a client's address together, in equal shares of those that send.
+    Host,
+}
+
+/// What becomes of a flow for whose target no capacity is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beyond {
+    /// It is relayed without a target.
+    #[default]
+    BestEffort,
+    /// It is refused.
+    Refuse,
+}
+
+/// A target, and the flows that it is for: those that meet all conditions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Payload that the server acknowledges.
+    #[serde(deserialize_with = "read_rate")]
+    pub rate: BitRate,
+    /// Who has it for itself.
+    #[serde(default)]
+    pub per: Per,
+    /// Addresses of clients.
+    #[serde(default, deserialize_with = "read_prefix")]
+    pub client: Option<IpNet>,
+    /// Addresses of servers.
+    #[serde(default, deserialize_with = "read_prefix")]
+    pub server: Option<IpNet>,
+    /// The server's port.
+    #[serde(default)]
+    pub port: Option<u16>,
+}
+
+/// All rules; the first that fits a flow is the flow's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Targets {
+    /// The most that all targets together may come to.
+    #[serde(default, deserialize_with = "read_capacity")]
+    pub capacity: Option<BitRate>,
+    /// What becomes of flows beyond that.
+    #[serde(default)]
+    pub beyond: Beyond,
+    /// The rules.
+    #[serde(default, rename = "target")]
+    pub rules: Vec<Rule>,
+}
+
+impl Rule {
+    /// The same target for every flow.
+    pub fn for_all(rate: BitRate) -> Self {
+        Self { rate, per: Per::Flow, client: None, server: None, port: None }
+    }
+
+    fn fits(&self, client: SocketAddr, server: SocketAddr) -> bool {
+        let within = |prefix: Option<IpNet>, of: SocketAddr| {
+            prefix.is_none_or(|prefix| prefix.contains(&of.ip().to_canonical()))
+        };
+        within(self.client, client)
+            && within(self.server, server)
+            && self.port.is_none_or(|port| port == server.port())
+    }
+}
+
+impl Targets {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    ///
+    /// The line and column, and what is wrong there.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+    }
+
+    /// The rule of a flow, with its number.
+    pub(crate) fn rule(&self, client: SocketAddr, server: SocketAddr) -> Option<(usize, &Rule)> {
+        self.rules.iter().enumerate().find(|(_, rule)| rule.fits(client, server))
+    }
+}
+
+/// Reads a rate: "5 Mbps", or a number of bits per second with one of iperf3's letters, "5M".
+///
+/// # Errors
+///
+/// A sentence that says what is expected.
+pub fn rate(text: &str) -> Result<BitRate, String> {
+    let spelled = match text.trim().chars().last() {
+        Some('k' | 'K') => "kbps",
+        Some('m' | 'M') => "Mbps",
+        Some('g' | 'G') => "Gbps",
+        Some('0'..='9') => "bps",
+        _ => "",
+    };
+    let number = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let full = if spelled.is_empty() { text.to_owned() } else { format!("{number} {spelled}") };
+    let read = full.parse::<BitRate>().ok().filter(|rate| *rate > BitRate(0));
+    read.ok_or_else(|| format!("`{text}`: expected a rate above 0, such as \"5 Mbps\" or 5M"))
+}
+
+/// Reads a prefix, or an address alone.
+///
+/// # Errors
+///
+/// A sentence that says what is expected.
+pub fn prefix(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse::<IpNet>()
+        .or_else(|_| address())
+        .map_err(|_| format!("`{text}`: expected an address or a prefix, such as 192.0.2.0/24"))
+}
+
+fn read_rate<'de, D: Deserializer<'de>>(from: D) -> Result<BitRate, D::Error> {
+    rate(&String::deserialize(from)?).map_err(de::Error::custom)
+}
+
+fn read_capacity<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BitRate>, D::Error> {
+    read_rate(from).map(Some)
+}
+
+fn read_prefix<'de, D: Deserializer<'de>>(from: D) -> Result<Option<IpNet>, D::Error> {
+    prefix(&String::deserialize(from)?).map(Some).map_err(de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> SocketAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_a_flow_is_its_own() {
+        let targets = Targets::parse(
+            "capacity = '20 Mbps'\nbeyond = 'refuse'\n\
+             [[target]]\nrate = '2M'\nport = 443\nclient = '10.0.0.0/8'\n\
+             [[target]]\nrate = '5 Mbps'\nper = 'host'\nserver = '2001:db8::/32'\n\
+             [[target]]\nrate = '1M'\nclient = '192.0.2.7'\n",
+        )
+        .expect("valid");
+        assert_eq!((targets.capacity, targets.beyond), (Some(BitRate::mbps(20)), Beyond::Refuse));
+        let found = |client, server| targets.rule(at(client), at(server)).map(|(number, _)| number);
+        assert_eq!(found("10.1.1.1:5", "192.0.2.1:443"), Some(0));
+        // A socket of IPv6 shows clients of IPv4 as mapped addresses.
+        assert_eq!(found("[::ffff:10.1.1.1]:5", "192.0.2.1:443"), Some(0));
+        assert_eq!(found("10.1.1.1:5", "192.0.2.1:80"), None);
+        assert_eq!(found("[2001:db8::1]:5", "[2001:db8::2]:443"), Some(1));
+        assert_eq!(found("192.0.2.7:5", "198.51.100.1:80"), Some(2));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (text, told) in [
+            ("[[target]]\nrate = 'fast'\n", ["line 2", "expected a rate above 0"]),
+            ("[[target]]\nrate = '0'\n", ["line 2", "expected a rate above 0"]),
+            ("[[target]]\nrate = '5M'\nto = 1\n", ["line 3", "unknown field `to`"]),
+            ("[[target]]\nrate = '5M'\nclient = '10.0.0.0/33'\n", ["line 3", "a prefix, such as"]),
+            ("[[target]]\nper = 'flow'\n", ["line 1", "missing field `rate`"]),
+        ] {
+            let error = Targets::parse(text).expect_err(text);
+            assert!(told.iter().all(|told| error.contains(told)), "{error}");
+        }
+    }
+
+    #[test]
+    fn rates_have_units_or_letters() {
+        for (text, bps) in
+            [("5M", 5_000_000), ("2.5 Mbps", 2_500_000), ("64k", 64_000), ("800", 800)]
+        {
+            assert_eq!(rate(text), Ok(BitRate(bps)));
+        }
+        for text in ["", "M", "-1M", "5 MB", "x"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+}

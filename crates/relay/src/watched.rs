@@ -1,0 +1,69 @@
+//! A file of targets that may change.
+
+use crate::error::Error;
+use crate::targets::Targets;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A file, and what it was when it was last read.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    file: PathBuf,
+    seen: Option<Mark>,
+}
+
+/// By what a changed file is known.
+type Mark = (SystemTime, u64);
+
+impl Watched {
+    /// Watches the file from now on.
+    pub(crate) fn new(file: PathBuf) -> Self {
+        let seen = mark(&file);
+        Self { file, seen }
+    }
+
+    /// The targets, if the file has changed since it was last read.
+    pub(crate) fn changed(&mut self) -> Option<Result<Targets, Error>> {
+        let now = mark(&self.file);
+        if now == self.seen {
+            return None;
+        }
+        self.seen = now;
+        Some(read(&self.file))
+    }
+}
+
+fn mark(file: &Path) -> Option<Mark> {
+    let metadata = fs::metadata(file).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+/// Reads a file of targets.
+///
+/// # Errors
+///
+/// Where it cannot be read or is not valid.
+pub fn read(file: &Path) -> Result<Targets, Error> {
+    let text = fs::read_to_string(file).map_err(|why| Error::File { file: file.into(), why })?;
+    Targets::parse(&text).map_err(|why| Error::Targets { file: file.into(), why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_noticed_once() {
+        let place = std::env::temp_dir().join(format!("fairwave-watched-{}", std::process::id()));
+        fs::write(&place, "").expect("a file");
+        let mut watched = Watched::new(place.clone());
+        assert!(watched.changed().is_none());
+        fs::write(&place, "capacity = '5M'\n").expect("a file");
+        assert!(watched.changed().expect("a change").expect("valid").capacity.is_some());
+        assert!(watched.changed().is_none());
+        fs::remove_file(&place).expect("it was there");
+        assert!(watched.changed().expect("a change").is_err());
+        assert!(watched.changed().is_none());
+    }
+}

@@ -1,0 +1,89 @@
+//! What clients ask for, and what they are answered.
+
+use crate::{FOUR, Proxy, ask_socks, config, read_head, server};
+use fairwave_relay::{Limits, Refusals};
+use fairwave_units::Duration;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
+/// An address where nobody listens.
+fn nowhere() -> SocketAddr {
+    let listener = TcpListener::bind((FOUR, 0)).expect("a port");
+    listener.local_addr().expect("its address")
+}
+
+/// What a client hears that says this.
+fn told(proxy: &Proxy, bytes: &[u8]) -> Vec<u8> {
+    let mut client = proxy.connect();
+    client.write_all(bytes).expect("it reads");
+    let mut answer = Vec::new();
+    // It may end by a reset.
+    let _ = client.read_to_end(&mut answer);
+    answer
+}
+
+#[test]
+fn a_name_is_resolved_and_what_follows_a_request_at_once_is_the_servers() {
+    let proxy = Proxy::start(config());
+    let (address, served) = server(FOUR, |mut client| {
+        let mut bytes = [0; 5];
+        client.read_exact(&mut bytes).map(|()| bytes)
+    });
+    let mut client = proxy.connect();
+    write!(client, "CONNECT localhost:{} HTTP/1.1\r\n\r\nearly", address.port()).expect("it reads");
+    assert!(read_head(&mut client).starts_with("HTTP/1.1 200 "));
+    assert_eq!(&served.join().expect("no panic").expect("bytes"), b"early");
+}
+
+#[test]
+fn each_protocol_says_why_a_server_is_not_reached() {
+    let proxy = Proxy::start(config());
+    // RFC 1928 section 6: 5 is "connection refused", 7 "command not supported".
+    assert_eq!(ask_socks(&mut proxy.connect(), 1, nowhere()), 5);
+    assert_eq!(ask_socks(&mut proxy.connect(), 2, nowhere()), 7);
+    let connect = format!("CONNECT {} HTTP/1.1\r\n\r\n", nowhere());
+    let get = "GET http://example.org/ HTTP/1.1\r\n\r\n";
+    for (request, status) in [(connect.as_str(), "502"), (get, "405"), ("\0\r\n\r\n", "400")] {
+        let answer = told(&proxy, request.as_bytes());
+        assert!(answer.starts_with(format!("HTTP/1.1 {status} ").as_bytes()), "{request}");
+    }
+    let endless = [b"CONNECT x:1 HTTP/1.1\r\nX: ".as_slice(), &[b'x'; 20_000]].concat();
+    assert!(!told(&proxy, &endless).starts_with(b"HTTP/1.1 200"));
+    // No way to authenticate in common, then an address of an unknown type.
+    assert_eq!(told(&proxy, &[5, 1, 2]), [5, 0xff]);
+    assert_eq!(told(&proxy, &[5, 1, 0, 5, 1, 0, 9, 0, 0])[..4], [5, 0, 5, 8]);
+    let report = proxy.end();
+    assert_eq!(report.opened, 0);
+    let expected = Refusals { malformed: 6, unreachable: 2, ..Refusals::default() };
+    assert_eq!(report.refused, expected);
+}
+
+#[test]
+fn who_asks_for_nothing_or_carries_nothing_is_ended() {
+    let second = Duration::from_secs(1);
+    let limits = Limits { opening: second, idle: second, ..config().limits };
+    let proxy = Proxy::start(fairwave_relay::Config { limits, ..config() });
+    let mut silent = proxy.connect();
+    assert_eq!(silent.read(&mut [0]).expect("an end"), 0);
+    let (address, served) = server(FOUR, |mut client| client.read(&mut [0]).is_err());
+    let mut client = proxy.socks(address);
+    assert!(client.read(&mut [0]).is_err(), "a reset");
+    assert!(served.join().expect("no panic"), "a reset");
+    let report = proxy.end();
+    assert_eq!((report.idle, report.refused.malformed, report.active), (1, 1, 0));
+}
+
+#[test]
+fn clients_beyond_the_limit_are_turned_away() {
+    let limits = Limits { flows: Some(1), ..config().limits };
+    let proxy = Proxy::start(fairwave_relay::Config { limits, ..config() });
+    let (address, _served) = server(FOUR, |mut client| client.read(&mut [0]).is_ok());
+    let client = proxy.socks(address);
+    let second = TcpStream::connect(proxy.at[0]).and_then(|mut second| second.read(&mut [0]));
+    assert!(second.is_err(), "a reset");
+    drop(client);
+    proxy.until(|report, _| report.active == 0);
+    let (address, _served) = server(FOUR, |mut client| client.read(&mut [0]).is_ok());
+    drop(proxy.socks(address));
+    assert_eq!(proxy.end().refused.busy, 1);
+}

@@ -1,0 +1,83 @@
+//! Rates, and what is said of them.
+
+use crate::{FOUR, Proxy, ask_socks, config, server};
+use fairwave_relay::{Config, Limits, News, Targets};
+use fairwave_units::{BitRate, Duration};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+fn targets(text: &str) -> Targets {
+    Targets::parse(text).expect("valid")
+}
+
+/// Takes all that comes, to the end.
+fn takes(mut client: TcpStream) {
+    // It ends with the test, perhaps by a reset.
+    let _ = std::io::copy(&mut client, &mut std::io::sink());
+}
+
+/// Sends without end.
+fn floods(mut client: TcpStream) {
+    while client.write_all(&[0; 1 << 16]).is_ok() {}
+}
+
+#[test]
+fn targets_are_kept_and_told_and_follow_their_file() {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("targets.toml");
+    let rule = |rate: &str| format!("[[target]]\nrate = '{rate}'\n");
+    fs::write(&file, rule("8M")).expect("a file");
+    let limits = Limits { bin: Duration::from_secs(1), ..config().limits };
+    let targets = targets(&rule("8M"));
+    let proxy = Proxy::start(Config { targets, limits, file: Some(file.clone()), ..config() });
+    let (address, _served) = server(FOUR, takes);
+    let client = proxy.socks(address);
+    std::thread::spawn(move || floods(client));
+    let (report, _) = proxy.until(|report, _| report.flows.iter().any(|flow| flow.rate.is_some()));
+    let flow = &report.flows[0];
+    assert_eq!((flow.target, flow.server, flow.flows), (BitRate::mbps(8), Some(address), 1));
+    let judged = report.achieved;
+    assert_eq!((judged.reached + judged.missed, judged.not_offered), (1, 0));
+    // Pacing allows 5 % more, and a burst.
+    assert!(flow.rate.expect("a rate") < BitRate::mbps(10), "{flow:?}");
+
+    fs::write(&file, rule("fast")).expect("a file");
+    let (_, news) = proxy.until(|_, news| !news.is_empty());
+    assert!(matches!(&news[..], [News::NotReloaded(why)] if why.contains("line 2")), "{news:?}");
+    fs::write(&file, rule("2M")).expect("a file");
+    let (report, _) = proxy.until(|_, news| news == [News::Reloaded]);
+    assert_eq!(report.flows[0].target, BitRate::mbps(2));
+    // What was judged by the old target stands.
+    assert!(report.achieved.reached + report.achieved.missed >= 1);
+}
+
+#[test]
+fn a_host_shares_its_target_and_the_capacity_bounds_all() {
+    let host = "capacity = '5M'\nbeyond = 'refuse'\n[[target]]\nrate = '4M'\nper = 'host'\n";
+    let proxy = Proxy::start(Config { targets: targets(host), ..config() });
+    let opened = [(); 2].map(|()| {
+        let (address, _served) = server(FOUR, takes);
+        proxy.socks(address)
+    });
+    let (report, _) = proxy.until(|report, _| report.active == 2);
+    assert_eq!(report.flows.len(), 1);
+    assert_eq!((report.flows[0].flows, report.flows[0].port), (2, None));
+    drop(opened);
+
+    let flows = "capacity = '5M'\nbeyond = 'refuse'\n[[target]]\nrate = '4M'\n";
+    for (text, refused, best_effort) in
+        [(flows, 1, 0), (&flows.replace("refuse", "best-effort"), 0, 1)]
+    {
+        let proxy = Proxy::start(Config { targets: targets(text), ..config() });
+        let (address, _served) = server(FOUR, takes);
+        let _first = proxy.socks(address);
+        let (address, _served) = server(FOUR, takes);
+        let mut second = proxy.connect();
+        // RFC 1928 section 6: 1 is "general SOCKS server failure".
+        assert_eq!(u64::from(ask_socks(&mut second, 1, address)), refused);
+        let report = proxy.end();
+        assert_eq!((report.refused.busy, report.best_effort), (refused, best_effort));
+        drop(second.read(&mut [0]));
+    }
+}
