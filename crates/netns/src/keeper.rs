@@ -23,6 +23,9 @@ use std::thread;
 /// Argument of a process that only mounts `/proc` for a node.
 const SHOW_PROCESSES: &str = "show-processes";
 
+/// Argument of a keeper that only restores, and is init of nothing.
+const WITHOUT_PROGRAMS: &str = "without-programs";
+
 /// Argument before the command of a process that starts it on a terminal of its own.
 const ON_TERMINAL: &str = "on-terminal";
 
@@ -36,21 +39,28 @@ const REAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// come on standard input.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
-    match arguments.find(|word| word == SHOW_PROCESSES || word == ON_TERMINAL) {
-        Some(word) if word == SHOW_PROCESSES => {
+    let tasks = [SHOW_PROCESSES, ON_TERMINAL, WITHOUT_PROGRAMS];
+    let task = arguments.find(|word| tasks.iter().any(|task| word == task));
+    match task.as_ref().and_then(|word| word.to_str()) {
+        Some(SHOW_PROCESSES) => {
             return mounts::show_processes().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
         }
-        Some(_) => {
+        Some(ON_TERMINAL) => {
             let mut command = Command::new(arguments.next().unwrap_or_default());
             command.args(arguments);
             return terminal::lead_session(command);
         }
-        None => {}
+        Some(WITHOUT_PROGRAMS) => {}
+        _ if getpid().is_init() => {}
+        _ => {
+            complain("this command is started by an emulation, not by hand");
+            return ExitCode::from(2);
+        }
     }
-    if !getpid().is_init() {
-        complain("this command is started by an emulation, not by hand");
-        return ExitCode::from(2);
-    }
+    keep_and_restore()
+}
+
+fn keep_and_restore() -> ExitCode {
     let mut undos = Vec::new();
     let kept = keep(&mut undos);
     let failures: Vec<String> = undos.iter().rev().filter_map(failure).collect();
@@ -116,7 +126,17 @@ pub(crate) struct ProcessNamespace(File);
 impl Keeper {
     /// Starts the keeper as init of a new PID namespace.
     pub(crate) fn start(command: &KeeperCommand) -> Result<Self, Error> {
-        let mut child = spawn_as_init(command)?;
+        Self::of(spawn_as_init(command)?)
+    }
+
+    /// Starts a keeper that only restores: no programs are to be started beside it.
+    pub(crate) fn start_without_programs(command: &KeeperCommand) -> Result<Self, Error> {
+        let mut keeper = keeper_process(command);
+        keeper.arg(WITHOUT_PROGRAMS);
+        Self::of(keeper.spawn().map_err(Error::at("keeper process"))?)
+    }
+
+    fn of(mut child: Child) -> Result<Self, Error> {
         let stdout = child.stdout.take().ok_or_else(|| Error::Keeper("has no output".into()))?;
         let of_child = format!("/proc/{}/ns/pid", child.id());
         let programs = File::open(&of_child).map_err(Error::at(of_child))?;
@@ -196,13 +216,19 @@ pub(crate) fn on_terminal(keeper: &KeeperCommand, command: &Command) -> Command 
     starter
 }
 
-/// A thread's first child after it has asked for a new PID namespace is init of that namespace.
-fn spawn_as_init(command: &KeeperCommand) -> Result<Child, Error> {
+/// A keeper, with pipes to it and from it.
+fn keeper_process(command: &KeeperCommand) -> Command {
     let mut keeper = Command::new(&command.program);
     keeper.arg0("fairwave-keeper").args(&command.arguments);
     keeper.stdin(Stdio::piped()).stdout(Stdio::piped());
     // Not in the terminal's foreground group: Ctrl-C is for the emulator.
     keeper.process_group(0);
+    keeper
+}
+
+/// A thread's first child after it has asked for a new PID namespace is init of that namespace.
+fn spawn_as_init(command: &KeeperCommand) -> Result<Child, Error> {
+    let mut keeper = keeper_process(command);
     let started = thread::spawn(move || {
         be_ordinary()?;
         unshare(UnshareFlags::NEWPID)?;

@@ -38,6 +38,7 @@
 pub mod between;
 mod error;
 mod hosts;
+mod intercept;
 pub mod keeper;
 mod kernel;
 mod mounts;
@@ -46,6 +47,7 @@ mod namespaces;
 mod netlink;
 mod node;
 mod plan;
+mod privileges;
 mod program;
 mod realtime;
 mod support;
@@ -55,8 +57,10 @@ mod undo;
 mod uplink;
 
 pub use error::{Error, Lack, Missing};
+pub use intercept::{Interception, InterceptionPlan};
 pub use namespaces::Namespaces;
 pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
+pub use privileges::{Capability, become_ordinary_user};
 pub use program::{Invocation, Program, ProgramPlan};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
 pub use support::{Standing, become_root_inside, support};

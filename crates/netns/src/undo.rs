@@ -14,8 +14,11 @@ pub(crate) enum Undo {
     Setting { path: String, value: String },
     /// Delete an interface that was made.
     Link(String),
-    /// Delete a table of nftables that was made, of the family `ip` or `ip6`.
+    /// Delete a table of nftables that was made, of the family `ip`, `ip6` or `inet`.
     Table { family: String, name: String },
+    /// Delete a rule that has packets with a mark look up their way in a table of the same number,
+    /// and the routes of that table; the family is `-4` or `-6`, as ip(8) has it.
+    Lookup { family: String, mark: u32 },
 }
 
 /// Between the words of a line to the keeper.
@@ -28,6 +31,7 @@ impl Undo {
             Self::Setting { path, value } => format!("setting\t{path}\t{value}\n"),
             Self::Link(name) => format!("link\t{name}\n"),
             Self::Table { family, name } => format!("table\t{family}\t{name}\n"),
+            Self::Lookup { family, mark } => format!("lookup\t{family}\t{mark}\n"),
         }
     }
 
@@ -39,8 +43,11 @@ impl Undo {
                 Some(Self::Setting { path: path.to_owned(), value: value.to_owned() })
             }
             ["link", name] => Some(Self::Link(name.to_owned())),
-            ["table", family @ ("ip" | "ip6"), name] => {
+            ["table", family @ ("ip" | "ip6" | "inet"), name] => {
                 Some(Self::Table { family: family.to_owned(), name: name.to_owned() })
+            }
+            ["lookup", family @ ("-4" | "-6"), mark] => {
+                Some(Self::Lookup { family: family.to_owned(), mark: mark.parse().ok()? })
             }
             _ => None,
         }
@@ -53,6 +60,7 @@ impl Undo {
             Self::Setting { path, value } => fs::write(path, value),
             Self::Link(name) => delete_link(name),
             Self::Table { family, name } => delete_table(family, name),
+            Self::Lookup { family, mark } => delete_lookup(family, *mark),
         }
     }
 }
@@ -71,13 +79,35 @@ fn delete_table(family: &str, name: &str) -> io::Result<()> {
     nft().args(["delete", "table", family, name]).stderr(Stdio::null()).status().map(drop)
 }
 
-/// The program nft, wherever distributions keep it.
+fn delete_lookup(family: &str, mark: u32) -> io::Result<()> {
+    let mark = mark.to_string();
+    let rule = ["rule", "delete", "fwmark", &mark, "lookup", &mark];
+    let routes = ["route", "flush", "table", &mark];
+    // As above: what is not there any more is no error.
+    for words in [&rule[..], &routes[..]] {
+        ip().arg(family).args(words).stderr(Stdio::null()).status()?;
+    }
+    Ok(())
+}
+
+/// The program nft.
 pub(crate) fn nft() -> Command {
-    let places = ["/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"];
-    let found = places.into_iter().find(|place| Path::new(place).exists());
-    let mut nft = Command::new(found.unwrap_or("nft"));
-    nft.stdin(Stdio::null()).stdout(Stdio::null());
-    nft
+    tool("nft")
+}
+
+/// The program ip.
+pub(crate) fn ip() -> Command {
+    tool("ip")
+}
+
+/// A program for administrators, wherever distributions keep it.
+fn tool(name: &str) -> Command {
+    let places = ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin"];
+    let mut places = places.iter().map(|place| Path::new(place).join(name));
+    let found = places.find(|place| place.exists());
+    let mut tool = Command::new(found.unwrap_or_else(|| name.into()));
+    tool.stdin(Stdio::null()).stdout(Stdio::null());
+    tool
 }
 
 #[cfg(test)]
@@ -90,6 +120,7 @@ mod tests {
             Undo::Setting { path: "/proc/sys/net/a".to_owned(), value: "4096 1 2".to_owned() },
             Undo::Link("fw12u0".to_owned()),
             Undo::Table { family: "ip6".to_owned(), name: "fairwave_12".to_owned() },
+            Undo::Lookup { family: "-6".to_owned(), mark: 1 << 30 },
         ];
         for undo in all {
             assert_eq!(Undo::parse(undo.line().trim_end()), Some(undo));

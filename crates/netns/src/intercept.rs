@@ -1,0 +1,155 @@
+//! Leading connections that pass through this machine to a transparent proxy on it.
+//!
+//! nftables gives a TCP packet that arrives at one of the interfaces to the proxy's transparent
+//! socket (TPROXY) and marks it; a rule has marked packets routed to this machine itself. Packets
+//! of connections that the proxy has under its clients' addresses are known by their sockets. A
+//! packet is marked only where such a socket exists: without the proxy, packets go their ordinary
+//! way although the rules are there. The keeper removes the rules when this process ends, however it
+//! does.
+
+use crate::keeper::Keeper;
+use crate::undo::{Undo, ip, nft};
+use crate::{Error, KeeperCommand};
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+/// The upper half of marks, "FW"; the lower is that of the process id, so that proxies on one
+/// machine do not meet.
+const MARK: u32 = 0x4657_0000;
+
+/// What is led to the proxy.
+#[derive(Debug, Clone, Default)]
+pub struct InterceptionPlan {
+    /// Interfaces at which clients' packets arrive.
+    pub interfaces: Vec<String>,
+    /// Ports of servers; all where there are none.
+    pub server_ports: Vec<u16>,
+    /// The port of the proxy's transparent sockets.
+    pub port: u16,
+    /// How the keeper is started.
+    pub keeper: KeeperCommand,
+}
+
+/// Connections are led to the proxy as long as this lives.
+#[derive(Debug)]
+pub struct Interception {
+    _keeper: Keeper,
+}
+
+impl Interception {
+    /// Leads connections to the proxy, whose sockets have to be there.
+    ///
+    /// # Errors
+    ///
+    /// Without privileges (CAP_NET_ADMIN), without the programs nft and ip, and where an interface
+    /// does not exist. Nothing is left then.
+    pub fn start(plan: &InterceptionPlan) -> Result<Self, Error> {
+        if let Some(name) = plan.interfaces.iter().find(|name| !is_name(name)) {
+            return Err(Error::Plan(format!("`{name}` is no name of an interface")));
+        }
+        for name in &plan.interfaces {
+            let found = crate::netlink::Netlink::open().and_then(|link| link.index(name));
+            found.map_err(Error::at(format!("interface `{name}`")))?;
+        }
+        let mut keeper = Keeper::start_without_programs(&plan.keeper)?;
+        let mark = MARK | (std::process::id() & 0xffff);
+        for family in ["-4", "-6"] {
+            keeper.note(Undo::Lookup { family: family.to_owned(), mark })?;
+            look_up(family, mark).map_err(Error::at("routing of marked packets"))?;
+        }
+        let name = format!("fairwave_proxy_{}", std::process::id());
+        keeper.note(Undo::Table { family: "inet".to_owned(), name: name.clone() })?;
+        enter(&rules(plan, &name, mark)).map_err(Error::at("rules of nftables"))?;
+        Ok(Self { _keeper: keeper })
+    }
+}
+
+/// What the kernel takes as a name, and nftables does not read otherwise.
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
+    (1..16).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
+/// The table of nftables.
+fn rules(plan: &InterceptionPlan, name: &str, mark: u32) -> String {
+    let list = |items: Vec<String>| format!("{{ {} }}", items.join(", "));
+    let interfaces = list(plan.interfaces.iter().map(|name| format!("\"{name}\"")).collect());
+    let ports = match plan.server_ports[..] {
+        [] => String::new(),
+        ref ports => format!("tcp dport {} ", list(ports.iter().map(u16::to_string).collect())),
+    };
+    let lead = |version, family| {
+        format!(
+            "    meta nfproto {version} meta l4proto tcp {ports}tproxy {family} to :{port} \
+             meta mark set {mark} accept\n",
+            port = plan.port
+        )
+    };
+    format!(
+        "table inet {name} {{\n  chain arriving {{\n    \
+         type filter hook prerouting priority mangle; policy accept;\n    \
+         meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
+         iifname != {interfaces} return\n    fib daddr type != unicast return\n{}{}  }}\n}}\n",
+        lead("ipv4", "ip"),
+        lead("ipv6", "ip6")
+    )
+}
+
+/// Has packets with the mark routed to this machine, whatever their destination.
+fn look_up(family: &str, mark: u32) -> io::Result<()> {
+    let mark = mark.to_string();
+    let rule = ["rule", "add", "fwmark", &mark, "lookup", &mark];
+    let route = ["route", "add", "local", "default", "dev", "lo", "table", &mark];
+    [&rule[..], &route[..]].iter().try_for_each(|words| run(ip().arg(family).args(*words), ""))
+}
+
+fn enter(rules: &str) -> io::Result<()> {
+    run(nft().args(["-f", "-"]), rules)
+}
+
+/// Runs a program; the error is what it says.
+fn run(command: &mut Command, input: &str) -> io::Result<()> {
+    let mut child =
+        command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
+            let program = command.get_program().to_string_lossy();
+            let remedy = "the packages nftables and iproute2 are needed";
+            io::Error::new(error.kind(), format!("{program}: {error}; {remedy}"))
+        })?;
+    if let Some(mut pipe) = child.stdin.take() {
+        pipe.write_all(input.as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_name_interfaces_and_ports() {
+        let mut plan = InterceptionPlan {
+            interfaces: vec!["lan0".to_owned(), "wlan0.7".to_owned()],
+            server_ports: vec![80, 443],
+            port: 17990,
+            ..InterceptionPlan::default()
+        };
+        let text = rules(&plan, "t", 7);
+        assert!(text.contains("iifname != { \"lan0\", \"wlan0.7\" } return\n"), "{text}");
+        let lead = "tcp dport { 80, 443 } tproxy ip6 to :17990 meta mark set 7 accept\n";
+        assert!(text.contains(lead), "{text}");
+        plan.server_ports.clear();
+        assert!(!rules(&plan, "t", 7).contains("dport"));
+    }
+
+    #[test]
+    fn names_that_nftables_would_read_otherwise_are_refused() {
+        for name in ["", "a b", "x\" accept", "a;b", "abcdefghijklmnop"] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(is_name("br-lan") && is_name("eth0.7"));
+    }
+}
