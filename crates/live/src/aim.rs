@@ -81,11 +81,16 @@ fn destination(address: IpAddr, bits: u8) -> Vec<u8> {
 /// Without privileges, or if TCP-AV is not loaded.
 pub fn set_target(store: &Store, who: &Who, target: Target) -> Result<(), Error> {
     let (map, key) = open(store, who)?;
+    map.update(&key, &value(target), MapFlags::ANY).map_err(refused(who))?;
+    tell(store)
+}
+
+/// `struct fw_target`.
+fn value(target: Target) -> Vec<u8> {
     let mut value = target.rate.0.to_ne_bytes().to_vec();
     value.extend(u32::from(target.cap).to_ne_bytes());
     value.extend(u32::from(target.floor).to_ne_bytes());
-    map.update(&key, &value, MapFlags::ANY).map_err(refused(who))?;
-    tell(store)
+    value
 }
 
 /// Removes a target; whether there was one.
@@ -98,6 +103,53 @@ pub fn clear_target(store: &Store, who: &Who) -> Result<bool, Error> {
     let removed = map.delete(&key).is_ok();
     tell(store)?;
     Ok(removed)
+}
+
+/// Targets of sockets, set by maps that stay open: once it is made, that needs no privileges on
+/// Linux 6.0 or later.
+#[derive(Debug)]
+pub struct Aims {
+    by_socket: MapHandle,
+    generation: MapHandle,
+}
+
+impl Aims {
+    /// The law's name.
+    pub const LAW: &str = AIMING;
+
+    /// Whether the law is loaded.
+    pub fn are_loaded(store: &Store) -> bool {
+        aiming().is_ok_and(|law| store.map(law, GENERATION).is_ok())
+    }
+
+    /// Opens the law's maps.
+    ///
+    /// # Errors
+    /// Without privileges, or if TCP-AV is not loaded.
+    pub fn open(store: &Store) -> Result<Self, Error> {
+        kernel::demand_root("setting a target")?;
+        let map = |name| store.map(aiming()?, name);
+        Ok(Self { by_socket: map("fw_by_socket")?, generation: map(GENERATION)? })
+    }
+
+    /// Sets the target of the socket with this `SO_COOKIE`, or removes it.
+    ///
+    /// # Errors
+    /// With what the kernel says.
+    pub fn set(&self, cookie: u64, target: Option<Target>) -> Result<(), Error> {
+        let who = Who::Socket(cookie);
+        let (_, key) = who.entry()?;
+        match target {
+            Some(target) => {
+                self.by_socket
+                    .update(&key, &value(target), MapFlags::ANY)
+                    .map_err(refused(&who))?;
+            }
+            // Removing what is not there is no error.
+            None => drop(self.by_socket.delete(&key)),
+        }
+        advance(&self.generation)
+    }
 }
 
 /// All targets.
@@ -130,7 +182,10 @@ fn open(store: &Store, who: &Who) -> Result<(MapHandle, Vec<u8>), Error> {
 
 /// Makes connections look for their targets again.
 fn tell(store: &Store) -> Result<(), Error> {
-    let map = store.map(aiming()?, GENERATION)?;
+    advance(&store.map(aiming()?, GENERATION)?)
+}
+
+fn advance(map: &MapHandle) -> Result<(), Error> {
     let key = 0_u32.to_ne_bytes();
     let before = map.lookup(&key, MapFlags::ANY).map_err(refused(GENERATION))?;
     let before = before.and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes);

@@ -32,7 +32,7 @@ mod status;
 mod store;
 mod trace;
 
-pub use aim::{Target, Who, clear_target, set_target, targets};
+pub use aim::{Aims, Target, Who, clear_target, set_target, targets};
 pub use error::Error;
 pub use inventory::{Listed, list, objects};
 pub use laws::{LAWS, Law, find};
