@@ -9,6 +9,8 @@ pub(crate) mod packets;
 mod plot;
 #[cfg(target_os = "linux")]
 pub(crate) mod probe;
+#[cfg(target_os = "linux")]
+pub(crate) mod proxy;
 mod reproduce;
 
 use crate::printed::Described;
@@ -200,7 +202,7 @@ impl Cli {
             Command::Reproduce(_) => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
             #[cfg(target_os = "linux")]
-            Command::Packets(_) => &["--json"],
+            Command::Packets(_) | Command::Proxy(_) => &["--json"],
             #[cfg(target_os = "linux")]
             Command::Fairness(fairness::Fairness { ref task, .. }) => match task {
                 Some(fairness::FairnessTask::Serve(_)) => &[],
@@ -392,6 +394,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = fairness::EXAMPLES)]
     Fairness(fairness::Fairness),
+    /// Relay TCP connections, and give their way to the server a target rate
+    #[cfg(target_os = "linux")]
+    #[command(after_help = proxy::EXAMPLES)]
+    Proxy(proxy::Proxy),
     /// Analyse a capture of tcpdump, Wireshark or Fairwave: who was slow, and what held it back
     #[command(after_help = TRACE_EXAMPLES)]
     Trace(Trace),

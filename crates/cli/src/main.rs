@@ -20,6 +20,8 @@ mod printed_cc;
 mod printed_fairness;
 #[cfg(target_os = "linux")]
 mod printed_probe;
+#[cfg(target_os = "linux")]
+mod printed_proxy;
 mod progress;
 mod show;
 #[cfg(target_os = "linux")]
@@ -83,6 +85,8 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Probe(probe) => commands::probe::run(common, &probe),
         #[cfg(target_os = "linux")]
         Command::Fairness(fairness) => commands::fairness::run(common, &fairness),
+        #[cfg(target_os = "linux")]
+        Command::Proxy(proxy) => commands::proxy::run(common, &proxy),
         Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::Explain { key } => commands::explain::run(common, key.as_deref()),
         Command::List { what, of } => commands::list::run(common, what, of),

@@ -254,6 +254,9 @@ pub(crate) enum Described {
     /// What `fairness run --json` prints
     #[cfg(target_os = "linux")]
     Fairness,
+    /// What `proxy --json` prints
+    #[cfg(target_os = "linux")]
+    Proxy,
     /// What `compare --json` prints
     Compare,
     /// What `plot --json` prints
@@ -293,6 +296,8 @@ impl Described {
             Self::Probe => of(schema::of::<crate::printed_probe::ProbeOutput>()),
             #[cfg(target_os = "linux")]
             Self::Fairness => of(schema::of::<crate::printed_fairness::FairnessOutput>()),
+            #[cfg(target_os = "linux")]
+            Self::Proxy => of(schema::of::<crate::printed_proxy::ProxyOutput>()),
             Self::Compare => of(schema::of::<CompareOutput>()),
             Self::Plot => of(schema::of::<PlotOutput>()),
             Self::List => of(schema::of::<ListOutput>()),

@@ -20,6 +20,8 @@ pub(crate) mod packets;
 pub(crate) mod plot;
 #[cfg(target_os = "linux")]
 pub(crate) mod probe;
+#[cfg(target_os = "linux")]
+pub(crate) mod proxy;
 pub(crate) mod reproduce;
 #[cfg(target_os = "linux")]
 pub(crate) mod reproduce_real;

@@ -20,6 +20,8 @@ mod packets;
 mod places;
 #[cfg(target_os = "linux")]
 mod probe;
+#[cfg(target_os = "linux")]
+mod proxy;
 #[path = "../../../scenario/tests/it/python.rs"]
 mod python;
 mod readme;

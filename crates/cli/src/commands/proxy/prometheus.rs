@@ -1,0 +1,164 @@
+//! `fairwave proxy --prometheus`: connections, refusals and targets as metrics.
+
+use crate::metrics;
+use crate::outcome::Failure;
+use fairwave_relay::{FlowReport, Report};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the names of metrics begin with.
+const PREFIX: &str = "fairwave_proxy";
+
+/// The last report, for whoever asks.
+#[derive(Clone, Default)]
+pub(crate) struct Page(Option<Arc<Mutex<Report>>>);
+
+/// Serves metrics on a thread of their own, if an address is given.
+pub(crate) fn start(at: Option<SocketAddr>) -> Result<Page, Failure> {
+    let Some(at) = at else { return Ok(Page::default()) };
+    let shared = Arc::new(Mutex::new(Report::default()));
+    let shown = Arc::clone(&shared);
+    let serve = move || {
+        let figures =
+            move || Ok(Figures(shown.lock().unwrap_or_else(PoisonError::into_inner).clone()));
+        if let Err(failure) = metrics::serve(at, PREFIX, figures) {
+            // The proxy does its work without.
+            failure.report();
+        }
+    };
+    std::thread::Builder::new().spawn(serve).map_err(Failure::run)?;
+    Ok(Page(Some(shared)))
+}
+
+impl Page {
+    /// Shows this from now on.
+    pub(crate) fn show(&self, report: &Report) {
+        if let Some(shared) = &self.0 {
+            *shared.lock().unwrap_or_else(PoisonError::into_inner) = report.clone();
+        }
+    }
+}
+
+/// What one request is answered with.
+#[derive(Debug)]
+struct Figures(Report);
+
+/// A counter without labels: its name without `_total`, its help, and its value.
+type Counter = (&'static str, &'static str, fn(&Report) -> u64);
+
+const COUNTERS: [Counter; 4] = [
+    ("connections_opened", "Connections that were relayed.", |all| all.opened),
+    ("connections_broken", "Connections that a reset ended.", |all| all.broken),
+    ("connections_idle", "Connections that carried nothing for too long.", |all| all.idle),
+    ("connections_best_effort", "Connections without capacity for their target.", |all| {
+        all.best_effort
+    }),
+];
+
+/// A counter with one label: its name, its help, the label's name, and its values.
+type Labelled = (&'static str, &'static str, &'static str, fn(&Report) -> Vec<(&'static str, u64)>);
+
+const LABELLED: [Labelled; 3] = [
+    ("payload_bytes", "Payload that was relayed.", "direction", |all| {
+        vec![("up", all.bytes_up), ("down", all.bytes_down)]
+    }),
+    ("clients_refused", "Clients that were turned away.", "reason", |all| {
+        let refused = all.refused;
+        vec![
+            ("not_allowed", refused.not_allowed),
+            ("busy", refused.busy),
+            ("malformed", refused.malformed),
+            ("unreachable", refused.unreachable),
+        ]
+    }),
+    ("bins", "Intervals by what became of targets in them.", "result", |all| {
+        let achieved = all.achieved;
+        vec![
+            ("reached", achieved.reached),
+            ("missed", achieved.missed),
+            ("not_offered", achieved.not_offered),
+        ]
+    }),
+];
+
+/// A metric of targets: its name, its help, and its value.
+type Gauge = (&'static str, &'static str, fn(&FlowReport) -> Option<f64>);
+
+const GAUGES: [Gauge; 3] = [
+    ("target_bits_per_second", "Rate to reach.", |flow| Some(flow.target.0 as f64)),
+    ("reached_bits_per_second", "Rate in the last bin.", |flow| {
+        flow.rate.map(|rate| rate.0 as f64)
+    }),
+    ("reached_share", "Bins that reached the target.", |flow| flow.achieved.share()),
+];
+
+impl Collector for Figures {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let about = "Connections under way.";
+        let mut active =
+            encoder.encode_descriptor("connections", about, None, MetricType::Gauge)?;
+        active.encode_gauge(&self.0.active)?;
+        for (name, help, value) in COUNTERS {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            family.encode_counter::<NoLabelSet, _, u64>(&value(&self.0), None)?;
+        }
+        for (name, help, label, values) in LABELLED {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (value, count) in values(&self.0) {
+                let labels = [(label, value)];
+                let mut counter = family.encode_family(&labels)?;
+                counter.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+            }
+        }
+        for (name, help, value) in GAUGES {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for flow in &self.0.flows {
+                let Some(value) = value(flow) else { continue };
+                let client = match flow.port {
+                    Some(port) => SocketAddr::new(flow.client, port).to_string(),
+                    None => flow.client.to_string(),
+                };
+                let server = flow.server.map(|server| server.to_string()).unwrap_or_default();
+                let labels = [("client", client.as_str()), ("server", &server)];
+                family.encode_family(&labels)?.encode_gauge(&value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_units::BitRate;
+
+    #[test]
+    fn targets_are_gauges_and_refusals_counters() {
+        let mut report = Report { active: 2, bytes_up: 7, ..Report::default() };
+        report.refused.busy = 3;
+        report.flows.push(FlowReport {
+            client: [192, 0, 2, 1].into(),
+            port: None,
+            server: None,
+            flows: 2,
+            target: BitRate::mbps(5),
+            rate: None,
+            achieved: fairwave_relay::Achieved { reached: 3, missed: 1, not_offered: 0 },
+        });
+        let text = metrics::written(PREFIX, Figures(report)).expect("a page");
+        for line in [
+            "connections 2",
+            "payload_bytes_total{direction=\"up\"} 7",
+            "clients_refused_total{reason=\"busy\"} 3",
+            "target_bits_per_second{client=\"192.0.2.1\",server=\"\"} 5000000.0",
+            "reached_share{client=\"192.0.2.1\",server=\"\"} 0.75",
+        ] {
+            assert!(text.contains(&format!("\nfairwave_proxy_{line}\n")), "{line}: {text}");
+        }
+        assert!(!text.contains("fairwave_proxy_reached_bits_per_second{"), "{text}");
+    }
+}

@@ -1,0 +1,376 @@
+"""`fairwave proxy` on a router between a client and a server, each a network namespace.
+
+To be run as `unshare --net --mount --pid --fork --kill-child --mount-proc python3 proxy.py FAIRWAVE
+TASK`: what it makes is gone when it ends, however it does. A task prints a JSON value on success.
+"""
+
+import ctypes
+import hashlib
+import json
+import os
+import random
+import resource
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+FAIRWAVE = sys.argv[1]
+CLIENT = {4: "10.78.1.2", 6: "fd78:1::2"}
+ROUTER = {4: "10.78.1.1", 6: "fd78:1::1"}
+SERVER = {4: "10.78.2.2", 6: "fd78:2::2"}
+PATIENCE_S = 30
+FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
+
+
+def run(line):
+    return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
+
+
+def build():
+    """Namespaces c, r and s in a row, with IPv4 and IPv6."""
+    run("mkdir -p /run/netns && mount -t tmpfs t /run/netns")
+    for name in "crs":
+        run(f"ip netns add {name} && ip -n {name} link set lo up")
+    run("ip -n c link add lan type veth peer name lan0 netns r")
+    run("ip -n s link add wan type veth peer name wan0 netns r")
+    links = [("c", "lan", "1", "2"), ("r", "lan0", "1", "1")]
+    links += [("s", "wan", "2", "2"), ("r", "wan0", "2", "1")]
+    for name, link, network, host in links:
+        run(f"ip -n {name} addr add 10.78.{network}.{host}/24 dev {link}")
+        run(f"ip -n {name} addr add fd78:{network}::{host}/64 dev {link} nodad")
+        run(f"ip -n {name} link set {link} up")
+    for name, network in [("c", "1"), ("s", "2")]:
+        run(f"ip -n {name} route add default via 10.78.{network}.1")
+        run(f"ip -n {name} -6 route add default via fd78:{network}::1")
+    forwarding = ["ipv4/ip_forward", "ipv6/conf/all/forwarding"]
+    run("ip netns exec r sh -c '" + "; ".join(f"echo 1 > /proc/sys/net/{f}" for f in forwarding) + "'")
+
+
+def enter(name):
+    """The calling thread makes its sockets there from now on."""
+    with open(f"/run/netns/{name}") as file:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.setns(file.fileno(), 0x40000000) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+
+
+def inside(name, work):
+    """What a function returns that runs on a thread in a namespace."""
+    found = []
+
+    def body():
+        enter(name)
+        try:
+            found.append((work(), None))
+        except BaseException as error:
+            found.append((None, error))
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    value, error = found[0]
+    if error is not None:
+        raise error
+    return value
+
+
+class Echo:
+    """A server in s that sends back what came, once the sender has ended, and knows its clients."""
+
+    def __init__(self):
+        self.clients = []
+        self.listeners = []
+        for family in (4, 6):
+            listener = inside("s", lambda: socket.create_server((SERVER[family], 5001), family=FAMILY[family]))
+            self.listeners.append(listener)
+            threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
+
+    def accept(self, listener):
+        while True:
+            peer, client = listener.accept()
+            self.clients.append(client[:2])
+            threading.Thread(target=self.answer, args=(peer,), daemon=True).start()
+
+    def answer(self, peer):
+        try:
+            with peer:
+                pieces = []
+                while piece := peer.recv(1 << 16):
+                    pieces.append(piece)
+                peer.sendall(b"".join(pieces))
+        except OSError:
+            pass
+
+
+def client(family, port=0):
+    """A socket of c with a port of its own."""
+    def make():
+        made = socket.socket(FAMILY[family], socket.SOCK_STREAM)
+        made.settimeout(PATIENCE_S)
+        made.bind((CLIENT[family], port))
+        return made
+    return inside("c", make)
+
+
+def exchange(connection, data):
+    """Sends, ends, and compares what comes back."""
+    connection.sendall(data)
+    connection.shutdown(socket.SHUT_WR)
+    back = hashlib.sha256()
+    length = 0
+    while piece := connection.recv(1 << 16):
+        back.update(piece)
+        length += len(piece)
+    assert length == len(data) and back.digest() == hashlib.sha256(data).digest(), length
+
+
+def proxy(*words):
+    """The proxy on the router, once it says that it listens."""
+    line = ["ip", "netns", "exec", "r", FAIRWAVE, "proxy", "--json", *words]
+    child = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in child.stderr:
+        if line.startswith("Targets are kept"):
+            break
+    else:
+        raise RuntimeError(f"it ended with {child.wait()}")
+    threading.Thread(target=child.stderr.read, daemon=True).start()
+    return child
+
+
+def rules():
+    """What leads packets to a proxy."""
+    tables = run("ip netns exec r nft list tables")
+    marks = [line for f in "46" for line in run(f"ip -n r -{f} rule").splitlines() if "fwmark" in line]
+    return tables.split("\n")[:-1] + marks
+
+
+def wait_until(holds, what):
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, what
+
+
+def keeper_of(child):
+    """The process that removes the rules."""
+    found = run("ps -eo pid,args").splitlines()
+    return [int(line.split()[0]) for line in found if line.split()[1] == "fairwave-keeper"]
+
+
+def check_passage(echo, data):
+    """A connection of each family from a known port; what the server sees of it."""
+    for family in (4, 6):
+        port = random.randint(20000, 30000)
+        with client(family, port) as connection:
+            connection.connect((SERVER[family], 5001))
+            exchange(connection, data)
+        assert echo.clients[-1] == (CLIENT[family], port), (echo.clients[-1], port)
+
+
+def check_privileges(pid):
+    with open(f"/proc/{pid}/status") as file:
+        fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    assert fields["Uid"].split() == ["65534"] * 4 and fields["Gid"].split() == ["65534"] * 4, fields
+    assert int(fields["CapPrm"], 16) == 1 << 13 and fields["NoNewPrivs"] == "1", fields["CapPrm"]
+
+
+def passes():
+    """Transparent: addresses kept, rules removed by whatever end, the network works afterwards."""
+    echo = Echo()
+    data = random.Random(1).randbytes(3_000_001)
+    arguments = ["--transparent", "lan0", "--target", "2G"]
+    child = proxy(*arguments)
+    check_privileges(child.pid)
+    check_passage(echo, data)
+    assert len(rules()) == 3, rules()
+    child.send_signal(signal.SIGTERM)
+    told = json.loads(child.communicate(timeout=PATIENCE_S)[0])
+    assert child.returncode == 0 and rules() == [], (child.returncode, rules())
+    assert (told["opened"], told["bytes_up"], told["bytes_down"]) == (2, 2 * len(data), 2 * len(data)), told
+
+    child = proxy(*arguments)
+    with client(4) as connection:
+        connection.connect((SERVER[4], 5001))
+        child.kill()
+        try:
+            exchange(connection, data)
+            raise AssertionError("the connection outlived the proxy")
+        except OSError:
+            pass
+    check_passage(echo, data)
+    wait_until(lambda: rules() == [], "rules stay after the proxy was killed")
+    check_passage(echo, data)
+
+    # Nobody is left who could remove the rules: they lead nowhere, and packets pass.
+    child = proxy(*arguments)
+    for pid in keeper_of(child):
+        os.kill(pid, signal.SIGKILL)
+    child.kill()
+    child.wait()
+    assert len(rules()) == 3, rules()
+    check_passage(echo, data)
+    return {"passed": True}
+
+
+def ask(connection, server, port):
+    """The reply's code to a SOCKS5 request for an IPv4 server."""
+    connection.sendall(b"\x05\x01\x00")
+    assert connection.recv(2) == b"\x05\x00"
+    connection.sendall(b"\x05\x01\x00\x01" + socket.inet_aton(server) + struct.pack("!H", port))
+    return connection.recv(10)[1]
+
+
+def allowed():
+    """Explicit, for a network: who may come, and where they may go."""
+    Echo()
+    child = proxy("--listen", "10.78.1.1:1080", "--listen", "10.78.2.1:1080", "--allow", "10.78.1.0/24")
+    with client(4) as connection:
+        connection.connect((ROUTER[4], 1080))
+        assert ask(connection, SERVER[4], 5001) == 0
+        exchange(connection, b"x" * 100_000)
+    with client(4) as connection:
+        connection.connect((ROUTER[4], 1080))
+        assert ask(connection, "127.0.0.1", 1080) == 2
+    stranger = inside("s", lambda: socket.create_connection(("10.78.2.1", 1080), PATIENCE_S))
+    try:
+        assert stranger.recv(1) == b""
+    except ConnectionResetError:
+        pass
+    child.send_signal(signal.SIGINT)
+    told = json.loads(child.communicate(timeout=PATIENCE_S)[0])
+    assert (told["opened"], told["refused"]["not_allowed"]) == (1, 2), told
+    return {"passed": True}
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(") ", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_bytes(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmRSS"))
+
+
+def serve_many(listener):
+    """A server of many connections on one thread: it sends back each piece at once."""
+    ready = selectors.DefaultSelector()
+    listener.setblocking(False)
+    ready.register(listener, selectors.EVENT_READ)
+    while True:
+        for key, _ in ready.select():
+            if key.fileobj is listener:
+                peer, _ = listener.accept()
+                ready.register(peer, selectors.EVENT_READ)
+            elif piece := key.fileobj.recv(1 << 14):
+                key.fileobj.sendall(piece)
+            else:
+                ready.unregister(key.fileobj)
+                key.fileobj.close()
+
+
+def many():
+    """10,000 connections that are idle, and 1,000 that exchange pieces in turn, all at once."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (60_000, 60_000))
+    idle, active, rounds = 10_000, 1_000, 20
+    listeners = [inside("s", lambda: socket.create_server((SERVER[4], port), backlog=4096)) for port in (5001, 5002)]
+    for listener in listeners:
+        threading.Thread(target=serve_many, args=(listener,), daemon=True).start()
+    child = proxy("--transparent", "lan0")
+    before = memory_bytes(child.pid)
+    def open_all(count, port):
+        made = []
+        for _ in range(count):
+            made.append(socket.create_connection((SERVER[4], port), PATIENCE_S))
+        return made
+    sleeping = inside("c", lambda: open_all(idle, 5001))
+    for connection in sleeping:
+        connection.sendall(b"x")
+    assert all(connection.recv(1) == b"x" for connection in sleeping)
+    after = memory_bytes(child.pid)
+    working = inside("c", lambda: open_all(active, 5002))
+    source = random.Random(2)
+    sent = [hashlib.sha256() for _ in working]
+    back = [hashlib.sha256() for _ in working]
+    for _ in range(rounds):
+        pieces = [source.randbytes(1000 + number % 7) for number in range(active)]
+        for connection, piece, digest in zip(working, pieces, sent):
+            connection.sendall(piece)
+            digest.update(piece)
+        for connection, piece, digest in zip(working, pieces, back):
+            left = len(piece)
+            while left:
+                part = connection.recv(left)
+                assert part, "ended early"
+                digest.update(part)
+                left -= len(part)
+    assert all(a.digest() == b.digest() for a, b in zip(sent, back))
+    for connection in sleeping:
+        connection.sendall(b"y")
+    assert all(connection.recv(1) == b"y" for connection in sleeping)
+    child.send_signal(signal.SIGTERM)
+    told = json.loads(child.communicate(timeout=PATIENCE_S)[0])
+    assert (told["opened"], told["broken"]) == (idle + active, 0), told
+    return {"flows": told["opened"], "bytes_a_flow": (after - before) // idle}
+
+
+def round_trips(count):
+    """Times of small requests on one connection to an echo of pieces, in microseconds."""
+    with client(4) as connection:
+        connection.connect((SERVER[4], 5002))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        times = []
+        for _ in range(count):
+            began = time.perf_counter_ns()
+            connection.sendall(b"x" * 100)
+            assert len(connection.recv(100)) == 100
+            times.append((time.perf_counter_ns() - began) / 1e3)
+    times.sort()
+    return {"p50_us": times[count // 2], "p99_us": times[count * 99 // 100]}
+
+
+def throughput(streams, seconds):
+    """What iperf3 carries from c to s, in Gbps."""
+    server = subprocess.Popen(["ip", "netns", "exec", "s", "iperf3", "-s", "-1", "--forceflush"],
+                              stdout=subprocess.PIPE, text=True)
+    for line in server.stdout:
+        if "listening" in line:
+            break
+    line = f"ip netns exec c iperf3 -c {SERVER[4]} -t {seconds} -P {streams} -J"
+    found = json.loads(run(line))
+    server.communicate()
+    return found["end"]["sum_received"]["bits_per_second"] / 1e9
+
+
+def figures():
+    """The same traffic directly and through the proxy, in turn."""
+    listener = inside("s", lambda: socket.create_server((SERVER[4], 5002)))
+    threading.Thread(target=serve_many, args=(listener,), daemon=True).start()
+    rows = []
+    for turn in range(3):
+        for way in ("direct", "proxy"):
+            child = proxy("--transparent", "lan0") if way == "proxy" else None
+            row = {"turn": turn, "way": way, **round_trips(5_000)}
+            for streams in (1, 8):
+                busy, began = (cpu_s(child.pid) if child else 0), time.monotonic()
+                row[f"gbps_{streams}"] = gbps = throughput(streams, 4)
+                if child:
+                    share = (cpu_s(child.pid) - busy) / 4
+                    row[f"cores_{streams}"] = share
+                    row[f"gbps_a_core_{streams}"] = gbps / share
+            if child:
+                child.send_signal(signal.SIGTERM)
+                child.communicate(timeout=PATIENCE_S)
+            rows.append(row)
+    return rows
+
+
+if __name__ == "__main__":
+    build()
+    task = {"passes": passes, "allowed": allowed, "many": many, "figures": figures}[sys.argv[2]]
+    print(json.dumps(task()))

@@ -1,0 +1,105 @@
+//! `fairwave proxy`: on this host, and on a router between namespaces.
+
+use crate::common::{ends_with, fairwave, scratch};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a task of `proxy.py` finds, in namespaces of its own.
+fn found(task: &str) -> Option<Value> {
+    if let Some(why) = crate::real::missing() {
+        eprintln!("not tested: {why}");
+        return None;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/proxy.py");
+    let mut command = Command::new("unshare");
+    command.args([
+        "--net",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        "python3",
+    ]);
+    command.arg(script).args([env!("CARGO_BIN_EXE_fairwave"), task]);
+    let output = command.output().expect("unshare starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{task}: {err}");
+    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
+}
+
+#[test]
+fn a_transparent_proxy_keeps_addresses_and_leaves_a_network_that_works() {
+    if let Some(found) = found("passes") {
+        assert_eq!(found["passed"], true);
+    }
+}
+
+#[test]
+fn strangers_are_not_served_and_nobody_is_led_to_the_proxys_own_host() {
+    if let Some(found) = found("allowed") {
+        assert_eq!(found["passed"], true);
+    }
+}
+
+#[test]
+#[ignore = "half a minute: cargo test -p fairwave-cli --test it -- proxy:: --ignored --nocapture"]
+fn eleven_thousand_connections_are_carried_at_once() {
+    if let Some(found) = found("many") {
+        eprintln!("{found}");
+        assert_eq!(found["flows"], 11_000);
+        assert!(found["bytes_a_flow"].as_u64().expect("a number") < 10_000, "{found}");
+    }
+}
+
+#[test]
+fn a_run_of_given_length_says_what_it_carried() {
+    let place = scratch();
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server.local_addr().expect("its address");
+    let args = ["proxy", "--listen", "127.0.0.1:0", "--target", "5M", "--for", "2s"];
+    let mut child =
+        fairwave(place.path(), &args).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut out = BufReader::new(child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("it greets");
+    let at = line.split("TCP ").nth(1).and_then(|rest| rest.split(' ').next()).expect("an address");
+    let mut client = TcpStream::connect(at).expect("it listens");
+    write!(client, "CONNECT {address} HTTP/1.1\r\n\r\nhello").expect("it reads");
+    client.shutdown(Shutdown::Write).expect("open");
+    let mut sent = String::new();
+    server.accept().expect("a client").0.read_to_string(&mut sent).expect("text");
+    assert_eq!(sent, "hello");
+    let mut told = String::new();
+    out.read_to_string(&mut told).expect("text");
+    assert!(child.wait().expect("it ends").success());
+    assert!(told.contains("1 connections, 0 of them still open; 0 broke"), "{told}");
+    assert!(told.contains("No 5 s bin had a target and enough on offer."), "{told}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_with_a_remedy() {
+    let place = scratch();
+    std::fs::write(place.path().join("bad.toml"), "[[target]]\nrate = 'x'\n").expect("a file");
+    for (args, told) in [
+        (&["--listen", "0.0.0.0:1080"][..], "--allow 192.0.2.0/24"),
+        (&["--target", "fast"], "such as \"5 Mbps\" or 5M"),
+        (&["--targets", "bad.toml"], "line 2"),
+        (&["--target", "5M", "--max-flows", "0"], "--max-flows has to be 1 or more"),
+        (&["--target", "5M", "--max-flows", "9000000"], "ulimit -n"),
+        (&["--bin", "1 ms"], "one second or more"),
+        (&["--refuse"], "--capacity"),
+    ] {
+        let (_, err) = ends_with(2, place.path(), &[&["proxy"], args].concat());
+        assert!(err.contains(told), "{args:?}: {err}");
+    }
+    let (_, err) = ends_with(1, place.path(), &["proxy", "--targets", "gone.toml"]);
+    assert!(err.contains("gone.toml"), "{err}");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = taken.local_addr().expect("its address").to_string();
+    let (_, err) = ends_with(1, place.path(), &["proxy", "--listen", &at]);
+    assert!(err.contains(&format!("cannot listen at TCP {at}")), "{err}");
+}
