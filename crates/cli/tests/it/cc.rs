@@ -17,7 +17,11 @@ const LOCK: &str = "/tmp/fairwave-cc-tests.lock";
 /// How often the kernel's programs are looked at before it is believed that they stay: seconds.
 const LOOKS: u32 = 100_000;
 
-/// The right to load laws, or `None` where the machine cannot, or somebody else has loaded some.
+/// The right to load laws, or `None` where the machine cannot.
+///
+/// # Panics
+///
+/// If laws are loaded already: nobody would know whose law a test then saw.
 fn turn() -> Option<File> {
     let skip = |why: &str| {
         let _ = writeln!(stderr(), "SKIPPED: a test of laws in the kernel, as {why}");
@@ -28,10 +32,9 @@ fn turn() -> Option<File> {
     }
     let lock = File::create(LOCK).expect("a lock");
     lock.lock().expect("it can be locked");
-    match left_after_a_while() {
-        left if left.is_empty() => Some(lock),
-        left => skip(&format!("laws are loaded already: {left:?}")),
-    }
+    let left = left_after_a_while();
+    assert!(left.is_empty(), "laws are loaded: `fairwave cc unload --all`, then again: {left:?}");
+    Some(lock)
 }
 
 /// Programs, maps and links that do not go away. The kernel frees them a grace period after the
@@ -111,6 +114,8 @@ ip -n "$a" link set va up gso_max_segs 1; ip -n "$b" link set vb up gso_max_segs
 ip netns exec "$a" tc qdisc add dev va root tbf rate 20mbit burst 16kb limit 60000
 ip netns exec "$b" iperf3 -s > server.log & server=$!
 until ip netns exec "$b" ss -ltn | grep -q :5201; do :; done
+await() { tries=0; until "$@"; do tries=$((tries + 1)); [ $tries -lt 400 ]; done; }
+status_has() { $F cc status --json > status; grep -q "$1" status; }
 nobody() { ip netns exec "$a" setpriv --reuid 65534 --clear-groups "$@"; }
 "#;
 
@@ -183,6 +188,80 @@ ls /sys/fs/bpf > pins
     let loaded =
         shell.json("after").as_array().expect("a list").iter().any(|l| l["loaded"] == true);
     assert!(!loaded && shell.file("pins").is_empty(), "{}", shell.file("pins"));
+}
+
+/// A program that knows nothing of laws gets one by its route or its namespace. Targets of TCP-AV
+/// are those of sockets, or of the control group in which a program is.
+#[test]
+fn routes_and_namespaces_choose_laws_and_sockets_and_control_groups_have_targets() {
+    let Some(_turn) = turn() else { return };
+    let mut shell = Shell::start(&format!(
+        r#"
+mount -t bpf bpf /sys/fs/bpf
+$F cc load fw_compound fw_tcp_av --pin /sys/fs/bpf/elsewhere
+ls /sys/fs/bpf > elsewhere
+$F cc unload --all --pin /sys/fs/bpf/elsewhere
+$F cc load fw_compound fw_tcp_av
+{WIRE}
+ip netns exec "$b" busybox nc -ll -p 9 -e sh -c 'cat > /dev/null' > sink & sink=$!
+group=; close() {{ kill $sink; [ -z "$group" ] || rmdir "$group"; end; }}; trap close EXIT
+until ip netns exec "$b" ss -ltn | grep -q :9; do :; done
+within() {{
+    (exec "$@" ip netns exec "$a" busybox nc 10.9.0.2 9 < /dev/zero > nc) & client=$!
+}}
+seen() {{ await status_has "$2"; mv status "$1"; kill $client; wait $client || true; }}
+chosen() {{ ip netns exec "$a" sh -c "echo $1 > /proc/sys/net/ipv4/tcp_congestion_control"; }}
+
+ip -n "$a" route add 10.9.0.2/32 dev va congctl fw_compound
+within env
+seen route fw_compound
+ip -n "$a" route del 10.9.0.2/32 dev va
+chosen fw_compound
+within env
+seen namespace fw_compound
+
+chosen fw_tcp_av
+within env
+asked() {{
+    ip netns exec "$a" ss -tne > ss; $F cc status --json > status
+    cookie=$(tr -d '\n' < status | tr '}}' '\n' | sed -n '/fw_tcp_av/s/.*"cookie": \([0-9]*\),.*/\1/p')
+    [ -n "$cookie" ]
+}}
+await asked
+$F cc target "socket:$cookie" --rate '3 Mbps' > /dev/null
+seen socket '"target_bps": 3000000'
+$F cc target "socket:$cookie" --remove --json > targets
+
+cgroups=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+group=$cgroups/fwcc-$$
+mkdir "$group"
+$F cc target "$group" --rate '5 Mbps' > /dev/null
+within sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$group"
+seen group '"target_bps": 5000000'
+within env
+seen outside '"state": "ESTAB"'
+$F cc target "$group" --remove --json >> targets
+close; trap - EXIT
+$F cc unload --all
+"#
+    ));
+    shell.leaves_nothing();
+    assert!(shell.file("elsewhere").lines().any(|name| name == "elsewhere"));
+    let of = |name: &str, law: &str| {
+        let status = shell.json(name);
+        let found = status.as_array().expect("a list").iter().find(|one| {
+            // One that was ended may still be closing.
+            one["law"] == law && one["state"] == "ESTAB"
+        });
+        found.cloned().unwrap_or_else(|| panic!("{name}: {status}"))
+    };
+    for name in ["route", "namespace"] {
+        assert_eq!(of(name, "fw_compound")["remote"], "10.9.0.2:9", "{name}");
+    }
+    assert_eq!(of("socket", "fw_tcp_av")["target_bps"], 3_000_000);
+    assert_eq!(of("group", "fw_tcp_av")["target_bps"], 5_000_000);
+    assert_eq!(of("outside", "fw_tcp_av")["target_bps"], Value::Null);
+    assert_eq!(shell.file("targets").split_whitespace().collect::<String>(), "[][]");
 }
 
 /// The sender's window after a segment: column `cwnd_bytes` of its rows.
