@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
 /* What `fairwave cc bench` compares with: laws that do nothing of their own but call the kernel's,
- * so that one clock measures all. fw_b_floor is what such a call costs by itself. */
+ * so that one clock measures all. As our laws, they have two programs for each ACK; where the kernel
+ * has one function, the other does nothing. Of fw_b_floor only that one counts: it is what a call costs
+ * by itself, on a connection that carries as much as the others. */
 #include "fw_kernel.h"
 
 #define FW_KERNELS __attribute__((section(".ksyms")))
@@ -76,7 +78,8 @@ struct tcp_congestion_ops fw_b_floor = {
 	.name = "fw_b_floor",
 	.ssthresh = (void *)fw_b_ssthresh,
 	.undo_cwnd = (void *)fw_b_undo,
-	.cong_avoid = (void *)fw_b_nothing,
+	.cong_avoid = (void *)fw_b_reno_avoid,
+	.pkts_acked = (void *)fw_b_nothing,
 };
 
 FW_SECTION(".struct_ops.link")
@@ -85,6 +88,7 @@ struct tcp_congestion_ops fw_b_reno = {
 	.ssthresh = (void *)fw_b_ssthresh,
 	.undo_cwnd = (void *)fw_b_undo,
 	.cong_avoid = (void *)fw_b_reno_avoid,
+	.pkts_acked = (void *)fw_b_nothing,
 };
 
 FW_SECTION(".struct_ops.link")
