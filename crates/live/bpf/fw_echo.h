@@ -32,7 +32,7 @@ struct fw_echo {
 	u32 tick;
 	u32 begin;
 	u32 end;
-	struct fw_note oldest; /* where there are two or more */
+	struct fw_note oldest;
 	struct fw_note newest;
 };
 
@@ -58,45 +58,72 @@ FW_INLINE u32 fw_echo_tick(struct fw_echo *echo, u64 time, u32 length)
 	return echo->tick;
 }
 
-/* Notes what was sent before an ACK is answered. */
+/* Whether a note reaches to `next`: since then nothing new was sent. */
+FW_INLINE int fw_echo_noted(const struct fw_echo *echo, u32 next)
+{
+	return echo->begin != echo->end && echo->newest.next == next;
+}
+
+/* Notes what was sent before an ACK is answered, unless it is noted. */
 FW_INLINE void fw_echo_note(struct fw_echo *echo, struct fw_notes *notes, u32 next, u32 stamp)
 {
 	u32 count = echo->end - echo->begin;
 
-	if (count && echo->newest.next == next)
-		return;
 	if (!count || (echo->newest.stamp != stamp && count < FW_NOTES)) {
-		if (count == 1)
-			echo->oldest = echo->newest;
 		if (count)
 			notes->at[(echo->end - 1) % FW_NOTES] = echo->newest;
 		echo->end++;
+		count++;
 	}
 	echo->newest.next = next;
 	echo->newest.stamp = stamp;
+	if (count == 1)
+		echo->oldest = echo->newest;
 }
 
-/* Bytes from `before`, where the last ACK ended, that ACKs stood for which were lost. This one ends
- * at `una` and echoes `stamp`. */
-FW_INLINE u32 fw_echo_gap(struct fw_echo *echo, const struct fw_notes *notes, u32 before, u32 una,
+/* The gap that a note shows which is acknowledged, or zero. */
+FW_INLINE u32 fw_echo_shown(struct fw_note note, u32 before, u32 stamp)
+{
+	s32 gap = note.next - before;
+
+	return (s32)(stamp - note.stamp) > 0 && gap > 0 ? gap : 0;
+}
+
+/* Uses up the notes of what is acknowledged; the gap that they show. */
+FW_CALLED u32 fw_echo_use(struct fw_echo *echo, const struct fw_notes *notes, u32 before, u32 una,
 			  u32 stamp)
 {
 	u32 gap = 0;
 	int i;
 
+	if (!echo || !notes)
+		return 0;
 	for (i = 0; i < FW_NOTES_AN_ACK && echo->begin != echo->end; i++) {
-		int last = echo->begin + 1 == echo->end;
-		struct fw_note note = last ? echo->newest : echo->oldest;
+		struct fw_note note = echo->oldest;
 
 		if ((s32)(una - note.next) < 0)
 			break;
-		if ((s32)(stamp - note.stamp) > 0 && (s32)(note.next - before) > 0)
-			gap = note.next - before;
+		gap = fw_max32(gap, fw_echo_shown(note, before, stamp));
 		echo->begin++;
-		if (!last)
-			echo->oldest = notes->at[echo->begin % FW_NOTES];
+		echo->oldest = echo->end - echo->begin > 1 ? notes->at[echo->begin % FW_NOTES]
+							   : echo->newest;
 	}
 	return gap;
+}
+
+/* Bytes from `before`, where the last ACK ended, that ACKs stood for which were lost. This one ends
+ * at `una` and echoes `stamp`. Most ACKs reach the end of no note, or on a short path of the only
+ * one. */
+FW_INLINE u32 fw_echo_gap(struct fw_echo *echo, const struct fw_notes *notes, u32 before, u32 una,
+			  u32 stamp)
+{
+	if (echo->begin == echo->end || (s32)(una - echo->oldest.next) < 0)
+		return 0;
+	if (echo->begin + 1 == echo->end) {
+		echo->begin++;
+		return fw_echo_shown(echo->oldest, before, stamp);
+	}
+	return fw_echo_use(echo, notes, before, una, stamp);
 }
 
 #endif

@@ -111,6 +111,8 @@ FW_INLINE int fw_covers_retransmission(struct fw_connection *c, const struct tcp
 	u32 out = tp->retrans_out, all = tp->total_retrans;
 	int covers = c->retrans_out + (all - c->retransmissions) > out;
 
+	if (out == c->retrans_out && all == c->retransmissions)
+		return 0;
 	c->retrans_out = out;
 	c->retransmissions = all;
 	return covers;
@@ -120,6 +122,8 @@ FW_INLINE int fw_covers_retransmission(struct fw_connection *c, const struct tcp
 FW_INLINE u32 fw_newly_sacked(u32 before, u32 acked, const struct fw_connection *c,
 			      const struct tcp_sock *tp)
 {
+	if (!tp->sacked_out)
+		return 0;
 	return fw_sub32(fw_mul32(tp->sacked_out, c->mss), fw_sub32(before, acked));
 }
 

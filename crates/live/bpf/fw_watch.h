@@ -53,12 +53,12 @@ struct fw_round {
 
 struct fw_watch {
 	struct fw_round round;
+	u32 whole; /* 16 times the mean advance of ACKs before which none was lost */
+	u32 sacked;
+	u32 after_rto;
+	u32 share;
 	u64 total;
 	u32 mss;
-	u32 sacked;
-	u32 share;
-	u32 after_rto;
-	u32 whole; /* 16 times the mean advance of ACKs before which none was lost */
 	struct fw_learner learner;
 };
 
@@ -213,7 +213,8 @@ FW_INLINE int fw_watch_telling(struct fw_watch *watch, const struct fw_ack *ack)
 {
 	u32 over_sacked = watch->sacked, first = watch->after_rto;
 
-	watch->sacked = fw_add32(fw_sub32(watch->sacked, ack->acked), ack->sacked);
+	if (over_sacked || ack->sacked)
+		watch->sacked = fw_add32(fw_sub32(over_sacked, ack->acked), ack->sacked);
 	if (!ack->acked)
 		return 0;
 	watch->after_rto = 0;
@@ -268,7 +269,8 @@ FW_INLINE void fw_watch_share(struct fw_watch *watch)
 
 	if (!expected)
 		return;
-	share = watch->round.lost * FW_SHARE_ONE / expected;
+	/* Most rounds lose none: they are spared the division. */
+	share = watch->round.lost ? watch->round.lost * FW_SHARE_ONE / expected : 0;
 	watch->share = watch->share - (watch->share >> FW_SHARE_G_SHIFT) +
 		       (share >> FW_SHARE_G_SHIFT);
 }
@@ -303,9 +305,11 @@ FW_INLINE int fw_watch_on_ack(struct fw_watch *watch, const struct fw_ack *ack)
 	if (fw_watch_telling(watch, ack)) {
 		u64 lost = fw_watch_infer(watch, ack);
 
-		watch->round.lost += lost;
 		watch->round.heard++;
-		watch->total += lost;
+		if (lost) {
+			watch->round.lost += lost;
+			watch->total += lost;
+		}
 	}
 	return fw_watch_end_round(watch, ack);
 }

@@ -52,6 +52,8 @@ FW_INLINE void fw_hear_echo(struct fw_law *law, struct fw_ack *ack, const struct
 	ack->has_echo_gap = 1;
 	if (ack->acked)
 		ack->echo_gap = fw_echo_gap(echo, &law->notes, una - ack->acked, una, stamp);
+	if (fw_echo_noted(echo, tp->snd_nxt))
+		return;
 	fw_echo_note(echo, &law->notes, tp->snd_nxt,
 		     fw_echo_tick(echo, fw_last_sent(tp), fw_tick_length(tp)));
 }

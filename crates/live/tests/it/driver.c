@@ -403,8 +403,9 @@ static int show_gaps(void)
 
 	while (fread(&row, sizeof(row), 1, stdin) == 1) {
 		printf("%u\n", fw_echo_gap(&echo, &notes, before, row.una, row.echoed));
-		fw_echo_note(&echo, &notes, row.next,
-			     fw_echo_tick(&echo, row.sent_at, row.tick));
+		if (!fw_echo_noted(&echo, row.next))
+			fw_echo_note(&echo, &notes, row.next,
+				     fw_echo_tick(&echo, row.sent_at, row.tick));
 		before = row.una;
 	}
 	return 0;
