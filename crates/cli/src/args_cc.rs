@@ -58,7 +58,8 @@ pub(crate) enum CcTask {
     List,
     /// Show the connections of the laws that are loaded
     Status {
-        /// Show them again every second, until interrupted; with --json, an array a line
+        /// Show them again every second, until interrupted, and which began, answered lost ACKs or
+        /// ended meanwhile; with --json, an array a line, and an object for each that did
         #[arg(long)]
         watch: bool,
         /// Serve them to Prometheus at this address, under /metrics

@@ -1,7 +1,7 @@
 //! What `fairwave cc` prints with `--json`, as types.
 
 use fairwave_live::bench::Cost;
-use fairwave_live::{Connection, Listed, Totals};
+use fairwave_live::{Connection, Happened, Listed, Told, Totals};
 use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,12 +50,14 @@ pub(crate) struct CcTotals {
     pub(crate) acks_lost: u64,
     /// How often the closed connections lowered their windows for lost ACKs.
     pub(crate) answers: u64,
+    /// Events for which the ring buffer had no room, while somebody listened by `status --watch`.
+    pub(crate) missed: u64,
 }
 
 impl CcTotals {
     fn of(totals: Totals) -> Self {
-        let Totals { opened, closed, acks_lost, answers } = totals;
-        Self { opened, closed, acks_lost, answers }
+        let Totals { opened, closed, acks_lost, answers, missed } = totals;
+        Self { opened, closed, acks_lost, answers, missed }
     }
 }
 
@@ -113,6 +115,26 @@ impl CcConnection {
             target_bps: one.target.map(|rate| rate.0),
             reached_bps: one.reached.map(|rate| rate.0),
         }
+    }
+}
+
+/// What happened to a connection: `status --watch` prints it before the connections that live.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CcTold {
+    /// What happened: began, answered (lost ACKs) or ended.
+    pub(crate) happened: &'static str,
+    /// The connection as it was then.
+    pub(crate) connection: CcConnection,
+}
+
+impl CcTold {
+    pub(crate) fn of(told: &Told) -> Self {
+        let happened = match told.happened {
+            Happened::Began => "began",
+            Happened::Answered => "answered",
+            Happened::Ended => "ended",
+        };
+        Self { happened, connection: CcConnection::of(told.law, &told.connection) }
     }
 }
 
@@ -197,6 +219,8 @@ pub(crate) enum CcOutput {
     Laws(Vec<CcLaw>),
     /// Of `status`.
     Connections(Vec<CcConnection>),
+    /// Of `status --watch`, a line for each, between those of `status`.
+    Told(CcTold),
     /// Of `bench`.
     Costs(Vec<CcCost>),
     /// Of `target`.

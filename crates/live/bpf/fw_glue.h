@@ -12,7 +12,7 @@
 
 #include "fw_kernel.h"
 #include "fw_reno.h"
-#include "fw_status.h"
+#include "fw_tell.h"
 
 struct fw_connection {
 	struct fw_seen seen;
@@ -37,13 +37,6 @@ struct {
 	struct fw_connection FW_TYPE(value);
 } fw_conns FW_SECTION(".maps");
 
-struct {
-	FW_UINT(type, BPF_MAP_TYPE_ARRAY);
-	FW_UINT(max_entries, 1);
-	u32 FW_TYPE(key);
-	struct fw_totals FW_TYPE(value);
-} fw_totals FW_SECTION(".maps");
-
 /* What a law is; a program defines these, fw_watched.h does for laws that watch ACKs. */
 static void fw_law_init(struct fw_connection *c, struct tcp_sock *tp,
 			const struct fw_initial *initial);
@@ -56,13 +49,6 @@ static void fw_law_on_idle_restart(struct fw_law *law, u64 idle);
 static void fw_law_set_mss(struct fw_law *law, u32 mss);
 static u32 fw_law_cwnd(const struct fw_law *law);
 static u32 fw_law_ssthresh(const struct fw_law *law);
-
-FW_INLINE struct fw_totals *fw_the_totals(void)
-{
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&fw_totals, &zero);
-}
 
 /* Windows of the law are bytes, the kernel's are segments. */
 FW_INLINE u32 fw_window(struct fw_connection *c, const struct tcp_sock *tp)
@@ -154,6 +140,7 @@ FW_SECTION("struct_ops/fw_init") int fw_init(u64 *ctx)
 	fw_law_init(c, tp, &initial);
 	if (totals)
 		__sync_fetch_and_add(&totals->opened, 1);
+	fw_tell(tp, &c->seen, FW_BEGAN);
 	return 0;
 }
 
@@ -168,6 +155,7 @@ FW_SECTION("struct_ops/fw_release") int fw_release(u64 *ctx)
 	__sync_fetch_and_add(&totals->closed, 1);
 	__sync_fetch_and_add(&totals->acks_lost, c->seen.acks_lost);
 	__sync_fetch_and_add(&totals->answers, c->seen.answers);
+	fw_tell(tp, &c->seen, FW_ENDED);
 	bpf_sk_storage_delete(&fw_conns, tp);
 	return 0;
 }

@@ -79,6 +79,7 @@ struct sock {
 
 struct inet_sock {
 	struct sock sk;
+	u16 inet_sport;
 };
 
 struct inet_connection_sock {
@@ -167,6 +168,7 @@ enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_LPM_TRIE 11
 #define BPF_MAP_TYPE_SK_STORAGE 24
+#define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_F_NO_PREALLOC 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
@@ -178,6 +180,8 @@ static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, u64 f
 static long (*const bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
 static long (*const bpf_seq_write)(struct seq_file *seq, const void *data, u32 length) =
 	(void *)127;
+static void *(*const bpf_ringbuf_reserve)(void *map, u64 size, u64 flags) = (void *)131;
+static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 
 /* Whether this kernel has a field. */

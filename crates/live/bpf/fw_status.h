@@ -35,12 +35,22 @@ struct fw_line {
 	u8 ca_state;
 };
 
+enum fw_what { FW_BEGAN = 1, FW_ANSWERED, FW_ENDED };
+
+/* What the ring buffer tells of a connection. */
+struct fw_event {
+	struct fw_line line;
+	u32 what; /* enum fw_what */
+	u32 unused;
+};
+
 /* Of all connections that a law had, without those that live. */
 struct fw_totals {
 	u64 opened;
 	u64 closed;
 	u64 acks_lost;
 	u64 answers;
+	u64 missed; /* events for which the ring buffer had no room */
 };
 
 /* What a connection shall aim at. */

@@ -3,13 +3,10 @@
 #include "fw_addresses.h"
 #include "fw_trace.h"
 
-#define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_RB_AVAIL_DATA 0
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_RB_FORCE_WAKEUP 2
 
-static void *(*const bpf_ringbuf_reserve)(void *map, u64 size, u64 flags) = (void *)131;
-static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static u64 (*const bpf_ringbuf_query)(void *map, u64 flags) = (void *)134;
 
 /* Fields that no law uses; what follows ___ in a name counts for nothing. */

@@ -64,11 +64,13 @@ static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 	struct fw_law *law = &c->law;
 	u32 ssthresh = fw_law_ssthresh(law);
 	struct fw_ack ack = *heard;
+	int answers;
 
 	ack.sacked = fw_newly_sacked(law->watch.sacked, ack.acked, c, tp);
 	fw_hear_echo(law, &ack, c, tp);
 	fw_inner_on_ack(law, &ack);
-	if (fw_watch_on_ack(&law->watch, &ack)) {
+	answers = fw_watch_on_ack(&law->watch, &ack);
+	if (answers) {
 		fw_inner_on_ack_loss(law);
 		c->seen.answers++;
 	}
@@ -77,6 +79,8 @@ static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 		tp->snd_ssthresh = fw_threshold(c);
 	if (c->seen.acks_lost != law->watch.total)
 		c->seen.acks_lost = law->watch.total;
+	if (answers)
+		fw_tell(tp, &c->seen, FW_ANSWERED);
 }
 
 static inline void fw_law_on_loss(struct fw_law *law, const struct fw_loss *loss)

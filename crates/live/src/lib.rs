@@ -20,6 +20,7 @@
 mod aim;
 pub mod bench;
 mod error;
+mod events;
 mod fields;
 mod inventory;
 mod kernel;
@@ -34,6 +35,7 @@ mod trace;
 
 pub use aim::{Aims, Target, Who, clear_target, set_target, targets};
 pub use error::Error;
+pub use events::{Happened, Listener, Told};
 pub use inventory::{Listed, list, objects};
 pub use laws::{LAWS, Law, find};
 pub use load::{Held, Life, load, unload};

@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 pub(crate) const CONNECTIONS: &str = "fw_conns";
 const TOTALS: &str = "fw_totals";
 /// `struct fw_line` of bpf/fw_status.h, in bytes.
-const LINE: usize = 128;
+pub(crate) const LINE: usize = 128;
 
 /// A connection, as of its last ACK.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub struct Totals {
     pub acks_lost: u64,
     /// Reductions made for them.
     pub answers: u64,
+    /// Events for which the ring buffer had no room ([`crate::Listener`]).
+    pub missed: u64,
 }
 
 /// Reads the connections of laws.
@@ -113,11 +115,12 @@ pub fn totals(store: &Store, law: &Law) -> Result<Totals, Error> {
         closed: line.u64(),
         acks_lost: line.u64(),
         answers: line.u64(),
+        missed: line.u64(),
     })
 }
 
 /// Reads `struct fw_line`.
-fn connection(bytes: &[u8]) -> Connection {
+pub(crate) fn connection(bytes: &[u8]) -> Connection {
     let mut line = Fields::of(bytes);
     let (acks_lost, answers, target) = (line.u64(), line.u64(), line.u64());
     let (aimed_us, aimed_bytes) = (line.u64(), line.u64());

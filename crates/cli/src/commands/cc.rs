@@ -37,7 +37,8 @@ pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
         CcTask::Unload { names, all: false } => unload_some(common, pin, names),
         CcTask::Unload { all: true, .. } => unload_all(common, pin),
         CcTask::List => show::list(common, &Store::at(pin)),
-        CcTask::Status { watch, prometheus: None } => show::status(common, &Store::at(pin), *watch),
+        CcTask::Status { watch: true, .. } => show::watch(common, &Store::at(pin)),
+        CcTask::Status { prometheus: None, .. } => show::status(common, &Store::at(pin)),
         CcTask::Status { prometheus: Some(at), .. } => prometheus::serve(Store::at(pin), *at),
         CcTask::Target { whose, rate, cap, floor_at_reno, remove } => {
             let asked = target::Asked { rate: *rate, cap: *cap, floor: *floor_at_reno };

@@ -126,6 +126,8 @@ fn laws_carry_others_connections_are_shown_and_leave_nothing() {
         r#"
 $F cc load fw_ackloss_reno fw_tcp_av --json > loaded
 $F cc load fw_tcp_av > again 2>&1 && exit 1
+$F cc status --watch --json > told 2> watching & watcher=$!
+until grep -q '^\[' told; do :; done
 {WIRE}
 ip netns exec "$a" nft -f - <<'END'
 table ip t {{
@@ -139,6 +141,8 @@ nobody iperf3 -c 10.9.0.2 -C fw_ackloss_reno -t 2 -J > reno & client=$!
 until $F cc status --json > status && grep -q '"answers": [1-9]' status; do :; done
 $F cc list --json > list
 wait $client
+until grep '"happened":"ended"' told | grep -q '"answers":[1-9]'; do :; done
+kill $watcher; wait $watcher || true
 ip netns exec "$a" nft delete table ip t
 $F cc target 10.9.0.2 --rate '4 Mbps' --cap --json > targets
 nobody iperf3 -c 10.9.0.2 -C fw_tcp_av -t 1 -J > aiming & client=$!
@@ -170,6 +174,15 @@ ls /sys/fs/bpf > pins
     let one = found.into_iter().find(|one| one["answers"].as_u64() > Some(0)).expect("one");
     assert!(one["acks_lost"].as_u64() >= one["answers"].as_u64(), "{one}");
     assert!(one["remote"] == "10.9.0.2:5201" && one["law"] == "fw_ackloss_reno", "{one}");
+    let told = shell.file("told");
+    let told: Vec<Value> =
+        told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let count = |happened: &str| told.iter().filter(|one| one["happened"] == happened).count();
+    assert!(count("began") >= 1 && count("answered") >= 1, "{told:?}");
+    // The totals of connections that ended are those that the law has counted.
+    let ended = told.iter().filter(|one| one["happened"] == "ended");
+    let answers = ended.filter_map(|one| one["connection"]["answers"].as_u64()).max();
+    assert!(answers <= Some(count("answered") as u64), "{told:?}");
     // Its window was halved, so a threshold is set and the window came close to it.
     let (cwnd, ssthresh) = (one["cwnd_segments"].as_u64(), one["ssthresh_segments"].as_u64());
     assert!(ssthresh.is_some() && cwnd >= Some(1) && cwnd < Some(1_000), "{one}");

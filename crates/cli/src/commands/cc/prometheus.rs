@@ -49,11 +49,12 @@ const GAUGES: [Gauge; 7] = [
 /// A metric of a law: its name without `_total`, its help, and its value.
 type Counter = (&'static str, &'static str, fn(&Totals) -> u64);
 
-const COUNTERS: [Counter; 4] = [
+const COUNTERS: [Counter; 5] = [
     ("connections_opened", "Connections that began to use the law.", |all| all.opened),
     ("connections_closed", "Connections that ceased to.", |all| all.closed),
     ("acks_lost", "ACKs found lost by connections that ended.", |all| all.acks_lost),
     ("answers", "Reductions for lost ACKs by connections that ended.", |all| all.answers),
+    ("events_missed", "Events for which a ring buffer had no room.", |all| all.missed),
 ];
 
 impl Collector for Figures {
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn totals_are_counters_of_their_law() {
-        let totals = Totals { opened: 3, closed: 1, acks_lost: 7, answers: 2 };
+        let totals = Totals { opened: 3, closed: 1, acks_lost: 7, answers: 2, missed: 1 };
         let figures = Figures { found: Vec::new(), counted: vec![("fw_compound", totals)] };
         let text = metrics::written(PREFIX, figures).expect("a page");
         let counts = [
@@ -98,6 +99,7 @@ mod tests {
             ("connections_closed", 1),
             ("acks_lost", 7),
             ("answers", 2),
+            ("events_missed", 1),
         ];
         for (name, value) in counts {
             let line = format!("\nfairwave_cc_{name}_total{{law=\"fw_compound\"}} {value}\n");

@@ -3,10 +3,10 @@
 use crate::args::Common;
 use crate::outcome::Failure;
 use crate::output;
-use crate::printed_cc::{CcConnection, CcCost, CcLaw};
+use crate::printed_cc::{CcConnection, CcCost, CcLaw, CcTold};
 use crate::table::{Table, mbps};
 use fairwave_live::bench::Cost;
-use fairwave_live::{Store, Watcher, list as laws, registered};
+use fairwave_live::{LAWS, Listener, Store, Watcher, list as laws, registered, totals};
 use rustix::time::Timespec;
 use serde_json::json;
 
@@ -41,7 +41,7 @@ pub(crate) fn connections(
 ) -> Result<Vec<CcConnection>, Failure> {
     let registered = registered()?;
     let mut found = Vec::new();
-    for law in &fairwave_live::LAWS {
+    for law in &LAWS {
         if registered.iter().any(|name| name == law.name) {
             match watcher.connections(store, law) {
                 // Unloaded since, or loaded by somebody else.
@@ -55,21 +55,62 @@ pub(crate) fn connections(
     Ok(found)
 }
 
-/// Shows the connections, once or every second.
-pub(crate) fn status(common: &Common, store: &Store, watch: bool) -> Result<(), Failure> {
-    let mut watcher = Watcher::new()?;
+/// Shows the connections once.
+pub(crate) fn status(common: &Common, store: &Store) -> Result<(), Failure> {
+    let found = connections(store, &mut Watcher::new()?)?;
+    if common.json {
+        return Ok(output::print_json(&json!(found))?);
+    }
+    Ok(output::print(&connection_table(&found))?)
+}
+
+/// Shows the connections every second, and before them what laws have told meanwhile.
+pub(crate) fn watch(common: &Common, store: &Store) -> Result<(), Failure> {
+    let (mut watcher, mut listener) = (Watcher::new()?, Listener::default());
+    let (mut alone, mut missed) = (true, events_missed(store));
     loop {
-        let found = connections(store, &mut watcher)?;
-        match (common.json, watch) {
-            (true, false) => output::print_json(&json!(found))?,
-            (true, true) => output::print_raw(format!("{}\n", json!(found)).as_bytes())?,
-            (false, _) => output::print(&connection_table(&found))?,
+        match listener.hear(store)? {
+            Some(told) => {
+                for one in &told {
+                    show_told(common, &CcTold::of(one))?;
+                }
+            }
+            None if alone => {
+                output::note("another `status --watch` hears when connections begin and end");
+                alone = false;
+            }
+            None => {}
         }
-        if !watch {
-            return Ok(());
+        let now = events_missed(store);
+        if now > missed {
+            output::note(&format!("{} events had no room and are not shown", now - missed));
+        }
+        missed = now;
+        let found = connections(store, &mut watcher)?;
+        if common.json {
+            output::print_raw(format!("{}\n", json!(found)).as_bytes())?;
+        } else {
+            output::print(&connection_table(&found))?;
         }
         let _ = rustix::thread::nanosleep(&Timespec { tv_sec: 1, tv_nsec: 0 });
     }
+}
+
+/// Events for which the rings of the laws that are loaded had no room.
+fn events_missed(store: &Store) -> u64 {
+    LAWS.iter().filter_map(|law| totals(store, law).ok()).map(|totals| totals.missed).sum()
+}
+
+/// A line for what happened to a connection.
+fn show_told(common: &Common, told: &CcTold) -> Result<(), Failure> {
+    if common.json {
+        return Ok(output::print_raw(format!("{}\n", json!(told)).as_bytes())?);
+    }
+    let one = &told.connection;
+    Ok(output::print(&format!(
+        "{} {}: {} to {}, {} bytes acknowledged, {} ACKs lost, {} answers\n",
+        one.law, told.happened, one.local, one.remote, one.acked_bytes, one.acks_lost, one.answers
+    ))?)
 }
 
 fn connection_table(found: &[CcConnection]) -> String {

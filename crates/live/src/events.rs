@@ -1,0 +1,181 @@
+//! What laws tell of their connections by ring buffers: that one begins, answers lost ACKs or ends,
+//! with what it had come to by then. They tell only while somebody listens.
+
+use crate::fields::Fields;
+use crate::object::refused;
+use crate::status::{Connection, LINE, connection};
+use crate::{Error, LAWS, Law, Store, kernel};
+use fairwave_units::Duration;
+use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
+use rustix::fs::{FlockOperation, flock};
+use std::cell::RefCell;
+use std::fs::File;
+use std::rc::Rc;
+
+const EVENTS: &str = "fw_events";
+const LISTENER: &str = "fw_listener";
+/// How long laws go on telling after the last call of [`Listener::hear`].
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What happened to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// It began to use the law.
+    Began,
+    /// It answered lost ACKs. Its window is that before the answer.
+    Answered,
+    /// It ended, or began to use another law.
+    Ended,
+}
+
+/// What a law told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The law.
+    pub law: &'static str,
+    /// What happened.
+    pub happened: Happened,
+    /// The connection as it was then.
+    pub connection: Connection,
+}
+
+/// Listens to all laws that are loaded, one listener at a time.
+#[derive(Default)]
+pub struct Listener {
+    rings: Vec<Ring>,
+    told: Rc<RefCell<Vec<Told>>>,
+    /// The store's directory, locked.
+    turn: Option<File>,
+}
+
+/// The ring of a law.
+struct Ring {
+    law: &'static Law,
+    /// Number of the map: a law that is loaded again has another.
+    id: u32,
+    ring: RingBuffer<'static>,
+    listener: MapHandle,
+    /// The ring's, which reads from it.
+    _events: MapHandle,
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let laws: Vec<_> = self.rings.iter().map(|ring| ring.law.name).collect();
+        f.debug_struct("Listener").field("laws", &laws).finish_non_exhaustive()
+    }
+}
+
+impl Listener {
+    /// What was told since the last call, oldest first for each law; `None` while somebody else
+    /// listens. Laws that were loaded meanwhile are heard from now on. To be called at least every
+    /// few seconds.
+    ///
+    /// # Errors
+    /// Without privileges, or where the kernel refuses.
+    pub fn hear(&mut self, store: &Store) -> Result<Option<Vec<Told>>, Error> {
+        kernel::demand_root("listening to the laws")?;
+        if !self.has_turn(store)? {
+            return Ok(None);
+        }
+        for ring in &self.rings {
+            ring.ring.consume().map_err(refused(EVENTS))?;
+        }
+        self.rings.retain(|ring| id_of(store, ring.law).is_ok_and(|id| id == ring.id));
+        for law in &LAWS {
+            if !self.rings.iter().any(|ring| ring.law.name == law.name) {
+                match Ring::open(store, law, &self.told) {
+                    Err(Error::NotLoaded { .. }) => {}
+                    opened => self.rings.push(opened?),
+                }
+            }
+        }
+        let until = kernel::now() + PATIENCE.as_nanos();
+        for ring in &self.rings {
+            ring.listen_until(until)?;
+        }
+        Ok(Some(self.told.take()))
+    }
+
+    /// Takes the turn if nobody else has it. Without a store there is no law to listen to.
+    fn has_turn(&mut self, store: &Store) -> Result<bool, Error> {
+        if self.turn.is_some() || !store.root().exists() {
+            return Ok(true);
+        }
+        let directory = File::open(store.root()).map_err(Error::file(store.root()))?;
+        if flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            self.turn = Some(directory);
+        }
+        Ok(self.turn.is_some())
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        for ring in &self.rings {
+            // They fall silent by themselves a little later if this fails.
+            let _ = ring.listen_until(0);
+        }
+    }
+}
+
+fn id_of(store: &Store, law: &Law) -> Result<u32, Error> {
+    Ok(store.map(law, EVENTS)?.info().map_err(refused(EVENTS))?.info.id)
+}
+
+impl Ring {
+    /// The ring of a law that is loaded. What was told to somebody else is left out.
+    fn open(
+        store: &Store,
+        law: &'static Law,
+        told: &Rc<RefCell<Vec<Told>>>,
+    ) -> Result<Self, Error> {
+        let (events, listener) = (store.map(law, EVENTS)?, store.map(law, LISTENER)?);
+        let id = events.info().map_err(refused(EVENTS))?.info.id;
+        let (into, name) = (Rc::clone(told), law.name);
+        let mut builder = RingBufferBuilder::new();
+        let arrive = move |bytes: &[u8]| {
+            into.borrow_mut().extend(read(name, bytes));
+            0
+        };
+        builder.add(&events, arrive).map_err(refused(EVENTS))?;
+        let ring = builder.build().map_err(refused(EVENTS))?;
+        ring.consume().map_err(refused(EVENTS))?;
+        told.borrow_mut().retain(|one| one.law != name);
+        Ok(Self { law, id, ring, listener, _events: events })
+    }
+
+    fn listen_until(&self, until_ns: u64) -> Result<(), Error> {
+        let (key, value) = (0_u32.to_ne_bytes(), until_ns.to_ne_bytes());
+        self.listener.update(&key, &value, MapFlags::ANY).map_err(refused(LISTENER))
+    }
+}
+
+/// Reads `struct fw_event` of bpf/fw_status.h.
+fn read(law: &'static str, bytes: &[u8]) -> Option<Told> {
+    let (line, rest) = bytes.split_at_checked(LINE)?;
+    let happened = match Fields::of(rest).u32() {
+        1 => Happened::Began,
+        2 => Happened::Answered,
+        3 => Happened::Ended,
+        _ => return None,
+    };
+    Some(Told { law, happened, connection: connection(line) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_read_by_the_layout_of_the_program() {
+        let mut bytes = vec![0; LINE];
+        bytes[..8].copy_from_slice(&3_u64.to_ne_bytes());
+        bytes.extend(2_u32.to_ne_bytes());
+        let told = read("fw_compound", &bytes).expect("an event");
+        assert_eq!((told.happened, told.connection.acks_lost), (Happened::Answered, 3));
+        assert_eq!(read("fw_compound", &bytes[..LINE - 1]), None);
+        bytes[LINE] = 9;
+        assert_eq!(read("fw_compound", &bytes), None);
+    }
+}
