@@ -90,6 +90,7 @@ impl Settings {
             "challenge_acks" => config.challenge_acks = number(value)?,
             "mss" => config.mss = number(value)?,
             "iw" => config.initial_window_segments = number(value)?,
+            "slow_start_limit" => config.slow_start_segments = limit(value)?,
             "ssthresh" => config.initial_ssthresh = Some(number(value)?),
             "dupthresh" => config.duplicate_ack_threshold = number(value)?,
             "send_buffer" => config.send_buffer = number(value)?,
@@ -115,6 +116,11 @@ fn bound(value: &str) -> Result<ReductionBound, String> {
         "safe-ack" => Ok(ReductionBound::SafeAck),
         _ => Err(format!("there is no bound {value:?}")),
     }
+}
+
+/// A number of segments; `None` is no limit.
+fn limit(value: &str) -> Result<Option<u32>, String> {
+    if value == "unlimited" { Ok(None) } else { number(value).map(Some) }
 }
 
 fn millis(value: &str) -> Result<Duration, String> {

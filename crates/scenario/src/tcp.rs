@@ -117,6 +117,10 @@ keys! {
         /// Congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC 5681
         /// equation 3).
         byte_counting: bool = boolean().or(d.byte_counting);
+        /// What one ACK adds at most in slow start (L of RFC 3465), or "unlimited": all that it
+        /// acknowledges.
+        slow_start_limit: Option<u32> =
+            counted("segments", 1, 1000).or_word("unlimited").or(d.slow_start_limit);
         /// Duplicate ACKs that mean a loss.
         duplicate_ack_threshold: u32 = count(1, 255).or(d.duplicate_ack_threshold);
         /// RTO before the first sample.
@@ -272,6 +276,7 @@ fn of_stack(stack: &Profile) -> Tcp {
         initial_window: c.initial_window_segments,
         initial_ssthresh: c.initial_ssthresh,
         byte_counting: c.byte_counting,
+        slow_start_limit: c.slow_start_segments,
         duplicate_ack_threshold: c.duplicate_ack_threshold,
         initial_rto: c.initial_rto,
         min_rto: c.min_rto,
@@ -349,6 +354,7 @@ impl Tcp {
             initial_window_segments: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,
             byte_counting: self.byte_counting,
+            slow_start_segments: self.slow_start_limit,
             av: av::aim(self.av.as_deref()),
             duplicate_ack_threshold: self.duplicate_ack_threshold,
             initial_rto: self.initial_rto,

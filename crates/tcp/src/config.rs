@@ -103,6 +103,9 @@ pub struct Config {
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC
     /// 5681 equation 3).
     pub byte_counting: bool,
+    /// Segments that one ACK adds at most in slow start (L of RFC 3465); `None` adds all that it
+    /// acknowledges (Linux, `tcp_slow_start`).
+    pub slow_start_segments: Option<u32>,
     /// What the law `tcp-av` aims at; other laws do not look at it.
     pub av: TcpAvConfig,
     /// Where the law sets a rate, what may leave at once: what the rate gives in this time, at
@@ -167,6 +170,7 @@ impl Default for Config {
             initial_window_segments: 3,
             initial_ssthresh: None,
             byte_counting: true,
+            slow_start_segments: Some(1),
             av: TcpAvConfig::DEFAULT,
             pacing_quantum: Duration::ZERO,
             duplicate_ack_threshold: 3,

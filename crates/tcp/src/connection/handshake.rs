@@ -141,7 +141,7 @@ impl<P: Payload> Connection<P> {
             cwnd: segments.max(1).saturating_mul(self.agreed.smss),
             ssthresh: self.config.initial_ssthresh.unwrap_or(u32::MAX),
             byte_counting: self.config.byte_counting,
-            slow_start_segments: 1,
+            slow_start_segments: self.config.slow_start_segments.unwrap_or(u32::MAX),
             av: self.config.av,
         };
         let build = self.build.take().expect("a connection is established once");
