@@ -88,7 +88,7 @@ impl<P: Payload> Sender<P> {
     /// RFC 4015 section 3.2: sending goes on where it was, and the law takes its response back.
     /// Whether fast recovery ended with that.
     fn undo(&mut self, now: Instant) -> bool {
-        let ended = self.episode.undo();
+        let ended = self.episode.undo(self.sack);
         self.spurious.undo();
         self.board.undo();
         if ended {

@@ -187,8 +187,11 @@ impl Episode {
     }
 
     /// The recovery was needless. Whether it was fast recovery.
-    pub(super) fn undo(&mut self) -> bool {
+    pub(super) fn undo(&mut self, sack: bool) -> bool {
         let was_fast = self.is_fast();
+        // No reduction is left that a further loss in this window could belong to. Without SACK
+        // the guard stays: needless retransmissions cause duplicate ACKs that look like a loss.
+        self.guard = self.guard.filter(|_| !sack);
         self.end_fast();
         self.timeout = None;
         self.retransmit_head = false;

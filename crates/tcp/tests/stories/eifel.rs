@@ -51,6 +51,23 @@ fn a_spurious_recovery_is_undone() {
     assert_eq!(script.events.last(), Some(&Event::RecoveryEnded));
 }
 
+/// RFC 6675 section 5.1 has one reduction a window. Once that is undone, a segment of the same
+/// window that is really lost must be retransmitted at once, and not by the timer.
+#[test]
+fn a_loss_after_an_undone_recovery_is_repaired_before_the_timer() {
+    let config = Config { eifel: true, timestamps: true, sack: true, ..config() };
+    let mut script = Script::established(config, "newreno");
+    script.write(40);
+    script.after(50);
+    // 1 to 3 overtook 0: recovery lasts until all of what is outstanding is acknowledged.
+    assert_eq!(ack_sack(&mut script, 0, 100, Some((1, 4)))[0], 0);
+    ack(&mut script, 5, 100);
+    assert_eq!((script.end.stats().spurious, script.end.stats().fast_recoveries), (1, 1));
+    // 5 is lost, and was outstanding when that recovery began.
+    assert_eq!(ack_sack(&mut script, 5, 100, Some((6, 9)))[0], 5);
+    assert_eq!((script.end.stats().fast_recoveries, script.end.stats().timeouts), (2, 0));
+}
+
 /// Off, nothing is undone.
 #[test]
 fn off_it_undoes_nothing() {
@@ -70,8 +87,16 @@ fn sending(eifel: bool) -> Script {
 
 /// An ACK of `n` segments that echoes the timestamp of `echo` milliseconds.
 fn ack(script: &mut Script, n: u32, echo: u32) -> Vec<u32> {
+    ack_sack(script, n, echo, None)
+}
+
+/// The same with a block of SACKed segments.
+fn ack_sack(script: &mut Script, n: u32, echo: u32, block: Option<(u32, u32)>) -> Vec<u32> {
     let mut header = script.header(ACK);
     header.ack = ISS + 1 + n * SEG;
+    if let Some((left, right)) = block {
+        header.options.sack.push(ISS + 1 + left * SEG, ISS + 1 + right * SEG);
+    }
     header.options.timestamps = Some(Timestamps { value: 1, echo });
     let sent = script.arrive(header, 0);
     assert_eq!(numbers(&sent).len(), sent.len());
