@@ -1,0 +1,27 @@
+//! Openings and frames of fairness runs: what is read can be written, frames of an owner of the key
+//! come out of any pieces as they went in, and nobody else's come out.
+
+#![no_main]
+
+use fairwave_wire::fairness::{OPENING_LEN, Opener, Opening, Sealer, Way, verify};
+use fairwave_wire::seal::{Key, TAG_LEN};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let key = Key::new(&[7; 16]).expect("long enough");
+    assert!(verify(bytes, &key).is_err(), "a seal was guessed");
+    if let Ok(opening) = Opening::read(bytes) {
+        let written = opening.write(&key);
+        let sealed = OPENING_LEN - TAG_LEN;
+        assert_eq!((&written[..sealed], verify(&written, &key)), (&bytes[..sealed], Ok(())));
+        assert_eq!(Opening::read(&written), Ok(opening));
+    }
+    let mut opener = Opener::new(key.clone(), Way::ToServer, 1_000);
+    opener.push(bytes);
+    assert!(!matches!(opener.open(), Ok(Some(_))), "a seal was guessed");
+    let frame = Sealer::new(key.clone(), Way::ToServer).seal(bytes).expect("short enough");
+    let piece = bytes.first().map_or(1, |byte| usize::from(*byte).max(1));
+    let mut opener = Opener::new(key, Way::ToServer, bytes.len());
+    frame.chunks(piece).for_each(|piece| opener.push(piece));
+    assert_eq!(opener.open(), Ok(Some(bytes.to_vec())));
+});
