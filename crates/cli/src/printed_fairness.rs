@@ -1,7 +1,7 @@
 //! What `fairwave fairness` prints with `--json`, as a type, and what it is made of.
 
 use fairwave_lab::fairness::{
-    Carrier, Counted, Ending, Flow, Record, Repetition, Station, Summary,
+    Carrier, Counted, Ending, Flow, RadioSample, Record, Repetition, Station, Summary,
 };
 use fairwave_sockets::fairness as measured;
 use schemars::JsonSchema;
@@ -64,6 +64,7 @@ fn station(station: &measured::Station) -> Station {
             measured::Ending::Open => Ending::Open,
         },
         flows: station.flows.iter().map(|counted| flow(counted, carrier)).collect(),
+        radio: station.radio.iter().map(radio).collect(),
     }
 }
 
@@ -77,5 +78,17 @@ fn flow(flow: &measured::Flow, carrier: Carrier) -> Flow {
         datagrams: flow.datagrams,
         lost: flow.lost,
         is_broken: flow.is_broken,
+    }
+}
+
+fn radio(sample: &measured::RadioSample) -> RadioSample {
+    let mbps = |kbps: u32| f64::from(kbps) / 1e3;
+    RadioSample {
+        signal_dbm: sample.signal_dbm.map(f64::from),
+        tx_mbps: sample.tx_kbps.map(mbps),
+        rx_mbps: sample.rx_kbps.map(mbps),
+        retries: sample.retries,
+        failed: sample.failed,
+        airtime_ms: sample.airtime_us.map(|us| us as f64 / 1e3),
     }
 }

@@ -1,7 +1,9 @@
 //! How stations shared a network, in words, bars and a page.
 
 use crate::table::Table;
-use fairwave_lab::fairness::{Counted, Ending, Record, StationSummary, Summary};
+use fairwave_lab::fairness::{
+    Counted, Ending, RadioSample, Record, Station, StationSummary, Summary,
+};
 use fairwave_lab::means::MeanSummary;
 use fairwave_lab::page::{CSS, responsive};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
@@ -104,8 +106,8 @@ fn target(summary: &Summary) -> Option<String> {
     });
     let reached: Vec<String> = reached.collect();
     Some(format!(
-        "The target of {:.2} Mbps is {} of EB, {:.2} Mbps ({stated}); an equal share is {:.2} Mbps. \
-         Reached: {}.",
+        "The target of {:.2} Mbps is {} of EB, {:.2} Mbps ({stated}); an equal share is \
+         {:.2} Mbps. Reached: {}.",
         target.mbps,
         target.normalized.map_or_else(|| "no part".to_owned(), |n| format!("{:.0} %", 100.0 * n)),
         target.effective_mbps,
@@ -163,6 +165,8 @@ pub(crate) fn page(title: &str, record: &Record, error: Option<&str>) -> Result<
         figure.to_svg().map(|svg| responsive(&svg)).map_err(|error| error.to_string())
     };
     let (bars, lines) = (drawn(&bars(&summary))?, drawn(&over_time(record))?);
+    let radios: Result<Vec<String>, String> = radios(record).iter().map(drawn).collect();
+    let radios = radios?;
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -187,6 +191,10 @@ pub(crate) fn page(title: &str, record: &Record, error: Option<&str>) -> Result<
                 figure {
                     div.plot { (PreEscaped(lines)) }
                     figcaption { "Payload by interval in the first repetition." }
+                }
+                @for radio in &radios { figure { div.plot { (PreEscaped(radio)) } } }
+                @if !radios.is_empty() {
+                    p.note { "What the stations' own radios told (nl80211), by interval." }
                 }
                 (rows(&summary))
             }
@@ -244,25 +252,91 @@ fn bars(summary: &Summary) -> Figure {
 
 fn over_time(record: &Record) -> Figure {
     let seconds = record.interval_s;
+    let mbps = |bytes: u64| Some(bytes as f64 * 8.0 / 1e6 / seconds);
+    let payload = |station: &Station| station.bytes().into_iter().map(mbps).collect();
+    by_interval(record, "Payload", "payload (Mbps)", &payload)
+}
+
+/// A value of each station by interval in the first repetition.
+fn by_interval(
+    record: &Record,
+    title: &str,
+    y_label: &str,
+    values: &dyn Fn(&Station) -> Vec<Option<f64>>,
+) -> Figure {
     let first = record.repetitions.first().map_or(&[][..], |first| &first.stations);
-    let curve = |station: &fairwave_lab::fairness::Station| Curve {
+    let at = |bin: i32| f64::from(bin) * record.interval_s;
+    let curve = |station: &Station| Curve {
         label: station.name.clone(),
-        points: station
-            .bytes()
+        points: values(station)
             .into_iter()
             .zip(1..)
-            .map(|(bytes, bin)| {
-                let mbps = bytes as f64 * 8.0 / 1e6 / seconds;
-                (f64::from(bin) * seconds, Interval::exact(mbps))
-            })
+            .filter_map(|(value, bin)| Some((at(bin), Interval::exact(value?))))
             .collect(),
         mark: Mark::DottedLine,
     };
     Figure {
-        title: "Payload over time".to_owned(),
+        title: format!("{title} over time"),
         x_label: "time (s)".to_owned(),
-        y_label: "payload (Mbps)".to_owned(),
+        y_label: y_label.to_owned(),
         y_range: None,
-        content: Content::Curves(first.iter().map(curve).collect()),
+        content: Content::Curves(
+            first.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect(),
+        ),
+    }
+}
+
+/// What radios told on the same axis of time, as far as any did.
+fn radios(record: &Record) -> Vec<Figure> {
+    let of = |title: &str, unit: &str, value: &dyn Fn(&RadioSample) -> Option<f64>| {
+        let values = |station: &Station| station.radio.iter().map(value).collect();
+        by_interval(record, title, &format!("{} ({unit})", title.to_lowercase()), &values)
+    };
+    let interval_ms = record.interval_s * 1e3;
+    let signal = of("Signal", "dBm", &|sample| sample.signal_dbm);
+    let figures = [
+        // Signals are below zero, where the axes of others begin.
+        Figure { y_range: Some((-100.0, 0.0)), ..signal },
+        of("Rate of frames sent", "Mbps", &|sample| sample.tx_mbps),
+        of("Retries", "frames", &|sample| sample.retries.map(f64::from)),
+        of("Airtime", "%", &|sample| sample.airtime_ms.map(|ms| 100.0 * ms / interval_ms)),
+    ];
+    let has_any = |figure: &Figure| matches!(&figure.content, Content::Curves(c) if !c.is_empty());
+    figures.into_iter().filter(has_any).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_lab::fairness::Repetition;
+
+    /// No machine of ours has a radio: what one would tell is made by hand.
+    #[test]
+    fn a_page_shows_what_radios_told_where_there_are_any() {
+        let sample =
+            RadioSample { signal_dbm: Some(-60.0), retries: Some(4), ..RadioSample::default() };
+        let station = |radio: &[RadioSample]| Station {
+            name: "sta".to_owned(),
+            address: None,
+            clock_error_ms: None,
+            late_ms: None,
+            ending: Ending::Complete,
+            flows: Vec::new(),
+            radio: radio.to_vec(),
+        };
+        let record = |radio: &[RadioSample]| Record {
+            interval_s: 1.0,
+            begun_unix_s: None,
+            target_bps: None,
+            effective_bps: None,
+            repetitions: vec![Repetition { stations: vec![station(radio)] }],
+        };
+        let titles = |radio: &[RadioSample]| -> Vec<String> {
+            radios(&record(radio)).into_iter().map(|figure| figure.title).collect()
+        };
+        assert_eq!(titles(&[sample; 3]), ["Signal over time", "Retries over time"]);
+        assert_eq!(titles(&[]), Vec::<String>::new());
+        let page = page("title", &record(&[sample; 3]), None).unwrap();
+        assert_eq!(page.matches("<svg").count(), 4);
     }
 }

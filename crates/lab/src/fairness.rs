@@ -14,7 +14,7 @@ mod summary;
 pub use compare::compare;
 pub use flent::flent;
 pub use read::{Error, read};
-pub use record::{Carrier, Counted, Ending, Flow, Record, Repetition, Station};
+pub use record::{Carrier, Counted, Ending, Flow, RadioSample, Record, Repetition, Station};
 pub use summary::{StarvedFlow, StationSummary, Summary, TargetSummary};
 
 #[cfg(test)]

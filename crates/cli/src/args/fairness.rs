@@ -17,7 +17,7 @@ Examples:
   fairwave fairness --compare reno cubic
 
 Stations start together and each prints the results of all. Letters mean what they mean to iperf3:
--t, -i, -P, -R, -u, -b, -C, -p. Figures are explained in docs/fairness.md.
+-t, -i, -P, -R, -u, -b, -C, -w, -p. Figures are explained in docs/fairness.md.
 
 Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.";
 
@@ -114,6 +114,10 @@ pub(crate) struct RunFairness {
     /// Congestion control of the senders, as their kernels name it [default: the kernel's]
     #[arg(long, short = 'C', value_name = "LAW")]
     pub(crate) congestion: Option<String>,
+    /// Buffers of TCP sockets at both ends, of which Linux gives twice as much, such as 64K or
+    /// '64 KiB' [default: buffers that grow]
+    #[arg(long, short, value_name = "BYTES", value_parser = size, conflicts_with = "udp")]
+    pub(crate) window: Option<Bytes>,
     #[command(flatten)]
     pub(crate) judged: Judged,
 }
@@ -173,6 +177,22 @@ fn rate(text: &str) -> Result<BitRate, String> {
     if rate == BitRate(0) { Err("it has to be more than 0".to_owned()) } else { Ok(rate) }
 }
 
+/// A size with its unit, or a number of bytes with K or M, which are binary as in iperf3.
+fn size(text: &str) -> Result<Bytes, String> {
+    let (number, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        _ => (text, 1),
+    };
+    let size = match number.parse::<u32>() {
+        Ok(number) => Bytes(u64::from(number) * factor),
+        Err(_) => {
+            text.parse().map_err(|error: fairwave_units::ParseQuantityError| error.to_string())?
+        }
+    };
+    if size.0 > i32::MAX as u64 / 2 { Err("more than 1 GiB".to_owned()) } else { Ok(size) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +207,8 @@ mod tests {
         assert_eq!(rate("1.5k"), Ok(BitRate(1_500)));
         assert_eq!(rate("64000"), Ok(BitRate(64_000)));
         assert_eq!(rate("20 Mbps"), Ok(BitRate::mbps(20)));
+        assert_eq!([size("64K"), size("64 KiB"), size("65536")], [const { Ok(Bytes(65_536)) }; 3]);
+        assert!(size("3 GB").is_err() && size("wide").is_err());
         assert!(rate("0").is_err() && rate("much").is_err() && rate("-5M").is_err());
     }
 }

@@ -123,7 +123,11 @@ fn request(run: &RunFairness, key: Key) -> Result<Request, Failure> {
     let protocol = if run.udp {
         Protocol::Udp { rate_bps: run.bitrate.unwrap_or(USUAL_UDP).0 }
     } else {
-        Protocol::Tcp { law: run.congestion.clone(), rate_bps: run.bitrate.map(|rate| rate.0) }
+        Protocol::Tcp {
+            law: run.congestion.clone(),
+            rate_bps: run.bitrate.map(|rate| rate.0),
+            buffer_bytes: run.window.map(|size| u32::try_from(size.0).unwrap_or(u32::MAX)),
+        }
     };
     let terms = Terms {
         hosts: run.hosts,
@@ -229,10 +233,11 @@ fn run_compare(common: &Common, paths: &[std::path::PathBuf]) -> Result<(), Fail
         let path = output::printable(&path.display().to_string());
         format!("{name}: {path}, {}\n", several(record.repetitions.len(), "repetition"))
     };
-    let sides =
-        side("first", first, &records[0]) + &side("second", second, &records[1]) + "Welch's test\n";
-    output::print(&(super::compare::table(&comparisons).render() + &sides))?;
-    if comparisons.iter().all(|one| one.difference.p.is_none()) {
+    let is_judged = comparisons.iter().any(|one| one.difference.p.is_some());
+    let sides = side("first", first, &records[0]) + &side("second", second, &records[1]);
+    let test = if is_judged { "Welch's test\n" } else { "" };
+    output::print(&(super::compare::table(&comparisons).render() + &sides + test))?;
+    if !is_judged {
         output::warn("one repetition says nothing about chance: compare at least two of each");
     }
     Ok(())

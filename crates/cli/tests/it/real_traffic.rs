@@ -138,18 +138,9 @@ fn agreeing(capture: &Path, ours: Table, theirs: Table) -> (Old, Old) {
     (old, theirs_old)
 }
 
-#[expect(clippy::print_stderr, reason = "a test that proves nothing has to say so")]
-fn skipped() -> bool {
-    let why = real::missing();
-    if let Some(why) = &why {
-        eprintln!("SKIPPED, nothing was tested: {why}");
-    }
-    why.is_some()
-}
-
 #[test]
 fn random_loss_of_data() {
-    if skipped() {
+    if real::skipped() {
         return;
     }
     let (place, net) = (scratch(), Net::new(1));
@@ -184,7 +175,7 @@ fn lost_between(sent: &Path, received: &Path, lost: u64) {
 
 #[test]
 fn random_loss_of_acks_with_segments_that_the_card_cuts() {
-    if skipped() {
+    if real::skipped() {
         return;
     }
     let (place, net) = (scratch(), Net::new(64));
@@ -196,7 +187,7 @@ fn random_loss_of_acks_with_segments_that_the_card_cuts() {
 
 #[test]
 fn a_queue_that_overflows() {
-    if skipped() {
+    if real::skipped() {
         return;
     }
     let (place, net) = (scratch(), Net::new(1));
@@ -212,7 +203,7 @@ fn a_queue_that_overflows() {
 /// tshark is shown the first of each only.
 #[test]
 fn a_capture_of_the_simulator() {
-    if skipped() {
+    if real::skipped() {
         return;
     }
     let place = scratch();

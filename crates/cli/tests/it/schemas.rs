@@ -133,6 +133,8 @@ fn what_other_commands_print_is_valid_by_the_schemas() {
     let tiny = tiny().display().to_string();
     let lossy = root().join("crates/cli/tests/data/lossy.pcap.gz").display().to_string();
     let script = root().join("crates/tcp/tests/conformance/prr.pkt").display().to_string();
+    #[cfg(target_os = "linux")]
+    let iperf3 = root().join("crates/lab/tests/data/iperf3").display().to_string();
     fs::write(here.join("bad.toml"), "duraton = \"5 s\"\n").expect("a file");
     let cases = [
         ("check", printed(here, &["check", &tiny, "bad.toml", "gone.toml"])),
@@ -142,6 +144,10 @@ fn what_other_commands_print_is_valid_by_the_schemas() {
         ("explain", json(here, &["explain"])),
         #[cfg(target_os = "linux")]
         ("packets", json(here, &["packets", &script, "--against", "simulator"])),
+        #[cfg(target_os = "linux")]
+        ("fairness", json(here, &["fairness", "show", &iperf3, "--target", "1M"])),
+        #[cfg(target_os = "linux")]
+        ("compare", json(here, &["fairness", "--compare", &iperf3, &iperf3])),
         ("trace", json(here, &["trace", &lossy])),
         ("trace", json(here, &["trace", &lossy, &lossy])),
     ];

@@ -54,7 +54,10 @@ fn content(record: &Record, repetition: &Repetition, title: &str) -> Value {
             "HOST": "server",
             "HOSTS": ["server"],
             "LOCAL_HOST": "stations",
-            "TEST_PARAMETERS": { "upload_streams": up.to_string(), "download_streams": down.to_string() },
+            "TEST_PARAMETERS": {
+                "upload_streams": up.to_string(),
+                "download_streams": down.to_string(),
+            },
             "SERIES_META": about,
             "FLENT_VERSION": "2.3.0",
             "IP_VERSION": 4,
@@ -88,10 +91,10 @@ fn series(
                 for (sum, rate) in sum.iter_mut().zip(&rates) {
                     *sum += rate.unwrap_or(0.0);
                 }
-                about.insert(
-                    name.clone(),
-                    json!({ "STATION": station.name, "CONG_CONTROL": flow.law, "UNITS": "Mbits/s" }),
-                );
+                let law = &flow.law;
+                let meta =
+                    json!({ "STATION": station.name, "CONG_CONTROL": law, "UNITS": "Mbits/s" });
+                about.insert(name.clone(), meta);
                 results.insert(name, json!(rates));
             }
         }

@@ -104,6 +104,7 @@ pub(super) fn parse(text: &str, name: &str) -> Result<Record, String> {
         late_ms: None,
         ending: if output.error.is_some() { Ending::Open } else { Ending::Complete },
         flows: flows.collect(),
+        radio: Vec::new(),
     };
     Ok(Record {
         interval_s,
@@ -139,7 +140,8 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
     }
 }
 
-/// Bytes of one stream by interval. An interval shorter than half the others is the rest at the end.
+/// Bytes of one stream by interval. An interval shorter than half the others is the rest at the
+/// end.
 fn bytes(
     output: &Output,
     interval_s: f64,

@@ -47,6 +47,30 @@ pub struct Station {
     pub ending: Ending,
     /// Its flows.
     pub flows: Vec<Flow>,
+    /// What its radio told by interval; empty where there is none, or nobody asked.
+    #[serde(default)]
+    pub radio: Vec<RadioSample>,
+}
+
+/// What a station's radio told at the end of an interval; null for what its driver does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RadioSample {
+    /// Signal strength of the last frame of the access point.
+    #[schemars(extend("unit" = "dBm"))]
+    pub signal_dbm: Option<f64>,
+    /// Rate of the last frame sent.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub tx_mbps: Option<f64>,
+    /// Rate of the last frame received.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub rx_mbps: Option<f64>,
+    /// Retries of frames in the interval.
+    pub retries: Option<u32>,
+    /// Frames that were given up in the interval.
+    pub failed: Option<u32>,
+    /// How long frames from and to the access point took on the air in the interval.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub airtime_ms: Option<f64>,
 }
 
 /// How a station's repetition ended.

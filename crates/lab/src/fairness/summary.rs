@@ -12,7 +12,7 @@ use serde::Serialize;
 /// What a run comes to: means over repetitions with their 95 % confidence intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// Repetitions.
+    /// How many repetitions there are.
     pub repetitions: usize,
     /// Its stations, in the order in which they came.
     pub stations: Vec<StationSummary>,
@@ -23,7 +23,8 @@ pub struct Summary {
     pub jain: Option<MeanSummary>,
     /// The same over all flows.
     pub jain_flows: Option<MeanSummary>,
-    /// Flows that had less than a tenth of an equal share of all flows.
+    /// Flows that had less than a tenth of an equal share of all flows, but for datagrams of which
+    /// none was lost.
     pub starved_flows: Vec<StarvedFlow>,
     /// Repetitions in which a station had nearly nothing while another had more than its share.
     pub unfair_repetitions: usize,
@@ -102,7 +103,7 @@ impl Summary {
     pub fn of(record: &Record) -> Self {
         let seconds = record.interval_s;
         let over = |value: &dyn Fn(&Repetition) -> Option<f64>| {
-            means(record.repetitions.iter().filter_map(value).collect())
+            means(&record.repetitions.iter().filter_map(value).collect::<Vec<_>>())
         };
         let total = over(&|repetition| Some(rates(repetition, seconds).iter().sum()));
         Self {
@@ -118,8 +119,8 @@ impl Summary {
     }
 }
 
-fn means(values: Vec<f64>) -> Option<MeanSummary> {
-    Estimate::of(&values).map(Into::into)
+fn means(values: &[f64]) -> Option<MeanSummary> {
+    Estimate::of(values).map(Into::into)
 }
 
 /// The rate of each station in Mbps.
@@ -147,7 +148,7 @@ pub(super) fn avr(station: &Station, interval_s: f64, target_bps: u64) -> Option
 fn station(record: &Record, name: &str) -> Option<StationSummary> {
     let seconds = record.interval_s;
     let over = |value: &dyn Fn(&Station) -> Option<f64>| {
-        means(record.of(name).filter_map(value).collect())
+        means(&record.of(name).filter_map(value).collect::<Vec<_>>())
     };
     let mut laws: Vec<String> = Vec::new();
     for law in record.of(name).flat_map(|station| &station.flows).filter_map(|f| f.law.clone()) {
@@ -184,7 +185,8 @@ fn starved(record: &Record) -> Vec<StarvedFlow> {
     for (repetition, number) in record.repetitions.iter().zip(1..) {
         let fair = mean(&flow_rates(repetition, seconds)).unwrap_or(0.0);
         for station in &repetition.stations {
-            let rates = station.flows.iter().map(|flow| flow.mbps(seconds)).zip(1..);
+            let hungry = station.flows.iter().zip(1..).filter(|(flow, _)| flow.lost != Some(0));
+            let rates = hungry.map(|(flow, number)| (flow.mbps(seconds), number));
             list.extend(rates.filter(|(mbps, _)| *mbps < fair * STARVED_FRACTION).map(
                 |(mbps, flow)| StarvedFlow {
                     repetition: number,

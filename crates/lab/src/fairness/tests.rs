@@ -1,3 +1,5 @@
+//! Summaries by hand, files of iperf3, a file for flent.
+
 use super::*;
 use std::fs;
 
@@ -22,6 +24,7 @@ fn station(name: &str, flows: Vec<Flow>) -> Station {
         late_ms: Some(0.2),
         ending: Ending::Complete,
         flows,
+        radio: Vec::new(),
     }
 }
 

@@ -1,13 +1,13 @@
 //! A host that takes part in a run.
 
-use super::flow::{
-    Budget, Counter, Window, has_law, prepare, receive, receive_datagrams, send, send_datagrams,
-    spawn,
-};
+use super::counter::{Budget, Counter, Window};
+use super::flow::{has_law, prepare, receive, receive_datagrams, send, send_datagrams, spawn};
 use super::link::{Inbox, Link, greet};
 use super::message::{
-    Ending, Join, Limits, Protocol, Repetition, Report, Station, Terms, ToHost, ToServer, Traffic,
+    Ending, Join, Limits, Protocol, RadioSample, Repetition, Report, Station, Terms, ToHost,
+    ToServer, Traffic,
 };
+use super::radio::Radio;
 use super::serve::SILENCE;
 use super::udp::Datagrams;
 use super::{Error, laws};
@@ -108,6 +108,8 @@ struct Host<'a> {
     offset_ns: i128,
     clock_error_ns: u64,
     ends: Vec<End>,
+    radio: Option<Radio>,
+    radio_samples: Vec<RadioSample>,
     found: Measured,
 }
 
@@ -122,6 +124,7 @@ impl<'a> Host<'a> {
         let (server, clock) = (request.server, Clock::start());
         let stream = TcpStream::connect_timeout(&server, PATIENCE)
             .map_err(|cause| Error::Silent { server, cause })?;
+        let own = stream.local_addr().ok().map(|address| address.ip());
         let (link, inbox, key) =
             greet(stream, &request.key, clock).map_err(|error| match error.kind() {
                 ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
@@ -146,6 +149,8 @@ impl<'a> Host<'a> {
             offset_ns: 0,
             clock_error_ns: 0,
             ends: Vec::new(),
+            radio: own.and_then(Radio::of),
+            radio_samples: Vec::new(),
             found: Measured::default(),
         })
     }
@@ -282,6 +287,9 @@ impl<'a> Host<'a> {
             interval: Duration::from_nanos(terms.interval_ns),
             bins: terms.bins(),
         };
+        self.radio_samples.clear();
+        // What its counters came to before the run is not of the run.
+        let _ = self.radio.as_mut().map(Radio::sample);
         let ends = std::mem::take(&mut self.ends);
         let counters: Vec<Arc<Counter>> = ends
             .into_iter()
@@ -289,6 +297,7 @@ impl<'a> Host<'a> {
             .map(|(end, flow)| start(end, self.is_up(flow), &self.traffic.protocol, window))
             .collect();
         while self.clock.now() < window.end() {
+            self.look_at_radio(window);
             if self.stop.load(Ordering::Relaxed) {
                 return self.leave(&counters);
             }
@@ -303,7 +312,9 @@ impl<'a> Host<'a> {
                 Err(_) => return self.keep(&counters, self.gone()),
             }
         }
-        self.say(&ToServer::Report(report(&counters))).or_else(|e| self.keep(&counters, e))?;
+        self.look_at_radio(window);
+        let report = self.report(&counters);
+        self.say(&ToServer::Report(report)).or_else(|e| self.keep(&counters, e))?;
         match self.account(REPORTING) {
             Ok(Some(repetition)) => {
                 self.found.repetitions.push(repetition);
@@ -312,6 +323,26 @@ impl<'a> Host<'a> {
             Ok(None) if self.stop.load(Ordering::Relaxed) => self.keep(&counters, Error::Stopped),
             Ok(None) | Err(_) => self.keep(&counters, self.gone()),
         }
+    }
+
+    /// Asks the radio at the end of each interval.
+    fn look_at_radio(&mut self, window: Window) {
+        let Some(radio) = &mut self.radio else { return };
+        let since = self.clock.now().since(window.begin).as_nanos();
+        let ended = (since / window.interval.as_nanos()).min(window.bins) as usize;
+        while self.radio_samples.len() < ended {
+            self.radio_samples.push(radio.sample());
+        }
+    }
+
+    fn report(&self, counters: &[Arc<Counter>]) -> Report {
+        let flows: Vec<_> = counters.iter().map(|counter| counter.flow()).collect();
+        let late = counters.iter().map(|counter| counter.late().as_nanos()).max();
+        let up = flows.iter().filter(|flow| flow.is_up);
+        let laws_up = up.map(|flow| flow.law.clone()).collect();
+        let down = flows.iter().filter(|flow| !flow.is_up).cloned().collect();
+        let radio = self.radio_samples.clone();
+        Report { late_ns: late.unwrap_or(0), laws_up, down, radio }
     }
 
     /// The server's account of the repetition, if it comes in time.
@@ -329,7 +360,7 @@ impl<'a> Host<'a> {
     /// Breaks off in mid-run, with the server's account if it still comes.
     fn leave(&mut self, counters: &[Arc<Counter>]) -> Result<(), Error> {
         counters.iter().for_each(|counter| counter.stop());
-        let said = self.say(&ToServer::Leave(report(counters)));
+        let said = self.say(&ToServer::Leave(self.report(counters)));
         match said.and_then(|()| self.account(FAREWELL)) {
             Ok(Some(repetition)) => {
                 self.found.repetitions.push(repetition);
@@ -347,7 +378,8 @@ impl<'a> Host<'a> {
             address: self.request.server.ip(),
             traffic: self.traffic.clone(),
             clock_error_ns: self.clock_error_ns,
-            late_ns: report(counters).late_ns,
+            late_ns: self.report(counters).late_ns,
+            radio: self.radio_samples.clone(),
             flows: counters.iter().map(|counter| counter.flow()).collect(),
             ending: Ending::Open,
         };
@@ -378,13 +410,4 @@ fn start(end: End, is_up: bool, protocol: &Protocol, window: Window) -> Arc<Coun
         }
         (End::Datagrams(_), Protocol::Tcp { .. }) => unreachable!("opened for this protocol"),
     }
-}
-
-fn report(counters: &[Arc<Counter>]) -> Report {
-    let flows: Vec<_> = counters.iter().map(|counter| counter.flow()).collect();
-    let late = counters.iter().map(|counter| counter.late().as_nanos()).max();
-    let up = flows.iter().filter(|flow| flow.is_up);
-    let laws_up = up.map(|flow| flow.law.clone()).collect();
-    let down = flows.iter().filter(|flow| !flow.is_up).cloned().collect();
-    Report { late_ns: late.unwrap_or(0), laws_up, down }
 }

@@ -74,7 +74,7 @@ impl Inbox {
         match self.stream.read(&mut self.chunk) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(len) => self.opener.push(&self.chunk[..len]),
-            Err(error) if super::flow::is_transient(&error) => return Ok(None),
+            Err(error) if super::is_transient(&error) => return Ok(None),
             Err(error) => return Err(error),
         }
         let body = self.opener.open().map_err(invalid)?;
@@ -160,7 +160,7 @@ pub(super) fn read_exact(
         match stream.read(rest) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(len) => rest = &mut rest[len..],
-            Err(error) if super::flow::is_transient(&error) => {}
+            Err(error) if super::is_transient(&error) => {}
             Err(error) => return Err(error),
         }
     }

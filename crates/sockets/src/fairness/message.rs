@@ -37,6 +37,9 @@ pub enum Protocol {
         law: Option<String>,
         /// Pacing rate of each flow in bits per second; `None` for none.
         rate_bps: Option<u64>,
+        /// Buffers that are asked for at both ends in bytes, of which the kernel gives twice as
+        /// much; `None` for those that grow.
+        buffer_bytes: Option<u32>,
     },
     /// Datagrams at an even pace.
     Udp {
@@ -181,6 +184,24 @@ pub struct Flow {
     pub is_broken: bool,
 }
 
+/// What a station's radio told at the end of an interval; `None` for what its driver does not
+/// tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RadioSample {
+    /// Signal strength of the last frame of the access point in dBm.
+    pub signal_dbm: Option<i8>,
+    /// Rate of the last frame sent in kilobits per second.
+    pub tx_kbps: Option<u32>,
+    /// Rate of the last frame received in kilobits per second.
+    pub rx_kbps: Option<u32>,
+    /// Retries of frames in the interval.
+    pub retries: Option<u32>,
+    /// Frames that were given up in the interval.
+    pub failed: Option<u32>,
+    /// How long frames from and to the access point took on the air, in microseconds.
+    pub airtime_us: Option<u64>,
+}
+
 /// What a host came to in a repetition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Station {
@@ -196,6 +217,8 @@ pub struct Station {
     pub late_ns: u64,
     /// Its flows: those up first.
     pub flows: Vec<Flow>,
+    /// What its radio told by interval; empty without one.
+    pub radio: Vec<RadioSample>,
     /// How it ended.
     pub ending: Ending,
 }
@@ -216,6 +239,7 @@ pub(super) struct Report {
     /// The congestion control of each flow up.
     pub(super) laws_up: Vec<Option<String>>,
     pub(super) down: Vec<Flow>,
+    pub(super) radio: Vec<RadioSample>,
 }
 
 /// From a host.

@@ -1,13 +1,15 @@
 //! How hosts share a network: [`Server`] is the end that all speak with, [`measure`] that of each
-//! host. They start together, by the server's clock, and whoever receives counts bytes by interval.
+//! host. They start together, by the server's clock. The receiver counts bytes by interval.
 //!
-//! Flows are sockets of the kernel, a thread each; nothing of a flow goes through a machine of ours.
+//! Flows are sockets of the kernel, a thread each; no machine of ours has a part in them.
 
+mod counter;
 mod error;
 mod flow;
 mod host;
 mod link;
 mod message;
+mod radio;
 mod round;
 mod serve;
 #[cfg(test)]
@@ -16,8 +18,11 @@ mod udp;
 
 pub use error::Error;
 pub use host::{Measured, Progress, Request, measure};
-pub use message::{Ending, Flow, Limits, Protocol, Refusal, Repetition, Station, Terms, Traffic};
-pub use serve::{News, ServeConfig, Server};
+pub use message::{
+    Ending, Flow, Limits, Protocol, RadioSample, Refusal, Repetition, Station, Terms, Traffic,
+};
+pub use round::News;
+pub use serve::{ServeConfig, Server};
 
 /// The port of `fairwave fairness serve`, TCP and UDP, unless another is given. Nobody has it from
 /// IANA.
@@ -28,4 +33,10 @@ fn laws() -> String {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let text = std::fs::read_to_string(file).unwrap_or_else(|_| "(not known)".to_owned());
     text.split_whitespace().collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a call of the kernel only took too long.
+fn is_transient(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
 }

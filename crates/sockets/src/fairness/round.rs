@@ -1,14 +1,12 @@
 //! A run as the server sees it: who takes part, and what comes next.
 
-use super::flow::{
-    Budget, Counter, Window, has_law, prepare, receive, send, send_datagrams, spawn,
-};
+use super::counter::{Budget, Counter, Window};
+use super::flow::{has_law, prepare, receive, send, send_datagrams, spawn};
 use super::link::Link;
 use super::message::{
     Ending, Flow, Join, Limits, Protocol, Refusal, Repetition, Report, Station, Terms, ToHost,
     ToServer, Traffic, is_name,
 };
-use super::serve::News;
 use super::udp::Hub;
 use crate::clock::Clock;
 use fairwave_units::{Duration, Instant};
@@ -28,6 +26,19 @@ const REPORTING: Duration = Duration::from_secs(30);
 const REST: Duration = Duration::from_millis(500);
 /// The start lies so far ahead, and four of the longest round trips more.
 const LEAD: Duration = Duration::from_millis(200);
+
+/// What a server has to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A host takes part: its name and address, how many there are, and how many there shall be.
+    Joined(String, IpAddr, u16, u16),
+    /// A host is not there any more.
+    Left(String),
+    /// All hosts begin a repetition, counted from 1.
+    Started(u16),
+    /// A run is over.
+    Over,
+}
 
 /// A host with the key that wants to take part.
 #[derive(Debug)]
@@ -163,7 +174,8 @@ impl Round {
 
     fn check(&self, join: &Join) -> Result<(), Refusal> {
         let Join { name, traffic, terms } = join;
-        if self.phase != Phase::Gathering {
+        let is_full = self.terms.is_some_and(|agreed| self.members.len() >= agreed.hosts.into());
+        if self.phase != Phase::Gathering || is_full {
             return Err(Refusal::Busy);
         }
         if let Some(fault) = terms.fault(traffic) {
@@ -477,6 +489,12 @@ impl Member {
             traffic: self.traffic.clone(),
             clock_error_ns: self.ready.map_or(0, |(error, _)| error),
             late_ns: report.late_ns,
+            radio: report
+                .radio
+                .iter()
+                .take(up.first().map_or(0, |f| f.bytes.len()))
+                .copied()
+                .collect(),
             flows: up,
             ending: self.ending,
         }

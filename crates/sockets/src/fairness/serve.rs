@@ -3,7 +3,7 @@
 use super::Error;
 use super::link::{self, Inbox, Link};
 use super::message::{Limits, ToHost, ToServer};
-use super::round::{Event, Newcomer, Round};
+use super::round::{Event, Newcomer, News, Round};
 use super::udp::Hub;
 use crate::clock::Clock;
 use crate::probe::random;
@@ -15,13 +15,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Connections that have not proved yet that they have the key: of all, and of one address.
 const MOST_PENDING: usize = 256;
 const MOST_PENDING_OF_ONE: usize = 160;
+/// Messages that wait to be handled: hosts that say more have to wait themselves.
+const MOST_EVENTS: usize = 256;
 /// From one look at the time to the next.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 /// A host that says nothing for so long is gone, unless a repetition is under way.
@@ -38,19 +40,6 @@ pub struct ServeConfig {
     pub key: Key,
     /// What it allows each host.
     pub limits: Limits,
-}
-
-/// What a server has to tell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
-    /// A host takes part: its name and address, how many there are, and how many there shall be.
-    Joined(String, IpAddr, u16, u16),
-    /// A host is not there any more.
-    Left(String),
-    /// All hosts begin a repetition, counted from 1.
-    Started(u16),
-    /// A run is over.
-    Over,
 }
 
 /// What its threads share.
@@ -120,7 +109,7 @@ impl Server {
         mut stop: impl FnMut() -> bool,
         mut tell: impl FnMut(News),
     ) -> Result<(), Error> {
-        let (events, inbox) = channel();
+        let (events, inbox) = sync_channel(MOST_EVENTS);
         let hub = Arc::clone(&self.shared);
         let datagrams = thread::spawn(move || hub.hub.run(&hub.is_over));
         let served = self.serve(&mut stop, &mut tell, &events, &inbox);
@@ -133,7 +122,7 @@ impl Server {
         &self,
         stop: &mut dyn FnMut() -> bool,
         tell: &mut dyn FnMut(News),
-        events: &Sender<Event>,
+        events: &SyncSender<Event>,
         inbox: &Receiver<Event>,
     ) -> Result<(), Error> {
         let shared = &self.shared;
@@ -161,7 +150,7 @@ impl Server {
     }
 
     /// Takes whoever connects, a thread each.
-    fn accept(&self, events: &Sender<Event>) -> io::Result<()> {
+    fn accept(&self, events: &SyncSender<Event>) -> io::Result<()> {
         // Nobody is waited for here: the loop comes by every few milliseconds.
         poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&Timespec::default()))?;
         loop {
@@ -276,7 +265,7 @@ impl Shared {
         link: &Arc<Link>,
         mut inbox: Inbox,
         key: Key,
-        events: &Sender<Event>,
+        events: &SyncSender<Event>,
     ) {
         let Some(join) = self.join(&mut inbox) else { return self.reject() };
         let Ok(session) = random() else { return };

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-const TCP: Protocol = Protocol::Tcp { law: None, rate_bps: None };
+const TCP: Protocol = Protocol::Tcp { law: None, rate_bps: None, buffer_bytes: None };
 /// 71 datagrams in 200 ms.
 const UDP: Protocol = Protocol::Udp { rate_bps: 4_000_000 };
 const LIMITS: Limits = Limits { rate_bps: None, bytes: 1 << 40, time_ns: 60_000_000_000 };
@@ -112,7 +112,7 @@ fn a_host_that_does_not_fit_is_told_why() {
         let told =
             |traffic, terms| run(&request(server, "one", traffic, terms)).1.unwrap().to_string();
         let law = Some("nobodys".to_owned());
-        let strange = Protocol::Tcp { law, rate_bps: None };
+        let strange = Protocol::Tcp { law, rate_bps: None, buffer_bytes: Some(64_000) };
         let down = Traffic { up: false, ..both(strange.clone()) };
         let uneven = Terms { interval_ns: 70_000_000, ..terms(1, 1) };
         [
@@ -136,7 +136,10 @@ fn the_caps_of_the_server_hold() {
     let ((found, _), ..) = beside("127.0.0.1:0", limits, job);
     let station = &found.repetitions[0].stations[0];
     assert_eq!(station.ending, Ending::UsedUp);
-    assert_eq!(station.traffic.protocol, Protocol::Tcp { law: None, rate_bps: Some(4_000_000) });
+    assert_eq!(
+        station.traffic.protocol,
+        Protocol::Tcp { law: None, rate_bps: Some(4_000_000), buffer_bytes: None }
+    );
     assert_eq!(found.repetitions.len(), 1, "nothing is left for the second");
 }
 

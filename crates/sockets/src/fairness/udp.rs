@@ -1,6 +1,7 @@
 //! Datagrams of flows: all of a server over one socket, each flow of a host over one of its own.
 
-use super::flow::{Counter, is_transient};
+use super::counter::Counter;
+use super::is_transient;
 use fairwave_machine::Replay;
 use fairwave_wire::fairness::{FlowLabel, GREETING, OPENING_LEN, Opening, verify};
 use fairwave_wire::seal::Key;

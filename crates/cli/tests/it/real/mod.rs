@@ -56,7 +56,7 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'fairwave: that was all
 ";
 
 /// Says why real traffic cannot be made here, if so.
-pub(crate) fn missing() -> Option<String> {
+fn missing() -> Option<String> {
     let id = Command::new("id").arg("-u").output();
     if id.is_ok_and(|output| output.stdout.trim_ascii() != b"0") {
         return Some("namespaces need root".to_owned());
@@ -74,6 +74,16 @@ pub(crate) fn missing() -> Option<String> {
     ];
     let lacking = programs.into_iter().find(|(program, arg)| !starts(program, arg));
     lacking.map(|(program, _)| format!("{program} is not there; `cargo xtask test` installs it"))
+}
+
+/// Says why real traffic cannot be made here, if so; whether a test has to be left out.
+#[expect(clippy::print_stderr, reason = "a test that proves nothing has to say so")]
+pub(crate) fn skipped() -> bool {
+    let why = missing();
+    if let Some(why) = &why {
+        eprintln!("SKIPPED, nothing was tested: {why}");
+    }
+    why.is_some()
 }
 
 /// Sender, router and receiver. Dropped, they are gone.
