@@ -99,6 +99,8 @@ fn line(news: &News) -> String {
 fn run_station(common: &Common, run: &RunFairness) -> Result<(), Failure> {
     let key = given_key(&run.secret, "fairwave fairness serve")?;
     let request = request(run, key)?;
+    // Rather now than after the measurement.
+    common.out.as_deref().map_or(Ok(()), make)?;
     let stop = stop::on(&stop::SIGNALS)?;
     let begun_unix_s = clock::unix_s();
     let (found, error) = measure(&request, &stop, |progress| {
@@ -177,23 +179,44 @@ fn deliver(
     error: Option<String>,
 ) -> Result<(), Failure> {
     let printed = FairnessOutput::of(record, error);
-    // First to the files: nobody may read standard output any more.
-    let page = || {
-        show_fairness::page(title, &printed.record, printed.error.as_deref()).map_err(Failure::Run)
-    };
-    if let Some(file) = &judged.page {
-        keep(file, &page()?)?;
-    }
-    if let Some(directory) = &common.out {
-        keep_all(directory, title, &printed, &page()?)?;
-    }
+    // First to the files, as nobody may read standard output any more. If the disk is full, the
+    // results are printed nevertheless.
+    let kept = keep_wanted(common, judged, title, &printed);
     if common.json {
         output::print_json(&json!(printed))?;
     } else {
         output::print(&show_fairness::words(&printed.summary))?;
         printed.warnings.iter().for_each(|warning| output::warn(warning));
     }
-    printed.error.map_or(Ok(()), |told| Err(Failure::Run(told)))
+    match (printed.error, kept) {
+        (Some(told), Err(Failure::Run(also))) => Err(Failure::Run(format!("{told}; {also}"))),
+        (Some(told), _) => Err(Failure::Run(told)),
+        (None, kept) => kept,
+    }
+}
+
+/// Writes the files that were asked for.
+fn keep_wanted(
+    common: &Common,
+    judged: &Judged,
+    title: &str,
+    printed: &FairnessOutput,
+) -> Result<(), Failure> {
+    if judged.page.is_none() && common.out.is_none() {
+        return Ok(());
+    }
+    let page = show_fairness::page(title, &printed.record, printed.error.as_deref())
+        .map_err(Failure::Run)?;
+    if let Some(file) = &judged.page {
+        keep(file, &page)?;
+    }
+    common.out.as_ref().map_or(Ok(()), |directory| keep_all(directory, title, printed, &page))
+}
+
+/// Makes the directory of results.
+fn make(directory: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(directory)
+        .map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))
 }
 
 fn keep_all(
@@ -202,13 +225,12 @@ fn keep_all(
     printed: &FairnessOutput,
     page: &str,
 ) -> Result<(), Failure> {
-    let refused = |error: std::io::Error| Failure::Run(format!("{}: {error}", directory.display()));
-    fs::create_dir_all(directory).map_err(refused)?;
+    make(directory)?;
     let text = serde_json::to_string_pretty(printed).map_err(Failure::run)? + "\n";
     keep(&directory.join("fairness.json"), &text)?;
     keep(&directory.join("fairness.html"), page)?;
     for number in 0..printed.record.repetitions.len() {
-        let bytes = flent(&printed.record, number, title).map_err(refused)?;
+        let bytes = flent(&printed.record, number, title).map_err(Failure::run)?;
         let file = directory.join(format!("repetition-{}.flent.gz", number + 1));
         write_file(&file, &bytes).map_err(Failure::run)?;
     }

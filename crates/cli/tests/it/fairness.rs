@@ -100,6 +100,20 @@ fn what_cannot_be_done_is_said_with_its_remedy() {
     refused(&["-t", "1", "--name", "two words"], "letters and digits");
 }
 
+#[test]
+fn results_that_cannot_be_kept_are_printed() {
+    let place = scratch();
+    let server = serve(place.path(), &[]);
+    let asked = ["-t", "0.2", "-i", "0.1", "-u", "-b", "2M", "--name", "here"];
+    let ended =
+        |more: &[&str]| ends_with(1, place.path(), &station(&server, &[&asked[..], more].concat()));
+    let (_, err) = ended(&["--out", "/dev/null/results"]);
+    assert!(err.contains("/dev/null/results") && !err.contains("Repetition"), "{err}");
+    // The place for a page is only known to be bad when the page is written.
+    let (out, err) = ended(&["--page", "gone/page.html"]);
+    assert!(out.contains("here") && err.contains("gone/page.html"), "{out} {err}");
+}
+
 /// A station that measures for a minute, once the server has agreed to begin.
 fn begun(place: &Path, server: &Serving, more: &[&str]) -> Child {
     let long = ["-t", "60", "-u", "-b", "4M", "-i", "0.1", "--name", "here"];
