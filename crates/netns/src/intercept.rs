@@ -4,8 +4,8 @@
 //! socket (TPROXY) and marks it; a rule has marked packets routed to this machine itself. Packets
 //! of connections that the proxy has under its clients' addresses are known by their sockets. A
 //! packet is marked only where such a socket exists: without the proxy, packets go their ordinary
-//! way although the rules are there. The keeper removes the rules when this process ends, however it
-//! does.
+//! way although the rules are there. The keeper removes the rules when this process ends, however
+//! it does.
 
 use crate::keeper::Keeper;
 use crate::undo::{Undo, ip, nft};

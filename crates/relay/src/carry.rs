@@ -1,6 +1,6 @@
 //! Carrying bytes between the legs of a flow.
 
-use crate::flows::Flow;
+use crate::flow::{Flow, Way};
 use crate::options;
 use std::cell::RefCell;
 use std::io;
@@ -20,15 +20,6 @@ pub(crate) type Scratch = Rc<RefCell<Vec<u8>>>;
 /// A new place to read to.
 pub(crate) fn scratch() -> Scratch {
     Rc::new(RefCell::new(vec![0; PIECE_BYTES]))
-}
-
-/// Which way bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// From the client to the server.
-    Up,
-    /// From the server to the client.
-    Down,
 }
 
 /// Carries both directions until both have ended; `early` is what the client sent beyond its

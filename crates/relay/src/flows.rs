@@ -2,61 +2,26 @@
 //! bins judged, idle flows ended.
 
 use crate::achieved::Achieved;
-use crate::carry::Way;
 use crate::config::{Aim, Limits};
+use crate::flow::{Flow, Goal, Owner};
 use crate::options;
 use crate::report::{FlowReport, News, Report};
 use crate::targets::{Beyond, Per, Targets};
 use fairwave_units::{BitRate, Duration};
-use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
-use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
 /// A paced flow may send so much more than its target, in percent: a mean on the target leaves
 /// half of all bins below it. It is the default of TCP-AV's `margin`.
 const MARGIN_PERCENT: u64 = 105;
 
-/// One connection of a client and the one to its server.
-#[derive(Debug)]
-pub(crate) struct Flow {
-    pub(crate) near: TcpStream,
-    pub(crate) far: TcpStream,
-    pub(crate) client: SocketAddr,
-    pub(crate) server: SocketAddr,
-    up_bytes: Cell<u64>,
-    down_bytes: Cell<u64>,
-    /// The client's data had to wait since the last bin began.
-    was_held_up: Cell<bool>,
-    goal: Cell<Option<Goal>>,
-    /// What the far leg's socket was last told.
-    told: Cell<Option<BitRate>>,
-    acked_at_bin: Cell<u64>,
-    carried_at_tick: Cell<u64>,
-    idle_for: Cell<Duration>,
-    has_law: Cell<bool>,
-}
-
-/// The target that a flow has or shares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Goal {
-    rule: usize,
-    per: Per,
-    rate: BitRate,
-}
-
-/// Who has a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Owner {
-    Flow(u64),
-    Host(IpAddr, usize),
-}
-
 /// What is remembered of a target between ticks.
 #[derive(Debug, Default)]
 struct Judged {
+    target: BitRate,
     achieved: Achieved,
     rate: Option<BitRate>,
     /// Acknowledged since the bin began, on flows that have ended.
@@ -75,74 +40,14 @@ pub(crate) enum Admitted {
     No,
 }
 
-impl Flow {
-    pub(crate) fn new(
-        near: TcpStream,
-        far: TcpStream,
-        client: SocketAddr,
-        server: SocketAddr,
-    ) -> Self {
-        Self {
-            near,
-            far,
-            client,
-            server,
-            up_bytes: Cell::new(0),
-            down_bytes: Cell::new(0),
-            was_held_up: Cell::new(false),
-            goal: Cell::new(None),
-            told: Cell::new(None),
-            acked_at_bin: Cell::new(0),
-            carried_at_tick: Cell::new(0),
-            idle_for: Cell::new(Duration::default()),
-            has_law: Cell::new(false),
-        }
-    }
-
-    /// Notes that the far leg has the law with targets.
-    pub(crate) fn with_law(self) -> Self {
-        self.has_law.set(true);
-        self
-    }
-
-    /// Counts payload that a leg took.
-    pub(crate) fn count(&self, way: Way, bytes: usize) {
-        let counter = match way {
-            Way::Up => &self.up_bytes,
-            Way::Down => &self.down_bytes,
-        };
-        counter.set(counter.get() + bytes as u64);
-    }
-
-    /// Notes that data waits for a leg.
-    pub(crate) fn held_up(&self, way: Way) {
-        if way == Way::Up {
-            self.was_held_up.set(true);
-        }
-    }
-
-    fn owner(&self, id: u64) -> Option<(Owner, Goal)> {
-        let goal = self.goal.get()?;
-        let owner = match goal.per {
-            Per::Flow => Owner::Flow(id),
-            Per::Host => Owner::Host(self.client.ip(), goal.rule),
-        };
-        Some((owner, goal))
-    }
-
-    /// What the server acknowledged since the bin began; nothing of a socket that is gone.
-    fn acked_in_bin(&self) -> u64 {
-        let acked = options::acked_bytes(&self.far).unwrap_or(0);
-        acked.saturating_sub(self.acked_at_bin.get())
-    }
-}
-
 /// All flows.
 pub(crate) struct Flows {
     active: BTreeMap<u64, (Rc<Flow>, AbortHandle)>,
     next: u64,
     targets: Targets,
     judged: BTreeMap<Owner, Judged>,
+    /// The sum of all targets in `judged`, in bits per second.
+    committed: u64,
     aim: Option<Box<dyn Aim>>,
     limits: Limits,
     since_bin: Duration,
@@ -157,6 +62,7 @@ impl Flows {
             next: 0,
             targets,
             judged: BTreeMap::new(),
+            committed: 0,
             aim,
             limits,
             since_bin: Duration::default(),
@@ -195,12 +101,8 @@ impl Flows {
         if per == Per::Host && self.judged.contains_key(&Owner::Host(host, rule)) {
             return true;
         }
-        let Some(capacity) = self.targets.capacity else { return true };
-        let mut goals = BTreeMap::new();
-        let owned = self.active.iter().filter_map(|(id, (flow, _))| flow.owner(*id));
-        goals.extend(owned);
-        let in_use: u64 = goals.values().map(|goal| goal.rate.0).sum();
-        in_use.saturating_add(rate.0) <= capacity.0
+        let fits = |capacity: BitRate| self.committed.saturating_add(rate.0) <= capacity.0;
+        self.targets.capacity.is_none_or(fits)
     }
 
     /// Takes a flow in, and gives it its target.
@@ -208,26 +110,35 @@ impl Flows {
         let id = self.next;
         self.next += 1;
         self.report.opened += 1;
-        self.aim_at_rule(&flow);
-        if let Some((owner, _)) = flow.owner(id) {
-            self.judged.entry(owner).or_default();
+        if !self.aim_at_rule(id, &flow) {
+            self.report.best_effort += 1;
+        }
+        let is_shared = flow.goal.get().is_some_and(|goal| goal.per == Per::Host);
+        if !is_shared {
+            self.tell_rate(&flow, flow.goal.get().map(|goal| goal.rate));
         }
         self.active.insert(id, (flow, task));
-        self.share_out();
+        if is_shared {
+            self.share_out();
+        }
         id
     }
 
-    /// Finds a flow's target among the rules.
-    fn aim_at_rule(&mut self, flow: &Flow) {
+    /// Finds a flow's target among the rules, and takes its part of the capacity; `false` where
+    /// none is left.
+    fn aim_at_rule(&mut self, id: u64, flow: &Flow) -> bool {
         let found = self.targets.rule(flow.client, flow.server);
         let goal =
             found.map(|(number, rule)| Goal { rule: number, per: rule.per, rate: rule.rate });
         let fits =
             goal.filter(|goal| self.has_room(flow.client.ip(), goal.rule, goal.per, goal.rate));
-        if goal.is_some() && fits.is_none() {
-            self.report.best_effort += 1;
-        }
         flow.goal.set(fits);
+        let Some((owner, goal)) = flow.owner(id) else { return goal.is_none() };
+        if let Entry::Vacant(place) = self.judged.entry(owner) {
+            place.insert(Judged { target: goal.rate, ..Judged::default() });
+            self.committed = self.committed.saturating_add(goal.rate.0);
+        }
+        true
     }
 
     /// A flow has ended.
@@ -239,9 +150,10 @@ impl Flows {
         match owner {
             Owner::Flow(_) => self.retire(owner),
             Owner::Host(..) => {
-                let judged = self.judged.entry(owner).or_default();
-                judged.bytes_of_ended += flow.acked_in_bin();
-                judged.ended_held_up |= flow.was_held_up.get();
+                if let Some(judged) = self.judged.get_mut(&owner) {
+                    judged.bytes_of_ended += flow.acked_in_bin();
+                    judged.ended_held_up |= flow.was_held_up.get();
+                }
             }
         }
         if let (Some(aim), true) = (&mut self.aim, flow.has_law.get()) {
@@ -253,6 +165,7 @@ impl Flows {
     fn retire(&mut self, owner: Owner) {
         if let Some(judged) = self.judged.remove(&owner) {
             self.report.achieved.add(judged.achieved);
+            self.committed = self.committed.saturating_sub(judged.target.0);
         }
     }
 
@@ -265,10 +178,7 @@ impl Flows {
         let owners: Vec<Owner> = self.judged.keys().copied().collect();
         owners.into_iter().for_each(|owner| self.retire(owner));
         for (id, flow) in &flows {
-            self.aim_at_rule(flow);
-            if let Some((owner, _)) = flow.owner(*id) {
-                self.judged.entry(owner).or_default();
-            }
+            self.aim_at_rule(*id, flow);
         }
         self.share_out();
     }
@@ -318,6 +228,7 @@ impl Flows {
                 *sending.entry(owner).or_default() += u64::from(wants(flow));
             }
         }
+        let mut shares = Vec::new();
         for (id, (flow, _)) in &self.active {
             let share = flow.owner(*id).map(|(owner, goal)| {
                 let flows = sending.get(&owner).copied().unwrap_or(0);
@@ -325,10 +236,17 @@ impl Flows {
                 BitRate((goal.rate.0 / (others + 1)).max(1))
             });
             if share != flow.told.get() {
-                flow.told.set(share);
-                let told = steer(self.aim.as_mut(), flow, share);
-                self.news.extend(told.err().map(News::NoLaw));
+                shares.push((Rc::clone(flow), share));
             }
+        }
+        shares.iter().for_each(|(flow, share)| self.tell_rate(flow, *share));
+    }
+
+    /// Tells a far leg its rate.
+    fn tell_rate(&mut self, flow: &Flow, rate: Option<BitRate>) {
+        if flow.told.replace(rate) != rate {
+            let told = steer(self.aim.as_mut(), flow, rate);
+            self.news.extend(told.err().map(News::NoLaw));
         }
     }
 
@@ -350,7 +268,7 @@ impl Flows {
                 self.retire(owner);
                 continue;
             };
-            let judged = self.judged.entry(owner).or_default();
+            let Some(judged) = self.judged.get_mut(&owner) else { continue };
             let bytes = bytes + std::mem::take(&mut judged.bytes_of_ended);
             let held_up = *held_up | std::mem::take(&mut judged.ended_held_up);
             // The first bin holds the start of the connection, and less than its full length.
@@ -401,11 +319,11 @@ fn steer(aim: Option<&mut Box<dyn Aim>>, flow: &Flow, rate: Option<BitRate>) -> 
             .and_then(|cookie| aim.set(cookie, rate)),
         None => pace(flow, rate),
     };
-    told.or_else(|error| {
+    told.map_err(|error| {
         // The flow keeps a limit where it cannot have a target.
         flow.has_law.set(false);
         let _ = pace(flow, rate);
-        Err(format!("{}: {error}", flow.server))
+        format!("{}: {error}", flow.server)
     })
 }
 

@@ -15,6 +15,7 @@ mod achieved;
 mod carry;
 mod config;
 mod error;
+mod flow;
 mod flows;
 mod network;
 mod options;

@@ -3,7 +3,8 @@
 use crate::carry::{self, Scratch};
 use crate::config::{Aim, Config};
 use crate::error::Error;
-use crate::flows::{Admitted, Flow, Flows};
+use crate::flow::Flow;
+use crate::flows::{Admitted, Flows};
 use crate::network::{self, Leg};
 use crate::options;
 use crate::report::{News, Report};
@@ -326,7 +327,13 @@ async fn reach(
         let has_aim = law.is_some();
         let leg = Leg { from, congestion: law.or_else(|| shared.config.congestion.clone()) };
         match network::connect(address, &leg).await {
-            Ok((far, has_law)) => return Ok((far, address, has_aim && has_law)),
+            Ok((far, has_law)) => {
+                if has_aim && !has_law {
+                    let lacks = format!("{address}: the kernel does not give the law any more");
+                    shared.flows.borrow_mut().tell(News::NoLaw(lacks));
+                }
+                return Ok((far, address, has_aim && has_law));
+            }
             Err(error) => failed = Denied::of(&error),
         }
     }

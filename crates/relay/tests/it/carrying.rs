@@ -21,21 +21,21 @@ fn returns(mut client: TcpStream) -> usize {
 #[test]
 fn a_half_closed_connection_goes_on_in_the_other_direction() {
     let proxy = Proxy::start(config());
-    for at in [FOUR, SIX] {
+    for (at, by_socks) in [(FOUR, true), (SIX, true), (FOUR, false), (SIX, false)] {
         let (address, served) = server(at, returns);
-        for (name, mut client) in [("socks", proxy.socks(address))] {
-            let sent = pattern(300_000);
-            client.write_all(&sent).expect("it reads");
-            client.shutdown(Shutdown::Write).expect("open");
-            let mut back = Vec::new();
-            client.read_to_end(&mut back).expect("bytes");
-            assert!(back == sent, "{name} {at}: {} bytes", back.len());
-        }
+        let mut client =
+            if by_socks { proxy.socks(address) } else { proxy.http(&address.to_string()) };
+        let sent = pattern(300_000);
+        client.write_all(&sent).expect("it reads");
+        client.shutdown(Shutdown::Write).expect("open");
+        let mut back = Vec::new();
+        client.read_to_end(&mut back).expect("bytes");
+        assert!(back == sent, "{address}: {} bytes", back.len());
         assert_eq!(served.join().expect("no panic"), 300_000);
     }
     let report = proxy.end();
-    assert_eq!((report.opened, report.broken), (2, 0));
-    assert_eq!((report.bytes_up, report.bytes_down), (600_000, 600_000));
+    assert_eq!((report.opened, report.broken), (4, 0));
+    assert_eq!((report.bytes_up, report.bytes_down), (1_200_000, 1_200_000));
 }
 
 #[test]

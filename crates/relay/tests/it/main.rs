@@ -134,7 +134,7 @@ fn server<T: Send + 'static>(
     (address, served)
 }
 
-/// Bytes of which each place differs from its neighbours, and pieces that are exchanged differ, too.
+/// Bytes in which pieces that are lost, repeated or exchanged are noticed.
 fn pattern(length: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let next = |_| {

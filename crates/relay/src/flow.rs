@@ -1,0 +1,115 @@
+//! A flow: both of its legs, and what is counted of it.
+
+use crate::options;
+use crate::targets::Per;
+use fairwave_units::{BitRate, Duration};
+use std::cell::Cell;
+use std::net::{IpAddr, SocketAddr};
+use tokio::net::TcpStream;
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the client to the server.
+    Up,
+    /// From the server to the client.
+    Down,
+}
+
+/// One connection of a client and the one to its server.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) near: TcpStream,
+    pub(crate) far: TcpStream,
+    pub(crate) client: SocketAddr,
+    pub(crate) server: SocketAddr,
+    pub(crate) up_bytes: Cell<u64>,
+    pub(crate) down_bytes: Cell<u64>,
+    /// The client's data had to wait since the last bin began.
+    pub(crate) was_held_up: Cell<bool>,
+    pub(crate) goal: Cell<Option<Goal>>,
+    /// What the far leg's socket was last told.
+    pub(crate) told: Cell<Option<BitRate>>,
+    pub(crate) acked_at_bin: Cell<u64>,
+    pub(crate) carried_at_tick: Cell<u64>,
+    pub(crate) idle_for: Cell<Duration>,
+    pub(crate) has_law: Cell<bool>,
+}
+
+/// The target that a flow has or shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Goal {
+    pub(crate) rule: usize,
+    pub(crate) per: Per,
+    pub(crate) rate: BitRate,
+}
+
+/// Who has a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Owner {
+    Flow(u64),
+    Host(IpAddr, usize),
+}
+
+impl Flow {
+    pub(crate) fn new(
+        near: TcpStream,
+        far: TcpStream,
+        client: SocketAddr,
+        server: SocketAddr,
+    ) -> Self {
+        Self {
+            near,
+            far,
+            client,
+            server,
+            up_bytes: Cell::new(0),
+            down_bytes: Cell::new(0),
+            was_held_up: Cell::new(false),
+            goal: Cell::new(None),
+            told: Cell::new(None),
+            acked_at_bin: Cell::new(0),
+            carried_at_tick: Cell::new(0),
+            idle_for: Cell::new(Duration::default()),
+            has_law: Cell::new(false),
+        }
+    }
+
+    /// Notes that the far leg has the law with targets.
+    pub(crate) fn with_law(self) -> Self {
+        self.has_law.set(true);
+        self
+    }
+
+    /// Counts payload that a leg took.
+    pub(crate) fn count(&self, way: Way, bytes: usize) {
+        let counter = match way {
+            Way::Up => &self.up_bytes,
+            Way::Down => &self.down_bytes,
+        };
+        counter.set(counter.get() + bytes as u64);
+    }
+
+    /// Notes that data waits for a leg.
+    pub(crate) fn held_up(&self, way: Way) {
+        if way == Way::Up {
+            self.was_held_up.set(true);
+        }
+    }
+
+    /// Who has its target.
+    pub(crate) fn owner(&self, id: u64) -> Option<(Owner, Goal)> {
+        let goal = self.goal.get()?;
+        let owner = match goal.per {
+            Per::Flow => Owner::Flow(id),
+            Per::Host => Owner::Host(self.client.ip(), goal.rule),
+        };
+        Some((owner, goal))
+    }
+
+    /// What the server acknowledged since the bin began; nothing of a socket that is gone.
+    pub(crate) fn acked_in_bin(&self) -> u64 {
+        let acked = options::acked_bytes(&self.far).unwrap_or(0);
+        acked.saturating_sub(self.acked_at_bin.get())
+    }
+}
