@@ -57,6 +57,10 @@ pub(crate) struct Proxy {
     /// Pace connections, whether fw_tcp_av is loaded or not
     #[arg(long)]
     pub(crate) pace: bool,
+    /// Where fw_tcp_av is pinned, if `fairwave cc --pin` has put it elsewhere
+    #[cfg(feature = "kernel-laws")]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pin: Option<PathBuf>,
     /// Congestion control towards servers where connections are paced [default: the kernel's]
     #[arg(long, short = 'C', value_name = "NAME")]
     pub(crate) congestion: Option<String>,

@@ -106,7 +106,10 @@ fn failure(error: Error) -> Failure {
 /// The law with targets, if it is loaded and wanted.
 #[cfg(feature = "kernel-laws")]
 fn aim(proxy: &Proxy) -> Result<Option<Box<dyn Aim>>, Failure> {
-    if proxy.pace || proxy.congestion.is_some() { Ok(None) } else { law::loaded() }
+    if proxy.pace || proxy.congestion.is_some() {
+        return Ok(None);
+    }
+    law::loaded(proxy.pin.as_deref())
 }
 
 /// A command that cannot load the law cannot steer it.

@@ -277,6 +277,50 @@ $F cc unload --all
     assert_eq!(shell.file("targets").split_whitespace().collect::<String>(), "[][]");
 }
 
+/// Uploads through a proxy that says in the file `said` where it listens, and looks at the
+/// connections meanwhile.
+const UPLOAD: &str = r#"
+import os, re, socket, subprocess
+while not (found := re.search(r'TCP (\S+):(\d+) ', open('said').read())): pass
+listener = socket.create_server(('127.0.0.1', 0))
+client = socket.create_connection((found[1], int(found[2])))
+host = '127.0.0.1:%d' % listener.getsockname()[1]
+client.sendall(f'CONNECT {host} HTTP/1.1\r\n\r\n'.encode())
+server, _ = listener.accept()
+assert client.recv(100).startswith(b'HTTP/1.1 200')
+client.sendall(bytes(100_000))
+left = 100_000
+while left: left -= len(server.recv(left))
+open('host', 'w').write(host)
+subprocess.run([os.environ['F'], 'cc', 'status', '--json'], stdout=open('status', 'w'), check=True)
+"#;
+
+#[test]
+fn a_proxy_steers_by_the_law_after_it_has_given_its_privileges_up() {
+    let Some(_turn) = turn() else { return };
+    let mut shell = Shell::start(&format!(
+        r#"
+$F cc load fw_tcp_av --json > loaded
+$F proxy --json --target 5M --listen 127.0.0.1:0 > told 2> said & proxy=$!
+python3 - <<'END'{UPLOAD}END
+grep Uid /proc/$proxy/status > user
+kill -TERM $proxy
+wait $proxy
+$F cc target --json > targets
+$F cc unload --all --json > unloaded
+"#
+    ));
+    shell.leaves_nothing();
+    let (told, status) = (shell.json("told"), shell.json("status"));
+    assert_eq!((&told["steered_by"], &told["opened"]), (&"fw_tcp_av".into(), &1.into()));
+    let found = status.as_array().expect("a list").iter();
+    let one = found.into_iter().find(|one| one["remote"] == shell.file("host")).expect("one");
+    assert_eq!((&one["law"], &one["target_bps"]), (&"fw_tcp_av".into(), &5_000_000.into()));
+    assert!(shell.file("user").contains("65534"), "{}", shell.file("user"));
+    assert_eq!(shell.file("targets").trim(), "[]");
+    assert!(!shell.file("said").contains("warning"), "{}", shell.file("said"));
+}
+
 /// The sender's window after a segment: column `cwnd_bytes` of its rows.
 fn windows(csv: &str, sender_port: &str) -> Vec<u64> {
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use crate::common::{ends_with, fairwave, scratch};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write, stderr};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// What a task of `proxy.py` finds, in namespaces of its own.
 fn found(task: &str) -> Option<Value> {
     if let Some(why) = crate::real::missing() {
-        eprintln!("not tested: {why}");
+        let _ = writeln!(stderr(), "SKIPPED: a test of the proxy on a router: {why}");
         return None;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/proxy.py");
@@ -49,7 +49,7 @@ fn strangers_are_not_served_and_nobody_is_led_to_the_proxys_own_host() {
 #[ignore = "half a minute: cargo test -p fairwave-cli --test it -- proxy:: --ignored --nocapture"]
 fn ten_thousand_connections_are_carried_at_once() {
     if let Some(found) = found("many") {
-        eprintln!("{found}");
+        let _ = writeln!(stderr(), "{found}");
         // Where the limit of open files allows no more, those that it allows.
         assert!(found["flows"].as_u64().expect("a number") > 9_000, "{found}");
         assert!(found["bytes_a_flow"].as_u64().expect("a number") < 10_000, "{found}");

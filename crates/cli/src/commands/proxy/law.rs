@@ -5,13 +5,15 @@ use fairwave_live::{Aims, Store, Target};
 use fairwave_relay::Aim;
 use fairwave_units::BitRate;
 use std::io;
+use std::path::Path;
 
 /// The law where it is loaded; `None` where it is not, or where this user may not set targets.
-pub(crate) fn loaded() -> Result<Option<Box<dyn Aim>>, Failure> {
-    if !rustix::process::geteuid().is_root() || !Aims::are_loaded(&Store::at(None)) {
+pub(crate) fn loaded(pin: Option<&Path>) -> Result<Option<Box<dyn Aim>>, Failure> {
+    let store = Store::at(pin);
+    if !rustix::process::geteuid().is_root() || !Aims::are_loaded(&store) {
         return Ok(None);
     }
-    let aims = Aims::open(&Store::at(None))?;
+    let aims = Aims::open(&store)?;
     Ok(Some(Box::new(Law(aims))))
 }
 
