@@ -1,11 +1,11 @@
 //! `cargo xtask bench-emulate`: how much the emulator carries, beside a bare forwarder.
 
 use crate::ns3::{load, processor, words};
+use crate::record;
 use crate::shell::{Outcome, cargo, note, root, run_aside};
 use crate::workspace;
 use clap::Args;
 use serde_json::Value;
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -36,19 +36,11 @@ pub(crate) fn bench(options: &Options) -> Outcome {
         before,
         load(),
     );
-    let date = words("date", &["+%F"])?;
     let text = table(&facts, &rows);
     println!("{text}");
-    if !options.record {
-        return Ok(());
+    if options.record {
+        record::add("emulate", "the emulator's limits", &text)?;
     }
-    let file = root().join("benches/runs").join(format!("{date}-emulate.md"));
-    // What was recorded before on the same day is what this is compared with.
-    let before =
-        fs::read_to_string(&file).unwrap_or_else(|_| format!("# {date}, the emulator's limits\n"));
-    let text = format!("{before}\n## At {}\n\n{text}", words("date", &["+%H:%M"])?);
-    fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
-    note(&format!("wrote {}", file.display()));
     Ok(())
 }
 

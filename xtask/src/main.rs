@@ -21,6 +21,8 @@ mod emulator;
 mod forwarding;
 mod minstrel;
 mod ns3;
+mod record;
+mod relay;
 mod shared;
 mod shell;
 mod suite;
@@ -84,6 +86,8 @@ enum Verb {
     BenchEmulate(emulator::Options),
     /// Measure what forwarding a packet costs in each queue, and record it for the study `socps`.
     BenchForwarding(forwarding::Options),
+    /// Measure what the proxy carries, and what it adds to round trips; directly beside.
+    BenchProxy(relay::Options),
     /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
     /// judge them, and write how often it was right to docs/trace-captures.md.
     Captures(captures::Options),
@@ -122,6 +126,7 @@ fn main() -> ExitCode {
         Verb::BenchTrace(options) => trace::bench(&options),
         Verb::BenchEmulate(options) => emulator::bench(&options),
         Verb::BenchForwarding(options) => forwarding::bench(&options),
+        Verb::BenchProxy(options) => relay::bench(&options),
         Verb::Captures(options) => captures::captures(&options),
         Verb::Vm => vm::vm(),
         Verb::Same { left, right } => compare::same(&left, &right),
