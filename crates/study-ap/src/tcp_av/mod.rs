@@ -35,8 +35,8 @@ impl Study for TcpAv {
     }
 
     fn not_emulated(&self) -> &'static [&'static str] {
-        &["The proxy that holds a target bandwidth has no sockets yet: its two connections \
-             are simulated (`fairwave proxy` is to come)."]
+        &["Flows on the kernel's sockets pass no proxy: `studies/emulator/proxy/measure.py` takes \
+             one through `fairwave proxy` in the emulator instead (docs/proxy.md)."]
     }
 
     fn limits(&self) -> &'static [&'static str] {
