@@ -21,6 +21,7 @@ mod emulator;
 mod forwarding;
 mod minstrel;
 mod ns3;
+mod probe_links;
 mod record;
 mod relay;
 mod shared;
@@ -93,6 +94,9 @@ enum Verb {
     Captures(captures::Options),
     /// Load the laws of `fairwave cc` into Debian's kernel 6.1 in a virtual machine and use them.
     Vm,
+    /// Probe links whose queues are known, here, in a virtual machine and in the emulator, and
+    /// write how often `fairwave probe` was right to docs/probe-links.md.
+    ProbeLinks(probe_links::Options),
     /// Say whether two directories of runs hold the same bytes.
     Same {
         /// One of them.
@@ -129,6 +133,7 @@ fn main() -> ExitCode {
         Verb::BenchProxy(options) => relay::bench(&options),
         Verb::Captures(options) => captures::captures(&options),
         Verb::Vm => vm::vm(),
+        Verb::ProbeLinks(options) => probe_links::probe_links(&options),
         Verb::Same { left, right } => compare::same(&left, &right),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),

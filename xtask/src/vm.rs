@@ -1,9 +1,11 @@
 //! `cargo xtask vm`: the laws of `fairwave cc` in an older kernel: Debian's 6.1, in QEMU without
 //! hardware's help. There the verifier judges them, each carries data, and all are unloaded.
+//! Others boot a [`Guest`] of their own.
 
-use crate::shell::{Outcome, cargo, command, run, run_aside};
+use crate::shell::{Outcome, cargo, command, run_aside};
 use crate::{system, workspace};
 use std::fs;
+use std::path::PathBuf;
 
 /// What runs on this machine, and what in the guest.
 const BOOT: &str = include_str!("vm/boot.sh");
@@ -12,29 +14,65 @@ const GUEST: &str = include_str!("vm/guest.sh");
 const MARK: &str = "GUEST ";
 const PASSED: &str = "GUEST passed";
 
-/// Boots the guest, and prints what it says.
+/// A guest, and what it has beside Debian's kernel and busybox.
+pub(crate) struct Guest {
+    /// Directory in the target directory.
+    pub(crate) place: &'static str,
+    /// The command.
+    pub(crate) fairwave: PathBuf,
+    /// The script that is its first process; its last line is `GUEST passed`.
+    pub(crate) init: &'static str,
+    /// Files in its root directory.
+    pub(crate) files: Vec<(&'static str, String)>,
+    /// Programs of this machine.
+    pub(crate) programs: &'static [&'static str],
+    /// Modules of the kernel, without `.ko`, which lie in `/modules`.
+    pub(crate) modules: &'static [&'static str],
+}
+
+impl Guest {
+    /// Boots it, and gives what it said.
+    pub(crate) fn boot(&self) -> Result<String, String> {
+        system::install_guest()?;
+        let place = workspace::target().join(self.place);
+        let failed = |error: std::io::Error| format!("{}: {error}", place.display());
+        let files = place.join("files");
+        fs::create_dir_all(&files).map_err(failed)?;
+        fs::write(place.join("boot.sh"), BOOT).map_err(failed)?;
+        fs::write(place.join("guest.sh"), self.init).map_err(failed)?;
+        for (name, text) in &self.files {
+            fs::write(files.join(name), text).map_err(failed)?;
+        }
+        let (script, place_name) = (place.join("boot.sh"), place.to_string_lossy());
+        let kernel = workspace::target().join("vm");
+        let arguments = [script, kernel, self.fairwave.clone()];
+        let [script, kernel, fairwave] = arguments.each_ref().map(|path| path.to_string_lossy());
+        let mut boot = command("sh", &["-eu", &script, &place_name, &kernel, &fairwave]);
+        boot.env("PROGRAMS", self.programs.join(" ")).env("MODULES", self.modules.join(" "));
+        run_aside(boot)?;
+        let said = fs::read(place.join("said")).map_err(failed)?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        match said.lines().any(|line| line.trim_end().ends_with(PASSED)) {
+            true => Ok(said),
+            false => Err(format!("the guest did not come to its end; see {place_name}/said")),
+        }
+    }
+}
+
+/// Boots the guest of the laws, and prints what it says.
 pub(crate) fn vm() -> Outcome {
-    system::install_guest()?;
     run_aside(cargo(&["build", "-p", "fairwave-cli", crate::shell::WITH_LAWS]))?;
-    let place = workspace::target().join("vm");
-    let failed = |error: std::io::Error| format!("{}: {error}", place.display());
-    fs::create_dir_all(&place).map_err(failed)?;
-    fs::write(place.join("boot.sh"), BOOT).map_err(failed)?;
-    fs::write(place.join("guest.sh"), GUEST).map_err(failed)?;
-    let fairwave = workspace::target().join("debug").join("fairwave");
-    let (script, place_name) = (place.join("boot.sh"), place.to_string_lossy());
-    run(command(
-        "sh",
-        &["-eu", &script.to_string_lossy(), &place_name, &fairwave.to_string_lossy()],
-    ))?;
-    let said = fs::read(place.join("said")).map_err(failed)?;
-    let said = String::from_utf8_lossy(&said);
+    let guest = Guest {
+        place: "vm",
+        fairwave: workspace::target().join("debug").join("fairwave"),
+        init: GUEST,
+        files: Vec::new(),
+        programs: &["iperf3"],
+        modules: &[],
+    };
+    let said = guest.boot()?;
     // Before its first line the terminal is cleared.
     let lines = said.lines().filter_map(|line| Some(line[line.find(MARK)?..].trim_end()));
-    let lines: Vec<&str> = lines.collect();
-    lines.iter().for_each(|line| println!("{line}"));
-    match lines.last() == Some(&PASSED) {
-        true => Ok(()),
-        false => Err(format!("the guest did not come to its end; see {place_name}/said")),
-    }
+    lines.for_each(|line| println!("{line}"));
+    Ok(())
 }

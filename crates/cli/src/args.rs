@@ -411,7 +411,7 @@ pub(crate) enum Command {
     /// Explain a key of scenario files: meaning, unit, range, default, where it is allowed
     Explain {
         /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
-        /// tables are listed
+        /// tables are listed. probe.latency_ms is a figure of `fairwave probe`, probe all of them
         #[arg(value_name = "KEY", value_parser = Keys, hide_possible_values = true)]
         key: Option<String>,
     },

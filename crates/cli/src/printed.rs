@@ -210,7 +210,7 @@ pub(crate) struct ListItem {
 #[expect(dead_code, reason = "a type of which only the schema is wanted")]
 struct ListOutput(Vec<ListItem>);
 
-/// What `fairwave explain --json` prints: the keys that were asked for, or all tables.
+/// What `fairwave explain --json` prints: the keys or figures that were asked for, or all tables.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "a type of which only the schema is wanted")]
@@ -219,6 +219,9 @@ enum ExplainOutput {
     Keys(Vec<KeyHelp>),
     /// Every table of scenario files.
     Tables(Vec<TableHelp>),
+    /// The figures of `fairwave probe` that were asked for.
+    #[cfg(target_os = "linux")]
+    Figures(Vec<crate::commands::figures::Figure>),
 }
 
 /// What has a JSON schema.

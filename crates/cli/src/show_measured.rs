@@ -56,8 +56,8 @@ fn buffer(host: &str, found: &Measured) -> String {
     let Some(Buffer { packets, bytes, .. }) = found.buffer else {
         return match found.kind {
             Some(Kind::Aqm) => format!(
-                "The buffer on the way {way} {host} drops packets before it is full: it manages its \
-                 queue (AQM), so it has no size to find."
+                "The buffer on the way {way} {host} drops packets before it is full: it manages \
+                 its queue (AQM), so it has no size to find."
             ),
             Some(_) => format!(
                 "No buffer on the way {way} {host} filled at {rate:.0} Mbps. Try more with --rate."
@@ -73,7 +73,8 @@ fn buffer(host: &str, found: &Measured) -> String {
         Some(Kind::NoneFound) | None => ". Whether its limit counts packets or bytes is not clear",
     };
     format!(
-        "The buffer on the way {way} {host} holds {:.0} packets ({:.0} to {:.0}), {:.0} kB{counted}.",
+        "The buffer on the way {way} {host} holds {:.0} packets ({:.0} to {:.0}), {:.0} \
+         kB{counted}.",
         packets.value,
         packets.low,
         packets.high,

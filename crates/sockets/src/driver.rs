@@ -189,8 +189,8 @@ impl Driver {
     }
 }
 
-/// When a datagram arrived that waited so long, by the kernel's stamps of the wall clock, in a socket
-/// that was last empty then.
+/// When a datagram arrived that waited so long, by the kernel's stamps of the wall clock, in a
+/// socket that was last empty then.
 fn arrival(now: Instant, waited: Duration, emptied: Instant) -> Instant {
     let arrived = Instant::from_nanos(now.as_nanos().saturating_sub(waited.as_nanos()));
     // A wall clock that was set forward makes a wait too long: the datagram cannot have been there

@@ -17,7 +17,7 @@ Examples:
 
 What is measured is the narrowest buffer on the way from this host to HOST, with --reverse that on
 the way back. Nobody needs root.
-Figures are explained in docs/probe.md.
+`fairwave explain probe` says what each figure means, as does docs/probe.md.
 
 Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.";
 

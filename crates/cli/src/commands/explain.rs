@@ -1,5 +1,7 @@
-//! `fairwave explain`: what a key of scenario files means.
+//! `fairwave explain`: what a key of scenario files means, and a figure of `fairwave probe`.
 
+#[cfg(target_os = "linux")]
+use super::figures::{self, Figure};
 use crate::args::Common;
 use crate::outcome::Failure;
 use crate::output;
@@ -9,6 +11,10 @@ use serde_json::json;
 /// Prints what is known of `key`, or without one every table.
 pub(crate) fn run(common: &Common, key: Option<&str>) -> Result<(), Failure> {
     let Some(key) = key else { return list(common) };
+    #[cfg(target_os = "linux")]
+    if let Some(figures) = figures::explain(key) {
+        return show_figures(common, &figures);
+    }
     let found = fairwave_scenario::explain(key).map_err(|near| {
         let near = match near.as_slice() {
             [] => "`fairwave explain` lists the tables".to_owned(),
@@ -20,6 +26,19 @@ pub(crate) fn run(common: &Common, key: Option<&str>) -> Result<(), Failure> {
         return Ok(output::print_json(&json!(found))?);
     }
     let texts: Vec<String> = found.iter().map(described).collect();
+    Ok(output::print(&texts.join("\n"))?)
+}
+
+#[cfg(target_os = "linux")]
+fn show_figures(common: &Common, figures: &[Figure]) -> Result<(), Failure> {
+    if common.json {
+        return Ok(output::print_json(&json!(figures))?);
+    }
+    let described = |Figure { key, about, unit }: &Figure| {
+        let unit = unit.as_ref().map_or_else(String::new, |unit| format!("    unit: {unit}\n"));
+        format!("{key}\n    {about}\n{unit}")
+    };
+    let texts: Vec<String> = figures.iter().map(described).collect();
     Ok(output::print(&texts.join("\n"))?)
 }
 

@@ -11,6 +11,8 @@ pub(crate) mod emulate_ctl;
 pub(crate) mod explain;
 #[cfg(target_os = "linux")]
 pub(crate) mod fairness;
+#[cfg(target_os = "linux")]
+pub(crate) mod figures;
 pub(crate) mod list;
 pub(crate) mod manual;
 #[cfg(target_os = "linux")]

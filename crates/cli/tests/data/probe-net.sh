@@ -30,6 +30,6 @@ serve() {
     # Not by `within`: a signal to the shell that a function runs in would not reach the command.
     ip netns exec s "$F" probe serve --pairing sixteenlettersok "$@" > served 2> serve-errors &
     server=$!
-    until grep -q Listening served; do kill -0 $server; done
+    until grep -q Listening served; do kill -0 $server || return 1; done
 }
 probe="ip netns exec c $F probe 10.9.2.1 --pairing sixteenlettersok"

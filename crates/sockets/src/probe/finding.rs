@@ -2,10 +2,11 @@
 
 use super::leg::Leg;
 use super::session::under_way;
+use super::sizes::{Percentiles, ip_bytes, largest};
 use fairwave_probe::delay::{self, Delays};
 use fairwave_probe::diagnosis::{self, Diagnosis, Limit, Policy};
 use fairwave_probe::estimate::{self, SizeEstimate};
-use fairwave_probe::{Account, HEADER_BYTES, HEADER_BYTES_V6, Ping, Way};
+use fairwave_probe::{Account, Ping, Way};
 use fairwave_units::stats::Estimate;
 use fairwave_units::{BitRate, Duration, Instant};
 use std::net::SocketAddr;
@@ -52,15 +53,6 @@ pub struct Buffer {
     pub bytes: Interval,
     /// How long the last packet of a full buffer waits, in milliseconds.
     pub ms: Interval,
-}
-
-/// Milliseconds that half of the samples, and 95 in 100, do not exceed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Percentiles {
-    /// The median.
-    pub p50: f64,
-    /// The 95th percentile.
-    pub p95: f64,
 }
 
 /// Round trips, and how many were lost.
@@ -123,12 +115,6 @@ pub struct Measured {
     pub delays: Vec<Delays>,
 }
 
-/// Bytes of an IP packet with this payload.
-pub(super) const fn ip_bytes(payload_bytes: u32, server: SocketAddr) -> u64 {
-    let header = if server.is_ipv4() { HEADER_BYTES } else { HEADER_BYTES_V6 };
-    payload_bytes as u64 + header
-}
-
 impl Interval {
     fn of(estimate: Estimate) -> Self {
         Self { value: estimate.mean, low: estimate.low().max(0.0), high: estimate.high() }
@@ -136,18 +122,6 @@ impl Interval {
 
     fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
-    }
-}
-
-impl Percentiles {
-    /// Of samples in ascending order.
-    pub(super) fn of_sorted(samples: &[f64]) -> Option<Self> {
-        // The value that this share of the samples does not exceed.
-        let at = |share: f64| {
-            let place = (samples.len() as f64 * share).ceil() as usize;
-            samples.get(place.max(1) - 1).copied()
-        };
-        Some(Self { p50: at(0.5)?, p95: at(0.95)? })
     }
 }
 
@@ -305,11 +279,6 @@ fn second_half(way: Way, train: &Account) -> Option<(Instant, Instant)> {
     let (first, last) = under_way(way, train)?;
     let half = Duration::from_nanos(last.since(first).as_nanos() / 2);
     Some((first + half, last))
-}
-
-/// What the largest packets say.
-pub(super) fn largest(accounts: &[Account]) -> Option<SizeEstimate> {
-    estimate::by_size(accounts).into_iter().max_by_key(|size| size.payload_bytes)
 }
 
 fn buffer(size: &SizeEstimate, accounts: &[Account], bytes: u64, drift: f64) -> Option<Buffer> {

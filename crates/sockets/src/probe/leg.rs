@@ -1,6 +1,6 @@
 //! What is known of one way between the hosts.
 
-use super::finding::{Percentiles, ip_bytes, largest};
+use super::sizes::{Percentiles, ip_bytes, largest};
 use fairwave_probe::Account;
 use fairwave_probe::delay;
 use std::net::SocketAddr;

@@ -2,8 +2,9 @@
 //! trains of two sizes, trains the other way, and greetings beside long trains.
 
 use super::Error;
-use super::finding::{Loaded, Measured, SHORT_MS, ip_bytes};
+use super::finding::{Loaded, Measured, SHORT_MS};
 use super::session::{Line, Load, Session};
+use super::sizes::ip_bytes;
 use crate::clock::Clock;
 use fairwave_probe::delay;
 use fairwave_probe::estimate;

@@ -6,16 +6,18 @@ mod leg;
 mod measure;
 mod serve;
 mod session;
+mod sizes;
 #[cfg(test)]
 mod tests;
 
 pub use error::Error;
 pub use fairwave_probe::Way;
 pub use fairwave_probe::delay::Delays;
-pub use finding::{Buffer, Interval, Kind, Latency, Loaded, Measured, Percentiles};
+pub use finding::{Buffer, Interval, Kind, Latency, Loaded, Measured};
 pub use leg::Leg;
 pub use measure::{Progress, Request, measure};
 pub use serve::{News, ServeConfig, Server};
+pub use sizes::Percentiles;
 
 use crate::driver::Datagrams;
 use fairwave_probe::{Pinger, PingerInput, Received, Receiver, Sender, SenderInput, Transmit};

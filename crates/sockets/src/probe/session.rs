@@ -178,8 +178,8 @@ impl Line<'_> {
         }
     }
 
-    /// Greets while trials are under way, each in a session of its own and all at once; greetings by
-    /// this host's clock.
+    /// Greets while trials are under way, each in a session of its own and all at once; greetings
+    /// by this host's clock.
     pub(super) fn loaded(&self, loads: &[Load]) -> (Vec<Session>, Result<Vec<Ping>, Error>) {
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -203,7 +203,8 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// When the train of an account was under way, by this host's clock: while it was sent, or arrived.
+/// When the train of an account was under way, by this host's clock: while it was sent, or while it
+/// arrived.
 pub(super) fn under_way(way: Way, account: &Account) -> Option<(Instant, Instant)> {
     let spaced = account.trial.spaced;
     match way {

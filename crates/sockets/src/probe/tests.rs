@@ -150,8 +150,8 @@ fn hostile_clients_leave_the_session_of_another_whole() {
     assert!(matches!(news[..], [News::Agreed(..), ..]), "{news:?}");
 }
 
-/// Clients that take all sessions but one and say nothing more cost who has the last nothing. A ninth
-/// is told that there is no room, and what the slow ones repeat brings them nothing.
+/// Clients that take all sessions but one and say nothing more cost who has the last nothing. A
+/// ninth is told that there is no room, and what the slow ones repeat brings them nothing.
 #[test]
 fn slow_and_repeating_clients_leave_a_session_whole() {
     let ((whole, refused), news, _) = beside("127.0.0.1:0", |server| {

@@ -18,8 +18,8 @@ pub const CHALLENGE_LEN: usize = HEAD_LEN + COOKIE_LEN + TAG_LEN;
 pub const LEAST_DATA_LEN: usize = HEAD_LEN + 14 + TAG_LEN;
 /// Length that a [`Message::Report`] keeps to, so that it fits the path of any link.
 pub const MOST_REPORT_LEN: usize = 1_200;
-/// Longest [`Message::Data`] that a receiver sends when it is asked for packets: with the headers of
-/// IPv4 and UDP it fills an Ethernet frame of 1500 bytes.
+/// Longest [`Message::Data`] that a receiver sends when it is asked for packets: with the headers
+/// of IPv4 and UDP it fills an Ethernet frame of 1500 bytes.
 pub const MOST_FETCHED_LEN: usize = 1_472;
 /// Length of a cookie in bytes.
 pub const COOKIE_LEN: usize = 16;

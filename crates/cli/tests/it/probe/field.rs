@@ -1,5 +1,5 @@
-//! Scripts in namespaces of their own, which `tests/data/probe-net.sh` fills with a network. Nothing
-//! of them outlives the script.
+//! Scripts in namespaces of their own, which `tests/data/probe-net.sh` fills with a network.
+//! Nothing of them outlives the script.
 
 use crate::common::scratch;
 use serde_json::Value;
@@ -39,8 +39,8 @@ fn machine_can() -> bool {
     can
 }
 
-/// Runs a script, in which `serve` and `$probe` begin the two ends, `shape` the router's queues; `None`
-/// if the machine cannot.
+/// Runs a script, in which `serve` and `$probe` begin the two ends, `shape` the router's queues;
+/// `None` if the machine cannot.
 pub(super) fn run(script: &str) -> Option<Ended> {
     if !machine_can() {
         return None;

@@ -1,0 +1,77 @@
+//! `fairwave explain probe.KEY`: what the figures of `fairwave probe HOST --json` mean. The schema
+//! of what is printed says it.
+
+use crate::printed_probe::ProbeOutput;
+use fairwave_lab::schema;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What keys of figures begin with.
+const ROOT: &str = "probe";
+
+/// One figure.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Figure {
+    /// As in `probe.buffer.ms`.
+    pub(crate) key: String,
+    /// What it means.
+    pub(crate) about: String,
+    /// Its unit, if it is a number.
+    pub(crate) unit: Option<String>,
+}
+
+/// The figure `key` and those within it; `None` if there is none.
+pub(crate) fn explain(key: &str) -> Option<Vec<Figure>> {
+    let wanted = key.strip_prefix(ROOT).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
+    let schema = json!(schema::of::<ProbeOutput>());
+    let mut all = Vec::new();
+    within(&schema, &schema, ROOT, &mut all);
+    let key = format!("{ROOT}{wanted}");
+    let inner = format!("{key}.");
+    all.retain(|figure| figure.key == key || figure.key.starts_with(&inner));
+    (!all.is_empty()).then_some(all)
+}
+
+/// Notes the properties of an object, and those within them.
+fn within(schema: &Value, object: &Value, place: &str, all: &mut Vec<Figure>) {
+    for (name, property) in object["properties"].as_object().into_iter().flatten() {
+        let key = format!("{place}.{name}");
+        let text = |field: &str| property[field].as_str().map(|text| text.replace('\n', " "));
+        let about = text("description").unwrap_or_default();
+        all.push(Figure { key: key.clone(), about, unit: text("unit") });
+        if let Some(inner) = referred(schema, property) {
+            within(schema, inner, &key, all);
+        }
+    }
+}
+
+/// The definition that a property refers to, alone or beside null.
+fn referred<'a>(schema: &'a Value, property: &'a Value) -> Option<&'a Value> {
+    let choices = property["anyOf"].as_array();
+    let mut either = choices.into_iter().flatten().chain([property]);
+    let name = either.find_map(|choice| choice["$ref"].as_str())?;
+    schema.pointer(name.strip_prefix('#')?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_explained_with_what_is_within() {
+        let keys = |key: &str| -> Vec<String> {
+            explain(key).into_iter().flatten().map(|figure| figure.key).collect()
+        };
+        let within = ["probe.loss", "probe.loss.down", "probe.loss.round_trip", "probe.loss.up"];
+        let mut loss = keys("probe.loss");
+        loss.sort();
+        assert_eq!(loss, within);
+        assert!(keys("probe").contains(&"probe.buffer.packets.low".to_owned()));
+        assert!(keys("probe.loss.u").is_empty() && keys("probing").is_empty());
+        let all = explain("probe").unwrap_or_default();
+        assert!(all.iter().all(|figure| !figure.about.is_empty()), "{all:?}");
+        let drain = explain("probe.drain_mbps").and_then(|found| found.into_iter().next());
+        assert_eq!(drain.and_then(|drain| drain.unit).as_deref(), Some("megabits per second"));
+    }
+}

@@ -1,0 +1,37 @@
+//! Sizes of packets, and what samples come to.
+
+use fairwave_probe::estimate::{self, SizeEstimate};
+use fairwave_probe::{Account, HEADER_BYTES, HEADER_BYTES_V6};
+use std::net::SocketAddr;
+
+/// Milliseconds that half of the samples, and 95 in 100, do not exceed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentiles {
+    /// The median.
+    pub p50: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+}
+
+impl Percentiles {
+    /// Of samples in ascending order.
+    pub(super) fn of_sorted(samples: &[f64]) -> Option<Self> {
+        // The value that this share of the samples does not exceed.
+        let at = |share: f64| {
+            let place = (samples.len() as f64 * share).ceil() as usize;
+            samples.get(place.max(1) - 1).copied()
+        };
+        Some(Self { p50: at(0.5)?, p95: at(0.95)? })
+    }
+}
+
+/// Bytes of an IP packet with this payload.
+pub(super) const fn ip_bytes(payload_bytes: u32, server: SocketAddr) -> u64 {
+    let header = if server.is_ipv4() { HEADER_BYTES } else { HEADER_BYTES_V6 };
+    payload_bytes as u64 + header
+}
+
+/// What the largest packets say.
+pub(super) fn largest(accounts: &[Account]) -> Option<SizeEstimate> {
+    estimate::by_size(accounts).into_iter().max_by_key(|size| size.payload_bytes)
+}

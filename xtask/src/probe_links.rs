@@ -1,0 +1,180 @@
+//! `cargo xtask probe-links`: `fairwave probe` over links whose queues are known and that were not
+//! used to set its thresholds: this machine's queues between namespaces, those of Debian's kernel
+//! 6.1 in a virtual machine, and access points of the emulator. How often it was right is written
+//! to docs/probe-links.md.
+
+use crate::shell::{Outcome, cargo, command, note, root, run_aside, shown};
+use crate::{vm, workspace};
+use clap::Args;
+use link::{Link, Site};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+mod link;
+mod page;
+
+/// What `probe-links` can be told.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Probe only the links here; what was found elsewhere before is taken as it is
+    #[arg(long)]
+    only: Option<Site>,
+    /// Probe nothing, and write the page from what was found before
+    #[arg(long)]
+    judge: bool,
+}
+
+/// Links of the two kernels, for `probe-links.sh`.
+const HOST_LINKS: &str = include_str!("probe_links/host.links");
+const GUEST_LINKS: &str = include_str!("probe_links/guest.links");
+/// Highest rates of the probes. The guest's processor is emulated.
+const HOST_RATE: &str = "100 Mbps";
+const GUEST_RATE: &str = "12 Mbps";
+/// What runs in the guest.
+const GUEST: &str = include_str!("probe_links/guest.sh");
+/// The modules that its queues need, without `.ko`. FQ-CoDel is part of the kernel itself.
+const MODULES: [&str; 6] = [
+    "drivers/net/veth",
+    "net/sched/sch_tbf",
+    "net/sched/sch_codel",
+    "net/sched/sch_pie",
+    "net/sched/sch_cake",
+    "net/sched/sch_sfq",
+];
+/// The access point that is emulated, and the buffers of the paper's six.
+const ACCESS_POINT: &str = include_str!("probe_links/access-point.toml");
+const BUFFERS: [u32; 6] = [255, 149, 172, 135, 49, 31];
+/// What the emulated probes send at most: an Ethernet of 100 Mbps carries it.
+const EMULATED_RATE: &str = "60 Mbps";
+/// The key of both ends; nobody else is there.
+const CODE: &str = "sixteenlettersok";
+
+/// Probes the links, and writes the page.
+pub(crate) fn probe_links(options: &Options) -> Outcome {
+    let place = workspace::target().join("probe-links");
+    fs::create_dir_all(&place).map_err(|error| failed(&place, &error))?;
+    if !options.judge {
+        run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
+    }
+    let mut all = Vec::new();
+    for site in [Site::Host, Site::Guest, Site::Emulator] {
+        let file = place.join(format!("{site:?}.lines").to_lowercase());
+        if !options.judge && options.only.is_none_or(|only| only == site) {
+            let lines = match site {
+                Site::Host => host(&place)?,
+                Site::Guest => guest()?,
+                Site::Emulator => emulator(&place)?,
+            };
+            fs::write(&file, lines).map_err(|error| failed(&file, &error))?;
+        }
+        if !file.exists() {
+            note(&format!("{site:?}: never probed, and left out"));
+            continue;
+        }
+        let text = fs::read_to_string(&file).map_err(|error| failed(&file, &error))?;
+        let links: Result<Vec<Link>, String> = text.lines().map(Link::read).collect();
+        all.push((site, links?));
+    }
+    let page = root().join("docs/probe-links.md");
+    fs::write(&page, page::page(&all)).map_err(|error| failed(&page, &error))?;
+    note(&format!("{} links: {}", all.iter().map(|(_, l)| l.len()).sum::<usize>(), page.display()));
+    Ok(())
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+fn fairwave() -> PathBuf {
+    workspace::target().join("debug/fairwave")
+}
+
+/// The shell scripts that make networks and probe through them.
+fn scripts() -> PathBuf {
+    root().join("crates/cli/tests/data")
+}
+
+/// What a program prints, if it ends well.
+fn printed(mut program: Command) -> Result<String, String> {
+    note(&shown(&program));
+    let output = program.output().map_err(|error| format!("{}: {error}", shown(&program)))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    output.status.success().then_some(text).ok_or_else(|| format!("{}: {errors}", shown(&program)))
+}
+
+/// The lines that scripts print of links.
+fn lines(said: &str) -> String {
+    let line = |line: &str| Some(format!("{}\n", line.split_once("LINK ")?.1.trim_end()));
+    said.lines().filter_map(line).collect()
+}
+
+fn host(place: &Path) -> Result<String, String> {
+    let file = place.join("host.links");
+    fs::write(&file, HOST_LINKS).map_err(|error| failed(&file, &error))?;
+    let script = ". \"$DATA/probe-links.sh\" < host.links";
+    let apart = ["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork"];
+    let after = ["--kill-child", "--mount-proc", "sh", "-eu", "-c", script];
+    let mut unshare = command("unshare", &[&apart[..], &after].concat());
+    unshare.current_dir(place).env("F", fairwave()).env("DATA", scripts()).env("RATE", HOST_RATE);
+    Ok(lines(&printed(unshare)?))
+}
+
+fn guest() -> Result<String, String> {
+    let scripts = ["probe-net.sh", "probe-links.sh"].map(|name| scripts().join(name));
+    let [net, links] = scripts.each_ref().map(fs::read_to_string);
+    let read =
+        |text: std::io::Result<String>, path: &Path| text.map_err(|error| failed(path, &error));
+    let guest = vm::Guest {
+        place: "probe-vm",
+        fairwave: fairwave(),
+        init: GUEST,
+        files: vec![
+            ("probe-net.sh", read(net, &scripts[0])?),
+            ("probe-links.sh", read(links, &scripts[1])?),
+            ("links", GUEST_LINKS.to_owned()),
+            ("rate", GUEST_RATE.to_owned()),
+        ],
+        programs: &["ip", "tc"],
+        modules: &MODULES,
+    };
+    Ok(lines(&guest.boot()?))
+}
+
+/// One access point after the other, in real time.
+fn emulator(place: &Path) -> Result<String, String> {
+    let file = place.join("access-point.toml");
+    fs::write(&file, ACCESS_POINT).map_err(|error| failed(&file, &error))?;
+    let mut text = String::new();
+    for buffer in BUFFERS {
+        let scenario = ACCESS_POINT.replace("100 packets", &format!("{buffer} packets"));
+        fs::write(&file, scenario).map_err(|error| failed(&file, &error))?;
+        let found = emulated(place, &file)?;
+        text.push_str(&format!("802.11g, {buffer} packets|packets|{buffer}|{found}\n"));
+    }
+    Ok(text)
+}
+
+/// What a probe in the emulator found. A run that was late is made once more.
+fn emulated(place: &Path, file: &Path) -> Result<String, String> {
+    let (fairwave, out) = (fairwave(), place.join("emulated"));
+    let [program, out_name] = [&fairwave, &out].map(|path| path.to_string_lossy());
+    let serve = format!("laptop={program} probe serve --pairing {CODE}");
+    let probe = format!(
+        "server@1s={program} probe laptop --pairing {CODE} --rate '{EMULATED_RATE}' --json"
+    );
+    let file = file.to_string_lossy();
+    // What the programs share with others would make the emulator late.
+    let punctual = ["-f", "50", &program, "emulate", &file, "--force", "--quiet", "--out"];
+    let programs = [&out_name, "--exec", &serve, "--exec", &probe];
+    let told = || printed(command("chrt", &[&punctual[..], &programs].concat()));
+    told().or_else(|late| {
+        note(&late);
+        told()
+    })?;
+    let log = out.join("programs/server.log");
+    let text = fs::read_to_string(&log).map_err(|error| failed(&log, &error))?;
+    let json = text.find('{').map(|begin| text[begin..].replace('\n', ""));
+    json.ok_or_else(|| format!("{}: no result: {text}", log.display()))
+}

@@ -1,0 +1,69 @@
+//! One link: what is so of it, and what `fairwave probe` found.
+
+use clap::ValueEnum;
+use serde_json::Value;
+
+/// Where links are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Site {
+    /// Queues of this machine's kernel, between namespaces.
+    Host,
+    /// Queues of Debian's kernel 6.1, in a virtual machine.
+    Guest,
+    /// Access points of the emulator.
+    Emulator,
+}
+
+/// One link.
+pub(super) struct Link {
+    pub(super) name: String,
+    /// The kind of its queue.
+    pub(super) kind: String,
+    /// The packets that it holds, where that is a number.
+    pub(super) packets: Option<f64>,
+    found: Value,
+}
+
+impl Link {
+    /// Reads `name|kind|packets|{what was found}`.
+    pub(super) fn read(line: &str) -> Result<Self, String> {
+        let fields: Vec<&str> = line.splitn(4, '|').map(str::trim).collect();
+        let [name, kind, packets, found] = fields[..] else {
+            return Err(format!("no link: {line}"));
+        };
+        let found = serde_json::from_str(found).map_err(|error| format!("{name}: {error}"))?;
+        let (name, kind) = (name.to_owned(), kind.to_owned());
+        Ok(Self { name, kind, packets: packets.parse().ok(), found })
+    }
+
+    /// The kind that was found.
+    pub(super) fn told(&self) -> &str {
+        self.found["kind"].as_str().unwrap_or("cannot tell")
+    }
+
+    /// A number that was found.
+    pub(super) fn number(&self, pointer: &str) -> Option<f64> {
+        self.found.pointer(pointer)?.as_f64()
+    }
+
+    /// How far off the count of packets is, in packets.
+    pub(super) fn off(&self) -> Option<f64> {
+        Some(self.number("/buffer/packets/value")? - self.packets?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_link() {
+        let json = r#"{"kind": "packets", "buffer": {"packets": {"value": 99.5}}}"#;
+        let link = Link::read(&format!("pfifo | packets | 100 | {json}")).unwrap();
+        assert_eq!((link.told(), link.off()), ("packets", Some(-0.5)));
+        let free = Link::read(r#"free|none-found|-|{"kind": null}"#).unwrap();
+        assert_eq!((free.told(), free.packets, free.off()), ("cannot tell", None, None));
+        assert!(Link::read("pfifo|packets").is_err());
+        assert!(Link::read("pfifo|packets|100|cannot open a socket").is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! The page that says how often `fairwave probe` was right.
+
+use super::link::{Link, Site};
+
+/// Kinds in the order of the table.
+const KINDS: [&str; 6] = ["packets", "bytes", "aqm", "per-station", "none-found", "cannot tell"];
+/// What a count may be off and be right: a packet, or this share.
+const SHARE: f64 = 0.02;
+
+/// What stands before the tables.
+const HEAD: &str = "# How `fairwave probe` judges links that it has not seen
+
+Made by `cargo xtask probe-links`. The thresholds of the diagnosis
+([models/probe.md](models/probe.md)) were set in the simulator; these links had no part in that.
+Queues of this machine's kernel stand on a router between namespaces, probed at 100 Mbps. Queues
+that it lacks stand on the same router in Debian's kernel 6.1, in a virtual machine whose processor
+is emulated, probed at 12 Mbps. Access points are the emulator's, with the buffers of the paper's
+six, probed at 60 Mbps.
+
+";
+
+impl Site {
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Host => "Queues of this machine's kernel",
+            Self::Guest => "Queues of Debian's kernel 6.1",
+            Self::Emulator => "Access points of the emulator",
+        }
+    }
+}
+
+/// The whole page.
+pub(super) fn page(all: &[(Site, Vec<Link>)]) -> String {
+    let links: Vec<&Link> = all.iter().flat_map(|(_, links)| links).collect();
+    let each = all.iter().map(|(site, links)| each(*site, links));
+    [HEAD.to_owned(), confusion(&links), counts(&links)].into_iter().chain(each).collect()
+}
+
+fn confusion(links: &[&Link]) -> String {
+    let mut text = format!(
+        "## Kinds\n\nLinks by the kind of their queue (rows) and the kind that was found \
+         (columns).\n\n| is | {} |\n|---|{}\n",
+        KINDS.join(" | "),
+        "---|".repeat(KINDS.len())
+    );
+    for kind in KINDS {
+        let own: Vec<_> = links.iter().filter(|link| link.kind == kind).collect();
+        let count = |told: &str| own.iter().filter(|link| link.told() == told).count();
+        let cells = KINDS.map(|told| count(told).to_string());
+        if !own.is_empty() {
+            text.push_str(&format!("| {kind} | {} |\n", cells.join(" | ")));
+        }
+    }
+    let right = links.iter().filter(|link| link.told() == link.kind).count();
+    text + &format!("\n{right} of {} are right.\n", links.len())
+}
+
+fn counts(links: &[&Link]) -> String {
+    let offs = links.iter().filter_map(|link| Some((link.off()?, link.packets?)));
+    let within = |(off, packets): &(f64, f64)| off.abs() <= (SHARE * packets).max(1.0);
+    let offs: Vec<(f64, f64)> = offs.collect();
+    let right = offs.iter().filter(|off| within(off)).count();
+    format!(
+        "\nOf {} counts of packets {right} are within one packet or {:.0} %, whichever is more.\n",
+        offs.len(),
+        100.0 * SHARE
+    )
+}
+
+fn each(site: Site, links: &[Link]) -> String {
+    let mut text = format!(
+        "\n## {}\n\n| link | kind | found | holds (packets) | found | drain (Mbps) \
+         | round trip idle | up | down | both (ms, p50) |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
+        site.title()
+    );
+    let shown = |number: Option<f64>| number.map_or("-".to_owned(), |n| format!("{n:.1}"));
+    for link in links {
+        let trips = ["idle", "up", "down", "both"]
+            .map(|load| shown(link.number(&format!("/latency_ms/{load}/p50"))));
+        let [value, low, high] = ["value", "low", "high"]
+            .map(|end| shown(link.number(&format!("/buffer/packets/{end}"))));
+        let found = if value == "-" { value } else { format!("{value} ({low} to {high})") };
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {found} | {} | {} |\n",
+            link.name,
+            link.kind,
+            link.told(),
+            link.packets.map_or("-".to_owned(), |packets| packets.to_string()),
+            shown(link.number("/drain_mbps")),
+            trips.join(" | ")
+        ));
+    }
+    text
+}
