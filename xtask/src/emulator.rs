@@ -72,10 +72,11 @@ fn table(facts: &str, rows: &[Value]) -> String {
     let rows: String = rows.iter().map(|entry| row(entry, rows)).collect();
     format!(
         "`cargo xtask bench-emulate --record`. {facts}. The highest rate that was carried from \
-         one namespace to another without a loss and, but in the rows \"forwarder\" and \"forwarder, steered\", in time: with \
-         events, writing and reading late at p99 by at most 1.5 times what a bare timer loop of \
-         the same priority was just before (`benches/emulator_limits.rs` defines each); found by \
-         bisection. The last columns compare Mbps with those of the bare forwarder; {:.0} % is \
+         one namespace to another without a loss and, but in the rows \"forwarder\" and \
+         \"forwarder, steered\", in time: with events, writing and reading late at p99 by at \
+         most 1.5 times what a bare timer loop of the same priority was just before \
+         (`benches/emulator_limits.rs` defines each); found by bisection. The last columns \
+         compare Mbps with those of the bare forwarder; {:.0} % is \
          the goal.\n\n\
          | path | load | packets/s | Mbps | of the forwarder | of it in time | late p99 us | \
          timer p99 us | processor | turns/packet | refused at Mbps, as |\n\

@@ -113,15 +113,10 @@ impl<'n> Programs<'n> {
         self.jobs.extend(self.namespaces.find(node).map(job));
     }
 
-    /// Starts and ends programs until `over`, or until the keeper has ended and they with it; `count`
-    /// says how many run. Sets `all_ended` when none is left that runs or waits, or when the shell
-    /// has ended.
-    pub(crate) fn attend(
-        &mut self,
-        clock: Clock,
-        (over, all_ended): (&AtomicBool, &AtomicBool),
-        count: &AtomicUsize,
-    ) {
+    /// Starts and ends programs until `over`, or until the keeper has ended and they with it;
+    /// `count` says how many run. Returns early, and true, when none is left that runs or waits, or
+    /// when the shell has ended.
+    pub(crate) fn attend(&mut self, clock: Clock, over: &AtomicBool, count: &AtomicUsize) -> bool {
         while !over.load(Ordering::Relaxed) && self.namespaces.check_keeper().is_ok() {
             let now = clock.now();
             for job in &mut self.jobs {
@@ -133,11 +128,11 @@ impl<'n> Programs<'n> {
             let is_left = |job: &Job| job.is_shell && !goes_on(job);
             let has_ended = !self.jobs.is_empty() && !self.jobs.iter().any(goes_on);
             if has_ended || self.jobs.iter().any(is_left) {
-                all_ended.store(true, Ordering::Relaxed);
-                return;
+                return true;
             }
             clock.sleep_until(now + LOOK);
         }
+        false
     }
 
     /// Ends what runs: all are asked before one is waited for, and share the time that they get.

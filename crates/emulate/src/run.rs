@@ -207,16 +207,13 @@ impl Emulation<'_> {
         show: &mut dyn FnMut(&Turn<'_>),
     ) -> Result<(Report, Vec<ProgramSummary>), Cause> {
         let Self { request, namespaces, .. } = self;
-        let name = |started: &Started| whole.nodes[started.node.0 as usize].name.clone();
-        let mut programs = Programs::new(namespaces, self.programs, name, request.directory)
-            .map_err(host_error)?;
-        request.shell.iter().for_each(|node| programs.add_shell(node));
+        let mut programs = self.programs(whole).map_err(host_error)?;
         let flows = self.open_flows(whole)?;
         let world = flows::rest_of(whole, &self.kernel_flows);
         let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
         let clock = Clock::start();
         let (running, samples) = flows.start(clock, whole).map_err(host_error)?;
-        let (over, all_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (over, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         let listener = request.directory.map(Listener::bind).transpose().map_err(host_error)?;
         let watched = (clock, request.live);
         let ends_by = (Arc::clone(&request.stop), &over);
@@ -240,12 +237,10 @@ impl Emulation<'_> {
         let mut unread = Vec::new();
         // At once: programs go on sending until they are ended, and nobody reads.
         let mut on_end = || unread.extend((0..self.real.len()).map(|node| namespaces.unread(node)));
-        let is_abandoned = AtomicBool::new(false);
         let mut on_turn = |turn: &Turn<'_>| {
             publisher.show(turn);
             show(turn);
-            let have_ended = ends_with_programs && all_ended.load(Ordering::Relaxed);
-            match have_ended || is_abandoned.load(Ordering::Relaxed) {
+            match has_ended.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
@@ -253,8 +248,9 @@ impl Emulation<'_> {
         let mut report = thread::scope(|scope| -> Result<Report, Cause> {
             let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
             let attend = || {
-                programs.attend(clock, (&over, &all_ended), &request.live.programs);
-                is_abandoned.store(namespaces.check_keeper().is_err(), Ordering::Relaxed);
+                let have_all = programs.attend(clock, &over, &request.live.programs);
+                let is_abandoned = namespaces.check_keeper().is_err();
+                has_ended.store(have_all && ends_with_programs || is_abandoned, Ordering::Relaxed);
             };
             let attending = named("programs").spawn_scoped(scope, attend).map_err(host_error)?;
             let listening = listener.as_ref().map(|listener| {
@@ -267,14 +263,33 @@ impl Emulation<'_> {
             listening.transpose().map_err(host_error)?;
             Ok(report?)
         })?;
-        if let Err(gone) = namespaces.check_keeper() {
-            report.stopped = Stopped::Failed(drive::Error::Gone(Box::new(gone)));
-        }
-        let is_cut_short = !matches!(report.stopped, Stopped::End);
-        count_unread(&mut report, unread).map_err(host_error)?;
+        let is_cut_short = self.settle(&mut report, unread).map_err(host_error)?;
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
         Ok((report, programs.end(clock)))
+    }
+
+    /// Adds to a report what the namespaces know: packets that nobody read, and whether they are
+    /// whole. Returns whether the run came before its end.
+    fn settle(
+        &self,
+        report: &mut Report,
+        unread: Vec<Result<u64, fairwave_netns::Error>>,
+    ) -> Result<bool, fairwave_netns::Error> {
+        if let Err(gone) = self.namespaces.check_keeper() {
+            report.stopped = Stopped::Failed(drive::Error::Gone(Box::new(gone)));
+        }
+        count_unread(report, unread)?;
+        Ok(!matches!(report.stopped, Stopped::End))
+    }
+
+    /// The programs of the scenario, and the shell.
+    fn programs(&self, whole: &World) -> io::Result<Programs<'_>> {
+        let Self { request, namespaces, .. } = self;
+        let name = |started: &Started| whole.nodes[started.node.0 as usize].name.clone();
+        let mut programs = Programs::new(namespaces, self.programs, name, request.directory)?;
+        request.shell.iter().for_each(|node| programs.add_shell(node));
+        Ok(programs)
     }
 
     /// Opens the sockets of the flows that the kernel carries.

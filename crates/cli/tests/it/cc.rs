@@ -237,7 +237,8 @@ chosen fw_tcp_av
 within env
 asked() {{
     ip netns exec "$a" ss -tne > ss; $F cc status --json > status
-    cookie=$(tr -d '\n' < status | tr '}}' '\n' | sed -n '/fw_tcp_av/s/.*"cookie": \([0-9]*\),.*/\1/p')
+    tr -d '\n' < status | tr '}}' '\n' > lines
+    cookie=$(sed -n '/fw_tcp_av/s/.*"cookie": \([0-9]*\),.*/\1/p' lines)
     [ -n "$cookie" ]
 }}
 await asked

@@ -231,10 +231,10 @@ impl<'w> Turns<'w> {
         timespec(wait.min(latest.since(now)).as_nanos())
     }
 
-    /// Lets everything happen that is due until `until`, and writes what arrives. Returns until when
-    /// everything has happened. That is later than `until` where packets arrive so shortly one after
-    /// the other, as those of an A-MPDU do behind a wire, that a write by itself for the first would
-    /// make all others wait.
+    /// Lets everything happen that is due until `until`, and writes what arrives. Returns until
+    /// when everything has happened. That is later than `until` where packets arrive so shortly one
+    /// after the other, as those of an A-MPDU do behind a wire, that a write by itself for the
+    /// first would make all others wait.
     fn catch_up(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Reached {
         let mut until = until;
         let mut halt = self.advance(until, is_asked);

@@ -56,7 +56,7 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'fairwave: that was all
 ";
 
 /// Says why real traffic cannot be made here, if so.
-fn missing() -> Option<String> {
+pub(crate) fn missing() -> Option<String> {
     let id = Command::new("id").arg("-u").output();
     if id.is_ok_and(|output| output.stdout.trim_ascii() != b"0") {
         return Some("namespaces need root".to_owned());
