@@ -12,14 +12,22 @@ const HEAD: &str = "# How `fairwave probe` judges links that it has not seen
 
 Made by `cargo xtask probe-links`. The thresholds of the diagnosis
 ([models/probe.md](models/probe.md)) were set in the simulator; these links had no part in that.
-Queues of this machine's kernel stand on a router between namespaces, probed at 100 Mbps. Queues
-that it lacks stand on the same router in Debian's kernel 6.1, in a virtual machine whose processor
-is emulated, probed at 12 Mbps. Access points are the emulator's, with the buffers of the paper's
-six, probed at 60 Mbps.
 
 ";
 
 impl Site {
+    const fn about(self) -> &'static str {
+        match self {
+            Self::Host => "They stand on a router between namespaces, probed at 100 Mbps.",
+            Self::Guest => {
+                "The same router in a machine whose processor is emulated, probed at 12 Mbps."
+            }
+            Self::Emulator => {
+                "Buffers are those of the paper's six, in real time, probed at 60 Mbps."
+            }
+        }
+    }
+
     const fn title(self) -> &'static str {
         match self {
             Self::Host => "Queues of this machine's kernel",
@@ -69,10 +77,11 @@ fn counts(links: &[&Link]) -> String {
 
 fn each(site: Site, links: &[Link]) -> String {
     let mut text = format!(
-        "\n## {}\n\n| link | kind | found | holds (packets) | found | drain (Mbps) \
+        "\n## {}\n\n{}\n\n| link | kind | found | holds (packets) | found | drain (Mbps) \
          | round trip idle | up | down | both (ms, p50) |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
-        site.title()
+        site.title(),
+        site.about()
     );
     let shown = |number: Option<f64>| number.map_or("-".to_owned(), |n| format!("{n:.1}"));
     for link in links {

@@ -2,6 +2,7 @@
 
 mod field;
 mod links;
+mod slow;
 
 use crate::common::{ends_with, fairwave, output, scratch};
 use serde_json::Value;

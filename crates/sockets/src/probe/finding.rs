@@ -238,12 +238,13 @@ impl Measured {
         }
     }
 
-    /// Takes greetings beside long trains. What was sent in the second half of all of them met full
-    /// buffers.
+    /// Takes greetings beside long trains. What was sent in the second half of the time that all of
+    /// them were under way met full buffers.
     pub(super) fn take_load(&mut self, loaded: Loaded, trains: &[(Way, &Account)], pings: &[Ping]) {
-        let halves = trains.iter().filter_map(|(way, train)| second_half(*way, train));
+        let times = trains.iter().filter_map(|(way, train)| under_way(*way, train));
         let together = |a: (Instant, Instant), b: (Instant, Instant)| (a.0.max(b.0), a.1.min(b.1));
-        let Some((since, until)) = halves.reduce(together) else { return };
+        let Some((begin, until)) = times.reduce(together) else { return };
+        let since = begin + Duration::from_nanos(until.since(begin).as_nanos() / 2);
         let during = pings.iter().filter(|ping| ping.sent >= since && ping.sent <= until);
         let latency = Latency::of(during.copied());
         let alone = trains.first().filter(|(way, _)| *way == self.way && trains.len() == 1);
@@ -272,13 +273,6 @@ impl Measured {
             self.kind = Some(Kind::PerStation);
         }
     }
-}
-
-/// The second half of the time that a train was under way.
-fn second_half(way: Way, train: &Account) -> Option<(Instant, Instant)> {
-    let (first, last) = under_way(way, train)?;
-    let half = Duration::from_nanos(last.since(first).as_nanos() / 2);
-    Some((first + half, last))
 }
 
 fn buffer(size: &SizeEstimate, accounts: &[Account], bytes: u64, drift: f64) -> Option<Buffer> {

@@ -169,7 +169,11 @@ impl Run<'_> {
     }
 
     fn load(&mut self, loaded: Loaded) -> Result<(), Error> {
-        let loads: Vec<Load> = loaded.ways().iter().map(|way| self.load_of(*way)).collect();
+        let ways = loaded.ways();
+        // All for as long as the slowest takes, so that they are under way together.
+        let wait_ms = ways.iter().map(|way| self.found.leg(*way).longest_ms).fold(0.0, f64::max);
+        let time = LOADED + Duration::from_secs_f64(2.0 * wait_ms / 1e3);
+        let loads: Vec<Load> = ways.iter().map(|way| self.load_of(*way, time)).collect();
         let (sessions, pings) = self.line.loaded(&loads);
         self.found.blocked += sessions.iter().map(|session| session.blocked).sum::<u64>();
         let accounts: Option<Vec<_>> =
@@ -181,12 +185,11 @@ impl Run<'_> {
         sessions.into_iter().find_map(|session| session.error).map_or(Ok(()), Err)
     }
 
-    /// More than the path carries that way, long enough to fill its buffer in the first half.
-    fn load_of(&self, way: Way) -> Load {
+    /// More than the path carries that way, for a time in whose first half its buffer fills.
+    fn load_of(&self, way: Way, time: Duration) -> Load {
         let leg = self.found.leg(way);
         let drained = leg.carried_mbps.map(|mbps| BitRate((mbps * LOAD * 1e6) as u64));
         let rate = drained.unwrap_or(self.rate).min(self.rate);
-        let time = LOADED + Duration::from_secs_f64(2.0 * leg.longest_ms / 1e3);
         let trial = trial(LARGE, self.packets_in(time, rate));
         Load { way, limits: Limits { rate, ..self.limits() }, trial }
     }

@@ -42,12 +42,17 @@ fn machine_can() -> bool {
 /// Runs a script, in which `serve` and `$probe` begin the two ends, `shape` the router's queues;
 /// `None` if the machine cannot.
 pub(super) fn run(script: &str) -> Option<Ended> {
+    let net = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/probe-net.sh");
+    apart(&format!(". {}\n{script}", net.display()))
+}
+
+/// Runs a script without that network.
+pub(super) fn apart(script: &str) -> Option<Ended> {
     if !machine_can() {
         return None;
     }
     let place = scratch();
-    let net = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/probe-net.sh");
-    let whole = format!("set -eu\n. {}\n{script}\n", net.display());
+    let whole = format!("set -eu\n{script}\n");
     fs::write(place.path().join("script"), whole).expect("a script");
     let mut shell = Command::new("unshare");
     shell.args(APART).args(["sh", "script"]).current_dir(place.path());
