@@ -19,7 +19,7 @@ EFFECTIVE_MBPS = 25.0  # what the paper measured for one flow
 
 
 def sink(port, window_kib):
-    """Takes one connection with a receive buffer of that size; the kernel doubles what is asked."""
+    """Takes one connection with a receive window of that size: the kernel doubles what is asked, and offers half."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window_kib << 10)
@@ -75,9 +75,9 @@ def emulated(fairwave, out, delay, target, window):
     proxy = f"{fairwave} proxy --quiet --json --listen 0.0.0.0:1080 --allow 0.0.0.0/0 --target {target}M --for {SECONDS - 3}s"
     if "PIN" in os.environ:
         proxy += f" --pin {os.environ['PIN']}"
-    orders = [f"server={me} sink 7000 {window // 2}", f"proxy1={proxy}", f"pc1@1s={me} send proxy1 server 7000"]
+    orders = [f"server={me} sink 7000 {window}", f"proxy1={proxy}", f"pc1@1s={me} send proxy1 server 7000"]
     words = [fairwave, "emulate", f"{HERE}/uploads.toml", "--json", "--force", "--out", out]
-    words += settings(delay, target, window) + ["--set", f'flow.first.start="{2 * SECONDS} s"']
+    words += settings(delay, target, window) + ["--set", f'flow.first.start="{SECONDS - 0.1} s"']
     code, summary = run(words + [word for order in orders for word in ("--exec", order)])
     found = None
     for name in sorted(os.listdir(f"{out}/programs") if os.path.isdir(f"{out}/programs") else []):
