@@ -58,14 +58,19 @@ impl Listener {
     pub(crate) fn bind(directory: &Path) -> io::Result<Self> {
         let path = directory.join(SOCKET);
         let private = directory.join(".control");
+        let here = |error| named(&private, &error);
         match fs::remove_dir_all(&private) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => DirBuilder::new().mode(0o700).create(&private)?,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(here(error)),
+            _ => DirBuilder::new().mode(0o700).create(&private).map_err(here)?,
         }
-        let socket = through(&private, SOCKET, |path| UnixListener::bind(path))?;
+        let socket = through(&private, SOCKET, |path| UnixListener::bind(path)).map_err(here)?;
         fs::set_permissions(private.join(SOCKET), Permissions::from_mode(0o600))?;
-        fs::rename(private.join(SOCKET), &path)?;
-        fs::remove_dir(&private)?;
+        if let Err(error) = fs::rename(private.join(SOCKET), &path) {
+            // The reason that is left to tell is why the socket has no place.
+            let _ = fs::remove_dir_all(&private);
+            return Err(named(&path, &error));
+        }
+        fs::remove_dir(&private).map_err(here)?;
         socket.set_nonblocking(true)?;
         Ok(Self { socket, path })
     }
@@ -76,6 +81,11 @@ impl Drop for Listener {
         // That a file stays on which nobody listens is the worst that can happen here.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// The error with the path that it is about.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Names of sockets have at most 107 bytes, paths of directories any number: the directory is

@@ -49,6 +49,22 @@ pub struct Job {
     pub seed: u64,
 }
 
+/// A setting from outside the scenario file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// `key=value`, as [`Plan::parse`] takes it.
+    pub setting: String,
+    /// What messages call it: the option as it was written, such as `--for '10 s'`.
+    pub name: String,
+}
+
+impl Override {
+    /// A setting that was written after `--set`.
+    pub fn set(setting: &str) -> Self {
+        Self { setting: setting.to_owned(), name: format!("--set {setting}") }
+    }
+}
+
 /// Why a plan could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -71,9 +87,18 @@ impl Plan {
     /// # Errors
     /// When the file cannot be read, or the scenario or an override is wrong.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, LoadError> {
+        Self::load_with(path, &of_set(overrides))
+    }
+
+    /// The same with settings that messages call by names of their own.
+    ///
+    /// # Errors
+    /// As those of [`Self::load`].
+    pub fn load_with(path: &Path, overrides: &[Override]) -> Result<Self, LoadError> {
         let file = path.display().to_string();
         let bytes = read(path).map_err(|source| LoadError::Io { file: file.clone(), source })?;
-        Ok(Self::parse_bytes(&file, &bytes, overrides)?)
+        let text = value::decode_utf8(&file, &bytes)?;
+        Ok(Self::parse_with(&file, text, overrides)?)
     }
 
     /// Reads a scenario from `bytes`, which should be UTF-8.
@@ -95,6 +120,14 @@ impl Plan {
     /// # Errors
     /// Everything that was found wrong; of the points of a sweep, the first that is wrong.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Diagnostics> {
+        Self::parse_with(file, text, &of_set(overrides))
+    }
+
+    /// The same with settings that messages call by names of their own.
+    ///
+    /// # Errors
+    /// As those of [`Self::parse`].
+    pub fn parse_with(file: &str, text: &str, overrides: &[Override]) -> Result<Self, Diagnostics> {
         let mut sources = Sources::new(file, text);
         let result = plan(text, overrides, &mut sources);
         result.map_err(|problems| sources.diagnose(problems))
@@ -150,7 +183,11 @@ struct Sweep {
     seeds: Option<(u64, Span)>,
 }
 
-fn plan(text: &str, sets: &[String], sources: &mut Sources) -> Result<Plan, Vec<Problem>> {
+fn of_set(settings: &[String]) -> Vec<Override> {
+    settings.iter().map(|setting| Override::set(setting)).collect()
+}
+
+fn plan(text: &str, overrides: &[Override], sources: &mut Sources) -> Result<Plan, Vec<Problem>> {
     if text.len() > MOST_BYTES {
         let refusal = Refusal::new(format!("more than {MOST_BYTES} bytes"));
         return Err(vec![Problem { span: 0..0, key: "(file)".to_owned(), refusal }]);
@@ -160,8 +197,8 @@ fn plan(text: &str, sets: &[String], sources: &mut Sources) -> Result<Plan, Vec<
     if let Some(entry) = root.take("sweep") {
         sweep.read(entry)?;
     }
-    for argument in sets {
-        apply(&mut root, &mut sweep, argument, sources).map_err(|p| vec![p])?;
+    for one in overrides {
+        apply(&mut root, &mut sweep, one, sources).map_err(|p| vec![p])?;
     }
     let seeds = sweep.check_size(text.len()).map_err(|p| vec![p])?;
     let points = points(&root, &sweep.axes, &sources.directory())?;
@@ -199,18 +236,18 @@ fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Pr
     Ok(points)
 }
 
-/// Applies one `key=value` of the command line.
+/// Applies one setting.
 fn apply(
     root: &mut Table,
     sweep: &mut Sweep,
-    argument: &str,
+    Override { setting, name }: &Override,
     sources: &mut Sources,
 ) -> Result<(), Problem> {
-    let base = sources.add(&format!("--set {argument}"), argument);
-    let Some((key, text)) = argument.split_once('=') else {
+    let base = sources.add(name, setting);
+    let Some((key, text)) = setting.split_once('=') else {
         let refusal = Refusal::new("this has no \"=\"").help("write --set key=value");
-        let span = base..base + argument.len();
-        return Err(Problem { span, key: argument.to_owned(), refusal });
+        let span = base..base + setting.len();
+        return Err(Problem { span, key: setting.clone(), refusal });
     };
     let span = base..base + key.len();
     let value = value::argument(text, base + key.len() + 1);

@@ -1,6 +1,6 @@
 //! `fairwave emulate`: a scenario in real time, with real programs in its nodes.
 
-use super::emulate_ctl;
+use super::{emulate_ctl, flag as set_by, option};
 use crate::args::{Common, Emulate, EmulateTask};
 use crate::outcome::Failure;
 use crate::printed::EmulateOutput;
@@ -11,7 +11,7 @@ use fairwave_emulate::{Between, Emulated, Live, Order, Request, Turn, Uplink};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
 use fairwave_scenario::Scenario;
-use fairwave_scenario::plan::{Job, Plan};
+use fairwave_scenario::plan::{Job, Override, Plan};
 use fairwave_trace::NodeId;
 use fairwave_units::Duration;
 use serde_json::json;
@@ -117,16 +117,18 @@ fn judge(emulated: &Emulated, said: &EmulationSummary) -> Result<(), Failure> {
 }
 
 /// Keys that options of the command line set.
-fn settings(emulate: &Emulate) -> Vec<String> {
+fn settings(emulate: &Emulate) -> Vec<Override> {
     let Emulate { lasts, kernel_flows, pcap, tap, .. } = emulate;
     // The run ends with the shell, not with the scenario.
     let endless = emulate.shell.as_ref().map(|_| Duration::from_secs(24 * 3600));
-    let list = |key: &str, list: &[String]| (!list.is_empty()).then(|| format!("{key}={list:?}"));
+    let list = |name: &str, key: &str, list: &[String]| {
+        (!list.is_empty()).then(|| option(name, list.join(" "), format!("{key}={list:?}")))
+    };
     let settings = [
-        lasts.or(endless).map(|lasts| format!("duration={lasts}")),
-        list("emulate.kernel_flows", kernel_flows),
-        pcap.then(|| "record.pcap=true".to_owned()),
-        list("record.taps", tap),
+        lasts.or(endless).map(|lasts| option("--for", lasts, format!("duration={lasts}"))),
+        list("--kernel-flows", "emulate.kernel_flows", kernel_flows),
+        pcap.then(|| set_by("--pcap", "record.pcap=true")),
+        list("--tap", "record.taps", tap),
     ];
     settings.into_iter().flatten().collect()
 }

@@ -1,7 +1,7 @@
 //! `fairwave matrix`: the kernel's congestion controls over a grid of emulated links.
 
 use super::reproduce_real::STOPS;
-use super::{emulate, run as one_run, sweep};
+use super::{emulate, option, run as one_run, sweep};
 use crate::args::{Common, Matrix};
 use crate::outcome::Failure;
 use crate::place::Before as PlaceBefore;
@@ -13,7 +13,7 @@ use fairwave_emulate::matrix::{Asked, Company, Context, FIGURES, Fault, Findings
 use fairwave_emulate::{Manner, absent, available_laws, kernel_release, matrix};
 use fairwave_lab::points::to_csv;
 use fairwave_lab::run::Before;
-use fairwave_scenario::plan::{LoadError, Plan};
+use fairwave_scenario::plan::{LoadError, Override, Plan};
 use fairwave_units::Duration;
 use serde_json::json;
 use std::path::Path;
@@ -79,15 +79,16 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
 
 /// The scenario with what the command line sets; and its name.
 fn load(common: &Common, asked: &Matrix) -> Result<(String, Plan), Failure> {
-    let lasts = asked.lasts.map(|lasts| format!("duration={lasts}"));
-    let repeat = asked.repeat.map(|seeds| format!("sweep.seeds={seeds}"));
-    let over = asked.over.iter().map(|over| axis(over));
-    let own: Vec<String> = lasts.into_iter().chain(repeat).chain(over).collect();
+    let lasts = asked.lasts.map(|lasts| option("--for", lasts, format!("duration={lasts}")));
+    let repeat = |seeds| option("--repeat", seeds, format!("sweep.seeds={seeds}"));
+    let repeat = asked.repeat.map(repeat);
+    let over = asked.over.iter().map(|over| option("--over", over, axis(over)));
+    let own: Vec<Override> = lasts.into_iter().chain(repeat).chain(over).collect();
     match &asked.scenario {
         Some(file) => Ok((file.display().to_string(), super::load(common, file, &own)?)),
         None => {
             let (name, text) = USUAL;
-            let plan = Plan::parse(name, text, &super::settings(common, &own));
+            let plan = Plan::parse_with(name, text, &super::settings(common, &own));
             Ok((name.to_owned(), plan.map_err(LoadError::Scenario)?))
         }
     }

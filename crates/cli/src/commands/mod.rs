@@ -36,19 +36,32 @@ use crate::outcome::Failure;
 use crate::printed::RunOfSweep;
 use fairwave_lab::points::Digest;
 use fairwave_lab::run::Run;
-use fairwave_scenario::plan::{LoadError, Plan};
+use fairwave_scenario::plan::{LoadError, Override, Plan};
+use std::fmt::Display;
 use std::path::Path;
 
 /// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then
 /// what the command itself sets.
-fn load(common: &Common, file: &Path, own: &[String]) -> Result<Plan, LoadError> {
-    Plan::load(file, &settings(common, own))
+fn load(common: &Common, file: &Path, own: &[Override]) -> Result<Plan, LoadError> {
+    Plan::load_with(file, &settings(common, own))
 }
 
 /// What the command line sets, in the order of [`load`].
-fn settings(common: &Common, own: &[String]) -> Vec<String> {
-    let seed = common.seed.map(|seed| format!("seed={seed}"));
-    common.set.iter().cloned().chain(seed).chain(own.iter().cloned()).collect()
+fn settings(common: &Common, own: &[Override]) -> Vec<Override> {
+    let seed = common.seed.map(|seed| option("--seed", seed, format!("seed={seed}")));
+    let set = common.set.iter().map(|setting| Override::set(setting));
+    set.chain(seed).chain(own.iter().cloned()).collect()
+}
+
+/// What an option of a command sets; messages name the option.
+fn option(name: &str, value: impl Display, setting: String) -> Override {
+    let value = run::quoted(&value.to_string());
+    Override { setting, name: format!("{name} {value}") }
+}
+
+/// What an option without a value sets.
+fn flag(name: &str, setting: &str) -> Override {
+    Override { setting: setting.to_owned(), name: name.to_owned() }
 }
 
 impl From<LoadError> for Failure {

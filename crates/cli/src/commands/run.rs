@@ -1,5 +1,6 @@
 //! `fairwave run`: one scenario, once.
 
+use super::{flag, option};
 use crate::args::{Common, Run as RunArgs};
 use crate::clock::{Speed, Stopwatch};
 use crate::outcome::Failure;
@@ -8,7 +9,8 @@ use crate::progress::Progress;
 use crate::{output, place, show, stop};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::run::{self, Output, Run};
-use fairwave_scenario::plan::{Job, Plan};
+use fairwave_scenario::plan::{Job, Override, Plan};
+use fairwave_units::Duration;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -32,13 +34,15 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
         true => plan.points[job.point].scenario.warnings(),
         false => plan.warnings(),
     };
-    let mut with_figures = run.summary.clone();
-    with_figures.flows.retain(|flow| !on_sockets.contains(&flow.name));
+    let with_figures = match on_sockets.is_empty() {
+        true => run.summary.clone(),
+        false => run.summary.clone().without_flows(&on_sockets),
+    };
     warnings.extend(doubts(&with_figures).into_iter().map(|doubt| doubt.text));
     warnings.extend(of_replay.into_iter().flatten());
     if common.json {
         let (scenario, speed) = (file.display().to_string(), speed.printed());
-        let run = super::printed(run, warnings);
+        let run = super::printed(Run { summary: with_figures, ..run }, warnings);
         return Ok(output::print_json(&json!(RunOutput { run, scenario, speed }))?);
     }
     let tables = match on_sockets.is_empty() {
@@ -52,11 +56,14 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Keys that options of the command line set.
-fn settings(args: &RunArgs) -> Vec<String> {
-    let pcap = args.pcap.then(|| "record.pcap=true".to_owned());
-    let interval = args.sample_every.map(|interval| format!("record.sample_every={interval}"));
-    let taps = (!args.tap.is_empty()).then(|| format!("record.taps={:?}", args.tap));
-    pcap.into_iter().chain(taps).chain(interval).collect()
+fn settings(args: &RunArgs) -> Vec<Override> {
+    let pcap = args.pcap.then(|| flag("--pcap", "record.pcap=true"));
+    let sample_every = |interval: Duration| {
+        option("--sample-every", interval, format!("record.sample_every={interval}"))
+    };
+    let taps = || option("--tap", args.tap.join(" "), format!("record.taps={:?}", args.tap));
+    let taps = (!args.tap.is_empty()).then(taps);
+    pcap.into_iter().chain(taps).chain(args.sample_every.map(sample_every)).collect()
 }
 
 /// The scenario: a run directory has its own.

@@ -262,7 +262,7 @@ impl Summary {
             bin_ns: outcome.bin.map(Duration::as_nanos),
             frames: outcome.frames,
             events: outcome.events,
-            totals: totals(names, &flows, &queues),
+            totals: totals(&|i| names.is_paced(i), &flows, &queues),
             flows,
             queues,
             stations: outcome.stations.iter().map(station).collect(),
@@ -273,6 +273,15 @@ impl Summary {
                 .map(|pair| PairSummary::of(pair, outcome.measured))
                 .collect(),
         }
+    }
+
+    /// Without the flows of these names: the totals are those of the others.
+    #[must_use]
+    pub fn without_flows(mut self, names: &[String]) -> Self {
+        self.flows.retain(|flow| !names.contains(&flow.name));
+        let is_paced = |i: usize| self.flows[i].datagrams.is_some();
+        self.totals = totals(&is_paced, &self.flows, &self.queues);
+        self
     }
 
     /// Each flow's goodput in bits per second.
@@ -406,11 +415,11 @@ fn station_summary(station: &StationOutcome, measured_ns: u64) -> StationSummary
 
 /// A flow of datagrams at a pace of its own is content with what it offers, and a sized flow with
 /// its end: neither starves, however much others get.
-fn starved(names: &Names, flows: &[FlowSummary], shares: &[f64]) -> usize {
+fn starved(is_paced: &dyn Fn(usize) -> bool, flows: &[FlowSummary], shares: &[f64]) -> usize {
     let fair = stats::mean(shares).unwrap_or(0.0);
     let is_content = |i: usize, flow: &FlowSummary| {
         let gets_its_pace = flow.lost_percent().is_none_or(|lost| lost <= CONTENT_LOST_PERCENT);
-        flow.completed_ns.is_some() || (names.is_paced(i) && gets_its_pace)
+        flow.completed_ns.is_some() || (is_paced(i) && gets_its_pace)
     };
     let flows = shares.iter().zip(flows).enumerate();
     let starved = flows
@@ -418,7 +427,11 @@ fn starved(names: &Names, flows: &[FlowSummary], shares: &[f64]) -> usize {
     starved.count()
 }
 
-fn totals(names: &Names, flows: &[FlowSummary], queues: &[QueueSummary]) -> Totals {
+fn totals(
+    is_paced: &dyn Fn(usize) -> bool,
+    flows: &[FlowSummary],
+    queues: &[QueueSummary],
+) -> Totals {
     let shares: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps as f64).collect();
     let toward = |direction| {
         flows.iter().filter(|f| f.direction == direction).map(|f| f.goodput_bps).sum::<u64>()
@@ -428,7 +441,7 @@ fn totals(names: &Names, flows: &[FlowSummary], queues: &[QueueSummary]) -> Tota
         up_bps: toward(Direction::Up),
         down_bps: toward(Direction::Down),
         jain: stats::jain(&shares),
-        starved_flows: starved(names, flows, &shares),
+        starved_flows: starved(is_paced, flows, &shares),
         drops_queue_full: queues.iter().map(|q| q.drops_queue_full).sum(),
         drops_retry_limit: queues.iter().map(|q| q.drops_retry_limit).sum(),
         drops_link_loss: queues.iter().map(|q| q.drops_link_loss).sum(),

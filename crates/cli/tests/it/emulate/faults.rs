@@ -222,3 +222,26 @@ fn a_machine_without_tun_devices_or_namespaces_is_told_what_to_do() {
     assert!(ended.err.contains("permission to make namespaces"), "{}", ended.err);
     assert!(ended.err.contains("max_net_namespaces"), "{}", ended.err);
 }
+
+#[test]
+fn what_stands_in_the_place_of_the_control_socket_is_named() {
+    if !machine_can() {
+        return;
+    }
+    let site = Site::new("").with(&["--for", "1 s", "--force"]);
+    fs::create_dir_all(site.place.path().join("out/control.sock")).expect("a directory");
+    let ended = site.run();
+    ended.failed();
+    assert!(ended.err.contains("out/control.sock: Is a directory"), "{}", ended.err);
+}
+
+#[test]
+fn a_time_that_is_none_is_refused_in_the_name_of_its_option() {
+    if !machine_can() {
+        return;
+    }
+    let ended = Site::new("").with(&["--for", "0 s"]).run();
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    let is_named = ended.err.contains("--for '0 s'") && !ended.err.contains("--set");
+    assert!(is_named, "{}", ended.err);
+}

@@ -1,6 +1,7 @@
 //! Studies with the kernel's sockets, the simulator beside them.
 
 use super::{Site, fairwave, machine_can, scratch};
+use crate::common::json;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -126,6 +127,11 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
         assert!(!tables.contains(word), "zeros would say that nothing was sent: {tables}");
     }
     assert!(!said.contains("it sent nothing"), "{said}");
+    let printed = json(place, &["run", "--replay", "out", "--out", "printed"]);
+    assert_eq!(printed["summary"]["flows"], Value::Array(Vec::new()), "rows of zeros");
+    assert_eq!(printed["summary"]["totals"]["starved_flows"], 0);
+    let why = printed["warnings"].to_string();
+    assert!(why.contains("sockets of the kernel carried eager, lazy: the replay"), "{why}");
     for name in ["queues", "drops", "stations"].map(|name| format!("{name}.parquet")) {
         let of = |run: &str| fs::read(place.join(run).join(&name)).expect("it is there");
         assert!(of("out") == of("again"), "{name} differs");
