@@ -22,7 +22,7 @@ struct Need {
 }
 
 /// What the tests call.
-const TESTS: [Need; 17] = [
+const TESTS: [Need; 18] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -67,6 +67,11 @@ const TESTS: [Need; 17] = [
     Need { sign: Sign::Program("curl"), package: "curl", why: "downloads through it" },
     Need { sign: Sign::Program("python3"), package: "python3", why: "sends and receives in it" },
     Need { sign: Sign::Program("zstd"), package: "zstd", why: "packs captures" },
+    Need {
+        sign: Sign::Program("systemd-analyze"),
+        package: "systemd",
+        why: "reads the units in packaging/systemd",
+    },
     Need {
         sign: Sign::File("/usr/include/libelf.h"),
         package: "libelf-dev",

@@ -23,7 +23,8 @@ pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
     Ok(output::print_raw(&script)?)
 }
 
-/// One page for each command into `--out`, or the main page to standard output.
+/// One page for each command and each of its parts into `--out`, or the main page to standard
+/// output.
 pub(crate) fn man(common: &Common) -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();
@@ -32,12 +33,16 @@ pub(crate) fn man(common: &Common) -> Result<(), Failure> {
     }
     let place = place::choose(common, "man")?;
     let out = place.path();
-    let subcommands: Vec<Command> = command.get_subcommands().cloned().collect();
-    for subcommand in subcommands.into_iter().filter(|sub| sub.get_name() != "help") {
-        let name = format!("fairwave-{}", subcommand.get_name());
-        save(out, &name, subcommand.display_name(name.clone()))?;
+    pages(out, "fairwave", &command)
+}
+
+/// The page of a command, and those of its subcommands: `fairwave-probe-serve`.
+fn pages(out: &Path, name: &str, command: &Command) -> Result<(), Failure> {
+    let is_shown = |sub: &&Command| sub.get_name() != "help" && !sub.is_hide_set();
+    for subcommand in command.get_subcommands().filter(is_shown) {
+        pages(out, &format!("{name}-{}", subcommand.get_name()), subcommand)?;
     }
-    save(out, "fairwave", command)
+    save(out, name, command.clone().display_name(name.to_owned()))
 }
 
 fn save(out: &Path, name: &str, command: Command) -> Result<(), Failure> {

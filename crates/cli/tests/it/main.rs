@@ -31,6 +31,8 @@ mod repairs;
 mod schemas;
 mod signals;
 mod sweeps;
+#[cfg(target_os = "linux")]
+mod systemd;
 mod trace;
 mod trace_captures;
 mod trace_golden;

@@ -7,14 +7,18 @@ use std::fs;
 use std::path::Path;
 
 /// What every view must know.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 17] = [
     "run",
     "sweep",
     "reproduce",
+    "emulate",
     "matrix",
+    "packets",
     "plot",
     "probe",
     "fairness",
+    "proxy",
+    "trace",
     "compare",
     "check",
     "list",
@@ -59,6 +63,28 @@ fn each_command_has_a_page() {
     let (printed, _) = ends_with(0, place.path(), &["man"]);
     assert_eq!(main, printed);
     assert!(main.contains("Exit codes"), "{main}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn parts_of_commands_have_pages_and_completions() {
+    let place = scratch();
+    ends_with(0, place.path(), &["man", "--out", "pages"]);
+    let parts = [("probe", "serve", "max-bytes"), ("emulate", "ctl", "DIR")];
+    for (command, part, option) in parts {
+        let name = format!("fairwave-{command}-{part}.1");
+        let page = fs::read_to_string(place.path().join("pages").join(&name)).expect(&name);
+        let page = page.replace('\\', "");
+        assert!(page.contains(&format!("fairwave {command} {part}")), "{name}: {page}");
+        assert!(page.contains(option), "{name}: {page}");
+    }
+    assert!(!place.path().join("pages/fairwave-keep-namespaces.1").exists(), "it is hidden");
+    for shell in ["bash", "zsh", "fish"] {
+        let (script, _) = ends_with(0, place.path(), &["completions", shell]);
+        for option in ["max-bytes", "beside-simulation", "kernel-flows", "pairing"] {
+            assert!(script.contains(option), "{shell} does not know --{option}");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! The units of systemd: it accepts them, finds them closed, and their commands are ours.
+
+use crate::common::{fairwave, scratch};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where an installed command is.
+const INSTALLED: &str = "/usr/bin/fairwave";
+/// The greatest exposure that `systemd-analyze security` may find, in tenths of its scale of 10.
+const EXPOSURE_MOST: &str = "15";
+
+fn units() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    let entries = fs::read_dir(directory).expect("packaging/systemd");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.extension().is_some_and(|end| end == "service")).collect()
+}
+
+/// What `systemd-analyze` finds.
+fn analyse(args: &[&str], unit: &Path) {
+    let output = Command::new("systemd-analyze").args(args).arg(unit).output();
+    let output = output.unwrap_or_else(|error| {
+        panic!("systemd-analyze does not start ({error}); `cargo xtask test` installs it")
+    });
+    let [out, err] =
+        [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
+    let unit = unit.display();
+    assert!(output.status.success() && err.is_empty(), "{args:?} {unit}:\n{out}\n{err}");
+}
+
+#[test]
+fn units_are_accepted_and_closed() {
+    let place = scratch();
+    assert!(!units().is_empty());
+    for unit in units() {
+        let text = fs::read_to_string(&unit).expect("a unit");
+        assert!(text.contains(&format!("ExecStart={INSTALLED} ")), "{}", unit.display());
+        // The command that is judged has to be there.
+        let here = text.replace(INSTALLED, env!("CARGO_BIN_EXE_fairwave"));
+        let copy = place.path().join(unit.file_name().expect("a name"));
+        fs::write(&copy, here).expect("it is written");
+        analyse(&["verify", "--man=no"], &copy);
+        analyse(&["security", "--offline=true", "--threshold", EXPOSURE_MOST, "--no-pager"], &copy);
+    }
+}
+
+/// The arguments are those that the command takes: without a key it refuses these, and no other.
+#[test]
+fn commands_of_units_take_their_arguments() {
+    let place = scratch();
+    for unit in units() {
+        let text = fs::read_to_string(&unit).expect("a unit");
+        let starts = text.lines().filter_map(|line| line.strip_prefix("ExecStart="));
+        for start in starts {
+            let directory = place.path().display().to_string();
+            let start = start.replace("${CREDENTIALS_DIRECTORY}", &directory);
+            let args: Vec<&str> = start.split(' ').skip(1).collect();
+            let output = fairwave(place.path(), &args).output().expect("it starts");
+            let err = String::from_utf8_lossy(&output.stderr).into_owned();
+            let key = format!("{directory}/key");
+            assert!(!output.status.success() && err.contains(&key), "{start}: {err}");
+        }
+    }
+}
