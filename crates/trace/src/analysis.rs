@@ -15,6 +15,7 @@ pub mod compare;
 mod config;
 mod copies;
 mod cut;
+mod jitter;
 mod kind;
 mod live;
 mod points;
@@ -26,6 +27,7 @@ mod udp;
 
 use air::Air;
 pub use config::Config;
+pub use jitter::Jitter;
 pub use kind::Kind;
 use live::{Arrival, Streams};
 pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};

@@ -78,6 +78,7 @@ pub struct Decoder {
     state: State,
     offset: u64,
     packets: u64,
+    carried: u64,
     /// Where the record begins that was taken last.
     last: u64,
     /// How many bytes were asked for last.
@@ -109,6 +110,11 @@ impl Decoder {
         self.packets
     }
 
+    /// How many of them have a part of a second that is a second or more ([`Record::is_carried`]).
+    pub const fn carried(&self) -> u64 {
+        self.carried
+    }
+
     /// The format, as soon as that is known.
     pub const fn format(&self) -> Option<Format> {
         match self.state {
@@ -133,6 +139,7 @@ impl Decoder {
             Step::Packet(record) => {
                 self.take(record.len as u64);
                 self.packets += 1;
+                self.carried += u64::from(record.is_carried);
             }
         }
         Ok(step)

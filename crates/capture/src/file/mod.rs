@@ -93,6 +93,8 @@ pub struct Facts {
     pub compression: Option<Compression>,
     /// Packets that were read.
     pub packets: u64,
+    /// Those among them whose time has a second or more beside its seconds, which counts in full.
+    pub carried: u64,
     /// Bytes that were read, uncompressed.
     pub bytes: u64,
     /// Where it is damaged.
@@ -170,6 +172,7 @@ impl Capture {
             format: self.decoder.format(),
             compression: self.source.compression(),
             packets: self.decoder.packets(),
+            carried: self.decoder.carried(),
             bytes: self.bytes,
             broken: self.broken.clone(),
         }

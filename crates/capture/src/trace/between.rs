@@ -42,6 +42,8 @@ pub struct FileSummary {
     pub compression: Option<&'static str>,
     /// Packets that were read.
     pub packets: u64,
+    /// Those whose time has a second or more beside its seconds; it counts in full.
+    pub carried: u64,
     /// TCP and UDP packets among them.
     pub known: u64,
     /// Where it is damaged; null if it is whole.
@@ -212,6 +214,7 @@ impl FileSummary {
             format: facts.format.map_or("", fairwave_wire::capture::Format::name),
             compression: facts.compression.map(crate::file::Compression::name),
             packets: facts.packets,
+            carried: facts.carried,
             known,
             broken: facts.broken.as_ref().map(BrokenSummary::of),
         }

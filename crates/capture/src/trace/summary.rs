@@ -45,6 +45,8 @@ pub struct CaptureSummary {
     pub packets: u64,
     /// Those among them without a time, which were left out.
     pub untimed: u64,
+    /// Those whose time has a second or more beside its seconds; it counts in full.
+    pub carried: u64,
     /// Earliest time, from 1970.
     pub start_unix_ns: Option<u64>,
     /// From the earliest to the latest.
@@ -265,6 +267,7 @@ impl CaptureSummary {
             bytes: facts.bytes,
             packets: facts.packets,
             untimed: counts.untimed,
+            carried: facts.carried,
             start_unix_ns: span.map(|(first, _)| first.as_nanos()),
             duration_ns: span.map_or(0, |(first, last)| from(first, last)),
             backward: totals.backward,

@@ -2,7 +2,7 @@
 
 use fairwave_lab::results::TimesSummary;
 use fairwave_trace::analysis::{
-    Evidence, Kind, Numbering, Numbers, Quantiles, Spells, TcpWay, Way,
+    Evidence, Jitter, Kind, Numbering, Numbers, Quantiles, Spells, TcpWay, Way,
 };
 use fairwave_units::{Duration, Instant};
 use schemars::JsonSchema;
@@ -218,7 +218,7 @@ impl UdpWaySummary {
 /// What numbers in datagrams tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NumbersSummary {
-    /// Where they stand: `leading`, `iperf3`, `rtp` or `probe`.
+    /// Where they stand: `leading`, `iperf3`, `rtp`, `shake` or `probe`.
     pub numbering: &'static str,
     /// Numbers that never came.
     pub lost: u64,
@@ -226,18 +226,48 @@ pub struct NumbersSummary {
     pub reordered: u64,
     /// Datagrams that had come before.
     pub duplicates: u64,
+    /// How unevenly they came (RFC 3550 section 6.4.1); null where they carry no time, or one whose
+    /// clock is not known.
+    pub jitter: Option<JitterSummary>,
+}
+
+/// How much the times between datagrams differ from those between their sending: the estimate of
+/// RFC 3550 section 6.4.1, of several sources that with the greatest mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct JitterSummary {
+    /// The clock of the times in the datagrams, in Hz.
+    pub clock_hz: u32,
+    /// At the last datagram.
+    pub last_ns: u64,
+    /// Mean over the datagrams.
+    pub mean_ns: u64,
+    /// The greatest.
+    pub most_ns: u64,
+}
+
+impl JitterSummary {
+    const fn of(jitter: Jitter) -> Self {
+        Self {
+            clock_hz: jitter.clock_hz,
+            last_ns: jitter.last.as_nanos(),
+            mean_ns: jitter.mean.as_nanos(),
+            most_ns: jitter.most.as_nanos(),
+        }
+    }
 }
 
 impl NumbersSummary {
-    const fn of(numbers: &Numbers) -> Self {
+    fn of(numbers: &Numbers) -> Self {
         let numbering = match numbers.numbering {
             Numbering::Leading => "leading",
             Numbering::Probe => "probe",
             Numbering::Iperf3 | Numbering::Iperf3Long => "iperf3",
             Numbering::Rtp => "rtp",
+            Numbering::Shake => "shake",
         };
         let Numbers { lost, reordered, duplicates, .. } = *numbers;
-        Self { numbering, lost, reordered, duplicates }
+        let jitter = numbers.jitter.map(JitterSummary::of);
+        Self { numbering, lost, reordered, duplicates, jitter }
     }
 }
 

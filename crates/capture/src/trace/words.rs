@@ -16,7 +16,8 @@ pub const COLUMNS: [&str; 9] =
     ["s", "Mbps", "packets", "resent %", "timeouts", "starved s", "ACKs lost", "RTT ms", "limit"];
 
 /// Heads of a UDP stream's columns, behind its name.
-pub const UDP_COLUMNS: [&str; 6] = ["s", "Mbps", "packets", "lost", "reordered", "longest gap ms"];
+pub const UDP_COLUMNS: [&str; 7] =
+    ["s", "Mbps", "packets", "lost", "reordered", "jitter ms", "longest gap ms"];
 
 /// A connection's number, and its ends from the one that sent more to the other.
 pub fn name(one: &Connection) -> String {
@@ -42,7 +43,7 @@ pub fn row(one: &Connection) -> [String; 9] {
 }
 
 /// A UDP stream's name and cells, by [`UDP_COLUMNS`], for each end that sent.
-pub fn udp_rows(one: &UdpStream) -> Vec<(String, [String; 6])> {
+pub fn udp_rows(one: &UdpStream) -> Vec<(String, [String; 7])> {
     let (a, b) = (&one.ends.a, &one.ends.b);
     let ways = [(a, b, &one.a_sent), (b, a, &one.b_sent)];
     let sent = ways.into_iter().filter(|(_, _, way)| way.packets > 0);
@@ -50,14 +51,16 @@ pub fn udp_rows(one: &UdpStream) -> Vec<(String, [String; 6])> {
     sent.map(|(from, to, way)| (name(from, to), udp_row(one.duration_ns, way))).collect()
 }
 
-fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 6] {
+fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 7] {
     let number = |part: Option<u64>| part.map_or_else(|| "-".to_owned(), |part| part.to_string());
+    let jitter = way.numbers.and_then(|numbers| numbers.jitter);
     [
         seconds(duration_ns),
         mbps(way.rate_bps),
         way.packets.to_string(),
         number(way.numbers.map(|numbers| numbers.lost)),
         number(way.numbers.map(|numbers| numbers.reordered)),
+        jitter.map_or_else(|| "-".to_owned(), |jitter| millis(jitter.mean_ns)),
         millis(way.gap_max_ns),
     ]
 }

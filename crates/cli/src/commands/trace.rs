@@ -30,7 +30,8 @@ pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
         None => read(asked, &mut Ignore, &progress)?,
     };
     drop(progress);
-    warn_of(&summary.capture.file, summary.capture.broken.as_ref());
+    let capture = &summary.capture;
+    warn_of(&capture.file, capture.carried, capture.broken.as_ref());
     if let Some(name) = summary.missing(&asked.connection) {
         let file = visible(&asked.file.to_string_lossy());
         return Err(Failure::Usage(format!("{file}: there is no connection {name} to be shown")));
@@ -61,7 +62,7 @@ fn between(common: &Common, asked: &Trace, second: &Path) -> Result<(), Failure>
     let files = [(&*names[0], first), (&*names[1], other)];
     let summary = ComparisonSummary::new(files, &found, &config, &selection(asked));
     for capture in &summary.captures {
-        warn_of(&capture.file, capture.broken.as_ref());
+        warn_of(&capture.file, capture.carried, capture.broken.as_ref());
     }
     if let Some(place) = &place {
         out::between(&summary, &bins, place.path()).map_err(Failure::run)?;
@@ -69,10 +70,14 @@ fn between(common: &Common, asked: &Trace, second: &Path) -> Result<(), Failure>
     show(common, &summary, || traced::comparison(&summary), place.as_ref().map(Place::path))
 }
 
-fn warn_of(file: &str, broken: Option<&BrokenSummary>) {
+fn warn_of(file: &str, carried: u64, broken: Option<&BrokenSummary>) {
+    let file = visible(file);
+    if carried > 0 {
+        let what = "have times with a second or more beside their seconds";
+        output::warn(&format!("{file}: {carried} packets {what}; both were added"));
+    }
     let Some(BrokenSummary { offset, packets, reason }) = broken else { return };
     let place = format!("byte {offset}, behind packet {packets}");
-    let file = visible(file);
     output::warn(&format!("{file} is damaged at {place}: {reason}"));
 }
 

@@ -268,7 +268,7 @@ impl Live {
                 self.closed = self.closed.or(end);
             }
             (Transport::Udp(finders), ip::Transport::Udp(datagram)) => {
-                finders[side.index()].datagram(datagram.payload);
+                finders[side.index()].datagram(at, datagram.payload);
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! What is known of a stream in the end.
 
-use super::{Kind, Quantiles};
+use super::{Jitter, Kind, Quantiles};
 use core::net::SocketAddr;
 use fairwave_units::{Duration, Instant};
 
@@ -271,6 +271,8 @@ pub enum Numbering {
     Iperf3Long,
     /// RTP's 16 bits (RFC 3550 section 5.1).
     Rtp,
+    /// Those of Fairwave's SHAKE (docs/models/shake.md), from 1 on for each path.
+    Shake,
 }
 
 /// What the numbers of a way's datagrams tell, at the capture.
@@ -286,6 +288,9 @@ pub struct Numbers {
     pub duplicates: u64,
     /// Lowest and highest number.
     pub range: (u64, u64),
+    /// Jitter of datagrams that carry a time, if the clock of that is known: of several sources
+    /// that with the greatest mean.
+    pub jitter: Option<Jitter>,
 }
 
 #[cfg(test)]

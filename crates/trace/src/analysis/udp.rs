@@ -1,7 +1,9 @@
 //! Numbers in datagrams: which were lost, late or doubled before the capture.
 
+use super::jitter::{Jitter, Meter};
 use super::{Numbering, Numbers};
-use fairwave_wire::probe;
+use fairwave_units::Instant;
+use fairwave_wire::{probe, shake};
 
 /// Datagrams in which numbers must behave before they are believed.
 const TRIAL: u32 = 8;
@@ -9,7 +11,7 @@ const TRIAL: u32 = 8;
 const STEP_MAX: u64 = 64;
 /// How far back a late datagram is told from a doubled one.
 const WINDOW: u64 = 1_024;
-/// Most RTP sources (SSRC) that are followed in one direction of a stream.
+/// Most sources, of RTP (SSRC) or paths of SHAKE, that are followed in one direction of a stream.
 const SOURCES_MAX: usize = 16;
 
 /// Looks for numbers at each known place, and follows those that behave.
@@ -17,19 +19,31 @@ const SOURCES_MAX: usize = 16;
 pub(super) struct Finder {
     trials: [Trial; Numbering::TRIED.len()],
     found: Option<(Numbering, Sequence)>,
-    /// Sources of RTP, each with numbers of its own (RFC 3550 section 5.1), as in WebRTC, where
-    /// several share a pair of ports.
+    /// Sources, each with numbers of its own. In WebRTC several of RTP share a pair of ports (RFC
+    /// 3550 section 5.1), as do paths of SHAKE that differ elsewhere.
     sources: Vec<Source>,
     /// The train of a probe.
     train: u16,
 }
 
-/// A source of RTP.
+/// A source of datagrams that carry its id, a number and a time.
 #[derive(Clone, Debug)]
 struct Source {
-    ssrc: u32,
+    of: (Numbering, u64),
     trial: Trial,
     sequence: Option<Sequence>,
+    meter: Meter,
+}
+
+/// What one of its datagrams says.
+#[derive(Clone, Copy, Debug)]
+struct Stamped {
+    of: (Numbering, u64),
+    number: u64,
+    /// In ticks of the sender.
+    time: u32,
+    /// Ticks in a second, if they are known.
+    clock_hz: Option<u32>,
 }
 
 /// Train and number of a probe's data (docs/models/probe.md); no key is asked for.
@@ -70,30 +84,70 @@ impl Numbering {
                 long.filter(|number| *number < 1 << 48)
             }
             Self::Probe => probe_data(payload).map(|(_, number)| u64::from(number)),
-            Self::Rtp => rtp(payload).map(|(_, number)| u64::from(number)),
+            Self::Rtp | Self::Shake => stamped(payload).map(|stamped| stamped.number),
         }
     }
 
     const fn bits(self) -> u32 {
         match self {
             Self::Leading | Self::Iperf3 | Self::Probe => 32,
-            Self::Iperf3Long => 48,
+            Self::Iperf3Long | Self::Shake => 48,
             Self::Rtp => 16,
         }
     }
 }
 
-/// Source and number of an RTP packet. RTCP on the same ports is none (RFC 5761 section 4).
-fn rtp(payload: &[u8]) -> Option<(u32, u16)> {
-    let &[first, kind, high, low, _, _, _, _, a, b, c, d, ..] = payload else { return None };
+/// What a datagram of RTP or of SHAKE says.
+fn stamped(payload: &[u8]) -> Option<Stamped> {
+    shake(payload).or_else(|| rtp(payload))
+}
+
+/// Of RTP. RTCP on the same ports is none (RFC 5761 section 4).
+fn rtp(payload: &[u8]) -> Option<Stamped> {
+    let (&head, _) = payload.split_first_chunk::<12>()?;
+    let [first, kind, high, low, t, i, m, e, a, b, c, d] = head;
     let is_rtcp = (192..=223).contains(&kind);
-    let number = u16::from_be_bytes([high, low]);
-    (first >> 6 == 2 && !is_rtcp).then_some((u32::from_be_bytes([a, b, c, d]), number))
+    (first >> 6 == 2 && !is_rtcp).then(|| Stamped {
+        of: (Numbering::Rtp, u32::from_be_bytes([a, b, c, d]).into()),
+        number: u16::from_be_bytes([high, low]).into(),
+        time: u32::from_be_bytes([t, i, m, e]),
+        clock_hz: clock_hz(kind & 0x7f),
+    })
+}
+
+/// The clock of a static payload type (RFC 3551 tables 4 and 5).
+const fn clock_hz(payload_type: u8) -> Option<u32> {
+    match payload_type {
+        0 | 3..=5 | 7..=9 | 12 | 13 | 15 | 18 => Some(8_000),
+        6 => Some(16_000),
+        10 | 11 => Some(44_100),
+        16 => Some(11_025),
+        17 => Some(22_050),
+        14 | 25 | 26 | 28 | 31..=34 => Some(90_000),
+        _ => None,
+    }
+}
+
+/// Of SHAKE (docs/models/shake.md); no key is asked for. Each path has numbers of its own.
+fn shake(payload: &[u8]) -> Option<Stamped> {
+    let rest = payload.strip_prefix(&shake::MAGIC)?;
+    let (&[version, _, _, path], rest) = rest.split_first_chunk()?;
+    let (connection, rest) = rest.split_first_chunk()?;
+    let (number, rest) = rest.split_first_chunk()?;
+    let (time, _) = rest.split_first_chunk()?;
+    let id = u64::from_be_bytes(*connection) ^ u64::from(path);
+    let number = u64::from_be_bytes(*number);
+    (version == shake::VERSION && number < 1 << 48).then(|| Stamped {
+        of: (Numbering::Shake, id),
+        number,
+        time: u32::from_be_bytes(*time),
+        clock_hz: Some(1_000_000),
+    })
 }
 
 impl Finder {
-    /// Takes the captured payload of a datagram.
-    pub(super) fn datagram(&mut self, payload: &[u8]) {
+    /// Takes the captured payload of a datagram that came at `at`.
+    pub(super) fn datagram(&mut self, at: Instant, payload: &[u8]) {
         if let Some((train, number)) = probe_data(payload) {
             self.probe(train, number.into());
             return;
@@ -105,8 +159,8 @@ impl Finder {
             }
             return;
         }
-        if let Some((ssrc, number)) = rtp(payload) {
-            self.rtp(ssrc, number.into());
+        if let Some(stamped) = stamped(payload) {
+            self.stamped(at, stamped);
         }
         if self.sources.iter().any(|source| source.sequence.is_some()) {
             return;
@@ -119,23 +173,25 @@ impl Finder {
         }
     }
 
-    /// Takes the number of a source of RTP.
-    fn rtp(&mut self, ssrc: u32, number: u64) {
-        let bits = Numbering::Rtp.bits();
-        let found = self.sources.iter().position(|source| source.ssrc == ssrc);
-        let at = found.unwrap_or_else(|| {
+    /// Takes the number and the time of a source.
+    fn stamped(&mut self, at: Instant, stamped: Stamped) {
+        let Stamped { of, number, time, clock_hz } = stamped;
+        let found = self.sources.iter().position(|source| source.of == of);
+        let index = found.unwrap_or_else(|| {
             // What looks like RTP may be anything: sources that did not behave make room.
             if self.sources.len() >= SOURCES_MAX {
                 self.sources.retain(|source| source.sequence.is_some());
             }
             self.sources.truncate(SOURCES_MAX - 1);
-            self.sources.push(Source { ssrc, trial: Trial::default(), sequence: None });
+            let (trial, meter) = (Trial::default(), Meter::new(clock_hz));
+            self.sources.push(Source { of, trial, sequence: None, meter });
             self.sources.len() - 1
         });
-        let source = &mut self.sources[at];
+        let source = &mut self.sources[index];
+        source.meter.packet(at, time);
         match &mut source.sequence {
-            Some(sequence) => sequence.number(number, bits),
-            None => source.sequence = source.trial.step(Some(number), bits),
+            Some(sequence) => sequence.number(number, of.0.bits()),
+            None => source.sequence = source.trial.step(Some(number), of.0.bits()),
         }
     }
 
@@ -157,12 +213,18 @@ impl Finder {
         self.train = train;
     }
 
-    /// What was found; of sources of RTP all together.
+    /// What was found; of several sources all together.
     pub(super) fn numbers(&self) -> Option<Numbers> {
-        let sources = self.sources.iter().filter_map(|source| source.sequence.as_ref());
-        let rtp = sources.map(|sequence| sequence.numbers(Numbering::Rtp));
-        let found = self.found.as_ref().map(|(numbering, sequence)| sequence.numbers(*numbering));
-        rtp.reduce(Numbers::with).or(found)
+        let told = self.sources.iter().filter_map(Source::numbers).reduce(Numbers::with);
+        let found = self.found.as_ref();
+        told.or_else(|| found.map(|(numbering, sequence)| sequence.numbers(*numbering)))
+    }
+}
+
+impl Source {
+    fn numbers(&self) -> Option<Numbers> {
+        let numbers = self.sequence.as_ref()?.numbers(self.of.0);
+        Some(Numbers { jitter: self.meter.jitter(), ..numbers })
     }
 }
 
@@ -199,9 +261,11 @@ impl Trial {
 }
 
 impl Numbers {
-    /// Those of two sources together.
+    /// Those of two sources together, with the jitter of the worse.
     fn with(self, other: Self) -> Self {
+        let jitter = self.jitter.into_iter().chain(other.jitter);
         Self {
+            jitter: jitter.max_by_key(|jitter: &Jitter| jitter.mean),
             numbering: self.numbering,
             lost: self.lost + other.lost,
             reordered: self.reordered + other.reordered,
@@ -240,7 +304,7 @@ impl Sequence {
 
     const fn numbers(&self, numbering: Numbering) -> Numbers {
         let Self { lost, reordered, duplicates, first, highest, .. } = *self;
-        Numbers { numbering, lost, reordered, duplicates, range: (first, highest) }
+        Numbers { numbering, lost, reordered, duplicates, range: (first, highest), jitter: None }
     }
 
     fn number(&mut self, number: u64, bits: u32) {
@@ -292,7 +356,7 @@ mod tests {
             // Seconds stand still, microseconds leap: neither may pass for a number.
             payload.extend(1_700_000_000u32.to_be_bytes());
             payload.extend((at as u32 * 11_200 % 1_000_000).to_be_bytes());
-            finder.datagram(&payload);
+            finder.datagram(Instant::ZERO, &payload);
         }
         finder.numbers()
     }
@@ -320,7 +384,7 @@ mod tests {
             let mut payload = [0x80, 96, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4];
             payload[2..4].copy_from_slice(&(number as u16).to_be_bytes());
             if number != 65_540 {
-                finder.datagram(&payload);
+                finder.datagram(Instant::ZERO, &payload);
             }
         }
         let numbers = finder.numbers().unwrap();
@@ -335,7 +399,7 @@ mod tests {
             let mut payload = 1_700_000_000u32.to_be_bytes().to_vec();
             payload.extend((number * 9_973 % 1_000_000).to_be_bytes());
             payload.extend(number.to_be_bytes());
-            finder.datagram(&payload);
+            finder.datagram(Instant::ZERO, &payload);
         }
         let numbers = finder.numbers().unwrap();
         assert_eq!((numbers.numbering, numbers.lost), (Numbering::Iperf3, 3));
@@ -347,7 +411,7 @@ mod tests {
     fn iperf3_is_known_behind_its_handshake_and_with_long_numbers() {
         for long in [false, true] {
             let mut finder = Finder::default();
-            finder.datagram(b"9876");
+            finder.datagram(Instant::ZERO, b"9876");
             for number in (1u32..60).filter(|number| number % 10 != 0) {
                 let mut payload = 1_700_000_000u32.to_be_bytes().to_vec();
                 payload.extend((number * 9_973 % 1_000_000).to_be_bytes());
@@ -356,7 +420,7 @@ mod tests {
                 }
                 payload.extend(number.to_be_bytes());
                 payload.extend([7; 40]);
-                finder.datagram(&payload);
+                finder.datagram(Instant::ZERO, &payload);
             }
             let numbers = finder.numbers().unwrap();
             let numbering = if long { Numbering::Iperf3Long } else { Numbering::Iperf3 };
@@ -371,7 +435,7 @@ mod tests {
         let mut finder = Finder::default();
         for number in (65_532u32..65_560).filter(|number| *number != 65_550) {
             let [high, low] = (number as u16).to_be_bytes();
-            finder.datagram(&[0x80, 96, high, low, 0, 0, 0, 0, 1, 2, 3, 4]);
+            finder.datagram(Instant::ZERO, &[0x80, 96, high, low, 0, 0, 0, 0, 1, 2, 3, 4]);
         }
         assert_eq!(finder.numbers().unwrap().lost, 1);
     }
@@ -388,12 +452,12 @@ mod tests {
         let mut finder = Finder::default();
         for round in 0..40u16 {
             let [high, low] = (7_000 + round).to_be_bytes();
-            finder.datagram(&[0x80, 111, high, low, 0, 0, 0, 0, 0, 0, 0, 1]);
-            finder.datagram(&[0x80, 200, 0, 6, 0, 0, 0, 1, 0, 0, 0, 1]);
+            finder.datagram(Instant::ZERO, &[0x80, 111, high, low, 0, 0, 0, 0, 0, 0, 0, 1]);
+            finder.datagram(Instant::ZERO, &[0x80, 200, 0, 6, 0, 0, 0, 1, 0, 0, 0, 1]);
             for part in 0..3 {
                 let [high, low] = (40_000 + 3 * round + part).to_be_bytes();
                 if (round, part) != (20, 1) {
-                    finder.datagram(&[0x90, 96, high, low, 0, 0, 0, 0, 0, 0, 0, 2]);
+                    finder.datagram(Instant::ZERO, &[0x90, 96, high, low, 0, 0, 0, 0, 0, 0, 0, 2]);
                 }
             }
         }
@@ -410,11 +474,34 @@ mod tests {
             payload.extend(train.to_be_bytes());
             payload.extend(number.to_be_bytes());
             payload.resize(60, 0);
-            finder.datagram(&payload);
+            finder.datagram(Instant::ZERO, &payload);
         }
         // Number 2 of the first train; 0 and 1 of the second, and its late 4.
         let numbers = finder.numbers().unwrap();
         assert_eq!((numbers.numbering, numbers.range), (Numbering::Probe, (0, 5)));
         assert_eq!((numbers.lost, numbers.reordered, numbers.duplicates), (3, 1, 1));
+    }
+
+    /// Both paths of a connection on one pair of ports: a datagram of each every 10 ms.
+    #[test]
+    fn each_path_of_shake_has_its_own_numbers_and_its_jitter() {
+        let mut finder = Finder::default();
+        for round in (1..40u64).filter(|round| ![9, 20].contains(round)) {
+            for path in [0u8, 1] {
+                let number = 1_000 * u64::from(path) + round;
+                let mut payload = [&shake::MAGIC[..], &[shake::VERSION, 4, 0, path]].concat();
+                payload.extend(77u64.to_be_bytes());
+                payload.extend(number.to_be_bytes());
+                payload.extend((round as u32 * 10_000).to_be_bytes());
+                payload.resize(80, 0);
+                let late = u64::from(path == 1 && round == 30) * 16_000_000;
+                finder.datagram(Instant::from_nanos(round * 10_000_000 + late), &payload);
+            }
+        }
+        let numbers = finder.numbers().unwrap();
+        assert_eq!((numbers.numbering, numbers.lost, numbers.duplicates), (Numbering::Shake, 4, 0));
+        let jitter = numbers.jitter.unwrap();
+        // 16 ms / 16 at the late one, and that again at the next, which seems to be early.
+        assert_eq!((jitter.clock_hz, jitter.most.as_nanos()), (1_000_000, 1_937_500));
     }
 }

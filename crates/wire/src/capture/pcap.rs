@@ -29,7 +29,6 @@ pub(super) struct Header {
 
 #[derive(Clone, Copy, Debug)]
 struct Unit {
-    name: &'static str,
     per_s: u32,
     clock: Clock,
 }
@@ -73,9 +72,6 @@ impl Header {
         if len > PACKET_LEN_MAX {
             return Err(Fault::PacketLength { len });
         }
-        if fraction >= self.unit.per_s {
-            return Err(Fault::Fraction { fraction, unit: self.unit.name });
-        }
         let end = self.record_len + len as usize;
         if bytes.len() < end {
             return Ok(Step::More(end));
@@ -88,6 +84,8 @@ impl Header {
             link_type: self.link_type,
             interface: 0,
             at: self.unit.clock.at(ticks),
+            // Writers that add times without a carry make these; the sum is what they meant.
+            is_carried: fraction >= self.unit.per_s,
         }))
     }
 }
@@ -96,10 +94,8 @@ impl Unit {
     fn of(magic: u32) -> Result<Self, Fault> {
         let clock = Clock::MICROSECONDS;
         Ok(match magic {
-            NANOSECONDS => {
-                Self { name: "nanoseconds", per_s: 1_000_000_000, clock: clock.with_resolution(9)? }
-            }
-            _ => Self { name: "microseconds", per_s: 1_000_000, clock },
+            NANOSECONDS => Self { per_s: 1_000_000_000, clock: clock.with_resolution(9)? },
+            _ => Self { per_s: 1_000_000, clock },
         })
     }
 }

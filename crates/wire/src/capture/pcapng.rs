@@ -163,6 +163,7 @@ impl Section {
             link_type: found.link_type,
             interface,
             at: ticks.and_then(|ticks| found.clock.at(ticks)),
+            is_carried: false,
         }))
     }
 }

@@ -29,6 +29,8 @@ pub struct Record {
     /// When it was captured, from the epoch of the file; `None` where the file does not say
     /// (simple packet blocks), or says a time before 1970 or after 2554.
     pub at: Option<Instant>,
+    /// Whether the part of a second beside its seconds is a second or more. It counts in full.
+    pub is_carried: bool,
 }
 
 /// What the bytes shown come to.
@@ -86,14 +88,6 @@ pub enum Fault {
         len: u32,
         /// Bytes of the block behind its fixed fields.
         room: u32,
-    },
-    /// A part of a second that is no part of a second.
-    #[error("a time with {fraction} {unit} beside its seconds")]
-    Fraction {
-        /// What stands there.
-        fraction: u32,
-        /// Its unit.
-        unit: &'static str,
     },
     /// A packet of an interface that the section does not describe.
     #[error("a packet of interface {interface}, of which the section describes {described}")]

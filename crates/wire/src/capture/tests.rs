@@ -219,9 +219,27 @@ fn a_hostile_length_in_a_pcap_is_refused() {
     let huge = PCAP.replace("01000000 01000000 cc", "01001000 01000000 cc");
     let fault = Fault::PacketLength { len: 0x0010_0001 };
     assert_eq!(read(&hex(&huge), 9).1, Err(Error::Broken { offset: 42, packets: 1, fault }));
-    let odd = PCAP.replace("04000000 05000000", "04000000 40420f00");
-    let fault = Fault::Fraction { fraction: 1_000_000, unit: "microseconds" };
-    assert_eq!(read(&hex(&odd), 9).1, Err(Error::Broken { offset: 42, packets: 1, fault }));
+}
+
+/// A second and a half beside 4 s is 5.5 s, and what follows is read.
+#[test]
+fn a_part_of_a_second_above_one_is_carried_and_counted() {
+    let odd = hex(&PCAP.replace("04000000 05000000", "04000000 60e31600"));
+    let mut decoder = Decoder::new();
+    let (mut start, mut times) = (0, Vec::new());
+    while start < odd.len() {
+        match decoder.step(&odd[start..]).expect("it is whole") {
+            Step::Packet(record) => {
+                times.push((record.at.map(Instant::as_nanos), record.is_carried));
+                start += record.len;
+            }
+            Step::Skip(len) => start += len as usize,
+            Step::More(needed) => panic!("{needed} bytes are wanted at {start}"),
+        }
+    }
+    assert_eq!(times[1], (Some(5_500_000_000), true));
+    assert_eq!(times.iter().filter(|(_, is_carried)| *is_carried).count(), 1);
+    assert_eq!((decoder.packets(), decoder.carried()), (times.len() as u64, 1));
 }
 
 proptest! {
