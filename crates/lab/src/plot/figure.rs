@@ -111,6 +111,9 @@ pub enum Form {
     Line,
     /// A dot in the middle of each, or a stroke from end to end.
     Dots,
+    /// A light ground from the bottom of the axis to its top, behind all else; the ends of a span
+    /// do not matter.
+    Bands,
 }
 
 /// A series of spans.

@@ -22,6 +22,8 @@ const PALETTE: [RGBColor; 7] = [
     RGBColor(60, 60, 60),
 ];
 
+/// The colour of that palette which is too light for a line.
+pub(super) const LIGHT: RGBColor = RGBColor(240, 228, 66);
 pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 const FONT: &str = "sans-serif";
@@ -65,14 +67,25 @@ pub(super) fn open<'a>(
     svg: &'a mut String,
     labels: &[&str],
 ) -> Result<Area<'a>, Error> {
+    let entries: Vec<_> = labels.iter().enumerate().map(|(i, label)| (*label, colour(i))).collect();
+    open_coloured(figure, svg, &entries)
+}
+
+/// The same with a colour for each entry of the legend.
+pub(super) fn open_coloured<'a>(
+    figure: &Figure,
+    svg: &'a mut String,
+    entries: &[(&str, RGBColor)],
+) -> Result<Area<'a>, Error> {
     let fail = |error| Error::new(&figure.title, error);
     let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
     root.fill(&WHITE).map_err(|e| fail(e.to_string()))?;
     let title = text_style(18);
     root.draw_text(&figure.title, &title, (16, 12)).map_err(|e| fail(e.to_string()))?;
-    let (positions, bottom) = legend_positions(labels);
-    for (i, (label, (x, y))) in labels.iter().zip(positions).enumerate() {
-        let swatch = Rectangle::new([(x, y + 3), (x + 18, y + 12)], colour(i).filled());
+    let labels: Vec<&str> = entries.iter().map(|(label, _)| *label).collect();
+    let (positions, bottom) = legend_positions(&labels);
+    for ((label, colour), (x, y)) in entries.iter().zip(positions) {
+        let swatch = Rectangle::new([(x, y + 3), (x + 18, y + 12)], colour.filled());
         root.draw(&swatch).map_err(|e| fail(e.to_string()))?;
         root.draw_text(label, &text_style(13), (x + 24, y)).map_err(|e| fail(e.to_string()))?;
     }

@@ -26,29 +26,40 @@ pub(super) fn draw(
     }
     let x = x_range.unwrap_or_else(|| range(spans().flat_map(|span| [span.from, span.to])));
     let y = figure.y_range.unwrap_or_else(|| range(spans().flat_map(|s| [s.low, s.high])));
-    let labels: Vec<&str> = series.iter().map(|one| one.label.as_str()).collect();
+    let colour = |i: usize, one: &SpanSeries| match one.form {
+        Form::Bands => frame::LIGHT,
+        _ => frame::colour(i),
+    };
+    let coloured = || series.iter().enumerate().map(|(i, one)| (one, colour(i, one)));
+    let entries: Vec<_> = coloured().map(|(one, colour)| (one.label.as_str(), colour)).collect();
     let mut svg = String::new();
     {
-        let area = frame::open(figure, &mut svg, &labels)?;
+        let area = frame::open_coloured(figure, &mut svg, &entries)?;
         let mut chart = ChartBuilder::on(&area)
             .x_label_area_size(46)
             .y_label_area_size(76)
             .build_cartesian_2d(x.0..x.1, y.0..y.1)
             .map_err(|e| fail(e.to_string()))?;
         frame::axes(figure, &mut chart, 10, &|x| frame::number(*x), true)?;
-        for (i, one) in series.iter().enumerate() {
+        let least = (y.1 - y.0) * LEAST;
+        let is_band = |one: &SpanSeries| one.form == Form::Bands;
+        let ground = coloured().filter(|(one, _)| is_band(one));
+        let ahead = coloured().filter(|(one, _)| !is_band(one));
+        for (one, colour) in ground.chain(ahead) {
             let one = &clipped(one, y);
-            let least = (y.1 - y.0) * LEAST;
-            draw_series(&mut chart, one, frame::colour(i), least)
-                .map_err(|e| fail(e.to_string()))?;
+            draw_series(&mut chart, one, colour, least).map_err(|e| fail(e.to_string()))?;
         }
         area.present().map_err(|e| fail(e.to_string()))?;
     }
     Ok(svg)
 }
 
-/// Without what lies beyond the axis.
+/// Without what lies beyond the axis; a band is as high as that.
 fn clipped(series: &SpanSeries, (bottom, top): (f64, f64)) -> SpanSeries {
+    if series.form == Form::Bands {
+        let high = |span: &Span| Span { low: bottom, high: top, ..*span };
+        return SpanSeries { spans: series.spans.iter().map(high).collect(), ..series.clone() };
+    }
     let within = series.spans.iter().filter(|span| span.low <= top && span.high >= bottom);
     let cut = |span: &Span| Span { low: span.low.max(bottom), high: span.high.min(top), ..*span };
     SpanSeries { spans: within.map(cut).collect(), ..series.clone() }
@@ -94,6 +105,12 @@ fn draw_series(
             });
             let corners: Vec<(f64, f64)> = corners.collect();
             chart.draw_series([PathElement::new(corners, colour.stroke_width(1))])?;
+        }
+        Form::Bands => {
+            for span in spans() {
+                let corners = [(span.from, span.low), (span.to, span.high)];
+                chart.draw_series([Rectangle::new(corners, colour.mix(0.5).filled())])?;
+            }
         }
         Form::Line => {
             let ends = spans().flat_map(|span| [(span.from, span.low), (span.to, span.high)]);

@@ -2,11 +2,14 @@
 
 use super::thin::{Span, Thinned};
 use fairwave_lab::plot::{self, Content, Figure, Form, SpanSeries};
-use fairwave_trace::analysis::{Interval, Kind, Mark, Point, Side};
+use fairwave_trace::analysis::{Interval, Kind, Mark, Point, Side, SpellKind};
 use fairwave_units::{Duration, Instant};
 
 /// What the series of the window's edge is called.
 const EDGE: &str = "window's edge";
+
+/// Most spells of starvation that are drawn: each lasts a second or more, and is seen at once.
+const STARVED_MOST: usize = 1_000;
 
 /// A connection to be drawn.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ struct Way {
     packets: Thinned,
     resent: Thinned,
     pure_acks: Thinned,
+    /// Spells of starvation, the first [`STARVED_MOST`].
+    starved: Vec<Span>,
     /// The sequence number behind the last that was sent.
     end: i64,
     /// The one that was acknowledged.
@@ -57,6 +62,9 @@ impl Drawing {
                 let length = self.interval;
                 self.way(side).interval(at, length, counts);
             }
+            Mark::Spell { kind: SpellKind::Starvation, length } => {
+                self.way(side).starvation(at, length);
+            }
             Mark::Spell { .. } => {}
         }
     }
@@ -76,12 +84,13 @@ impl Drawing {
     ) -> Vec<Figure> {
         let (way, other) = (&self.ways[side.index()], &self.ways[side.other().index()]);
         let scale = Scale { origin, seconds, unit: 1.0 };
-        vec![
+        let figures = [
             way.sequence(name, Scale { unit: 1e3, ..scale }),
             packets(name, way, other, self.interval, scale),
             round_trips(name, way, Scale { unit: 1e6, ..scale }),
             in_flight(name, way, Scale { unit: 1e3, ..scale }),
-        ]
+        ];
+        figures.map(|figure| way.mark_starvation(figure, scale)).into()
     }
 }
 
@@ -125,6 +134,23 @@ impl Way {
         self.packets.value(at, i64::from(counts.packets - counts.pure_acks.min(counts.packets)));
         self.resent.value(at, i64::from(counts.retransmissions));
         self.pure_acks.value(at, i64::from(counts.pure_acks));
+    }
+
+    fn starvation(&mut self, at: Instant, length: Duration) {
+        if self.starved.len() < STARVED_MOST {
+            self.starved.push(Span { from: at, to: at + length, low: 0, high: 0 });
+        }
+    }
+
+    /// The figure with the times on its ground in which nothing got through, if there were any.
+    fn mark_starvation(&self, mut figure: Figure, scale: Scale) -> Figure {
+        if let (Content::Spans { series, .. }, false) =
+            (&mut figure.content, self.starved.is_empty())
+        {
+            let spans = self.starved.iter().map(|span| scale.span(span)).collect();
+            series.push(SpanSeries { label: "starved".to_owned(), spans, form: Form::Bands });
+        }
+        figure
     }
 
     fn sequence(&self, name: &str, scale: Scale) -> Figure {
@@ -239,5 +265,28 @@ mod tests {
         let Content::Spans { series, .. } = &figures[1].content else { panic!("no spans") };
         let [span] = &series[0].spans[..] else { panic!("{:?}", series[0].spans) };
         assert_eq!((span.from, span.to, span.high), (0.0, 0.482, 7.0));
+    }
+
+    #[test]
+    fn starvation_is_on_the_ground_of_every_figure() {
+        let mut drawing = Drawing::new(Duration::from_secs(1));
+        let stream = StreamId::Tcp(0);
+        let spell = |kind, at_s: u64, side| Point {
+            at: Instant::from_nanos(at_s * 1_000_000_000),
+            stream,
+            side,
+            mark: Mark::Spell { kind, length: Duration::from_secs(2) },
+        };
+        drawing.add(&spell(SpellKind::Starvation, 3, Side::A));
+        drawing.add(&spell(SpellKind::Idle, 6, Side::A));
+        drawing.add(&spell(SpellKind::Starvation, 8, Side::B));
+        for figure in drawing.figures("Connection 0", Side::A, Instant::ZERO, (0.0, 10.0)) {
+            let Content::Spans { series, .. } = &figure.content else { panic!("no spans") };
+            let starved = series.last().filter(|last| last.form == Form::Bands);
+            let spans: Vec<_> = starved.expect(&figure.title).spans.iter().collect();
+            assert!(matches!(spans[..], [span] if (span.from, span.to) == (3.0, 5.0)), "{spans:?}");
+            let svg = figure.to_svg().expect("it can be drawn");
+            assert!(svg.contains("starved") && svg.contains("#F0E442"), "{svg}");
+        }
     }
 }
