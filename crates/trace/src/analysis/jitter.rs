@@ -17,7 +17,7 @@ pub struct Jitter {
     pub clock_hz: u32,
     /// The estimate of RFC 3550 at the last packet.
     pub last: Duration,
-    /// Its mean over the packets.
+    /// Its mean over the packets but the first.
     pub mean: Duration,
     /// The greatest.
     pub most: Duration,
@@ -72,8 +72,8 @@ impl Meter {
         (self.packets > 1).then(|| Jitter {
             clock_hz,
             last: nanos(estimate.jitter),
-            // The first packet has none, and counts.
-            mean: nanos(estimate.sum / f64::from(self.packets)),
+            // The first packet has none.
+            mean: nanos(estimate.sum / f64::from(self.packets - 1)),
             most: nanos(estimate.most),
         })
     }
@@ -118,7 +118,7 @@ mod tests {
         let found = jitter(Some(8_000), &[(0, 160), (20, 320), (56, 480), (60, 640)]).unwrap();
         let last = Duration::from_nanos(1_937_500);
         assert_eq!((found.clock_hz, found.last, found.most), (8_000, last, last));
-        assert_eq!(found.mean, Duration::from_nanos((1_000_000 + 1_937_500) / 4));
+        assert_eq!(found.mean, Duration::from_nanos(979_167));
     }
 
     #[test]
