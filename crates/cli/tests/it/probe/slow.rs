@@ -12,11 +12,11 @@ const LINKS: &str = include_str!("../../../../../xtask/src/probe_links/host.link
 fn kinds_and_counts_of_known_queues_are_right() {
     let script = format!(
         "DATA={}/tests/data RATE='100 Mbps'\n\
-         . \"$DATA/probe-links.sh\" > found << 'END'\n{LINKS}END",
+         . \"$DATA/probe-links.sh\" > links << 'END'\n{LINKS}END",
         env!("CARGO_MANIFEST_DIR")
     );
     let Some(ended) = apart(&script) else { return };
-    let lines = ended.file("found");
+    let lines = ended.file("links");
     let lines: Vec<&str> = lines.lines().filter_map(|line| line.strip_prefix("LINK ")).collect();
     assert_eq!(lines.len(), LINKS.lines().count(), "{}", ended.told());
     for line in lines {
