@@ -19,6 +19,15 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// An argument as a shell takes it.
+pub(crate) fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
+    match argument.chars().all(is_plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
+}
+
 /// Prints the one JSON value of a command.
 pub(crate) fn print_json(value: &serde_json::Value) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(value)?;

@@ -1,7 +1,7 @@
 //! `fairwave matrix`: the kernel's congestion controls over a grid of emulated links.
 
 use super::reproduce_real::STOPS;
-use super::{emulate, option, run as one_run, sweep};
+use super::{emulate, option, sweep};
 use crate::args::{Common, Matrix};
 use crate::outcome::Failure;
 use crate::place::Before as PlaceBefore;
@@ -137,7 +137,7 @@ fn perform(common: &Common, grid: &Grid, running: &Running<'_>) -> Result<Findin
         progress.say(&format!("{} of {} runs", now.done, now.total));
     };
     matrix::run(grid, running, &show).map_err(|fault: Fault| {
-        let out = one_run::quoted(&running.root.display().to_string());
+        let out = output::quoted(&running.root.display().to_string());
         let resume = format!("--out {out} --resume goes on");
         Failure::Run(format!("{fault}; {resume}"))
     })
@@ -145,7 +145,7 @@ fn perform(common: &Common, grid: &Grid, running: &Running<'_>) -> Result<Findin
 
 /// What was typed.
 fn command() -> String {
-    let arguments = std::env::args().skip(1).map(|argument| one_run::quoted(&argument));
+    let arguments = std::env::args().skip(1).map(|argument| output::quoted(&argument));
     ["fairwave".to_owned()].into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
 }
 

@@ -55,7 +55,7 @@ fn settings(common: &Common, own: &[Override]) -> Vec<Override> {
 
 /// What an option of a command sets; messages name the option.
 fn option(name: &str, value: impl Display, setting: String) -> Override {
-    let value = run::quoted(&value.to_string());
+    let value = crate::output::quoted(&value.to_string());
     Override { setting, name: format!("{name} {value}") }
 }
 

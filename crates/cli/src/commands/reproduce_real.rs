@@ -1,6 +1,6 @@
 //! `fairwave reproduce --host emulate`: a study with the kernel's sockets, the simulator beside it.
 
-use super::{emulate, reproduce, run as one_run, sweep};
+use super::{emulate, reproduce, sweep};
 use crate::args::{Common, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
@@ -53,7 +53,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     };
     let beside = agenda.run(directory.path(), &means, &report).map_err(|error| match error {
         ref error if is_interruption(error) => {
-            let out = one_run::quoted(&directory.path().display().to_string());
+            let out = output::quoted(&directory.path().display().to_string());
             Failure::Run(format!("{error}; --out {out} --resume goes on"))
         }
         other => failure(other),

@@ -125,7 +125,7 @@ pub(crate) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job,
     }
     let (file, runs, points) = (file.display(), jobs.len(), plan.points.len());
     let picks = plan.points.iter().take(1).filter(|_| points > 1).flat_map(|point| &point.picks);
-    let picks: String = picks.map(|pick| format!(" --set {}", quoted(pick))).collect();
+    let picks: String = picks.map(|pick| format!(" --set {}", output::quoted(pick))).collect();
     let seed = if plan.seeds > 1 && common.seed.is_none() {
         format!(" --seed {}", jobs.first().map_or(1, |job| job.seed))
     } else {
@@ -134,15 +134,6 @@ pub(crate) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job,
     let what = format!("its sweep makes {runs} runs of {points} points");
     let one = format!("one of them is `fairwave run {file}{picks}{seed}`");
     Err(Failure::Usage(format!("{file}: {what}; {one}, all are `fairwave sweep {file}`")))
-}
-
-/// An argument as a shell takes it.
-pub(crate) fn quoted(argument: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
-    match argument.chars().all(is_plain) {
-        true => argument.to_owned(),
-        false => format!("'{}'", argument.replace('\'', "'\\''")),
-    }
 }
 
 fn simulate(common: &Common, plan: &Plan, job: Job, directory: &Path) -> Result<Run, Failure> {

@@ -1,6 +1,5 @@
 //! `fairwave sweep`: every point of a scenario, for every seed.
 
-use super::run::quoted;
 use crate::args::Common;
 use crate::clock::{Speed, Stopwatch};
 use crate::outcome::Failure;
@@ -94,7 +93,7 @@ fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
 /// What a signal left of a sweep.
 fn ended(plan: &Plan, directory: &Path) -> Failure {
     let (all, missing) = (plan.jobs().len(), run::missing(plan, directory).len());
-    let (there, out) = (all - missing, quoted(&directory.display().to_string()));
+    let (there, out) = (all - missing, output::quoted(&directory.display().to_string()));
     Failure::Run(format!(
         "interrupted; {there} of {all} runs are complete, and --out {out} --resume makes the \
          missing {missing}"
