@@ -17,6 +17,7 @@ mod matrix;
 mod output;
 #[cfg(target_os = "linux")]
 mod packets;
+mod pages;
 mod places;
 #[cfg(target_os = "linux")]
 mod probe;

@@ -2,7 +2,7 @@
 
 use super::{DRAWN, Error, make};
 use crate::trace::{ComparisonSummary, WayBetween, words};
-use fairwave_lab::page::{CSS, responsive};
+use fairwave_lab::page::{CSS, ZOOM, responsive};
 use fairwave_lab::plot::{Content, Figure, Form, Span, SpanSeries};
 use fairwave_lab::results::{Cell, Column, Kind, Table, TableWriter, write_file};
 use fairwave_trace::analysis::compare::{Bin, Bins};
@@ -202,6 +202,7 @@ fn page(summary: &ComparisonSummary, drawn: &[(String, String)]) -> String {
                     }
                 }
                 footer { p { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
+                script { (PreEscaped(ZOOM)) }
             }
         }
     };

@@ -1,7 +1,7 @@
 //! The page: what the capture holds, its connections, and figures of some.
 
 use crate::trace::{Connection, TraceSummary, UdpStream, words};
-use fairwave_lab::page::{CSS, responsive};
+use fairwave_lab::page::{CSS, ZOOM, responsive};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 
@@ -47,6 +47,7 @@ pub(super) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> Stri
                     }
                 }
                 footer { p { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
+                script { (PreEscaped(ZOOM)) }
             }
         }
     };
