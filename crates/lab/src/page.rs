@@ -41,9 +41,9 @@ figcaption { font-size: .92rem; margin-top: .4rem; }
   .results { font-size: 7pt; } .results td { white-space: normal; } }
 ";
 
-/// Lets readers look closely at the drawings of a page ([`responsive`] ones in a `.plot`): the wheel
-/// with Ctrl, or + and - where the drawing has the focus, zoom; dragging and arrow keys move; a
-/// double click, 0 and Escape show all of it. It loads nothing.
+/// Lets readers look closely at the drawings of a page ([`responsive`] ones in a `.plot`): the
+/// wheel with Ctrl, or + and - where the drawing has the focus, zoom; dragging and arrow keys
+/// move; a double click, 0 and Escape show all of it. It loads nothing.
 pub const ZOOM: &str = r#"
 document.querySelectorAll(".plot").forEach(plot => {
   const svg = plot.querySelector("svg");
