@@ -41,8 +41,14 @@ pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
         let pinned = root.then(|| has(LINK) || (has(REGISTERED) && !held));
         let mut listed = Listed { law, loaded, pinned, connections: None, totals: None };
         if root && loaded && has(status::CONNECTIONS) {
-            listed.connections = Some(Watcher::new()?.connections(store, law)?.len() as u64);
-            listed.totals = Some(status::totals(store, law)?);
+            match (Watcher::new()?.connections(store, law), status::totals(store, law)) {
+                // Unloaded meanwhile.
+                (Err(Error::NotLoaded { .. }), _) | (_, Err(Error::NotLoaded { .. })) => {}
+                (connections, totals) => {
+                    listed.connections = Some(connections?.len() as u64);
+                    listed.totals = Some(totals?);
+                }
+            }
         }
         Ok(listed)
     };

@@ -106,6 +106,7 @@ impl Drop for Held {
 /// Without privileges, or if it is not loaded by us.
 pub fn unload(store: &Store, law: &'static Law) -> Result<(), Error> {
     demand_root("unloading a congestion control")?;
+    store.demand_bpffs()?;
     let place = store.place(law);
     if !place.exists() {
         let known = registered()?.iter().any(|name| name == law.name);

@@ -5,7 +5,7 @@
 
 use crate::pins::release;
 use crate::registered::await_unregistered;
-use crate::{Error, Law, kernel};
+use crate::{Error, LAWS, Law, kernel};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::fs;
 use std::io::ErrorKind;
@@ -106,21 +106,30 @@ impl Store {
         Ok(())
     }
 
+    /// What of the directory is ours. The user may have chosen one in which others have pins.
     fn entries(&self) -> Result<Vec<PathBuf>, Error> {
+        let is_ours = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(LOADING) || LAWS.iter().any(|law| law.name == name)
+        };
         match fs::read_dir(&self.root) {
-            Ok(entries) => Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect()),
+            Ok(entries) => {
+                Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect())
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(Error::file(&self.root)(error)),
         }
     }
 
-    /// Removes everything of ours, with the BPF file system if it was mounted by us and nobody
-    /// else uses it. Returns the names of the laws that were pinned.
+    /// Removes everything of ours, with the directory if nothing else is in it, and with the BPF
+    /// file system if it was mounted by us and nobody else uses it. Returns the names of the laws
+    /// that were pinned.
     ///
     /// # Errors
-    /// Where a pin cannot be removed.
+    /// Where a pin cannot be removed, or where the directory lies in another file system.
     pub fn clear(&self) -> Result<Vec<String>, Error> {
         kernel::demand_root("unloading a congestion control")?;
+        self.demand_bpffs()?;
         let entries = self.entries()?;
         let name = |path: &PathBuf| Some(path.file_name()?.to_str()?.to_owned());
         let mut laws: Vec<String> = entries.iter().filter_map(name).collect();
@@ -129,11 +138,28 @@ impl Store {
             release(path)?;
         }
         await_unregistered(&laws)?;
-        if self.root.exists() {
-            fs::remove_dir(&self.root).map_err(Error::file(&self.root))?;
-        }
+        self.remove_root()?;
         self.unmount()?;
         Ok(laws)
+    }
+
+    /// What lies in another file system is not ours, whatever it is called.
+    pub(crate) fn demand_bpffs(&self) -> Result<(), Error> {
+        match self.root.exists() && !is_bpffs(&self.root) {
+            true => Err(Error::NotBpffs { path: self.root.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Removes the directory, unless it is the file system itself or others have pins there.
+    fn remove_root(&self) -> Result<(), Error> {
+        if !self.root.exists() || self.root == Path::new(BPFFS) {
+            return Ok(());
+        }
+        match fs::remove_dir(&self.root) {
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => removed.map_err(Error::file(&self.root)),
+        }
     }
 
     fn unmount(&self) -> Result<(), Error> {

@@ -11,6 +11,7 @@ mod trace_table;
 use crate::args::Common;
 use crate::args_cc::{Cc, CcTask};
 use crate::outcome::Failure;
+use crate::output;
 use fairwave_live::{Error, LAWS, Law, Life, Store, find, load, unload};
 use std::path::Path;
 use told::{announce, done};
@@ -61,24 +62,39 @@ fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
     Ok(names.iter().map(|name| find(name)).collect::<Result<_, _>>()?)
 }
 
+/// Does something with one law after the other. If one fails, it is said for which it was `done`.
+fn in_turn(
+    laws: &[&'static Law],
+    done: &str,
+    act: impl Fn(&'static Law) -> Result<(), Error>,
+) -> Result<Vec<&'static str>, Failure> {
+    let mut names = Vec::new();
+    for law in laws {
+        if let Err(error) = act(law) {
+            if !names.is_empty() {
+                output::warn(&format!("{done} before that: {}", names.join(", ")));
+            }
+            return Err(error.into());
+        }
+        names.push(law.name);
+    }
+    Ok(names)
+}
+
 fn load_all(common: &Common, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {
     let laws = laws(names)?;
     let store = Store::ready(pin)?;
     if !common.json {
         announce(&store);
     }
-    for law in &laws {
-        load(&store, law, Life::Pinned)?;
-    }
-    done(common, "loaded", &laws.iter().map(|law| law.name).collect::<Vec<_>>())
+    let loaded = in_turn(&laws, "loaded", |law| load(&store, law, Life::Pinned).map(drop))?;
+    done(common, "loaded", &loaded)
 }
 
 fn unload_some(common: &Common, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {
     let laws = laws(names)?;
-    for law in &laws {
-        unload(&Store::at(pin), law)?;
-    }
-    done(common, "unloaded", &laws.iter().map(|law| law.name).collect::<Vec<_>>())
+    let unloaded = in_turn(&laws, "unloaded", |law| unload(&Store::at(pin), law))?;
+    done(common, "unloaded", &unloaded)
 }
 
 fn unload_all(common: &Common, pin: Option<&Path>) -> Result<(), Failure> {

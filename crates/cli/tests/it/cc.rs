@@ -126,6 +126,8 @@ fn laws_carry_others_connections_are_shown_and_leave_nothing() {
         r#"
 $F cc load fw_ackloss_reno fw_tcp_av --json > loaded
 $F cc load fw_tcp_av > again 2>&1 && exit 1
+$F cc load fw_compound fw_tcp_av > half 2>&1 && exit 1
+$F cc unload fw_compound
 $F cc status --watch --json > told 2> watching & watcher=$!
 until grep -q '^\[' told; do :; done
 {WIRE}
@@ -157,6 +159,8 @@ ls /sys/fs/bpf > pins
     ));
     shell.leaves_nothing();
     assert!(shell.file("again").contains("loaded already"), "{}", shell.file("again"));
+    let half = shell.file("half");
+    assert!(half.contains("loaded before that: fw_compound"), "{half}");
     let laws = shell.json("list");
     let law = |name: &str| {
         let laws = laws.as_array().expect("a list").iter();
@@ -213,7 +217,13 @@ fn routes_and_namespaces_choose_laws_and_sockets_and_control_groups_have_targets
 mount -t bpf bpf /sys/fs/bpf
 $F cc load fw_compound fw_tcp_av --pin /sys/fs/bpf/elsewhere
 ls /sys/fs/bpf > elsewhere
+mkdir /sys/fs/bpf/elsewhere/somebodys
 $F cc unload --all --pin /sys/fs/bpf/elsewhere
+ls /sys/fs/bpf/elsewhere > kept
+mkdir -p plain/fw_compound; touch plain/fw_compound/file plain/file
+$F cc unload --all --pin "$PWD/plain" > refused 2>&1 && exit 1
+$F cc unload fw_compound --pin "$PWD/plain" >> refused 2>&1 && exit 1
+ls plain plain/fw_compound > kept-plain
 $F cc load fw_compound fw_tcp_av
 {WIRE}
 ip netns exec "$b" busybox nc -ll -p 9 -e sh -c 'cat > /dev/null' > sink & sink=$!
@@ -260,6 +270,9 @@ $F cc unload --all
 "#
     ));
     shell.leaves_nothing();
+    assert_eq!(shell.file("kept"), "somebodys\n", "what others have pinned stays");
+    assert_eq!(shell.file("refused").matches("not in a BPF file system").count(), 2);
+    assert_eq!(shell.file("kept-plain").matches("file").count(), 2);
     assert!(shell.file("elsewhere").lines().any(|name| name == "elsewhere"));
     let of = |name: &str, law: &str| {
         let status = shell.json(name);
