@@ -2,12 +2,13 @@
 
 use crate::diagnostic::Refusal;
 use crate::keys::Kind;
+use crate::limits::{MICROSECOND, SECOND};
 use crate::reader::{self, Read};
 use crate::value::Value;
 use core::fmt::Display;
 use core::str::FromStr;
 use fairwave_queue::Limit;
-use fairwave_units::{Bytes, Dbm, Metres};
+use fairwave_units::{Bytes, Dbm, Duration, Metres};
 use serde_json::{Value as Json, json};
 
 fn range(kind: &str, min: impl Display, max: impl Display) -> Json {
@@ -22,6 +23,11 @@ where
     let mut schema = range("string", min, max);
     schema["x-unit"] = json!(units::<T>());
     Kind::new(reader::within(min, max), |value| json!(value.to_string()), schema)
+}
+
+/// The tick of a clock, or "off" for one that is exact.
+pub(crate) fn ticks() -> Kind<Option<Duration>> {
+    within(MICROSECOND, SECOND).or_word("off")
 }
 
 /// A quantity with its unit, in whatever range.

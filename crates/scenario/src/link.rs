@@ -2,8 +2,8 @@
 
 use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Kind, keys, reference, written};
-use crate::kinds::{boolean, name, real, within};
-use crate::limits::{DAY, HOUR, MICROSECOND, SECOND};
+use crate::kinds::{boolean, name, real, ticks, within};
+use crate::limits::{DAY, HOUR};
 use crate::queue::{Place, Queue, queue};
 use crate::reader::{self, Read, Reader};
 use crate::value::{Data, Value};
@@ -38,7 +38,7 @@ keys! {
         delay_back: Duration = delays().or(delay).phrase("as `delay`");
         /// The link is a dummynet pipe on a kernel clock of this tick: transmissions end at ticks,
         /// and the delay is rounded up to ticks. "off": a wire.
-        tick: Option<Duration> = within(MICROSECOND, SECOND).or_word("off").or(None);
+        tick: Option<Duration> = ticks().or(None);
         /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
         jitter: Duration = delays().or(Duration::ZERO);
         /// Probability that a packet is lost, or a table of runs of lost packets.

@@ -3,7 +3,7 @@
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
 use crate::keys::{Kind, keys};
-use crate::kinds::{self, boolean, choice, count, counted, named, text, within};
+use crate::kinds::{self, boolean, choice, count, counted, named, text, ticks, within};
 use crate::limits::{DAY, GIB};
 use crate::path_list::{EXAMPLE, Via, paths};
 use crate::reader;
@@ -35,6 +35,9 @@ keys! {
         retransmission: RetransmissionPath = retransmissions().or(config.retransmission);
         /// Acknowledge selectively.
         sack: bool = boolean().or(config.sack_blocks > 0);
+        /// A timeout of one path sends again, from the first unacknowledged byte on, all that SACK
+        /// has not reported, whichever path carries it. Without SACK it always does.
+        timeout_rewinds: bool = boolean().or(config.timeout_rewinds);
         /// Largest segment payload; headers take 80 bytes more.
         mss: u32 = kinds::size(64, 2216).or(config.mss);
         /// Send buffer.
@@ -54,6 +57,10 @@ keys! {
                 duplicates(profile).is_some(),
                 format!("profile {:?} finds losses path by path", profile.name()),
             );
+        /// Tick in which round-trip times are measured and retransmission timers expire, or "off":
+        /// exactly.
+        timer_tick: Option<Duration> =
+            ticks().or(Some(config.tick).filter(|tick| !tick.is_zero()));
         /// Retransmit what was lost on the next best path while the chosen one's window is full.
         spills: bool = boolean().or(config.retransmission_spills);
         /// Spread a path's segments over its round-trip time.
@@ -129,8 +136,10 @@ impl Carrier for Shake {
             initial_ssthresh: self.initial_ssthresh.unwrap_or(u32::MAX),
             loss_detection: self.duplicates.map_or(usual.loss_detection, LossDetection::Duplicates),
             sack_blocks: if self.sack { usual.sack_blocks } else { 0 },
+            timeout_rewinds: self.timeout_rewinds,
             retransmission: self.retransmission,
             retransmission_spills: self.spills,
+            tick: self.timer_tick.unwrap_or_default(),
             pacing: self.pacing,
             opportunistic: self.opportunistic,
             ..usual

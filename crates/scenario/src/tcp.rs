@@ -5,7 +5,7 @@ use crate::av::{self, Av};
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Kind, keys, reference, table, written};
-use crate::kinds::{self, boolean, count, counted, within};
+use crate::kinds::{self, boolean, count, counted, ticks, within};
 use crate::limits::{GIB, HOUR, MICROSECOND, MILLISECOND, NANOSECOND, SECOND};
 use crate::proxy::Proxy;
 use crate::reader::{self, Problems, Reader};
@@ -129,6 +129,9 @@ keys! {
         min_rto: Duration = timers().or(d.min_rto);
         /// Greatest RTO.
         max_rto: Duration = timers().or(d.max_rto);
+        /// Tick in which round-trip times are measured and the retransmission timer expires, or
+        /// "off": exactly.
+        timer_tick: Option<Duration> = ticks().or(d.timer_tick);
         /// Expiries in a row before the connection is given up.
         max_retries: u32 = count(1, 255).or(d.max_retries);
         /// How long TIME-WAIT lasts.
@@ -280,6 +283,7 @@ fn of_stack(stack: &Profile) -> Tcp {
         duplicate_ack_threshold: c.duplicate_ack_threshold,
         initial_rto: c.initial_rto,
         min_rto: c.min_rto,
+        timer_tick: Some(c.timer_tick).filter(|tick| !tick.is_zero()),
         max_rto: c.max_rto,
         max_retries: c.max_retries,
         time_wait: c.time_wait,
@@ -359,6 +363,7 @@ impl Tcp {
             duplicate_ack_threshold: self.duplicate_ack_threshold,
             initial_rto: self.initial_rto,
             min_rto: self.min_rto,
+            timer_tick: self.timer_tick.unwrap_or_default(),
             max_rto: self.max_rto,
             max_retries: self.max_retries,
             time_wait: self.time_wait,

@@ -32,6 +32,10 @@ pub struct Config {
     /// Most SACK blocks in an acknowledgement, up to
     /// [`MOST_BLOCKS`](fairwave_wire::shake::MOST_BLOCKS); zero is a connection without SACK.
     pub sack_blocks: usize,
+    /// Whether a timeout of one path sends all again that is not known to have arrived, whichever
+    /// path carries it: `snd_nxt` returns to `snd_una` as in BSD (TCP SHAKE sections 2.2.1 and 2.3),
+    /// and SACK spares what it has reported. Without SACK it always does.
+    pub timeout_rewinds: bool,
     /// Which path repeats what was lost.
     pub retransmission: RetransmissionPath,
     /// Whether the next best path repeats it while the chosen one's window is full. The paper's
@@ -133,6 +137,7 @@ const PAPER: Config = Config {
     initial_ssthresh: 29_200,
     loss_detection: LossDetection::Duplicates(10),
     sack_blocks: 3,
+    timeout_rewinds: true,
     retransmission: RetransmissionPath::Widest,
     retransmission_spills: false,
     validate_window: false,
@@ -160,6 +165,7 @@ const MODERN: Config = Config {
     initial_ssthresh: u32::MAX,
     loss_detection: LossDetection::Echoes(3),
     sack_blocks: 8,
+    timeout_rewinds: false,
     retransmission: RetransmissionPath::LeastRttOverDelivery,
     retransmission_spills: true,
     validate_window: true,

@@ -37,7 +37,7 @@ impl Rtt {
 
     /// Takes a sample, (2.2) or (2.3).
     pub(crate) fn sample(&mut self, rtt: Duration) {
-        let rtt = self.in_ticks(rtt);
+        let rtt = rtt.in_ticks(self.tick);
         self.latest = rtt;
         self.least = self.least.min(rtt);
         self.srtt = Some(match self.srtt {
@@ -51,14 +51,6 @@ impl Rtt {
             }
         });
         debug_assert!(Some(self.least) <= self.srtt, "a mean below the least sample");
-    }
-
-    /// Up to whole ticks.
-    fn in_ticks(&self, time: Duration) -> Duration {
-        match self.tick.as_nanos() {
-            0 => time,
-            tick => Duration::from_nanos(time.as_nanos().next_multiple_of(tick)),
-        }
     }
 
     /// Doubles the timeout (5.5).
@@ -115,11 +107,7 @@ impl Rtt {
 
     /// When a timer expires that is set now.
     pub(crate) fn expiry(&self, now: Instant, timeout: Duration) -> Instant {
-        let at = now + timeout;
-        match self.tick.as_nanos() {
-            0 => at,
-            tick => Instant::from_nanos(at.as_nanos().next_multiple_of(tick)),
-        }
+        (now + timeout).at_tick(self.tick)
     }
 }
 

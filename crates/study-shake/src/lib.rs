@@ -57,7 +57,7 @@ impl Study for Shake {
              the simulator's SHAKE, not a simulated MPTCP.",
             "Paths that lose packets at random are simulated only (the part of SHK-X1 over \
              today-paths-lossy).",
-            "SHK-1 to SHK-7, SHK-X2 and SHK-X3 are not judged with the kernel: the kernel has no \
+            "SHK-1 to SHK-7 and SHK-X2 to SHK-X4 are not judged with the kernel: the kernel has no \
              SHAKE. They are about its retransmissions, dispatch and growth, or about its \
              predecessor.",
         ]
@@ -82,7 +82,7 @@ impl Study for Shake {
              paper's simulator extended TCP, with 40 or 52. Its times are longer by 2 to 3 % for \
              that, also beside connections of TCP.",
             "1000 KB are 1,000,000 bytes, as Table 4 writes 500 KB in bytes.",
-            "SHK-7 and SHK-X1 to SHK-X3 are Fairwave's own. At today's rates nothing is random but \
+            "SHK-7 and SHK-X1 to SHK-X4 are Fairwave's own. At today's rates nothing is random but \
              losses, so experiments without loss have one run.",
         ]
     }
@@ -93,8 +93,9 @@ impl Study for Shake {
         let mut claims = repetition::claims(results, &courses);
         let [shk_3, shk_6] = transfers::claims(results);
         claims.extend([shk_3, bursts::claim(results), windows::claim(&seen), shk_6]);
-        claims.extend([changes::claim(results), today::claim(results)]);
-        claims.extend([policy::claim(results), coupled::claim(results)]);
+        let [shk_7, shk_x4] = changes::claims(results);
+        claims.extend([shk_7, today::claim(results), policy::claim(results)]);
+        claims.extend([coupled::claim(results), shk_x4]);
         let mut exhibits = repetition::exhibits(&courses);
         exhibits.extend(transfers::exhibits(results));
         exhibits.extend([bursts::exhibit(results), windows::exhibit(&seen)]);

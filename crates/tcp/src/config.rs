@@ -117,6 +117,9 @@ pub struct Config {
     pub initial_rto: Duration,
     /// Least RTO (RFC 6298 section 2: 1 s; Linux 200 ms).
     pub min_rto: Duration,
+    /// Round-trip times are measured, and the retransmission timer expires, in such ticks (4.3BSD:
+    /// 500 ms); zero is exact.
+    pub timer_tick: Duration,
     /// The least RTO bounds the term 4 RTTVAR rather than the sum SRTT + 4 RTTVAR, so that the
     /// timeout is always longer than the round trip by that much (Linux, `__tcp_set_rto`).
     pub min_rto_over_srtt: bool,
@@ -176,6 +179,7 @@ impl Default for Config {
             duplicate_ack_threshold: 3,
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),
+            timer_tick: Duration::ZERO,
             min_rto_over_srtt: false,
             linear_syn_timeouts: 0,
             tolerant_handshake: false,

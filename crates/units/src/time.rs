@@ -38,6 +38,12 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
+    /// The first tick of a clock that counts `tick` at or after this instant; the instant itself
+    /// where the clock is exact, which a tick of zero stands for.
+    pub const fn at_tick(self, tick: Duration) -> Self {
+        Self(Duration(self.0).in_ticks(tick).0)
+    }
+
     /// Time since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -93,6 +99,11 @@ impl Duration {
     /// The span in seconds, for plots and rates.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
+    }
+
+    /// The span rounded up to whole ticks; the span itself where `tick` is zero.
+    pub const fn in_ticks(self, tick: Self) -> Self {
+        if tick.0 == 0 { self } else { Self(self.0.next_multiple_of(tick.0)) }
     }
 
     /// `self - other`, or zero.

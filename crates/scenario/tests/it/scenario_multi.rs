@@ -3,7 +3,7 @@
 use fairwave_scenario::Scenario;
 use fairwave_sim::world::{MultiTcpFlow, MultiTcpPath, Split, Traffic};
 use fairwave_trace::NodeId;
-use fairwave_units::Bytes;
+use fairwave_units::{Bytes, Duration};
 
 const WORLD: &str = r#"
 [[node]]
@@ -61,12 +61,14 @@ fn every_key_acts() {
         block = "500 B"
         buffer = "9 KB"
         duplicate_ack_threshold = 10
+        timer_tick = "500 ms"
         congestion_control = "cubic"
         "#,
     );
     assert_eq!((flow.paths[0].weight, flow.paths[1].weight), (7, 1));
     assert_eq!((flow.block, flow.buffer), (500, 9_000));
     assert_eq!(flow.tcp.sender.duplicate_ack_threshold, 10);
+    assert_eq!(flow.tcp.sender.timer_tick, Duration::from_millis(500));
     assert_eq!(flow.tcp.congestion_control, "cubic");
     assert_eq!(flow.tcp.size, Some(Bytes(100_000)));
 }

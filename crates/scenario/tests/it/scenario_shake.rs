@@ -74,6 +74,8 @@ receive_buffer = "50 KB"
 initial_window = "2 segments"
 initial_ssthresh = "unlimited"
 duplicates = 3
+timeout_rewinds = false
+timer_tick = "10 ms"
 spills = true
 pacing = true
 opportunistic = true
@@ -103,6 +105,8 @@ opportunistic = true
         loss_detection: LossDetection::Duplicates(3),
         sack_blocks: 0,
         retransmission: RetransmissionPath::Same,
+        timeout_rewinds: false,
+        tick: Duration::from_millis(10),
         retransmission_spills: true,
         pacing: true,
         opportunistic: true,

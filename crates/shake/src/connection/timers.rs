@@ -80,7 +80,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// The retransmission timer of a path: all that flies on it is lost (TCP SHAKE section 2.3).
+    /// The retransmission timer of a path: all that is in flight on it is lost, and where a timeout
+    /// rewinds, all that is not known to have arrived (TCP SHAKE sections 2.2.1 and 2.3).
     fn time_out(&mut self, index: usize) {
         let (flight, cwnd) = (self.paths[index].flight(), self.paths[index].cwnd());
         // As for losses found earlier: a window that is validated was used.
@@ -88,7 +89,7 @@ impl<P: Payload> Connection<P> {
         self.stats.timeouts += 1;
         self.duplicates = 0;
         self.abandon(index);
-        if self.config.sack_blocks == 0 {
+        if self.config.timeout_rewinds || self.config.sack_blocks == 0 {
             self.board.lose_all();
         }
         let path = &mut self.paths[index];

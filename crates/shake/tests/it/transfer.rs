@@ -115,6 +115,27 @@ fn a_path_dies_and_comes_back() {
     assert_whole(&net, [12_000_000, 0], Seed(1));
 }
 
+/// A timeout of one path sends again what others carry, too, if it rewinds (TCP SHAKE section 2.3),
+/// and whatever is sent twice, all arrives once.
+#[test]
+fn a_timeout_rewinds_what_other_paths_carry() {
+    let sent_again = |timeout_rewinds| {
+        let config = Config { timeout_rewinds, ..Profile::Paper.config() };
+        let lossy = |(there, back)| (Wire { loss: 0.05, ..there }, back);
+        let wires = [lossy(wire(150, 2)), lossy(wire(400, 2))];
+        let mut net = Net::new(Seed(1), config, common::rules, &wires, Sealed::new());
+        net.apps[0].to_write.push(bytes(1_000_000, 0));
+        net.join_all();
+        net.run_to_the_end(at(2_000_000), Seed(1));
+        assert_whole(&net, [1_000_000, 0], Seed(1));
+        let stats = net.ends[0].stats();
+        assert!(stats.timeouts > 0, "{stats:?}");
+        stats.retransmissions
+    };
+    let (rewound, own) = (sent_again(true), sent_again(false));
+    assert!(rewound > own, "{rewound} sent again, without rewinding {own}");
+}
+
 /// The rate at which data comes in order stays above 80 % of the remaining path's, in every
 /// 500 ms after the timeout of the dead one.
 #[test]

@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
 use crate::Config;
-use fairwave_units::Duration;
+use fairwave_units::{Duration, Instant};
 
 /// The estimator of RFC 6298 section 2, with back-off.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,7 @@ pub(crate) struct RttEstimator {
     /// Least value of the term 4 RTTVAR.
     min_spread: Duration,
     max: Duration,
+    tick: Duration,
 }
 
 impl RttEstimator {
@@ -32,13 +33,16 @@ impl RttEstimator {
             min_spread: match config.min_rto_over_srtt {
                 true => config.min_rto.max(config.timestamp_tick),
                 false => config.timestamp_tick,
-            },
+            }
+            .max(config.timer_tick),
             max: config.max_rto,
+            tick: config.timer_tick,
         }
     }
 
     /// Takes a sample, (2.2) or (2.3), and ends back-off.
     pub(crate) fn sample(&mut self, rtt: Duration) {
+        let rtt = rtt.in_ticks(self.tick);
         let srtt = match self.srtt {
             None => {
                 self.rttvar = rtt / 2;
@@ -86,6 +90,11 @@ impl RttEstimator {
         }
     }
 
+    /// When a timer expires that is set now to the timeout in force.
+    pub(crate) fn expiry(&self, now: Instant) -> Instant {
+        (now + self.rto()).at_tick(self.tick)
+    }
+
     /// The timeout in force, (2.4), (2.5) and (5.5).
     pub(crate) fn rto(&self) -> Duration {
         (self.base_rto() * (1 << self.backoff.min(20))).min(self.max)
@@ -130,6 +139,19 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(60));
         rtt.sample(MS(10));
         assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+
+    /// 260 ms are a tick of 500 ms: 500 + 4 * 250 ms, which expires on a tick, as a path of TCP
+    /// SHAKE does it.
+    #[test]
+    fn counts_in_ticks_as_4_3bsd() {
+        let config = Config { timer_tick: MS(500), min_rto: MS(1000), ..Config::default() };
+        let mut rtt = RttEstimator::new(&config);
+        rtt.sample(MS(260));
+        assert_eq!(rtt.rto(), MS(1500));
+        assert_eq!(rtt.expiry(Instant::ZERO + MS(300)), Instant::ZERO + MS(2000));
+        (0..40).for_each(|_| rtt.sample(MS(260)));
+        assert_eq!(rtt.rto(), MS(1000), "two ticks at least");
     }
 
     /// RFC 6298 (5.7).

@@ -43,7 +43,7 @@ impl Timing {
     }
 
     pub(super) fn start_timer(&mut self, now: Instant) {
-        self.timer = Some(now + self.rtt.rto());
+        self.timer = Some(self.rtt.expiry(now));
     }
 
     /// Starts the timer for data that the peer has dropped after reporting it. ACKs that are
