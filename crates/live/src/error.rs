@@ -51,7 +51,11 @@ pub enum Error {
         name: &'static str,
     },
     /// A directory for pins must lie in a BPF file system.
-    #[error("{}: not in a BPF file system; choose a directory below /sys/fs/bpf", path.display())]
+    #[error(
+        "{}: not in a BPF file system; choose a directory below /sys/fs/bpf, or mount one first: \
+         `mount -t bpf bpf DIRECTORY`",
+        path.display()
+    )]
     NotBpffs {
         /// The directory.
         path: PathBuf,

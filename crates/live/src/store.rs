@@ -49,10 +49,10 @@ impl Store {
             mount(SOURCE, BPFFS, "bpf", MountFlags::empty(), None).map_err(Error::io(BPFFS))?;
             store.mounted = true;
         }
-        fs::create_dir_all(&store.root).map_err(Error::file(&store.root))?;
-        if !is_bpffs(&store.root) {
+        if !is_bpffs(nearest(&store.root)) {
             return Err(Error::NotBpffs { path: store.root });
         }
+        fs::create_dir_all(&store.root).map_err(Error::file(&store.root))?;
         store.remove_stale()?;
         Ok(store)
     }
@@ -194,6 +194,11 @@ fn make(path: &Path) -> Result<(), Error> {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::file(path)(error)),
         _ => Ok(()),
     }
+}
+
+/// The path, or the nearest directory above it that is there.
+fn nearest(path: &Path) -> &Path {
+    path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."))
 }
 
 fn is_bpffs(path: &Path) -> bool {
