@@ -90,6 +90,7 @@ impl Settings {
             "challenge_acks" => config.challenge_acks = number(value)?,
             "mss" => config.mss = number(value)?,
             "iw" => config.initial_window_segments = number(value)?,
+            "reduces_cwnd" => config.reduces_cwnd = on,
             "slow_start_limit" => config.slow_start_segments = limit(value)?,
             "ssthresh" => config.initial_ssthresh = Some(number(value)?),
             "dupthresh" => config.duplicate_ack_threshold = number(value)?,

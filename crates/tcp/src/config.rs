@@ -111,6 +111,10 @@ pub struct Config {
     /// Where the law sets a rate, what may leave at once: what the rate gives in this time, at
     /// least a segment. Zero spaces every segment.
     pub pacing_quantum: Duration,
+    /// A loss, mark or timeout lowers the window from cwnd (Linux, `tcp_reno_ssthresh`), rather than
+    /// from FlightSize (RFC 5681 equation 4), which counts what was SACKed above a hole, too. A
+    /// timeout in fast recovery then lowers nothing further (`tcp_enter_loss`).
+    pub reduces_cwnd: bool,
     /// Duplicate ACKs that mean a loss (RFC 5681: 3).
     pub duplicate_ack_threshold: u32,
     /// RTO before the first sample (RFC 6298 section 2: 1 s).
@@ -176,6 +180,7 @@ impl Default for Config {
             slow_start_segments: Some(1),
             av: TcpAvConfig::DEFAULT,
             pacing_quantum: Duration::ZERO,
+            reduces_cwnd: false,
             duplicate_ack_threshold: 3,
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),

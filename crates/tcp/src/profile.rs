@@ -160,6 +160,7 @@ fn linux_6() -> Config {
         nagle: true,
         initial_window_segments: 10,
         slow_start_segments: None,
+        reduces_cwnd: true,
         initial_rto: MS(1_000),
         min_rto: MS(200),
         min_rto_over_srtt: true,

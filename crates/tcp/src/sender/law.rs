@@ -1,5 +1,6 @@
 //! The congestion control law, and what it was told so far.
 
+use crate::Config;
 use fairwave_cc::{AckEvent, Controller, LossEvent, Recovery, RtoEvent};
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -9,6 +10,8 @@ pub(super) struct Law {
     controller: Option<Box<dyn Controller>>,
     /// Bytes of a full segment: no law makes the window smaller.
     smss: u32,
+    /// Reductions start from cwnd, where a law leaves recoveries to TCP, and not from FlightSize.
+    reduces_cwnd: bool,
     /// Bytes marked lost so far that the law has heard of.
     lost_told: u64,
     /// The congestion window was full when this was SND.NXT.
@@ -16,10 +19,21 @@ pub(super) struct Law {
 }
 
 impl Law {
+    /// None yet.
+    pub(super) fn new(config: &Config) -> Self {
+        Self { reduces_cwnd: config.reduces_cwnd, ..Self::default() }
+    }
+
     /// The handshake settled on segments of `smss` bytes, and the law was made for them.
     pub(super) fn install(&mut self, controller: Box<dyn Controller>, smss: u32) {
+        self.reduces_cwnd &= !controller.governs_recovery();
         self.controller = Some(controller);
         self.smss = smss;
+    }
+
+    /// What a reduction starts from, with `flight` bytes of FlightSize.
+    pub(super) fn reduced_from(&self, flight: u32) -> u32 {
+        self.cwnd().filter(|_| self.reduces_cwnd).unwrap_or(flight)
     }
 
     pub(super) fn remove(&mut self) {
@@ -78,16 +92,23 @@ impl Law {
     }
 
     pub(super) fn on_loss(&mut self, loss: &LossEvent) {
-        self.hear(|law| law.on_loss(loss));
+        let loss = LossEvent { flight: self.reduced_from(loss.flight), ..*loss };
+        self.hear(|law| law.on_loss(&loss));
     }
 
     pub(super) fn on_ecn(&mut self, mark: &LossEvent) {
-        self.hear(|law| law.on_ecn(mark));
+        let mark = LossEvent { flight: self.reduced_from(mark.flight), ..*mark };
+        self.hear(|law| law.on_ecn(&mark));
     }
 
-    /// A timeout, with `lost` bytes marked lost before: it stands for all of them.
-    pub(super) fn on_rto(&mut self, timeout: &RtoEvent, lost: u64) {
-        self.hear(|law| law.on_rto(timeout));
+    /// A timeout, in fast recovery or not, with `lost` bytes marked lost before: it stands for all
+    /// of them.
+    pub(super) fn on_rto(&mut self, timeout: &RtoEvent, recovers: bool, lost: u64) {
+        let flight = self.reduced_from(timeout.flight);
+        // The window was lowered for this flight already, as after a first expiry.
+        let again = u32::from(self.reduces_cwnd && recovers);
+        let timeout = RtoEvent { flight, backoff: timeout.backoff + again, ..*timeout };
+        self.hear(|law| law.on_rto(&timeout));
         self.lost_told = lost;
     }
 

@@ -82,7 +82,7 @@ impl<P: Payload> Sender<P> {
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
             board: Scoreboard::new(config.keep_sacks),
-            law: Law::default(),
+            law: Law::new(config),
             episode: Episode::new(config.prr.then_some(config.prr_bound)),
             duplicates: Duplicates::new(config.duplicate_ack_threshold),
             wants_rack: config.rack,

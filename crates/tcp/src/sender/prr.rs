@@ -5,7 +5,7 @@ use crate::ReductionBound;
 /// State of RFC 6937 section 3. Lengths are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
-    /// RecoverFS: FlightSize as recovery began.
+    /// RecoverFS: FlightSize as recovery began, or what the window was reduced from.
     flight: u64,
     /// prr_delivered.
     delivered: u64,

@@ -23,9 +23,10 @@ impl<P: Payload> Sender<P> {
         // rise to many times the window.
         let gone = self.board.timeout(recent).saturating_add(self.duplicates.limited_transmit());
         let flight = self.buffer.flight().saturating_sub(gone);
-        let anew = !self.episode.is_timeout();
+        let (anew, recovers) = (!self.episode.is_timeout(), self.episode.is_fast());
         let backoff = self.episode.begin_timeout(self.buffer.next());
-        self.law.on_rto(&RtoEvent { now, flight, backoff }, self.board.bytes_lost());
+        let timeout = RtoEvent { now, flight, backoff };
+        self.law.on_rto(&timeout, recovers, self.board.bytes_lost());
         self.note_reduction();
         if anew {
             self.spurious.suspect();
