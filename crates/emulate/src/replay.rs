@@ -45,8 +45,8 @@ enum Lack {
 /// A recorded run that was repeated.
 #[derive(Debug)]
 pub struct Repeated {
-    /// The run. Of flows that the kernel's sockets carried it has packets, and no figures: those
-    /// were the sockets'.
+    /// The run. Of flows that the kernel's sockets carried it has packets, and no figures, as those
+    /// were the sockets': the summary leaves them out.
     pub run: Run,
     /// The names of those flows.
     pub on_sockets: Vec<String>,
@@ -64,12 +64,15 @@ pub fn replay(replay: &Replay<'_>) -> Result<Repeated, Error> {
     let scenario = plan.scenario(job);
     let path = recorded.join(RECORD);
     let mut doubts = Vec::new();
+    let mut on_sockets = Vec::new();
     let mut host = |world: &World, sink: &mut dyn Sink| {
         fits(before, job, world)?;
         let file = open(&path)?;
-        let on_sockets = scenario.kernel_flows();
-        let mut sink = Attributing::new(world, &on_sockets, sink);
-        let world = flows::rest_of(world, &on_sockets).steerable();
+        let kernels = scenario.kernel_flows();
+        let name = |id: &FlowId| world.flows[id.0 as usize].name.clone();
+        on_sockets = kernels.iter().map(name).collect();
+        let mut sink = Attributing::new(world, &kernels, sink);
+        let world = flows::rest_of(world, &kernels).steerable();
         let steering = Steering::new(&scenario, &world);
         let refused = RefCell::new(Vec::new());
         let command = |text: &str| {
@@ -82,12 +85,11 @@ pub fn replay(replay: &Replay<'_>) -> Result<Repeated, Error> {
         sink.put_into(&mut replayed.outcome.flows);
         doubts = doubts_of(&path, &replayed);
         doubts.extend(refused.take().iter().map(|error| format!("not done here: {error}")));
-        Ok(Hosted { outcome: replayed.outcome, emulation: None })
+        let untold = on_sockets.clone();
+        Ok(Hosted { outcome: replayed.outcome, emulation: None, untold })
     };
     let output = directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(plan, job, output, &mut host)?;
-    let name = |id: &FlowId| run.summary.flows[id.0 as usize].name.clone();
-    let on_sockets: Vec<String> = scenario.kernel_flows().iter().map(name).collect();
     doubts.extend((!on_sockets.is_empty()).then(|| without_sockets(recorded, &on_sockets)));
     Ok(Repeated { run, on_sockets, doubts })
 }

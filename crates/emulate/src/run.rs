@@ -149,7 +149,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
             broken = Some(error);
         }
         incomplete_record = report.recorded.as_ref().and_then(missing);
-        Ok(Hosted { outcome: report.outcome, emulation })
+        Ok(Hosted { outcome: report.outcome, emulation, untold: Vec::new() })
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;

@@ -197,7 +197,7 @@ pub fn execute_while(
 ) -> Result<Run, Error> {
     let mut simulator = |world: &World, sink: &mut dyn Sink| {
         let outcome = fairwave_sim::run_while(world, sink, goes_on)?.ok_or(Cause::Interrupted)?;
-        Ok(Hosted { outcome, emulation: None })
+        Ok(Hosted { outcome, emulation: None, untold: Vec::new() })
     };
     execute_on(plan, job, output, &mut simulator)
 }
@@ -209,6 +209,8 @@ pub struct Hosted {
     pub outcome: Outcome,
     /// What an emulator has to say beside that.
     pub emulation: Option<EmulationSummary>,
+    /// Names of flows of which the host has no figures: the summary leaves them out.
+    pub untold: Vec<String>,
 }
 
 /// What runs a world and shows it to a sink.
@@ -247,8 +249,9 @@ fn host(plan: &Plan, job: Job, output: Output<'_>, run: &mut Host<'_>) -> Result
     let mut recorder = opened.as_ref().map(|d| d.recorder(&world, &wanted)).transpose()?;
     let mut stretches = Stretches::new(&names);
     let mut tee = Tee { stretches: &mut stretches, recorder: recorder.as_mut() };
-    let Hosted { outcome, emulation } = run(&world, &mut tee)?;
+    let Hosted { outcome, emulation, untold } = run(&world, &mut tee)?;
     let summary = Summary { emulation, ..Summary::new(&names, &outcome, &stretches) };
+    let summary = if untold.is_empty() { summary } else { summary.without_flows(&untold) };
     if let Some(recorder) = recorder {
         recorder.finish()?;
     }

@@ -3,7 +3,7 @@
 
 use fairwave_emulate::{Manner, Timely, TimelyError, completed, late, timely};
 use fairwave_lab::run::{self, Run, Watch};
-use fairwave_scenario::plan::Job;
+use fairwave_scenario::plan::{Job, Override};
 use fairwave_study::beside::{Beside, Judged, LeftOut};
 use fairwave_study::{Planned, Results, Study, evaluate, simulate_plans};
 use fairwave_units::Duration;
@@ -86,7 +86,7 @@ pub struct Agenda {
 
 impl Agenda {
     /// What of `study` this machine's kernel can carry, of the experiment `only` if one is named,
-    /// with `more` settings as `key=value`.
+    /// with `more` settings.
     ///
     /// # Errors
     /// When a scenario or a setting is wrong, there is no such experiment, or nothing can be run.
@@ -94,7 +94,7 @@ impl Agenda {
         study: &'static dyn Study,
         quick: bool,
         only: Option<&str>,
-        more: &[String],
+        more: &[Override],
     ) -> Result<Self, Error> {
         let plans = Planned::all(study.emulated(), quick, more);
         let plans = chosen(study, plans.map_err(fairwave_study::Error::from)?, only)?;

@@ -1,7 +1,7 @@
 //! One scenario file of a study, in full or with fewer points.
 
 use fairwave_scenario::Diagnostics;
-use fairwave_scenario::plan::Plan;
+use fairwave_scenario::plan::{Override, Plan};
 
 /// One scenario file of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +27,14 @@ impl Experiment {
         self.plan_with(quick, &[])
     }
 
-    /// The same with more settings, as `key=value`.
+    /// The same with more settings.
     ///
     /// # Errors
     /// When the file or a setting is wrong.
-    pub fn plan_with(&self, quick: bool, more: &[String]) -> Result<Plan, Diagnostics> {
+    pub fn plan_with(&self, quick: bool, more: &[Override]) -> Result<Plan, Diagnostics> {
         let sets = if quick { self.quick } else { &[] };
-        let sets = sets.iter().map(|&set| set.to_owned());
-        let sets: Vec<String> = sets.chain(more.iter().cloned()).collect();
-        Plan::parse(self.file, self.text, &sets)
+        let sets = sets.iter().map(|&set| Override::set(set));
+        let sets: Vec<Override> = sets.chain(more.iter().cloned()).collect();
+        Plan::parse_with(self.file, self.text, &sets)
     }
 }

@@ -9,7 +9,7 @@ use crate::results::Results;
 use crate::unfit::Unfit;
 use fairwave_lab::run::{self, Before, Kept, Output, Progress, Run, Watch};
 use fairwave_scenario::Diagnostics;
-use fairwave_scenario::plan::{Job, Plan};
+use fairwave_scenario::plan::{Job, Override, Plan};
 use fairwave_units::Duration;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,14 +25,14 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The plans of `experiments`, or smaller ones, with `more` settings as `key=value`.
+    /// The plans of `experiments`, or smaller ones, with `more` settings.
     ///
     /// # Errors
     /// When a scenario or a setting is wrong.
     pub fn all(
         experiments: &'static [Experiment],
         quick: bool,
-        more: &[String],
+        more: &[Override],
     ) -> Result<Vec<Self>, Diagnostics> {
         let planned = |experiment: &'static Experiment| {
             Ok(Self { experiment, plan: experiment.plan_with(quick, more)? })

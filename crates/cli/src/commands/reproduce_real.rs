@@ -1,6 +1,6 @@
 //! `fairwave reproduce --host emulate`: a study with the kernel's sockets, the simulator beside it.
 
-use super::{emulate, reproduce, sweep};
+use super::{emulate, option, reproduce, sweep};
 use crate::args::{Common, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
@@ -9,6 +9,7 @@ use crate::place::{self, Before};
 use crate::progress::Progress;
 use crate::stop;
 use fairwave_emulate::Manner;
+use fairwave_scenario::plan::Override;
 use fairwave_studies::real_time::{self, Agenda, Means};
 use fairwave_study::beside::Beside;
 use fairwave_study::{self as study, Study};
@@ -82,9 +83,9 @@ fn is_interruption(error: &real_time::Error) -> bool {
 }
 
 /// What the command line sets in every scenario.
-fn settings(args: &Reproduce) -> Vec<String> {
-    let lasts = args.lasts.map(|lasts| format!("duration={lasts}"));
-    let seeds = args.seeds.map(|seeds| format!("sweep.seeds={seeds}"));
+fn settings(args: &Reproduce) -> Vec<Override> {
+    let lasts = args.lasts.map(|lasts| option("--for", lasts, format!("duration={lasts}")));
+    let seeds = args.seeds.map(|seeds| option("--seeds", seeds, format!("sweep.seeds={seeds}")));
     lasts.into_iter().chain(seeds).collect()
 }
 
@@ -116,9 +117,10 @@ fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
 
 fn failure(error: real_time::Error) -> Failure {
     match error {
-        real_time::Error::Nothing { .. } | real_time::Error::Unknown { .. } => {
-            Failure::Usage(error.to_string())
-        }
+        // A study's own scenarios are tested: what is wrong with one was set on the command line.
+        real_time::Error::Nothing { .. }
+        | real_time::Error::Unknown { .. }
+        | real_time::Error::Study(study::Error::Scenario(_)) => Failure::Usage(error.to_string()),
         other => Failure::run(other),
     }
 }

@@ -34,20 +34,16 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
         true => plan.points[job.point].scenario.warnings(),
         false => plan.warnings(),
     };
-    let with_figures = match on_sockets.is_empty() {
-        true => run.summary.clone(),
-        false => run.summary.clone().without_flows(&on_sockets),
-    };
-    warnings.extend(doubts(&with_figures).into_iter().map(|doubt| doubt.text));
+    warnings.extend(doubts(&run.summary).into_iter().map(|doubt| doubt.text));
     warnings.extend(of_replay.into_iter().flatten());
     if common.json {
         let (scenario, speed) = (file.display().to_string(), speed.printed());
-        let run = super::printed(Run { summary: with_figures, ..run }, warnings);
+        let run = super::printed(run, warnings);
         return Ok(output::print_json(&json!(RunOutput { run, scenario, speed }))?);
     }
     let tables = match on_sockets.is_empty() {
-        true => show::summary(&with_figures),
-        false => show::tables(&with_figures),
+        true => show::summary(&run.summary),
+        false => show::tables(&run.summary),
     };
     let place = directory.path().display();
     output::print(&format!("{tables}{}Run directory: {place}\n", speed.line()))?;

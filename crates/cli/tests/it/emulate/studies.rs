@@ -91,6 +91,7 @@ fn what_cannot_run_with_a_kernel_is_refused_with_its_reason() {
     refused("reproduce ack-loss --host emulate --only none", "there are: uploads, up-down");
     refused("reproduce ack-loss --only uploads", "--only goes with --host emulate alone");
     refused("reproduce ack-loss --seeds 2", "--seeds goes with --host emulate alone");
+    refused("reproduce ack-loss --host emulate --seeds 0", "--seeds 0");
     refused("reproduce ack-loss --host nowhere", "[possible values: simulator, emulate]");
 }
 
@@ -130,6 +131,9 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
     let printed = json(place, &["run", "--replay", "out", "--out", "printed"]);
     assert_eq!(printed["summary"]["flows"], Value::Array(Vec::new()), "rows of zeros");
     assert_eq!(printed["summary"]["totals"]["starved_flows"], 0);
+    let kept = fs::read_to_string(place.join("printed/summary.json")).expect("it is there");
+    let kept: Value = serde_json::from_str(&kept).expect("JSON");
+    assert_eq!(kept, printed["summary"], "the file says what is printed");
     let why = printed["warnings"].to_string();
     assert!(why.contains("sockets of the kernel carried eager, lazy: the replay"), "{why}");
     for name in ["queues", "drops", "stations"].map(|name| format!("{name}.parquet")) {
