@@ -25,7 +25,7 @@ pub use carrier::KernelFlow;
 pub use error::{Error, Failure};
 pub use reactor::{Report, Timing};
 pub use socket::{Here, Within, available_laws};
-pub use spec::{Connection, Datagrams, Load, Place, Spec, Unfit, Writes, simulated_law};
+pub use spec::{Connection, Datagrams, Load, Place, Spec, Through, Unfit, Writes, simulated_law};
 
 use crate::clock::Clock;
 use carrier::Carrier;

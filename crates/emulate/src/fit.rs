@@ -1,6 +1,7 @@
 //! Whether the kernel can carry what a job asks of it, before anything is built.
 
 use crate::flows::spec_of;
+use crate::proxies;
 use fairwave_emu::traffic::Load;
 use fairwave_scenario::plan::{Job, Plan};
 use std::fs;
@@ -18,14 +19,21 @@ pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
     let world = scenario.to_world(job.seed);
     let laws = available_laws()?;
     let own = scenario.kernel_laws();
-    for id in scenario.kernel_flows() {
+    let (flows, real) = (scenario.kernel_flows(), scenario.real_nodes());
+    if let Some(at) = proxies::nodes(&world, &flows).into_iter().find(|at| !real.contains(at)) {
+        let name = &world.nodes[at.0 as usize].name;
+        return Ok(Some(format!("the proxy's node {name} is simulated; add it to `nodes`")));
+    }
+    for id in flows {
         let spec = match spec_of(&world, id, &own) {
             Ok(spec) => spec,
             Err(unfit) => return Ok(Some(unfit.to_string())),
         };
         let Load::Connection(connection) = spec.load else { continue };
-        if !laws.contains(&connection.congestion_control) {
-            return Ok(Some(missing(&connection.congestion_control)));
+        let of_proxy = connection.through.as_ref().map(|through| &through.congestion_control);
+        let needed = [&connection.congestion_control].into_iter().chain(of_proxy);
+        if let Some(lacking) = needed.into_iter().find(|law| !laws.contains(law)) {
+            return Ok(Some(missing(lacking)));
         }
         if connection.is_multipath && !has_mptcp() {
             return Ok(Some(NO_MPTCP.to_owned()));
@@ -108,6 +116,28 @@ emulate.kernel_flows = ["up"]
     fn a_law_of_the_papers_is_one_to_be_loaded() {
         let said = missing("fw_ackloss_reno");
         assert!(said.ends_with("; `fairwave cc load fw_ackloss_reno` as root gives it one"));
+    }
+
+    #[test]
+    fn a_proxy_is_at_a_real_node_and_its_law_is_the_kernels() {
+        let passed =
+            SCENARIO.replace("host\" },\n]", "host\" },\n{ name = \"proxy1\", kind = \"host\" }]");
+        let passed = passed
+            .replace(
+                r#"["ap", "server"] }"#,
+                r#"["ap", "proxy1"] }, { ends = ["proxy1", "server"] }"#,
+            )
+            .replace(r#"to = "server" }"#, r#"to = "server", proxy = { at = "proxy1" } }"#);
+        let of = |set: &str| {
+            let sets = [set.to_owned()];
+            let plan = Plan::parse("fit.toml", &passed, &sets).unwrap_or_else(|e| panic!("{e}"));
+            misfit(&plan, plan.jobs()[0]).expect("Linux tells its congestion controls")
+        };
+        assert_eq!(of("flow.up.proxy.congestion_control=reno"), None);
+        let said = of("flow.up.proxy.congestion_control=westwood").expect("not in this kernel");
+        assert!(said.contains("no congestion control westwood"), "{said}");
+        let said = of(r#"emulate.nodes=["sta", "server"]"#).expect("its node is simulated");
+        assert!(said.contains("node proxy1 is simulated"), "{said}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod matrix;
 mod order;
 mod plan;
 mod programs;
+mod proxies;
 mod replay;
 mod run;
 mod summary;

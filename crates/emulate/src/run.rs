@@ -8,6 +8,7 @@ use crate::live::{Live, Publisher, Samples, Watching};
 use crate::order::Uplink;
 use crate::plan;
 use crate::programs::Programs;
+use crate::proxies;
 use crate::summary::summary;
 use core::cell::RefCell;
 use core::ops::ControlFlow;
@@ -56,6 +57,8 @@ pub struct Request<'a> {
     pub shell: Option<&'a str>,
     /// Whether the loop gets a real-time priority.
     pub realtime: bool,
+    /// Fairwave's own program, which is the proxy of flows on sockets that pass one.
+    pub program: &'a Path,
     /// Where the run shows its state.
     pub live: &'a Live,
 }
@@ -108,7 +111,9 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let namespaces = Namespaces::build(&site)?;
     let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
     let bridge = RefCell::new(bridge.transpose()?.into_iter().flatten().collect());
-    let programs = scenario.programs();
+    let (kernel_flows, kernel_laws) = (scenario.kernel_flows(), scenario.kernel_laws());
+    let mut programs = proxies::of_flows(&world, (&kernel_flows, &kernel_laws), request.program);
+    programs.extend(scenario.programs());
     let name = |id: &NodeId| world.nodes[id.0 as usize].name.clone();
     let emulation = Emulation {
         request,
@@ -116,8 +121,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         namespaces: &namespaces,
         programs: &programs,
         real: &real,
-        kernel_flows: scenario.kernel_flows(),
-        kernel_laws: scenario.kernel_laws(),
+        kernel_flows,
+        kernel_laws,
         steering: Steering::new(&scenario, &world),
         names: real.iter().chain(&bridged).map(name).collect(),
         bridge,

@@ -7,7 +7,7 @@ use fairwave_lab::results;
 use fairwave_lab::run::{Kept, Run, kept};
 use fairwave_scenario::plan::{Job, Plan};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +18,8 @@ pub struct Manner {
     pub realtime: bool,
     /// Ends the run under way when it becomes true.
     pub stop: Arc<AtomicBool>,
+    /// Fairwave's own program, which is the proxy of flows on sockets that pass one.
+    pub program: PathBuf,
 }
 
 /// A run, and how often it was made.
@@ -101,6 +103,7 @@ fn once(
         stop: Arc::clone(&manner.stop),
         shell: None,
         realtime: manner.realtime,
+        program: &manner.program,
         live: &Live::default(),
     };
     let emulated = run::run(&request, show)?;

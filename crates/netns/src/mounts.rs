@@ -1,7 +1,9 @@
 //! What a node's programs see of the file system: the machine's, but for a few files.
 
+use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
+    mount_bind, mount_change, move_mount, open_tree, unmount,
 };
 use std::fs;
 use std::io;
@@ -35,11 +37,22 @@ fn place(stage: &str, target: &Path, contents: &str) -> io::Result<()> {
     Ok(mount_bind(&source, target)?)
 }
 
+/// The BPF file system, with what is pinned for all of the machine.
+const BPFFS: &str = "/sys/fs/bpf";
+
 /// Shows the network namespace of the calling thread in `/sys/class/net`, where the machine
-/// allows (containers may not); else programs see the machine's interfaces there.
+/// allows (containers may not); else programs see the machine's interfaces there. The BPF file
+/// system stays where it is, so that programs find laws that are loaded.
 pub(crate) fn show_interfaces() {
+    let cloned = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    // It would be hidden by the new file system.
+    let pins = open_tree(CWD, BPFFS, cloned).ok();
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    let _ = mount("fairwave", "/sys", "sysfs", flags, None);
+    let shown = mount("fairwave", "/sys", "sysfs", flags, None);
+    if let (Ok(()), Some(pins)) = (shown, pins) {
+        // Without it programs find nothing pinned, as where the kernel has no such call.
+        let _ = move_mount(&pins, "", CWD, BPFFS, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH);
+    }
 }
 
 /// Shows the calling process's PID namespace in `/proc`.

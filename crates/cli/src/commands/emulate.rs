@@ -198,6 +198,7 @@ fn execute(
     let signals: &[i32] = if has_shell { &[SIGTERM, SIGHUP] } else { &SIGNALS };
     let stop = stop::on(signals)?;
     let live = Live::default();
+    let program = super::own_program()?;
     let request = Request {
         plan,
         job,
@@ -209,6 +210,7 @@ fn execute(
         stop: Arc::clone(&stop),
         shell: emulate.shell.as_deref(),
         realtime: emulate.realtime,
+        program: &program,
         live: &live,
     };
     let whole_ns = plan.points[job.point].scenario.duration.as_nanos();

@@ -1,7 +1,7 @@
 //! `fairwave matrix`: the kernel's congestion controls over a grid of emulated links.
 
 use super::reproduce_real::STOPS;
-use super::{emulate, option, sweep};
+use super::{emulate, option, own_program, sweep};
 use crate::args::{Common, Matrix};
 use crate::outcome::Failure;
 use crate::place::Before as PlaceBefore;
@@ -38,7 +38,8 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     };
     let name = super::stem(Path::new(&file));
     let directory = place::choose_with(common, &format!("matrix-{name}"), in_place)?;
-    let manner = Manner { realtime: asked.realtime, stop: stop::on_saying(&stop::SIGNALS, STOPS)? };
+    let stop = stop::on_saying(&stop::SIGNALS, STOPS)?;
+    let manner = Manner { realtime: asked.realtime, stop, program: own_program()? };
     let simulate = asked.simulate.then(|| common.jobs().get());
     let running = Running { root: directory.path(), before, simulate, manner };
     if !common.force {

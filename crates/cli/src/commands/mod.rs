@@ -38,7 +38,7 @@ use fairwave_lab::points::Digest;
 use fairwave_lab::run::Run;
 use fairwave_scenario::plan::{LoadError, Override, Plan};
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then
 /// what the command itself sets.
@@ -57,6 +57,11 @@ fn settings(common: &Common, own: &[Override]) -> Vec<Override> {
 fn option(name: &str, value: impl Display, setting: String) -> Override {
     let value = crate::output::quoted(&value.to_string());
     Override { setting, name: format!("{name} {value}") }
+}
+
+/// This program, which is started once more as a keeper or a proxy.
+pub(crate) fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(Failure::run)
 }
 
 /// What an option without a value sets.

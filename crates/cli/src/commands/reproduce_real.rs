@@ -1,6 +1,6 @@
 //! `fairwave reproduce --host emulate`: a study with the kernel's sockets, the simulator beside it.
 
-use super::{emulate, option, reproduce, sweep};
+use super::{emulate, option, own_program, reproduce, sweep};
 use crate::args::{Common, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
@@ -40,9 +40,10 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         let (runs, takes) = (agenda.runs(), agenda.real_time(0).as_secs_f64());
         output::note(&format!("{runs} runs in real time, which take {takes:.0} s at least"));
     }
+    let stop = stop::on_saying(&stop::SIGNALS, STOPS)?;
     let means = Means {
         workers: common.jobs().get(),
-        manner: Manner { realtime: args.realtime, stop: stop::on_saying(&stop::SIGNALS, STOPS)? },
+        manner: Manner { realtime: args.realtime, stop, program: own_program()? },
         resume: args.resume,
     };
     emulate::no_realtime(args.realtime).iter().for_each(|said| output::warn(said));

@@ -57,6 +57,10 @@ impl Host<'_> {
         epoll::add(self.epoll, socket, self.data(role), flags)
     }
 
+    pub(super) fn forget(&self, socket: &OwnedFd) -> Result<(), Errno> {
+        epoll::delete(self.epoll, socket)
+    }
+
     pub(super) fn watch_anew(
         &self,
         socket: &OwnedFd,

@@ -8,7 +8,7 @@ use core::iter::Peekable;
 use core::time;
 use fairwave_trace::FlowSample;
 use fairwave_traffic::Frames;
-use fairwave_units::{Bytes, Instant};
+use fairwave_units::{Bytes, Duration, Instant};
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -20,6 +20,11 @@ use std::net::SocketAddr;
 
 /// Calls of the kernel for one socket before others, and datagrams that are due, have their turn.
 const TURN: usize = 4;
+/// How long a connection waits for its proxy to listen, and how often it looks.
+const PATIENCE: Duration = Duration::from_secs(10);
+const RETRY_AFTER: Duration = Duration::from_millis(20);
+/// Bytes of a proxy's answer at most.
+const LONGEST_ANSWER: usize = 4 << 10;
 
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +33,8 @@ enum Phase {
     Waiting,
     /// The handshake is under way.
     Opening,
+    /// The proxy was asked for the sink.
+    Asking,
     /// The application writes.
     Open,
     /// All is written; the sink has not closed its side yet.
@@ -92,6 +99,12 @@ pub(super) struct ConnectionFlow {
     /// When the backlog has more.
     next_frame: Option<Instant>,
     addresses: (SocketAddr, SocketAddr),
+    /// Where the proxy listens that it passes.
+    through: Option<SocketAddr>,
+    /// When it is asked again, which did not listen yet.
+    again: Option<Instant>,
+    /// What the proxy has answered so far.
+    answer: Vec<u8>,
     source: Option<OwnedFd>,
     /// What epoll is asked about the source.
     asked: EventFlags,
@@ -115,6 +128,9 @@ impl ConnectionFlow {
             backlog: Backlog::new(writes),
             next_frame: None,
             addresses: (source_address, sink_address),
+            through: connection.through.as_ref().map(|through| through.place.address),
+            again: None,
+            answer: Vec::new(),
             source: Some(source),
             asked: EventFlags::empty(),
             listener: Some(sink),
@@ -130,18 +146,41 @@ impl ConnectionFlow {
     }
 
     fn open(&mut self, host: &Host<'_>) {
-        let (Some(source), Some(listener)) = (&self.source, &self.listener) else { return };
+        let Some(listener) = &self.listener else { return };
+        match host.watch(listener, Role::Listener, EventFlags::IN) {
+            Ok(()) => self.connect(host),
+            Err(refused) => self.fail(host, "wait for its socket", refused),
+        }
+    }
+
+    fn connect(&mut self, host: &Host<'_>) {
+        let Some(source) = &self.source else { return };
         let asked = EventFlags::OUT | EventFlags::RDHUP;
-        let opened = host.watch(listener, Role::Listener, EventFlags::IN).and_then(|()| {
-            match connect(source, &self.addresses.1) {
-                Ok(()) | Err(Errno::INPROGRESS) => host.watch(source, Role::Source, asked),
-                Err(refused) => Err(refused),
-            }
-        });
-        (self.phase, self.asked) = (Phase::Opening, asked);
+        let to = self.through.unwrap_or(self.addresses.1);
+        let opened = match connect(source, &to) {
+            // Linux says so once of a socket whose last attempt was refused.
+            Err(Errno::CONNABORTED) => connect(source, &to),
+            first => first,
+        };
+        let opened = match opened {
+            Ok(()) | Err(Errno::INPROGRESS) => host.watch(source, Role::Source, asked),
+            Err(refused) => Err(refused),
+        };
+        (self.phase, self.asked, self.again) = (Phase::Opening, asked, None);
         if let Err(refused) = opened {
             self.fail(host, "connect", refused);
         }
+    }
+
+    /// The proxy is a program that starts with the run: a while passes until it listens.
+    fn try_again(&mut self, host: &Host<'_>) -> bool {
+        let patient = self.common.spec.start + PATIENCE > host.now;
+        let Some(source) = self.source.as_ref().filter(|_| self.through.is_some() && patient)
+        else {
+            return false;
+        };
+        self.again = host.forget(source).is_ok().then_some(host.now + RETRY_AFTER);
+        self.again.is_some()
     }
 
     /// The application stops: what it has written is still delivered.
@@ -150,19 +189,61 @@ impl ConnectionFlow {
         match self.phase {
             Phase::Waiting => self.close(host.version),
             Phase::Open => self.write(host),
-            Phase::Opening | Phase::Closing | Phase::Ended => {}
+            Phase::Opening | Phase::Asking | Phase::Closing | Phase::Ended => {}
         }
+    }
+
+    /// The proxy is to connect to the sink.
+    fn ask_proxy(&mut self, host: &mut Host<'_>) {
+        let Some(source) = &self.source else { return };
+        let sink = self.addresses.1;
+        let request = format!("CONNECT {sink} HTTP/1.1\r\nHost: {sink}\r\n\r\n");
+        match send(source, request.as_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            Ok(sent) if sent == request.len() => self.phase = Phase::Asking,
+            Ok(_) => return self.fail(host, "ask the proxy", Errno::NOBUFS),
+            Err(cause) => return self.fail(host, "ask the proxy", cause),
+        }
+        self.ask(host);
+    }
+
+    /// The proxy answers. The sink sends nothing, so that nothing follows the answer.
+    fn hear_proxy(&mut self, host: &mut Host<'_>) {
+        let Some(source) = &self.source else { return };
+        match recv(source, &mut *host.incoming, RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => return self.fail(host, "ask the proxy", Errno::CONNRESET),
+            Ok((_, bytes)) => self.answer.extend_from_slice(&host.incoming[..bytes]),
+            Err(Errno::AGAIN | Errno::INTR) => return,
+            Err(cause) => return self.fail(host, "ask the proxy", cause),
+        }
+        if !self.answer.ends_with(b"\r\n\r\n") && self.answer.len() < LONGEST_ANSWER {
+            return;
+        }
+        if !self.answer.starts_with(b"HTTP/1.1 200 ") {
+            return self.fail(host, "ask the proxy", Errno::CONNREFUSED);
+        }
+        self.phase = Phase::Open;
+        self.write(host);
     }
 
     fn source_ready(&mut self, flags: EventFlags, host: &mut Host<'_>) {
         let Some(source) = &self.source else { return };
         let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP);
         if failed && let Ok(Err(cause)) = sockopt::socket_error(source) {
-            let what = if self.phase == Phase::Opening { "connect" } else { "send" };
+            let opening = self.phase == Phase::Opening;
+            if opening && cause == Errno::CONNREFUSED && self.try_again(host) {
+                return;
+            }
+            let what = if opening { "connect" } else { "send" };
             return self.fail(host, what, cause);
         }
         if self.phase == Phase::Opening && flags.contains(EventFlags::OUT) {
+            if self.through.is_some() {
+                return self.ask_proxy(host);
+            }
             self.phase = Phase::Open;
+        }
+        if self.phase == Phase::Asking {
+            return self.hear_proxy(host);
         }
         if self.phase == Phase::Open && flags.contains(EventFlags::OUT) {
             self.write(host);
@@ -203,7 +284,9 @@ impl ConnectionFlow {
         let asked = match self.phase {
             Phase::Open if self.backlog.is_empty() => EventFlags::RDHUP,
             Phase::Opening | Phase::Open => EventFlags::OUT | EventFlags::RDHUP,
-            Phase::Waiting | Phase::Closing | Phase::Ended => EventFlags::IN | EventFlags::RDHUP,
+            Phase::Waiting | Phase::Asking | Phase::Closing | Phase::Ended => {
+                EventFlags::IN | EventFlags::RDHUP
+            }
         };
         let Some(source) = self.source.as_ref().filter(|_| asked != self.asked) else { return };
         let changed = host.watch_anew(source, Role::Source, asked);
@@ -224,11 +307,19 @@ impl ConnectionFlow {
         }
     }
 
+    /// Whether a connection to the sink is the flow's, or that of its proxy.
+    fn expects(&self, from: SocketAddr) -> bool {
+        match self.through {
+            Some(proxy) => from.ip() == proxy.ip(),
+            None => from == self.addresses.0,
+        }
+    }
+
     /// Takes the connection of the source; others that found the port are closed.
     fn accept(&mut self, host: &Host<'_>) {
         let Some(listener) = &self.listener else { return };
         match acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-            Ok((socket, from)) if peer(&from) == Some(self.addresses.0) => {
+            Ok((socket, from)) if peer(&from).is_some_and(|from| self.expects(from)) => {
                 let watched = host.watch(&socket, Role::Sink, EventFlags::IN | EventFlags::RDHUP);
                 self.sink = Some(socket);
                 // Further subflows begin at the same port, and the kernel refuses them where nobody
@@ -280,7 +371,10 @@ impl ConnectionFlow {
 
     /// Remembers what the kernel tells, as long as there are sockets that it can tell of.
     fn look(&mut self, version: Version) {
-        if let Some(info) = self.source.as_ref().and_then(|fd| TcpInfo::of(fd, version)) {
+        // An attempt that a proxy refuses leaves counts that begin anew with the next one.
+        let counts = self.through.is_none() || self.phase != Phase::Opening;
+        let source = self.source.as_ref().filter(|_| counts);
+        if let Some(info) = source.and_then(|fd| TcpInfo::of(fd, version)) {
             self.last = FlowSample { acks_sent: self.last.acks_sent, ..info.sample() };
         }
         if let Some(info) = self.sink.as_ref().and_then(|fd| TcpInfo::of(fd, version)) {
@@ -306,7 +400,9 @@ impl Carrier for ConnectionFlow {
         let stop = stop.filter(|_| self.backlog.left != Some(0) || self.backlog.frames.is_some());
         match self.phase {
             Phase::Waiting => Some(stop.map_or(start, |stop| stop.min(start))),
-            Phase::Opening | Phase::Open => stop.into_iter().chain(self.next_frame).min(),
+            Phase::Opening | Phase::Asking | Phase::Open => {
+                stop.into_iter().chain(self.next_frame).chain(self.again).min()
+            }
             Phase::Closing | Phase::Ended => None,
         }
     }
@@ -318,6 +414,8 @@ impl Carrier for ConnectionFlow {
         }
         if self.phase == Phase::Waiting {
             self.open(host);
+        } else if self.again.is_some_and(|at| at <= host.now) {
+            self.connect(host);
         }
         self.backlog.fill(start, host.now);
         self.next_frame = self.backlog.deadline(start);

@@ -6,7 +6,7 @@ use fairwave_sim::ports;
 use fairwave_sim::world::{Flow, ShakeFlow, ShakePath, TcpFlow, Traffic, World};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_traffic::Source;
-use fairwave_units::{Bytes, Instant, Stream};
+use fairwave_units::{BitRate, Bytes, Instant, Stream};
 use std::net::{IpAddr, SocketAddr};
 
 /// A flow that runs on sockets.
@@ -51,6 +51,8 @@ pub enum Load {
 /// A connection of the kernel's TCP.
 #[derive(Clone, Debug)]
 pub struct Connection {
+    /// The proxy that the source asks for the sink, if it passes one.
+    pub through: Option<Through>,
     /// Whether it may use several paths (MPTCP, RFC 8684): the paths are those that the namespaces
     /// announce to the kernel.
     pub is_multipath: bool,
@@ -69,6 +71,18 @@ pub struct Connection {
     pub acks_at_once: bool,
     /// What the application at the source writes.
     pub writes: Writes,
+}
+
+/// A proxy that a connection passes: a program at a node, which is asked by CONNECT (RFC 9110
+/// section 9.3.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Through {
+    /// Where it listens.
+    pub place: Place,
+    /// What it aims at towards the sink, if its law has a target.
+    pub target: Option<BitRate>,
+    /// The kernel's name of its law towards the sink.
+    pub congestion_control: String,
 }
 
 /// What an application writes to a connection.
@@ -115,9 +129,18 @@ impl Spec {
         address_of: impl Fn(NodeId) -> IpAddr,
     ) -> Result<Self, Unfit> {
         let flow = &world.flows[id.0 as usize];
-        let load = load(world, flow).map_err(|why| Unfit { flow: flow.name.clone(), why })?;
+        let mut load = load(world, flow).map_err(|why| Unfit { flow: flow.name.clone(), why })?;
         let (client, server) = ports(id);
         let place = |address, node, port| Place { node, address: SocketAddr::new(address, port) };
+        if let (Load::Connection(connection), Some(proxy)) = (&mut load, &flow.proxy) {
+            let (law, port) = (kernel_law(&proxy.congestion_control), PROXY_PORT + id.0 as u16);
+            let aims = proxy.congestion_control == AIMING;
+            connection.through = Some(Through {
+                place: place(address_of(proxy.at), proxy.at, port),
+                target: proxy.far.av.target.filter(|_| aims),
+                congestion_control: law.to_owned(),
+            });
+        }
         // The first subflow takes the first path; the kernel opens the others.
         let own = match flow.traffic.vias().first() {
             Some(via) => address::on_path(flow.source, *via).map(IpAddr::V4),
@@ -139,8 +162,8 @@ impl Spec {
 
 fn load(world: &World, flow: &Flow) -> Result<Load, &'static str> {
     let random = || world.seed.stream(&format!("traffic/{}", flow.name));
-    if flow.proxy.is_some() {
-        return Err("it passes a proxy");
+    if flow.proxy.is_some() && !matches!(flow.traffic, Traffic::Tcp(_)) {
+        return Err("it is no plain TCP, and passes a proxy");
     }
     if flow.playout.is_some() {
         return Err("it has a viewer");
@@ -165,6 +188,7 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
     let (sender, receiver) = (&tcp.sender, &tcp.receiver);
     let fixed = |bytes: u32, grows: Option<u32>| grows.is_none().then_some(bytes);
     Connection {
+        through: None,
         is_multipath: false,
         congestion_control: kernel_law(&tcp.congestion_control).to_owned(),
         mss: Some(sender.mss),
@@ -190,6 +214,7 @@ fn multipath(shake: &ShakeFlow) -> Result<Connection, &'static str> {
         return Err("the windows of its paths are coupled, and the kernel couples none");
     }
     Ok(Connection {
+        through: None,
         is_multipath: shake.paths.len() > 1,
         congestion_control: "reno".to_owned(),
         mss: None,
@@ -200,6 +225,11 @@ fn multipath(shake: &ShakeFlow) -> Result<Connection, &'static str> {
         writes: Writes::Bulk(shake.size),
     })
 }
+
+/// Where the proxy of the first flow listens; those of others follow.
+const PROXY_PORT: u16 = 1080;
+/// The law of [`fairwave_sim`] that aims at a rate.
+const AIMING: &str = "tcp-av";
 
 /// The law of growth of SHAKE by which the window of each path grows as Reno's does.
 const UNCOUPLED: &str = "uncoupled";

@@ -28,6 +28,7 @@ fn spec(size: Option<u64>) -> Spec {
         stop: None,
         traffic_class: 0,
         load: Load::Connection(Connection {
+            through: None,
             is_multipath: false,
             congestion_control: "reno".to_owned(),
             mss: None,

@@ -25,6 +25,7 @@ fn a_transfer_over_mptcp_arrives_whole() {
     }
     let before = accepted();
     let flow = Load::Connection(Connection {
+        through: None,
         is_multipath: true,
         congestion_control: "reno".to_owned(),
         mss: None,

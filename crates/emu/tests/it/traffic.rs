@@ -44,6 +44,7 @@ pub(crate) fn spec(id: u32, address: IpAddr, load: Load) -> Spec {
 
 fn connection(law: &str, writes: Writes) -> Load {
     Load::Connection(Connection {
+        through: None,
         is_multipath: false,
         congestion_control: law.to_owned(),
         mss: Some(1460),

@@ -28,13 +28,17 @@ pub(super) const LARGE: &str = "255 packets";
 pub(super) const NEAR: &str = "96 KiB";
 pub(super) const WIDE: &str = "256 KiB";
 
-/// An experiment of this study by its name, of which `--quick` runs less.
+/// An experiment of this study by its name, of which `--quick` runs less. Its file may have another
+/// name.
 macro_rules! experiment {
     ($name:literal, $quick:expr) => {
+        experiment!($name, $name, $quick)
+    };
+    ($name:literal, $file:literal, $quick:expr) => {
         Experiment {
             name: $name,
-            file: concat!("studies/tcp-av/", $name, ".toml"),
-            text: include_str!(concat!("../../../../studies/tcp-av/", $name, ".toml")),
+            file: concat!("studies/tcp-av/", $file, ".toml"),
+            text: include_str!(concat!("../../../../studies/tcp-av/", $file, ".toml")),
             quick: $quick,
             series: false,
         }
@@ -77,4 +81,11 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         "several",
         &["sweep.seeds=1", "sweep.flow.first.proxy.av.target=['5 Mbps', '9 Mbps']"]
     ),
+];
+
+/// What runs with the sockets of a kernel, through `fairwave proxy`.
+pub(super) const EMULATED: &[Experiment] = &[
+    experiment!("effective", "emulated-effective", &["duration=30 s"]),
+    experiment!("targets", "emulated-targets", &[]),
+    experiment!("reno", "emulated-reno", &[]),
 ];

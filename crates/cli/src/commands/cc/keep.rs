@@ -3,6 +3,7 @@
 
 use super::told::{announce, done};
 use crate::args::Common;
+use crate::commands::own_program;
 use crate::outcome::Failure;
 use fairwave_live::{Law, Life, Store, load};
 use fairwave_units::Duration;
@@ -25,7 +26,7 @@ pub(crate) fn start(
     if !common.json {
         announce(&store);
     }
-    let mut keeper = Command::new(std::env::current_exe().map_err(Failure::run)?);
+    let mut keeper = Command::new(own_program()?);
     keeper.args(["cc", "keep", "--for", &format!("{}ns", lasts.as_nanos())]).args(names);
     keeper.args(pin.iter().flat_map(|pin| [Path::new("--pin"), pin]));
     keeper.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped());

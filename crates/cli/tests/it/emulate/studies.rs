@@ -95,6 +95,30 @@ fn what_cannot_run_with_a_kernel_is_refused_with_its_reason() {
     refused("reproduce ack-loss --host nowhere", "[possible values: simulator, emulate]");
 }
 
+/// A flow that passes a proxy asks Fairwave's own, which runs in that node, for its sink.
+#[test]
+fn a_flow_with_a_proxy_passes_fairwaves() {
+    if !machine_can() {
+        return;
+    }
+    let more = "kernel_flows = [\"up\"]\n\
+        [[node]]\nname = \"far\"\nkind = \"host\"\n\
+        [[node]]\nname = \"middle\"\nkind = \"host\"\n\
+        [[link]]\nends = [\"far\", \"middle\"]\nrate = \"50 Mbps\"\n\
+        [[link]]\nends = [\"middle\", \"server\"]\nrate = \"50 Mbps\"\n\
+        [[flow]]\nname = \"up\"\nfrom = \"far\"\nto = \"server\"\nsize = \"200 KB\"\n\
+        proxy = { at = \"middle\", congestion_control = \"reno\" }\n";
+    let ended = Site::new(more).with(&["--for", "2 s"]).run();
+    ended.went_well();
+    let summary = ended.summary();
+    let flow = &summary["flows"][0];
+    assert!(flow["completion_ns"].as_u64() > Some(0), "all has arrived: {flow}");
+    let programs = summary["programs"].as_array().expect("programs");
+    assert_eq!((programs.len(), &programs[0]["node"]), (1, &Value::from("middle")), "{programs:?}");
+    let said = fs::read_to_string(ended.path("programs/middle.log")).expect("it has a log");
+    assert!(said.contains("\"opened\": 1") && said.contains("\"bytes_up\": 200000"), "{said}");
+}
+
 #[test]
 fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
     if !machine_can() {
