@@ -115,7 +115,8 @@ impl Plan {
     /// is TOML, or else taken as text. On an axis of the sweep it leaves the one value;
     /// `sweep.node.sta.count=[2, 4]` makes or replaces an axis, and `sweep.seeds=3` counts runs.
     /// An axis of several keys, `"a, b" = [[1, 2], [3, 4]]`, changes them together. The values of
-    /// the axis `variant` are tables: each has a name, and sets the keys that it writes.
+    /// the axis `variant` are tables: each has a name, and sets the keys that it writes;
+    /// `variant=NAME` leaves one of them, `variant=['NAME', 'OTHER']` several.
     ///
     /// # Errors
     /// Everything that was found wrong; of the points of a sweep, the first that is wrong.

@@ -72,7 +72,7 @@ impl Axis {
         }
     }
 
-    /// Leaves the one step that `value` stands for.
+    /// Leaves the one step that `value` stands for; of variants, each that a list names.
     pub(super) fn fix(&mut self, span: Span, value: Value) -> Result<(), Problem> {
         let fail = |(span, refusal)| Problem { span, key: self.name.clone(), refusal };
         if self.name != VARIANT {
@@ -80,13 +80,19 @@ impl Axis {
             (self.span, self.steps) = (span, vec![step]);
             return Ok(());
         }
-        let wanted = value.to_string();
-        if !self.steps.iter().any(|step| step.labels[0].1 == wanted) {
-            let names: Vec<&str> = self.steps.iter().map(|s| s.labels[0].1.as_str()).collect();
-            let refusal = Refusal::new(format!("there is no variant called {wanted}"));
-            return Err(fail((value.span, refusal.among(&wanted, &names))));
+        let wanted = match value.data {
+            Data::List(names) if !names.is_empty() => names,
+            _ => vec![value],
+        };
+        for value in &wanted {
+            let name = value.to_string();
+            if !self.steps.iter().any(|step| step.is_variant(&name)) {
+                let names: Vec<&str> = self.steps.iter().map(|s| s.labels[0].1.as_str()).collect();
+                let refusal = Refusal::new(format!("there is no variant called {name}"));
+                return Err(fail((value.span.clone(), refusal.among(&name, &names))));
+            }
         }
-        self.steps.retain(|step| step.labels[0].1 == wanted);
+        self.steps.retain(|step| wanted.iter().any(|value| step.is_variant(&value.to_string())));
         Ok(())
     }
 
@@ -98,6 +104,13 @@ impl Axis {
         }
         let help = format!("name all of its keys: \"{}\"", self.name);
         Refusal::new("the sweep changes this key together with others").help(help)
+    }
+}
+
+impl Step {
+    /// Whether it is the variant of this name.
+    fn is_variant(&self, name: &str) -> bool {
+        self.labels[0].1 == name
     }
 }
 

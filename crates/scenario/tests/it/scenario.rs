@@ -272,9 +272,14 @@ fn variants_set_the_keys_that_they_write() {
     let one = plan(sweep, &["variant=b"]).unwrap();
     assert_eq!(one.points.len(), 2);
     assert_eq!(one.points[0].scenario, all.points[1].scenario);
+    let both = plan(sweep, &["variant=['b', 'as it is']"]).unwrap();
+    assert_eq!(both.points, all.points, "in the file's order");
+    assert_eq!(plan(sweep, &["variant=['b']"]).unwrap().points, one.points);
     for (argument, expected) in [
         ("tcp.sack=true", "variants of the sweep change this key"),
         ("variant=c", "there is no variant called"),
+        ("variant=['b', 'c']", "there is no variant called c"),
+        ("variant=[]", "there is no variant called"),
         ("sweep.variant=[1]", "a variant is a table"),
         ("sweep.variant=[{}]", "a variant needs a name"),
         ("sweep.variant=[{ name = 'x', 'tcp.sakc' = true }]", "did you mean"),
