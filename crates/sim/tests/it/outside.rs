@@ -425,6 +425,7 @@ fn packets_from_outside_do_not_allocate() {
 fn a_flow_that_never_starts_has_no_samples() {
     let quiet = world(Standard::A, 54, 2, Duration::from_millis(5));
     let mut world = uploads(quiet, &tcp("newreno", 2));
+    (world.duration, world.warm_up) = (Duration::from_secs(2), Duration::from_secs(1));
     world.sample_every = Duration::from_millis(100);
     world.flows[1].start = Instant::ZERO + world.duration + Duration::from_secs(1);
     let mut sink = Everything::default();
