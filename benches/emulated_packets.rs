@@ -7,9 +7,9 @@
 mod worlds;
 
 use fairwave_emu::address;
-use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Turn, Way};
 use fairwave_sim::world::{Node, World};
+use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::Duration;
 use fairwave_wire::datagram::{Datagram, Transport};

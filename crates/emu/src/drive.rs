@@ -16,11 +16,11 @@ pub use message::{Control, Inbox};
 pub use options::Options;
 pub use report::{Error, Report, Stopped, Turn};
 
-use crate::clock::Clock;
 use crate::log;
 use crate::meter::Reference;
 use core::ops::ControlFlow;
 use fairwave_sim::world::World;
+use fairwave_sockets::clock::Clock;
 use fairwave_trace::Sink;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -14,7 +14,6 @@
 
 pub mod address;
 pub mod agreement;
-pub mod clock;
 pub mod drive;
 mod entrance;
 mod frame;

@@ -27,11 +27,11 @@ pub use reactor::{Report, Timing};
 pub use socket::{Here, Within, available_laws};
 pub use spec::{Connection, Datagrams, Load, Place, Spec, Through, Unfit, Writes, simulated_law};
 
-use crate::clock::Clock;
 use carrier::Carrier;
 use connection::ConnectionFlow;
 use core::fmt;
 use datagrams::DatagramFlow;
+use fairwave_sockets::clock::Clock;
 use fairwave_trace::Sample;
 use fairwave_units::Instant;
 use reactor::Reactor;

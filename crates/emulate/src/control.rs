@@ -5,9 +5,9 @@
 //! waits in a bounded queue.
 
 use crate::live::Live;
-use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::Control;
 use fairwave_scenario::Steering;
+use fairwave_sockets::clock::Clock;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};

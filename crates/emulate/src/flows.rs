@@ -1,11 +1,11 @@
 //! Flows of the scenario that sockets of the kernel carry.
 
 use fairwave_emu::address;
-use fairwave_emu::clock::Clock;
 use fairwave_emu::traffic::{Load, Prepared, Running, Spec, Timing, Within};
 use fairwave_netns::Namespaces;
 use fairwave_sim::FlowOutcome;
 use fairwave_sim::world::World;
+use fairwave_sockets::clock::Clock;
 use fairwave_trace::{FlowId, NodeId, Sample};
 use fairwave_units::{Duration, Instant};
 use std::io;

@@ -3,10 +3,10 @@
 //! They have a thread of their own: starting a process takes milliseconds, and the loop that drives
 //! the world has none to give.
 
-use fairwave_emu::clock::Clock;
 use fairwave_lab::results::ProgramSummary;
 use fairwave_netns::{Invocation, Namespaces, Program, ProgramPlan};
 use fairwave_scenario::Started;
+use fairwave_sockets::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,10 +1,11 @@
 //! The clocks of the host. The only place of this crate that reads them.
 
-use fairwave_units::Instant;
-use rustix::event::{Timespec, poll};
-use rustix::time::{ClockId, clock_gettime};
+use fairwave_units::{Duration, Instant};
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// A zero of time on `CLOCK_MONOTONIC`, which no step of the wall clock moves.
+/// A zero of virtual time on `CLOCK_MONOTONIC`, which no step of the wall clock moves and which
+/// stands still while the machine is suspended.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     zero_ns: u64,
@@ -17,34 +18,70 @@ impl Clock {
     }
 
     /// Time since its zero.
+    #[inline]
     pub fn now(self) -> Instant {
         Instant::from_nanos(read(ClockId::Monotonic).saturating_sub(self.zero_ns))
     }
-}
 
-/// Sleeps until a time of `clock`.
-pub(crate) fn wait_until(clock: Clock, until: Instant) {
-    loop {
-        let nanos = until.since(clock.now()).as_nanos();
-        if nanos == 0 {
-            return;
+    /// Sleeps until a time, or returns earlier if a signal arrives.
+    pub fn sleep_until(self, at: Instant) {
+        let until = timespec(self.zero_ns.saturating_add(at.as_nanos()));
+        // An interrupted sleep is an early one: callers look at the clock in any case.
+        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &until);
+    }
+
+    /// Sleeps until a time, whatever signals arrive.
+    pub(crate) fn wait_until(self, at: Instant) {
+        while self.now() < at {
+            self.sleep_until(at);
         }
-        let rest = Timespec {
-            tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: (nanos % 1_000_000_000) as _,
-        };
-        // A signal ends it early; the loop looks at the clock again.
-        let _ = poll(&mut [], Some(&rest));
     }
 }
 
-/// The wall clock, in nanoseconds since 1970. The kernel stamps datagrams by it.
+/// How long the machine has been suspended since it was booted.
+pub fn suspended() -> Duration {
+    let (boot, monotonic) = (read(ClockId::Boottime), read(ClockId::Monotonic));
+    Duration::from_nanos(boot.saturating_sub(monotonic))
+}
+
+/// The wall clock, in nanoseconds since 1970. The kernel stamps packets by it.
 pub(crate) fn wall_ns() -> u64 {
     read(ClockId::Realtime)
 }
 
+/// CPU time that the calling thread has used.
+pub fn thread_cpu() -> Duration {
+    Duration::from_nanos(read(ClockId::ThreadCPUTime))
+}
+
+/// So many nanoseconds as the kernel takes them.
+pub fn timespec(ns: u64) -> Timespec {
+    let (seconds, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
+    Timespec { tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX), tv_nsec: rest as _ }
+}
+
+#[inline]
 fn read(id: ClockId) -> u64 {
     let time = clock_gettime(id);
-    // Neither clock is ever negative.
+    // None of these clocks is ever negative.
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_and_a_sleep_lasts_until_its_end() {
+        let clock = Clock::start();
+        let until = clock.now() + Duration::from_millis(1);
+        clock.wait_until(until);
+        assert!(clock.now() >= until);
+    }
+
+    #[test]
+    fn a_timespec_has_less_than_a_second_of_nanoseconds() {
+        let time = timespec(3_000_000_001);
+        assert_eq!((time.tv_sec, time.tv_nsec), (3, 1));
+    }
 }

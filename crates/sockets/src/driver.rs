@@ -1,5 +1,6 @@
 //! The loop that runs a machine over a socket.
 
+use crate::arrival::arrival;
 use crate::clock::Clock;
 use crate::udp::{Taken, Udp};
 use fairwave_machine::Machine;
@@ -186,32 +187,5 @@ impl Driver {
                 self.trouble = Some(error.kind());
             }
         }
-    }
-}
-
-/// When a datagram arrived that waited so long, by the kernel's stamps of the wall clock, in a
-/// socket that was last empty then.
-fn arrival(now: Instant, waited: Duration, emptied: Instant) -> Instant {
-    let arrived = Instant::from_nanos(now.as_nanos().saturating_sub(waited.as_nanos()));
-    // A wall clock that was set forward makes a wait too long: the datagram cannot have been there
-    // when the socket was empty.
-    arrived.max(emptied)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn ms(ms: u64) -> Instant {
-        Instant::from_nanos(ms * 1_000_000)
-    }
-
-    /// The socket was seen empty at 90 ms; the datagram came at 95 ms and is taken at 100 ms.
-    #[test]
-    fn a_step_of_the_wall_clock_moves_an_arrival_by_no_more_than_the_wait() {
-        assert_eq!(arrival(ms(100), Duration::from_millis(5), ms(90)), ms(95));
-        // Set forward by an hour meanwhile, or back: then the kernel's stamp lies in the future.
-        assert_eq!(arrival(ms(100), Duration::from_secs(3600), ms(90)), ms(90));
-        assert_eq!(arrival(ms(100), Duration::ZERO, ms(90)), ms(100));
     }
 }

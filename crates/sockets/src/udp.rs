@@ -1,16 +1,12 @@
 //! A UDP socket whose datagrams are stamped by the kernel when they arrive.
 
-use crate::clock;
+use crate::arrival::{self, Beside};
+use crate::clock::timespec;
 use fairwave_units::Duration;
-use nix::errno::Errno;
-use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
-};
-use nix::sys::time::TimeSpec;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{self, IoSliceMut};
+use nix::sys::socket::{setsockopt, sockopt};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd;
 
 /// Bytes of both of the socket's buffers that are asked for; the kernel gives at most what
 /// `net.core.rmem_max` and `net.core.wmem_max` allow.
@@ -23,7 +19,7 @@ const MOST_BYTES: usize = 65_535;
 pub struct Udp {
     socket: UdpSocket,
     buffer: Vec<u8>,
-    beside: Vec<u8>,
+    beside: Beside,
 }
 
 /// A datagram that was taken from the socket.
@@ -50,8 +46,7 @@ impl Udp {
         // A kernel that gives less than was asked for says nothing.
         setsockopt(&socket, sockopt::RcvBuf, &BUFFER_BYTES)?;
         setsockopt(&socket, sockopt::SndBuf, &BUFFER_BYTES)?;
-        let beside = nix::cmsg_space!(TimeSpec, u32);
-        Ok(Self { socket, buffer: vec![0; MOST_BYTES], beside })
+        Ok(Self { socket, buffer: vec![0; MOST_BYTES], beside: Beside::default() })
     }
 
     /// A socket that speaks with one peer alone, from an address of the same family. The kernel
@@ -87,24 +82,12 @@ impl Udp {
 
     /// Takes a datagram; `None` if there is none.
     pub(crate) fn receive(&mut self) -> io::Result<Option<Taken>> {
-        let mut parts = [IoSliceMut::new(&mut self.buffer)];
-        let (socket, flags) = (self.socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT);
-        let taken = recvmsg::<SockaddrStorage>(socket, &mut parts, Some(&mut self.beside), flags);
-        let message = match taken {
-            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
-            taken => taken?,
+        let taken = arrival::receive(&self.socket, &mut self.buffer, &mut self.beside)?;
+        let Some((taken, from)) = taken.and_then(|taken| Some((taken, taken.from?))) else {
+            return Ok(None);
         };
-        let (mut waited, mut dropped) = (Duration::ZERO, None);
-        for told in message.cmsgs()? {
-            match told {
-                ControlMessageOwned::ScmTimestampns(stamp) => waited = since(&stamp),
-                ControlMessageOwned::RxqOvfl(count) => dropped = Some(count),
-                _ => {}
-            }
-        }
-        let (from, len) = (message.address.as_ref().and_then(peer), message.bytes);
-        let Some(from) = from else { return Ok(None) };
-        Ok(Some(Taken { from, bytes: self.buffer[..len].to_vec(), waited, dropped }))
+        let bytes = self.buffer[..taken.len].to_vec();
+        Ok(Some(Taken { from, bytes, waited: taken.waited, dropped: taken.dropped }))
     }
 
     /// Hands a datagram to the kernel, which may have no room for it now.
@@ -115,27 +98,11 @@ impl Udp {
     /// Waits until there is something to take, or room to send, for at most so long.
     pub(crate) fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
         let flags = if for_room { PollFlags::OUT } else { PollFlags::IN };
-        let nanos = most.as_nanos();
-        let most = Timespec {
-            tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: (nanos % 1_000_000_000) as _,
-        };
+        let most = timespec(most.as_nanos());
         match poll(&mut [PollFd::new(&self.socket, flags)], Some(&most)) {
             // The caller looks at the clock in any case.
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// How long ago the kernel's stamp was set. If the wall clock was set back meanwhile, the
-/// datagram counts as just arrived.
-fn since(stamp: &TimeSpec) -> Duration {
-    let arrived_ns = stamp.tv_sec() as u64 * 1_000_000_000 + stamp.tv_nsec() as u64;
-    Duration::from_nanos(clock::wall_ns().saturating_sub(arrived_ns))
-}
-
-fn peer(address: &SockaddrStorage) -> Option<SocketAddr> {
-    let four = address.as_sockaddr_in().map(|four| SocketAddr::V4((*four).into()));
-    four.or_else(|| address.as_sockaddr_in6().map(|six| SocketAddr::V6((*six).into())))
 }

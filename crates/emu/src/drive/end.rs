@@ -1,9 +1,9 @@
 //! A real node: where its packets come from and go to.
 
 use crate::address;
-use crate::clock::timespec;
 use crate::offload::{Gso, Header, Segments};
 use fairwave_sim::world::{Role, World};
+use fairwave_sockets::clock::timespec;
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
 use rustix::event::{PollFd, PollFlags, poll};

@@ -2,7 +2,6 @@
 
 use super::end::{End, EndCounts, Offload, Port, Way, Written};
 use super::{Control, Error, Inbox, Options, Report, Stopped, Turn};
-use crate::clock::{Clock, timespec};
 use crate::entrance::Entrance;
 use crate::frame::{self, Front};
 use crate::meter::{Fidelity, Lateness, Meter, Reference};
@@ -13,6 +12,7 @@ use crate::{address, icmp, log};
 use core::ops::ControlFlow;
 use fairwave_sim::world::World;
 use fairwave_sim::{OutsideEvent, OutsideFate, Simulation};
+use fairwave_sockets::clock::{Clock, timespec};
 use fairwave_trace::{NodeId, Sink};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::datagram::Datagram;

@@ -3,9 +3,10 @@
 use super::carrier::{Carrier, Common, Host, KernelFlow, Role};
 use super::socket::Sockets;
 use super::spec::{Load, Spec};
-use super::stamp::{self, Beside, Stamp};
+use super::stamp::{self, Stamp};
 use super::tcp_info::Version;
 use fairwave_sim::{Delays, Reception, Spread};
+use fairwave_sockets::arrival::{Beside, arrival, receive};
 use fairwave_trace::FlowSample;
 use fairwave_traffic::{Emission, Emissions};
 use fairwave_units::{Duration, Instant};
@@ -30,7 +31,7 @@ pub(super) struct DatagramFlow {
     sent: u64,
     refused: u64,
     received: Received,
-    echoes: Spread,
+    echoed: Echoed,
     beside: Beside,
 }
 
@@ -51,8 +52,7 @@ struct Received {
 impl Received {
     /// When a datagram arrived that is taken at `now` and has `waited`.
     fn arrival(&self, stamp: Stamp, now: Instant, waited: Duration) -> Instant {
-        let least = self.emptied.max(stamp.sent);
-        Instant::from_nanos(now.as_nanos().saturating_sub(waited.as_nanos())).max(least)
+        arrival(now, waited, self.emptied.max(stamp.sent))
     }
 
     fn take(&mut self, stamp: Stamp, arrived: Instant) {
@@ -63,6 +63,22 @@ impl Received {
             _ => self.highest = Some(stamp.sequence),
         }
         self.reception.take(stamp.sequence, stamp.sent, arrived, &mut self.delays);
+    }
+}
+
+/// What the source sees of datagrams that come back.
+#[derive(Debug, Default)]
+struct Echoed {
+    round_trips: Spread,
+    /// Nothing that is still to be taken can have arrived before.
+    emptied: Instant,
+}
+
+impl Echoed {
+    /// An echo is taken at `now` that has `waited`.
+    fn take(&mut self, stamp: Stamp, now: Instant, waited: Duration) {
+        let arrived = arrival(now, waited, self.emptied.max(stamp.sent));
+        self.round_trips.add(arrived.since(stamp.sent));
     }
 }
 
@@ -80,7 +96,7 @@ impl DatagramFlow {
             sent: 0,
             refused: 0,
             received: Received::default(),
-            echoes: Spread::default(),
+            echoed: Echoed::default(),
             beside: Beside::default(),
             common: Common::new(spec),
         }
@@ -137,7 +153,7 @@ impl DatagramFlow {
     fn sink_ready(&mut self, host: &mut Host<'_>) {
         for _ in 0..TURN {
             let Some(sink) = &self.sink else { return };
-            let datagram = match stamp::receive(sink, host.incoming, &mut self.beside) {
+            let datagram = match receive(sink, host.incoming, &mut self.beside) {
                 Ok(Some(datagram)) => datagram,
                 Ok(None) => {
                     self.received.emptied = host.now;
@@ -161,14 +177,16 @@ impl DatagramFlow {
     fn source_ready(&mut self, host: &mut Host<'_>) {
         for _ in 0..TURN {
             let Some(source) = &self.source else { return };
-            let datagram = match stamp::receive(source, host.incoming, &mut self.beside) {
+            let datagram = match receive(source, host.incoming, &mut self.beside) {
                 Ok(Some(datagram)) => datagram,
-                Ok(None) => return,
+                Ok(None) => {
+                    self.echoed.emptied = host.now;
+                    return;
+                }
                 Err(_) => continue,
             };
             let Some(stamp) = Stamp::read(&host.incoming[..datagram.len]) else { continue };
-            let round_trip = host.clock.now().since(stamp.sent);
-            self.echoes.add(round_trip.saturating_sub(datagram.waited));
+            self.echoed.take(stamp, host.clock.now(), datagram.waited);
         }
     }
 }
@@ -213,7 +231,7 @@ impl Carrier for DatagramFlow {
         self.received.reception.restart();
         self.received.delays.restart();
         self.received.reordered = 0;
-        self.echoes.restart();
+        self.echoed.round_trips.restart();
     }
 
     /// A datagram that is missing may still come.
@@ -231,7 +249,7 @@ impl Carrier for DatagramFlow {
         flow.outcome.datagrams = Some(self.received.reception.outcome());
         flow.outcome.delay = self.received.delays.times();
         (flow.refused, flow.reordered) = (self.refused, self.received.reordered);
-        flow.echoes = self.echoes.times();
+        flow.echoes = self.echoed.round_trips.times();
     }
 }
 
@@ -261,5 +279,17 @@ mod tests {
         assert_eq!(arrival(2, Duration::from_millis(1)), at(9));
         assert_eq!(arrival(2, Duration::from_secs(3600)), at(5));
         assert_eq!(arrival(7, Duration::from_secs(3600)), at(7));
+    }
+    /// The source's socket was empty at 5 ms, and two echoes are taken at 10 ms.
+    #[test]
+    fn a_step_of_the_wall_clock_moves_a_round_trip_by_no_more_than_the_wait() {
+        let round_trip = |sent, waited| {
+            let mut echoed = Echoed { emptied: at(5), ..Echoed::default() };
+            echoed.take(Stamp { sequence: 0, sent: at(sent) }, at(10), waited);
+            echoed.round_trips.times().map(|times| times.most)
+        };
+        assert_eq!(round_trip(2, Duration::from_millis(1)), Some(Duration::from_millis(7)));
+        assert_eq!(round_trip(2, Duration::from_secs(3600)), Some(Duration::from_millis(3)));
+        assert_eq!(round_trip(7, Duration::from_secs(3600)), Some(Duration::ZERO));
     }
 }

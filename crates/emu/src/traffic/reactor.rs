@@ -2,11 +2,11 @@
 
 use super::carrier::{self, Carrier, Host, KernelFlow};
 use super::tcp_info::Version;
-use crate::clock::{Clock, timespec};
 use core::mem;
 use fairwave_sim::deadlines::Deadlines;
 use fairwave_sim::world::World;
 use fairwave_sim::{FlowOutcome, Spread, Times};
+use fairwave_sockets::clock::{Clock, timespec};
 use fairwave_trace::Sample;
 use fairwave_units::{Duration, Instant};
 use rustix::buffer::spare_capacity;

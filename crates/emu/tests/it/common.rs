@@ -2,10 +2,10 @@
 
 use fairwave_dot11::{Capabilities, Phy, Standard};
 use fairwave_emu::address;
-use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Report, Turn, Way};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{Cell, Link, Loss, Node, Radio, Role, Service, World};
+use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Discard, NodeId, Sink};
 use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};

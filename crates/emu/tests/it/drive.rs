@@ -2,10 +2,10 @@
 
 use crate::common::{self, SERVER, STATION, cell, drive, ends, options, receive, send, udp, wire};
 use fairwave_emu::address;
-use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{Drive, Error, Inbox, Offload, Options, Stopped, Turn, Way};
 use fairwave_emu::meter::{Limits, Verdict};
 use fairwave_emu::offload::{Gso, HEADER_LEN, Header};
+use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};

@@ -1,13 +1,13 @@
 //! A recorded run again in virtual time.
 
 use crate::common::{SERVER, STATION, cell, ends, options, receive, try_send, udp};
-use fairwave_emu::clock::Clock;
 use fairwave_emu::drive::{Drive, Inbox, Offload, Turn};
 use fairwave_emu::log::{self, Keep, Writer};
 use fairwave_emu::{Replayed, replay};
 use fairwave_queue::Limit;
 use fairwave_sim::Outcome;
 use fairwave_sim::world::World;
+use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Contents, Datagram};

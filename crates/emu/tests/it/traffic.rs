@@ -4,12 +4,12 @@ use crate::common::{SERVER, STATION, cell};
 use fairwave_dot11::AccessCategory;
 use fairwave_emu::address;
 use fairwave_emu::agreement::{Agreement, Tolerance, simulate};
-use fairwave_emu::clock::Clock;
 use fairwave_emu::traffic::{
     Connection, Datagrams, Error, Here, KernelFlow, Load, Place, Prepared, Report, Running, Spec,
     Timing, Writes,
 };
 use fairwave_sim::world::{Flow, SaturateFlow, TcpFlow, Traffic, World};
+use fairwave_sockets::clock::Clock;
 use fairwave_trace::{FlowId, NodeId, Sample};
 use fairwave_traffic::{Emission, OnOff, Period, Source, Trace};
 use fairwave_units::{Bytes, Duration, Instant, Seed};

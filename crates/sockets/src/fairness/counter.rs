@@ -1,7 +1,7 @@
 //! What one end of a flow counts, by interval.
 
 use super::message::Flow;
-use crate::clock::{Clock, wait_until};
+use crate::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -143,7 +143,7 @@ impl Counter {
     }
 
     pub(super) fn begin(&self) {
-        wait_until(self.window.clock, self.window.begin);
+        self.window.clock.wait_until(self.window.begin);
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         *begun = Some(self.window.clock.now());
     }

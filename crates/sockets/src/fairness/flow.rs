@@ -4,7 +4,6 @@ use super::counter::Counter;
 use super::is_transient;
 use super::message::Protocol;
 use super::udp::Datagrams;
-use crate::clock::wait_until;
 use fairwave_units::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion, tcp_congestion};
@@ -138,7 +137,7 @@ pub(super) fn send_datagrams(datagrams: &Datagrams, rate_bps: u64, counter: &Cou
             }
             number += 1;
         }
-        wait_until(counter.window.clock, now + PACE);
+        counter.window.clock.wait_until(now + PACE);
     }
 }
 
