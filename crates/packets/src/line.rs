@@ -2,7 +2,7 @@
 //! kernel sends can be read there.
 
 use crate::world::Played;
-use fairwave_emu::clock::Clock;
+use fairwave_sockets::clock::Clock;
 use fairwave_netns::{Namespaces, VNET_HEADER_LENGTH};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ipv4::{self, Ecn, PROTOCOL_TCP, Pseudo};
