@@ -44,7 +44,10 @@ fn units_are_accepted_and_closed() {
         let copy = place.path().join(unit.file_name().expect("a name"));
         fs::write(&copy, here).expect("it is written");
         analyse(&["verify", "--man=no"], &copy);
-        analyse(&["security", "--offline=true", "--threshold", exposure_most(&unit), "--no-pager"], &copy);
+        analyse(
+            &["security", "--offline=true", "--threshold", exposure_most(&unit), "--no-pager"],
+            &copy,
+        );
     }
 }
 
