@@ -10,18 +10,25 @@
 //! [`Reporter`] and [`Table`] are sans-IO machines: the one is told samples and that a data frame
 //! is about to leave, and gives reports; the other is told what arrived from whom, and gives a
 //! [`Weight`] whenever one changes. Who schedules by these weights is not known here.
+//! [`AccessPoint`] is the loop around the table for a real access point: it adds the access point's
+//! own view of stations, and asks for changes only where they are worth their cost.
 //!
 //! Reports are sealed ([`fairwave_wire::soc`]), since the weights of others are at stake: what the
 //! table refuses it counts by [`Refusal`], and nothing that a stranger sends changes the weight of
 //! a registered station. What the paper leaves open, and how it is read here, is in
 //! `docs/models/soc.md`.
 
+mod access_point;
 mod evaluate;
 mod filter;
 mod policy;
 mod reporter;
 mod table;
 
+pub use access_point::{
+    AccessPoint, Action, ApConfig, ApCounters, ApInput, Decision, KEY_LEN, Source, StationStatus,
+    StationView, WeightReason, station_secret,
+};
 pub use evaluate::{Evaluation, Point, compare, evaluate};
 pub use filter::{ALL as FILTERS, Filter, FilterKind, FilterSpec};
 pub use policy::{

@@ -44,7 +44,7 @@ impl Heard {
         self.from
     }
 
-    pub(super) fn payload(&self) -> &[u8] {
+    pub(crate) fn payload(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }

@@ -1,0 +1,327 @@
+//! The access point's loop: from reports and its own view of stations to weights that are worth
+//! setting in a real scheduler.
+//!
+//! A [`Table`] says what weight each station should have now. Setting a weight in a kernel costs a
+//! system call and disturbs queues, so [`AccessPoint`] asks for a change only when it matters, and
+//! not more often than [`ApConfig::pace`] for one station.
+
+mod config;
+mod facts;
+mod station;
+
+pub use config::ApConfig;
+pub use facts::{
+    Action, ApCounters, ApInput, Decision, Source, StationStatus, StationView, WeightReason,
+};
+
+use crate::policy::{Class, Weight};
+use crate::table::{Heard, Observation, Refusal, Station, Table, TableConfig, TableInput};
+use fairwave_machine::Machine;
+use fairwave_units::{Db, Instant};
+use fairwave_wire::ethernet::Mac;
+use fairwave_wire::seal::Key;
+use fairwave_wire::soc;
+use station::{Change, Known, Target};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What the key of one station is derived for.
+const STATION_KEY: &str = "soc station";
+
+/// Length of a key in bytes, of a network as of a station.
+pub const KEY_LEN: usize = 32;
+
+/// The key of one station of a network. Whoever has it can speak for that station and no other.
+pub fn station_secret(network: &Key, station: Mac) -> [u8; KEY_LEN] {
+    let mut secret = [0; KEY_LEN];
+    for (part, half) in secret.chunks_exact_mut(KEY_LEN / 2).enumerate() {
+        half.copy_from_slice(&network.tag(STATION_KEY, &[&station.0, &[part as u8]]).0);
+    }
+    secret
+}
+
+/// Attempts of unknown stations that may arrive together.
+const STRANGERS_BURST: u64 = 64;
+
+/// The loop of one access point. Its outputs are what the scheduler has to do.
+#[derive(Debug)]
+pub struct AccessPoint {
+    config: ApConfig,
+    table: Table,
+    stations: BTreeMap<Mac, Known>,
+    /// When a station is looked at again: a change that waited, or a view that gets old.
+    alarms: BTreeSet<(Instant, Mac)>,
+    actions: VecDeque<Action>,
+    events: VecDeque<Decision>,
+    counters: ApCounters,
+    /// When the next unknown station is expected at the earliest, at their pace.
+    strangers: Instant,
+}
+
+impl AccessPoint {
+    /// An access point that knows nobody.
+    pub fn new(config: ApConfig) -> Self {
+        Self {
+            table: Table::new(config.table.clone()),
+            config,
+            stations: BTreeMap::new(),
+            alarms: BTreeSet::new(),
+            actions: VecDeque::new(),
+            events: VecDeque::new(),
+            counters: ApCounters::default(),
+            strangers: Instant::ZERO,
+        }
+    }
+
+    /// How often what happened in this loop.
+    pub const fn counters(&self) -> &ApCounters {
+        &self.counters
+    }
+
+    /// How many reports were believed, and why others were not.
+    pub const fn table_counters(&self) -> &crate::table::Counters {
+        self.table.counters()
+    }
+
+    /// The stations that are served, in the order of their link addresses.
+    pub fn stations(&self, now: Instant) -> Vec<StationStatus> {
+        let served = self.stations.iter().filter(|(_, known)| known.is_served());
+        served.map(|(&link, known)| self.status(now, link, known)).collect()
+    }
+
+    fn status(&self, now: Instant, link: Mac, known: &Known) -> StationStatus {
+        let (source, soc) = self.source(now, link, known);
+        StationStatus {
+            link,
+            source,
+            soc,
+            age: known.age(now, source),
+            weights: known.applied(),
+            view: known.view.as_ref().map(|seen| seen.view.clone()),
+        }
+    }
+
+    /// What the SoC of a station is, and who says so: its own report before our view of it.
+    fn source(&self, now: Instant, link: Mac, known: &Known) -> (Source, Option<Db>) {
+        let report = self.table.soc(link).filter(|_| known.is_present);
+        match (report, known.level(now, &self.config)) {
+            (Some(soc), _) => (Source::Report, Some(soc)),
+            (None, Some(soc)) => (Source::View, Some(soc)),
+            (None, None) => (Source::Nothing, None),
+        }
+    }
+
+    fn report(&mut self, now: Instant, heard: &Heard) {
+        let link = heard.from();
+        let is_registered = self.stations.get(&link).is_some_and(|known| known.is_registered);
+        if !is_registered && let Err(why) = self.introduce(now, heard) {
+            self.counters.strangers_refused[why as usize] += 1;
+            return self.events.push_back(Decision::Refused { from: link, why });
+        }
+        self.table.handle(now, TableInput::Report(*heard));
+        self.follow(now);
+    }
+
+    /// Registers a station that proves with its first report that it has a key of this network.
+    fn introduce(&mut self, now: Instant, heard: &Heard) -> Result<(), Refusal> {
+        let link = heard.from();
+        let (claim, _) = soc::parse(heard.payload()).map_err(|_| Refusal::Malformed)?;
+        if claim.station() != link {
+            return Err(Refusal::WrongSender);
+        }
+        self.count_stranger(now)?;
+        let secret = station_secret(&self.config.key, link);
+        let key = Key::new(&secret).map_err(|_| Refusal::Forged)?;
+        claim.open(&key).map_err(|_| Refusal::Forged)?;
+        if !self.make_room(now, link) {
+            return Err(Refusal::Full);
+        }
+        let station = Station { link, key: Some(key), ipv4: None, ipv6: None };
+        self.table.handle(now, TableInput::Register(station));
+        self.stations.entry(link).or_default().is_registered = true;
+        Ok(())
+    }
+
+    /// A token bucket, as the generic cell rate algorithm has it (ITU-T I.371).
+    fn count_stranger(&mut self, now: Instant) -> Result<(), Refusal> {
+        let pace = self.config.strangers_pace;
+        let next = self.strangers.max(now);
+        if next > now + pace * STRANGERS_BURST {
+            return Err(Refusal::Flooding);
+        }
+        self.strangers = next + pace;
+        Ok(())
+    }
+
+    /// Whether there is room for one more. A station that is gone makes room, the one that was
+    /// heard longest ago first.
+    fn make_room(&mut self, now: Instant, link: Mac) -> bool {
+        let is_new = !self.stations.contains_key(&link);
+        if !is_new || self.stations.len() < self.config.table.stations_most {
+            return true;
+        }
+        let gone = self.stations.iter().filter(|(_, known)| !known.is_served());
+        let Some(oldest) = gone.map(|(&link, known)| (known.heard, link)).min() else {
+            return false;
+        };
+        self.stations.remove(&oldest.1);
+        self.alarms.retain(|(_, link)| *link != oldest.1);
+        self.table.handle(now, TableInput::Forget(oldest.1));
+        true
+    }
+
+    fn join(&mut self, now: Instant, link: Mac) {
+        if !self.make_room(now, link) {
+            self.counters.strangers_refused[Refusal::Full as usize] += 1;
+            return self.events.push_back(Decision::Refused { from: link, why: Refusal::Full });
+        }
+        let known = self.stations.entry(link).or_default();
+        known.is_present = true;
+        known.is_associated = true;
+        self.settle(now, link, WeightReason::Joined);
+    }
+
+    fn leave(&mut self, now: Instant, link: Mac) {
+        let Some(known) = self.stations.get_mut(&link) else { return };
+        known.is_present = false;
+        known.is_associated = false;
+        known.view = None;
+        self.settle(now, link, WeightReason::Left);
+    }
+
+    fn see(&mut self, now: Instant, view: StationView) {
+        let link = view.link;
+        if !self.make_room(now, link) {
+            self.counters.strangers_refused[Refusal::Full as usize] += 1;
+            return;
+        }
+        let known = self.stations.entry(link).or_default();
+        known.is_present = true;
+        known.see(now, view, &self.config);
+        self.counters.views += 1;
+        let level = known.level(now, &self.config);
+        let reason = level.map_or(WeightReason::Unknown, |soc| WeightReason::View { soc });
+        self.settle(now, link, reason);
+    }
+
+    /// After the table was told something: settles the stations that it has news of.
+    fn follow(&mut self, now: Instant) {
+        // Weights are read from the table where they are compared with those in force.
+        while self.table.poll(now).is_some() {}
+        while let Some(seen) = self.table.event() {
+            self.hear(now, &seen);
+        }
+    }
+
+    fn hear(&mut self, now: Instant, seen: &Observation) {
+        match *seen {
+            Observation::Heard { station, soc, .. } => {
+                let Some(known) = self.stations.get_mut(&station) else { return };
+                known.heard = Some(now);
+                known.is_present = true;
+                self.settle(now, station, WeightReason::Report { soc });
+            }
+            Observation::Missed { station, soc, misses } => {
+                self.settle(now, station, WeightReason::Missed { soc, misses });
+            }
+            Observation::AgedOut { station } => {
+                if let Some(known) = self.stations.get_mut(&station) {
+                    known.is_present = known.is_associated;
+                }
+                self.settle(now, station, WeightReason::Silent);
+            }
+            Observation::Evicted { .. } => {}
+            Observation::Refused { from, why } => {
+                self.events.push_back(Decision::Refused { from, why });
+            }
+        }
+    }
+
+    /// Compares what a station should have with what it has, and asks for the difference.
+    fn settle(&mut self, now: Instant, link: Mac, reason: WeightReason) {
+        let Some(known) = self.stations.get(&link) else { return };
+        let (source, soc) = self.source(now, link, known);
+        let target = match known.is_wanted(source) {
+            true => Target::Weights(self.weights(link, source, soc)),
+            false => Target::Gone,
+        };
+        let Some(known) = self.stations.get_mut(&link) else { return };
+        known.reason = Some(reason);
+        if let Some(alarm) = known.alarm.take() {
+            self.alarms.remove(&(alarm, link));
+        }
+        let Change { action, again } = known.approach(link, now, target, &self.config);
+        if let Some(action) = action {
+            self.counters.changes += 1;
+            self.events.push_back(Decision::Changed { action: action.clone(), source, reason });
+            self.actions.push_back(action);
+        }
+        if let Some(alarm) = again {
+            known.alarm = Some(alarm);
+            self.alarms.insert((alarm, link));
+        }
+        debug_assert!(self.alarms.len() <= self.stations.len(), "a station has two alarms");
+    }
+
+    /// What its SoC is worth to a station, by class.
+    fn weights(&self, link: Mac, source: Source, soc: Option<Db>) -> Vec<Weight> {
+        let TableConfig { policies, first_weight, .. } = &self.config.table;
+        let weight = |class: Class| match (source, soc) {
+            (Source::View, Some(soc)) => Weight::from_fraction(policies.weight(class, soc)),
+            (Source::Report, _) => self.table.weight(link, class),
+            _ => *first_weight,
+        };
+        policies.classes().map(weight).collect()
+    }
+
+    /// A station's time has come: a change may be made now, or our view of it is too old.
+    fn look_again(&mut self, now: Instant, link: Mac) {
+        let Some(known) = self.stations.get_mut(&link) else { return };
+        known.alarm = None;
+        let reason = known.reason.unwrap_or(WeightReason::Unknown);
+        let is_blind = known.view.is_some() && known.level(now, &self.config).is_none();
+        let by_view = matches!(reason, WeightReason::View { .. });
+        self.settle(now, link, if is_blind && by_view { WeightReason::Silent } else { reason });
+    }
+}
+
+impl Machine for AccessPoint {
+    type Input = ApInput;
+    type Output = Action;
+    type Event = Decision;
+
+    fn handle(&mut self, now: Instant, input: ApInput) {
+        match input {
+            ApInput::Report(heard) => self.report(now, &heard),
+            ApInput::Joined(link) => self.join(now, link),
+            ApInput::Left(link) => self.leave(now, link),
+            ApInput::Seen(view) => self.see(now, view),
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        if self.table.deadline().is_some_and(|deadline| deadline <= now) {
+            self.table.wake(now);
+            self.follow(now);
+        }
+        while let Some(&(_, link)) = self.alarms.first().filter(|(at, _)| *at <= now) {
+            self.alarms.pop_first();
+            self.look_again(now, link);
+        }
+    }
+
+    fn poll(&mut self, _: Instant) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let alarm = self.alarms.first().map(|(at, _)| *at);
+        self.table.deadline().into_iter().chain(alarm).min()
+    }
+
+    fn event(&mut self) -> Option<Decision> {
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! What an access point is to do.
+
+use crate::table::TableConfig;
+use fairwave_units::{Dbm, Duration};
+use fairwave_wire::seal::Key;
+
+/// What an access point is to do.
+#[derive(Clone, Debug)]
+pub struct ApConfig {
+    /// What a report, and a missing one, mean.
+    pub table: TableConfig,
+    /// The network's key. Each station's own follows from it ([`station_secret`](super::station_secret)).
+    pub key: Key,
+    /// By how much a weight must change before it is set, as a share of a full weight. A change to
+    /// or from 0 always counts.
+    pub step: f64,
+    /// Least time between two changes of one station's weights.
+    pub pace: Duration,
+    /// How long the access point's own view of a station counts after it was last told.
+    pub view_lasts: Duration,
+    /// The noise that counts where the radio does not tell it.
+    pub noise: Dbm,
+    /// Least mean time between attempts of stations that are not known, all of them together. Each
+    /// attempt costs the derivation of a key.
+    pub strangers_pace: Duration,
+}
+
+impl ApConfig {
+    /// Fairwave's choices, and the paper's where it has values.
+    pub fn new(table: TableConfig, key: Key) -> Self {
+        Self {
+            table,
+            key,
+            step: 0.01,
+            pace: Duration::from_millis(100),
+            view_lasts: Duration::from_secs(5),
+            noise: Dbm(-95.0),
+            strangers_pace: Duration::from_millis(1),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What an access point is told, what it asks for, and why.
+
+use crate::policy::Weight;
+use crate::table::{Heard, Refusal};
+use core::fmt;
+use fairwave_units::{BitRate, Db, Dbm, Duration};
+use fairwave_wire::ethernet::Mac;
+
+/// What an access point's own radio tells of an associated station, such as Linux does by nl80211.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationView {
+    /// The station's link address.
+    pub link: Mac,
+    /// Level at which its frames arrive, averaged by the driver if that does so.
+    pub signal: Option<Dbm>,
+    /// Noise of the channel, by a survey.
+    pub noise: Option<Dbm>,
+    /// PHY rate of the last frame to it.
+    pub tx_rate: Option<BitRate>,
+    /// PHY rate of the last frame from it.
+    pub rx_rate: Option<BitRate>,
+    /// Retransmissions of frames to it since it associated.
+    pub retries: Option<u64>,
+    /// Frames to it that were given up since it associated.
+    pub failed: Option<u64>,
+    /// Airtime of frames to it and from it since it associated.
+    pub airtime: Option<Duration>,
+    /// Time since its last frame.
+    pub inactive: Option<Duration>,
+}
+
+impl StationView {
+    /// A station of which nothing is known but that it is there.
+    pub const fn new(link: Mac) -> Self {
+        Self {
+            link,
+            signal: None,
+            noise: None,
+            tx_rate: None,
+            rx_rate: None,
+            retries: None,
+            failed: None,
+            airtime: None,
+            inactive: None,
+        }
+    }
+}
+
+/// A fact for an [`AccessPoint`](super::AccessPoint).
+#[derive(Clone, Debug, PartialEq)]
+pub enum ApInput {
+    /// A report arrived.
+    Report(Heard),
+    /// The radio tells that a station associated.
+    Joined(Mac),
+    /// The radio tells that a station is gone.
+    Left(Mac),
+    /// What the radio sees of a station.
+    Seen(StationView),
+}
+
+/// What the scheduler has to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Serves a station with these weights, one for each class of traffic. The station may be new.
+    Serve {
+        /// The station.
+        station: Mac,
+        /// Its weights, by [`Class`](crate::Class).
+        weights: Vec<Weight>,
+    },
+    /// Forgets a station: it gets what unknown ones get.
+    Stop {
+        /// The station.
+        station: Mac,
+    },
+}
+
+impl Action {
+    /// Which station it is about.
+    pub const fn station(&self) -> Mac {
+        match self {
+            Self::Serve { station, .. } | Self::Stop { station } => *station,
+        }
+    }
+}
+
+/// Where the SoC of a station is from. An earlier one goes before a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The station's own reports.
+    Report,
+    /// The access point's view of it.
+    View,
+    /// Nobody has told: the weight is that of stations without a SoC.
+    Nothing,
+}
+
+impl Source {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+            Self::View => "view",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+/// Why a weight is what it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WeightReason {
+    /// The station associated.
+    Joined,
+    /// The station left.
+    Left,
+    /// Its report said so.
+    Report {
+        /// Its SoC.
+        soc: Db,
+    },
+    /// Its report did not come, and the SoC is damped.
+    Missed {
+        /// Its SoC.
+        soc: Db,
+        /// Reports that did not come since the last that did.
+        misses: u32,
+    },
+    /// The access point's own view says so.
+    View {
+        /// Its SoC.
+        soc: Db,
+    },
+    /// It has been silent for too long.
+    Silent,
+    /// Nothing is known of it.
+    Unknown,
+}
+
+impl fmt::Display for WeightReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joined => f.write_str("it associated"),
+            Self::Left => f.write_str("it left"),
+            Self::Report { soc } => write!(f, "it reports {:.1} dB", soc.0),
+            Self::Missed { soc, misses } => {
+                let reports = if *misses == 1 { "report is" } else { "reports are" };
+                write!(f, "{misses} {reports} missing, {:.1} dB are left", soc.0)
+            }
+            Self::View { soc } => write!(f, "the access point sees it at {:.1} dB", soc.0),
+            Self::Silent => f.write_str("it has been silent for too long"),
+            Self::Unknown => f.write_str("nothing is known of its channel"),
+        }
+    }
+}
+
+/// What happened in the loop, for a log.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// The scheduler was asked for something.
+    Changed {
+        /// For what.
+        action: Action,
+        /// Where the SoC is from.
+        source: Source,
+        /// Why.
+        reason: WeightReason,
+    },
+    /// A report, or a station, was refused; no weight has changed by it.
+    Refused {
+        /// The link address that it came from.
+        from: Mac,
+        /// Why.
+        why: Refusal,
+    },
+}
+
+/// A station that is served.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationStatus {
+    /// Its link address.
+    pub link: Mac,
+    /// Where its SoC is from.
+    pub source: Source,
+    /// Its SoC; `None` if nobody told.
+    pub soc: Option<Db>,
+    /// How long ago its last report or view came, whichever counts.
+    pub age: Option<Duration>,
+    /// The weights that were asked for last, by class.
+    pub weights: Vec<Weight>,
+    /// What the radio told last.
+    pub view: Option<StationView>,
+}
+
+/// How often what happened in the loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ApCounters {
+    /// Actions that were asked for.
+    pub changes: u64,
+    /// Views of stations that the radio told.
+    pub views: u64,
+    /// Refused attempts of stations that were not registered, by [`Refusal::ALL`]'s order.
+    pub strangers_refused: [u64; Refusal::ALL.len()],
+}

@@ -1,0 +1,137 @@
+//! One station as the loop has it: what is seen of it, and what was asked for.
+
+use super::config::ApConfig;
+use super::facts::{Action, Source, StationView, WeightReason};
+use crate::policy::Weight;
+use fairwave_units::{Db, Duration, Instant};
+use fairwave_wire::ethernet::Mac;
+
+/// Share of the newest view in the level that counts, beside the level before it.
+const NEWEST: f64 = 0.5;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// Whether the table has its key.
+    pub(super) is_registered: bool,
+    /// Whether it reports, is seen, or is associated.
+    pub(super) is_present: bool,
+    /// Whether the radio told that it associated, and not yet that it left.
+    pub(super) is_associated: bool,
+    /// When a report of it was last believed.
+    pub(super) heard: Option<Instant>,
+    pub(super) view: Option<Seen>,
+    /// When it is looked at again.
+    pub(super) alarm: Option<Instant>,
+    /// What was last told of it.
+    pub(super) reason: Option<WeightReason>,
+    served: Option<Served>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) view: StationView,
+    pub(super) at: Instant,
+    /// Signal over noise, low-pass filtered.
+    level: Option<Db>,
+}
+
+#[derive(Clone, Debug)]
+struct Served {
+    weights: Vec<Weight>,
+    since: Instant,
+}
+
+/// What a station should have.
+pub(super) enum Target {
+    Gone,
+    Weights(Vec<Weight>),
+}
+
+/// What follows from a target.
+#[derive(Default)]
+pub(super) struct Change {
+    pub(super) action: Option<Action>,
+    /// When the station is to be looked at again.
+    pub(super) again: Option<Instant>,
+}
+
+impl Known {
+    pub(super) const fn is_served(&self) -> bool {
+        self.served.is_some()
+    }
+
+    pub(super) fn applied(&self) -> Vec<Weight> {
+        self.served.as_ref().map(|served| served.weights.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn see(&mut self, now: Instant, view: StationView, config: &ApConfig) {
+        let before = self.level(now, config);
+        let newest = view.signal.map(|signal| signal - view.noise.unwrap_or(config.noise));
+        let level = match (before, newest) {
+            (Some(before), Some(newest)) => Some(Db(NEWEST * newest.0 + (1.0 - NEWEST) * before.0)),
+            (before, newest) => newest.or(before),
+        };
+        self.view = Some(Seen { view, at: now, level });
+    }
+
+    /// The level by the access point's view, as long as that is fresh.
+    pub(super) fn level(&self, now: Instant, config: &ApConfig) -> Option<Db> {
+        let seen = self.view.as_ref().filter(|seen| now < seen.at + config.view_lasts)?;
+        seen.level
+    }
+
+    /// Moves towards a target: at once where that matters and is not too soon.
+    pub(super) fn approach(
+        &mut self,
+        link: Mac,
+        now: Instant,
+        target: Target,
+        config: &ApConfig,
+    ) -> Change {
+        let fresh = self.view.as_ref().map(|seen| seen.at + config.view_lasts);
+        let fades = fresh.filter(|until| *until > now);
+        let Target::Weights(weights) = target else {
+            let action = self.served.take().map(|_| Action::Stop { station: link });
+            return Change { action, again: fades };
+        };
+        let (is_due, ready) = match &self.served {
+            None => (true, now),
+            Some(served) => {
+                (matters(&served.weights, &weights, config.step), served.since + config.pace)
+            }
+        };
+        if !is_due {
+            return Change { action: None, again: fades };
+        }
+        if ready > now {
+            let again = fades.map_or(ready, |fades| fades.min(ready));
+            return Change { action: None, again: Some(again) };
+        }
+        self.served = Some(Served { weights: weights.clone(), since: now });
+        Change { action: Some(Action::Serve { station: link, weights }), again: fades }
+    }
+
+    /// Whether a station of whose SoC this is the source is to be served.
+    pub(super) fn is_wanted(&self, source: Source) -> bool {
+        self.is_associated || source != Source::Nothing
+    }
+
+    /// Time since it was heard or seen.
+    pub(super) fn age(&self, now: Instant, source: Source) -> Option<Duration> {
+        let at = match source {
+            Source::Report => self.heard,
+            Source::View => self.view.as_ref().map(|seen| seen.at),
+            Source::Nothing => None,
+        };
+        at.map(|at| now.since(at))
+    }
+}
+
+/// Whether the weights are so far apart that a change is worth its cost.
+fn matters(now: &[Weight], then: &[Weight], step: f64) -> bool {
+    let is_far = |(now, then): (&Weight, &Weight)| {
+        let turns = (*now == Weight::ZERO) != (*then == Weight::ZERO);
+        turns || (now.fraction() - then.fraction()).abs() >= step
+    };
+    now.len() != then.len() || now.iter().zip(then).any(is_far)
+}
