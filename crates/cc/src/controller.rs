@@ -101,7 +101,8 @@ pub struct AckEvent {
 pub struct LossEvent {
     /// When it was found.
     pub now: Instant,
-    /// FlightSize of RFC 5681 in bytes at that moment: sent and not cumulatively acknowledged.
+    /// FlightSize of RFC 5681 in bytes at that moment: sent and not cumulatively acknowledged. A
+    /// stack may give the congestion window in its place (Linux).
     pub flight: u32,
     /// As [`AckEvent::next`]: losses below this offset belong to the same event.
     pub next: u64,
@@ -112,7 +113,8 @@ pub struct LossEvent {
 pub struct RtoEvent {
     /// When it expired.
     pub now: Instant,
-    /// FlightSize in bytes at that moment, less what SACK reports as received.
+    /// FlightSize in bytes at that moment, less what SACK reports as received; or the congestion
+    /// window, as in [`LossEvent::flight`].
     pub flight: u32,
     /// One for the first expiry for the same data, then 2, 3, ... as the timer backs off.
     /// RFC 5681 section 3.1: ssthresh is lowered on the first only.

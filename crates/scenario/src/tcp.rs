@@ -121,9 +121,12 @@ keys! {
         /// acknowledges.
         slow_start_limit: Option<u32> =
             counted("segments", 1, 1000).or_word("unlimited").or(d.slow_start_limit);
-        /// Reduce the window from what it is, as Linux does, rather than from FlightSize (RFC 5681
+        /// In slow start, let the window grow to twice what was in flight, although it was not
+        /// full.
+        slow_start_headroom: bool = boolean().or(d.slow_start_headroom);
+        /// A loss lowers ssthresh from the congestion window, not from what was in flight (RFC 5681
         /// equation 4).
-        reduces_cwnd: bool = boolean().or(d.reduces_cwnd);
+        reduce_window: bool = boolean().or(d.reduce_window);
         /// Duplicate ACKs that mean a loss.
         duplicate_ack_threshold: u32 = count(1, 255).or(d.duplicate_ack_threshold);
         /// RTO before the first sample.
@@ -283,7 +286,8 @@ fn of_stack(stack: &Profile) -> Tcp {
         initial_ssthresh: c.initial_ssthresh,
         byte_counting: c.byte_counting,
         slow_start_limit: c.slow_start_segments,
-        reduces_cwnd: c.reduces_cwnd,
+        slow_start_headroom: c.slow_start_headroom,
+        reduce_window: c.reduce_window,
         duplicate_ack_threshold: c.duplicate_ack_threshold,
         initial_rto: c.initial_rto,
         min_rto: c.min_rto,
@@ -363,7 +367,8 @@ impl Tcp {
             initial_ssthresh: self.initial_ssthresh,
             byte_counting: self.byte_counting,
             slow_start_segments: self.slow_start_limit,
-            reduces_cwnd: self.reduces_cwnd,
+            slow_start_headroom: self.slow_start_headroom,
+            reduce_window: self.reduce_window,
             av: av::aim(self.av.as_deref()),
             duplicate_ack_threshold: self.duplicate_ack_threshold,
             initial_rto: self.initial_rto,

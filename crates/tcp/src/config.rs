@@ -106,15 +106,19 @@ pub struct Config {
     /// Segments that one ACK adds at most in slow start (L of RFC 3465); `None` adds all that it
     /// acknowledges (Linux, `tcp_slow_start`).
     pub slow_start_segments: Option<u32>,
+    /// In slow start the window grows to twice what was in flight at most, although the receiver
+    /// or the application held the data back and the window was not full (Linux,
+    /// `tcp_is_cwnd_limited`).
+    pub slow_start_headroom: bool,
+    /// A loss, mark or timeout lowers ssthresh from the congestion window, to which PRR compares,
+    /// too. RFC 5681 equation 4 lowers it from FlightSize, which is less where the receiver holds
+    /// the data back (Linux, `tcp_reno_ssthresh`, `tcp_init_cwnd_reduction`).
+    pub reduce_window: bool,
     /// What the law `tcp-av` aims at; other laws do not look at it.
     pub av: TcpAvConfig,
     /// Where the law sets a rate, what may leave at once: what the rate gives in this time, at
     /// least a segment. Zero spaces every segment.
     pub pacing_quantum: Duration,
-    /// A loss, mark or timeout lowers the window from cwnd (Linux, `tcp_reno_ssthresh`), rather than
-    /// from FlightSize (RFC 5681 equation 4), which counts what was SACKed above a hole, too. A
-    /// timeout in fast recovery then lowers nothing further (`tcp_enter_loss`).
-    pub reduces_cwnd: bool,
     /// Duplicate ACKs that mean a loss (RFC 5681: 3).
     pub duplicate_ack_threshold: u32,
     /// RTO before the first sample (RFC 6298 section 2: 1 s).
@@ -178,9 +182,10 @@ impl Default for Config {
             initial_ssthresh: None,
             byte_counting: true,
             slow_start_segments: Some(1),
+            slow_start_headroom: false,
+            reduce_window: false,
             av: TcpAvConfig::DEFAULT,
             pacing_quantum: Duration::ZERO,
-            reduces_cwnd: false,
             duplicate_ack_threshold: 3,
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),

@@ -121,6 +121,7 @@ impl<P: Payload> Sender<P> {
     /// section 7.4). `flight` was outstanding before the ACK, in bytes.
     fn take_probe_ack(&mut self, now: Instant, ack: &Ack<'_>, flight: u32) {
         if self.tail.take_ack(ack) {
+            let flight = self.law.reduced(flight);
             self.law.on_loss(&LossEvent { now, flight, next: self.buffer.next() });
             self.law.on_recovery_end(now);
             self.note_reduction();
@@ -130,6 +131,7 @@ impl<P: Payload> Sender<P> {
     /// An ACK with ECN-Echo arrived; `flight` was outstanding before it, in bytes.
     fn on_echo(&mut self, now: Instant, flight: u32) {
         if self.marks.respond(self.buffer.una()) {
+            let flight = self.law.reduced(flight);
             self.law.on_ecn(&LossEvent { now, flight, next: self.buffer.next() });
             self.note_reduction();
         }

@@ -10,30 +10,38 @@ pub(super) struct Law {
     controller: Option<Box<dyn Controller>>,
     /// Bytes of a full segment: no law makes the window smaller.
     smss: u32,
-    /// Reductions start from cwnd, where a law leaves recoveries to TCP, and not from FlightSize.
-    reduces_cwnd: bool,
     /// Bytes marked lost so far that the law has heard of.
     lost_told: u64,
     /// The congestion window was full when this was SND.NXT.
     limited_until: u64,
+    /// What a loss lowers is the congestion window, not FlightSize.
+    reduces_window: bool,
+    /// How much of the window is used, where slow start looks at that.
+    usage: Option<Usage>,
+}
+
+/// The most data that was in flight within a window (Linux, `tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    /// Bytes.
+    most: u32,
+    /// The window ends when this was SND.UNA.
+    until: u64,
 }
 
 impl Law {
-    /// None yet.
     pub(super) fn new(config: &Config) -> Self {
-        Self { reduces_cwnd: config.reduces_cwnd, ..Self::default() }
+        Self {
+            reduces_window: config.reduce_window,
+            usage: config.slow_start_headroom.then(Usage::default),
+            ..Self::default()
+        }
     }
 
     /// The handshake settled on segments of `smss` bytes, and the law was made for them.
     pub(super) fn install(&mut self, controller: Box<dyn Controller>, smss: u32) {
-        self.reduces_cwnd &= !controller.governs_recovery();
         self.controller = Some(controller);
         self.smss = smss;
-    }
-
-    /// What a reduction starts from, with `flight` bytes of FlightSize.
-    pub(super) fn reduced_from(&self, flight: u32) -> u32 {
-        self.cwnd().filter(|_| self.reduces_cwnd).unwrap_or(flight)
     }
 
     pub(super) fn remove(&mut self) {
@@ -73,9 +81,29 @@ impl Law {
         self.limited_until = self.limited_until.max(end);
     }
 
-    /// Whether the congestion window was full when what follows `una` was sent.
+    /// Data left: `flight` bytes from `una` to `next` are outstanding.
+    pub(super) fn note_flight(&mut self, una: u64, next: u64, flight: u32) {
+        if let Some(usage) = &mut self.usage
+            && (una >= usage.until || flight > usage.most)
+        {
+            *usage = Usage { most: flight, until: next };
+        }
+    }
+
+    /// Whether the congestion window was full when what follows `una` was sent, or may grow in slow
+    /// start although it was not.
     pub(super) fn was_limited(&self, una: u64) -> bool {
-        una < self.limited_until
+        una < self.limited_until || self.has_headroom()
+    }
+
+    fn has_headroom(&self) -> bool {
+        let (Some(usage), Some(law)) = (self.usage, &self.controller) else { return false };
+        law.cwnd() < law.ssthresh().min(usage.most.saturating_mul(2))
+    }
+
+    /// What a loss with `flight` bytes outstanding (FlightSize) reduces.
+    pub(super) fn reduced(&self, flight: u32) -> u32 {
+        self.cwnd().filter(|_| self.reduces_window).unwrap_or(flight)
     }
 
     /// Of the `lost` bytes marked lost so far, those that the law has not heard of. It is about
@@ -92,21 +120,19 @@ impl Law {
     }
 
     pub(super) fn on_loss(&mut self, loss: &LossEvent) {
-        let loss = LossEvent { flight: self.reduced_from(loss.flight), ..*loss };
-        self.hear(|law| law.on_loss(&loss));
+        self.hear(|law| law.on_loss(loss));
     }
 
     pub(super) fn on_ecn(&mut self, mark: &LossEvent) {
-        let mark = LossEvent { flight: self.reduced_from(mark.flight), ..*mark };
-        self.hear(|law| law.on_ecn(&mark));
+        self.hear(|law| law.on_ecn(mark));
     }
 
     /// A timeout, in fast recovery or not, with `lost` bytes marked lost before: it stands for all
-    /// of them.
+    /// of them. Linux lowers nothing further in a recovery (`tcp_enter_loss`), as after a first
+    /// expiry.
     pub(super) fn on_rto(&mut self, timeout: &RtoEvent, recovers: bool, lost: u64) {
-        let flight = self.reduced_from(timeout.flight);
-        // The window was lowered for this flight already, as after a first expiry.
-        let again = u32::from(self.reduces_cwnd && recovers);
+        let again = u32::from(self.reduces_window && recovers);
+        let flight = self.reduced(timeout.flight);
         let timeout = RtoEvent { flight, backoff: timeout.backoff + again, ..*timeout };
         self.hear(|law| law.on_rto(&timeout));
         self.lost_told = lost;

@@ -96,8 +96,8 @@ impl<P: Payload> Sender<P> {
 
     fn begin_recovery(&mut self, now: Instant) {
         let next = self.buffer.next();
-        let before = self.law.reduced_from(self.buffer.flight());
-        self.law.on_loss(&LossEvent { now, flight: self.flight_size(), next });
+        let whole = self.law.reduced(self.buffer.flight());
+        self.law.on_loss(&LossEvent { now, flight: self.law.reduced(self.flight_size()), next });
         self.note_reduction();
         // RACK has marked what is lost already, and the head need not be among it.
         let marked = self.rack.is_some();
@@ -106,7 +106,7 @@ impl<P: Payload> Sender<P> {
         // Two hands on one window would reduce it twice: a law that governs its recoveries has
         // none of PRR.
         if self.sack && !self.law.governs_recovery() {
-            self.episode.begin_prr(before);
+            self.episode.begin_prr(whole);
         }
         self.tail.forget();
         if !self.sack {

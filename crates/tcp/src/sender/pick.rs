@@ -163,8 +163,10 @@ impl<P: Payload> Sender<P> {
         ends
     }
 
-    /// Notes whether the data that ends at `end` has filled the congestion window.
+    /// Notes how much of the congestion window the data that ends at `end` has filled.
     fn note_limit(&mut self, end: u64) {
+        let (una, next) = (self.buffer.una(), self.buffer.next());
+        self.law.note_flight(una, next, self.buffer.flight());
         if !self.admits(self.smss) {
             self.law.note_limit(end);
         }

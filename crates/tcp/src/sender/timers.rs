@@ -25,8 +25,7 @@ impl<P: Payload> Sender<P> {
         let flight = self.buffer.flight().saturating_sub(gone);
         let (anew, recovers) = (!self.episode.is_timeout(), self.episode.is_fast());
         let backoff = self.episode.begin_timeout(self.buffer.next());
-        let timeout = RtoEvent { now, flight, backoff };
-        self.law.on_rto(&timeout, recovers, self.board.bytes_lost());
+        self.law.on_rto(&RtoEvent { now, flight, backoff }, recovers, self.board.bytes_lost());
         self.note_reduction();
         if anew {
             self.spurious.suspect();
