@@ -18,8 +18,13 @@ pub(super) const PAPER_UPLOADS: &str = "16";
 pub(super) const LOW: &str = "0.001";
 pub(super) const HIGH: &str = "0.3";
 
+/// 40 s are measured behind the warm-up, where the full form measures 100 s.
+const SHORT: &str = "duration=60 s";
+
 pub(super) const QUICK_REMEDIES: &[&str] = &[
     "sweep.seeds=3",
+    SHORT,
+    "sweep.tcp.congestion_control=['compound', 'ack-loss-literal+compound']",
     "sweep.node.ap.queue.discipline=['drop-tail', 'fq-codel', 'airtime-drr']",
     "sweep.node.ap.queue.limit=['100 packets']",
 ];
@@ -36,14 +41,14 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         name: UPLOADS,
         file: "studies/ack-loss/uploads.toml",
         text: include_str!("../../../studies/ack-loss/uploads.toml"),
-        quick: &["sweep.seeds=3", "sweep.node.sta.count=[4, 16]"],
+        quick: &["sweep.seeds=3", SHORT, "sweep.node.sta.count=[4, 16]"],
         series: false,
     },
     Experiment {
         name: DELAYED,
         file: "studies/ack-loss/delayed-ack.toml",
         text: include_str!("../../../studies/ack-loss/delayed-ack.toml"),
-        quick: &["sweep.seeds=3", "sweep.node.sta.count=[16]"],
+        quick: &["sweep.seeds=3", SHORT, "sweep.node.sta.count=[16]"],
         series: false,
     },
     Experiment {
@@ -52,6 +57,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         text: include_str!("../../../studies/ack-loss/up-down.toml"),
         quick: &[
             "sweep.seeds=3",
+            SHORT,
             "sweep.cell.errors.data=[0.001, 0.3, 0.5]",
             "sweep.tcp.congestion_control=[\"compound\", \"ack-loss-literal+compound\"]",
         ],
@@ -63,6 +69,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         text: include_str!("../../../studies/ack-loss/up-down-unrepaired.toml"),
         quick: &[
             "sweep.seeds=3",
+            SHORT,
             "sweep.cell.errors.data=[0.001, 0.03]",
             "sweep.tcp.congestion_control=[\"compound\"]",
         ],
