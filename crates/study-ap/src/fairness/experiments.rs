@@ -36,14 +36,18 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         name: SPLIT,
         file: "studies/fairness/split.toml",
         text: include_str!("../../../../studies/fairness/split.toml"),
-        quick: &["sweep.seeds=1"],
+        quick: &[
+            "sweep.seeds=1",
+            "variant=[\"as the paper's\", 'ten minutes', 'RTO of at most 1 s', \
+             'an ACK for every segment', 'the same, ten minutes', 'the same, RTO of at most 1 s']",
+        ],
         series: false,
     },
     Experiment {
         name: MIXES,
         file: "studies/fairness/mixes.toml",
         text: include_str!("../../../../studies/fairness/mixes.toml"),
-        quick: &["sweep.seeds=1"],
+        quick: &["sweep.seeds=1", "duration=90 s"],
         series: false,
     },
     Experiment {
@@ -52,7 +56,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         text: include_str!("../../../../studies/fairness/map.toml"),
         quick: &[
             "sweep.seeds=1",
-            "duration=60 s",
+            "duration=30 s",
             "sweep.node.ap.queue=['255 packets', '135 packets', '31 packets']",
         ],
         series: false,
