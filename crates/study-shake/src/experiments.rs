@@ -88,10 +88,19 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
 ];
 
 /// With the sockets of a kernel: its MPTCP and TCP over the paths of the experiment of this name.
-pub(super) const EMULATED: &[Experiment] = &[Experiment {
-    name: TODAY_PATHS,
-    file: "studies/shake/emulated-paths.toml",
-    text: include_str!("../../../studies/shake/emulated-paths.toml"),
-    quick: &["duration=8 s", "warm_up=3 s"],
-    series: true,
-}];
+pub(super) const EMULATED: &[Experiment] = &[
+    Experiment {
+        name: TODAY_PATHS,
+        file: "studies/shake/emulated-paths.toml",
+        text: include_str!("../../../studies/shake/emulated-paths.toml"),
+        quick: &["duration=8 s", "warm_up=3 s"],
+        series: true,
+    },
+    Experiment {
+        name: TODAY_PATHS_LOSSY,
+        file: "studies/shake/emulated-paths-lossy.toml",
+        text: include_str!("../../../studies/shake/emulated-paths-lossy.toml"),
+        quick: &["duration=8 s", "warm_up=3 s", "sweep.seeds=1"],
+        series: true,
+    },
+];

@@ -55,8 +55,6 @@ impl Study for Shake {
             "SHK-X1 is asked of the kernel's MPTCP over the same paths, with Reno for each and the \
              kernel's scheduler; what a path carries alone is the kernel's TCP. Beside them stands \
              the simulator's SHAKE, not a simulated MPTCP.",
-            "Paths that lose packets at random are simulated only (the part of SHK-X1 over \
-             today-paths-lossy).",
             "SHK-1 to SHK-7 and SHK-X2 to SHK-X4 are not judged with the kernel: the kernel has no \
              SHAKE. They are about its retransmissions, dispatch and growth, or about its \
              predecessor.",
