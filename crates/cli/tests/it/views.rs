@@ -39,6 +39,52 @@ fn each_shell_gets_a_script_that_knows_every_command() {
     }
 }
 
+/// Commands on real networks and kernels: words that have been typed, and what may come next.
+const LIVE: &[(&[&str], &str)] = &[
+    (&["probe", "--"], "--reverse"),
+    (&["probe", "serve", "--"], "--max-bytes"),
+    (&["fairness", "--"], "--compare"),
+    (&["fairness", "r"], "run"),
+    (&["fairness", "run", "--"], "--congestion"),
+    (&["fairness", "serve", "--"], "--max-time"),
+    (&["fairness", "show", "--"], "--effective"),
+    (&["proxy", "--"], "--transparent"),
+    (&["emulate", "--"], "--beside-simulation"),
+    (&["emulate", "c"], "ctl"),
+    (&["matrix", "--"], "--out"),
+    #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+    (&["cc", "l"], "load"),
+    #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+    (&["cc", "unload", "--"], "--all"),
+    #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+    (&["cc", "status", "--"], "--json"),
+];
+
+/// Bash is asked as it asks when somebody types Tab.
+#[test]
+fn bash_completes_every_live_command() {
+    let place = scratch();
+    let (script, _) = ends_with(0, place.path(), &["completions", "bash"]);
+    let mut asked = script;
+    for (words, _) in LIVE {
+        let (last, before) = words.split_last().expect("words");
+        let line = format!("fairwave {}", words.join(" "));
+        asked.push_str(&format!(
+            "COMP_WORDS=({line}); COMP_CWORD={}; COMPREPLY=()\n\
+            _fairwave fairwave '{last}' '{}'; echo \"${{COMPREPLY[*]}}\"\n",
+            words.len(),
+            before.last().unwrap_or(&"fairwave"),
+        ));
+    }
+    let output = std::process::Command::new("bash").args(["--norc", "-c", &asked]).output();
+    let output = output.expect("bash starts");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(told.lines().count(), LIVE.len(), "{}", String::from_utf8_lossy(&output.stderr));
+    for ((words, next), told) in LIVE.iter().zip(told.lines()) {
+        assert!(told.split(' ').any(|word| word == *next), "{words:?} {next}: {told}");
+    }
+}
+
 #[test]
 fn shells_complete_the_keys_of_explain() {
     let place = scratch();
@@ -70,7 +116,13 @@ fn each_command_has_a_page() {
 fn parts_of_commands_have_pages_and_completions() {
     let place = scratch();
     ends_with(0, place.path(), &["man", "--out", "pages"]);
-    let parts = [("probe", "serve", "max-bytes"), ("emulate", "ctl", "DIR")];
+    let parts = [
+        ("probe", "serve", "max-bytes"),
+        ("fairness", "serve", "max-time"),
+        ("fairness", "run", "repetitions"),
+        ("fairness", "show", "effective"),
+        ("emulate", "ctl", "DIR"),
+    ];
     for (command, part, option) in parts {
         let name = format!("fairwave-{command}-{part}.1");
         let page = fs::read_to_string(place.path().join("pages").join(&name)).expect(&name);
@@ -81,7 +133,9 @@ fn parts_of_commands_have_pages_and_completions() {
     assert!(!place.path().join("pages/fairwave-keep-namespaces.1").exists(), "it is hidden");
     for shell in ["bash", "zsh", "fish"] {
         let (script, _) = ends_with(0, place.path(), &["completions", shell]);
-        for option in ["max-bytes", "beside-simulation", "kernel-flows", "pairing"] {
+        let options = ["max-bytes", "beside-simulation", "kernel-flows", "pairing"];
+        let live = ["repetitions", "effective", "transparent", "max-flows", "reverse"];
+        for option in options.iter().chain(&live) {
             assert!(script.contains(option), "{shell} does not know --{option}");
         }
     }
