@@ -121,7 +121,15 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
             run(cargo(&[&["test", "-p", "fairwave-live"][..], &slow].concat()))?;
             let loaders = ["--test", "it", "--", "--ignored", "cc::slow"];
             run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &loaders].concat()))?;
-            let soak = ["--test", "it", "--", "--ignored", "emulate::slow", "probe::slow"];
+            let soak = [
+                "--test",
+                "it",
+                "--",
+                "--ignored",
+                "emulate::slow",
+                "probe::slow",
+                "fairness::slow",
+            ];
             run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &soak].concat()))
         })?;
         steps.step("packet scripts that take minutes", || {

@@ -1,5 +1,7 @@
 //! `fairwave fairness`: over loopback, and between network namespaces with a shaped link.
 
+mod slow;
+
 use crate::common::{ends_with, fairwave, json, scratch};
 use serde_json::Value;
 use std::fs;
@@ -195,7 +197,55 @@ wait "$first"
 station one -b 2M > capped & first=$!
 station two > capped-two
 wait "$first"
+
+# A disk with room for one page, that this process alone sees.
+mkdir full
+ip netns exec "$n-one" sh -c 'mount -t tmpfs -o size=4k none full && exec "$F" fairness run \
+    10.66.3.2 --pairing "$CODE" --name one -t 0.4 -i 0.1 --out full/kept' \
+    > full-said 2> full-errors || echo $? > full-code
+
+# Ctrl-C at the first, while the second goes on; then at the second.
+long="10.66.3.2 --pairing $CODE --hosts 2 -t 60 -i 0.1 -C reno"
+ip netns exec "$n-one" "$F" fairness run $long --name one --out left 2> errors-one > said-one & first=$!
+ip netns exec "$n-two" "$F" fairness run $long --name two --out stayed 2> errors-two > said-two & second=$!
+until grep -q 'Repetition 1' errors-one && grep -q 'Repetition 1' errors-two; do
+    kill -0 "$first" && kill -0 "$second"
+done
+sent() { ip netns exec "$n-router" cat /sys/class/net/server/statistics/tx_bytes; }
+before=$(sent)
+until [ $(($(sent) - before)) -gt 2000000 ]; do kill -0 "$first" && kill -0 "$second"; done
+kill -INT "$first"; wait "$first" || echo $? > left-code
+until grep -q 'one is not there any more' server.log; do kill -0 "$second"; done
+kill -INT "$second"; wait "$second" || echo $? > stayed-code
 "#;
+
+/// What a station that was interrupted kept of one, which was interrupted first.
+fn kept_of_one(place: &Path, directory: &str) -> Value {
+    let text = fs::read_to_string(place.join(directory).join("fairness.json")).expect("a record");
+    let kept: Value = serde_json::from_str(&text).expect("whole");
+    let stations = kept["record"]["repetitions"][0]["stations"].as_array().expect("a list").clone();
+    stations.into_iter().find(|station| station["name"] == "one").expect("it took part")
+}
+
+/// A full disk costs the files alone, and Ctrl-C at one station does not end the other's run.
+fn faults_cost_no_results(place: &Path) {
+    let text = |name: &str| fs::read_to_string(place.join(name)).unwrap_or_default();
+    let (said, errors) = (text("full-said"), text("full-errors"));
+    assert_eq!(text("full-code"), "1\n", "{said}{errors}");
+    assert!(said.contains("one ") && errors.contains("full/kept/fairness"), "{said}{errors}");
+    assert!(errors.contains("No space left on device"), "{errors}");
+    for (station, directory) in [("one", "left"), ("two", "stayed")] {
+        let (said, errors) = (text(&format!("said-{station}")), text(&format!("errors-{station}")));
+        assert_eq!(text(&format!("{directory}-code")), "1\n", "{said}{errors}");
+        assert!(errors.contains("interrupted") && said.contains(station), "{said}{errors}");
+    }
+    for directory in ["left", "stayed"] {
+        let one = kept_of_one(place, directory);
+        assert_eq!(one["ending"], "left", "{one:#}");
+        let bytes = one["flows"][0]["bytes"].as_array().expect("intervals");
+        assert!(bytes.iter().filter_map(Value::as_u64).sum::<u64>() > 0, "{one:#}");
+    }
+}
 
 #[test]
 fn stations_share_a_shaped_link_and_one_that_is_held_back_has_less() {
@@ -225,4 +275,5 @@ fn stations_share_a_shaped_link_and_one_that_is_held_back_has_less() {
     let one = stations.iter().find(|station| station["name"] == "one").unwrap();
     assert!(one["mbps"]["mean"].as_f64().unwrap() < 2.2, "{capped:#}");
     assert_eq!(one["laws"], serde_json::json!(["reno"]));
+    faults_cost_no_results(place.path());
 }
