@@ -63,14 +63,6 @@ fn the_video_and_the_call_arrive_as_the_tutorial_says() {
 }
 
 #[test]
-#[ignore = "a minute and a half: cargo test -p fairwave-cli --test it -- emulate::slow --ignored"]
-fn a_network_is_measured_as_the_tutorial_says() {
-    if machine_can() {
-        tutorial::measures();
-    }
-}
-
-#[test]
 #[ignore = "14 s of real time: cargo test -p fairwave-cli --test it -- emulate::slow --ignored"]
 fn a_connection_takes_a_path_again_that_comes_back() {
     if !machine_can() || !has_mptcp() {

@@ -1,4 +1,4 @@
-//! The commands of tutorials run as they are printed there.
+//! The commands of the tutorial run as they are printed there.
 
 use super::machine_can;
 use crate::common::scratch;
@@ -8,23 +8,18 @@ use std::process::Command;
 use tempfile::TempDir;
 
 const PAGE: &str = "docs/tutorials/emulate.md";
-const MEASURE: &str = "docs/tutorials/measure.md";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The commands of a page that write into `out/NAME`, and what the page says that they print.
-fn block_of(page: &str, name: &str) -> (String, String) {
-    let text = fs::read_to_string(root().join(page)).expect(page);
-    let mut blocks = text.split("```\n").skip(1).step_by(2);
-    let writes = |block: &&str| block.contains(&format!("--out out/{name}"));
-    let commands = blocks.find(writes).unwrap_or_else(|| panic!("{page}: no block for {name}"));
-    (commands.to_owned(), blocks.next().unwrap_or_default().to_owned())
-}
-
+/// The commands of the page that write into `out/NAME`, and what the page says that they print.
 fn block(name: &str) -> (String, String) {
-    block_of(PAGE, name)
+    let page = fs::read_to_string(root().join(PAGE)).expect(PAGE);
+    let mut blocks = page.split("```\n").skip(1).step_by(2);
+    let writes = |block: &&str| block.contains(&format!("--out out/{name}"));
+    let commands = blocks.find(writes).unwrap_or_else(|| panic!("{PAGE}: no block for {name}"));
+    (commands.to_owned(), blocks.next().unwrap_or_default().to_owned())
 }
 
 /// Runs commands as a reader would, in a directory with the scenarios, and gives what they print.
@@ -84,25 +79,4 @@ pub(super) fn video_and_call() {
     let frames = counted("video");
     assert!(frames[0] > frames[1], "errors cost frames: {frames:?}");
     assert_eq!(counted("call").len(), 2, "both sides hear");
-}
-
-/// Runs the blocks of the tutorial that measures, which take a minute and a half.
-pub(super) fn measures() {
-    const KEY: &str = "head -c 32 /dev/urandom | base64 > key\n";
-    let text = fs::read_to_string(root().join(MEASURE)).expect(MEASURE);
-    assert!(text.contains(KEY), "the page makes a key");
-    let said = |name: &str| printed(&format!("{KEY}{}", block_of(MEASURE, name).0)).1;
-    let probed = said("probe");
-    // "The buffer on the way from server holds 255 packets (254 to 257), ..."
-    let (_, interval) = probed.split_once(" packets (").expect("a buffer was found");
-    let (interval, _) = interval.split_once(')').expect("its interval ends");
-    let (low, high) = interval.split_once(" to ").expect("two ends");
-    let [low, high]: [u32; 2] = [low, high].map(|end| end.parse().expect("a number"));
-    assert!(low <= 256 && high >= 254, "{probed}");
-    assert!(probed.contains("Round trip beside both: "), "{probed}");
-    let shared = said("fairness");
-    assert!(shared.contains("desk ") && shared.contains("sofa "), "{shared}");
-    assert!(shared.contains("No flow starved."), "{shared}");
-    let kept = said("proxy");
-    assert!(kept.contains("Targets were reached in "), "{kept}");
 }
