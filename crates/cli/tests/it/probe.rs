@@ -3,6 +3,7 @@
 mod field;
 mod links;
 mod slow;
+mod tutorial;
 
 use crate::common::{ends_with, fairwave, output, scratch};
 use serde_json::Value;
