@@ -8,8 +8,8 @@ use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Duration;
 use std::path::Path;
 
-/// The proxies that `flows` of `world` pass: each is `fairwave proxy` by the command `program`, with
-/// the target and the law of the scenario's. Flows that no socket can carry have none.
+/// The proxies that `flows` of `world` pass: each is `fairwave proxy` by the command `program`,
+/// with the target and the law of the scenario's. Flows that no socket can carry have none.
 pub(crate) fn of_flows(
     world: &World,
     (flows, laws): (&[FlowId], &[(FlowId, String)]),

@@ -33,8 +33,8 @@ pub struct Config {
     /// [`MOST_BLOCKS`](fairwave_wire::shake::MOST_BLOCKS); zero is a connection without SACK.
     pub sack_blocks: usize,
     /// Whether a timeout of one path sends all again that is not known to have arrived, whichever
-    /// path carries it: `snd_nxt` returns to `snd_una` as in BSD (TCP SHAKE sections 2.2.1 and 2.3),
-    /// and SACK spares what it has reported. Without SACK it always does.
+    /// path carries it: `snd_nxt` returns to `snd_una` as in BSD (TCP SHAKE sections 2.2.1 and
+    /// 2.3), and SACK spares what it has reported. Without SACK it always does.
     pub timeout_rewinds: bool,
     /// Which path repeats what was lost.
     pub retransmission: RetransmissionPath,

@@ -83,8 +83,8 @@ const QUICK_JUDGED: &[&str] = &["sweep.seeds=4", "duration=120 s", JUDGED];
 /// Voice is the same all the time.
 pub(super) const QUICK_VOICE: &[&str] = &["sweep.seeds=4", "duration=60 s"];
 pub(super) const QUICK_WARNING: &str = "This is the quick form: shorter runs and fewer seeds, and \
-    with TCP alone the schemes that claims are about. Verdicts near their bounds can come out otherwise than in the full form, which counts; SOC-7 \
-    on 802.11b once did.";
+    with TCP alone the schemes that claims are about. Verdicts near their bounds can come out \
+    otherwise than in the full form, which counts; SOC-7 on 802.11b once did.";
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!(

@@ -206,8 +206,10 @@ ip netns exec "$n-one" sh -c 'mount -t tmpfs -o size=4k none full && exec "$F" f
 
 # Ctrl-C at the first, while the second goes on; then at the second.
 long="10.66.3.2 --pairing $CODE --hosts 2 -t 60 -i 0.1 -C reno"
-ip netns exec "$n-one" "$F" fairness run $long --name one --out left 2> errors-one > said-one & first=$!
-ip netns exec "$n-two" "$F" fairness run $long --name two --out stayed 2> errors-two > said-two & second=$!
+ip netns exec "$n-one" \
+    "$F" fairness run $long --name one --out left 2> errors-one > said-one & first=$!
+ip netns exec "$n-two" \
+    "$F" fairness run $long --name two --out stayed 2> errors-two > said-two & second=$!
 until grep -q 'Repetition 1' errors-one && grep -q 'Repetition 1' errors-two; do
     kill -0 "$first" && kill -0 "$second"
 done

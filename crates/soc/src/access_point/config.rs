@@ -9,7 +9,8 @@ use fairwave_wire::seal::Key;
 pub struct ApConfig {
     /// What a report, and a missing one, mean.
     pub table: TableConfig,
-    /// The network's key. Each station's own follows from it ([`station_secret`](super::station_secret)).
+    /// The network's key. Each station's own follows from it
+    /// ([`station_secret`](super::station_secret)).
     pub key: Key,
     /// By how much a weight must change before it is set, as a share of a full weight. A change to
     /// or from 0 always counts.

@@ -41,8 +41,8 @@ impl Study for TcpAv {
     fn not_emulated(&self) -> &'static [&'static str] {
         &[
             "The terminal with the target asks `fairwave proxy` by HTTP CONNECT, as it runs in the \
-             node before its converter with the law fw_tcp_av towards the server; the paper's proxy \
-             is transparent.",
+             node before its converter with the law fw_tcp_av towards the server; the paper's \
+             proxy is transparent.",
             "All terminals have this machine's TCP instead of Linux 2.4 and Windows XP.",
             "Larger windows, other settings of the law, longer delays, background load and several \
              targets (AV-X1) are simulated only.",
