@@ -15,6 +15,7 @@ mod carrier;
 mod connection;
 mod datagrams;
 mod error;
+mod probe;
 mod reactor;
 mod socket;
 mod spec;
@@ -25,7 +26,9 @@ pub use carrier::KernelFlow;
 pub use error::{Error, Failure};
 pub use reactor::{Report, Timing};
 pub use socket::{Here, Within, available_laws};
-pub use spec::{Connection, Datagrams, Load, Place, Spec, Through, Unfit, Writes, simulated_law};
+pub use spec::{
+    Connection, Datagrams, Load, Place, Probe, Spec, Through, Unfit, Writes, simulated_law,
+};
 
 use carrier::Carrier;
 use connection::ConnectionFlow;
@@ -34,6 +37,7 @@ use datagrams::DatagramFlow;
 use fairwave_sockets::clock::Clock;
 use fairwave_trace::Sample;
 use fairwave_units::Instant;
+use probe::ProbeSession;
 use reactor::Reactor;
 use rustix::fd::OwnedFd;
 use socket::Sockets;
@@ -59,6 +63,7 @@ impl Prepared {
             Ok(match spec.load {
                 Load::Connection(_) => Box::new(ConnectionFlow::new(spec, sockets)),
                 Load::Datagrams(_) => Box::new(DatagramFlow::new(spec, sockets)),
+                Load::Probe(_) => Box::new(ProbeSession::new(spec, sockets)),
             })
         };
         Ok(Self { flows: specs.into_iter().map(open).collect::<Result<_, _>>()? })

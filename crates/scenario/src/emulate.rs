@@ -21,8 +21,8 @@ keys! {
         /// patterns such as `"sta*"` may be among them. `"*"` stands for all stations and hosts.
         nodes: Vec<String> = kinds::nodes().or(vec!["*".to_owned()]);
         /// Flows that sockets of the kernel carry instead of the simulated ones; patterns such as
-        /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP or UDP, and
-        /// SHAKE where `mptcp` is true.
+        /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP, UDP
+        /// or buffer probes, and SHAKE where `mptcp` is true.
         kernel_flows: Vec<String> = kinds::nodes().or(Vec::new());
         /// Congestion controls of the machine's kernel for flows that its sockets carry, by the
         /// kernel's names and instead of those that stand for the scenario's, as in `"up*=bbr"`.

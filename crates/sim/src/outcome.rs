@@ -106,7 +106,8 @@ pub struct ProbeOutcome {
 }
 
 impl ProbeOutcome {
-    pub(crate) fn of(accounts: &[Account], ended: Option<Result<(), Failure>>) -> Self {
+    /// What the accounts of a session say, which has ended so.
+    pub fn of(accounts: &[Account], ended: Option<Result<(), Failure>>) -> Self {
         let diagnosis = diagnosis::diagnose(accounts);
         Self { sizes: estimate::by_size(accounts), diagnosis, sharing: None, ended }
     }

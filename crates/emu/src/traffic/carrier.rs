@@ -3,6 +3,7 @@
 use super::error::Failure;
 use super::spec::Spec;
 use super::tcp_info::Version;
+use fairwave_probe::Account;
 use fairwave_sim::{Delivery, FlowOutcome, Spread};
 use fairwave_sockets::clock::Clock;
 use fairwave_trace::{FlowId, FlowSample};
@@ -127,6 +128,11 @@ pub(super) trait Carrier: Send {
 
     /// Closes its sockets at once.
     fn close(&mut self, version: Version);
+
+    /// What its trials came to, if it is a buffer probe.
+    fn accounts(&self) -> &[Account] {
+        &[]
+    }
 
     /// Adds what it alone knows to its outcome.
     fn fill(&self, outcome: &mut KernelFlow);

@@ -1,13 +1,15 @@
 //! The thread that serves the sockets of all flows: events of the kernel, and times of our own.
 
 use super::carrier::{self, Carrier, Host, KernelFlow};
+use super::spec::Load;
 use super::tcp_info::Version;
 use core::mem;
+use fairwave_probe::diagnosis::{self, Finding, Sharing};
 use fairwave_sim::deadlines::Deadlines;
 use fairwave_sim::world::World;
 use fairwave_sim::{FlowOutcome, Spread, Times};
 use fairwave_sockets::clock::{Clock, timespec};
-use fairwave_trace::Sample;
+use fairwave_trace::{FlowId, Sample};
 use fairwave_units::{Duration, Instant};
 use rustix::buffer::spare_capacity;
 use rustix::event::{EventfdFlags, epoll, eventfd};
@@ -280,16 +282,35 @@ impl Reactor {
         Ok(())
     }
 
+    /// What probes that watch another found, by their places.
+    fn sharing(&mut self) -> Vec<(usize, Finding<Sharing>)> {
+        let ids: Vec<FlowId> = self.flows.iter_mut().map(|flow| flow.common().spec.id).collect();
+        let mut watched = |flow: &mut Box<dyn Carrier>| {
+            let Load::Probe(probe) = &flow.common().spec.load else { return None };
+            let id = probe.watches?;
+            ids.iter().position(|known| *known == id)
+        };
+        let pairs: Vec<Option<usize>> = self.flows.iter_mut().map(&mut watched).collect();
+        let found = |(watcher, watched): (usize, Option<usize>)| {
+            let loading = self.flows[watched?].accounts();
+            Some((watcher, diagnosis::sharing(loading, self.flows[watcher].accounts())))
+        };
+        pairs.into_iter().enumerate().filter_map(found).collect()
+    }
+
     fn finish(mut self, ended: Instant) -> Report {
         let warm_up = Instant::ZERO + self.timing.warm_up;
         let measured = ended.since(warm_up);
         let version = self.version;
+        let sharing = self.sharing();
         let flows = mem::take(&mut self.flows).into_iter();
-        Report {
-            flows: flows.map(|flow| carrier::outcome(flow, (ended, measured), version)).collect(),
-            ended,
-            lateness: self.lateness.times(),
-            samples_lost: self.samples_lost,
+        let mut flows: Vec<KernelFlow> =
+            flows.map(|flow| carrier::outcome(flow, (ended, measured), version)).collect();
+        for (watcher, found) in sharing {
+            if let Some(probe) = &mut flows[watcher].outcome.probe {
+                probe.sharing = Some(found);
+            }
         }
+        Report { flows, ended, lateness: self.lateness.times(), samples_lost: self.samples_lost }
     }
 }

@@ -64,7 +64,8 @@ impl Sockets {
     pub(super) fn open(spec: &Spec, namespaces: &impl Within) -> Result<Self, Error> {
         let opened = match &spec.load {
             Load::Connection(connection) => Self::of_connection(spec, connection, namespaces),
-            Load::Datagrams(_) => Self::of_datagrams(spec, namespaces),
+            Load::Datagrams(_) => Self::of_datagrams(spec, None, namespaces),
+            Load::Probe(_) => Self::of_datagrams(spec, Some(PROBE_BUFFER), namespaces),
         };
         opened.map_err(|(what, cause)| match (&spec.load, what) {
             (Load::Connection(connection), CONGESTION) => {
@@ -89,10 +90,14 @@ impl Sockets {
         Ok(Self { source, sink, source_address, sink_address })
     }
 
-    fn of_datagrams(spec: &Spec, namespaces: &impl Within) -> Result<Self, Refused> {
+    fn of_datagrams(
+        spec: &Spec,
+        buffer: Option<usize>,
+        namespaces: &impl Within,
+    ) -> Result<Self, Refused> {
         let open = |place: Place| {
             let class = spec.traffic_class;
-            let job = move || datagrams(place.address, class);
+            let job = move || datagrams(place.address, class, buffer);
             namespaces.within(place.node, job).map_err(|cause| ("enter its namespace", cause))?
         };
         let (sink, sink_address) = open(spec.sink)?;
@@ -104,6 +109,9 @@ impl Sockets {
     }
 }
 
+/// Bytes of each buffer of a probe's sockets: a train must find its bottleneck in the world, and
+/// none here.
+const PROBE_BUFFER: usize = 4 << 20;
 /// What is tried when the congestion control is set.
 const CONGESTION: &str = "set its congestion control";
 
@@ -137,14 +145,18 @@ fn stream(address: SocketAddr, connection: &Connection, class: u8, is_sink: bool
     with_address(socket)
 }
 
-/// A UDP socket that stamps what it receives.
-fn datagrams(address: SocketAddr, class: u8) -> Bound {
+/// A UDP socket that stamps what it receives, with so many bytes in each of its buffers.
+fn datagrams(address: SocketAddr, class: u8, buffer: Option<usize>) -> Bound {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family(address), SocketType::DGRAM, flags, Some(ipproto::UDP));
     let socket = attempt("open a socket", socket)?;
     attempt("set its traffic class", set_class(&socket, address, class))?;
     let stamps = setsockopt(&socket, sockopt::ReceiveTimestampns, &true);
     attempt("ask for times of arrival", stamps)?;
+    if let Some(bytes) = buffer {
+        attempt("set its send buffer", set_send_buffer(&socket, bytes))?;
+        attempt("set its receive buffer", set_receive_buffer(&socket, bytes))?;
+    }
     attempt("bind", bind(&socket, &address))?;
     with_address(socket)
 }

@@ -3,10 +3,10 @@
 use crate::address;
 use fairwave_dot11::AccessCategory;
 use fairwave_sim::ports;
-use fairwave_sim::world::{Flow, ShakeFlow, ShakePath, TcpFlow, Traffic, World};
+use fairwave_sim::world::{Flow, ProbeFlow, ShakeFlow, ShakePath, TcpFlow, Traffic, World};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_traffic::Source;
-use fairwave_units::{BitRate, Bytes, Instant, Stream};
+use fairwave_units::{BitRate, Bytes, Instant, Seed, Stream};
 use std::net::{IpAddr, SocketAddr};
 
 /// A flow that runs on sockets.
@@ -46,6 +46,8 @@ pub enum Load {
     Connection(Connection),
     /// UDP datagrams.
     Datagrams(Datagrams),
+    /// A session of the buffer probe.
+    Probe(Probe),
 }
 
 /// A connection of the kernel's TCP.
@@ -105,6 +107,17 @@ pub struct Datagrams {
     pub echo: bool,
 }
 
+/// A session of the buffer probe.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// What is sent, and what both ends allow.
+    pub flow: ProbeFlow,
+    /// The run's master seed, from which the ends have their key.
+    pub seed: Seed,
+    /// The flow whose trains it watches.
+    pub watches: Option<FlowId>,
+}
+
 /// Why a flow of a world cannot run on sockets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("flow {flow} cannot run on the kernel's sockets: {why}")]
@@ -121,8 +134,8 @@ impl Spec {
     /// tells the address of a node.
     ///
     /// # Errors
-    /// [`Unfit`] if it is none of TCP, SHAKE (which MPTCP carries) and timed datagrams, or has what
-    /// sockets have not.
+    /// [`Unfit`] if it is none of TCP, SHAKE (which MPTCP carries), timed datagrams and the buffer
+    /// probe, or has what sockets have not.
     pub fn of(
         world: &World,
         id: FlowId,
@@ -176,12 +189,21 @@ fn load(world: &World, flow: &Flow) -> Result<Load, &'static str> {
         }
         Traffic::Saturate(_) => Err("it sends whenever its radio's queue has room"),
         Traffic::Web(_) => Err("it is a browser"),
-        Traffic::Probe(_) => Err("it is a buffer probe"),
+        Traffic::Probe(probe) => Ok(Load::Probe(Probe {
+            flow: probe.clone(),
+            seed: world.seed,
+            watches: probe.watches.as_ref().and_then(|name| flow_named(world, name)),
+        })),
         Traffic::Dccp(_) => Err("it sends DCCP"),
         Traffic::Rtc(_) => Err("it sends real-time media"),
         Traffic::Shake(shake) => Ok(Load::Connection(multipath(shake)?)),
         Traffic::MultiTcp(_) => Err("it spreads its data over several connections"),
     }
+}
+
+fn flow_named(world: &World, name: &str) -> Option<FlowId> {
+    let place = world.flows.iter().position(|flow| flow.name == name)?;
+    Some(FlowId(place as u32))
 }
 
 fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {

@@ -5,14 +5,16 @@ use fairwave_dot11::AccessCategory;
 use fairwave_emu::address;
 use fairwave_emu::agreement::{Agreement, Tolerance, simulate};
 use fairwave_emu::traffic::{
-    Connection, Datagrams, Error, Here, KernelFlow, Load, Place, Prepared, Report, Running, Spec,
-    Timing, Writes,
+    Connection, Datagrams, Error, Here, KernelFlow, Load, Place, Prepared, Probe, Report, Running,
+    Spec, Timing, Writes,
 };
-use fairwave_sim::world::{Flow, SaturateFlow, TcpFlow, Traffic, World};
+use fairwave_sim::world::{
+    Flow, Limits, Plan, ProbeFlow, SaturateFlow, TcpFlow, Traffic, Trial, World,
+};
 use fairwave_sockets::clock::Clock;
 use fairwave_trace::{FlowId, NodeId, Sample};
 use fairwave_traffic::{Emission, OnOff, Period, Source, Trace};
-use fairwave_units::{Bytes, Duration, Instant, Seed};
+use fairwave_units::{BitRate, Bytes, Duration, Instant, Seed};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -202,6 +204,37 @@ fn many_flows_share_one_thread() {
         assert_eq!(flow.outcome.at_end.delivered_bytes, bytes, "{}", flow.outcome.name);
     }
     assert!(report.ended < at(30_000));
+}
+
+fn probe((spaced, train): (u32, u32), watches: Option<FlowId>) -> Load {
+    let trial = Trial { payload_bytes: 300, spaced, interval: ms(1), train };
+    let limits =
+        Limits { rate: BitRate::mbps(20), packets: 500, duration: Duration::from_secs(20) };
+    let plan = Plan { trials: vec![trial], rest: Duration::ZERO };
+    let flow = ProbeFlow { plan, limits, watches: None };
+    Load::Probe(Probe { flow, seed: Seed(1), watches })
+}
+
+/// The loopback interface has no bottleneck: every packet arrives, and no buffer is found.
+#[test]
+fn a_probe_accounts_for_every_packet_and_another_watches_it() {
+    for address in [V4, V6] {
+        let specs = vec![
+            spec(0, address, probe((3, 50), None)),
+            spec(1, address, probe((40, 0), Some(FlowId(0)))),
+        ];
+        let report = run(specs, UNTIL_DONE);
+        let [found, watched] = [0, 1].map(|place: usize| {
+            let flow = &report.flows[place];
+            assert_eq!((&flow.failure, flow.refused), (&None, 0));
+            flow.outcome.probe.clone().expect("it is a probe")
+        });
+        assert_eq!((found.ended, watched.ended), (Some(Ok(())), Some(Ok(()))));
+        assert_eq!((found.sizes[0].payload_bytes, found.sizes[0].waiting), (300, None));
+        assert!(found.sharing.is_none() && watched.sharing.is_some(), "{watched:?}");
+        let sent = report.flows.iter().map(|flow| flow.outcome.at_end.sent_packets);
+        assert!(sent.zip([53, 40]).all(|(sent, data)| sent > data), "greetings come beside data");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::wiring::refused_name;
 use crate::diagnostic::Refusal;
 use crate::emulate::Emulate;
 use crate::expand::{self, Expanded};
+use crate::probe::Probe;
 use crate::real::{flow_names, is_end};
 use crate::transport::Transport;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,7 +98,13 @@ impl Check<'_> {
                     Refusal::new(format!("{name:?} is SHAKE, which no kernel has"))
                         .help("`emulate.mptcp = true` lets the kernel's MPTCP carry it instead")
                 }
-                (Transport::Tcp(_) | Transport::Udp(_) | Transport::Shake(_), Some(end)) => {
+                (
+                    Transport::Tcp(_)
+                    | Transport::Udp(_)
+                    | Transport::Probe(_)
+                    | Transport::Shake(_),
+                    Some(end),
+                ) => {
                     let message =
                         format!("{name:?} ends at {:?}, which is simulated", nodes[end].name);
                     Refusal::new(message).help("add it to `nodes`")
@@ -115,11 +122,27 @@ impl Check<'_> {
                     Refusal::new(message)
                         .help("MPTCP takes all paths of a node for each of its connections")
                 }
+                (Transport::Probe(probe), None) => match self.apart(name, probe, &names) {
+                    Some(refusal) => refusal,
+                    None => continue,
+                },
                 _ => Refusal::new(format!("{name:?} is neither TCP nor UDP"))
                     .help("the simulated flow runs beside real packets; leave it out here"),
             };
             return self.report(("emulate", 0), "kernel_flows", refusal);
         }
+    }
+
+    /// Why a probe on sockets cannot watch another: that one is simulated, and its arrivals are told
+    /// elsewhere.
+    fn apart(&self, name: &str, probe: &Probe, names: &[String]) -> Option<Refusal> {
+        let watched = probe.watches.as_ref()?;
+        let on_sockets = self.scenario.kernel_flows();
+        if on_sockets.iter().any(|id| names[id.0 as usize] == *watched) {
+            return None;
+        }
+        let message = format!("{name:?} watches {watched:?}, which is simulated");
+        Some(Refusal::new(message).help("add that to `kernel_flows`, too"))
     }
 }
 

@@ -16,7 +16,7 @@ use fairwave_probe::{
 };
 pub use fairwave_probe::{Plan, Trial};
 use fairwave_trace::FlowSample;
-use fairwave_units::{Duration, Instant};
+use fairwave_units::{Duration, Instant, Seed};
 use fairwave_wire::datagram::Contents;
 pub use fairwave_wire::probe::Limits;
 use fairwave_wire::seal::Key;
@@ -76,22 +76,20 @@ fn patience(plan: &Plan) -> Duration {
     Duration::from_secs(30) + silences.max().unwrap_or_default()
 }
 
-impl Probe {
-    fn new(flow: &ProbeFlow, setup: &Setup<'_>) -> Self {
-        let (ports, mut random) = (setup.ports(), setup.stream("probe"));
+impl ProbeFlow {
+    /// Both ends of the session of the flow `name`, which share the key of all runs with this
+    /// master seed. The sender sends to `receiver`.
+    pub fn ends(&self, seed: Seed, name: &str, receiver: SocketAddr) -> (Sender, Receiver) {
+        let mut random = seed.stream(&format!("probe/{name}"));
         let mut draw = || random.next_u64();
         let secret: Vec<u8> = [draw(), draw()].map(u64::to_be_bytes).concat();
         let cookie_key = Key::new(&secret).expect("sixteen bytes are enough");
-        let key = shared_key(setup.seed);
-        let addresses = Both {
-            source: SocketAddr::from((address(setup.source), ports.0)),
-            sink: SocketAddr::from((address(setup.sink), ports.1)),
-        };
-        let ProbeFlow { plan, limits, .. } = flow.clone();
+        let key = shared_key(seed);
+        let Self { plan, limits, .. } = self.clone();
         let idle = patience(&plan);
         let config = SenderConfig {
             key: key.clone(),
-            receiver: addresses.sink,
+            receiver,
             session: draw(),
             nonce: draw(),
             limits,
@@ -99,11 +97,23 @@ impl Probe {
             way: Way::There,
         };
         let receiver = ReceiverConfig { key, cookie_key, limits, sessions: 1, idle };
+        (Sender::new(config), Receiver::new(receiver))
+    }
+}
+
+impl Probe {
+    fn new(flow: &ProbeFlow, setup: &Setup<'_>) -> Self {
+        let ports = setup.ports();
+        let addresses = Both {
+            source: SocketAddr::from((address(setup.source), ports.0)),
+            sink: SocketAddr::from((address(setup.sink), ports.1)),
+        };
+        let (sender, receiver) = flow.ends(setup.seed, setup.name, addresses.sink);
         Self {
             ports,
             addresses,
-            sender: Sender::new(config),
-            receiver: Receiver::new(receiver),
+            sender,
+            receiver,
             carried: Both::default(),
             sent: 0,
             accounts: Vec::new(),
