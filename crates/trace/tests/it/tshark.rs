@@ -1,11 +1,13 @@
 //! tshark counts what we count, on captures of simulated connections at both ends.
 
-use crate::common::{MS, Transfer, analyse, pcapng};
+use crate::common::{MS, Shot, Transfer, analyse, pcapng};
 use fairwave_machine::line::Wire;
 use fairwave_tcp::Config;
 use fairwave_trace::analysis::{Kind, TcpWay};
 use fairwave_units::{BitRate, Instant, Seed};
+use fairwave_wire::datagram::{Datagram, Transport};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -24,19 +26,11 @@ const FLAGS: [&str; 10] = [
 
 /// Packets of each sender that have each of [`FLAGS`], and all its packets and payload bytes.
 fn counted(name: &str, capture: &[u8]) -> BTreeMap<String, ([u64; FLAGS.len()], u64, u64)> {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
-    std::fs::write(&path, capture).unwrap();
-    let mut command = Command::new("tshark");
-    command.arg("-r").arg(&path).args(["-T", "fields", "-e", "ip.src", "-e", "tcp.len"]);
-    for flag in FLAGS {
-        command.args(["-e", &format!("tcp.analysis.{flag}")]);
-    }
-    let Output { status, stdout, stderr } = command.output().unwrap_or_else(|error| {
-        panic!("tshark cannot be run ({error}); `cargo xtask test` installs what the tests need")
-    });
-    assert!(status.success(), "tshark failed: {}", String::from_utf8_lossy(&stderr));
+    let mut args = vec!["-T", "fields", "-e", "ip.src", "-e", "tcp.len"];
+    let flags = FLAGS.map(|flag| format!("tcp.analysis.{flag}"));
+    args.extend(flags.iter().flat_map(|flag| ["-e", flag]));
     let mut counted = BTreeMap::new();
-    for line in String::from_utf8(stdout).unwrap().lines() {
+    for line in tshark(name, capture, &args).lines() {
         let mut cells = line.split('\t');
         let entry =
             counted.entry(cells.next().unwrap().to_owned()).or_insert(([0; FLAGS.len()], 0, 0));
@@ -47,6 +41,18 @@ fn counted(name: &str, capture: &[u8]) -> BTreeMap<String, ([u64; FLAGS.len()], 
         }
     }
     counted
+}
+
+/// What tshark prints of a capture with these arguments.
+fn tshark(name: &str, capture: &[u8], args: &[&str]) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
+    std::fs::write(&path, capture).unwrap();
+    let output = Command::new("tshark").arg("-r").arg(&path).args(args).output();
+    let Output { status, stdout, stderr } = output.unwrap_or_else(|error| {
+        panic!("tshark cannot be run ({error}); `cargo xtask test` installs what the tests need")
+    });
+    assert!(status.success(), "tshark failed: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
 }
 
 fn check(what: &str, tcp: &TcpWay, flags: [u64; FLAGS.len()]) {
@@ -111,4 +117,51 @@ fn wire(seed: u64) -> Wire {
         queue: Some(30),
         ..Wire::default()
     }
+}
+
+/// A packet of telephony: 20 ms of G.711 (payload type 0, 8 kHz), sent as the `number`th.
+fn telephony(number: u16, at: Instant) -> Shot {
+    let mut rtp = vec![0x80, 0];
+    // The numbers wrap.
+    rtp.extend(number.wrapping_add(65_500).to_be_bytes());
+    rtp.extend((160 * u32::from(number)).to_be_bytes());
+    rtp.extend(0x1234_u32.to_be_bytes());
+    rtp.extend([0; 160]);
+    let datagram = Datagram {
+        source: Ipv4Addr::new(10, 0, 0, 1),
+        destination: Ipv4Addr::new(10, 0, 0, 2),
+        id: number,
+        ttl: 64,
+        tos: 0,
+        transport: Transport::Udp { source_port: 5004, destination_port: 5004 },
+        payload_len: rtp.len() as u32,
+    };
+    let mut bytes = Vec::new();
+    datagram.write(&mut bytes).unwrap();
+    // A datagram writes zeros as its payload. tshark is not told to verify the checksum.
+    let payload = bytes.len() - rtp.len();
+    bytes[payload..].copy_from_slice(&rtp);
+    Shot { at, len: bytes.len() as u32, bytes }
+}
+
+/// Packets are up to 9 ms late, and two are lost.
+#[test]
+fn tshark_says_the_same_of_the_jitter_of_rtp() {
+    let late = |number: u64| number * number * 7_919 % 9_000_000;
+    let at = |number: u64| Instant::from_nanos(20_000_000 * number + late(number));
+    let sent = (0..300).filter(|number| ![50, 51].contains(number));
+    let shots: Vec<_> = sent.map(|number| telephony(number as u16, at(number))).collect();
+    let stream = analyse(&shots).0.remove(0);
+    let numbers = stream.ways[0].numbers.unwrap();
+    let jitter = numbers.jitter.unwrap();
+
+    let args = ["-n", "-q", "-d", "udp.port==5004,rtp", "-z", "rtp,streams"];
+    let said = tshark("rtp", &pcapng(&shots), &args);
+    let row = said.lines().find(|line| line.contains("0x00001234")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    // Behind the eighth: packets, lost, share of lost; differences and jitter, each as least, mean
+    // and greatest, in ms.
+    assert_eq!(cells[8..10], ["298", &numbers.lost.to_string()], "{said}");
+    let ms = |value: fairwave_units::Duration| format!("{:.3}", value.as_nanos() as f64 / 1e6);
+    assert_eq!(cells[15..17], [ms(jitter.mean), ms(jitter.most)], "{said}");
 }
