@@ -132,6 +132,14 @@ pub const ENDS: Table<EndRow> = Table {
         maybe("reordered", "Datagrams behind one of a higher number", |row| {
             row.way().numbers.map_or(Cell::Null, |numbers| Cell::unsigned(numbers.reordered))
         }),
+        maybe(
+            "jitter_mean_ns",
+            "Mean interarrival jitter of datagrams that carry a time (RFC 3550)",
+            |row| {
+                let jitter = row.way().numbers.and_then(|numbers| numbers.jitter);
+                jitter.map_or(Cell::Null, |jitter| Cell::unsigned(jitter.mean.as_nanos()))
+            },
+        ),
     ],
 };
 
