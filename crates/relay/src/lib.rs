@@ -32,5 +32,6 @@ pub use error::Error;
 pub use ipnet::IpNet;
 pub use relay::Relay;
 pub use report::{FlowReport, News, Refusals, Report};
+pub use request::{Request, Server};
 pub use targets::{Beyond, Per, Rule, Targets, prefix, rate};
 pub use watched::read;

@@ -7,7 +7,7 @@ use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// The longest head of a CONNECT request that is read, in bytes.
@@ -17,23 +17,23 @@ const FIELDS: usize = 64;
 
 /// The server that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Server {
+pub enum Server {
     /// By its address.
     At(SocketAddr),
     /// By its name, and a port.
     Named(String, u16),
 }
 
-/// A request that waits for its answer.
-pub(crate) struct Request {
+/// A request that waits for its answer. `S` is the connection with the client.
+pub struct Request<S = TcpStream> {
     /// What is wanted.
-    pub(crate) server: Server,
-    asked: Asked,
+    pub server: Server,
+    asked: Asked<S>,
 }
 
-enum Asked {
-    Socks(Socks5ServerProtocol<TcpStream, CommandRead>),
-    Connect(TcpStream, Vec<u8>),
+enum Asked<S> {
+    Socks(Socks5ServerProtocol<S, CommandRead>),
+    Connect(S, Vec<u8>),
 }
 
 /// Why a request is not granted.
@@ -91,13 +91,32 @@ impl Request {
         let mut first = [0];
         match client.peek(&mut first).await? {
             0 => Ok(None),
-            _ if first == [fast_socks5::consts::SOCKS5_VERSION] => Ok(read_socks(client).await),
+            _ => Self::read_from(client, first[0]).await,
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
+    /// Reads a request that begins with this byte, which is still to be read; `None` where it is
+    /// none, which the client has been told where its protocol has words for that.
+    ///
+    /// # Errors
+    ///
+    /// Where the connection fails.
+    pub async fn read_from(client: S, first: u8) -> io::Result<Option<Self>> {
+        match first {
+            fast_socks5::consts::SOCKS5_VERSION => Ok(read_socks(client).await),
             _ => read_connect(client).await,
         }
     }
 
-    /// Grants it: the client's leg, and what the client has sent beyond its request.
-    pub(crate) async fn grant(self, far: SocketAddr) -> io::Result<(TcpStream, Vec<u8>)> {
+    /// Grants it: the client's leg, and what the client has sent beyond its request. `far` is the
+    /// proxy's address towards the server, which SOCKS5 tells.
+    ///
+    /// # Errors
+    ///
+    /// Where the connection fails.
+    pub async fn grant(self, far: SocketAddr) -> io::Result<(S, Vec<u8>)> {
         match self.asked {
             Asked::Socks(socks) => {
                 let near = socks.reply_success(far).await.map_err(io::Error::other)?;
@@ -122,7 +141,7 @@ impl Request {
 }
 
 /// Any way to authenticate but none is refused in the negotiation.
-async fn read_socks(client: TcpStream) -> Option<Request> {
+async fn read_socks<S: AsyncRead + AsyncWrite + Unpin>(client: S) -> Option<Request<S>> {
     let socks = Socks5ServerProtocol::accept_no_auth(client).await.ok()?;
     let (socks, command, address) = socks.read_command().await.ok()?;
     if !matches!(command, Socks5Command::TCPConnect) {
@@ -137,7 +156,9 @@ async fn read_socks(client: TcpStream) -> Option<Request> {
     Some(Request { server, asked: Asked::Socks(socks) })
 }
 
-async fn read_connect(mut client: TcpStream) -> io::Result<Option<Request>> {
+async fn read_connect<S: AsyncRead + AsyncWrite + Unpin>(
+    mut client: S,
+) -> io::Result<Option<Request<S>>> {
     let mut head = Vec::new();
     loop {
         let room = (HEAD_BYTES - head.len()) as u64;
@@ -159,7 +180,7 @@ async fn read_connect(mut client: TcpStream) -> io::Result<Option<Request>> {
     }
 }
 
-async fn refuse(mut client: TcpStream, status: &str) -> io::Result<()> {
+async fn refuse(mut client: impl AsyncWrite + Unpin, status: &str) -> io::Result<()> {
     let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     client.write_all(answer.as_bytes()).await?;
     client.shutdown().await
