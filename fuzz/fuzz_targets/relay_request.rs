@@ -1,8 +1,8 @@
 //! Requests of the proxy's clients, SOCKS5 and HTTP CONNECT: in whatever pieces they come, the same
 //! server is asked for, and no byte behind the request is lost.
 //!
-//! A fuzzer finds requests of SOCKS5 by itself, and none of HTTP: the bytes are tried as they are, and
-//! then as the target of a CONNECT.
+//! A fuzzer finds requests of SOCKS5 by itself, and none of HTTP: the bytes are tried as they are,
+//! and then as the target of a CONNECT.
 
 #![no_main]
 
