@@ -1,7 +1,7 @@
 //! The dissector of `docs/wireshark` on captures of Fairwave's own formats: tshark reads what the
 //! flows have said, as often as they count it.
 
-use crate::common::{ends_with, scratch, tshark};
+use crate::common::{self, ends_with, scratch, tshark};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -60,25 +60,40 @@ impl Run {
     }
 }
 
-/// Lines of the frames that pass `filter`, with the dissector.
-fn frames(capture: &Path, filter: &str, further: &[&str]) -> Vec<String> {
+/// What loads the dissector.
+fn dissector() -> [String; 4] {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let script = format!("lua_script:{}", root.join("docs/wireshark/fairwave.lua").display());
-    let reassembly = "tcp.reassemble_out_of_order:TRUE";
-    let args = ["-X", &script, "-o", reassembly, "-n", "-Y", filter];
-    tshark(&[&args[..], further].concat(), capture)
+    ["-X", &script, "-o", "tcp.reassemble_out_of_order:TRUE"].map(str::to_owned)
 }
 
-fn count(capture: &Path, filter: &str) -> Value {
-    frames(capture, filter, &[]).len().into()
+/// Lines of the frames that pass `filter`.
+fn frames(capture: &Path, filter: &str, further: &[&str]) -> Vec<String> {
+    let dissector = dissector();
+    let args: Vec<&str> = dissector.iter().map(String::as_str).collect();
+    tshark(&[&args[..], &["-n", "-Y", filter], further].concat(), capture)
+}
+
+/// How many frames pass each of `filters`.
+fn counts(capture: &Path, filters: &[&str]) -> Vec<usize> {
+    let dissector = dissector();
+    let args: Vec<&str> = dissector.iter().map(String::as_str).collect();
+    common::counts(&args, capture, filters)
 }
 
 /// Errors and warnings of any dissector; of what is lost and sent again, frames are not guilty.
-fn wrong(capture: &Path) -> Vec<String> {
-    let bad = "_ws.malformed || _ws.lua.error || fwshake.cut || fwmulti.cut \
-               || (_ws.expert.severity >= 6291456 && !tcp.analysis.flags) \
-               || ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0";
-    frames(capture, bad, &[])
+const WRONG: &str = "_ws.malformed || _ws.lua.error || fwshake.cut || fwmulti.cut \
+                     || (_ws.expert.severity >= 6291456 && !tcp.analysis.flags) \
+                     || ip.checksum.status == 0 || tcp.checksum.status == 0 \
+                     || udp.checksum.status == 0";
+
+/// The same where nothing is wrong.
+fn counts_of_right(capture: &Path, filters: &[&str]) -> Vec<usize> {
+    let mut counts = counts(capture, &[filters, &[WRONG]].concat());
+    if counts.pop() != Some(0) {
+        panic!("wrong frames: {:#?}", frames(capture, WRONG, &[]));
+    }
+    counts
 }
 
 const SHAKE: &str = r#"transport = "shake"
@@ -94,45 +109,50 @@ paths = [{ via = "phone1" }, { via = "phone2" }]
 #[test]
 fn wireshark_counts_what_a_shake_flow_counts() {
     let run = Run::of(SHAKE, &[]);
-    let (host, server) = (run.tap("host"), run.tap("server"));
-    for capture in [&host, &server] {
-        assert_eq!(wrong(capture), Vec::<String>::new());
-        assert_eq!(count(capture, "fwshake"), count(capture, "udp"));
-    }
     let data = "fwshake.kind == 4 && fwshake.flags.opener == 1";
-    for (path, number) in [(&run.flow["paths"][0], 0), (&run.flow["paths"][1], 1)] {
-        let on_path = format!("{data} && fwshake.path == {number}");
-        assert_eq!(count(&host, &on_path), path["sent_packets"], "path {number}");
-    }
-    assert_eq!(count(&host, data), run.flow["sent_packets"]);
+    let on_path = [0, 1].map(|number| format!("{data} && fwshake.path == {number}"));
+    let filters = ["fwshake", "udp", data, &on_path[0], &on_path[1]];
+    let host = counts_of_right(&run.tap("host"), &filters);
+    assert_eq!(host[0], host[1]);
+    assert_eq!(run.flow["sent_packets"], host[2]);
+    assert_eq!(run.flow["paths"][0]["sent_packets"], host[3]);
+    assert_eq!(run.flow["paths"][1]["sent_packets"], host[4]);
+
     let acks = "fwshake.kind == 5 && fwshake.flags.opener == 0";
-    assert_eq!(count(&server, acks), run.flow["acks_sent"]);
     // A megabyte and the end of the stream.
-    assert_ne!(count(&server, &format!("{acks} && fwshake.cumulative == 1000001")), 0);
-    assert_eq!(count(&server, &format!("{acks} && fwshake.cumulative > 1000001")), 0);
+    let end = ["==", ">"].map(|than| format!("{acks} && fwshake.cumulative {than} 1000001"));
     let blocks = "fwshake.block.from > fwshake.cumulative && fwshake.block.to <= 1000001";
-    assert_eq!(count(&server, blocks), count(&server, "fwshake.block"));
-    assert_ne!(count(&server, "fwshake.block"), 0, "losses leave gaps");
+    let filters = ["fwshake", "udp", acks, &end[0], &end[1], blocks, "fwshake.block"];
+    let server = counts_of_right(&run.tap("server"), &filters);
+    assert_eq!(server[0], server[1]);
+    assert_eq!(run.flow["acks_sent"], server[2]);
+    assert_ne!(server[3], 0);
+    assert_eq!(server[4], 0);
+    assert_eq!(server[5], server[6]);
+    assert_ne!(server[6], 0, "losses leave gaps");
 }
 
 /// A capture of the first bytes of each packet is no capture of malformed messages.
 #[test]
 fn wireshark_does_not_blame_messages_for_a_snap_length() {
     let run = Run::of(SHAKE, &["record.snap_length=90 B"]);
-    let host = run.tap("host");
-    assert_eq!(frames(&host, "fwshake.malformed || _ws.malformed || _ws.lua.error", &[]).len(), 0);
-    let data = "fwshake.kind == 4 && fwshake.flags.opener == 1 && fwshake.seq";
-    assert_eq!(count(&host, &format!("{data} && fwshake.cut")), run.flow["sent_packets"]);
-    assert_eq!(count(&host, "fwshake.kind == 3 && fwshake.answers"), 2);
+    let malformed = "fwshake.malformed || _ws.malformed || _ws.lua.error";
+    let data = "fwshake.kind == 4 && fwshake.flags.opener == 1 && fwshake.seq && fwshake.cut";
+    let answers = "fwshake.kind == 3 && fwshake.answers";
+    let counts = counts(&run.tap("host"), &[malformed, data, answers]);
+    assert_eq!(counts[0], 0);
+    assert_eq!(run.flow["sent_packets"], counts[1]);
+    assert_eq!(counts[2], 2);
 }
 
 #[test]
 fn wireshark_puts_the_streams_of_multi_tcp_together() {
     let run = Run::of(MULTI, &[]);
     for capture in [run.tap("host"), run.tap("server")] {
-        assert_eq!(wrong(&capture), Vec::<String>::new());
-        assert_eq!(count(&capture, "fwmulti.connections == 2"), 4, "a preface each way");
-        assert_ne!(count(&capture, "fwmulti.kind == 2 && fwmulti.offset == 1000000"), 0);
+        let end = "fwmulti.kind == 2 && fwmulti.offset == 1000000";
+        let counts = counts_of_right(&capture, &["fwmulti.connections == 2", end]);
+        assert_eq!(counts[0], 4, "a preface each way");
+        assert_ne!(counts[1], 0);
     }
     let fields = ["-T", "fields", "-e", "fwmulti.len", "-e", "fwmulti.offset"];
     let lines = frames(&run.tap("host"), "fwmulti.kind == 1", &fields);

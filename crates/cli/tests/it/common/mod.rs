@@ -57,6 +57,19 @@ pub(crate) fn frames(capture: &Path, filter: &str) -> Vec<String> {
     tshark(&["-n", "-Y", filter], capture)
 }
 
+/// How many frames pass each of `filters`, in which no comma is, by one run of tshark with these
+/// arguments, checksums verified. A run for each filter would read the capture as often.
+pub(crate) fn counts(args: &[&str], capture: &Path, filters: &[&str]) -> Vec<usize> {
+    assert!(filters.iter().all(|filter| !filter.contains(',')), "a comma parts filters");
+    let statistics = format!("io,stat,0,{}", filters.join(","));
+    let lines = tshark(&[args, &["-n", "-q", "-z", &statistics]].concat(), capture);
+    // The table's one row is of the whole capture: frames and bytes for each filter.
+    let row = lines.iter().find(|line| line.contains("<>")).expect("a row of statistics");
+    let cells: Vec<usize> = row.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+    assert_eq!(cells.len(), 2 * filters.len(), "{lines:#?}");
+    cells.into_iter().step_by(2).collect()
+}
+
 /// Lines that tshark prints of a capture with these arguments, checksums verified.
 pub(crate) fn tshark(args: &[&str], capture: &Path) -> Vec<String> {
     let mut tshark = Command::new("tshark");
