@@ -20,6 +20,10 @@ pub(crate) struct Options {
     /// Probe only the links here; what was found elsewhere before is taken as it is
     #[arg(long)]
     only: Option<Site>,
+    /// Probe only the links whose name contains this; the others' results are taken as they are. A
+    /// guest is switched off after 500 s, which is too short for all of its links beside other work
+    #[arg(long, value_name = "TEXT")]
+    link: Option<String>,
     /// Probe nothing, and write the page from what was found before
     #[arg(long)]
     judge: bool,
@@ -61,11 +65,14 @@ pub(crate) fn probe_links(options: &Options) -> Outcome {
     for site in [Site::Host, Site::Guest, Site::Emulator] {
         let file = place.join(format!("{site:?}.lines").to_lowercase());
         if !options.judge && options.only.is_none_or(|only| only == site) {
+            let wanted = options.link.as_deref().unwrap_or_default();
             let lines = match site {
-                Site::Host => host(&place)?,
-                Site::Guest => guest()?,
-                Site::Emulator => emulator(&place)?,
+                Site::Host => host(&place, &named(HOST_LINKS, wanted))?,
+                Site::Guest => guest(named(GUEST_LINKS, wanted))?,
+                Site::Emulator => emulator(&place, wanted)?,
             };
+            let before = fs::read_to_string(&file).unwrap_or_default();
+            let lines = merged(&before, &lines);
             fs::write(&file, lines).map_err(|error| failed(&file, &error))?;
         }
         if !file.exists() {
@@ -110,9 +117,26 @@ fn lines(said: &str) -> String {
     said.lines().filter_map(line).collect()
 }
 
-fn host(place: &Path) -> Result<String, String> {
+/// The lines of the links whose name contains `wanted`.
+fn named(links: &str, wanted: &str) -> String {
+    let matching = links.lines().filter(|line| name(line).contains(wanted));
+    matching.map(|line| format!("{line}\n")).collect()
+}
+
+fn name(line: &str) -> &str {
+    line.split('|').next().unwrap_or_default()
+}
+
+/// What was found before, with `now` in the place of older lines of the same links.
+fn merged(before: &str, now: &str) -> String {
+    let is_older = |line: &&str| now.lines().all(|newer| name(newer) != name(line));
+    let kept = before.lines().filter(is_older).chain(now.lines());
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
+fn host(place: &Path, links: &str) -> Result<String, String> {
     let file = place.join("host.links");
-    fs::write(&file, HOST_LINKS).map_err(|error| failed(&file, &error))?;
+    fs::write(&file, links).map_err(|error| failed(&file, &error))?;
     let script = ". \"$DATA/probe-links.sh\" < host.links";
     let apart = ["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork"];
     let after = ["--kill-child", "--mount-proc", "sh", "-eu", "-c", script];
@@ -121,9 +145,9 @@ fn host(place: &Path) -> Result<String, String> {
     Ok(lines(&printed(unshare)?))
 }
 
-fn guest() -> Result<String, String> {
+fn guest(links: String) -> Result<String, String> {
     let scripts = ["probe-net.sh", "probe-links.sh"].map(|name| scripts().join(name));
-    let [net, links] = scripts.each_ref().map(fs::read_to_string);
+    let [net, probes] = scripts.each_ref().map(fs::read_to_string);
     let read =
         |text: std::io::Result<String>, path: &Path| text.map_err(|error| failed(path, &error));
     let guest = vm::Guest {
@@ -132,8 +156,8 @@ fn guest() -> Result<String, String> {
         init: GUEST,
         files: vec![
             ("probe-net.sh", read(net, &scripts[0])?),
-            ("probe-links.sh", read(links, &scripts[1])?),
-            ("links", GUEST_LINKS.to_owned()),
+            ("probe-links.sh", read(probes, &scripts[1])?),
+            ("links", links),
             ("rate", GUEST_RATE.to_owned()),
         ],
         programs: &["ip", "tc"],
@@ -143,15 +167,19 @@ fn guest() -> Result<String, String> {
 }
 
 /// One access point after the other, in real time.
-fn emulator(place: &Path) -> Result<String, String> {
+fn emulator(place: &Path, wanted: &str) -> Result<String, String> {
     let file = place.join("access-point.toml");
     fs::write(&file, ACCESS_POINT).map_err(|error| failed(&file, &error))?;
     let mut text = String::new();
     for buffer in BUFFERS {
+        let name = format!("802.11g, {buffer} packets");
+        if !name.contains(wanted) {
+            continue;
+        }
         let scenario = ACCESS_POINT.replace("100 packets", &format!("{buffer} packets"));
         fs::write(&file, scenario).map_err(|error| failed(&file, &error))?;
         let found = emulated(place, &file)?;
-        text.push_str(&format!("802.11g, {buffer} packets|packets|{buffer}|{found}\n"));
+        text.push_str(&format!("{name}|packets|{buffer}|{found}\n"));
     }
     Ok(text)
 }
@@ -177,4 +205,23 @@ fn emulated(place: &Path, file: &Path) -> Result<String, String> {
     let text = fs::read_to_string(&log).map_err(|error| failed(&log, &error))?;
     let json = text.find('{').map(|begin| text[begin..].replace('\n', ""));
     json.ok_or_else(|| format!("{}: no result: {text}", log.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_is_probed_again_replaces_its_older_line_alone() {
+        let before = "a|packets|1|{}\nb|bytes|2|{}\n";
+        assert_eq!(merged(before, "a|packets|1|{new}\n"), "b|bytes|2|{}\na|packets|1|{new}\n");
+        assert_eq!(merged(before, "c|aqm|-|{}\n"), format!("{before}c|aqm|-|{{}}\n"));
+    }
+
+    #[test]
+    fn links_are_chosen_by_their_names() {
+        assert_eq!(named(GUEST_LINKS, "").lines().count(), GUEST_LINKS.lines().count());
+        assert_eq!(named(GUEST_LINKS, "CAKE").lines().count(), 2);
+        assert_eq!(named(GUEST_LINKS, "limit 60 depth"), "", "words of tc are no names");
+    }
 }
