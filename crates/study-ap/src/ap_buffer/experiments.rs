@@ -42,3 +42,31 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         series: false,
     },
 ];
+
+/// With the sockets of a kernel: both ends of each probe, and what runs beside it.
+pub(super) const EMULATED: &[Experiment] = &[
+    Experiment {
+        name: IDLE,
+        file: "studies/ap-buffer/emulated-idle.toml",
+        text: include_str!("../../../../studies/ap-buffer/emulated-idle.toml"),
+        quick: EMULATED_QUICK,
+        series: false,
+    },
+    Experiment {
+        name: BESIDE,
+        file: "studies/ap-buffer/emulated-beside.toml",
+        text: include_str!("../../../../studies/ap-buffer/emulated-beside.toml"),
+        quick: EMULATED_QUICK,
+        series: false,
+    },
+    Experiment {
+        name: KINDS,
+        file: "studies/ap-buffer/emulated-kinds.toml",
+        text: include_str!("../../../../studies/ap-buffer/emulated-kinds.toml"),
+        quick: &["sweep.seeds=1"],
+        series: false,
+    },
+];
+
+/// The six access points with one standard and seed each.
+const EMULATED_QUICK: &[&str] = &["sweep.seeds=1", "sweep.cell.standard=['802.11g']"];
