@@ -20,7 +20,7 @@ use fairwave_machine::Machine;
 use fairwave_units::{Db, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc;
+use fairwave_wire::soc::{self, Answer};
 use station::{Change, Known, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -119,6 +119,22 @@ impl AccessPoint {
         }
         self.table.handle(now, TableInput::Report(*heard));
         self.follow(now);
+        self.answer(now, heard);
+    }
+
+    /// Answers a report that was just believed, if the station has not been answered for a while.
+    fn answer(&mut self, now: Instant, heard: &Heard) {
+        let station = heard.from();
+        let Some(known) = self.stations.get_mut(&station) else { return };
+        let is_soon = known.answered.is_some_and(|at| now < at + self.config.answer_every);
+        if known.heard != Some(now) || is_soon {
+            return;
+        }
+        let Ok((claim, _)) = soc::parse(heard.payload()) else { return };
+        let Ok(key) = Key::new(&station_secret(&self.config.key, station)) else { return };
+        known.answered = Some(now);
+        let answer = Answer { station, sequence: claim.unchecked().sequence };
+        self.actions.push_back(Action::Answer { station, payload: answer.seal(&key) });
     }
 
     /// Registers a station that proves with its first report that it has a key of this network.

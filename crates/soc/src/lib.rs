@@ -19,6 +19,7 @@
 //! `docs/models/soc.md`.
 
 mod access_point;
+mod contact;
 mod evaluate;
 mod filter;
 mod policy;
@@ -29,6 +30,7 @@ pub use access_point::{
     AccessPoint, Action, ApConfig, ApCounters, ApInput, Decision, KEY_LEN, Source, StationStatus,
     StationView, WeightReason, station_secret,
 };
+pub use contact::Contact;
 pub use evaluate::{Evaluation, Point, compare, evaluate};
 pub use filter::{ALL as FILTERS, Filter, FilterKind, FilterSpec};
 pub use policy::{

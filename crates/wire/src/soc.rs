@@ -11,6 +11,12 @@
 //! [`Report::next`] is not `None` is in front of the payload that the frame would have carried
 //! without it, and `next` is the type of that payload: it is put in and taken out like a VLAN
 //! tag (IEEE 802.1Q-2018 clause 9), without looking at what it precedes.
+//!
+//! An access point that listens says so by an [`Answer`] each second.
+
+mod answer;
+
+pub use answer::{ANSWER_LEN, ANSWER_SUBTYPE, Answer, AnswerError, frame};
 
 use crate::ethernet::{EtherType, Mac};
 use crate::reader::{Reader, Truncated};

@@ -24,6 +24,8 @@ pub struct ApConfig {
     /// Least mean time between attempts of stations that are not known, all of them together. Each
     /// attempt costs the derivation of a key.
     pub strangers_pace: Duration,
+    /// Time between two answers to one station.
+    pub answer_every: Duration,
 }
 
 impl ApConfig {
@@ -37,6 +39,7 @@ impl ApConfig {
             view_lasts: Duration::from_secs(5),
             noise: Dbm(-95.0),
             strangers_pace: Duration::from_millis(1),
+            answer_every: Duration::from_secs(1),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::table::{Heard, Refusal};
 use core::fmt;
 use fairwave_units::{BitRate, Db, Dbm, Duration};
 use fairwave_wire::ethernet::Mac;
+use fairwave_wire::soc;
 
 /// What an access point's own radio tells of an associated station, such as Linux does by nl80211.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,7 @@ pub enum ApInput {
     Seen(StationView),
 }
 
-/// What the scheduler has to do.
+/// What the access point has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Serves a station with these weights, one for each class of traffic. The station may be new.
@@ -74,13 +75,22 @@ pub enum Action {
         /// The station.
         station: Mac,
     },
+    /// Sends a station the payload of a frame: its reports are believed.
+    Answer {
+        /// The station.
+        station: Mac,
+        /// The sealed answer.
+        payload: [u8; soc::ANSWER_LEN],
+    },
 }
 
 impl Action {
     /// Which station it is about.
     pub const fn station(&self) -> Mac {
         match self {
-            Self::Serve { station, .. } | Self::Stop { station } => *station,
+            Self::Serve { station, .. } | Self::Stop { station } | Self::Answer { station, .. } => {
+                *station
+            }
         }
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Known {
     pub(super) alarm: Option<Instant>,
     /// What was last told of it.
     pub(super) reason: Option<WeightReason>,
+    /// When it was last answered.
+    pub(super) answered: Option<Instant>,
     served: Option<Served>,
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::{ALL, Policies};
 use fairwave_machine::contract;
 use fairwave_units::{Dbm, Duration};
-use fairwave_wire::soc::{CentiDb, Report};
+use fairwave_wire::soc::{ANSWER_LEN, CentiDb, Report};
 use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU16;
@@ -55,11 +55,13 @@ struct Bench {
     ap: AccessPoint,
     actions: Vec<(u64, Mac, Option<f64>)>,
     decisions: Vec<Decision>,
+    answers: Vec<(u64, Mac, [u8; ANSWER_LEN])>,
 }
 
 impl Bench {
     fn new(config: ApConfig) -> Self {
-        Self { ap: AccessPoint::new(config), actions: Vec::new(), decisions: Vec::new() }
+        let ap = AccessPoint::new(config);
+        Self { ap, actions: Vec::new(), decisions: Vec::new(), answers: Vec::new() }
     }
 
     fn tell(&mut self, at: u64, input: ApInput) {
@@ -80,6 +82,10 @@ impl Bench {
             let weight = match &action {
                 Action::Serve { weights, .. } => Some(weights[0].fraction()),
                 Action::Stop { .. } => None,
+                Action::Answer { station, payload } => {
+                    self.answers.push((at, *station, *payload));
+                    continue;
+                }
             };
             self.actions.push((at, action.station(), weight));
         }
@@ -231,6 +237,22 @@ fn a_full_access_point_forgets_who_is_gone() {
         (200, Mac::local(3), Some(0.8)),
     ]);
     assert!(bench.ap.stations.len() == 2 && bench.ap.table.len() == 2);
+}
+
+#[test]
+fn a_station_is_answered_each_second_with_its_key() {
+    let mut bench = Bench::new(pw());
+    for number in 1..=11 {
+        bench.tell(200 * number, report(A, number, 200 * number, 10.0));
+        // A second copy is refused, and not answered.
+        bench.tell(200 * number, report(A, number, 200 * number, 10.0));
+    }
+    let key = Key::new(&station_secret(&network(), A)).unwrap();
+    let opened = bench
+        .answers
+        .iter()
+        .map(|(at, to, payload)| (*at, *to, Answer::open(payload, &key).unwrap().sequence));
+    assert_eq!(opened.collect::<Vec<_>>(), [(200, A, 1), (1_200, A, 6), (2_200, A, 11)]);
 }
 
 /// What somebody does who can send under any link address and has a station of their own.

@@ -1,0 +1,91 @@
+//! Whether anybody listens to a station's reports, and how often it reports while nobody does.
+
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::ethernet::Mac;
+
+/// Silence of the access point after which nobody listens any more. It answers each second.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest time between two reports that nobody answers.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// A station's contact with its access point.
+#[derive(Clone, Copy, Debug)]
+pub struct Contact {
+    /// The access point, and when it last answered.
+    answered: Option<(Mac, Instant)>,
+    /// When the next report may go, and the time after it, while nobody answers.
+    next: Instant,
+    gap: Duration,
+    /// The gap to begin with.
+    interval: Duration,
+}
+
+impl Contact {
+    /// No contact yet; reports are made in this interval.
+    pub const fn new(now: Instant, interval: Duration) -> Self {
+        Self { answered: None, next: now, gap: interval, interval }
+    }
+
+    /// An access point answered.
+    pub const fn answer(&mut self, now: Instant, from: Mac) {
+        self.answered = Some((from, now));
+        self.gap = self.interval;
+        self.next = now;
+    }
+
+    /// The access point that listens; `None` if nobody does.
+    pub fn access_point(&self, now: Instant) -> Option<Mac> {
+        let (mac, at) = self.answered?;
+        (now < at + PATIENCE).then_some(mac)
+    }
+
+    /// To whom a report of now is sent: to the access point, or to everybody to look for one, with
+    /// growing gaps; `None` if it is not sent.
+    pub fn addressee(&mut self, now: Instant) -> Option<Mac> {
+        if let Some(mac) = self.access_point(now) {
+            return Some(mac);
+        }
+        if now < self.next {
+            return None;
+        }
+        self.next = now + self.gap;
+        self.gap = (self.gap * 2).min(LONGEST);
+        Some(Mac::BROADCAST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// When reports leave that are made each 200 ms, and to whom.
+    fn sent(contact: &mut Contact, range: std::ops::Range<u64>) -> Vec<(u64, Mac)> {
+        let all = range.step_by(200);
+        all.filter_map(|at| contact.addressee(ms(at)).map(|to| (at, to))).collect()
+    }
+
+    #[test]
+    fn gaps_double_up_to_ten_seconds() {
+        let mut contact = Contact::new(ms(0), Duration::from_millis(200));
+        let all = sent(&mut contact, 0..60_000);
+        let times: Vec<u64> = all.iter().map(|(at, _)| *at).collect();
+        let expected = [0, 200, 600, 1_400, 3_000, 6_200, 12_600, 22_600, 32_600, 42_600, 52_600];
+        assert_eq!(times, expected);
+        assert!(all.iter().all(|(_, to)| *to == Mac::BROADCAST));
+    }
+
+    #[test]
+    fn an_answer_ends_the_search_until_it_is_old() {
+        let mut contact = Contact::new(ms(0), Duration::from_millis(200));
+        sent(&mut contact, 0..30_000);
+        contact.answer(ms(30_000), Mac::local(9));
+        let all = sent(&mut contact, 30_000..36_000);
+        let at_rest = all.iter().filter(|(_, to)| *to == Mac::local(9)).count();
+        // Each 200 ms for five seconds, then 35.0, 35.2 and 35.6 s to everybody.
+        assert_eq!((at_rest, all.len()), (25, 28));
+    }
+}
