@@ -88,6 +88,43 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// A socket for the frames of one EtherType that arrive at an interface.
+///
+/// It asks for all types and has the kernel filter them: a socket for one type is not served where
+/// the interface is a port of a bridge.
+pub(crate) fn ether_socket(interface: u32, ether_type: u16) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+    let interface = c_int::try_from(interface).map_err(io::Error::other)?;
+    set_option(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
+    let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
+    // Classic BPF: load the half-word at 12; unless it is the type, skip one; accept; drop.
+    let steps = [
+        step(0x28, 0, 12),
+        step(0x15, 1, u32::from(ether_type)),
+        step(0x06, 0, u32::from(u16::MAX)),
+        step(0x06, 0, 0),
+    ];
+    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_ptr().cast_mut() };
+    let length = size_of::<libc::sock_fprog>() as libc::socklen_t;
+    // SAFETY: pointer and length are those of `program`; the kernel copies it and its steps, which
+    // live through the call, and writes neither.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            length,
+        )
+    };
+    if set != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    bind_packet_socket(&socket, interface)?;
+    Ok(socket)
+}
+
 fn bind_packet_socket(socket: &OwnedFd, interface: c_int) -> io::Result<()> {
     let address = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,

@@ -37,6 +37,7 @@
 
 pub mod between;
 mod error;
+mod ether;
 mod hosts;
 mod intercept;
 pub mod keeper;
@@ -50,19 +51,23 @@ mod plan;
 mod privileges;
 mod program;
 mod realtime;
+mod shaper;
 mod support;
+mod tc;
 mod terminal;
 mod tun;
 mod undo;
 mod uplink;
 
 pub use error::{Error, Lack, Missing};
+pub use ether::EtherSocket;
 pub use intercept::{Interception, InterceptionPlan};
 pub use namespaces::Namespaces;
 pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 pub use privileges::{Capability, become_ordinary_user};
 pub use program::{Invocation, Program, ProgramPlan};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
+pub use shaper::{STATIONS_MOST, Shapeable, Shaper, ShaperPlan, shapeable};
 pub use support::{Standing, become_root_inside, support};
 pub use tun::{DEVICE, Tun, VNET_HEADER_LENGTH};
 pub use uplink::lack_of_ipv6;

@@ -25,6 +25,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 const READ: usize = 32 * 1024;
 
 /// A netlink socket. It belongs to the network namespace of the thread that opened it.
+#[derive(Debug)]
 pub(crate) struct Netlink {
     socket: OwnedFd,
     sequence: u32,
@@ -129,6 +130,21 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::DelLink(link(index)), 0)
     }
 
+    /// The link address of an interface, six bytes.
+    pub(crate) fn link_address(&mut self, index: u32) -> io::Result<[u8; 6]> {
+        self.post(RouteNetlinkMessage::GetLink(link(index)), 0)?;
+        let found = self.answers()?.into_iter().find_map(|message| match message.payload {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
+                link.attributes.into_iter().find_map(|attribute| match attribute {
+                    LinkAttribute::Address(bytes) => <[u8; 6]>::try_from(bytes).ok(),
+                    _ => None,
+                })
+            }
+            _ => None,
+        });
+        found.ok_or_else(|| io::Error::other("it has no link address of six bytes"))
+    }
+
     /// Packets that an interface was to send and dropped.
     pub(crate) fn dropped_in_sending(&mut self, index: u32) -> io::Result<u64> {
         self.post(RouteNetlinkMessage::GetLink(link(index)), 0)?;
@@ -191,7 +207,7 @@ impl Netlink {
     }
 
     /// Sends a request and waits until the kernel has done it.
-    fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    pub(crate) fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.post(message, flags | NLM_F_ACK)?;
         loop {
             for message in self.answers()? {
@@ -202,7 +218,7 @@ impl Netlink {
         }
     }
 
-    fn post(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    pub(crate) fn post(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.sequence += 1;
         let mut message = NetlinkMessage::from(message);
         message.header.flags = NLM_F_REQUEST | flags;
@@ -215,7 +231,7 @@ impl Netlink {
     }
 
     /// One read: the messages in it that answer the last request.
-    fn answers(&self) -> io::Result<Vec<NetlinkMessage<RouteNetlinkMessage>>> {
+    pub(crate) fn answers(&self) -> io::Result<Vec<NetlinkMessage<RouteNetlinkMessage>>> {
         let mut buffer = vec![0; READ];
         let (_, length) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
         let mut rest = &buffer[..length];

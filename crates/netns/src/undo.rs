@@ -19,6 +19,8 @@ pub(crate) enum Undo {
     /// Delete a rule that has packets with a mark look up their way in a table of the same number,
     /// and the routes of that table; the family is `-4` or `-6`, as ip(8) has it.
     Lookup { family: String, mark: u32 },
+    /// Delete the root qdisc that was made at an interface.
+    Qdisc(String),
 }
 
 /// Between the words of a line to the keeper.
@@ -32,6 +34,7 @@ impl Undo {
             Self::Link(name) => format!("link\t{name}\n"),
             Self::Table { family, name } => format!("table\t{family}\t{name}\n"),
             Self::Lookup { family, mark } => format!("lookup\t{family}\t{mark}\n"),
+            Self::Qdisc(interface) => format!("qdisc\t{interface}\n"),
         }
     }
 
@@ -49,6 +52,7 @@ impl Undo {
             ["lookup", family @ ("-4" | "-6"), mark] => {
                 Some(Self::Lookup { family: family.to_owned(), mark: mark.parse().ok()? })
             }
+            ["qdisc", interface] => Some(Self::Qdisc(interface.to_owned())),
             _ => None,
         }
     }
@@ -61,6 +65,7 @@ impl Undo {
             Self::Link(name) => delete_link(name),
             Self::Table { family, name } => delete_table(family, name),
             Self::Lookup { family, mark } => delete_lookup(family, *mark),
+            Self::Qdisc(interface) => delete_qdisc(interface),
         }
     }
 }
@@ -68,6 +73,17 @@ impl Undo {
 fn delete_link(name: &str) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let deleted = netlink.index(name).and_then(|index| netlink.delete(index));
+    unless_gone(deleted)
+}
+
+fn delete_qdisc(interface: &str) -> io::Result<()> {
+    let mut netlink = Netlink::open()?;
+    let deleted = netlink.index(interface).and_then(|index| netlink.delete_ours(index));
+    unless_gone(deleted)
+}
+
+/// An interface that is not there any more is no error.
+fn unless_gone(deleted: io::Result<()>) -> io::Result<()> {
     deleted.or_else(|error| {
         let gone = Errno::from_io_error(&error) == Some(Errno::NODEV);
         if gone { Ok(()) } else { Err(error) }
@@ -121,6 +137,7 @@ mod tests {
             Undo::Link("fw12u0".to_owned()),
             Undo::Table { family: "ip6".to_owned(), name: "fairwave_12".to_owned() },
             Undo::Lookup { family: "-6".to_owned(), mark: 1 << 30 },
+            Undo::Qdisc("wlan0".to_owned()),
         ];
         for undo in all {
             assert_eq!(Undo::parse(undo.line().trim_end()), Some(undo));

@@ -182,6 +182,21 @@ fn a_shell_has_a_terminal_and_job_control() {
 }
 
 #[test]
+fn an_interface_is_shared_by_classes_and_restored() {
+    if !can() {
+        return;
+    }
+    let output = Command::new("unshare").args(["--net", RUNNER, "shape"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    let classes = |text: &str| text.matches("class htb 5343:").count();
+    let (whole, without) = text.split_once("without a: ").unwrap();
+    assert_eq!((classes(whole), classes(without)), (4, 3), "{text}");
+    assert!(whole.contains("match 00000101/ffffffff at -12"), "{text}");
+    assert!(without.contains("refused: interface `lo` has the qdisc htb 5343:"), "{text}");
+}
+
+#[test]
 fn the_keeper_is_not_started_by_hand() {
     let output = Command::new(RUNNER).arg(fairwave_netns::keeper::COMMAND).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -8,7 +8,8 @@
 
 use fairwave_netns::between::{self, FrameSocket};
 use fairwave_netns::{
-    Invocation, Namespaces, NodePlan, Plan, Prefix, Program, ProgramPlan, Route, UplinkPlan,
+    Invocation, KeeperCommand, Namespaces, NodePlan, Plan, Prefix, Program, ProgramPlan, Route,
+    Shaper, ShaperPlan, UplinkPlan,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::MountFlags;
@@ -40,6 +41,7 @@ pub(crate) fn main() -> ExitCode {
         ["uplink"] => uplink(),
         ["uplink-hold"] => uplink_hold(),
         ["between"] => bridge(),
+        ["shape"] => shape(),
         _ => Err("unknown task".into()),
     };
     match outcome {
@@ -49,6 +51,40 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What traffic control has at the loopback interface.
+fn traffic_control() -> Outcome<[String; 3]> {
+    let shown = |kind| -> Outcome<String> {
+        let output = Command::new("tc").args([kind, "show", "dev", "lo"]).output()?;
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    Ok([shown("qdisc")?, shown("class")?, shown("filter")?])
+}
+
+/// Shares the loopback interface of an own network namespace, and ends or is killed.
+fn shape() -> Outcome {
+    let before = traffic_control()?;
+    let plan = ShaperPlan {
+        interface: "lo".to_owned(),
+        rate_bps: 8_000_000,
+        queue_packets: 50,
+        keeper: KeeperCommand::default(),
+    };
+    let mut shaper = Shaper::start(&plan)?;
+    let (a, b) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 1, 1]);
+    shaper.serve(a, 1.0)?;
+    shaper.serve(b, 0.5)?;
+    shaper.serve(b, 0.0)?;
+    shaper.serve(a, 0.25)?;
+    let whole = traffic_control()?;
+    println!("{}", whole.concat());
+    shaper.stop(a)?;
+    println!("without a: {}", traffic_control()?[1]);
+    let refused = Shaper::start(&plan).err().ok_or("a second one was let in")?;
+    println!("refused: {refused}");
+    drop(shaper);
+    if traffic_control()? == before { Ok(()) } else { Err("something is left".into()) }
 }
 
 /// Two nodes, `sta1` and `server`.

@@ -1,0 +1,306 @@
+//! Requests of traffic control: HTB with its classes, and a classifier by link address (u32).
+//!
+//! The layouts are those of `linux/pkt_sched.h` and `linux/pkt_cls.h`. Rates travel as bytes a
+//! second with the type of the link, so that the kernel computes times itself and needs no tables.
+
+use crate::netlink::Netlink;
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NetlinkPayload};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{
+    TcAttribute, TcFilterU32Option, TcHandle, TcMessage, TcOption, TcU32Key, TcU32Selector,
+    TcU32SelectorFlags,
+};
+use std::fmt;
+use std::io;
+
+/// Handle of our root qdisc: "SC", as in the subtype of reports.
+pub(crate) const MAJOR: u16 = 0x5343;
+/// Our qdisc.
+pub(crate) const HTB: &str = "htb";
+
+/// `TCA_HTB_PARMS` and `TCA_HTB_INIT`.
+const PARMS: u16 = 1;
+const INIT: u16 = 2;
+/// `TC_LINKLAYER_ETHERNET`.
+const ETHERNET: u8 = 1;
+/// Nanoseconds of a tick in which the kernel is told times (`PSCHED_SHIFT`).
+const TICK_NS: u64 = 64;
+/// The hash table of u32 in which stations are, by the last byte of their link address.
+const TABLE: u32 = 0x0010_0000;
+const BUCKETS: u32 = 256;
+/// `ETH_P_ALL`, in network order as the kernel wants it.
+const ALL_PROTOCOLS: u32 = 0x0003_u16.to_be() as u32;
+/// Priority of the classifier.
+const PRIORITY: u32 = 1 << 16;
+
+/// Handle of a class.
+pub(crate) const fn class(minor: u16) -> TcHandle {
+    TcHandle { major: MAJOR, minor }
+}
+
+/// What a class may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// Bytes a second that are its own, and the most with what others leave. Neither is 0.
+    pub(crate) rate: u32,
+    pub(crate) ceil: u32,
+    /// Bytes that it sends in turn with others of what nobody owns.
+    pub(crate) quantum: u32,
+}
+
+fn message(index: u32, handle: TcHandle, parent: TcHandle) -> TcMessage {
+    let mut message = TcMessage::with_index(index as i32);
+    message.header.handle = handle;
+    message.header.parent = parent;
+    message
+}
+
+fn other(kind: u16, bytes: Vec<u8>) -> TcOption {
+    TcOption::Other(DefaultNla::new(kind, bytes))
+}
+
+/// The root qdisc; what no filter knows goes to the class `unknown`.
+pub(crate) fn qdisc(index: u32, unknown: u16) -> TcMessage {
+    let mut message = message(index, class(0), TcHandle::ROOT);
+    // Version 3, and a divisor of rates that no class needs.
+    let global = [3, 10, u32::from(unknown), 0, 0].map(u32::to_ne_bytes).concat();
+    message.attributes =
+        vec![TcAttribute::Kind(HTB.to_owned()), TcAttribute::Options(vec![other(INIT, global)])];
+    message
+}
+
+/// The root qdisc of an interface, by our handle.
+fn root_message(index: u32) -> TcMessage {
+    message(index, class(0), TcHandle::ROOT)
+}
+
+/// A class with its share.
+pub(crate) fn htb_class(index: u32, minor: u16, parent: u16, share: Share) -> TcMessage {
+    let mut message = message(index, class(minor), class(parent));
+    let mut bytes = Vec::with_capacity(44);
+    for rate in [share.rate, share.ceil] {
+        bytes.extend([0, ETHERNET, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(rate.to_ne_bytes());
+    }
+    let numbers = [ticks(share.rate), ticks(share.ceil), share.quantum, 0, 0];
+    bytes.extend(numbers.map(u32::to_ne_bytes).concat());
+    message.attributes =
+        vec![TcAttribute::Kind(HTB.to_owned()), TcAttribute::Options(vec![other(PARMS, bytes)])];
+    message
+}
+
+/// The depth of a token bucket: two long frames, or 4 ms if that is more.
+fn ticks(rate: u32) -> u32 {
+    let bytes = u64::from(rate / 250).max(2 * 1600);
+    let nanos = bytes * 1_000_000_000 / u64::from(rate.max(1));
+    u32::try_from(nanos / TICK_NS).unwrap_or(u32::MAX)
+}
+
+/// A queue of so many packets in a class.
+pub(crate) fn pfifo(index: u32, minor: u16, packets: u32) -> TcMessage {
+    let mut message = message(index, TcHandle::UNSPEC, class(minor));
+    // The limit is the whole option, and not nested.
+    let limit = DefaultNla::new(2, packets.to_ne_bytes().to_vec());
+    message.attributes = vec![TcAttribute::Kind("pfifo".to_owned()), TcAttribute::Other(limit)];
+    message
+}
+
+fn filter(index: u32, handle: u32, options: Vec<TcFilterU32Option>) -> TcMessage {
+    let mut message = message(index, TcHandle::from(handle), class(0));
+    message.header.info = PRIORITY | ALL_PROTOCOLS;
+    let options = options.into_iter().map(TcOption::U32).collect();
+    message.attributes = vec![TcAttribute::Kind("u32".to_owned()), TcAttribute::Options(options)];
+    message
+}
+
+/// A word of a frame, so far behind the network header.
+fn key(mask: u32, val: u32, off: i32) -> TcU32Key {
+    let mut key = TcU32Key::default();
+    (key.mask, key.val, key.off) = (mask, val, off);
+    key
+}
+
+fn matching(keys: Vec<TcU32Key>) -> TcU32Selector {
+    let mut selector = TcU32Selector::default();
+    selector.nkeys = keys.len() as u8;
+    selector.keys = keys;
+    selector
+}
+
+/// The hash table of the classifier.
+pub(crate) fn hash_table(index: u32) -> TcMessage {
+    filter(index, TABLE, vec![TcFilterU32Option::Divisor(BUCKETS)])
+}
+
+/// What leads every frame to its bucket: the last byte of the destination, 9 bytes before the
+/// network header, is the lowest of the word 12 bytes before that.
+pub(crate) fn hashing(index: u32) -> TcMessage {
+    let mut selector = matching([key(0, 0, 0)].to_vec());
+    selector.hoff = -12;
+    selector.hmask = 0xff;
+    filter(index, 0, vec![TcFilterU32Option::Selector(selector), TcFilterU32Option::Link(TABLE)])
+}
+
+/// What leads frames to a station into its class.
+pub(crate) fn to_station(index: u32, station: [u8; 6], minor: u16) -> TcMessage {
+    let [a, b, c, d, e, f] = station;
+    let keys = vec![
+        key(0xffff_0000, u32::from_be_bytes([a, b, 0, 0]), -14),
+        key(0xffff_ffff, u32::from_be_bytes([c, d, e, f]), -12),
+    ];
+    let mut selector = matching(keys);
+    selector.flags = TcU32SelectorFlags::Terminal;
+    let options = vec![
+        TcFilterU32Option::ClassId(class(minor)),
+        TcFilterU32Option::Hash(bucket(station)),
+        TcFilterU32Option::Selector(selector),
+    ];
+    filter(index, filter_handle(station, minor), options)
+}
+
+/// The filter of a station, to be deleted.
+pub(crate) fn filter_of(index: u32, station: [u8; 6], minor: u16) -> TcMessage {
+    filter(index, filter_handle(station, minor), Vec::new())
+}
+
+const fn bucket(station: [u8; 6]) -> u32 {
+    TABLE | (station[5] as u32) << 12
+}
+
+/// A filter's number in its bucket is that of its class, which is below 4096.
+const fn filter_handle(station: [u8; 6], minor: u16) -> u32 {
+    bucket(station) | minor as u32
+}
+
+/// The qdisc at the root of an interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RootQdisc {
+    kind: String,
+    handle: TcHandle,
+}
+
+impl RootQdisc {
+    /// Whether the kernel has put it there by itself: then it has no handle.
+    pub(crate) fn is_default(&self) -> bool {
+        self.handle == TcHandle::UNSPEC
+    }
+
+    fn is_ours(&self) -> bool {
+        self.kind == HTB && self.handle == class(0)
+    }
+}
+
+impl fmt::Display for RootQdisc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:x}:", self.kind, self.handle.major)
+    }
+}
+
+impl Netlink {
+    /// The root qdisc of an interface; `None` if it has none.
+    pub(crate) fn root_qdisc(&mut self, index: u32) -> io::Result<Option<RootQdisc>> {
+        let question = TcMessage::with_index(index as i32);
+        self.post(RouteNetlinkMessage::GetQueueDiscipline(question), NLM_F_DUMP)?;
+        let mut found = None;
+        loop {
+            for message in self.answers()? {
+                match message.payload {
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(one)) => {
+                        let is_root = one.header.parent == TcHandle::ROOT;
+                        if one.header.index == index as i32 && is_root {
+                            found = Some(root_of(one));
+                        }
+                    }
+                    NetlinkPayload::Error(error) if error.code.is_some() => {
+                        return Err(error.to_io());
+                    }
+                    NetlinkPayload::Done(_) => return Ok(found),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Makes a qdisc where nobody has set one.
+    pub(crate) fn add_qdisc(&mut self, qdisc: TcMessage) -> io::Result<()> {
+        let flags = NLM_F_CREATE | NLM_F_EXCL;
+        self.ask(RouteNetlinkMessage::NewQueueDiscipline(qdisc), flags)
+    }
+
+    /// Deletes our qdisc of an interface, with all classes and filters. One of somebody else stays.
+    pub(crate) fn delete_ours(&mut self, index: u32) -> io::Result<()> {
+        match self.root_qdisc(index)? {
+            Some(root) if root.is_ours() => {
+                self.ask(RouteNetlinkMessage::DelQueueDiscipline(root_message(index)), 0)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a root qdisc of a kind, to see whether the kernel has it.
+    pub(crate) fn try_qdisc(&mut self, index: u32, kind: &str) -> io::Result<()> {
+        let mut tried = qdisc(index, 0);
+        if kind != HTB {
+            // `struct tc_hfsc_qopt`: the number of the default class.
+            let default = DefaultNla::new(2, vec![0, 0]);
+            tried.attributes =
+                vec![TcAttribute::Kind(kind.to_owned()), TcAttribute::Other(default)];
+        }
+        self.add_qdisc(tried)
+    }
+
+    pub(crate) fn add_class(&mut self, class: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::NewTrafficClass(class), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    pub(crate) fn change_class(&mut self, class: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::NewTrafficClass(class), 0)
+    }
+
+    pub(crate) fn delete_class(&mut self, class: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::DelTrafficClass(class), 0)
+    }
+
+    pub(crate) fn add_filter(&mut self, filter: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::NewTrafficFilter(filter), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    pub(crate) fn delete_filter(&mut self, filter: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::DelTrafficFilter(filter), 0)
+    }
+}
+
+fn root_of(message: TcMessage) -> RootQdisc {
+    let kind = message.attributes.into_iter().find_map(|attribute| match attribute {
+        TcAttribute::Kind(kind) => Some(kind),
+        _ => None,
+    });
+    RootQdisc { kind: kind.unwrap_or_default(), handle: message.header.handle }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_core::Emitable;
+
+    /// 2500000 bytes a second are 10000 in 4 ms, and 4 ms are 62500 ticks of 64 ns.
+    #[test]
+    fn a_bucket_is_four_milliseconds_or_two_frames() {
+        assert_eq!(ticks(2_500_000), 62_500);
+        assert_eq!(ticks(3_200), 15_625_000);
+    }
+
+    #[test]
+    fn a_class_is_laid_out_as_the_kernel_reads_it() {
+        let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000 };
+        let message = htb_class(7, 0x12, 1, share);
+        let mut bytes = vec![0; message.buffer_len()];
+        message.emit(&mut bytes);
+        // Header, kind, and then two headers of attributes before the option.
+        let option = &bytes[20 + 8 + 4 + 4..];
+        assert_eq!(option.len(), 44);
+        let word = |at: usize| u32::from_ne_bytes(option[at..at + 4].try_into().unwrap());
+        assert_eq!([word(8), word(20)], [2_500_000, 5_000_000]);
+        assert_eq!([word(24), word(28), word(32)], [62_500, 62_500, 6_000]);
+    }
+}
