@@ -1,0 +1,153 @@
+//! An access point that shares its interface by the SoC of its stations.
+
+use crate::Error;
+use crate::source::StationSource;
+use crate::status::{Desk, Status};
+use crate::wait::wait_for;
+use fairwave_machine::Machine;
+use fairwave_netns::{EtherSocket, Shaper, ShaperPlan};
+use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Class, Decision, Heard};
+use fairwave_sockets::Clock;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::ethernet::{self, Mac};
+use fairwave_wire::soc;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How often the radio is asked, and the longest wait of the loop.
+const LOOK: Duration = Duration::from_millis(200);
+/// Frames that are read before anything else has its turn.
+const BATCH: usize = 256;
+/// Bytes of a frame that matter: its header and a report.
+const FRAME: usize = ethernet::HEADER_LEN + soc::LEN;
+
+/// What an access point is to do.
+pub struct ApPlan {
+    /// The interface by which stations are reached.
+    pub interface: String,
+    /// What reports mean.
+    pub config: ApConfig,
+    /// What weights act on; in a dry run nothing.
+    pub shaper: Option<ShaperPlan>,
+    /// What the radio sees.
+    pub radio: Box<dyn StationSource>,
+}
+
+/// What happened, for a log.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ApNews {
+    /// A decision, at this time after the start.
+    Decided(Instant, Decision),
+    /// The kernel refused a change.
+    Failed(Mac, String),
+    /// The radio does not tell.
+    Trouble(String),
+}
+
+struct Loop {
+    socket: EtherSocket,
+    desk: Desk,
+    ap: AccessPoint,
+    shaper: Option<Shaper>,
+    interface: String,
+    failed: u64,
+}
+
+/// Serves until `stop` is set, and restores the interface.
+///
+/// # Errors
+/// If there is no such interface, the user may not (CAP_NET_RAW, CAP_NET_ADMIN), somebody else has
+/// set a qdisc there, or the interface goes away.
+pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Result<Status, Error> {
+    let clock = Clock::start();
+    let ApPlan { interface, config, shaper, mut radio } = plan;
+    let socket = EtherSocket::open(&interface, soc::ETHER_TYPE.number())?;
+    let desk = Desk::open(&interface)?;
+    let shaper = shaper.as_ref().map(Shaper::start).transpose()?;
+    let ap = AccessPoint::new(config);
+    let mut all = Loop { socket, desk, ap, shaper, interface: interface.clone(), failed: 0 };
+    let broken = |error| Error::at(format!("interface `{interface}`"))(error);
+    let mut look = clock.now();
+    while !stop.load(Ordering::Relaxed) {
+        let now = clock.now();
+        if now >= look {
+            look = now + LOOK;
+            match radio.facts() {
+                Ok(facts) => facts.into_iter().for_each(|fact| all.ap.handle(now, fact)),
+                Err(why) => hear(ApNews::Trouble(why)),
+            }
+        }
+        let is_empty = all.take_reports(now).map_err(broken)?;
+        if all.ap.deadline().is_some_and(|due| due <= now) {
+            all.ap.wake(now);
+        }
+        all.follow(now, &mut hear).map_err(broken)?;
+        all.desk.answer(|| all.status(now));
+        if is_empty {
+            let next = all.ap.deadline().map_or(look, |due| due.min(look));
+            let most = next.since(clock.now());
+            wait_for(&[&all.socket, &all.desk.0], most).map_err(broken)?;
+        }
+    }
+    Ok(all.status(clock.now()))
+}
+
+impl Loop {
+    /// Takes frames that wait; whether those were all.
+    fn take_reports(&mut self, now: Instant) -> io::Result<bool> {
+        let mut frame = [0; FRAME];
+        for _ in 0..BATCH {
+            let Some(length) = self.socket.receive(&mut frame)? else { return Ok(true) };
+            if let Ok((header, payload)) = ethernet::parse(&frame[..length.min(FRAME)]) {
+                let heard = Heard::new(header.source, payload);
+                self.ap.handle(now, ApInput::Report(heard));
+            }
+        }
+        Ok(false)
+    }
+
+    /// Does what the machine asks for.
+    fn follow(&mut self, now: Instant, hear: &mut impl FnMut(ApNews)) -> io::Result<()> {
+        while let Some(action) = self.ap.poll(now) {
+            let station = action.station();
+            match &action {
+                Action::Answer { payload, .. } => {
+                    let own = Mac(self.socket.address());
+                    self.socket.send(&soc::frame(own, station, payload))?;
+                }
+                Action::Serve { .. } | Action::Stop { .. } => {
+                    if let Err(error) = self.set(&action) {
+                        self.failed += 1;
+                        hear(ApNews::Failed(station, error.to_string()));
+                    }
+                }
+            }
+        }
+        while let Some(decision) = self.ap.event() {
+            hear(ApNews::Decided(now, decision));
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, action: &Action) -> io::Result<()> {
+        let Some(shaper) = &mut self.shaper else { return Ok(()) };
+        match action {
+            Action::Serve { station, weights } => {
+                let first = weights.get(usize::from(Class::default().0));
+                shaper.serve(station.0, first.map_or(1.0, |weight| weight.fraction()))
+            }
+            Action::Stop { station } => shaper.stop(station.0),
+            Action::Answer { .. } => Ok(()),
+        }
+    }
+
+    fn status(&self, now: Instant) -> Status {
+        let actuator = if self.shaper.is_some() { "htb" } else { "none" };
+        Status {
+            interface: self.interface.clone(),
+            actuator: actuator.to_owned(),
+            failed: self.failed,
+            ..Status::of(&self.ap, now)
+        }
+    }
+}

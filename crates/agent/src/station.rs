@@ -1,0 +1,185 @@
+//! A station that reports its SoC.
+
+use crate::Error;
+use crate::key::Secret;
+use crate::source::SnrSource;
+use crate::wait::wait_for;
+use fairwave_machine::Machine;
+use fairwave_netns::EtherSocket;
+use fairwave_soc::{Contact, FilterSpec, Reporter, ReporterConfig, ReporterInput};
+use fairwave_sockets::Clock;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::ethernet::{self, Mac};
+use fairwave_wire::seal::Key;
+use fairwave_wire::soc::{self, Answer};
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Samples in an interval.
+const SAMPLES: u64 = 4;
+/// How long a wait lasts at most, so that a request to stop is seen.
+const LOOK: Duration = Duration::from_millis(500);
+/// Bytes of a frame that matter.
+const FRAME: usize = 128;
+
+/// What a station is to do.
+pub struct StationPlan {
+    /// The interface whose link address the station has.
+    pub interface: String,
+    /// What seals its reports.
+    pub secret: Secret,
+    /// Time from one report to the next: the paper's T_soc.
+    pub interval: Duration,
+    /// From samples to SoC.
+    pub filter: FilterSpec,
+    /// A number that is greater at each start, such as the date in seconds.
+    pub epoch: u32,
+    /// Where the level comes from.
+    pub source: Box<dyn SnrSource>,
+}
+
+/// What happened, for the user.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StationNews {
+    /// An access point answers.
+    Heard(Mac),
+    /// Nobody answers any more.
+    Alone,
+    /// The source of levels does not tell.
+    Trouble(String),
+}
+
+/// What a station did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationCounts {
+    /// Reports that were made.
+    pub made: u64,
+    /// Reports that were sent.
+    pub sent: u64,
+    /// Answers that were believed.
+    pub answers: u64,
+    /// Frames that were no answers of the access point.
+    pub refused: u64,
+}
+
+struct Station {
+    socket: EtherSocket,
+    address: Mac,
+    key: Key,
+    reporter: Reporter,
+    contact: Contact,
+    counts: StationCounts,
+    /// The number of the last report that was answered: an old answer cannot be replayed.
+    answered: u64,
+    /// The access point that was told of.
+    told: Option<Mac>,
+}
+
+/// Reports until `stop` is set.
+///
+/// # Errors
+/// If there is no such interface, the user may not open a packet socket (CAP_NET_RAW), the interval
+/// is out of bounds, or the interface goes away.
+pub fn run(
+    plan: StationPlan,
+    stop: &AtomicBool,
+    mut hear: impl FnMut(StationNews),
+) -> Result<StationCounts, Error> {
+    let clock = Clock::start();
+    let StationPlan { interface, interval, mut source, .. } = plan;
+    let socket = EtherSocket::open(&interface, soc::ETHER_TYPE.number())?;
+    let address = Mac(socket.address());
+    let key = plan.secret.of_station(address)?;
+    let config = ReporterConfig {
+        interval,
+        hold: Duration::ZERO,
+        filter: plan.filter,
+        epoch: plan.epoch,
+        ..ReporterConfig::new(address, Ipv4Addr::UNSPECIFIED)
+    };
+    let reporter = Reporter::new(config, key.clone(), clock.now())
+        .map_err(|error| Error::Usage(error.to_string()))?;
+    let contact = Contact::new(clock.now(), interval);
+    let mut station = Station {
+        socket,
+        address,
+        key,
+        reporter,
+        contact,
+        counts: StationCounts::default(),
+        answered: u64::from(plan.epoch) << 32,
+        told: None,
+    };
+    let mut sample = clock.now();
+    let mut trouble = None;
+    let broken = |error| Error::at(format!("interface `{interface}`"))(error);
+    while !stop.load(Ordering::Relaxed) {
+        let now = clock.now();
+        if now >= sample {
+            let told = source.sample();
+            sample = now + interval / SAMPLES;
+            let now_troubled = told.as_ref().err().cloned();
+            if let (Some(why), true) = (&now_troubled, now_troubled != trouble) {
+                hear(StationNews::Trouble(why.clone()));
+            }
+            trouble = now_troubled;
+            if let Ok(Some(level)) = told {
+                station.reporter.handle(now, ReporterInput::Snr(level));
+            }
+        }
+        station.listen(now).map_err(broken)?;
+        station.report(now).map_err(broken)?;
+        station.tell(now, &mut hear);
+        let next = station.reporter.deadline().map_or(sample, |due| due.min(sample));
+        let most = next.since(clock.now()).min(LOOK);
+        wait_for(&[&station.socket], most).map_err(broken)?;
+    }
+    Ok(station.counts)
+}
+
+impl Station {
+    fn listen(&mut self, now: Instant) -> std::io::Result<()> {
+        let mut frame = [0; FRAME];
+        while let Some(length) = self.socket.receive(&mut frame)? {
+            let parsed = ethernet::parse(&frame[..length.min(FRAME)]);
+            let opened = parsed.ok().and_then(|(header, payload)| {
+                let answer = Answer::open(payload, &self.key).ok()?;
+                let is_fresh = answer.station == self.address && answer.sequence > self.answered;
+                is_fresh.then_some((header.source, answer.sequence))
+            });
+            match opened {
+                Some((access_point, sequence)) => {
+                    self.answered = sequence;
+                    self.counts.answers += 1;
+                    self.contact.answer(now, access_point);
+                }
+                None => self.counts.refused += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, now: Instant) -> std::io::Result<()> {
+        if self.reporter.deadline().is_none_or(|due| due > now) {
+            return Ok(());
+        }
+        self.reporter.wake(now);
+        while let Some(report) = self.reporter.poll(now) {
+            self.counts.made += 1;
+            let Some(to) = self.contact.addressee(now) else { continue };
+            let frame = soc::frame(self.address, to, report.bytes());
+            self.counts.sent += u64::from(self.socket.send(&frame)?);
+        }
+        while self.reporter.event().is_some() {}
+        Ok(())
+    }
+
+    fn tell(&mut self, now: Instant, hear: &mut impl FnMut(StationNews)) {
+        let listens = self.contact.access_point(now);
+        if listens == self.told {
+            return;
+        }
+        self.told = listens;
+        hear(listens.map_or(StationNews::Alone, StationNews::Heard));
+    }
+}

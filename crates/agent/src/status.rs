@@ -1,0 +1,150 @@
+//! What an access point tells of itself while it runs, to whoever asks on the same machine.
+//!
+//! It listens at an abstract socket of Unix, which is of its network namespace, has no file, and
+//! is gone with the process. Whoever may run programs there can read it; it holds no secret.
+
+use crate::Error;
+use fairwave_soc::{AccessPoint, Refusal, StationStatus};
+use fairwave_units::Instant;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::time::Duration;
+
+/// How long somebody who asks waits for the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest answer in bytes.
+const LONGEST: u64 = 8 << 20;
+
+/// An access point and its stations.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Status {
+    /// The interface.
+    pub interface: String,
+    /// What weights act on: `htb`, or `none` in a dry run.
+    pub actuator: String,
+    /// Time since the start.
+    #[schemars(extend("unit" = "seconds"))]
+    pub lasted_s: f64,
+    /// The stations that are served, in the order of their addresses.
+    pub stations: Vec<StationLine>,
+    /// Reports that were believed.
+    pub accepted: u64,
+    /// Reports that did not come.
+    pub missed: u64,
+    /// What was refused, by why; reasons that did not occur are left out.
+    pub refused: BTreeMap<String, u64>,
+    /// Changes that the scheduler was asked for.
+    pub changes: u64,
+    /// Changes that the kernel refused.
+    pub failed: u64,
+}
+
+/// A station that is served.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StationLine {
+    /// Its link address.
+    pub station: String,
+    /// Its SoC; null if nobody told.
+    #[schemars(extend("unit" = "decibels"))]
+    pub soc_db: Option<f64>,
+    /// Who told: `report` (the station), `view` (the access point's radio), or `nothing`.
+    pub source: String,
+    /// Time since that was told; null if nobody told.
+    #[schemars(extend("unit" = "seconds"))]
+    pub age_s: Option<f64>,
+    /// The weight of each class of traffic, from 0 to 1.
+    pub weights: Vec<f64>,
+    /// Level of its frames at the access point; null without a radio.
+    #[schemars(extend("unit" = "dBm"))]
+    pub signal_dbm: Option<f64>,
+}
+
+impl StationLine {
+    fn of(station: &StationStatus) -> Self {
+        let signal = station.view.as_ref().and_then(|view| view.signal);
+        Self {
+            station: station.link.to_string(),
+            soc_db: station.soc.map(|soc| soc.0),
+            source: station.source.name().to_owned(),
+            age_s: station.age.map(|age| age.as_secs_f64()),
+            weights: station.weights.iter().map(|weight| weight.fraction()).collect(),
+            signal_dbm: signal.map(|signal| signal.0),
+        }
+    }
+}
+
+impl Status {
+    /// What an access point is like now.
+    pub(crate) fn of(ap: &AccessPoint, now: Instant) -> Self {
+        let (table, own) = (ap.table_counters(), ap.counters());
+        let counted = |why: Refusal| {
+            let count = table.refused_for(why) + own.strangers_refused[why as usize];
+            (count > 0).then(|| (why.name().to_owned(), count))
+        };
+        Self {
+            lasted_s: now.since(Instant::ZERO).as_secs_f64(),
+            stations: ap.stations(now).iter().map(StationLine::of).collect(),
+            accepted: table.accepted,
+            missed: table.missed,
+            refused: Refusal::ALL.into_iter().filter_map(counted).collect(),
+            changes: own.changes,
+            ..Self::default()
+        }
+    }
+}
+
+fn address(interface: &str) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("fairwave-soc-{interface}"))
+}
+
+/// The socket at which an access point is asked.
+pub(crate) struct Desk(pub(crate) UnixListener);
+
+impl Desk {
+    /// # Errors
+    /// If another access point has this interface.
+    pub(crate) fn open(interface: &str) -> Result<Self, Error> {
+        let opened = || -> io::Result<Self> {
+            let listener = UnixListener::bind_addr(&address(interface)?)?;
+            listener.set_nonblocking(true)?;
+            Ok(Self(listener))
+        };
+        opened().map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                let what = "another `fairwave soc ap` serves it already";
+                Error::Usage(format!("interface `{interface}`: {what}"))
+            }
+            _ => Error::at("socket for the status")(error),
+        })
+    }
+
+    /// Answers who asks. A reader cannot hold the loop up: what it does not take is lost.
+    pub(crate) fn answer(&self, status: impl Fn() -> Status) {
+        while let Ok((mut asker, _)) = self.0.accept() {
+            let text = serde_json::to_string(&status()).unwrap_or_default();
+            let sent = asker.set_nonblocking(true).and_then(|()| asker.write_all(text.as_bytes()));
+            // Whoever asked sees that the answer is cut.
+            drop(sent);
+        }
+    }
+}
+
+/// Asks the access point of an interface.
+///
+/// # Errors
+/// If there is none, or it does not answer.
+pub fn ask(interface: &str) -> Result<Status, Error> {
+    let place = format!("interface `{interface}`: no `fairwave soc ap` answers there");
+    let asked = || -> io::Result<Status> {
+        let socket = UnixStream::connect_addr(&address(interface)?)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let mut text = String::new();
+        socket.take(LONGEST).read_to_string(&mut text)?;
+        serde_json::from_str(&text).map_err(io::Error::other)
+    };
+    asked().map_err(Error::at(place))
+}
