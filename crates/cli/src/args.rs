@@ -12,6 +12,8 @@ pub(crate) mod probe;
 #[cfg(target_os = "linux")]
 pub(crate) mod proxy;
 mod reproduce;
+#[cfg(target_os = "linux")]
+pub(crate) mod soc;
 
 use crate::printed::Described;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -202,7 +204,7 @@ impl Cli {
             Command::Reproduce(_) => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
             #[cfg(target_os = "linux")]
-            Command::Packets(_) | Command::Proxy(_) => &["--json"],
+            Command::Packets(_) | Command::Proxy(_) | Command::Soc(_) => &["--json"],
             #[cfg(target_os = "linux")]
             Command::Fairness(fairness::Fairness { ref task, .. }) => match task {
                 Some(fairness::FairnessTask::Serve(_)) => &[],
@@ -398,6 +400,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = proxy::EXAMPLES)]
     Proxy(proxy::Proxy),
+    /// Report how good a station's channel is, and share an access point's interface by it
+    #[cfg(target_os = "linux")]
+    #[command(after_help = soc::EXAMPLES)]
+    Soc(soc::Soc),
     /// Analyse a capture of tcpdump, Wireshark or Fairwave: who was slow, and what held it back
     #[command(after_help = TRACE_EXAMPLES)]
     Trace(Trace),

@@ -87,6 +87,8 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Fairness(fairness) => commands::fairness::run(common, &fairness),
         #[cfg(target_os = "linux")]
         Command::Proxy(proxy) => commands::proxy::run(common, &proxy),
+        #[cfg(target_os = "linux")]
+        Command::Soc(soc) => commands::soc::run(common, &soc),
         Command::Trace(trace) => commands::trace::run(common, &trace),
         Command::Explain { key } => commands::explain::run(common, key.as_deref()),
         Command::List { what, of } => commands::list::run(common, what, of),

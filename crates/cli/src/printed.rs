@@ -260,6 +260,9 @@ pub(crate) enum Described {
     /// What `proxy --json` prints
     #[cfg(target_os = "linux")]
     Proxy,
+    /// What `soc status --json` prints
+    #[cfg(target_os = "linux")]
+    Soc,
     /// What `compare --json` prints
     Compare,
     /// What `plot --json` prints
@@ -301,6 +304,8 @@ impl Described {
             Self::Fairness => of(schema::of::<crate::printed_fairness::FairnessOutput>()),
             #[cfg(target_os = "linux")]
             Self::Proxy => of(schema::of::<crate::printed_proxy::ProxyOutput>()),
+            #[cfg(target_os = "linux")]
+            Self::Soc => of(schema::of::<fairwave_agent::status::Status>()),
             Self::Compare => of(schema::of::<CompareOutput>()),
             Self::Plot => of(schema::of::<PlotOutput>()),
             Self::List => of(schema::of::<ListOutput>()),

@@ -28,6 +28,8 @@ pub(crate) mod reproduce;
 #[cfg(target_os = "linux")]
 pub(crate) mod reproduce_real;
 pub(crate) mod run;
+#[cfg(target_os = "linux")]
+pub(crate) mod soc;
 pub(crate) mod sweep;
 pub(crate) mod trace;
 

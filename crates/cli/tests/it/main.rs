@@ -31,6 +31,7 @@ mod real_traffic;
 mod repairs;
 mod schemas;
 mod signals;
+mod soc;
 mod sweeps;
 #[cfg(target_os = "linux")]
 mod systemd;

@@ -1,0 +1,171 @@
+//! Options of `fairwave soc`.
+
+use clap::{Args, Subcommand};
+use fairwave_soc::{Curve, FILTERS, FilterSpec, Knot, POLICIES, Rule};
+use fairwave_units::{BitRate, Db, Duration};
+use fairwave_wire::ethernet::Mac;
+use std::path::PathBuf;
+
+/// At the end of its help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  (umask 077; head -c 32 /dev/urandom | base64 > net.key)     the key of the network, once
+  fairwave soc key --key net.key --station 02:00:00:00:00:07  a key for one station alone
+  sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy pw
+  sudo fairwave soc ap --interface wlan0 --plan               what it would do there, and why
+  sudo fairwave soc station --interface eth0 --key my.key --snr 25
+  fairwave soc status --interface wlan0 --json
+
+Both need root. The access point leaves a qdisc alone that somebody else has set, and restores the
+interface when it ends, also by SIGKILL. docs/soc.md says how the loop works.
+
+Exit code 1: the kernel refuses a step, or the interface goes away.";
+
+/// Options of `fairwave soc`.
+#[derive(Args, Debug)]
+pub(crate) struct Soc {
+    #[command(subcommand)]
+    pub(crate) task: SocTask,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SocTask {
+    /// Report this station's SoC to its access point, until interrupted
+    Station(Station),
+    /// Share an interface by the SoC of its stations, until interrupted
+    Ap(Ap),
+    /// Say what an access point on this machine knows and does
+    Status {
+        /// The access point's interface
+        #[arg(long, short, value_name = "IF")]
+        interface: String,
+    },
+    /// Print the key of one station, which speaks for no other
+    Key {
+        /// The file with the network's key
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// The station's link address
+        #[arg(long, value_name = "MAC", value_parser = mac)]
+        station: Mac,
+    },
+}
+
+/// Options of `fairwave soc station`.
+#[derive(Args, Debug)]
+pub(crate) struct Station {
+    /// The interface to the access point
+    #[arg(long, short, value_name = "IF")]
+    pub(crate) interface: String,
+    /// A file with the key of the station or the network: 32 bytes in base64
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    /// The level over noise in dB, where there is no radio to ask
+    #[arg(long, value_name = "DB", allow_negative_numbers = true, value_parser = level)]
+    pub(crate) snr: Option<Db>,
+    /// A file with the level in dB, read anew for each sample; an empty one means no link
+    #[arg(long, value_name = "FILE", conflicts_with = "snr")]
+    pub(crate) snr_from: Option<PathBuf>,
+    /// Time from one report to the next (T_soc), from 20 ms to 1 s
+    #[arg(long, value_name = "DURATION", default_value = "200 ms")]
+    pub(crate) interval: Duration,
+    /// From samples to SoC: mean, ewma, median or kalman
+    #[arg(long, value_name = "FILTER", default_value = "mean", value_parser = filter)]
+    pub(crate) filter: FilterSpec,
+}
+
+/// Options of `fairwave soc ap`.
+#[derive(Args, Debug)]
+pub(crate) struct Ap {
+    /// The interface by which stations are reached
+    #[arg(long, short, value_name = "IF")]
+    pub(crate) interface: String,
+    /// A file with the network's key: 32 bytes in base64
+    #[arg(long, value_name = "FILE", required_unless_present = "plan")]
+    pub(crate) key: Option<PathBuf>,
+    /// What all stations get together; somewhat less than the link carries
+    #[arg(long, short = 'b', value_name = "RATE", required_unless_present = "plan")]
+    pub(crate) rate: Option<BitRate>,
+    /// From SoC to weight: a name of `fairwave list soc-policies`, or knots such as 0:0,4:0.2,14:1
+    #[arg(long, value_name = "POLICY", default_value = "pw", value_parser = curve)]
+    pub(crate) policy: Curve,
+    /// Change a weight only when it differs by this share of a full one
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
+    pub(crate) step: f64,
+    /// Least time between two changes of one station's weight
+    #[arg(long, value_name = "DURATION", default_value = "100 ms")]
+    pub(crate) pace: Duration,
+    /// Packets that wait for each station
+    #[arg(long, value_name = "PACKETS", default_value_t = 100)]
+    pub(crate) queue: u32,
+    /// Say what would be done at the interface and why, and end
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Decide and log, but change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+fn level(text: &str) -> Result<Db, String> {
+    let word = text.trim().trim_end_matches("dB").trim_end();
+    let level = word.parse::<f64>().ok().filter(|level| level.is_finite());
+    level.map(Db).ok_or_else(|| "not a number of decibels, such as 25".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "not a number from 0 to 1".to_owned())
+}
+
+fn filter(text: &str) -> Result<FilterSpec, String> {
+    let names = || FILTERS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    let found = FILTERS.iter().find(|kind| kind.name == text);
+    found.map(|kind| kind.spec).ok_or_else(|| format!("not one of {}", names()))
+}
+
+fn curve(text: &str) -> Result<Curve, String> {
+    if let Some(kind) = POLICIES.iter().find(|kind| kind.name == text) {
+        return Ok((kind.curve)());
+    }
+    let names = || POLICIES.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    let knot = |word: &str| {
+        let (soc, weight) = word.split_once(':')?;
+        Some(Knot { soc: Db(soc.trim().parse().ok()?), weight: weight.trim().parse().ok()? })
+    };
+    let knots: Option<Vec<Knot>> = text.split(',').map(knot).collect();
+    let knots =
+        knots.ok_or_else(|| format!("neither one of {} nor knots dB:weight,...", names()))?;
+    Curve::through(&knots, Rule::Linear).map_err(|error| error.to_string())
+}
+
+fn mac(text: &str) -> Result<Mac, String> {
+    let parts: Option<Vec<u8>> = text
+        .split(':')
+        .map(|part| (part.len() == 2).then(|| u8::from_str_radix(part, 16).ok()).flatten())
+        .collect();
+    let bytes = parts.and_then(|parts| <[u8; 6]>::try_from(parts).ok());
+    let mac = bytes.map(Mac).filter(|mac| !mac.is_group());
+    mac.ok_or_else(|| "not a station's address, such as 02:00:00:00:00:07".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_are_names_or_knots() {
+        assert_eq!(curve("gb1"), Ok(Curve::GoodOrBad(Db(12.0))));
+        assert_eq!(curve("0:0, 10:1").map(|curve| curve.at(Db(4.0))), Ok(0.4));
+        assert!(curve("10:0,0:1").is_err_and(|error| error.contains("must rise")));
+        assert!(curve("good").is_err_and(|error| error.contains("pw-example")));
+    }
+
+    #[test]
+    fn addresses_are_of_stations() {
+        assert_eq!(mac("02:00:00:00:00:07"), Ok(Mac::local(7)));
+        for text in ["02:00:00:00:00", "02:00:00:00:00:7", "ff:ff:ff:ff:ff:ff", "+2:0:0:0:0:0"] {
+            assert!(mac(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+"""`fairwave soc` on an access point and three stations, each a network namespace on a bridge.
+
+To be run as `unshare --net --mount --pid --fork --kill-child --mount-proc python3 soc.py FAIRWAVE
+TASK`: what it makes is gone when it ends, however it does. A task prints a JSON value on success.
+"""
+
+import ctypes
+import json
+import os
+import random
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+FAIRWAVE = sys.argv[1]
+PATIENCE_S = 20
+STATIONS = ["s1", "s2", "s3"]
+ETHER_TYPE = 0x88B5
+CLONE_NEWNET = 0x40000000
+
+
+def run(line):
+    return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
+
+
+def mac(number):
+    return f"02:00:00:00:00:{number:02x}"
+
+
+def build():
+    """Namespaces a, s1, s2 and s3, each with `w0` on a bridge of this one."""
+    run("mkdir -p /run/netns && mount -t tmpfs t /run/netns")
+    run("ip link add br0 type bridge && ip link set br0 up")
+    for number, name in enumerate(["a"] + STATIONS, 1):
+        run(f"ip netns add {name} && ip -n {name} link set lo up")
+        run(f"ip link add p{number} type veth peer name w0 netns {name} address {mac(number)}")
+        run(f"ip link set p{number} master br0 up")
+        run(f"ip -n {name} addr add 10.79.0.{number}/24 dev w0")
+        run(f"ip -n {name} addr add fd79::{number}/64 dev w0 nodad")
+        run(f"ip -n {name} link set w0 up")
+
+
+def enter(name):
+    """The calling thread makes its sockets there from now on."""
+    with open(f"/run/netns/{name}") as file:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.setns(file.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+
+
+def keys():
+    """The key of the network, and one of each station."""
+    run("umask 077; mkdir -p /run/netns/keys; head -c 32 /dev/urandom | base64 > /run/netns/keys/net")
+    for number, name in enumerate(STATIONS, 2):
+        line = f"{FAIRWAVE} soc key --key /run/netns/keys/net --station {mac(number)}"
+        run(f"{line} > /run/netns/keys/{name}")
+
+
+def start(name, *words):
+    line = ["ip", "netns", "exec", name, FAIRWAVE, "soc", *words]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def start_ap(*words):
+    needed = ["ap", "--interface", "w0", "--key", "/run/netns/keys/net", "--rate", "8 Mbps"]
+    return start("a", *needed, "--json", *words)
+
+
+def start_station(name, snr, interval="1 s"):
+    """A second apart, reports are not missed on a busy machine."""
+    needed = ["--interface", "w0", "--key", f"/run/netns/keys/{name}"]
+    return start(name, "station", *needed, "--snr", str(snr), "--interval", interval)
+
+
+def status():
+    line = ["ip", "netns", "exec", "a", FAIRWAVE, "soc", "status", "--interface", "w0", "--json"]
+    asked = subprocess.run(line, capture_output=True, text=True)
+    return json.loads(asked.stdout) if asked.returncode == 0 else None
+
+
+def until(what, found):
+    """Waits for a state."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        value = found()
+        if value:
+            return value
+        select.select([], [], [], 0.02)
+    raise SystemExit(f"{what} did not come within {PATIENCE_S} s: {status()}")
+
+
+def weights():
+    """The first weight of each station that reports."""
+    now = status() or {"stations": []}
+    return {s["station"]: s["weights"][0] for s in now["stations"] if s["source"] == "report"}
+
+
+def end(process):
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err.decode()
+    return out
+
+
+def traffic_control():
+    kinds = ["qdisc", "class", "filter"]
+    # As text: some versions of tc print classes of HTB as text even where JSON is asked for.
+    return [run(f"ip netns exec a tc {kind} show dev w0").splitlines() for kind in kinds]
+
+
+def received(name):
+    return json.loads(run(f"ip -n {name} -j -s link show dev w0"))[0]["stats64"]["rx"]["bytes"]
+
+
+def send_all(seconds):
+    """Sends to all stations as fast as their queues take it, to the second by IPv6."""
+    sockets = []
+    for number, name in enumerate(STATIONS, 2):
+        family = socket.AF_INET6 if name == "s2" else socket.AF_INET
+        one = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        one.connect((f"fd79::{number}" if name == "s2" else f"10.79.0.{number}", 9))
+        sockets.append(one)
+    stop = time.monotonic() + seconds
+    while time.monotonic() < stop:
+        for one in select.select([], sockets, [], 0.1)[1]:
+            try:
+                one.send(bytes(1200))
+            except (BlockingIOError, ConnectionRefusedError):
+                pass
+
+
+def shares():
+    """Saturating UDP follows the weights, and nothing is left of the qdisc."""
+    before = traffic_control()
+    ap = start_ap()
+    stations = [start_station(name, snr) for name, snr in zip(STATIONS, [14, 10, 4])]
+    expected = {mac(2): 1.0, mac(3): 0.8, mac(4): 0.2}
+    rounded = lambda: {who: round(weight, 3) for who, weight in weights().items()}
+    until("weights by pw", lambda: rounded() == expected)
+    enter("a")
+    # Once for the neighbours and the queues, then for the count.
+    send_all(0.5)
+    counts = [received(name) for name in STATIONS]
+    send_all(3)
+    counts = [received(name) - count for name, count in zip(STATIONS, counts)]
+    for station in stations:
+        end(station)
+    last = json.loads(end(ap))
+    assert traffic_control() == before, traffic_control()
+    return {"shares": [count / sum(counts) for count in counts], "bytes": sum(counts),
+            "accepted": last["accepted"], "refused": last["refused"]}
+
+
+def raw(name):
+    enter(name)
+    one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHER_TYPE))
+    one.bind(("w0", ETHER_TYPE))
+    return one
+
+
+def frame(source, payload):
+    octets = lambda text: bytes.fromhex(text.replace(":", ""))
+    return octets(mac(1)) + octets(source) + ETHER_TYPE.to_bytes(2, "big") + payload
+
+
+def resident(process):
+    """Bytes of `fairwave soc ap` in memory."""
+    with open(f"/proc/{process.pid}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def hostile():
+    """What a station makes up, repeats or cuts moves nobody's weight, and is counted."""
+    ap = start_ap()
+    victim = start_station("s1", 10)
+    until("the victim's weight", lambda: mac(2) in weights())
+    listener = raw("a")
+    reported = lambda seen: seen if seen[14:16] == b"SC" else None
+    report = until("a report", lambda: reported(listener.recv(200)))[14:]
+    attacker = raw("s3")
+    randomly = random.Random(7)
+    send = lambda source, payload: attacker.send(frame(source, payload))
+    memory = resident(ap)
+    for _ in range(500):
+        send(mac(2), report)
+        send(mac(2), report[:40])
+        forged = bytearray(report)
+        forged[randomly.randrange(14, 64)] ^= 1 << randomly.randrange(8)
+        send(mac(2), bytes(forged))
+        stranger = f"02:99:00:00:{randomly.randrange(256):02x}:{randomly.randrange(256):02x}"
+        send(stranger, randomly.randbytes(64))
+        send(stranger, report[:6] + bytes.fromhex(stranger.replace(":", "")) + report[12:])
+    refused = lambda: (status() or {}).get("refused", {})
+    kinds = ["replayed", "truncated", "forged", "malformed"]
+    until("counts of refusals", lambda: all(refused().get(kind, 0) > 0 for kind in kinds))
+    now = status()
+    grown = resident(ap) - memory
+    found = {"weights": weights(), "stations": len(now["stations"]), "refused": now["refused"],
+             "grown": grown}
+    end(victim)
+    end(ap)
+    return found
+
+
+def killed():
+    """`kill -9` at moments of set-up and change leaves the interface as it was."""
+    before = traffic_control()
+    station = None
+    moments = [0.0, 0.005, 0.01, 0.02, 0.03, "served", "served"]
+    seen = 0
+    for moment in moments:
+        ap = start_ap("--pace", "20ms")
+        if moment == "served":
+            station = station or start_station("s1", 10, "200 ms")
+            until("a class", lambda: mac(2) in weights())
+            seen += len(traffic_control()[1]) == 3
+        else:
+            select.select([], [], [], moment)
+        ap.kill()
+        ap.wait()
+        until("the qdisc as before", lambda: traffic_control() == before)
+    end(station)
+    # A qdisc of somebody else is not touched.
+    run("ip netns exec a tc qdisc add dev w0 root handle 7: tbf rate 1mbit burst 10k latency 10ms")
+    foreign = traffic_control()
+    ap = start_ap()
+    err = ap.communicate(timeout=PATIENCE_S)[1].decode()
+    assert ap.returncode != 0 and "tbf 7:" in err, err
+    assert traffic_control() == foreign
+    return {"moments": len(moments), "seen": seen}
+
+
+build()
+keys()
+print(json.dumps({"shares": shares, "hostile": hostile, "killed": killed}[sys.argv[2]]()))

@@ -1,0 +1,50 @@
+//! `fairwave soc` between namespaces: shares, hostile stations, and what a kill leaves.
+
+use serde_json::Value;
+use std::io::{Write, stderr};
+use std::path::Path;
+use std::process::Command;
+
+/// What a task of `soc.py` finds, in namespaces of its own.
+fn found(task: &str) -> Option<Value> {
+    if let Some(why) = crate::real::missing() {
+        let _ = writeln!(stderr(), "SKIPPED: a test of the loop of SoC: {why}");
+        return None;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/soc.py");
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    command.arg("python3").arg(script).args([env!("CARGO_BIN_EXE_fairwave"), task]);
+    let output = command.output().expect("unshare starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{task}: {err}");
+    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
+}
+
+/// SoC of 14, 10 and 4 dB are weights of 1, 0.8 and 0.2 by pw: shares of 50, 40 and 10 %.
+#[test]
+fn saturating_datagrams_follow_the_weights() {
+    let Some(found) = found("shares") else { return };
+    for (share, expected) in found["shares"].as_array().expect("three").iter().zip([0.5, 0.4, 0.1])
+    {
+        let share = share.as_f64().expect("a number");
+        assert!((share / expected - 1.0).abs() < 0.05, "{found}");
+    }
+}
+
+#[test]
+fn a_hostile_station_moves_no_weight_and_no_memory() {
+    let Some(found) = found("hostile") else { return };
+    // pw at 10 dB, for the only station that has ever reported.
+    let weights = found["weights"].as_object().expect("weights");
+    let victim = weights["02:00:00:00:00:02"].as_f64().expect("a number");
+    assert!(weights.len() == 1 && (victim - 0.8).abs() < 1e-3, "{found}");
+    assert_eq!(found["stations"], 1, "{found}");
+    assert!(found["grown"].as_i64().expect("bytes") < 4 << 20, "{found}");
+}
+
+#[test]
+fn kill_9_at_any_moment_leaves_the_interface_as_it_was() {
+    let Some(found) = found("killed") else { return };
+    assert_eq!(found["seen"], 2, "{found}");
+}
