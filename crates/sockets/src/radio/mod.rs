@@ -1,0 +1,344 @@
+//! What a radio of this machine tells (nl80211): the stations of an access point or a station's
+//! own link, the noise on its channel, and who joins and leaves. [`hostapd`] tells the latter too.
+//!
+//! Numbers and units are those of `linux/nl80211.h`. What a driver does not tell is `None`. Nothing
+//! that the kernel or the socket says leads to a panic: what cannot be read is left out.
+
+mod attributes;
+mod generic;
+pub mod hostapd;
+#[cfg(test)]
+mod tests;
+
+use attributes::{Attributes, Field};
+use fairwave_wire::ethernet::Mac;
+use generic::{Generic, Message};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Commands.
+mod command {
+    pub(super) const GET_WIPHY: u8 = 1;
+    pub(super) const GET_INTERFACE: u8 = 5;
+    pub(super) const GET_STATION: u8 = 17;
+    pub(super) const SET_STATION: u8 = 18;
+    pub(super) const NEW_STATION: u8 = 19;
+    pub(super) const DEL_STATION: u8 = 20;
+    pub(super) const GET_SURVEY: u8 = 50;
+}
+
+/// Attributes of messages.
+mod attribute {
+    pub(super) const INTERFACE: u16 = 3;
+    pub(super) const INTERFACE_NAME: u16 = 4;
+    pub(super) const MAC: u16 = 6;
+    pub(super) const STATION: u16 = 21;
+    pub(super) const SURVEY: u16 = 84;
+    pub(super) const SPLIT_WIPHY_DUMP: u16 = 174;
+    pub(super) const FEATURES: u16 = 217;
+    pub(super) const AIRTIME_WEIGHT: u16 = 274;
+}
+
+/// Attributes of a station, and of a rate in one.
+mod station {
+    pub(super) const INACTIVE_TIME: u16 = 1;
+    pub(super) const SIGNAL: u16 = 7;
+    pub(super) const TX_RATE: u16 = 8;
+    pub(super) const TX_RETRIES: u16 = 11;
+    pub(super) const TX_FAILED: u16 = 12;
+    pub(super) const SIGNAL_AVERAGE: u16 = 13;
+    pub(super) const RX_RATE: u16 = 14;
+    pub(super) const CONNECTED_TIME: u16 = 16;
+    pub(super) const RX_DURATION: u16 = 32;
+    pub(super) const TX_DURATION: u16 = 39;
+    pub(super) const AIRTIME_WEIGHT: u16 = 40;
+    pub(super) const RATE_U16: u16 = 1;
+    pub(super) const RATE_U32: u16 = 5;
+}
+
+/// Attributes of a survey.
+mod survey {
+    pub(super) const FREQUENCY: u16 = 1;
+    pub(super) const NOISE: u16 = 2;
+    pub(super) const IN_USE: u16 = 3;
+    pub(super) const TIME: u16 = 4;
+    pub(super) const TIME_BUSY: u16 = 5;
+}
+
+/// Bit of the feature `NL80211_EXT_FEATURE_AIRTIME_FAIRNESS`.
+const AIRTIME_FAIRNESS: usize = 33;
+/// The group that is told of associations.
+const ASSOCIATIONS: &str = "mlme";
+
+/// A wireless interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its number in its network namespace.
+    pub index: u32,
+    /// Its name, as in `wlan0`.
+    pub name: String,
+}
+
+/// What is known of the radio link to a station; at a station, of the link to its access point.
+/// Counters begin with the association.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Station {
+    /// The peer's address.
+    pub mac: Mac,
+    /// Signal strength of the last frame received, in dBm.
+    pub signal_dbm: Option<i8>,
+    /// The driver's moving average of it, in dBm.
+    pub signal_average_dbm: Option<i8>,
+    /// Rate of the last frame sent in kilobits per second.
+    pub tx_kbps: Option<u32>,
+    /// Rate of the last frame received in kilobits per second.
+    pub rx_kbps: Option<u32>,
+    /// Retries of frames.
+    pub tx_retries: Option<u32>,
+    /// Frames that were given up.
+    pub tx_failed: Option<u32>,
+    /// How long frames to the peer took on the air, in microseconds.
+    pub tx_airtime_us: Option<u64>,
+    /// How long frames from the peer took on the air, in microseconds.
+    pub rx_airtime_us: Option<u64>,
+    /// Time since the last frame from or to the peer in milliseconds.
+    pub inactive_ms: Option<u32>,
+    /// Time since the association in seconds.
+    pub connected_s: Option<u32>,
+    /// Weight by which its airtime is scheduled (256 is usual); `None` where the driver's airtime
+    /// is not scheduled.
+    pub airtime_weight: Option<u16>,
+}
+
+/// What a radio has measured on a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Survey {
+    /// Centre of the channel in MHz.
+    pub frequency_mhz: u32,
+    /// Noise in dBm.
+    pub noise_dbm: Option<i8>,
+    /// Whether the interface uses it now.
+    pub is_in_use: bool,
+    /// How long the radio has been on it, in milliseconds.
+    pub time_ms: Option<u64>,
+    /// How much of this the channel was busy, in milliseconds.
+    pub busy_ms: Option<u64>,
+}
+
+/// What happened to associations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A station has associated with the interface of this number.
+    Joined {
+        /// Number of the interface.
+        interface: u32,
+        /// The station.
+        station: Mac,
+    },
+    /// A station has left the interface of this number, or was removed.
+    Left {
+        /// Number of the interface.
+        interface: u32,
+        /// The station.
+        station: Mac,
+    },
+    /// The kernel had no room for some events: whoever follows them asks for the stations anew.
+    Missed,
+}
+
+/// A socket that asks radios.
+pub struct Radio {
+    socket: Generic,
+}
+
+/// A socket that is told of associations on all interfaces of the network namespace. It is
+/// readable when there are [`Events::take`] to take.
+pub struct Events {
+    socket: Generic,
+}
+
+impl Radio {
+    /// Opens a socket, in the network namespace of the thread.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::NotFound`] if the kernel has no nl80211 (no radio was ever there), or
+    /// what the socket says.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self { socket: Generic::open("nl80211")? })
+    }
+
+    /// The wireless interfaces of the network namespace.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn interfaces(&mut self) -> io::Result<Vec<Interface>> {
+        let answers = self.socket.dump(command::GET_INTERFACE, &[])?;
+        Ok(answers.iter().filter_map(|answer| interface(answer.attributes())).collect())
+    }
+
+    /// The interface of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::NotFound`] if there is none, or it has no radio; or what the kernel says.
+    pub fn interface(&mut self, name: &str) -> io::Result<Interface> {
+        let found = self.interfaces()?.into_iter().find(|one| one.name == name);
+        let none = || format!("{name} is no wireless interface here; `iw dev` lists those");
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, none()))
+    }
+
+    /// The stations of an access point; of a station's interface, its access point.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn stations(&mut self, interface: u32) -> io::Result<Vec<Station>> {
+        let index = interface.to_ne_bytes();
+        let fields = [Field::new(attribute::INTERFACE, &index)];
+        let answers = self.socket.dump(command::GET_STATION, &fields)?;
+        Ok(answers.iter().filter_map(|answer| station_of(answer.attributes())).collect())
+    }
+
+    /// The link of a station's interface to its access point; `None` without an association.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn link(&mut self, interface: u32) -> io::Result<Option<Station>> {
+        let mut known = self.stations(interface)?;
+        Ok(if known.len() == 1 { known.pop() } else { None })
+    }
+
+    /// What the interface's radio has measured on its channels.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says; [`io::ErrorKind::Unsupported`] if the driver does not measure.
+    pub fn surveys(&mut self, interface: u32) -> io::Result<Vec<Survey>> {
+        let index = interface.to_ne_bytes();
+        let fields = [Field::new(attribute::INTERFACE, &index)];
+        let answers = self.socket.dump(command::GET_SURVEY, &fields)?;
+        Ok(answers.iter().filter_map(|answer| survey_of(answer.attributes())).collect())
+    }
+
+    /// Whether the interface's radio schedules airtime by weights.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn schedules_airtime(&mut self, interface: u32) -> io::Result<bool> {
+        let index = interface.to_ne_bytes();
+        // Features stand in a later part of the description, which only who asks for it in parts
+        // is given.
+        let parts = Field::new(attribute::SPLIT_WIPHY_DUMP, &[]);
+        let fields = [Field::new(attribute::INTERFACE, &index), parts];
+        let answers = self.socket.dump(command::GET_WIPHY, &fields)?;
+        let has_bit = |answer: &Message| {
+            let bits = answer.attributes().value(attribute::FEATURES);
+            bits.and_then(|bits| bits.get(AIRTIME_FAIRNESS / 8))
+                .is_some_and(|byte| byte >> (AIRTIME_FAIRNESS % 8) & 1 == 1)
+        };
+        Ok(answers.iter().any(has_bit))
+    }
+
+    /// Sets the weight by which a station's airtime is scheduled (256 is usual).
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::Unsupported`] if the driver schedules no airtime,
+    /// [`io::ErrorKind::NotFound`] if there is no such station, or what else the kernel says.
+    pub fn set_airtime_weight(&mut self, interface: u32, of: Mac, weight: u16) -> io::Result<()> {
+        let (index, weight) = (interface.to_ne_bytes(), weight.to_ne_bytes());
+        let fields = [
+            Field::new(attribute::INTERFACE, &index),
+            Field::new(attribute::MAC, &of.0),
+            Field::new(attribute::AIRTIME_WEIGHT, &weight),
+        ];
+        self.socket.one(command::SET_STATION, &fields).map(drop)
+    }
+}
+
+impl Events {
+    /// Opens a socket, in the network namespace of the thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Radio::open`].
+    pub fn open() -> io::Result<Self> {
+        let mut socket = Generic::open("nl80211")?;
+        socket.join(ASSOCIATIONS)?;
+        Ok(Self { socket })
+    }
+
+    /// What happened since the last call; nothing if nothing did.
+    ///
+    /// # Errors
+    ///
+    /// What the socket says.
+    pub fn take(&self) -> io::Result<Vec<Event>> {
+        match self.socket.heard() {
+            Ok(heard) => Ok(heard.iter().filter_map(event).collect()),
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(vec![Event::Missed]),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl AsFd for Events {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn interface(told: Attributes<'_>) -> Option<Interface> {
+    let index = told.u32(attribute::INTERFACE)?;
+    Some(Interface { index, name: told.text(attribute::INTERFACE_NAME)? })
+}
+
+fn event(message: &Message) -> Option<Event> {
+    let told = message.attributes();
+    let (interface, mac) = (told.u32(attribute::INTERFACE)?, told.array(attribute::MAC)?);
+    match message.command {
+        command::NEW_STATION => Some(Event::Joined { interface, station: Mac(mac) }),
+        command::DEL_STATION => Some(Event::Left { interface, station: Mac(mac) }),
+        _ => None,
+    }
+}
+
+fn station_of(told: Attributes<'_>) -> Option<Station> {
+    let mac = Mac(told.array(attribute::MAC)?);
+    let facts = told.nested(attribute::STATION)?;
+    Some(Station {
+        mac,
+        signal_dbm: facts.i8(station::SIGNAL),
+        signal_average_dbm: facts.i8(station::SIGNAL_AVERAGE),
+        tx_kbps: facts.nested(station::TX_RATE).and_then(kbps),
+        rx_kbps: facts.nested(station::RX_RATE).and_then(kbps),
+        tx_retries: facts.u32(station::TX_RETRIES),
+        tx_failed: facts.u32(station::TX_FAILED),
+        tx_airtime_us: facts.u64(station::TX_DURATION),
+        rx_airtime_us: facts.u64(station::RX_DURATION),
+        inactive_ms: facts.u32(station::INACTIVE_TIME),
+        connected_s: facts.u32(station::CONNECTED_TIME),
+        airtime_weight: facts.u16(station::AIRTIME_WEIGHT),
+    })
+}
+
+/// A rate, which the kernel tells in units of 100 kbps; fast ones do not fit into 16 bits.
+fn kbps(rate: Attributes<'_>) -> Option<u32> {
+    let short = || rate.u16(station::RATE_U16).map(u32::from);
+    rate.u32(station::RATE_U32).or_else(short).map(|units| units.saturating_mul(100))
+}
+
+fn survey_of(told: Attributes<'_>) -> Option<Survey> {
+    let facts = told.nested(attribute::SURVEY)?;
+    Some(Survey {
+        frequency_mhz: facts.u32(survey::FREQUENCY)?,
+        noise_dbm: facts.i8(survey::NOISE),
+        is_in_use: facts.has(survey::IN_USE),
+        time_ms: facts.u64(survey::TIME),
+        busy_ms: facts.u64(survey::TIME_BUSY),
+    })
+}
