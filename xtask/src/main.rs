@@ -92,8 +92,13 @@ enum Verb {
     /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
     /// judge them, and write how often it was right to docs/trace-captures.md.
     Captures(captures::Options),
-    /// Load the laws of `fairwave cc` into Debian's kernel 6.1 in a virtual machine and use them.
-    Vm,
+    /// Boot Debian's kernel 6.1 in a virtual machine, and load and use the laws of `fairwave cc`
+    /// there; or have an access point and stations there, and write a page of what is seen.
+    Vm {
+        /// What runs in it.
+        #[arg(value_enum, default_value = "cc")]
+        show: vm::Show,
+    },
     /// Probe links whose queues are known, here, in a virtual machine and in the emulator, and
     /// write how often `fairwave probe` was right to docs/probe-links.md.
     ProbeLinks(probe_links::Options),
@@ -132,7 +137,7 @@ fn main() -> ExitCode {
         Verb::BenchForwarding(options) => forwarding::bench(&options),
         Verb::BenchProxy(options) => relay::bench(&options),
         Verb::Captures(options) => captures::captures(&options),
-        Verb::Vm => vm::vm(),
+        Verb::Vm { show } => vm::vm(show),
         Verb::ProbeLinks(options) => probe_links::probe_links(&options),
         Verb::Same { left, right } => compare::same(&left, &right),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),

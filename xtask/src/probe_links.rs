@@ -152,7 +152,7 @@ fn guest(links: String) -> Result<String, String> {
         |text: std::io::Result<String>, path: &Path| text.map_err(|error| failed(path, &error));
     let guest = vm::Guest {
         place: "probe-vm",
-        fairwave: fairwave(),
+        command: fairwave(),
         init: GUEST,
         files: vec![
             ("probe-net.sh", read(net, &scripts[0])?),
@@ -161,6 +161,7 @@ fn guest(links: String) -> Result<String, String> {
             ("rate", GUEST_RATE.to_owned()),
         ],
         programs: &["ip", "tc"],
+        packages: &[],
         modules: &MODULES,
     };
     Ok(lines(&guest.boot()?))

@@ -136,7 +136,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
             let scripts = ["--test", "it", "--", "--ignored", "packets::slow"];
             run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &scripts].concat()))
         })?;
-        steps.step("laws in an older kernel", crate::vm::vm)?;
+        steps.step("laws in an older kernel", || crate::vm::vm(crate::vm::Show::Cc))?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
             steps.step(&format!("study {name}, full"), || {

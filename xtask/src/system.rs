@@ -129,7 +129,7 @@ const MINSTREL: [Need; 2] = [
 ];
 
 /// What a guest with an older kernel is booted with.
-const GUEST: [Need; 5] = [
+const GUEST: [Need; 6] = [
     Need {
         sign: Sign::Program("qemu-system-x86_64"),
         package: "qemu-system-x86",
@@ -137,6 +137,7 @@ const GUEST: [Need; 5] = [
     },
     Need { sign: Sign::File("/usr/bin/busybox"), package: "busybox-static", why: "its programs" },
     Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends in it" },
+    Need { sign: Sign::File("/usr/sbin/ip"), package: "iproute2", why: "makes its network" },
     Need { sign: Sign::File("/usr/include/libelf.h"), package: "libelf-dev", why: "loads laws" },
     Need { sign: Sign::Program("strip"), package: "binutils", why: "makes its disk smaller" },
 ];

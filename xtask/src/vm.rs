@@ -7,6 +7,8 @@ use crate::{system, workspace};
 use std::fs;
 use std::path::PathBuf;
 
+mod soc;
+
 /// What runs on this machine, and what in the guest.
 const BOOT: &str = include_str!("vm/boot.sh");
 const GUEST: &str = include_str!("vm/guest.sh");
@@ -18,14 +20,17 @@ const PASSED: &str = "GUEST passed";
 pub(crate) struct Guest {
     /// Directory in the target directory.
     pub(crate) place: &'static str,
-    /// The command.
-    pub(crate) fairwave: PathBuf,
+    /// The program of ours that is in its `/bin`.
+    pub(crate) command: PathBuf,
     /// The script that is its first process; its last line is `GUEST passed`.
     pub(crate) init: &'static str,
     /// Files in its root directory.
     pub(crate) files: Vec<(&'static str, String)>,
     /// Programs of this machine.
     pub(crate) programs: &'static [&'static str],
+    /// Debian's packages that have more programs, and the libraries of these: they are unpacked
+    /// in the target directory and not installed.
+    pub(crate) packages: &'static [&'static str],
     /// Modules of the kernel, without `.ko`, which lie in `/modules`.
     pub(crate) modules: &'static [&'static str],
 }
@@ -45,10 +50,11 @@ impl Guest {
         }
         let (script, place_name) = (place.join("boot.sh"), place.to_string_lossy());
         let kernel = workspace::target().join("vm");
-        let arguments = [script, kernel, self.fairwave.clone()];
-        let [script, kernel, fairwave] = arguments.each_ref().map(|path| path.to_string_lossy());
-        let mut boot = command("sh", &["-eu", &script, &place_name, &kernel, &fairwave]);
+        let arguments = [script, kernel, self.command.clone()];
+        let [script, kernel, ours] = arguments.each_ref().map(|path| path.to_string_lossy());
+        let mut boot = command("sh", &["-eu", &script, &place_name, &kernel, &ours]);
         boot.env("PROGRAMS", self.programs.join(" ")).env("MODULES", self.modules.join(" "));
+        boot.env("PACKAGES", self.packages.join(" "));
         run_aside(boot)?;
         let said = fs::read(place.join("said")).map_err(failed)?;
         let said = String::from_utf8_lossy(&said).into_owned();
@@ -59,15 +65,32 @@ impl Guest {
     }
 }
 
-/// Boots the guest of the laws, and prints what it says.
-pub(crate) fn vm() -> Outcome {
+/// What runs in the guest.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Show {
+    /// The laws of `fairwave cc`
+    Cc,
+    /// An access point with WPA2 and three stations over simulated radios
+    Soc,
+}
+
+/// Boots a guest, and prints what it says.
+pub(crate) fn vm(show: Show) -> Outcome {
+    match show {
+        Show::Cc => laws(),
+        Show::Soc => soc::soc(),
+    }
+}
+
+fn laws() -> Outcome {
     run_aside(cargo(&["build", "-p", "fairwave-cli", crate::shell::WITH_LAWS]))?;
     let guest = Guest {
         place: "vm",
-        fairwave: workspace::target().join("debug").join("fairwave"),
+        command: workspace::target().join("debug").join("fairwave"),
         init: GUEST,
         files: Vec::new(),
         programs: &["iperf3"],
+        packages: &[],
         modules: &[],
     };
     let said = guest.boot()?;

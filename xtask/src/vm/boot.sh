@@ -1,9 +1,10 @@
 #!/bin/sh -eu
-# Boots Debian's kernel 6.1 in QEMU (software emulation) with the fairwave command, the programs in
-# $PROGRAMS and the modules in $MODULES, and says in the file `said` what came of it. Arguments: the
+# Boots Debian's kernel 6.1 in QEMU (software emulation) with a command of ours, the programs in
+# $PROGRAMS, those of the Debian packages in $PACKAGES among them, and the modules in $MODULES. What
+# came of it is in the file `said`, and the packages' versions in `packages`. Arguments: the
 # directory to work in, which has the guest's init as `guest.sh` and in `files` what lies in its
 # root; the directory that keeps the kernel; and the command.
-place=$1 kernel=$2 fairwave=$3
+place=$1 kernel=$2 ours=$3
 mkdir -p "$kernel"
 cd "$kernel"
 if [ ! -e kernel/boot ]; then
@@ -12,17 +13,32 @@ if [ ! -e kernel/boot ]; then
     dpkg -x "$package"_*.deb kernel
 fi
 version=$(basename kernel/lib/modules/*)
+# Unpacked, not installed: this machine shall not run their services.
+unpacked=$kernel/packages
+for package in $PACKAGES; do
+    if [ ! -e "$unpacked/$package.version" ]; then
+        apt-get download -q "$package"
+        dpkg -x "$package"_*.deb "$unpacked"
+        dpkg-deb -f "$package"_*.deb Version > "$unpacked/$package.version"
+    fi
+    echo "$package $(cat "$unpacked/$package.version")"
+done > "$place/packages"
+PATH=$PATH:$unpacked/usr/sbin:$unpacked/sbin:$unpacked/usr/bin
+libraries=$unpacked/usr/lib/x86_64-linux-gnu:$unpacked/lib/x86_64-linux-gnu
 cd "$place"
 rm -rf root && mkdir -p root/bin root/proc root/sys root/dev root/tmp root/run root/etc root/modules
 cp "$(command -v busybox)" root/bin/busybox
-for program in "$fairwave" $(for name in $PROGRAMS; do command -v "$name"; done); do
+for program in "$ours" $(for name in $PROGRAMS; do command -v "$name"; done); do
     cp "$program" root/bin/
-    ldd "$program" | grep -o '/[^ ]*' | while read -r library; do
-        mkdir -p "root$(dirname "$library")"
-        cp -Lu "$library" "root$library"
+    LD_LIBRARY_PATH=$libraries ldd "$program" > needed
+    if grep 'not found' needed; then echo "$program: PACKAGES lacks a library's" >&2; exit 1; fi
+    grep -o '/[^ ]*' needed | while read -r library; do
+        inside=${library#"$unpacked"}
+        mkdir -p "root$(dirname "$inside")"
+        cp -Lu "$library" "root$inside"
     done
 done
-strip -o root/bin/fairwave "$fairwave"
+strip -o "root/bin/$(basename "$ours")" "$ours"
 for module in $MODULES; do
     cp "$kernel/kernel/lib/modules/$version/kernel/$module.ko" root/modules/
 done

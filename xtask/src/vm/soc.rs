@@ -1,0 +1,95 @@
+//! `cargo xtask vm soc`: an access point with WPA2 and three stations over the simulated radios of
+//! Debian's kernel 6.1. The guest judges what it sees; its transcript is written as a page.
+
+use super::Guest;
+use crate::shell::{Outcome, cargo, note, root, run_aside};
+use crate::workspace;
+use std::fs;
+
+/// What runs in the guest, and what its lines for the page begin with.
+const GUEST: &str = include_str!("soc.sh");
+const MARK: &str = "SOC ";
+/// What the page begins with.
+const HEAD: &str = "# An access point and three stations in a guest
+
+Made by `cargo xtask vm soc`, which boots Debian's kernel in QEMU without hardware's help. The radios are
+those of `mac80211_hwsim`: there is no propagation, so a signal is what the sender's power makes it. Each
+station is in a network namespace of its own. The command fails if a state does not come, if signal does not
+follow power, or if Fairwave reads other numbers than `iw` does (`fairwave_sockets::radio`).
+";
+/// Programs, and the packages that have those which a Debian system lacks, with their libraries.
+const PROGRAMS: [&str; 8] =
+    ["ip", "hostapd", "hostapd_cli", "wpa_supplicant", "wpa_cli", "iw", "tc", "iperf3"];
+const PACKAGES: [&str; 7] = [
+    "libnl-3-200",
+    "libnl-genl-3-200",
+    "libnl-route-3-200",
+    "libpcsclite1",
+    "iw",
+    "hostapd",
+    "wpasupplicant",
+];
+const MODULES: [&str; 14] = [
+    "drivers/virtio/virtio",
+    "drivers/virtio/virtio_ring",
+    "lib/crypto/libarc4",
+    "net/rfkill/rfkill",
+    "net/wireless/cfg80211",
+    "net/mac80211/mac80211",
+    "crypto/ctr",
+    "crypto/ccm",
+    "crypto/gf128mul",
+    "crypto/ghash-generic",
+    "crypto/gcm",
+    "crypto/cmac",
+    "net/sched/sch_hfsc",
+    "drivers/net/wireless/mac80211_hwsim",
+];
+
+/// Boots the guest, and writes what it showed.
+pub(super) fn soc() -> Outcome {
+    run_aside(cargo(&["build", "-p", "fairwave-sockets", "--bin", "radio-run"]))?;
+    let guest = Guest {
+        place: "soc-vm",
+        command: workspace::target().join("debug").join("radio-run"),
+        init: GUEST,
+        files: Vec::new(),
+        programs: &PROGRAMS,
+        packages: &PACKAGES,
+        modules: &MODULES,
+    };
+    let said = guest.boot()?;
+    let versions = workspace::target().join(guest.place).join("packages");
+    let packages = fs::read_to_string(&versions).map_err(|e| format!("{versions:?}: {e}"))?;
+    let page = root().join("docs/soc-guest.md");
+    fs::write(&page, text(&said, &packages)).map_err(|e| format!("{}: {e}", page.display()))?;
+    note(&format!("wrote {}", page.display()));
+    Ok(())
+}
+
+/// The page: sections begin with lines `# TITLE` of the transcript.
+fn text(said: &str, packages: &str) -> String {
+    let versions = packages.lines().map(|line| format!("- {line}\n")).collect::<String>();
+    let mut page = format!("{HEAD}\nPackages:\n\n{versions}\n## Association\n\n```\n");
+    // Before its first line the terminal is cleared.
+    for line in said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
+        match line.strip_prefix("# ") {
+            Some(title) => page.push_str(&format!("```\n\n## {title}\n\n```\n")),
+            None => page.push_str(&format!("{}\n", line.replace('\t', " "))),
+        }
+    }
+    page + "```\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_ends_a_block_and_begins_another() {
+        let page = text("\u{1b}[2JSOC one\r\nnoise\nSOC # Two\nSOC \tthree\n", "iw 5.19-1\n");
+        let expected =
+            "- iw 5.19-1\n\n## Association\n\n```\none\n```\n\n## Two\n\n```\n three\n```\n";
+        assert!(page.ends_with(expected), "{page}");
+    }
+}
