@@ -70,7 +70,7 @@ impl StationLine {
             station: station.link.to_string(),
             soc_db: station.soc.map(|soc| soc.0),
             source: station.source.name().to_owned(),
-            age_s: station.age.map(|age| age.as_secs_f64()),
+            age_s: station.age.map(fairwave_units::Duration::as_secs_f64),
             weights: station.weights.iter().map(|weight| weight.fraction()).collect(),
             signal_dbm: signal.map(|signal| signal.0),
         }

@@ -1,7 +1,7 @@
 //! `cargo xtask vm soc`: an access point with WPA2 and three stations over the simulated radios of
 //! Debian's kernel 6.1. The guest judges what it sees; its transcript is written as a page.
 
-use super::Guest;
+use super::guest::Guest;
 use crate::shell::{Outcome, cargo, note, root, run_aside};
 use crate::workspace;
 use std::fs;
@@ -12,10 +12,11 @@ const MARK: &str = "SOC ";
 /// What the page begins with.
 const HEAD: &str = "# An access point and three stations in a guest
 
-Made by `cargo xtask vm soc`, which boots Debian's kernel in QEMU without hardware's help. The radios are
-those of `mac80211_hwsim`: there is no propagation, so a signal is what the sender's power makes it. Each
-station is in a network namespace of its own. The command fails if a state does not come, if signal does not
-follow power, or if Fairwave reads other numbers than `iw` does (`fairwave_sockets::radio`).
+Made by `cargo xtask vm soc`, which boots Debian's kernel in QEMU without hardware's help. The
+radios are those of `mac80211_hwsim`: there is no propagation, so a signal is what the sender's
+power makes it. Each station is in a network namespace of its own. The command fails if a state does
+not come, if signal does not follow power, or if Fairwave reads other numbers than `iw` does
+(`fairwave_sockets::radio`).
 ";
 /// Programs, and the packages that have those which a Debian system lacks, with their libraries.
 const PROGRAMS: [&str; 8] =

@@ -1,3 +1,5 @@
+//! Messages as the kernel sends them, whole and damaged.
+
 use super::generic::messages;
 use super::*;
 use netlink_packet_core::NetlinkPayload;
