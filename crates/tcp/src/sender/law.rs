@@ -127,13 +127,12 @@ impl Law {
         self.hear(|law| law.on_ecn(mark));
     }
 
-    /// A timeout, in fast recovery or not, with `lost` bytes marked lost before: it stands for all
-    /// of them. Linux lowers nothing further in a recovery (`tcp_enter_loss`), as after a first
-    /// expiry.
+    /// A timeout, in fast recovery or not, with `lost` bytes marked lost before: it stands for
+    /// all of them. A window that a recovery has reduced is not reduced again by its timeout: what
+    /// is in flight is.
     pub(super) fn on_rto(&mut self, timeout: &RtoEvent, recovers: bool, lost: u64) {
-        let again = u32::from(self.reduces_window && recovers);
-        let flight = self.reduced(timeout.flight);
-        let timeout = RtoEvent { flight, backoff: timeout.backoff + again, ..*timeout };
+        let whole = if recovers { timeout.flight } else { self.reduced(timeout.flight) };
+        let timeout = RtoEvent { flight: whole, ..*timeout };
         self.hear(|law| law.on_rto(&timeout));
         self.lost_told = lost;
     }
