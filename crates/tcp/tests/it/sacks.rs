@@ -9,7 +9,7 @@ use fairwave_units::{Duration, Instant, Seed, Seq32, Stream};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Flags, Header};
 use proptest::prelude::*;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 const TOTAL: u32 = 500_000;
@@ -49,7 +49,18 @@ impl Known {
 /// Segments as values; counts the data segments that leave though the sender knows that they have
 /// arrived.
 #[derive(Default)]
-struct Watched(RefCell<(Known, u32)>);
+struct Watched(RefCell<(Known, u32)>, Cell<u32>);
+
+impl Watched {
+    /// Whether the sender believes an ACK: one that others with later timestamps have overtaken is
+    /// dropped (PAWS, RFC 7323 section 5), with what it reports.
+    fn is_believed(&self, item: &Segment<Virtual>) -> bool {
+        let Some(timestamps) = item.header.options.timestamps else { return true };
+        let is_old = timestamps.value < self.1.get();
+        self.1.set(self.1.get().max(timestamps.value));
+        !is_old
+    }
+}
 
 impl Codec<Virtual> for Watched {
     type Item = Segment<Virtual>;
@@ -61,7 +72,7 @@ impl Codec<Virtual> for Watched {
     }
     fn decode(&self, item: Segment<Virtual>) -> Option<Segment<Virtual>> {
         let known = &mut self.0.borrow_mut().0;
-        if item.payload.0 == 0 {
+        if item.payload.0 == 0 && self.is_believed(&item) {
             known.add(0, item.header.ack.0);
             for (left, right) in item.header.options.sack.as_slice() {
                 known.add(left.0, right.0);
