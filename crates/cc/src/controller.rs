@@ -116,7 +116,7 @@ pub struct RtoEvent {
     /// FlightSize in bytes at that moment, less what SACK reports as received; or the congestion
     /// window, as in [`LossEvent::flight`].
     pub flight: u32,
-    /// One for the first expiry for the same data, then 2, 3, ... as the timer backs off.
+    /// One for the first expiry for the segment at SND.UNA, then 2, 3, ... as the timer backs off.
     /// RFC 5681 section 3.1: ssthresh is lowered on the first only.
     pub backoff: u32,
 }

@@ -43,6 +43,13 @@ impl Profile {
             config: linux_2_4,
         },
         Profile {
+            name: "linux-2.4-64k",
+            summary: "linux-2.4 with sockets asked for 64 KiB, as by `iperf -w 64K`",
+            source: "Linux 2.4: net/core/sock.c (SO_RCVBUF), tcp_adv_win_scale = 2",
+            congestion_control: "newreno",
+            config: linux_2_4_sockets_of_64k,
+        },
+        Profile {
             name: "windows-xp",
             summary: "SACK, a window of 17,520 bytes, retransmits at the second duplicate ACK",
             source: "Microsoft, TCP/IP and NBT configuration for Windows XP, KB 314053",
@@ -55,6 +62,13 @@ impl Profile {
             source: "Linux 6: net/ipv4, Documentation/networking/ip-sysctl.rst; RFC 6928, 9438",
             congestion_control: "cubic",
             config: linux_6,
+        },
+        Profile {
+            name: "ns-2",
+            summary: "one-way agents: 1000-byte segments, an ACK each, a least RTO of 200 ms",
+            source: "ns-2.35: tcl/lib/ns-default.tcl, tcp/tcp.cc, tcp/tcp-sink.cc",
+            congestion_control: "newreno",
+            config: ns_2,
         },
     ];
 
@@ -109,6 +123,41 @@ fn linux_2_4() -> Config {
         min_rto: MS(200),
         max_rto: MS(120_000),
         max_retries: 15,
+        ..Config::default()
+    }
+}
+
+/// The kernel doubles what a program asks for by `SO_RCVBUF` and `SO_SNDBUF`, and of a receive
+/// buffer keeps a quarter for bookkeeping (`tcp_adv_win_scale` = 2): of 64 KiB asked for, 96 KiB
+/// are window. A send buffer counts bookkeeping too, some 2.3 KiB for each segment of 1460 bytes,
+/// so that of its 128 KiB about 80 KiB are data. Buffers that were set do not grow.
+fn linux_2_4_sockets_of_64k() -> Config {
+    Config {
+        send_buffer: 80 << 10,
+        send_buffer_most: None,
+        receive_buffer: 96 << 10,
+        ..linux_2_4()
+    }
+}
+
+/// `Agent/TCP/Newreno` and `Agent/TCPSink`: segments of `packetSize_` 1000 bytes and a header of
+/// 40, each acknowledged by itself; `windowInit_` 2, `rtxcur_init_` 3 s, `minrto_` 0.2 s,
+/// `maxrto_` 60 s, ticks of 10 ms; an ACK adds 1/cwnd. Agents never give up. The window of the
+/// receiver is `window_`, 20 segments.
+fn ns_2() -> Config {
+    Config {
+        mss: 1000,
+        receive_buffer: 20_000,
+        window_scaling: true,
+        sack: false,
+        delayed_ack: DelayedAck { every: 1, timeout: MS(100) },
+        initial_window_segments: 2,
+        byte_counting: false,
+        initial_rto: MS(3_000),
+        min_rto: MS(200),
+        max_rto: MS(60_000),
+        timer_tick: MS(10),
+        max_retries: 255,
         ..Config::default()
     }
 }
@@ -184,7 +233,8 @@ mod tests {
             let law = profile.congestion_control;
             assert!(fairwave_cc::names().iter().any(|name| name == law), "{law}");
             let config = (profile.config)();
-            assert!(config.min_rto <= config.max_rto && config.mss == 1460, "{}", profile.name);
+            let mss = if profile.name == "ns-2" { 1000 } else { 1460 };
+            assert!(config.min_rto <= config.max_rto && config.mss == mss, "{}", profile.name);
         }
         assert!(Profile::find("linux").is_none());
     }

@@ -18,7 +18,9 @@ struct Fast {
 struct Timeout {
     /// SND.NXT at the timeout: acknowledging this ends it.
     point: u64,
-    /// Timeouts for the data below.
+    /// SND.UNA at the timeout: the segment that the timer was for.
+    head: u64,
+    /// Timeouts in a row for that segment.
     backoff: u32,
 }
 
@@ -162,11 +164,13 @@ impl Episode {
         self.inflation = 0;
     }
 
-    /// A timeout at SND.NXT `next`: it replaces fast recovery. Timeouts in a row for this data.
-    pub(super) fn begin_timeout(&mut self, next: u64) -> u32 {
+    /// A timeout of the segment at SND.UNA `una`, at SND.NXT `next`: it replaces fast recovery.
+    /// Timeouts in a row for this segment.
+    pub(super) fn begin_timeout(&mut self, una: u64, next: u64) -> u32 {
         self.end_fast();
-        let backoff = self.timeout.map_or(1, |before| before.backoff + 1);
-        self.timeout = Some(Timeout { point: next, backoff });
+        let before = self.timeout.filter(|before| before.head == una);
+        let backoff = before.map_or(1, |before| before.backoff + 1);
+        self.timeout = Some(Timeout { point: next, head: una, backoff });
         self.guard = Some(next);
         // What was marked before is judged anew: the first outstanding segment is the one that the
         // timer was for.

@@ -127,12 +127,18 @@ impl Law {
         self.hear(|law| law.on_ecn(mark));
     }
 
+    /// Whether a timeout that replaces a recovery (`recovers`) leaves ssthresh as the recovery
+    /// made it (Linux, `tcp_enter_loss`).
+    pub(super) fn keeps_reduction(&self, recovers: bool) -> bool {
+        self.reduces_window && recovers
+    }
+
     /// A timeout, in fast recovery or not, with `lost` bytes marked lost before: it stands for
-    /// all of them. A window that a recovery has reduced is not reduced again by its timeout: what
-    /// is in flight is.
+    /// all of them.
     pub(super) fn on_rto(&mut self, timeout: &RtoEvent, recovers: bool, lost: u64) {
-        let whole = if recovers { timeout.flight } else { self.reduced(timeout.flight) };
-        let timeout = RtoEvent { flight: whole, ..*timeout };
+        let again = u32::from(self.keeps_reduction(recovers));
+        let flight = self.reduced(timeout.flight);
+        let timeout = RtoEvent { flight, backoff: timeout.backoff + again, ..*timeout };
         self.hear(|law| law.on_rto(&timeout));
         self.lost_told = lost;
     }

@@ -73,12 +73,11 @@ impl Spurious {
         echo.is_some_and(|echo| Seq32(echo).before(Seq32(retransmitted)))
     }
 
-    /// A timeout, the `backoff`th in a row: step 1, unless the same data timed out before.
-    pub(super) fn begin_frto(&mut self, backoff: u32) {
-        // After a second timeout the segment that leaves may be acknowledged by either of two
-        // transmissions before it: nothing could be told.
-        let first = self.wants_frto && backoff == 1;
-        self.frto = if first { Frto::First } else { Frto::Off };
+    /// A timeout: step 1, unless it comes while what timed out before is repaired (not `anew`).
+    pub(super) fn begin_frto(&mut self, anew: bool) {
+        // Then the segment that leaves may be acknowledged by either of two transmissions before
+        // it: nothing could be told.
+        self.frto = if self.wants_frto && anew { Frto::First } else { Frto::Off };
     }
 
     /// Whether F-RTO has sent new data and waits for what that tells (step 3).

@@ -24,13 +24,16 @@ impl<P: Payload> Sender<P> {
         let gone = self.board.timeout(recent).saturating_add(self.duplicates.limited_transmit());
         let flight = self.buffer.flight().saturating_sub(gone);
         let (anew, recovers) = (!self.episode.is_timeout(), self.episode.is_fast());
-        let backoff = self.episode.begin_timeout(self.buffer.next());
+        let backoff = self.episode.begin_timeout(self.buffer.una(), self.buffer.next());
         self.law.on_rto(&RtoEvent { now, flight, backoff }, recovers, self.board.bytes_lost());
         self.note_reduction();
-        if anew {
+        // Without a reduction of its own there is none to undo: what shows this timeout to be
+        // needless says nothing of the loss before it.
+        let reduces = anew && !self.law.keeps_reduction(recovers);
+        if reduces {
             self.spurious.suspect();
         }
-        self.spurious.begin_frto(backoff);
+        self.spurious.begin_frto(reduces);
         self.tail.forget();
         self.duplicates.forget();
         self.pacer.restart(now);
