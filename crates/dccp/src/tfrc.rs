@@ -38,7 +38,29 @@ pub enum Profile {
     Rfc3448,
 }
 
+/// What the interval before the first loss event stands for, which nobody has measured as the
+/// later ones are. Simulators of before 2008 differ in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstInterval {
+    /// The largest receive rate reported: the interval at which the equation gives it (RFC 5348
+    /// section 6.3.1).
+    Reported,
+    /// The receive rate of the last round trip, likewise (RFC 3448 section 6.3.1).
+    Measured,
+    /// The packets that came before the first loss, as for any other interval (RFC 3448 section
+    /// 5.4 read alone).
+    Counted,
+}
+
 impl Profile {
+    /// What the interval before the first loss stands for, in this edition.
+    pub const fn first_interval(self) -> FirstInterval {
+        match self {
+            Self::Rfc5348 => FirstInterval::Reported,
+            Self::Rfc3448 => FirstInterval::Measured,
+        }
+    }
+
     /// The least general discount factor, THRESHOLD of section 5.5 in either edition.
     pub const fn discount_threshold(self) -> f64 {
         match self {

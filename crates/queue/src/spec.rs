@@ -11,7 +11,7 @@ use crate::wf2q::Wf2q;
 use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
-    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Limit,
+    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Lifetime, Limit,
     Mac80211Config, QueueLimits, ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig,
     WindowClamp,
 };
@@ -44,6 +44,13 @@ pub enum Spec {
         limit: Limit,
         /// Silence after which a connection no longer counts.
         idle: Duration,
+    },
+    /// [`Lifetime`].
+    Lifetime {
+        /// Its bound.
+        limit: Limit,
+        /// How long a packet may wait.
+        lifetime: Duration,
     },
     /// [`FqCodel`].
     FqCodel(FairConfig),
@@ -121,6 +128,13 @@ pub const ALL: &[Kind] = &[
         source: "Pilosof, Ramjee, Raz, Shavitt, Sinha 2003",
         limit: None,
         spec: |limit| Spec::WindowClamp { limit, idle: Duration::from_secs(10) },
+    },
+    Kind {
+        name: "lifetime",
+        summary: "drop-tail that drops what has waited for longer than an MSDU may live",
+        source: "802.11-2020 clause 10.23.2.12",
+        limit: None,
+        spec: |limit| Spec::Lifetime { limit, lifetime: Duration::from_micros(512_000) },
     },
     Kind {
         name: "fq-codel",
@@ -303,6 +317,7 @@ impl Spec {
             Self::AckFilter { .. } => "ack-filter",
             Self::AckSplit { .. } => "ack-split",
             Self::WindowClamp { .. } => "window-clamp",
+            Self::Lifetime { .. } => "lifetime",
             Self::FqCodel(_) => "fq-codel",
             Self::AirtimeDrr(_) => "airtime-drr",
             Self::Mac80211(_) => "mac80211",
@@ -392,7 +407,8 @@ impl Spec {
         match *self {
             Self::DropTail { limit }
             | Self::AckFilter { limit }
-            | Self::WindowClamp { limit, .. } => packets(limit),
+            | Self::WindowClamp { limit, .. }
+            | Self::Lifetime { limit, .. } => packets(limit),
             Self::AckSplit { limit, ack_limit } => packets(limit) + packets(ack_limit),
             Self::FqCodel(config) => packets(config.limit),
             Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
@@ -430,6 +446,7 @@ impl Spec {
             Self::AckFilter { limit } => Box::new(AckFilter::new(limit)),
             Self::AckSplit { limit, ack_limit } => Box::new(AckSplit::new(ack_limit, limit)),
             Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
+            Self::Lifetime { limit, lifetime } => Box::new(Lifetime::new(limit, lifetime)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
             Self::Mac80211(config) => Self::AirtimeDrr(config.airtime).build(),

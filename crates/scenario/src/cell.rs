@@ -7,6 +7,7 @@ use crate::frequency::frequency;
 use crate::keys::{Flat, keys, table};
 use crate::kinds::{choice, count, level, name, real, size, within};
 use crate::limits::{MILLISECOND, SECOND};
+use crate::mac::{MACS, Mac};
 use crate::phy::Generation;
 use crate::reader::{self, Reader};
 use crate::soc::{LinkMonitor, Soc, link_monitor};
@@ -19,11 +20,16 @@ keys! {
     /// One radio channel.
     pub struct Cell |r| {
         let known = Self::standard(r);
+        let layer = r.peek("mac", reader::choice(MACS)).unwrap_or_default();
         /// Its name, unique among cells.
         name: String = name(40).or("cell".to_owned());
         /// The PHY.
         standard: Standard =
             choice(STANDARDS).or(Standard::A).needs("standard = \"802.11a\"");
+        /// Whose MAC layer: what `rts_threshold`, `preamble_detection`, `capture` and
+        /// `beacon_interval` default to. "ns-2" is its `Mac/802_11`, "ns-2-ext" its
+        /// `Mac/802_11Ext`.
+        mac: Mac = choice(MACS).or(Mac::Standard);
         /// What it uses of the standard.
         generation: Generation = Flat(known);
         /// Centre frequency. Cells on one frequency share its medium.
@@ -44,9 +50,10 @@ keys! {
         carrier_sense: Dbm = level().or(Dbm(-82.0));
         /// Least SINR at which a preamble is detected, or "off".
         preamble_detection: Option<Db> =
-            within(Db(0.0), Db(50.0)).or_word("off").or(Some(Db(4.0)));
+            within(Db(0.0), Db(50.0)).or_word("off").or(layer.preamble_detection());
         /// A frame stronger by this takes over the receiver, or "off".
-        capture: Option<Db> = within(Db(0.0), Db(100.0)).or_word("off").or(Some(Db(10.0)));
+        capture: Option<Db> =
+            within(Db(0.0), Db(100.0)).or_word("off").or(layer.capture());
         /// Frame errors besides collisions.
         errors: Errors = errors().or(Errors::Snr);
         /// How levels vary from frame to frame, or "off".
@@ -61,7 +68,7 @@ keys! {
         /// "off".
         link_monitor: Option<LinkMonitor> = link_monitor().or_word("off").or(None);
         /// Data frames of this MPDU size and above use RTS/CTS, or "off".
-        rts_threshold: Option<u32> = size(0, 65_536).or_word("off").or(None);
+        rts_threshold: Option<u32> = size(0, 65_536).or_word("off").or(layer.rts_threshold());
         /// Attempts for frames without RTS.
         short_retry_limit: u32 = count(1, 255).or(7);
         /// Attempts for frames with RTS.
@@ -69,7 +76,7 @@ keys! {
         /// Beacon interval of the access points, or "off".
         beacon_interval: Option<Duration> = within(MILLISECOND, SECOND * 60)
             .or_word("off")
-            .or(Some(Duration::from_micros(102_400)));
+            .or(layer.beacon_interval());
     }
     check Self::check;
 }

@@ -26,6 +26,15 @@ keys! {
         /// Edition of TFRC. Not for CCID 2.
         profile: Option<world::TfrcProfile> =
             choice(PROFILES).or(world::TfrcProfile::Rfc5348).when(ccid != 2, "CCID 2 is not TFRC");
+        /// What the interval before the first loss stands for: "reported" is the largest receive
+        /// rate that was reported (RFC 5348), "measured" that of the last round trip (RFC 3448),
+        /// "counted" the packets that came before the loss; "edition" is what `profile` says. Not
+        /// for CCID 2.
+        first_interval: Option<world::FirstInterval> = choice(FIRST_INTERVALS)
+            .or_word("edition")
+            .or(None)
+            .terse()
+            .only_if(ccid != 2, "CCID 2 is not TFRC", None);
         /// Datagrams that wait in the connection; those that find no room are lost. The default is
         /// that of Linux.
         send_queue: u32 = counted("packets", 1, MOST_WAITING).or(5);
@@ -68,6 +77,12 @@ const REMEDIES: &[(&str, Remedy)] = &[
 const PROFILES: &[(&str, world::TfrcProfile)] =
     &[("rfc5348", world::TfrcProfile::Rfc5348), ("rfc3448", world::TfrcProfile::Rfc3448)];
 
+const FIRST_INTERVALS: &[(&str, world::FirstInterval)] = &[
+    ("reported", world::FirstInterval::Reported),
+    ("measured", world::FirstInterval::Measured),
+    ("counted", world::FirstInterval::Counted),
+];
+
 fn remedies() -> Kind<Vec<Remedy>> {
     let words: Vec<&str> = REMEDIES.iter().map(|(word, _)| *word).collect();
     let items = json!({ "type": "string", "enum": words });
@@ -103,6 +118,7 @@ impl Carrier for Dccp {
         world::Traffic::Dccp(world::DccpFlow {
             ccid: world::Ccid(self.ccid as u8),
             profile: self.profile.unwrap_or_default(),
+            first_interval: self.first_interval,
             remedies,
             source: self.source.source(),
             payload_bytes: self.source.payload.unwrap_or_default(),

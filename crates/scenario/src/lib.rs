@@ -60,6 +60,7 @@ mod keys;
 mod kinds;
 mod limits;
 mod link;
+mod mac;
 mod medium;
 mod model;
 mod multi;

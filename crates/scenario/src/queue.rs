@@ -172,6 +172,12 @@ fn parameters(r: &Reader<'_>, usual: Spec) -> Spec {
             let about = "Silence after which a connection does not count.";
             Spec::WindowClamp { limit, idle: key(r, "idle", about, times().or(idle), &idle) }
         }
+        Spec::Lifetime { limit, lifetime } => {
+            let limit = bound(r, limit);
+            let about = "How long a packet may wait: 512 ms are 500 TU, the standard's default.";
+            let entry = times().or(lifetime);
+            Spec::Lifetime { limit, lifetime: key(r, "lifetime", about, entry, &lifetime) }
+        }
         Spec::FqCodel(config) => Spec::FqCodel(go(r, &config)),
         Spec::AirtimeDrr(config) => Spec::AirtimeDrr(go(r, &config)),
         Spec::Mac80211(config) => Spec::Mac80211(go(r, &config)),

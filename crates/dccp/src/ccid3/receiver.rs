@@ -10,7 +10,7 @@ use super::{REPORTED, Variant};
 use crate::ccid::{Arrived, Ccid, Handover};
 use crate::tfrc::equation::loss_rate_for;
 use crate::tfrc::history::{Arrival, Blind, History, LossInterval, Rule, View};
-use crate::tfrc::{Meter, Profile, Remedies};
+use crate::tfrc::{FirstInterval, Meter, Profile, Remedies};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::{self, LossIntervals, Options, Seq48, Value};
 use fairwave_wire::ipv4::Ecn;
@@ -30,6 +30,8 @@ pub(super) const DROPPED_PACKETS: u8 = 195;
 pub struct ReceiverConfig {
     /// The edition of TFRC to follow.
     pub profile: Profile,
+    /// What the interval before the first loss stands for, if it is not what the edition says.
+    pub first_interval: Option<FirstInterval>,
     /// Whether to add Loss Event Rate options, as the feature Send Loss Event Rate asks (RFC 4342,
     /// section 8.4).
     pub send_loss_event_rate: bool,
@@ -125,16 +127,27 @@ impl Receiver {
         }
     }
 
-    /// The interval before the first loss: what the equation makes of the largest rate reported
-    /// (RFC 5348, section 6.3.1), or of the rate now (RFC 3448).
+    /// The interval before the first loss, which is a packet at least.
     fn seed(&mut self, now: Instant) {
+        let of_edition = self.config.profile.first_interval();
+        let seed = match self.config.first_interval.unwrap_or(of_edition) {
+            FirstInterval::Reported if self.target > 0.0 => self.interval_at(self.target),
+            FirstInterval::Reported | FirstInterval::Measured => {
+                let rtt = self.rtt_or_default();
+                let rate = self.meter.rate(now, rtt);
+                self.interval_at(rate)
+            }
+            FirstInterval::Counted => self.history.before_loss() as f64,
+        };
+        self.history.seed(seed.max(1.0));
+    }
+
+    /// The loss interval at which the equation gives this receive rate in bytes a second, or half
+    /// a packet a round trip.
+    fn interval_at(&self, rate: f64) -> f64 {
         let rtt = self.rtt_or_default();
         let (s, r) = (self.segment_bytes.max(1.0), rtt.as_secs_f64().max(1e-6));
-        let measured = match (self.config.profile, self.target > 0.0) {
-            (Profile::Rfc5348, true) => self.target,
-            _ => self.meter.rate(now, rtt),
-        };
-        self.history.seed(1.0 / loss_rate_for(s, r, measured.max(0.5 * s / r)));
+        1.0 / loss_rate_for(s, r, rate.max(0.5 * s / r))
     }
 
     fn push_intervals(&self, options: &mut Options) {

@@ -103,6 +103,11 @@ impl History {
         self.events.seed(packets);
     }
 
+    /// The packets that were sent before the first loss event that is remembered.
+    pub fn before_loss(&self) -> u64 {
+        self.events.first().map_or(0, |start| start.saturating_sub(self.first))
+    }
+
     /// The average loss interval; `None` before the first loss.
     pub fn average(&self, view: View) -> Option<Average> {
         let highest = self.highest?.seq;

@@ -93,6 +93,9 @@ impl Axis {
             }
         }
         self.steps.retain(|step| wanted.iter().any(|value| step.is_variant(&value.to_string())));
+        // What only the others change is free to be set.
+        let steps = &self.steps;
+        self.keys.retain(|key| key == VARIANT || steps.iter().any(|step| step.changes(key)));
         Ok(())
     }
 
@@ -111,6 +114,10 @@ impl Step {
     /// Whether it is the variant of this name.
     fn is_variant(&self, name: &str) -> bool {
         self.labels[0].1 == name
+    }
+
+    fn changes(&self, key: &str) -> bool {
+        self.sets.iter().any(|(changed, _)| changed == key)
     }
 }
 

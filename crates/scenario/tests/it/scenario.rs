@@ -275,6 +275,9 @@ fn variants_set_the_keys_that_they_write() {
     let both = plan(sweep, &["variant=['b', 'as it is']"]).unwrap();
     assert_eq!(both.points, all.points, "in the file's order");
     assert_eq!(plan(sweep, &["variant=['b']"]).unwrap().points, one.points);
+    let other = plan(sweep, &["variant='as it is'", "tcp.sack=true"]).unwrap();
+    assert_eq!(other.points.len(), 2, "what only other variants change is free");
+    assert!(plan(sweep, &["variant=b", "variant=b", "tcp.sack=true"]).is_err());
     for (argument, expected) in [
         ("tcp.sack=true", "variants of the sweep change this key"),
         ("variant=c", "there is no variant called"),

@@ -25,6 +25,7 @@ fn dccp(ccid: u8, remedies: Remedies) -> Traffic {
     Traffic::Dccp(DccpFlow {
         ccid: Ccid(ccid),
         profile: TfrcProfile::Rfc5348,
+        first_interval: None,
         remedies,
         source: Some(Source::Cbr { payload_bytes: 629, interval: Duration::from_millis(10) }),
         payload_bytes: 629,

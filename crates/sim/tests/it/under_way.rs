@@ -99,6 +99,7 @@ fn a_long_queue_holds_any_number_of_dccp_packets() {
     let saturates = Traffic::Dccp(DccpFlow {
         ccid: Ccid(3),
         profile: TfrcProfile::Rfc5348,
+        first_interval: None,
         remedies: Remedies::default(),
         source: None,
         payload_bytes: 1_000,

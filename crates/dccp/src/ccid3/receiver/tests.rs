@@ -150,3 +150,32 @@ fn without_data_nothing_is_ever_due() {
         assert!(!receiver.is_due(at(seq)), "packet {seq}");
     }
 }
+
+/// The first of all intervals: what is told of it by each reading, for a loss after 50 packets at
+/// one each 10 ms, of which 30 came in the last round trip reported.
+#[test]
+fn the_first_interval_is_what_is_asked_for() {
+    let told = |first_interval, profile| {
+        let config = ReceiverConfig { profile, first_interval, ..ReceiverConfig::default() };
+        let mut receiver = Receiver::new(config);
+        for seq in 0..50u64 {
+            arrive(&mut receiver, at(10 * seq), seq, (seq / 5 % 16) as u8, Some(1000));
+            if seq % 20 == 19 {
+                feedback(&mut receiver, at(10 * seq));
+            }
+        }
+        for seq in 51..56 {
+            arrive(&mut receiver, at(10 * seq), seq, (seq / 5 % 16) as u8, Some(1000));
+        }
+        let mut intervals = [LossInterval::default(); REPORTED];
+        let count = receiver.history.intervals(&mut intervals);
+        intervals[..count].last().expect("the first interval").data
+    };
+    let counted = told(Some(FirstInterval::Counted), Profile::Rfc5348);
+    assert_eq!(counted, 50);
+    let measured = told(Some(FirstInterval::Measured), Profile::Rfc5348);
+    assert_eq!(measured, told(None, Profile::Rfc3448));
+    let reported = told(Some(FirstInterval::Reported), Profile::Rfc3448);
+    assert_eq!(reported, told(None, Profile::Rfc5348));
+    assert!(measured != counted && reported != counted, "{measured}, {reported}");
+}

@@ -80,6 +80,11 @@ impl Events {
         self.all.len()
     }
 
+    /// The number of the packet that began the oldest event.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.all.front().map(|event| event.start)
+    }
+
     pub(super) fn told(&self) -> u64 {
         self.told
     }

@@ -15,7 +15,7 @@ use crate::outcome::FlowOutcome;
 use crate::packet;
 pub use fairwave_dccp::ccid::Ccid;
 use fairwave_dccp::ccid::Handover;
-pub use fairwave_dccp::tfrc::{Profile as TfrcProfile, Remedies, Sensitivity};
+pub use fairwave_dccp::tfrc::{FirstInterval, Profile as TfrcProfile, Remedies, Sensitivity};
 use fairwave_dccp::{
     Config, Connection, Event, Input, Packet, Payload, QueueLimits, Standard, ccid3,
 };
@@ -36,6 +36,8 @@ pub struct DccpFlow {
     pub ccid: Ccid,
     /// Edition of TFRC.
     pub profile: TfrcProfile,
+    /// What TFRC's interval before the first loss stands for, if it is not what the edition says.
+    pub first_interval: Option<FirstInterval>,
     /// What its congestion control does about handovers.
     pub remedies: Remedies,
     /// Where its datagrams come from; `None`: there are always some waiting.
@@ -312,6 +314,11 @@ fn profiles(flow: &DccpFlow) -> Standard {
     Standard {
         segment_bytes,
         tfrc_sender: ccid3::SenderConfig { profile, remedies, ..Default::default() },
-        tfrc_receiver: ccid3::ReceiverConfig { profile, remedies, ..Default::default() },
+        tfrc_receiver: ccid3::ReceiverConfig {
+            profile,
+            first_interval: flow.first_interval,
+            remedies,
+            ..Default::default()
+        },
     }
 }
