@@ -13,12 +13,13 @@ pub(crate) fn summary(summary: &TraceSummary, closely: bool) -> String {
     let mut text = words::capture(&summary.capture).join("\n") + "\n\n";
     if closely {
         text.extend(summary.connections.iter().map(connection));
-        return text + &udp(&summary.udp);
+        return text + &datagrams(summary);
     }
     text.push_str(&connections(&summary.connections));
-    text.push_str(&udp(&summary.udp));
+    text.push_str(&datagrams(summary));
     let unseen = |len: usize| len.saturating_sub(ROWS) as u64;
-    let more = unseen(summary.connections.len()) + unseen(summary.udp.len()) + summary.left_out;
+    let listed = [summary.connections.len(), summary.udp.len(), summary.dccp.len()];
+    let more = listed.into_iter().map(unseen).sum::<u64>() + summary.left_out;
     if more > 0 {
         text.push_str(&format!("{more} more streams; --json lists up to 10000\n"));
     }
@@ -40,10 +41,19 @@ fn connections(connections: &[Connection]) -> String {
     table.render()
 }
 
-fn udp(streams: &[UdpStream]) -> String {
+/// Streams of UDP, and of DCCP where there are any.
+fn datagrams(summary: &TraceSummary) -> String {
+    let mut text = streams("UDP streams", "udp", &summary.udp);
+    if !summary.dccp.is_empty() {
+        text.push_str(&streams("DCCP streams", "dccp", &summary.dccp));
+    }
+    text
+}
+
+fn streams(title: &'static str, protocol: &str, streams: &[UdpStream]) -> String {
     let heads = [&["stream"][..], &words::UDP_COLUMNS].concat();
-    let mut table = Table::new("UDP streams", &heads);
-    for (name, row) in streams.iter().take(ROWS).flat_map(words::udp_rows) {
+    let mut table = Table::new(title, &heads);
+    for (name, row) in streams.iter().take(ROWS).flat_map(|one| words::udp_rows(protocol, one)) {
         table.row([&[name][..], &row].concat());
     }
     table.render()

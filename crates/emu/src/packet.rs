@@ -156,6 +156,7 @@ fn identity(packet: &Packet<'_>) -> (u16, u16) {
     let protocol = match packet.transport {
         ip::Transport::Tcp(_) => 6,
         ip::Transport::Udp(_) => 17,
+        ip::Transport::Dccp(_) => 33,
         ip::Transport::Other(protocol) | ip::Transport::Unreadable(protocol) => protocol,
     };
     let echo = match (protocol, packet.body) {

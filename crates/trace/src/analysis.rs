@@ -1,4 +1,5 @@
-//! Analysis of captures: what happened on TCP connections and UDP streams, packet by packet.
+//! Analysis of captures: what happened on TCP connections and on streams of UDP and DCCP, packet
+//! by packet.
 //!
 //! An [`Analyzer`] is fed frames in the order of a capture and keeps a bounded state for each
 //! live stream. What can be drawn goes at once to [`Points`], what a stream came to follows when
@@ -61,6 +62,8 @@ pub struct Totals {
     pub tcp_streams: u64,
     /// Streams of UDP.
     pub udp_streams: u64,
+    /// Streams of DCCP.
+    pub dccp_streams: u64,
     /// Streams told of while they were open, for lack of room ([`Config::streams_max`]).
     pub evicted: u64,
     /// Earliest and latest time of a frame.
@@ -105,13 +108,16 @@ pub struct Packets {
     pub tcp: u64,
     /// UDP datagrams.
     pub udp: u64,
+    /// DCCP packets.
+    pub dccp: u64,
     /// Other protocols.
     pub other: u64,
-    /// Packets of TCP and UDP that had been in the capture before, at another place of their way.
+    /// Packets of TCP, UDP and DCCP that had been in the capture before, at another place of their
+    /// way.
     pub copies: u64,
     /// Later fragments of any protocol.
     pub fragments: u64,
-    /// TCP or UDP with a header that is cut or broken.
+    /// TCP, UDP or DCCP with a header that is cut or broken.
     pub unreadable: u64,
     /// No IP packet after all, or one cut within its header.
     pub broken: u64,
@@ -199,6 +205,7 @@ impl Analyzer {
         match packet.transport {
             ip::Transport::Tcp(_) => packets.tcp += 1,
             ip::Transport::Udp(_) => packets.udp += 1,
+            ip::Transport::Dccp(_) => packets.dccp += 1,
             ip::Transport::Other(_) if packet.part == ip::Part::Later => packets.fragments += 1,
             ip::Transport::Other(_) => packets.other += 1,
             ip::Transport::Unreadable(_) => packets.unreadable += 1,
@@ -209,10 +216,12 @@ impl Analyzer {
             packets.copies += 1;
             match packet.transport {
                 ip::Transport::Tcp(_) => packets.tcp -= 1,
+                ip::Transport::Dccp(_) => packets.dccp -= 1,
                 _ => packets.udp -= 1,
             }
         }
-        (self.totals.tcp_streams, self.totals.udp_streams) = self.streams.counts();
+        let totals = &mut self.totals;
+        [totals.tcp_streams, totals.udp_streams, totals.dccp_streams] = self.streams.counts();
     }
 }
 

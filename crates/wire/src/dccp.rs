@@ -4,6 +4,7 @@
 //! options it knows only how much room they take. The options themselves are [`Options`] beside
 //! it, or the bytes that [`parse`] returns.
 
+mod captured;
 mod ccid3;
 mod codec;
 mod encapsulation;
@@ -11,6 +12,7 @@ mod option;
 mod seq;
 mod vector;
 
+pub use captured::Captured;
 pub use ccid3::{LossInterval, LossIntervals, SKIP_LENGTH_MAX};
 pub use codec::{Error, Packet, parse};
 pub use encapsulation::{UDP_PORT, UdpError, parse_udp, write_udp};

@@ -76,7 +76,10 @@ impl Packet<'_> {
         let (protocol, at) = match self.transport {
             Transport::Tcp(_) => (PROTOCOL_TCP, 16),
             Transport::Udp(_) => (PROTOCOL_UDP, 6),
-            Transport::Other(_) | Transport::Unreadable(_) => return Checksum::Unknown,
+            // What a DCCP sum covers, the packet says (RFC 4340 section 9.2); nobody asks.
+            Transport::Dccp(_) | Transport::Other(_) | Transport::Unreadable(_) => {
+                return Checksum::Unknown;
+            }
         };
         let body = match self.transport {
             Transport::Udp(datagram) => up_to(self.body, datagram.payload_len + 8),

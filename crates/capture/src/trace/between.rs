@@ -7,6 +7,7 @@ use fairwave_trace::analysis::Captured;
 use fairwave_trace::analysis::compare::{
     Bins, Comparison, Config, Count, Flow, Place, Report, Spread, Way,
 };
+use fairwave_wire::ipv4::{PROTOCOL_DCCP, PROTOCOL_TCP};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -44,7 +45,7 @@ pub struct FileSummary {
     pub packets: u64,
     /// Those whose time has a second or more beside its seconds; it counts in full.
     pub carried: u64,
-    /// TCP and UDP packets among them.
+    /// Packets of TCP, UDP and DCCP among them.
     pub known: u64,
     /// Where it is damaged; null if it is whole.
     pub broken: Option<BrokenSummary>,
@@ -53,7 +54,7 @@ pub struct FileSummary {
 /// What one end of a flow sent, between the two points.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WayBetween {
-    /// `tcp` or `udp`.
+    /// `tcp`, `udp` or `dccp`.
     pub protocol: &'static str,
     /// `a` is the sender here.
     #[serde(flatten)]
@@ -226,14 +227,15 @@ fn ways(index: usize, flow: &Flow, offset_ns: Option<i64>) -> Vec<WayBetween> {
     let sent = flow.ways.iter().enumerate().filter(|(_, way)| way.packets != [0, 0]);
     sent.map(|(from, way)| {
         let ends = [from, 1 - from].map(|end| flow.ends[end].to_string());
-        WayBetween::new(flow.is_tcp, ends, way, flow.begins_at(from, offset_ns), (index, from))
+        let begins_at = flow.begins_at(from, offset_ns);
+        WayBetween::new(flow.protocol, ends, way, begins_at, (index, from))
     })
     .collect()
 }
 
 impl WayBetween {
     fn new(
-        is_tcp: bool,
+        protocol: u8,
         [a, b]: [String; 2],
         way: &Way,
         begins_at: Option<Place>,
@@ -242,7 +244,11 @@ impl WayBetween {
         let percent = |place| way.all.lost_from(place).map(|share| 100.0 * share);
         let told = begins_at.filter(|_| !way.guessed);
         Self {
-            protocol: if is_tcp { "tcp" } else { "udp" },
+            protocol: match protocol {
+                PROTOCOL_TCP => "tcp",
+                PROTOCOL_DCCP => "dccp",
+                _ => "udp",
+            },
             ends: Ends { a, b },
             packets: way.packets,
             offloaded_packets: way.cut,

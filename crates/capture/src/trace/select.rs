@@ -5,7 +5,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// A stream as people name it: `3` or `tcp:3` for a TCP connection, `udp:3` for UDP.
+/// A stream as people name it: `3` or `tcp:3` for a TCP connection, `udp:3` for UDP, `dccp:3` for
+/// DCCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StreamName(pub StreamId);
 
@@ -17,7 +18,8 @@ impl FromStr for StreamName {
         match (protocol, number.parse()) {
             ("tcp", Ok(number)) => Ok(Self(StreamId::Tcp(number))),
             ("udp", Ok(number)) => Ok(Self(StreamId::Udp(number))),
-            _ => Err("expected a number as in the table, such as 3, or udp:3".to_owned()),
+            ("dccp", Ok(number)) => Ok(Self(StreamId::Dccp(number))),
+            _ => Err("expected a number as in the table, such as 3, udp:3 or dccp:3".to_owned()),
         }
     }
 }
@@ -27,6 +29,7 @@ impl fmt::Display for StreamName {
         match self.0 {
             StreamId::Tcp(number) => write!(f, "{number}"),
             StreamId::Udp(number) => write!(f, "udp:{number}"),
+            StreamId::Dccp(number) => write!(f, "dccp:{number}"),
         }
     }
 }
@@ -68,7 +71,9 @@ mod tests {
 
     #[test]
     fn names_are_read_and_written() {
-        for (text, id) in [("3", StreamId::Tcp(3)), ("udp:0", StreamId::Udp(0))] {
+        for (text, id) in
+            [("3", StreamId::Tcp(3)), ("udp:0", StreamId::Udp(0)), ("dccp:1", StreamId::Dccp(1))]
+        {
             let name: StreamName = text.parse().unwrap();
             assert_eq!((name.0, name.to_string()), (id, text.to_owned()));
         }

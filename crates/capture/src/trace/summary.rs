@@ -26,6 +26,8 @@ pub struct TraceSummary {
     pub connections: Vec<Connection>,
     /// UDP streams, likewise.
     pub udp: Vec<UdpStream>,
+    /// DCCP streams, likewise.
+    pub dccp: Vec<UdpStream>,
     /// Streams that are not listed, because there are so many.
     pub left_out: u64,
 }
@@ -63,6 +65,8 @@ pub struct CaptureSummary {
     pub tcp_streams: u64,
     /// UDP streams.
     pub udp_streams: u64,
+    /// DCCP streams.
+    pub dccp_streams: u64,
     /// Streams that were given up for lack of room while they were open.
     pub evicted: u64,
 }
@@ -121,6 +125,8 @@ pub struct PacketCounts {
     pub tcp: u64,
     /// Packets of UDP.
     pub udp: u64,
+    /// Packets of DCCP.
+    pub dccp: u64,
     /// Other protocols.
     pub other: u64,
     /// Packets that the capture has twice, as that of all interfaces of a router: left out the
@@ -128,7 +134,7 @@ pub struct PacketCounts {
     pub copies: u64,
     /// Later fragments.
     pub fragments: u64,
-    /// TCP or UDP with a cut or broken header.
+    /// TCP, UDP or DCCP with a cut or broken header.
     pub unreadable: u64,
     /// No IP after all.
     pub broken: u64,
@@ -194,10 +200,10 @@ impl Connection {
     }
 }
 
-/// Datagrams between two ports.
+/// Packets between two ports of UDP or DCCP.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UdpStream {
-    /// Its number, as in tshark's `udp.stream`.
+    /// Its number, as in tshark's `udp.stream` and `dccp.stream`.
     pub number: u32,
     /// Its ends.
     #[serde(flatten)]
@@ -217,7 +223,7 @@ impl TraceSummary {
     pub fn new(file: &str, facts: &Facts, counts: &Counts, collector: Collector) -> Self {
         let span @ (origin, _) = counts.totals.span.unwrap_or((Instant::ZERO, Instant::ZERO));
         let (streams, mut events, left_out) = collector.into_parts();
-        let (mut connections, mut udp) = (Vec::new(), Vec::new());
+        let (mut connections, mut udp, mut dccp) = (Vec::new(), Vec::new(), Vec::new());
         for stream in &streams {
             match stream.id {
                 StreamId::Tcp(number) => {
@@ -228,6 +234,7 @@ impl TraceSummary {
                     connections.push(connection(number, stream, span, events));
                 }
                 StreamId::Udp(number) => udp.push(udp_stream(number, stream, origin)),
+                StreamId::Dccp(number) => dccp.push(udp_stream(number, stream, origin)),
             }
         }
         Self {
@@ -236,6 +243,7 @@ impl TraceSummary {
             capture: CaptureSummary::new(file, facts, counts),
             connections,
             udp,
+            dccp,
             left_out,
         }
     }
@@ -251,6 +259,7 @@ impl TraceSummary {
         let there = |name: &StreamName| match name.0 {
             StreamId::Tcp(number) => self.connections.iter().any(|one| one.number == number),
             StreamId::Udp(number) => self.udp.iter().any(|one| one.number == number),
+            StreamId::Dccp(number) => self.dccp.iter().any(|one| one.number == number),
         };
         names.iter().find(|name| !there(name))
     }
@@ -276,6 +285,7 @@ impl CaptureSummary {
             ip: PacketCounts::from(totals.packets),
             tcp_streams: totals.tcp_streams,
             udp_streams: totals.udp_streams,
+            dccp_streams: totals.dccp_streams,
             evicted: totals.evicted,
         }
     }
@@ -305,6 +315,7 @@ impl From<Packets> for PacketCounts {
             seen: packets.seen,
             tcp: packets.tcp,
             udp: packets.udp,
+            dccp: packets.dccp,
             other: packets.other,
             copies: packets.copies,
             fragments: packets.fragments,

@@ -218,7 +218,7 @@ impl UdpWaySummary {
 /// What numbers in datagrams tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NumbersSummary {
-    /// Where they stand: `leading`, `iperf3`, `rtp`, `shake` or `probe`.
+    /// Where they stand: `leading`, `iperf3`, `rtp`, `shake`, `dccp` or `probe`.
     pub numbering: &'static str,
     /// Numbers that never came.
     pub lost: u64,
@@ -264,6 +264,7 @@ impl NumbersSummary {
             Numbering::Iperf3 | Numbering::Iperf3Long => "iperf3",
             Numbering::Rtp => "rtp",
             Numbering::Shake => "shake",
+            Numbering::Dccp => "dccp",
         };
         let Numbers { lost, reordered, duplicates, .. } = *numbers;
         let jitter = numbers.jitter.map(JitterSummary::of);

@@ -15,7 +15,7 @@ const EVENTS: usize = 20;
 pub const COLUMNS: [&str; 9] =
     ["s", "Mbps", "packets", "resent %", "timeouts", "starved s", "ACKs lost", "RTT ms", "limit"];
 
-/// Heads of a UDP stream's columns, behind its name.
+/// Heads of the columns of a stream of UDP or DCCP, behind its name.
 pub const UDP_COLUMNS: [&str; 7] =
     ["s", "Mbps", "packets", "lost", "reordered", "jitter ms", "longest gap ms"];
 
@@ -42,12 +42,13 @@ pub fn row(one: &Connection) -> [String; 9] {
     ]
 }
 
-/// A UDP stream's name and cells, by [`UDP_COLUMNS`], for each end that sent.
-pub fn udp_rows(one: &UdpStream) -> Vec<(String, [String; 7])> {
+/// The name and the cells, by [`UDP_COLUMNS`], of a stream of `protocol`, `udp` or `dccp`, for each
+/// end that sent.
+pub fn udp_rows(protocol: &str, one: &UdpStream) -> Vec<(String, [String; 7])> {
     let (a, b) = (&one.ends.a, &one.ends.b);
     let ways = [(a, b, &one.a_sent), (b, a, &one.b_sent)];
     let sent = ways.into_iter().filter(|(_, _, way)| way.packets > 0);
-    let name = |from, to| format!("udp:{}: {from} > {to}", one.number);
+    let name = |from, to| format!("{protocol}:{}: {from} > {to}", one.number);
     sent.map(|(from, to, way)| (name(from, to), udp_row(one.duration_ns, way))).collect()
 }
 
@@ -67,13 +68,16 @@ fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 7] {
 
 /// What a capture holds, and what of it was not analysed.
 pub fn capture(capture: &CaptureSummary) -> Vec<String> {
-    let CaptureSummary { format, packets, tcp_streams, udp_streams, .. } = capture;
+    let CaptureSummary { format, packets, tcp_streams, udp_streams, dccp_streams, .. } = capture;
     let file = visible(&capture.file);
     let by = capture.compression.map_or_else(String::new, |by| format!(" in {by}"));
     let time = seconds(capture.duration_ns);
     let packets = several(*packets, "packet");
     let connections = several(*tcp_streams, "TCP connection");
-    let streams = several(*udp_streams, "UDP stream");
+    let mut streams = several(*udp_streams, "UDP stream");
+    if *dccp_streams > 0 {
+        streams = format!("{streams}, {}", several(*dccp_streams, "DCCP stream"));
+    }
     let mut lines =
         vec![format!("{file}: {format}{by}, {packets} in {time} s, {connections}, {streams}")];
     let left_out = left_out(capture);
@@ -105,8 +109,8 @@ fn left_out(capture: &CaptureSummary) -> Vec<String> {
         (frames.truncated + frames.broken, "cut or broken below IP"),
         (frames.fragments + ip.fragments, "later fragments"),
         (ip.copies, "copies of others, as where a router was captured on both sides"),
-        (ip.other, "neither TCP nor UDP"),
-        (ip.unreadable + ip.broken, "cut or broken IP, TCP or UDP"),
+        (ip.other, "neither TCP, UDP nor DCCP"),
+        (ip.unreadable + ip.broken, "cut or broken IP, TCP, UDP or DCCP"),
     ];
     let there = counts.iter().filter(|(count, _)| *count > 0);
     there.map(|(count, what)| format!("{count} {what}")).collect()

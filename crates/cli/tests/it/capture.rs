@@ -1,6 +1,8 @@
 //! A judge from outside: tshark must find nothing malformed and no bad checksum in a capture.
 
-use crate::common::{counts, ends_with, frames, scratch, tiny_run};
+use crate::common::{counts, ends_with, frames, scratch, tiny_run, tshark};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What is wrong in a capture. Of what tshark thinks of TCP, retransmissions for instance, frames
@@ -203,5 +205,38 @@ interval = "10 ms"
         assert!(counts[2] > 10, "{} in {name}", counts[2]);
         assert_eq!(counts[3], counts[2], "{name}");
         assert_ne!(counts[4], 0, "{name}");
+        numbers_are_those_of_tshark(&capture);
+    }
+}
+
+/// What is missing, late and doubled among the numbers that tshark reads.
+fn numbers_are_those_of_tshark(capture: &Path) {
+    let fields = ["-e", "ip.src", "-e", "dccp.seq_raw", "-Y", "dccp && !(wlan.fc.retry == 1)"];
+    let rows = tshark(&[&["-n", "-T", "fields"], &fields[..]].concat(), capture);
+    let mut numbers = BTreeMap::<&str, Vec<u64>>::new();
+    for row in &rows {
+        let (source, number) = row.split_once('\t').expect("two cells");
+        numbers.entry(source).or_default().push(number.parse().expect("a number"));
+    }
+    let place = scratch();
+    let trace = ends_with(0, place.path(), &["trace", "--json", &capture.display().to_string()]);
+    let trace: Value = serde_json::from_str(&trace.0).expect("JSON");
+    assert_eq!(trace["capture"]["ip"]["other"], 0);
+    let [stream] = &trace["dccp"].as_array().expect("a list")[..] else { panic!("{trace:#}") };
+    assert_eq!(numbers.len(), 2);
+    for (end, sent) in [("a", "a_sent"), ("b", "b_sent")] {
+        let address = stream[end].as_str().expect("an end").split(':').next().expect("an address");
+        let came = &numbers[address];
+        let told: BTreeSet<u64> = came.iter().copied().collect();
+        let (first, last) = (told.first().expect("one"), told.last().expect("one"));
+        let lost = (last - first + 1) as usize - told.len();
+        let of = |key: &str| stream[sent]["numbers"][key].as_u64().map(|count| count as usize);
+        assert_eq!(stream[sent]["packets"].as_u64(), Some(came.len() as u64), "{address}");
+        assert_eq!(of("lost"), Some(lost), "{address}");
+        assert_eq!(of("duplicates"), Some(came.len() - told.len()), "{address}");
+        // Behind the greatest so far, and not there before.
+        let mut seen = BTreeSet::new();
+        let late = came.iter().filter(|&&one| seen.insert(one) && seen.last() > Some(&one)).count();
+        assert_eq!(of("reordered"), Some(late), "{address}");
     }
 }

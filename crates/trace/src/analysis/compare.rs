@@ -358,7 +358,7 @@ impl Comparison {
         self.sizes.push(Mss::default());
         let source = SocketAddr::new(packet.source, ports[0]);
         let destination = SocketAddr::new(packet.destination, ports[1]);
-        self.report.flows.push(Flow::new([source, destination], protocol == ipv4::PROTOCOL_TCP));
+        self.report.flows.push(Flow::new([source, destination], protocol));
         Some(number)
     }
 }
@@ -385,6 +385,9 @@ fn ports(packet: &ip::Packet<'_>) -> Option<([u16; 2], u8)> {
         }
         ip::Transport::Udp(udp) => {
             Some(([udp.source_port, udp.destination_port], ipv4::PROTOCOL_UDP))
+        }
+        ip::Transport::Dccp(dccp) => {
+            Some(([dccp.source_port, dccp.destination_port], ipv4::PROTOCOL_DCCP))
         }
         ip::Transport::Other(_) | ip::Transport::Unreadable(_) => None,
     }
@@ -430,6 +433,7 @@ fn signature(packet: &ip::Packet<'_>, piece: Piece, flow: usize, from: usize) ->
                 mix(hash ^ u64::from_le_bytes(word))
             })
         }
+        ip::Transport::Dccp(dccp) => mix(start ^ dccp.number),
         ip::Transport::Other(_) | ip::Transport::Unreadable(_) => start,
     }
 }

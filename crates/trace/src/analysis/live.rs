@@ -11,7 +11,7 @@ use super::{
 use core::net::{IpAddr, SocketAddr};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ip;
-use fairwave_wire::ipv4::{Ecn, PROTOCOL_TCP, PROTOCOL_UDP};
+use fairwave_wire::ipv4::{Ecn, PROTOCOL_DCCP, PROTOCOL_TCP, PROTOCOL_UDP};
 
 /// All live streams: found by addresses and ports, forgotten in the order of their last packet.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub(super) struct Streams {
     closed: List,
     tcp: u32,
     udp: u32,
+    dccp: u32,
     evicted: u64,
     /// When the first packet was captured: intervals are counted from there.
     origin: Option<Instant>,
@@ -49,7 +50,8 @@ struct Live {
 #[derive(Debug)]
 enum Transport {
     Tcp(Box<Connection>),
-    Udp(Box<[Finder; 2]>),
+    /// Of UDP or DCCP.
+    Datagrams(Box<[Finder; 2]>),
 }
 
 /// A packet of a stream.
@@ -73,14 +75,15 @@ impl Streams {
             closed: List::EMPTY,
             tcp: 0,
             udp: 0,
+            dccp: 0,
             evicted: 0,
             origin: None,
         }
     }
 
-    /// Numbers of TCP and of UDP streams so far.
-    pub(super) fn counts(&self) -> (u64, u64) {
-        (u64::from(self.tcp), u64::from(self.udp))
+    /// Numbers of TCP, UDP and DCCP streams so far.
+    pub(super) fn counts(&self) -> [u64; 3] {
+        [self.tcp, self.udp, self.dccp].map(u64::from)
     }
 
     pub(super) const fn evicted(&self) -> u64 {
@@ -94,6 +97,7 @@ impl Streams {
                 ([tcp.header.source_port, tcp.header.destination_port], PROTOCOL_TCP)
             }
             ip::Transport::Udp(udp) => ([udp.source_port, udp.destination_port], PROTOCOL_UDP),
+            ip::Transport::Dccp(dccp) => ([dccp.source_port, dccp.destination_port], PROTOCOL_DCCP),
             ip::Transport::Other(_) | ip::Transport::Unreadable(_) => return true,
         };
         let origin = *self.origin.get_or_insert(arrival.at);
@@ -169,6 +173,7 @@ impl Streams {
     fn next_id(&mut self, packet: &ip::Packet<'_>) -> StreamId {
         let (count, id): (_, fn(u32) -> StreamId) = match packet.transport {
             ip::Transport::Tcp(_) => (&mut self.tcp, StreamId::Tcp),
+            ip::Transport::Dccp(_) => (&mut self.dccp, StreamId::Dccp),
             _ => (&mut self.udp, StreamId::Udp),
         };
         *count += 1;
@@ -217,7 +222,7 @@ impl Live {
                 let flags = tcp.header.flags;
                 (flags.syn && flags.ack, Transport::Tcp(Box::default()))
             }
-            _ => (false, Transport::Udp(Box::default())),
+            _ => (false, Transport::Datagrams(Box::default())),
         };
         let stream = Stream {
             id,
@@ -267,8 +272,11 @@ impl Live {
                 kind = Some(found);
                 self.closed = self.closed.or(end);
             }
-            (Transport::Udp(finders), ip::Transport::Udp(datagram)) => {
-                finders[side.index()].datagram(at, datagram.payload);
+            (Transport::Datagrams(finders), ip::Transport::Udp(datagram)) => {
+                finders[side.index()].udp(at, datagram);
+            }
+            (Transport::Datagrams(finders), ip::Transport::Dccp(packet)) => {
+                finders[side.index()].dccp(packet);
             }
             _ => {}
         }
@@ -342,7 +350,7 @@ impl Live {
             Transport::Tcp(connection) => {
                 connection.finish(config, now, &mut stream.ways, (stream.id, to));
             }
-            Transport::Udp(finders) => {
+            Transport::Datagrams(finders) => {
                 for (way, finder) in stream.ways.iter_mut().zip(finders.iter()) {
                     way.numbers = finder.numbers();
                 }
@@ -356,6 +364,7 @@ fn payload_len(packet: &ip::Packet<'_>) -> u32 {
     match &packet.transport {
         ip::Transport::Tcp(segment) => segment.payload_len,
         ip::Transport::Udp(datagram) => datagram.payload_len,
+        ip::Transport::Dccp(packet) => packet.payload_len,
         ip::Transport::Other(_) | ip::Transport::Unreadable(_) => 0,
     }
 }

@@ -4,14 +4,16 @@ use super::{Jitter, Kind, Quantiles};
 use core::net::SocketAddr;
 use fairwave_units::{Duration, Instant};
 
-/// A stream of a capture: numbered from 0 in the order of first packets, TCP and UDP apart, as
-/// tshark's `tcp.stream` and `udp.stream` are.
+/// A stream of a capture: numbered from 0 in the order of first packets, each protocol apart, as
+/// tshark's `tcp.stream`, `udp.stream` and `dccp.stream` are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StreamId {
     /// A TCP connection.
     Tcp(u32),
     /// Two UDP ports that exchange datagrams.
     Udp(u32),
+    /// Two DCCP ports.
+    Dccp(u32),
 }
 
 /// One end of a stream.
@@ -273,6 +275,9 @@ pub enum Numbering {
     Rtp,
     /// Those of Fairwave's SHAKE (docs/models/shake.md), from 1 on for each path.
     Shake,
+    /// DCCP's 48 or 24 bits (RFC 4340 section 5.1), which all its packets have, within UDP too
+    /// (RFC 6773).
+    Dccp,
 }
 
 /// What the numbers of a way's datagrams tell, at the capture.
@@ -286,7 +291,7 @@ pub struct Numbers {
     pub reordered: u64,
     /// Datagrams whose number had come before.
     pub duplicates: u64,
-    /// Lowest and highest number.
+    /// Lowest and highest number; of DCCP right in their low 24 bits.
     pub range: (u64, u64),
     /// Jitter of datagrams that carry a time, if the clock of that is known: of several sources
     /// that with the greatest mean.

@@ -3,7 +3,8 @@
 use super::jitter::{Jitter, Meter};
 use super::{Numbering, Numbers};
 use fairwave_units::Instant;
-use fairwave_wire::{probe, shake};
+use fairwave_wire::dccp::{Captured, UDP_PORT};
+use fairwave_wire::{ip, probe, shake};
 
 /// Datagrams in which numbers must behave before they are believed.
 const TRIAL: u32 = 8;
@@ -85,6 +86,7 @@ impl Numbering {
             }
             Self::Probe => probe_data(payload).map(|(_, number)| u64::from(number)),
             Self::Rtp | Self::Shake => stamped(payload).map(|stamped| stamped.number),
+            Self::Dccp => None,
         }
     }
 
@@ -93,6 +95,8 @@ impl Numbering {
             Self::Leading | Self::Iperf3 | Self::Probe => 32,
             Self::Iperf3Long | Self::Shake => 48,
             Self::Rtp => 16,
+            // The low ones of 48, which a short header has.
+            Self::Dccp => 24,
         }
     }
 }
@@ -146,8 +150,33 @@ fn shake(payload: &[u8]) -> Option<Stamped> {
 }
 
 impl Finder {
+    /// Takes a datagram that came at `at`, perhaps one with a DCCP packet in it (RFC 6773).
+    pub(super) fn udp(&mut self, at: Instant, datagram: &ip::Datagram<'_>) {
+        let ip::Datagram { source_port, destination_port, payload, payload_len } = *datagram;
+        match Captured::read(payload, payload_len) {
+            Some(packet) if [source_port, destination_port].contains(&UDP_PORT) => {
+                self.dccp(&packet);
+            }
+            _ => self.datagram(at, payload),
+        }
+    }
+
+    /// Takes a DCCP packet. Each has the next number (RFC 4340 section 7), those of short headers
+    /// and of others alike.
+    pub(super) fn dccp(&mut self, packet: &Captured) {
+        let (number, bits) = (packet.number, Numbering::Dccp.bits());
+        match &mut self.found {
+            Some((Numbering::Dccp, sequence)) => sequence.number(number, bits),
+            _ => {
+                let mut sequence = Sequence::begin(number);
+                sequence.number(number, bits);
+                self.found = Some((Numbering::Dccp, sequence));
+            }
+        }
+    }
+
     /// Takes the captured payload of a datagram that came at `at`.
-    pub(super) fn datagram(&mut self, at: Instant, payload: &[u8]) {
+    fn datagram(&mut self, at: Instant, payload: &[u8]) {
         if let Some((train, number)) = probe_data(payload) {
             self.probe(train, number.into());
             return;
@@ -503,5 +532,26 @@ mod tests {
         let jitter = numbers.jitter.unwrap();
         // 16 ms / 16 at the late one, and that again at the next, which seems to be early.
         assert_eq!((jitter.clock_hz, jitter.most.as_nanos()), (1_000_000, 1_937_500));
+    }
+
+    /// Numbers with 48 bits and their low 24, over the end of those; 3 is missing, 5 late, 6 twice.
+    #[test]
+    fn dccps_numbers_are_followed_in_headers_of_both_lengths() {
+        let mut finder = Finder::default();
+        let begin = (7 << 24) - 4;
+        for (n, number_bits) in [(1, 48), (2, 24), (4, 48), (6, 24), (5, 48), (6, 24), (7, 48)] {
+            let number = (begin + n) & ((1 << number_bits) - 1);
+            let ports = Captured {
+                source_port: 9,
+                destination_port: 7,
+                number,
+                number_bits,
+                payload_len: 0,
+            };
+            finder.dccp(&ports);
+        }
+        let numbers = finder.numbers().unwrap();
+        assert_eq!((numbers.numbering, numbers.lost), (Numbering::Dccp, 1));
+        assert_eq!((numbers.reordered, numbers.duplicates), (1, 1));
     }
 }

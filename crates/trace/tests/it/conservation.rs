@@ -174,15 +174,17 @@ proptest! {
         let closed = f.not_ip + f.control + f.encrypted + f.fragments + f.truncated + f.broken;
         prop_assert_eq!(f.seen, f.opened + f.repeated + f.bad_fcs + f.unsupported + closed);
         let p = totals.packets;
-        prop_assert_eq!(p.seen, p.tcp + p.udp + p.other + p.fragments + p.unreadable + p.broken);
-        prop_assert_eq!(told.streams.len() as u64, totals.tcp_streams + totals.udp_streams);
+        let carried = p.tcp + p.udp + p.dccp;
+        let streams = totals.tcp_streams + totals.udp_streams + totals.dccp_streams;
+        prop_assert_eq!(p.seen, carried + p.other + p.fragments + p.unreadable + p.broken);
+        prop_assert_eq!(told.streams.len() as u64, streams);
 
         let ways = || told.streams.iter().flat_map(|stream| &stream.ways);
-        prop_assert_eq!(ways().map(|way| way.volume.packets).sum::<u64>(), p.tcp + p.udp);
+        prop_assert_eq!(ways().map(|way| way.volume.packets).sum::<u64>(), carried);
         let kinds: u64 = ways().flat_map(|way| way.tcp.kinds).sum();
         prop_assert_eq!(kinds, p.tcp);
         if !interval.is_zero() {
-            prop_assert_eq!(told.interval_packets, p.tcp + p.udp);
+            prop_assert_eq!(told.interval_packets, carried);
             let first = told.interval_starts.iter().min().copied().unwrap_or_default();
             let part = |at: &Instant| at.since(first).as_nanos() % interval.as_nanos();
             prop_assert!(told.interval_starts.iter().all(|at| part(at) == 0), "one grid for all");

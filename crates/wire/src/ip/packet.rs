@@ -1,6 +1,7 @@
 //! What an IP packet of either version is, and what it carries.
 
-use crate::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
+use crate::dccp::Captured;
+use crate::ipv4::{PROTOCOL_DCCP, PROTOCOL_TCP, PROTOCOL_UDP};
 use crate::reader::{Reader, Truncated};
 use crate::tcp;
 use core::net::IpAddr;
@@ -48,9 +49,11 @@ pub enum Transport<'a> {
     Tcp(Segment<'a>),
     /// A UDP datagram.
     Udp(Datagram<'a>),
+    /// A DCCP packet.
+    Dccp(Captured),
     /// Another protocol, by its number, or a later fragment of any.
     Other(u8),
-    /// TCP or UDP, by its number, whose header is cut or cannot be.
+    /// TCP, UDP or DCCP, by its number, whose header is cut or cannot be.
     Unreadable(u8),
 }
 
@@ -111,6 +114,7 @@ pub(super) fn transport(protocol: u8, part: Part, body: &[u8], len: u32) -> Tran
         (_, Part::Later) => return Transport::Other(protocol),
         (PROTOCOL_TCP, _) => segment(body, len).map(Transport::Tcp),
         (PROTOCOL_UDP, _) => datagram(body, len).map(Transport::Udp),
+        (PROTOCOL_DCCP, _) => Captured::read(body, len).map(Transport::Dccp),
         _ => return Transport::Other(protocol),
     };
     read.unwrap_or(Transport::Unreadable(protocol))

@@ -38,7 +38,10 @@ pub(super) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> Stri
                     }
                     section { h2 { "Connections, the worst first" } (connections(summary)) }
                     @if !summary.udp.is_empty() {
-                        section { h2 { "UDP streams" } (udp(&summary.udp)) }
+                        section { h2 { "UDP streams" } (udp("udp", &summary.udp)) }
+                    }
+                    @if !summary.dccp.is_empty() {
+                        section { h2 { "DCCP streams" } (udp("dccp", &summary.dccp)) }
                     }
                     @for one in &summary.connections {
                         @if let Some(figures) = drawn.get(&one.number) {
@@ -79,7 +82,8 @@ fn connections(summary: &TraceSummary) -> Markup {
     }
 }
 
-fn udp(streams: &[UdpStream]) -> Markup {
+fn udp(protocol: &str, streams: &[UdpStream]) -> Markup {
+    let rows = streams.iter().take(ROWS).flat_map(|one| words::udp_rows(protocol, one));
     html! {
         div.wide {
             table.results {
@@ -90,7 +94,7 @@ fn udp(streams: &[UdpStream]) -> Markup {
                     }
                 }
                 tbody {
-                    @for (name, row) in streams.iter().take(ROWS).flat_map(words::udp_rows) {
+                    @for (name, row) in rows {
                         tr { th scope="row" { (name) } @for cell in row { td { (cell) } } }
                     }
                 }

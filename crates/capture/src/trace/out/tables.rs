@@ -60,7 +60,7 @@ pub const ENDS: Table<EndRow> = Table {
     file: "connections.parquet",
     doc: "What each end of each TCP connection and UDP stream sent: two rows a stream.",
     columns: &[
-        end_text("protocol", "`tcp` or `udp`", |row| text(protocol(row.stream.id))),
+        end_text("protocol", "`tcp`, `udp` or `dccp`", |row| text(protocol(row.stream.id))),
         end("stream", "Number of the stream, TCP and UDP apart", |row| number(row.stream.id)),
         end_text("side", "Which end: `a` began", |row| side(row.side)),
         end_text("address", "Address and port of this end", |row| {
@@ -161,7 +161,7 @@ pub const INTERVALS: Table<IntervalRow> = Table {
             name: "protocol",
             kind: Of::Text,
             nullable: false,
-            doc: "`tcp` or `udp`",
+            doc: "`tcp`, `udp` or `dccp`",
             cell: |row| text(protocol(row.stream)),
         },
         interval("stream", "Number of the stream", |row| number(row.stream)),
@@ -282,11 +282,12 @@ const fn protocol(id: StreamId) -> &'static str {
     match id {
         StreamId::Tcp(_) => "tcp",
         StreamId::Udp(_) => "udp",
+        StreamId::Dccp(_) => "dccp",
     }
 }
 
 fn number(id: StreamId) -> Cell {
-    let (StreamId::Tcp(number) | StreamId::Udp(number)) = id;
+    let (StreamId::Tcp(number) | StreamId::Udp(number) | StreamId::Dccp(number)) = id;
     Cell::Integer(number.into())
 }
 

@@ -32,8 +32,8 @@ pub struct Seen {
 pub struct Flow {
     /// Its ends; the first sent the packet that was seen first.
     pub ends: [SocketAddr; 2],
-    /// Whether it is one of TCP, not UDP.
-    pub is_tcp: bool,
+    /// The number of its protocol: TCP, UDP or DCCP.
+    pub protocol: u8,
     /// What each end sent.
     pub ways: [Way; 2],
 }
@@ -77,8 +77,8 @@ pub struct Count {
 }
 
 impl Flow {
-    pub(super) fn new(ends: [SocketAddr; 2], is_tcp: bool) -> Self {
-        Self { ends, is_tcp, ways: Default::default() }
+    pub(super) fn new(ends: [SocketAddr; 2], protocol: u8) -> Self {
+        Self { ends, protocol, ways: Default::default() }
     }
 
     /// At which place the packets of one end are seen first. Of two ways the one with the greater
