@@ -21,7 +21,7 @@ pub(crate) struct Options {
 }
 
 /// Exit code of `fairwave emulate` after a run that did not keep real time.
-const LATE: i32 = 4;
+pub(crate) const LATE: i32 = 4;
 
 /// Emulates and simulates each scenario, and prints the table of docs/validation.md.
 pub(crate) fn agree(options: &Options) -> Outcome {
@@ -73,7 +73,7 @@ fn emulate(file: &Path, repeat: u32) -> Result<Value, String> {
 }
 
 /// The program, before all others where that is permitted: they shall not make the emulator late.
-fn with_priority() -> Command {
+pub(crate) fn with_priority() -> Command {
     const REAL_TIME: [&str; 2] = ["-f", "50"];
     let program = workspace::target().join("release/fairwave");
     let mut probe = Command::new("chrt");

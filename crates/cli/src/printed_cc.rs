@@ -157,6 +157,9 @@ pub(crate) struct CcCost {
     pub(crate) throughput_bps: u64,
     /// Throughput of each round.
     pub(crate) rounds_bps: Vec<u64>,
+    /// ACKs that it found lost, although none was; null where it does not watch ACKs, or where a
+    /// connection did not end.
+    pub(crate) acks_lost: Option<u64>,
 }
 
 impl CcCost {
@@ -171,6 +174,7 @@ impl CcCost {
             work_ns: floor.and_then(|floor| cost.work_per_ack(floor)),
             throughput_bps: median(&cost.throughput),
             rounds_bps: cost.throughput.iter().map(|rate| rate.0).collect(),
+            acks_lost: cost.acks_lost,
         }
     }
 }

@@ -64,21 +64,39 @@ FW_INLINE int fw_echo_noted(const struct fw_echo *echo, u32 next)
 	return echo->begin != echo->end && echo->newest.next == next;
 }
 
-/* Notes what was sent before an ACK is answered, unless it is noted. */
-FW_INLINE void fw_echo_note(struct fw_echo *echo, struct fw_notes *notes, u32 next, u32 stamp)
+/* Whether a note of `stamp` is a further one, which takes the place of the newest. */
+FW_INLINE int fw_echo_puts_away(const struct fw_echo *echo, u32 stamp)
 {
 	u32 count = echo->end - echo->begin;
 
-	if (!count || (echo->newest.stamp != stamp && count < FW_NOTES)) {
-		if (count)
-			notes->at[(echo->end - 1) % FW_NOTES] = echo->newest;
+	return count && echo->newest.stamp != stamp && count < FW_NOTES;
+}
+
+/* Makes the newest note this one. */
+FW_INLINE void fw_echo_write(struct fw_echo *echo, u32 next, u32 stamp)
+{
+	if (echo->begin == echo->end)
 		echo->end++;
-		count++;
-	}
 	echo->newest.next = next;
 	echo->newest.stamp = stamp;
-	if (count == 1)
+	if (echo->end - echo->begin == 1)
 		echo->oldest = echo->newest;
+}
+
+/* Notes what was sent before an ACK is answered, unless it is noted. */
+FW_INLINE void fw_echo_note(struct fw_echo *echo, struct fw_notes *notes, u32 next, u32 stamp)
+{
+	if (fw_echo_puts_away(echo, stamp)) {
+		notes->at[(echo->end - 1) % FW_NOTES] = echo->newest;
+		echo->end++;
+	}
+	fw_echo_write(echo, next, stamp);
+}
+
+/* Whether an ACK that ends at `una` reaches the end of a note. */
+FW_INLINE int fw_echo_reached(const struct fw_echo *echo, u32 una)
+{
+	return echo->begin != echo->end && (s32)(una - echo->oldest.next) >= 0;
 }
 
 /* The gap that a note shows which is acknowledged, or zero. */
@@ -117,7 +135,7 @@ FW_CALLED u32 fw_echo_use(struct fw_echo *echo, const struct fw_notes *notes, u3
 FW_INLINE u32 fw_echo_gap(struct fw_echo *echo, const struct fw_notes *notes, u32 before, u32 una,
 			  u32 stamp)
 {
-	if (echo->begin == echo->end || (s32)(una - echo->oldest.next) < 0)
+	if (!fw_echo_reached(echo, una))
 		return 0;
 	if (echo->begin + 1 == echo->end) {
 		echo->begin++;

@@ -16,7 +16,7 @@
 
 struct fw_connection {
 	struct fw_seen seen;
-	u64 una; /* stream offset of snd_una */
+	u64 una; /* offset in the stream, whose lower half is snd_una: fw_hot.h relies on it */
 	u64 delivered;
 	u64 heard_us; /* when the last ACK came */
 	u32 snd_una;
@@ -82,6 +82,22 @@ FW_INLINE u8 fw_ca_state(const struct tcp_sock *tp)
 	return FW_BITS((const struct inet_connection_sock *)tp, icsk_ca_state);
 }
 
+/* No segment sent so far bears a later timestamp than this. A discipline that paces (fq) is given
+ * segments before they leave, with the time at which they shall. */
+FW_INLINE u64 fw_last_sent(const struct tcp_sock *tp)
+{
+	u32 pacing = ((const struct sock *)tp)->sk_pacing_status;
+
+	return pacing == SK_PACING_FQ ? tp->tcp_wstamp_ns
+				      : fw_min64(tp->tcp_wstamp_ns, tp->tcp_clock_cache);
+}
+
+/* Length of a tick of the timestamps in nanoseconds. */
+FW_INLINE u32 fw_tick_length(const struct tcp_sock *tp)
+{
+	return FW_HAS(tp, tcp_usec_ts) && FW_BITS(tp, tcp_usec_ts) ? 1000 : 1000000;
+}
+
 /* The kernel counts segments. A segment that is short was the last one. */
 FW_INLINE u64 fw_delivered(struct fw_connection *c, const struct tcp_sock *tp)
 {
@@ -113,6 +129,8 @@ FW_INLINE u32 fw_newly_sacked(u32 before, u32 acked, const struct fw_connection 
 	return fw_sub32(fw_mul32(tp->sacked_out, c->mss), fw_sub32(before, acked));
 }
 
+#include "fw_hot.h"
+
 FW_SECTION("struct_ops/fw_init") int fw_init(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
@@ -121,6 +139,7 @@ FW_SECTION("struct_ops/fw_init") int fw_init(u64 *ctx)
 	struct fw_initial initial = { .byte_counting = 1, .slow_start_segments = U32_MAX };
 	struct fw_connection *c;
 
+	fw_hot_forget(tp);
 	/* New storage is zero, which an init relies on. */
 	bpf_sk_storage_delete(&fw_conns, tp);
 	c = bpf_sk_storage_get(&fw_conns, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
@@ -128,6 +147,7 @@ FW_SECTION("struct_ops/fw_init") int fw_init(u64 *ctx)
 		return 0;
 	c->mss = fw_max32(tp->mss_cache, 1);
 	c->snd_una = tp->snd_una;
+	c->una = c->snd_una;
 	c->lost = tp->lost;
 	c->retrans_out = tp->retrans_out;
 	c->retransmissions = tp->total_retrans;
@@ -160,16 +180,29 @@ FW_SECTION("struct_ops/fw_release") int fw_release(u64 *ctx)
 	return 0;
 }
 
+/* The whole state of a connection. Whoever changes it calls fw_hot_keep then. */
+FW_INLINE struct fw_connection *fw_find(struct tcp_sock *tp)
+{
+	struct fw_connection *c = bpf_sk_storage_get(&fw_conns, tp, 0, 0);
+
+	if (c)
+		fw_hot_back(c, tp);
+	return c;
+}
+
 FW_SECTION("struct_ops/fw_pkts_acked") int fw_pkts_acked(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
-	struct fw_connection *c = bpf_sk_storage_get(&fw_conns, tp, 0, 0);
+	struct fw_connection *c;
 	struct fw_ack ack = {};
 	u32 una = tp->snd_una, mss = tp->mss_cache, lost = tp->lost;
 	s32 rtt_us = sample->rtt_us;
 	u8 state = fw_ca_state(tp);
 
+	if (fw_hot_on_ack(tp, rtt_us))
+		return 0;
+	c = fw_find(tp);
 	if (!c)
 		return 0;
 	if (mss != c->mss && mss) {
@@ -194,6 +227,7 @@ FW_SECTION("struct_ops/fw_pkts_acked") int fw_pkts_acked(u64 *ctx)
 	fw_law_on_ack(c, tp, &ack);
 	if (state != TCP_CA_CWR && state != TCP_CA_Recovery)
 		tp->snd_cwnd = fw_window(c, tp);
+	fw_hot_keep(c, tp);
 	return 0;
 }
 
@@ -215,11 +249,14 @@ FW_SECTION("struct_ops/fw_set_state") int fw_set_state(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	u8 state = ctx[1], before = fw_ca_state(tp);
-	struct fw_connection *c = bpf_sk_storage_get(&fw_conns, tp, 0, 0);
+	struct fw_connection *c;
 	struct fw_loss loss;
 	struct fw_rto rto;
 
-	if (!c || state <= TCP_CA_Disorder || (state == before && state != TCP_CA_Loss))
+	if (state <= TCP_CA_Disorder || (state == before && state != TCP_CA_Loss))
+		return 0;
+	c = fw_find(tp);
+	if (!c)
 		return 0;
 	loss.flight = tp->snd_nxt - tp->snd_una;
 	loss.next = c->una + (tp->snd_nxt - c->snd_una);
@@ -232,6 +269,7 @@ FW_SECTION("struct_ops/fw_set_state") int fw_set_state(u64 *ctx)
 	} else {
 		fw_law_on_ecn(&c->law, &loss);
 	}
+	fw_hot_keep(c, tp);
 	tp->snd_ssthresh = fw_threshold(c);
 	return 0;
 }
@@ -239,13 +277,16 @@ FW_SECTION("struct_ops/fw_set_state") int fw_set_state(u64 *ctx)
 FW_SECTION("struct_ops/fw_undo_cwnd") int fw_undo_cwnd(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
-	struct fw_connection *c = bpf_sk_storage_get(&fw_conns, tp, 0, 0);
+	struct fw_connection *c = fw_find(tp);
+	u32 window;
 
 	if (!c)
 		return tp->snd_cwnd;
 	fw_law_on_spurious(&c->law);
 	tp->snd_ssthresh = fw_threshold(c);
-	return fw_window(c, tp);
+	window = fw_window(c, tp);
+	fw_hot_keep(c, tp);
+	return window;
 }
 
 FW_SECTION("struct_ops/fw_cwnd_event") int fw_cwnd_event(u64 *ctx)
@@ -255,9 +296,11 @@ FW_SECTION("struct_ops/fw_cwnd_event") int fw_cwnd_event(u64 *ctx)
 
 	if ((u32)ctx[1] != CA_EVENT_CWND_RESTART)
 		return 0;
-	c = bpf_sk_storage_get(&fw_conns, tp, 0, 0);
-	if (c)
-		fw_law_on_idle_restart(&c->law, fw_sub64(bpf_ktime_get_ns(), c->heard_us * 1000));
+	c = fw_find(tp);
+	if (!c)
+		return 0;
+	fw_law_on_idle_restart(&c->law, fw_sub64(bpf_ktime_get_ns(), c->heard_us * 1000));
+	fw_hot_keep(c, tp);
 	return 0;
 }
 

@@ -25,22 +25,6 @@ static inline void fw_law_init(struct fw_connection *c, struct tcp_sock *tp,
 	fw_watch_init(&c->law.watch, initial);
 }
 
-/* No segment sent so far bears a later timestamp than this. A discipline that paces (fq) is given
- * segments before they leave, with the time at which they shall. */
-FW_INLINE u64 fw_last_sent(const struct tcp_sock *tp)
-{
-	u32 pacing = ((const struct sock *)tp)->sk_pacing_status;
-
-	return pacing == SK_PACING_FQ ? tp->tcp_wstamp_ns
-				      : fw_min64(tp->tcp_wstamp_ns, tp->tcp_clock_cache);
-}
-
-/* Length of a tick of the timestamps in nanoseconds. */
-FW_INLINE u32 fw_tick_length(const struct tcp_sock *tp)
-{
-	return FW_HAS(tp, tcp_usec_ts) && FW_BITS(tp, tcp_usec_ts) ? 1000 : 1000000;
-}
-
 FW_INLINE void fw_hear_echo(struct fw_law *law, struct fw_ack *ack, const struct fw_connection *c,
 			    const struct tcp_sock *tp)
 {

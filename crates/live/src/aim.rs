@@ -15,6 +15,8 @@ use std::path::PathBuf;
 /// The law that has targets.
 const AIMING: &str = "fw_tcp_av";
 const GENERATION: &str = "fw_generation";
+/// `CGROUP2_SUPER_MAGIC` of linux/magic.h.
+const CGROUP2_MAGIC: u64 = 0x6367_7270;
 
 /// Whose target it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,19 +62,24 @@ impl Who {
             Self::CgroupId(id) => ("fw_by_cgroup", id.to_ne_bytes().to_vec()),
             Self::Cgroup(path) => {
                 let id = std::fs::metadata(path).map_err(Error::file(path))?.ino();
+                if !kernel::lies_in(path, CGROUP2_MAGIC) {
+                    return Err(Error::NotCgroup { path: path.clone() });
+                }
                 ("fw_by_cgroup", id.to_ne_bytes().to_vec())
             }
         })
     }
 }
 
-/// `struct fw_destination`: IPv4 is mapped into IPv6.
+/// `struct fw_destination`: IPv4 is mapped into IPv6, and bits below the prefix are zero.
 fn destination(address: IpAddr, bits: u8) -> Vec<u8> {
-    let (octets, most) = match address {
-        IpAddr::V4(address) => (address.to_ipv6_mapped().octets(), 96 + u32::from(bits)),
-        IpAddr::V6(address) => (address.octets(), u32::from(bits)),
+    let (address, bits) = match address {
+        IpAddr::V4(address) => (address.to_ipv6_mapped(), 96 + u32::from(bits)),
+        IpAddr::V6(address) => (address, u32::from(bits)),
     };
-    [most.min(128).to_ne_bytes().as_slice(), &octets].concat()
+    let bits = bits.min(128);
+    let prefix = u128::from(address) & u128::MAX.checked_shl(128 - bits).unwrap_or(0);
+    [bits.to_ne_bytes().as_slice(), &prefix.to_be_bytes()].concat()
 }
 
 /// Sets a target.
@@ -228,5 +235,20 @@ mod tests {
             let (map, key) = given.entry().unwrap();
             assert_eq!(who(map, &key), Some(given));
         }
+    }
+
+    #[test]
+    fn destinations_of_one_prefix_are_one() {
+        for (address, prefix, bits) in [("192.0.2.7", "192.0.2.0", 24), ("2001:db8::7", "::", 0)] {
+            let [given, kept] = [address, prefix].map(|text| text.parse().unwrap());
+            let key = destination(given, bits);
+            assert_eq!(who("fw_by_dest", &key), Some(Who::Destination(kept, bits)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_cgroup_has_no_target() {
+        let error = Who::Cgroup("/".into()).entry().unwrap_err();
+        assert!(error.to_string().starts_with("/: not a cgroup"), "{error}");
     }
 }

@@ -9,6 +9,7 @@
 use crate::kernel::{demand_root, enable_statistics, now, unshare_network};
 use crate::object::{self, refused};
 use crate::registered::registered;
+use crate::status::{TOTALS, totals_of};
 use crate::{Error, Law};
 use fairwave_units::{BitRate, Duration};
 use libbpf_rs::query::ProgInfoIter;
@@ -32,6 +33,8 @@ const REFERENCES: [(&str, &str, Option<&str>); 3] = [
 /// The kernel's own, for the throughput.
 const BUILT_IN: [(&str, &str); 2] =
     [("reno", "the kernel's Reno"), ("cubic", "the kernel's CUBIC")];
+/// How long the kernel may take to end the last connection, whose receiver has read all.
+const PATIENCE: Duration = Duration::from_secs(2);
 const SENDER: &str = "10.254.77.1/24";
 const RECEIVER: &str = "10.254.77.2/24";
 
@@ -62,6 +65,9 @@ pub struct Cost {
     pub time: Duration,
     /// Of each round.
     pub throughput: Vec<BitRate>,
+    /// ACKs that it found lost; `None` where it does not watch ACKs, or where a connection did not
+    /// end.
+    pub acks_lost: Option<u64>,
 }
 
 impl Cost {
@@ -92,14 +98,16 @@ pub fn run(laws: &[&'static Law], plan: Plan) -> Result<Vec<Cost>, Error> {
             contender.measure(&pair, plan.lasts)?;
         }
     }
-    Ok(contenders.into_iter().map(|contender| contender.cost).collect())
+    contenders.into_iter().map(Contender::ended).collect()
 }
 
 /// A law that has its turns, with the numbers of its programs.
 struct Contender {
     cost: Cost,
     programs: Vec<u32>,
-    _loaded: Option<(Object, Link)>,
+    /// Whether it counts ACKs that it finds lost.
+    watches_acks: bool,
+    loaded: Option<(Object, Link)>,
 }
 
 fn contenders(laws: &[&'static Law]) -> Result<Vec<Contender>, Error> {
@@ -110,21 +118,28 @@ fn contenders(laws: &[&'static Law]) -> Result<Vec<Contender>, Error> {
         calls: 0,
         time: Duration::ZERO,
         throughput: Vec::new(),
+        acks_lost: None,
     };
     let built_in = BUILT_IN.iter().map(|(name, summary)| {
-        Ok(Contender { cost: cost(name, summary), programs: Vec::new(), _loaded: None })
+        let (cost, programs) = (cost(name, summary), Vec::new());
+        Ok(Contender { cost, programs, watches_acks: false, loaded: None })
     });
+    let registered = registered()?;
+    let is_registered = |name: &str| registered.iter().any(|other| other == name);
     let references = REFERENCES.iter().map(|(name, summary, only)| {
+        if is_registered(name) {
+            return Err(Error::Measuring { name });
+        }
         let object = object::load("fw_bench", include_bytes!("../objects/fw_bench.o"))?;
         Contender::attached(cost(name, summary), object, name, *only)
     });
-    let registered = registered()?;
     let ours = laws.iter().map(|law| {
-        if registered.iter().any(|name| name == law.name) {
+        if is_registered(law.name) {
             return Err(Error::Loaded { name: law.name });
         }
         let (object, _) = object::load_law(law.name, law.object)?;
-        Contender::attached(cost(law.name, law.summary), object, "fw_ops", None)
+        let attached = Contender::attached(cost(law.name, law.summary), object, "fw_ops", None)?;
+        Ok(Contender { watches_acks: law.watches_acks(), ..attached })
     });
     built_in.chain(references).chain(ours).collect()
 }
@@ -147,7 +162,24 @@ impl Contender {
         let programs = object.progs_mut().filter(counts);
         let ids = programs.map(|program| Program::id_from_fd(program.as_fd()));
         let programs = ids.collect::<Result<_, _>>().map_err(refused(cost.name.clone()))?;
-        Ok(Self { cost, programs, _loaded: Some((object, link)) })
+        Ok(Self { cost, programs, watches_acks: false, loaded: Some((object, link)) })
+    }
+
+    /// Its cost, with what its connections found once the last has ended.
+    fn ended(mut self) -> Result<Cost, Error> {
+        let Some((object, _)) = self.loaded.as_mut().filter(|_| self.watches_acks) else {
+            return Ok(self.cost);
+        };
+        let until = now() + PATIENCE.as_nanos();
+        let totals = loop {
+            let totals = totals_of(&object::map(object, TOTALS))?;
+            if totals.opened == totals.closed || now() > until {
+                break totals;
+            }
+            thread::yield_now();
+        };
+        self.cost.acks_lost = (totals.opened == totals.closed).then_some(totals.acks_lost);
+        Ok(self.cost)
     }
 
     fn measure(&mut self, pair: &Pair, lasts: Duration) -> Result<(), Error> {

@@ -60,6 +60,21 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// Targets are set for cgroups of version 2.
+    #[error(
+        "{}: not a cgroup; choose a directory below /sys/fs/cgroup, where version 2 is mounted",
+        path.display()
+    )]
+    NotCgroup {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Somebody measures already.
+    #[error("{name} is registered: another `fairwave cc bench` runs; wait until it has ended")]
+    Measuring {
+        /// What it has registered.
+        name: &'static str,
+    },
     /// The kernel refused a program or a map.
     #[error("{what}: {source}{}", said(log))]
     Refused {

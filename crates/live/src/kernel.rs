@@ -10,10 +10,16 @@ use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::Path;
 
 /// Refuses who is not root.
 pub(crate) fn demand_root(what: &'static str) -> Result<(), Error> {
     if rustix::process::geteuid().is_root() { Ok(()) } else { Err(Error::NotRoot { what }) }
+}
+
+/// Whether a file is in a file system with this number of linux/magic.h.
+pub(crate) fn lies_in(path: &Path, magic: u64) -> bool {
+    rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 == magic)
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC, by which programs tell the time too.

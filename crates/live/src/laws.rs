@@ -18,6 +18,13 @@ pub struct Law {
     pub(crate) object: &'static [u8],
 }
 
+impl Law {
+    /// Whether it counts ACKs that it finds lost.
+    pub fn watches_acks(&self) -> bool {
+        self.model.starts_with("ack-loss")
+    }
+}
+
 /// Every law.
 pub static LAWS: [Law; 5] = [
     Law {

@@ -45,8 +45,10 @@ pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error>
     }
     // A directory without a registered law is what a keeper left that was killed.
     release(&store.place(law))?;
+    // The verifier takes most of the time. A loader that is killed meanwhile leaves nothing.
+    let (mut object, has_links) = load_law(law.name, law.object)?;
     let prepared = store.prepare(law)?;
-    let loaded = attach(law, life, &prepared).and_then(|(object, link)| {
+    let loaded = attach(law, life, &mut object, has_links, &prepared).and_then(|link| {
         let place = store.place(law);
         fs::rename(&prepared, &place).map_err(Error::file(&place))?;
         Ok(Held { life, link, place, _object: object })
@@ -58,8 +60,13 @@ pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error>
 }
 
 /// Registers a law and pins it with its maps; the link comes last.
-fn attach(law: &Law, life: Life, place: &Path) -> Result<(Object, Link), Error> {
-    let (mut object, has_links) = load_law(law.name, law.object)?;
+fn attach(
+    law: &Law,
+    life: Life,
+    object: &mut Object,
+    has_links: bool,
+    place: &Path,
+) -> Result<Link, Error> {
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         // Constants of a program lie in a map whose name has a dot; nobody needs them later.
@@ -72,15 +79,15 @@ fn attach(law: &Law, life: Life, place: &Path) -> Result<(Object, Link), Error> 
         fs::create_dir(&mark).map_err(Error::file(&mark))?;
     }
     if !has_links {
-        map(&mut object, OPS).pin(place.join(REGISTERED)).map_err(refused(law.name))?;
+        map(object, OPS).pin(place.join(REGISTERED)).map_err(refused(law.name))?;
     }
-    let mut link = map(&mut object, OPS).attach_struct_ops().map_err(refused(law.name))?;
+    let mut link = map(object, OPS).attach_struct_ops().map_err(refused(law.name))?;
     if !has_links && life == Life::Pinned {
         link.disconnect();
     } else if has_links && life == Life::Pinned {
         link.pin(place.join(LINK)).map_err(refused(law.name))?;
     }
-    Ok((object, link))
+    Ok(link)
 }
 
 impl Held {

@@ -12,7 +12,8 @@ use std::os::fd::AsFd;
 
 /// The pin of the sockets' storage.
 pub(crate) const CONNECTIONS: &str = "fw_conns";
-const TOTALS: &str = "fw_totals";
+/// The map of what a law has counted.
+pub(crate) const TOTALS: &str = "fw_totals";
 /// `struct fw_line` of bpf/fw_status.h, in bytes.
 pub(crate) const LINE: usize = 128;
 
@@ -106,7 +107,11 @@ impl Watcher {
 /// If it is not loaded, or without privileges.
 pub fn totals(store: &Store, law: &Law) -> Result<Totals, Error> {
     kernel::demand_root("looking at the connections of a law")?;
-    let map = store.map(law, TOTALS)?;
+    totals_of(&store.map(law, TOTALS)?)
+}
+
+/// Reads `struct fw_totals`.
+pub(crate) fn totals_of(map: &impl MapCore) -> Result<Totals, Error> {
     let found = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused(TOTALS))?;
     let found = found.unwrap_or_default();
     let mut line = Fields::of(&found);

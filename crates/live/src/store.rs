@@ -106,7 +106,8 @@ impl Store {
         Ok(())
     }
 
-    /// What of the directory is ours. The user may have chosen one in which others have pins.
+    /// What of the directory is ours, by name. The user may have chosen one in which others have
+    /// pins.
     fn entries(&self) -> Result<Vec<PathBuf>, Error> {
         let is_ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -114,7 +115,10 @@ impl Store {
         };
         match fs::read_dir(&self.root) {
             Ok(entries) => {
-                Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect())
+                let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+                let mut ours: Vec<PathBuf> = paths.filter(is_ours).collect();
+                ours.sort();
+                Ok(ours)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(Error::file(&self.root)(error)),
@@ -202,5 +206,5 @@ fn nearest(path: &Path) -> &Path {
 }
 
 fn is_bpffs(path: &Path) -> bool {
-    rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 == MAGIC)
+    kernel::lies_in(path, MAGIC)
 }

@@ -139,7 +139,8 @@ impl Tracer {
     /// Without privileges, or where the kernel refuses the program.
     pub fn start(wanted: &Wanted) -> Result<Self, Error> {
         kernel::demand_root("tracing").map_err(|_| Error::MayNotTrace)?;
-        let mut object = object::load("fw_trace", include_bytes!("../objects/fw_trace.o"))?;
+        let object = object::load("fw_trace", include_bytes!("../objects/fw_trace.o"));
+        let mut object = object.map_err(root_of_this_machine)?;
         let settings = map(&mut object, WANTED);
         let written = settings.update(&0_u32.to_ne_bytes(), &wanted.to_bytes(), MapFlags::ANY);
         written.map_err(refused(WANTED))?;
@@ -149,6 +150,11 @@ impl Tracer {
         let program = object.progs_mut().next().expect("the object has one program");
         let link = Some(program.attach().map_err(refused("tcp_probe"))?);
         Ok(Self { ring, arrived, link, object, begun_ns })
+    }
+
+    /// When it began, by CLOCK_MONOTONIC in nanoseconds.
+    pub fn begun_ns(&self) -> u64 {
+        self.begun_ns
     }
 
     /// How long it has been tracing.
@@ -190,6 +196,16 @@ impl Tracer {
     fn rest(&self) -> Result<Vec<Event>, Error> {
         self.ring.consume().map_err(refused(EVENTS))?;
         Ok(self.arrived.take())
+    }
+}
+
+/// Who is root in a user namespace alone passes for root until the kernel refuses the program.
+fn root_of_this_machine(error: Error) -> Error {
+    match &error {
+        Error::Refused { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            Error::MayNotTrace
+        }
+        _ => error,
     }
 }
 

@@ -27,7 +27,9 @@ impl From<Error> for Failure {
 
 /// Does what is asked.
 pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
-    let pin = cc.pin.as_deref();
+    // A keeper has another working directory.
+    let pin = cc.pin.as_deref().map(std::path::absolute).transpose().map_err(Failure::run)?;
+    let pin = pin.as_deref();
     match &cc.task {
         CcTask::Load { names, lasts: None } => load_all(common, pin, names),
         CcTask::Load { names, lasts: Some(lasts) } => {
@@ -58,8 +60,12 @@ pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
     }
 }
 
+/// The laws of these names, each once, however often it is named.
 fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
-    Ok(names.iter().map(|name| find(name)).collect::<Result<_, _>>()?)
+    let mut laws = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut known = std::collections::BTreeSet::new();
+    laws.retain(|law| known.insert(law.name));
+    Ok(laws)
 }
 
 /// Does something with one law after the other. If one fails, it is said for which it was `done`.

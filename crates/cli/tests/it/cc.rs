@@ -3,6 +3,8 @@
 //!
 //! Names of congestion controls are the machine's, so one test at a time uses them.
 
+mod windows;
+
 use crate::common::{ends_with, scratch};
 use fairwave_live::objects;
 use serde_json::Value;
@@ -144,6 +146,9 @@ $F cc unload fw_compound
 $F cc status --watch --json > told 2> watching & watcher=$!
 await has '^\[' told
 {WIRE}
+nobody iperf3 -c 10.9.0.2 -C fw_ackloss_reno -P 4 -t 3 -J > reno & client=$!
+all_have() {{ $F cc status --json > status; [ "$(grep -c "$1" status)" -ge 4 ]; }}
+await all_have '"remote": "10.9.0.2:5201"'
 ip netns exec "$a" nft -f - <<'END'
 table ip t {{
     chain c {{
@@ -152,8 +157,8 @@ table ip t {{
     }}
 }}
 END
-nobody iperf3 -c 10.9.0.2 -C fw_ackloss_reno -t 2 -J > reno & client=$!
-await status_has '"answers": [1-9]'; mv status answering
+# Sequence numbers begin anywhere, and each of four connections has to answer.
+await all_have '"answers": [1-9]'; mv status answering
 $F cc list --json > list
 wait $client
 answered() {{ grep '"happened":"ended"' told > ended; has '"answers":[1-9]' ended; }}
@@ -222,8 +227,9 @@ ls /sys/fs/bpf > pins
 }
 
 /// Where nothing is dropped no ACK is found lost, though large segments arrive as one and are
-/// acknowledged so. Where the wire's queue drops data, with a packet a segment, fewer than one in a
-/// hundred are: on a busy machine it was 3 of 1400 once.
+/// acknowledged so. Over the slow wire each ACK is told from the next by its echo, and fewer than
+/// one in a hundred may seem lost: a busy machine lets some overtake others, and handles some
+/// without calling the law (benches/runs/2026-11-23-cc.md).
 #[test]
 fn no_ack_is_found_lost_where_none_was_dropped() {
     let Some(_turn) = turn() else { return };
@@ -252,7 +258,7 @@ $F cc unload --all
     for event in ended {
         let connection = &event["connection"];
         let [lost, acked] = ["acks_lost", "acked_bytes"].map(|key| connection[key].as_u64());
-        // The wire's transfer is of 2 MB, the others are of 400 MB.
+        // The wire's transfer is of 2 MB and has some 700 to 1400 ACKs, the others are of 400 MB.
         let most = if acked < Some(10_000_000) { 14 } else { 0 };
         assert!(lost.is_some_and(|lost| lost <= most), "{event}");
     }
@@ -354,6 +360,8 @@ cgroups=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
 group=$cgroups/fwcc-$$
 mkdir "$group"
 $F cc target "$group" --rate '5 Mbps' > /dev/null
+$F cc target "$group" --rate '0 Mbps' > wrong 2>&1 && exit 1
+$F cc target "$PWD" --rate '1 Mbps' >> wrong 2>&1 && exit 1
 within sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$group"
 seen group '"target_bps": 5000000'
 within env
@@ -382,6 +390,8 @@ $F cc unload --all
     }
     assert_eq!(of("socket", "fw_tcp_av")["target_bps"], 3_000_000);
     assert_eq!(of("group", "fw_tcp_av")["target_bps"], 5_000_000);
+    let wrong = shell.file("wrong");
+    assert!(wrong.contains("--remove takes one away") && wrong.contains("not a cgroup"), "{wrong}");
     assert_eq!(of("outside", "fw_tcp_av")["target_bps"], Value::Null);
     assert_eq!(shell.file("targets").split_whitespace().collect::<String>(), "[][]");
 }
@@ -493,10 +503,15 @@ $F cc load fw_compound
 $F cc unload fw_compound
 $F cc load fw_compound --for 10m
 $F cc unload --all
+(cd /sys/fs/bpf && $F cc load fw_compound fw_compound --pin other --for 10m)
+$F cc unload --all > nothing
+$F cc unload --all --pin /sys/fs/bpf/other > other
 ls /sys/fs/bpf > pins
 "#,
     );
     shell.leaves_nothing();
+    assert_eq!(shell.file("nothing"), "unloaded: nothing\n");
+    assert_eq!(shell.file("other"), "unloaded: fw_compound\n");
     let held = shell.json("held");
     let held = held.as_array().expect("a list").iter().find(|law| law["name"] == "fw_compound");
     let held = held.expect("it is listed");

@@ -2,7 +2,8 @@
  *
  * Drives the laws of crates/live/bpf on the host. It reads a start and events as rows of 64-bit
  * numbers (differential.rs has their order) and prints a line for each: the window, ssthresh and
- * lost ACKs, and where the event asks for it the whole state as Rust's Debug would print it.
+ * lost ACKs, and where the event asks for it the whole state as Rust's Debug would print it. In the
+ * end it says how many ACKs were plain ones (fw_plain.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "fw_compound.h"
 #include "fw_cubic.h"
 #include "fw_echo.h"
+#include "fw_plain_cubic.h"
 #include "fw_watch.h"
 
 enum { ACK, LOSS, RTO, ECN, SPURIOUS, ACK_LOSS, IDLE };
@@ -33,6 +35,7 @@ static struct fw_compound compound;
 static struct fw_av av;
 static struct fw_watch watch;
 static int watched;
+static u64 plain_acks;
 
 static void signed_128(struct fw_u128 x)
 {
@@ -258,8 +261,60 @@ static void on_ack_loss(struct fw_fraction part)
 	}
 }
 
+/* As the two below: the laws' part of a plain ACK. */
+static int reno_took_plain(const struct fw_ack *ack)
+{
+	struct fw_plain_reno plain;
+
+	if (!fw_plain_reno_of(&plain, &reno))
+		return 0;
+	reno.cwnd = reno.ssthresh = reno.growth.credit = 3;
+	fw_plain_reno_on_ack(&plain, reno.mss, ack);
+	fw_plain_reno_back(&plain, &reno);
+	return 1;
+}
+
+static int cubic_took_plain(const struct fw_ack *ack)
+{
+	u64 heard = cubic.heard;
+	struct fw_plain_cubic plain = {};
+
+	/* The kernel has microseconds. */
+	if (heard % 1000 || ack->now % 1000 || !fw_plain_cubic_of(&plain, &cubic, heard) ||
+	    !fw_plain_cubic_takes(&plain, ack, heard))
+		return 0;
+	cubic.srtt = cubic.heard = cubic.reno.cwnd = 7;
+	if (plain.carry != FW_NO_EPOCH)
+		cubic.memory.epoch.elapsed = cubic.memory.epoch.carry =
+			cubic.memory.epoch.w_est = cubic.memory.growth.credit = 7;
+	fw_plain_cubic_on_ack(&plain, cubic.reno.mss, ack, heard);
+	fw_plain_cubic_back(&plain, &cubic, ack->now);
+	return 1;
+}
+
+/* Handles a plain ACK as the kernel's program does. What such ACKs may write is spoilt meanwhile, so
+ * that all of it must come from the short state. */
+static int took_plain(const struct fw_ack *ack)
+{
+	struct fw_plain plain;
+	u64 before = ack->una - ack->acked;
+
+	if (!watched || !fw_plain_of(&plain, &watch, before) ||
+	    !fw_plain_takes(&plain, ack) || (ack->una ^ before) >> 31)
+		return 0;
+	if (!(law == 'r' && reno_took_plain(ack)) && !(law == 'c' && cubic_took_plain(ack)))
+		return 0;
+	watch.round.end = watch.round.heard = watch.whole = watch.share = 5;
+	fw_plain_on_ack(&plain, ack, ack->una, ack->next);
+	fw_plain_back(&plain, &watch, ack->una);
+	plain_acks++;
+	return 1;
+}
+
 static void on_ack(const struct fw_ack *ack)
 {
+	if (took_plain(ack))
+		return;
 	switch (law) {
 	case 'r': fw_reno_on_ack(&reno, ack); break;
 	case 'c': fw_cubic_on_ack(&cubic, ack); break;
@@ -402,12 +457,26 @@ static int show_gaps(void)
 	u32 before = 0;
 
 	while (fread(&row, sizeof(row), 1, stdin) == 1) {
-		printf("%u\n", fw_echo_gap(&echo, &notes, before, row.una, row.echoed));
-		if (!fw_echo_noted(&echo, row.next))
-			fw_echo_note(&echo, &notes, row.next,
-				     fw_echo_tick(&echo, row.sent_at, row.tick));
+		struct fw_plain_echo plain;
+		struct fw_echo heard;
+
+		fw_plain_echo_of(&plain, &echo);
+		fw_plain_echo_back(&plain, echo.end - echo.begin, &heard);
+		if (fw_plain_heard(&heard, before, row.una, row.echoed) &&
+		    (fw_echo_noted(&heard, row.next) ||
+		     fw_plain_note(&heard, row.next, fw_echo_tick(&heard, row.sent_at, row.tick)))) {
+			printf("0\n");
+			echo = heard;
+			plain_acks++;
+		} else {
+			printf("%u\n", fw_echo_gap(&echo, &notes, before, row.una, row.echoed));
+			if (!fw_echo_noted(&echo, row.next))
+				fw_echo_note(&echo, &notes, row.next,
+					     fw_echo_tick(&echo, row.sent_at, row.tick));
+		}
 		before = row.una;
 	}
+	printf("%llu plain\n", plain_acks);
 	return 0;
 }
 
@@ -430,5 +499,6 @@ int main(int argc, char **argv)
 		apply(&event);
 		show(event.whole);
 	}
+	printf("%llu plain\n", plain_acks);
 	return 0;
 }

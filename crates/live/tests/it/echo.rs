@@ -1,7 +1,7 @@
 //! What the kernel's programs conclude from echoed timestamps, against senders and receivers that
 //! know each segment's timestamp and each ACK that was lost.
 
-use crate::differential::driver;
+use crate::differential::{driver, plain_acks};
 use fairwave_units::{Seed, Stream};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -79,8 +79,8 @@ impl History {
     }
 }
 
-/// The gaps that the program finds.
-fn found(driver: &Path, heard: &[Heard]) -> Vec<u64> {
+/// The gaps that the program finds, and how many ACKs needed but the oldest and the newest note.
+fn found(driver: &Path, heard: &[Heard]) -> (Vec<u64>, u64) {
     let mut child = Command::new(driver)
         .arg("echo")
         .stdin(Stdio::piped())
@@ -92,11 +92,12 @@ fn found(driver: &Path, heard: &[Heard]) -> Vec<u64> {
     let mut stdin = child.stdin.take().expect("it is piped");
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
     let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-    let read = |line: std::io::Result<String>| line.expect("text").parse().expect("a number");
-    let gaps = lines.map(read).collect();
+    let mut lines: Vec<String> = lines.map(|line| line.expect("text")).collect();
+    let plain = plain_acks(&lines.pop().expect("a line at its end"));
+    let gaps = lines.iter().map(|line| line.parse().expect("a number")).collect();
     feeder.join().expect("no panic").expect("the driver reads all");
     assert!(child.wait().expect("it ends").success());
-    gaps
+    (gaps, plain)
 }
 
 /// Compares gaps found with true ones; how many there truly were.
@@ -106,8 +107,9 @@ fn compare(lost: f64, pause: u64, holds: impl Fn(u64, u64) -> bool) -> usize {
     let mut gaps = 0;
     for seed in 0..6 {
         let heard = History::new(seed).acks(2_000, lost, pause);
-        let found = found(&driver, &heard);
+        let (found, plain) = found(&driver, &heard);
         assert_eq!(found.len(), heard.len());
+        assert!(plain > 0, "seed {seed}: no ACK is plain");
         for (at, (ack, found)) in heard.iter().zip(found).enumerate() {
             // What was sent before the first ACK was not noted.
             let true_gap = if at == 0 { 0 } else { ack.gap };

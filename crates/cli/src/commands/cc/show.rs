@@ -156,7 +156,15 @@ pub(crate) fn costs(common: &Common, costs: &[Cost]) -> Result<(), Failure> {
     if common.json {
         return Ok(output::print_json(&json!(found))?);
     }
-    let heads = ["law", "ns per ACK", "calls per ACK", "work ns per ACK", "Mbps (median)", "is"];
+    let heads = [
+        "law",
+        "ns per ACK",
+        "calls per ACK",
+        "work ns per ACK",
+        "Mbps (median)",
+        "ACKs found lost",
+        "is",
+    ];
     let mut table = Table::new("Cost", &heads);
     let tenth = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.1}"));
     for cost in &found {
@@ -166,6 +174,7 @@ pub(crate) fn costs(common: &Common, costs: &[Cost]) -> Result<(), Failure> {
             tenth((cost.acks > 0).then(|| cost.calls as f64 / cost.acks as f64)),
             tenth(cost.work_ns),
             mbps(cost.throughput_bps),
+            cost.acks_lost.map_or_else(String::new, |lost| lost.to_string()),
             left(&cost.summary, found.iter().map(|cost| cost.summary.len())),
         ]);
     }

@@ -28,6 +28,10 @@ pub(crate) fn run(
     if let Some(whose) = whose {
         let who = who(whose).map_err(Failure::Usage)?;
         match asked.rate {
+            Some(BitRate(0)) => {
+                let what = "--rate 0: a target is above zero; --remove takes one away";
+                return Err(Failure::Usage(what.to_owned()));
+            }
             Some(rate) => {
                 set_target(store, &who, Target { rate, cap: asked.cap, floor: asked.floor })?;
             }

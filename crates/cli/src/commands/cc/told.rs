@@ -18,5 +18,6 @@ pub(crate) fn done(common: &Common, what: &str, names: &[&str]) -> Result<(), Fa
     if common.json {
         return Ok(output::print_json(&json!({ what: names }))?);
     }
-    Ok(output::print(&format!("{what}: {}\n", names.join(", ")))?)
+    let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    Ok(output::print(&format!("{what}: {names}\n"))?)
 }
