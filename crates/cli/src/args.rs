@@ -80,12 +80,13 @@ Examples:
   fairwave emulate home.toml --for 10s --exec 'server=iperf3 -s' --exec 'sta1@1s=iperf3 -c server'
   fairwave emulate home.toml --exec 'server=python3 -m http.server 80' --exec 'sta1=curl server'
   fairwave emulate home.toml --kernel-flows 'up*' --json --out out/real
+  fairwave emulate home.toml --kernel-flows 'up*' --windows --out out/kernel
   fairwave emulate home.toml --uplink server=eth0 --exec 'sta1=curl https://example.org'
   fairwave emulate home.toml --between sta1=eth1,server=eth2 --for 1h
 
 Each station and host is a network namespace with the device fw0. Names of nodes resolve to their
-addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink, --between
-and --realtime.
+addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink, --between,
+--windows and --realtime.
 
 Exit code 1: a program failed. Exit code 4: the run is not valid, as the emulator did not keep real
 time or lost packets itself; results are written nevertheless, and summary.json says why.";
@@ -297,6 +298,10 @@ pub(crate) struct Emulate {
     /// Record what goes into the world, for `fairwave run --replay`
     #[arg(long)]
     pub(crate) record: bool,
+    /// Also write the windows of the kernel's TCP flows at each ACK, for `fairwave plot --y
+    /// windows.cwnd_bytes` (needs root)
+    #[arg(long)]
+    pub(crate) windows: bool,
     /// Afterwards simulate the same scenario, its flows on the simulator's own stack, and show
     /// both side by side
     #[arg(long)]
@@ -458,7 +463,7 @@ pub(crate) struct Trace {
     /// With FILE2: both captures were timed by the same clock, so that delays are known
     #[arg(long, requires = "second")]
     pub(crate) same_clock: bool,
-    /// Look closely at this connection: its number in the table, or udp:N; may be repeated
+    /// Look closely at this connection: its number in the table, udp:N or dccp:N; may be repeated
     #[arg(long, short, value_name = "N", conflicts_with = "second")]
     pub(crate) connection: Vec<StreamName>,
     /// Only streams of this address; may be repeated

@@ -20,6 +20,7 @@ mod replay;
 mod run;
 mod summary;
 mod timely;
+mod windows;
 
 pub use bridge::Between;
 pub use control::{SOCKET, ask};
@@ -32,3 +33,4 @@ pub use programs::{LOGS, log_name};
 pub use replay::{Repeated, Replay, replay};
 pub use run::{Emulated, Error, RECORD, Request, run};
 pub use timely::{Manner, Timely, TimelyError, completed, late, timely};
+pub use windows::{NoWindows, Windows, check_windows};

@@ -10,6 +10,7 @@ use crate::plan;
 use crate::programs::Programs;
 use crate::proxies;
 use crate::summary::summary;
+use crate::windows::{self, NoWindows, Tracing, Wanted, Windows};
 use core::cell::RefCell;
 use core::ops::ControlFlow;
 use fairwave_emu::agreement::{self, Agreement};
@@ -49,6 +50,9 @@ pub struct Request<'a> {
     pub between: Option<(&'a Between, [NodeId; 2])>,
     /// Whether what goes in is recorded, to be replayed.
     pub records: bool,
+    /// Whether windows at each ACK are written of flows that are connections of the kernel, where
+    /// there is a directory.
+    pub windows: bool,
     /// Whether the same world is simulated afterwards, and both are compared.
     pub beside_simulation: bool,
     /// Ends the run when it becomes true.
@@ -72,6 +76,8 @@ pub struct Emulated {
     pub broken: Option<drive::Error>,
     /// What is to be said of the record, if that is not complete.
     pub incomplete_record: Option<String>,
+    /// What the table of windows holds, if one was asked for.
+    pub windows: Option<Windows>,
     /// Beside the simulation of the same world, if that was asked for and nobody ended either.
     pub agreement: Option<Agreement>,
     /// Why the loop had no real-time priority, if it was to have one.
@@ -128,7 +134,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         bridge,
     };
     let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
-    let mut agreement = None;
+    let (mut agreement, mut seen_windows) = (None, None);
     let (mut is_first, mut is_ended) = (true, false);
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
@@ -140,7 +146,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
             is_first = false;
             show(turn);
         };
-        let (report, programs) = emulation.drive(&steerable, sink, watch)?;
+        let Driven { report, programs, windows } = emulation.drive(&steerable, sink, watch)?;
+        seen_windows = windows;
         let is_stopped = || request.stop.load(Ordering::Relaxed);
         is_ended = is_stopped();
         // A run that was ended has less time in it than the simulation would have.
@@ -158,7 +165,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;
-    Ok(Emulated { run, broken, incomplete_record, agreement, no_realtime, is_ended })
+    let windows = seen_windows;
+    Ok(Emulated { run, broken, incomplete_record, windows, agreement, no_realtime, is_ended })
 }
 
 /// What is to be said of a record that is not complete.
@@ -203,6 +211,13 @@ struct Emulation<'a> {
     steering: Steering,
 }
 
+/// What driving came to.
+struct Driven {
+    report: Report,
+    programs: Vec<ProgramSummary>,
+    windows: Option<Windows>,
+}
+
 impl Emulation<'_> {
     /// Drives the world while programs and flows on sockets run.
     fn drive(
@@ -210,13 +225,13 @@ impl Emulation<'_> {
         whole: &World,
         sink: &mut dyn Sink,
         show: &mut dyn FnMut(&Turn<'_>),
-    ) -> Result<(Report, Vec<ProgramSummary>), Cause> {
+    ) -> Result<Driven, Cause> {
         let Self { request, namespaces, .. } = self;
         let mut programs = self.programs(whole).map_err(host_error)?;
         let flows = self.open_flows(whole)?;
         let world = flows::rest_of(whole, &self.kernel_flows);
         let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
-        let clock = Clock::start();
+        let (clock, windows) = self.start_clock(whole).map_err(host_error)?;
         let (running, samples) = flows.start(clock, whole).map_err(host_error)?;
         let (over, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         let listener = request.directory.map(Listener::bind).transpose().map_err(host_error)?;
@@ -271,7 +286,8 @@ impl Emulation<'_> {
         let is_cut_short = self.settle(&mut report, unread).map_err(host_error)?;
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
-        Ok((report, programs.end(clock)))
+        let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
+        Ok(Driven { report, programs: programs.end(clock), windows })
     }
 
     /// Adds to a report what the namespaces know: packets that nobody read, and whether they are
@@ -301,6 +317,19 @@ impl Emulation<'_> {
     fn open_flows(&self, whole: &World) -> Result<KernelFlows, Cause> {
         let flows = (&*self.kernel_flows, &*self.kernel_laws);
         KernelFlows::open(whole, flows, (self.namespaces, self.real)).map_err(host_error)
+    }
+
+    /// Starts the run's time, and before that to trace windows, where they are wanted: the kernel
+    /// takes a while to check the program.
+    fn start_clock(&self, world: &World) -> Result<(Clock, Option<Box<dyn Tracing>>), NoWindows> {
+        let &Self { request, namespaces, real, .. } = self;
+        let wanted = Wanted { world, ids: &self.kernel_flows, namespaces, real };
+        let directory = request.directory.filter(|_| request.windows);
+        let trace = |directory| windows::trace(&wanted, directory);
+        let windows = directory.map(trace).transpose()?;
+        let clock = Clock::start();
+        windows.iter().for_each(|windows| windows.begin(clock));
+        Ok((clock, windows))
     }
 
     fn ends(&self) -> io::Result<Vec<End>> {

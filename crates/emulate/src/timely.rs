@@ -99,6 +99,7 @@ fn once(
         uplinks: &[],
         between: None,
         records: false,
+        windows: false,
         beside_simulation: false,
         stop: Arc::clone(&manner.stop),
         shell: None,

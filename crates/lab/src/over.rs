@@ -91,15 +91,20 @@ fn bars(points: &[(&Point, &str)], series: &[(String, Vec<(&str, Interval)>)]) -
     Content::Bars { groups, series }
 }
 
-/// Tables of a run directory that have a series for each name in a column.
-const TABLES: [(&str, &str); 6] = [
-    ("flows", "flow"),
-    ("delays", "flow"),
-    ("queues", "queue"),
-    ("stations", "station"),
-    ("pairs", "pair"),
-    ("paths", "path"),
+/// Tables of a run directory that have a series for each name, or pair of names, in columns.
+const TABLES: [(&str, &[&str]); 7] = [
+    (FLOWS, &["flow"]),
+    (WINDOWS, &["flow", "path"]),
+    ("delays", &["flow"]),
+    ("queues", &["queue"]),
+    ("stations", &["station"]),
+    ("pairs", &["pair"]),
+    ("paths", &["path"]),
 ];
+
+const FLOWS: &str = "flows";
+/// Windows at each ACK, which runs of the kernel can have.
+const WINDOWS: &str = "windows";
 
 /// Whether `y` names a column of a table of a run: `flows.cwnd_bytes`.
 pub fn is_series(y: &str) -> bool {
@@ -110,7 +115,8 @@ pub fn is_series(y: &str) -> bool {
 type Points = Vec<(f64, Interval)>;
 
 /// The column `y` of runs over time, times in milliseconds: a curve for each flow, queue, station,
-/// pair of radios or path. Where there are several runs, curves begin with their run's name.
+/// pair of radios or path. Where there are several runs, curves begin with their run's name. A run
+/// without windows at each ACK is drawn from its flows, which have samples under the same names.
 ///
 /// # Errors
 /// When a table cannot be read or has no such column.
@@ -139,14 +145,20 @@ pub fn over_time(runs: &[(&str, &Path)], y: &str) -> Result<Figure, Error> {
 /// The points of the column `y` of a run, `scale` times its values, for each name in its table.
 fn series(run: &Path, y: &str, scale: f64) -> Result<BTreeMap<String, Points>, Error> {
     let (table, column) = y.split_once('.').unwrap_or((y, ""));
-    let name = TABLES.iter().find(|(known, _)| *known == table).map_or("flow", |(_, name)| name);
-    let series = Series::read(run, &format!("{table}.parquet"), &["t_ns", name, column])?;
+    let has = |table: &str| run.join(format!("{table}.parquet")).exists();
+    let table = if table == WINDOWS && !has(table) { FLOWS } else { table };
+    let named = TABLES.iter().find(|(known, _)| *known == table);
+    let named = named.map_or(["flow"].as_slice(), |(_, columns)| columns);
+    let columns = [&["t_ns", column], named].concat();
+    let series = Series::read(run, &format!("{table}.parquet"), &columns)?;
     let mut curves: BTreeMap<String, Points> = BTreeMap::new();
-    let (times, names) = (series.integers("t_ns")?, series.texts(name)?);
-    for ((at, of), value) in times.iter().zip(names).zip(series.integers(column)?) {
-        if let (Some(at), Some(of), Some(value)) = (at, of, value) {
+    let names: Vec<_> = named.iter().map(|name| series.texts(name)).collect::<Result<_, _>>()?;
+    let times = series.integers("t_ns")?;
+    for (row, (at, value)) in times.iter().zip(series.integers(column)?).enumerate() {
+        let of: Vec<&str> = names.iter().filter_map(|names| names[row].as_deref()).collect();
+        if let (Some(at), Some(value), false) = (at, value, of.is_empty()) {
             let point = (*at as f64 / 1e9, Interval::exact(*value as f64 * scale));
-            curves.entry(of.clone()).or_default().push(point);
+            curves.entry(of.join(" via ")).or_default().push(point);
         }
     }
     Ok(curves)

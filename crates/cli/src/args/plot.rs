@@ -9,7 +9,10 @@ Examples:
   fairwave plot out/sweep --y flow.up.delay_p99_ms --x queue --file delay.png
   fairwave plot out/run --y flows.cwnd_bytes
   fairwave plot out/kernel out/simulator --y flows.cwnd_bytes --file both.svg
+  fairwave plot out/kernel out/simulator --y windows.srtt_ns --file both.svg
 
+windows has the kernel's connections at each ACK (fairwave emulate --windows). A run without it is
+drawn from its flows instead, every record.sample_every.
 Each combination of the other axes is a series. A name that does not exist lists those that do.";
 
 /// What to draw.

@@ -7,9 +7,10 @@ use crate::printed::EmulateOutput;
 use crate::progress::Progress;
 use crate::stop::{self, SIGNALS};
 use crate::{live_view, output, place, show, show_agreement, show_emulation};
-use fairwave_emulate::{Between, Emulated, Live, Order, Request, Turn, Uplink};
+use fairwave_emulate::{Between, Emulated, Live, NoWindows, Order, Request, Turn, Uplink, Windows};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
+use fairwave_netns::Standing;
 use fairwave_scenario::Scenario;
 use fairwave_scenario::plan::{Job, Override, Plan};
 use fairwave_trace::NodeId;
@@ -43,11 +44,14 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     }
     fairwave_netns::support().map_err(Failure::run)?;
     // Before there is a second thread: the kernel wants that.
-    fairwave_netns::become_root_inside().map_err(Failure::run)?;
+    let standing = fairwave_netns::become_root_inside().map_err(Failure::run)?;
     let mut plan = super::load(common, file, &settings(emulate))?;
     let job = super::run::only_job(common, &plan, file)?;
     add_programs(&mut plan, job, &emulate.exec)?;
     check_shell(&plan, job, emulate.shell.as_deref())?;
+    if emulate.windows {
+        check_windows(&plan, job, standing)?;
+    }
     let bridged = bridged(&plan, job, emulate)?;
     let directory = place::choose(common, &super::stem(file))?;
     let emulated = execute(common, emulate, (&plan, job), (directory.path(), bridged))?;
@@ -57,6 +61,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     warnings.extend(doubts(summary).into_iter().map(|doubt| doubt.text));
     warnings.extend(lacks_of_uplinks(emulate));
     warnings.extend(emulated.incomplete_record.clone());
+    warnings.extend(emulated.windows.and_then(missing_windows));
     warnings.extend(emulated.no_realtime.as_ref().map(usual_priority));
     let lasts_s = plan.points[job.point].scenario.duration.as_secs_f64();
     warnings.extend(emulated.is_ended.then(|| {
@@ -155,6 +160,24 @@ fn check_shell(plan: &Plan, job: Job, shell: Option<&str>) -> Result<(), Failure
     }
 }
 
+/// Refuses to trace windows where that cannot be.
+fn check_windows(plan: &Plan, job: Job, standing: Standing) -> Result<(), Failure> {
+    let scenario = &plan.points[job.point].scenario;
+    let checked = fairwave_emulate::check_windows(scenario, &scenario.to_world(job.seed), standing);
+    checked.map_err(|lack| match lack {
+        NoWindows::NoConnection => Failure::Usage(format!("--windows: {lack}")),
+        _ => Failure::Run(format!("--windows: {lack}")),
+    })
+}
+
+/// What is said of a table of windows with gaps.
+fn missing_windows(windows: Windows) -> Option<String> {
+    let Windows { rows, missed } = windows;
+    (missed > 0).then(|| {
+        format!("windows.parquet: {missed} segments came too fast and have no row; {rows} have one")
+    })
+}
+
 /// The nodes that stand at the interfaces of `--between`.
 fn bridged(plan: &Plan, job: Job, emulate: &Emulate) -> Result<Option<[NodeId; 2]>, Failure> {
     let scenario = &plan.points[job.point].scenario;
@@ -206,6 +229,7 @@ fn execute(
         uplinks: &emulate.uplink,
         between: emulate.between.as_ref().zip(bridged),
         records: emulate.record,
+        windows: emulate.windows,
         beside_simulation: emulate.beside_simulation,
         stop: Arc::clone(&stop),
         shell: emulate.shell.as_deref(),

@@ -65,12 +65,13 @@ pub struct RunDirectory {
 }
 
 /// Every file a run directory may hold, captures of tapped nodes apart.
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     "scenario.toml",
     "meta.json",
     "summary.json",
     "flows.parquet",
     "paths.parquet",
+    "windows.parquet",
     "queues.parquet",
     "stations.parquet",
     "pairs.parquet",

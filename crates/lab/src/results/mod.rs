@@ -6,6 +6,7 @@
 //! summary.json     results per flow, queue and station, then totals
 //! flows.parquet    state of each flow every sample interval
 //! paths.parquet    state of each path (only where flows have several)
+//! windows.parquet  windows of kernel flows at each ACK (only where an emulation was asked)
 //! queues.parquet   state of each queue
 //! stations.parquet state of each radio
 //! pairs.parquet    what each radio sent to each receiver (only where there are radios)
@@ -43,6 +44,7 @@ mod tap;
 mod times;
 mod video;
 mod wanted;
+mod windows;
 
 pub use capture::CaptureError;
 pub use columns::{
@@ -72,6 +74,7 @@ pub use tap::tap_file;
 pub use times::TimesSummary;
 pub use video::VideoSummary;
 pub use wanted::Wanted;
+pub use windows::{WINDOWS, WindowRow};
 
 /// What definitions of tables are made of.
 pub mod column {

@@ -2,6 +2,7 @@
 
 use fairwave_lab::results::{
     ASSOCIATIONS, DELAY_BINS, DELAYS, DROPS, FLOWS, PAIRS, PATHS, QUEUES, SOC, STATIONS, Table,
+    WINDOWS,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ fn text() -> String {
         documented(&DELAYS),
         documented(&DELAY_BINS),
         documented(&PATHS),
+        documented(&WINDOWS),
         documented(&QUEUES),
         documented(&STATIONS),
         documented(&PAIRS),

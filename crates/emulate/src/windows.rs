@@ -1,0 +1,28 @@
+//! Windows of flows on the kernel's sockets at each ACK: the table `windows.parquet`.
+//!
+//! A thread reads them from the tracepoint `tcp_probe` and writes them, so that the emulator's loop
+//! does not wait for either.
+
+#[cfg(feature = "kernel-laws")]
+mod connections;
+#[cfg(feature = "kernel-laws")]
+mod trace;
+mod wanted;
+
+pub use wanted::{NoWindows, Windows, check_windows};
+pub(crate) use wanted::{Tracing, Wanted};
+
+use std::path::Path;
+
+/// Starts tracing into `directory`. Returns once the kernel traces.
+#[cfg(feature = "kernel-laws")]
+pub(crate) fn trace(wanted: &Wanted<'_>, directory: &Path) -> Result<Box<dyn Tracing>, NoWindows> {
+    let connections = connections::Connections::of(wanted)?;
+    Ok(Box::new(trace::Trace::start(connections, directory)?))
+}
+
+/// A program without the loader cannot.
+#[cfg(not(feature = "kernel-laws"))]
+pub(crate) fn trace(_: &Wanted<'_>, _: &Path) -> Result<Box<dyn Tracing>, NoWindows> {
+    Err(NoWindows::NotBuilt)
+}
