@@ -3,6 +3,11 @@
 use crate::printed::SpeedSummary;
 use fairwave_study::Cost;
 
+/// The day in UTC, as 2026-11-23.
+pub(crate) fn today() -> String {
+    jiff::Timestamp::now().strftime("%F").to_string()
+}
+
 /// Started with the work.
 pub(crate) struct Stopwatch {
     #[expect(clippy::disallowed_types, reason = "how long the user waited is a fact of the wall")]

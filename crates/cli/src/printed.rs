@@ -7,6 +7,8 @@ use fairwave_lab::schema;
 use fairwave_scenario::{Diagnostic, KeyHelp, TableHelp};
 use fairwave_study::StudySummary;
 use fairwave_study::beside::BesideSummary;
+use fairwave_study::map::MapSummary;
+
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -246,6 +248,8 @@ pub(crate) enum Described {
     Reproduce,
     /// What `reproduce --host emulate --json` prints
     ReproduceBeside,
+    /// What `reproduce --map --json` prints
+    ReproduceMap,
     /// What `check --json` prints
     Check,
     /// What `packets --json` prints
@@ -295,6 +299,7 @@ impl Described {
             Self::Sweep => of(schema::of::<SweepOutput<'_>>()),
             Self::Reproduce => of(schema::of::<StudySummary>()),
             Self::ReproduceBeside => of(schema::of::<BesideSummary>()),
+            Self::ReproduceMap => of(schema::of::<MapSummary>()),
             Self::Check => of(schema::of::<CheckOutput>()),
             #[cfg(target_os = "linux")]
             Self::Packets => of(schema::of::<PacketsOutput>()),

@@ -7,7 +7,8 @@ mod measure;
 mod remedies;
 
 use experiments::{EMULATED, EXPERIMENTS};
-use fairwave_study::{Error, Experiment, Findings, Results, Study};
+use fairwave_study::map::file::Source;
+use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +76,17 @@ impl Study for AckLoss {
             exhibits: [figures::exhibits(results)?, remedies::exhibits(results)].concat(),
             tables: [figures::tables(results), remedies::tables(results)].concat(),
             explanations: claims::explanations(results),
+        })
+    }
+
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        Ok(claims::all(results))
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source {
+            file: "maps/ack-loss.toml",
+            text: include_str!("../../../maps/ack-loss.toml"),
         })
     }
 }

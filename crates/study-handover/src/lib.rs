@@ -9,7 +9,8 @@ mod points;
 mod remedies;
 
 use experiments::{EXPERIMENTS, HANDOVER, PROFILE};
-use fairwave_study::{Error, Experiment, Findings, Results, Study};
+use fairwave_study::map::file::Source;
+use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,18 @@ impl Study for TfrcHandover {
         let mut explanations = claims::explanations(results, &plain)?;
         explanations.extend(remedies.explanations());
         Ok(Findings { claims, exhibits, tables, explanations })
+    }
+
+    /// The paper's own: those of ours have no map.
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        Ok(claims::all(&points::points(results, HANDOVER, PROFILE)?))
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source {
+            file: "maps/tfrc-handover.toml",
+            text: include_str!("../../../maps/tfrc-handover.toml"),
+        })
     }
 }
 

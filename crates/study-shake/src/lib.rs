@@ -17,7 +17,8 @@ mod transfers;
 mod windows;
 
 use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
-use fairwave_study::{Error, Experiment, Findings, Results, Study};
+use fairwave_study::map::file::Source;
+use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +114,17 @@ impl Study for Shake {
         ];
         let explanations = explanations.into_iter().flatten().collect();
         Ok(Findings { claims, exhibits, tables, explanations })
+    }
+
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        let mut claims = repetition::claims(results, &[]);
+        claims.extend(transfers::claims(results));
+        claims.push(bursts::claim(results));
+        Ok(claims)
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source { file: "maps/shake.toml", text: include_str!("../../../maps/shake.toml") })
     }
 }
 

@@ -18,8 +18,10 @@ mod reports;
 mod slope;
 mod walk;
 
-use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
-use fairwave_study::{Error, Experiment, Findings, Results, Study};
+use experiments::{EMULATED, EXPERIMENTS, FIFO, GOOD_VOIP, QUICK_WARNING};
+use fairwave_study::map::file::Source;
+use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+use measure::Profile;
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +103,20 @@ impl Study for Socps {
             "The simulator's queues take no time. SOC-8 is judged by a recorded measurement of the \
              queues alone, on the computer that its file names.",
         ]
+    }
+
+    /// Those where nobody walks: the others have no map.
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        Ok(claims::all(results))
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source { file: "maps/socps.toml", text: include_str!("../../../maps/socps.toml") })
+    }
+
+    fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
+        let runs = measure::of(results, GOOD_VOIP, FIFO, Profile::WaveLan);
+        vec![("voice_airtime", measure::ap_airtime(&runs).map(|share| share.mean))]
     }
 
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {

@@ -1,7 +1,9 @@
 //! What a study is, and why it may fail.
 
+use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::findings::Findings;
+use crate::map::file::{self, Source};
 use crate::results::Results;
 use crate::unfit::Unfit;
 use fairwave_capture::file as capture;
@@ -33,6 +35,22 @@ pub trait Study: std::fmt::Debug + Sync {
     /// # Errors
     /// When a run directory cannot be read.
     fn evaluate(&self, results: &Results) -> Result<Findings, Error>;
+    /// The claims alone, where they cost less than all that [`Study::evaluate`] finds: a map judges
+    /// them hundreds of times.
+    ///
+    /// # Errors
+    /// When a run directory cannot be read.
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        Ok(self.evaluate(results)?.claims)
+    }
+    /// The grid over what the paper leaves open, if one is declared.
+    fn map(&self) -> Option<Source<'static>> {
+        None
+    }
+    /// What anchors of the map may ask for, by name; the same names whatever was run.
+    fn quantities(&self, _results: &Results) -> Vec<(&'static str, Option<f64>)> {
+        Vec::new()
+    }
 }
 
 /// Why a study could not be done.
@@ -56,6 +74,9 @@ pub enum Error {
     /// A figure could not be drawn.
     #[error(transparent)]
     Plot(#[from] plot::Error),
+    /// A map is declared wrongly.
+    #[error(transparent)]
+    Map(#[from] file::Error),
 }
 
 /// What `study` finds in `results`: its claims come first, and then questions of ours.

@@ -11,6 +11,7 @@ mod experiment;
 mod findings;
 mod json;
 pub mod made;
+pub mod map;
 pub mod markdown;
 pub mod measure;
 pub mod report;

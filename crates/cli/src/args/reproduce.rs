@@ -10,9 +10,15 @@ Examples:
   fairwave reproduce ack-loss --full --out out/ack-loss
   fairwave reproduce ack-loss --full --from out/ack-loss --markdown
   fairwave reproduce ack-loss --json --quiet --strict
+  fairwave reproduce ack-loss --map ACK-4
+  fairwave reproduce ack-loss --map all --full --confirm --out out/map --resume
+  fairwave reproduce ack-loss --map ACK-4 --at attempts=4,rts=on
   fairwave reproduce ack-loss --host emulate --realtime
   fairwave reproduce fairness --host emulate --for '20 s' --seeds 2
   fairwave reproduce ack-loss --host emulate --only uploads --out out/real --resume
+
+With --map a claim is judged in every set-up that its paper leaves open: 'robust' holds in at least
+80 % of them, 'conditional' in some, 'nowhere' in none, and 'not judgeable' could not be decided.
 
 With --host emulate the laws of a paper are BPF programs, which `fairwave cc load` gives the kernel;
 without them the points that need them are left out and named.
@@ -53,7 +59,18 @@ pub(crate) struct Reproduce {
     /// With `--host emulate`: how many seeds each point has, instead of what the study says
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u32>,
-    /// With `--host emulate`: go on with the study that was interrupted in --out; runs that are
+    /// Judge this claim, or `all`, over the grid of set-ups that the paper leaves open, instead of
+    /// in one set-up
+    #[arg(long, value_name = "CLAIM", conflicts_with = "from")]
+    pub(crate) map: Option<String>,
+    /// With `--map`: in one set-up alone, with series and captures; axes that are not named have
+    /// the value of the study's own files
+    #[arg(long, value_name = "KEY=VALUE,...", requires = "map", value_delimiter = ',')]
+    pub(crate) at: Vec<String>,
+    /// With `--map`: confirm what was found, with seeds that no exploring run had
+    #[arg(long, requires = "map")]
+    pub(crate) confirm: bool,
+    /// With `--host emulate` or `--map`: go on with what was interrupted in --out; runs that are
     /// complete there are kept
     #[arg(long, requires = "out")]
     pub(crate) resume: bool,
@@ -78,7 +95,7 @@ impl Reproduce {
             (self.realtime, "--realtime"),
             (self.lasts.is_some(), "--for"),
             (self.seeds.is_some(), "--seeds"),
-            (self.resume, "--resume"),
+            (self.resume && self.map.is_none(), "--resume"),
             (self.only.is_some(), "--only"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)

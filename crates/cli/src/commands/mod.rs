@@ -25,6 +25,7 @@ pub(crate) mod probe;
 #[cfg(target_os = "linux")]
 pub(crate) mod proxy;
 pub(crate) mod reproduce;
+pub(crate) mod reproduce_map;
 #[cfg(target_os = "linux")]
 pub(crate) mod reproduce_real;
 pub(crate) mod run;

@@ -1,5 +1,6 @@
 //! `fairwave reproduce`: a paper's experiment, claim by claim.
 
+use super::reproduce_map;
 use crate::args::{Common, Host, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
@@ -21,6 +22,9 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     }
     if let Some(option) = args.stray() {
         return Err(Failure::Usage(format!("{option} goes with --host emulate alone")));
+    }
+    if let Some(claim) = &args.map {
+        return reproduce_map::run(common, args, study, claim);
     }
     let quick = args.is_quick();
     let directory = place::choose(common, study.name())?;

@@ -76,7 +76,7 @@ fn every_field_has_a_description_and_every_real_number_a_unit() {
 }
 
 /// What the foreign validator has to say against real outputs, each with the name of its schema.
-fn complaints(cases: &[(&str, Value)]) -> String {
+pub(crate) fn complaints(cases: &[(&str, Value)]) -> String {
     let schemas: BTreeSet<&str> = cases.iter().map(|(name, _)| *name).collect();
     let schemas: Vec<(&str, Value)> = schemas.iter().map(|name| (*name, schema(name))).collect();
     let of = |wanted: &str| &schemas.iter().find(|(name, _)| *name == wanted).expect("read").1;

@@ -12,7 +12,8 @@ mod split;
 mod traces;
 
 use experiments::{EMULATED, EXPERIMENTS};
-use fairwave_study::{Error, Experiment, Findings, Results, Study};
+use fairwave_study::map::file::Source;
+use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +101,17 @@ impl Study for Fairness {
         let mut claims = claims::all(results, pair.as_ref());
         claims.extend(converter.claims);
         Ok(Findings { claims, exhibits, tables, explanations })
+    }
+
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        Ok(claims::all(results, None))
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source {
+            file: "maps/fairness.toml",
+            text: include_str!("../../../../maps/fairness.toml"),
+        })
     }
 }
 

@@ -6,7 +6,8 @@ mod figures;
 mod measure;
 
 use experiments::{EMULATED, EXPERIMENTS};
-use fairwave_study::{Error, Experiment, Findings, Results, Study};
+use fairwave_study::map::file::Source;
+use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +74,17 @@ impl Study for TcpAv {
             exhibits: figures::exhibits(results),
             tables: figures::tables(results),
             explanations: claims::explanations(results),
+        })
+    }
+
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        Ok(claims::all(results))
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source {
+            file: "maps/tcp-av.toml",
+            text: include_str!("../../../../maps/tcp-av.toml"),
         })
     }
 }

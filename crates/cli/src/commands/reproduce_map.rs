@@ -1,0 +1,216 @@
+//! `fairwave reproduce STUDY --map CLAIM`: a claim over what its paper leaves open.
+
+use crate::args::{Common, Reproduce};
+use crate::clock::{self, Stopwatch};
+use crate::outcome::Failure;
+use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
+use crate::place::{self, Before};
+use crate::progress::Progress;
+use crate::stop;
+use fairwave_lab::run::{self, Watch};
+use fairwave_study::Study;
+use fairwave_study::map::file::Declared;
+use fairwave_study::map::{self, Ask, ClaimMap, Explored, MapSummary, page};
+use fairwave_units::several;
+use std::fs;
+use std::path::Path;
+
+/// What `--json` prints, in the map's directory.
+const EXPLORED: &str = "explored.json";
+const CONFIRMED: &str = "confirmed.json";
+/// The word that asks for every claim of the map.
+const ALL: &str = "all";
+
+/// Judges the claim over its grid, writes the page, and says what came out.
+pub(crate) fn run(
+    common: &Common,
+    args: &Reproduce,
+    study: &dyn Study,
+    claim: &str,
+) -> Result<(), Failure> {
+    let declared = declared(study)?;
+    let claims = wanted(&declared, claim)?;
+    let is_single = !args.at.is_empty();
+    let declared = match is_single {
+        true => declared.at(&pairs(&args.at)?).map_err(|e| Failure::Usage(format!("--at: {e}")))?,
+        false => declared,
+    };
+    let before = if args.resume { Before::Results } else { Before::Nothing };
+    let directory = place::choose_with(common, &format!("{}-map", study.name()), before)?;
+    let stopwatch = Stopwatch::start();
+    let ask = Ask {
+        study,
+        declared: &declared,
+        claims: &claims,
+        quick: args.is_quick(),
+        confirms: args.confirm,
+        with_traces: is_single,
+        workers: common.jobs().get(),
+        root: directory.path(),
+        before: if args.resume { run::Before::Resume } else { run::Before::Rerun },
+        watch: Watch { progress: &|_| (), stop: &std::sync::atomic::AtomicBool::new(false) },
+    };
+    let explored = explore(common, ask)?;
+    let summary = map::to_json(&ask, &explored, stopwatch.cost(), clock::today());
+    let told = serde_json::json!(summary);
+    let command = command_line(args, &summary, claim);
+    let explored = args.confirm.then(|| earlier(directory.path(), &summary)).flatten();
+    let (command, explored) = (command.as_str(), explored.as_ref());
+    let context = page::Context { study, declared: &declared, command, explored };
+    let page = directory.path().join("map.html");
+    write(&page, page::page(&context, &summary).as_bytes())?;
+    let file = if args.confirm { CONFIRMED } else { EXPLORED };
+    write(&directory.path().join(file), format!("{told:#}\n").as_bytes())?;
+    match (common.json, args.markdown) {
+        (true, _) => output::print_json(&told)?,
+        (false, true) => output::print_raw(page::markdown(&context, &summary).as_bytes())?,
+        (false, false) => {
+            output::print(&text(study, &summary, is_single))?;
+            output::print(&format!("Page: {}\n", page.display()))?;
+        }
+    }
+    if args.strict { judge(&summary) } else { Ok(()) }
+}
+
+fn declared(study: &dyn Study) -> Result<Declared, Failure> {
+    let without = || {
+        let with: Vec<&str> = fairwave_studies::ALL
+            .iter()
+            .filter(|study| study.map().is_some())
+            .map(|study| study.name())
+            .collect();
+        Failure::Usage(format!("{} has no map; there are: {}", study.name(), with.join(", ")))
+    };
+    map::of(study).map_err(Failure::run)?.ok_or_else(without)
+}
+
+fn wanted(declared: &Declared, claim: &str) -> Result<Vec<String>, Failure> {
+    let ids: Vec<String> = declared.claim.iter().map(|claim| claim.id.clone()).collect();
+    match ids.iter().find(|id| id.eq_ignore_ascii_case(claim)) {
+        _ if claim == ALL => Ok(ids),
+        Some(id) => Ok(vec![id.clone()]),
+        None => {
+            let known = ids.join(", ");
+            Err(Failure::Usage(format!("--map: no claim {claim:?}; there are: {known}, {ALL}")))
+        }
+    }
+}
+
+fn pairs(at: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((key, label)) => Ok((key.trim().to_owned(), label.trim().to_owned())),
+        None => Err(Failure::Usage(format!("--at: {text:?} is not KEY=VALUE"))),
+    };
+    at.iter().map(pair).collect()
+}
+
+/// Runs the map with a progress bar; signals end it after the runs under way.
+fn explore(common: &Common, ask: Ask<'_>) -> Result<Explored, Failure> {
+    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
+    let progress = Progress::new(common);
+    let report = |now: run::Progress| {
+        progress.set(now.done as f64 / now.total.max(1) as f64);
+        progress.say(&format!("{} of {} runs", now.done, now.total));
+    };
+    let ask = Ask { watch: Watch { progress: &report, stop: &stop }, ..ask };
+    map::explore(&ask).map_err(|error| match error {
+        fairwave_study::Error::Run(ended) if ended.is_interruption() => {
+            Failure::Run(format!("{ended}; --resume with the same --out goes on"))
+        }
+        other => Failure::run(other),
+    })
+}
+
+/// What the exploring run found that was made in the same directory.
+fn earlier(directory: &Path, summary: &MapSummary) -> Option<page::Earlier> {
+    let told = fs::read(directory.join(EXPLORED)).ok()?;
+    page::Earlier::of(&serde_json::from_slice(&told).ok()?, summary)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+}
+
+/// What anybody types to get the same. Workers and places leave no trace in it.
+fn command_line(args: &Reproduce, summary: &MapSummary, claim: &str) -> String {
+    let mut command = format!("fairwave reproduce {} --map {claim}", summary.study);
+    if !args.at.is_empty() {
+        command.push_str(&format!(" --at {}", args.at.join(",")));
+    }
+    for (given, option) in [(!summary.quick, " --full"), (summary.confirms, " --confirm")] {
+        command.push_str(if given { option } else { "" });
+    }
+    command
+}
+
+/// A claim of the paper that holds nowhere, or one of ours that does not hold everywhere, fails.
+fn judge(summary: &MapSummary) -> Result<(), Failure> {
+    let fails = |claim: &ClaimMap| match claim.ours {
+        true => claim.setups.holding + claim.setups.undecided < claim.setups.admitted,
+        false => claim.verdict == map::Word::Nowhere.text(),
+    };
+    if summary.claims.iter().any(fails) { Err(Failure::Claims) } else { Ok(()) }
+}
+
+fn text(study: &dyn Study, summary: &MapSummary, is_single: bool) -> String {
+    let mut text = format!("{}\n\n", styled(HEADING, study.paper()));
+    text.extend(summary.claims.iter().map(if is_single { single } else { claim }));
+    for set in summary.joint.iter().filter(|_| summary.claims.len() > 1) {
+        let count = several(set.setups, "set-up");
+        text.push_str(&format!("Together hold {} in {count}\n", set.claims.join(", ")));
+    }
+    if summary.quick {
+        text.push_str("This was the quick form, with fewer values and seeds; --full runs all.\n");
+    }
+    let (runs, wall) = (several(summary.runs, "run"), summary.wall_s);
+    text.push_str(&format!("{runs}, {:.0} simulated s in {wall:.1} s\n", summary.simulated_s));
+    text
+}
+
+/// A claim in the one set-up that was asked for.
+fn single(claim: &ClaimMap) -> String {
+    let Some(point) = claim.points.first() else { return String::new() };
+    let colour = match point.outcome {
+        "holds" => GOOD,
+        "does not hold" => BAD,
+        _ => WORTH_A_LOOK,
+    };
+    let word = styled(colour, &point.outcome.to_uppercase());
+    let set_up = point.setup.iter().map(|(key, label)| format!("{key} = {label}"));
+    let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
+    let because = point.reason.as_deref().or(point.contradicts.as_deref()).unwrap_or_default();
+    let rows = [
+        ("claim", claim.statement),
+        ("set-up", &set_up.collect::<Vec<_>>().join(", ")),
+        ("because", because),
+        ("measured", &measured.collect::<Vec<_>>().join(", ")),
+        ("criterion", &claim.criterion),
+        ("note", &claim.note),
+    ];
+    format!("{}  {word}\n{}\n", styled(HEADING, &claim.id), lines(&rows))
+}
+
+/// Named rows; those without text are left out.
+fn lines(rows: &[(&str, &str)]) -> String {
+    let rows = rows.iter().filter(|(_, row)| !row.is_empty());
+    rows.map(|(name, row)| format!("  {name:<10} {}\n", row.trim_end())).collect()
+}
+
+fn claim(claim: &ClaimMap) -> String {
+    let colour = match claim.verdict {
+        "robust" => GOOD,
+        "nowhere" => BAD,
+        _ => WORTH_A_LOOK,
+    };
+    let word = styled(colour, &claim.verdict.to_uppercase());
+    let direction = claim.direction.as_ref();
+    let direction = direction.map(|d| format!("{} {}", d.verdict, d.condition)).unwrap_or_default();
+    let rows = [
+        ("claim", claim.statement),
+        ("where", &claim.condition),
+        ("set-ups", &page::counts(claim)),
+        ("direction", &direction),
+        ("criterion", &claim.criterion),
+    ];
+    format!("{}  {word}\n{}\n", styled(HEADING, &claim.id), lines(&rows))
+}

@@ -1,0 +1,62 @@
+//! Maps of claims on the command line: one set-up with its traces, and what is refused.
+
+use crate::common::{ends_with, scratch};
+use serde_json::{Value, json};
+use std::fs;
+
+/// One set-up of a claim that takes runs of one flow's law, with what the command prints as JSON.
+const ONE: [&str; 8] =
+    ["reproduce", "ack-loss", "--map", "ACK-4", "--at", "attempts=4,rts=on", "--out", "map"];
+
+#[test]
+fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
+    let place = scratch();
+    let (printed, _) = ends_with(0, place.path(), &[&ONE[..], &["--json", "--quiet"]].concat());
+    let told: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(told["claims"].as_array().map(Vec::len), Some(1));
+    let claim = &told["claims"][0];
+    let setups = json!({ "tried": 1, "admitted": 1, "holding": 1, "undecided": 0 });
+    assert_eq!((&claim["id"], &claim["setups"]), (&json!("ACK-4"), &setups));
+    assert_eq!(claim["points"][0]["setup"]["attempts"], "4");
+    assert_eq!(claim["points"][0]["setup"]["high"], "0.3");
+    assert_eq!(told["first_seed"], 1001);
+    assert_eq!(crate::schemas::complaints(&[("reproduce-map", told.clone())]), "");
+    let map = place.path().join("map");
+    let kept: Value = serde_json::from_slice(&fs::read(map.join("explored.json")).expect("kept"))
+        .expect("it is JSON");
+    assert_eq!(kept, told);
+    let page = fs::read_to_string(map.join("map.html")).expect("a page");
+    assert!(page.contains("ACK-4") && page.contains("RTSThreshold"), "{page}");
+    let runs: Vec<_> = fs::read_dir(map.join("runs")).expect("runs").collect();
+    assert_eq!(runs.len(), 1);
+
+    // A second time the runs that are there are read, and the same is found.
+    let again = [&ONE[..], &["--resume", "--markdown", "--quiet"]].concat();
+    let (markdown, _) = ends_with(0, place.path(), &again);
+    assert!(markdown.contains("| ACK-4 | robust | holds in 1 of 1 (100 %) |"), "{markdown}");
+}
+
+#[test]
+fn what_no_map_has_is_refused_with_what_there_is() {
+    let place = scratch();
+    let refused = |args: &[&str], expected: &str| {
+        let (_, err) = ends_with(2, place.path(), &[&["reproduce"], args].concat());
+        assert!(err.contains(expected), "{args:?}: {err}");
+    };
+    refused(&["ack-loss", "--map", "ACK-9"], "no claim \"ACK-9\"; there are: ACK-1, ACK-2");
+    refused(&["ap-buffer", "--map", "all"], "ap-buffer has no map; there are: ack-loss, ");
+    let at = ["ack-loss", "--map", "ACK-4", "--at"];
+    refused(&[&at[..], &["attempts=5"]].concat(), "no value \"5\"; there are: 1, 4, 7");
+    refused(&[&at[..], &["attempts"]].concat(), "\"attempts\" is not KEY=VALUE");
+    refused(&[&at[..], &["tries=4"]].concat(), "no axis \"tries\"; there are: attempts, ");
+    refused(&["ack-loss", "--at", "attempts=4"], "--map <CLAIM>");
+    refused(&["ack-loss", "--confirm"], "--map <CLAIM>");
+}
+
+#[test]
+fn every_map_is_read_and_has_the_study_s_claims() {
+    for study in fairwave_studies::ALL {
+        let Some(map) = fairwave_study::map::of(*study).expect("it is right") else { continue };
+        assert!(map.grid(true).len() < map.grid(false).len(), "{}: no quick form", study.name());
+    }
+}

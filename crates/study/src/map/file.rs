@@ -1,0 +1,441 @@
+//! The declaration of a study's map: a TOML file with axes, claims and anchors.
+
+use super::grid::{Axis, Grid};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use toml::Spanned;
+
+/// The most set-ups of a map.
+pub const MOST_SETUPS: usize = 10_000;
+
+/// A map's file, inside the binary.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The file, in the repository.
+    pub file: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// What a map's file says.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "MapFile")]
+pub struct Declared {
+    /// The day on which grid, weights and anchors were settled, as 2026-11-23. Runs that confirm
+    /// are later and have other seeds.
+    pub declared: String,
+    /// How many seeds a set-up has.
+    pub seeds: Seeds,
+    /// What the quick form sets in every run, as `key=value`.
+    #[serde(default)]
+    pub quick: Vec<String>,
+    /// What every run sets, as `key=value`.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// What the paper leaves open.
+    pub axis: Vec<AxisFile>,
+    /// The claims that are mapped.
+    pub claim: Vec<ClaimFile>,
+    /// Facts that the paper states about its set-up.
+    #[serde(default)]
+    pub anchor: Vec<AnchorFile>,
+}
+
+/// How many seeds a set-up has, and which.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Seeds {
+    /// Seeds that every set-up has in the quick form.
+    pub quick: u64,
+    /// Seeds that every set-up has in the full form.
+    pub full: u64,
+    /// The most that a set-up gets while its verdict is open.
+    pub most: u64,
+    /// The first seed of exploring runs.
+    pub explore_from: u64,
+    /// The first seed of confirming runs.
+    pub confirm_from: u64,
+}
+
+/// One thing that the paper leaves open.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AxisFile {
+    /// Its short name, by which `--at` and placeholders call it.
+    #[schemars(with = "String")]
+    pub key: Spanned<String>,
+    /// What it is, in words that a sentence can begin with.
+    pub name: String,
+    /// Whether its values ascend, so that a threshold can be found.
+    #[serde(default)]
+    pub ordered: bool,
+    /// The claims and anchors whose runs it changes, by identifier; all where it is empty.
+    #[serde(default, rename = "for")]
+    #[schemars(with = "Vec<String>")]
+    pub only: Vec<Spanned<String>>,
+    /// The label of the value that the study's own scenario files have.
+    #[schemars(with = "String")]
+    pub base: Spanned<String>,
+    /// Its values.
+    pub value: Vec<ValueFile>,
+}
+
+/// A value of an axis.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ValueFile {
+    /// Its name.
+    pub label: String,
+    /// What it sets, as `key=value`; `{key}` stands for the label that another axis has.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub set: Vec<Spanned<String>>,
+    /// Labels of sweep axes under which the criterion shall find its runs, by their keys: a
+    /// criterion about a rate of 0.3 is applied to the rate that stands for it here.
+    #[serde(default)]
+    pub read_as: BTreeMap<String, String>,
+    /// Its weight in shares.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// Whether the quick form leaves it out.
+    #[serde(default)]
+    pub full: bool,
+    /// Which system of the time had it, and where that is written.
+    pub why: String,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// A claim that is mapped.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimFile {
+    /// Its identifier, as the study has it.
+    pub id: String,
+    /// Measured quantities whose conditions are about magnitude; the others are about direction,
+    /// which is judged by itself as well.
+    #[serde(default)]
+    pub magnitude: Vec<String>,
+    /// What is run for it.
+    pub run: Vec<RunFile>,
+}
+
+/// Runs of one experiment.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunFile {
+    /// The experiment's name.
+    #[schemars(with = "String")]
+    pub experiment: Spanned<String>,
+    /// What is set in it before the axes are, as `key=value`.
+    #[serde(default)]
+    pub set: Vec<String>,
+}
+
+/// A fact that the paper states about its set-up.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnchorFile {
+    /// Its identifier.
+    pub id: String,
+    /// The fact, and where the paper states it.
+    pub statement: String,
+    /// The claims whose set-ups it admits, by identifier; all where it is empty.
+    #[serde(default, rename = "for")]
+    #[schemars(with = "Vec<String>")]
+    pub only: Vec<Spanned<String>>,
+    /// What is measured: a name that the study gives in `quantities`.
+    #[schemars(with = "String")]
+    pub quantity: Spanned<String>,
+    /// It contradicts a set-up in which this is less.
+    pub at_least: Option<f64>,
+    /// It contradicts a set-up in which this is more.
+    pub at_most: Option<f64>,
+    /// What is run for it.
+    pub run: Vec<RunFile>,
+}
+
+/// What is wrong with a map, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct Error {
+    /// The file.
+    pub file: String,
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// Number of the column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+/// What a study has to offer to a map.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Names of its experiments.
+    pub experiments: &'a [&'a str],
+    /// Identifiers of its claims, with the names of the quantities in their conditions.
+    pub claims: &'a BTreeMap<&'static str, Vec<String>>,
+    /// Names of the quantities that anchors may ask for.
+    pub quantities: &'a [&'a str],
+}
+
+impl Declared {
+    /// Reads a map.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn parse(source: Source<'_>, known: Known<'_>) -> Result<Self, Error> {
+        let declared: Self = toml::from_str(source.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            source.error(at, error.message().to_owned())
+        })?;
+        declared.check(known).map_err(|(at, message)| source.error(at, message))?;
+        Ok(declared)
+    }
+
+    /// The map that has one set-up: these labels by their keys, and of the other axes the values
+    /// of the study's own scenario files.
+    ///
+    /// # Errors
+    /// What is wrong with the pairs, and which there are.
+    pub fn at(mut self, pairs: &[(String, String)]) -> Result<Self, String> {
+        let keys: Vec<String> = self.axis.iter().map(|axis| axis.key.get_ref().clone()).collect();
+        if let Some((key, _)) = pairs.iter().find(|(key, _)| !keys.contains(key)) {
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            return Err(one_of(&format!("the map has no axis {key:?}"), &keys));
+        }
+        for axis in &mut self.axis {
+            let asked = pairs.iter().rev().find(|(key, _)| key == axis.key.get_ref());
+            let label = asked.map_or(axis.base.get_ref(), |(_, label)| label).clone();
+            let labels: Vec<&str> = axis.value.iter().map(|value| value.label.as_str()).collect();
+            if !labels.contains(&label.as_str()) {
+                let message = format!("{} has no value {label:?}", axis.key.get_ref());
+                return Err(one_of(&message, &labels));
+            }
+            axis.value.retain(|value| value.label == label);
+            axis.value.iter_mut().for_each(|value| value.full = false);
+        }
+        Ok(self)
+    }
+
+    /// The grid of one form.
+    pub fn grid(&self, quick: bool) -> Grid {
+        Grid { axes: self.axis.iter().map(|axis| axis.grid_axis(quick)).collect() }
+    }
+
+    /// Indices of the axes that change the runs of the claim or anchor `id`.
+    pub fn axes_of(&self, id: &str) -> Vec<usize> {
+        let changes = |axis: &AxisFile| axis.only.is_empty() || names(&axis.only, id);
+        let axes = self.axis.iter().enumerate().filter(|(_, axis)| changes(axis));
+        axes.map(|(index, _)| index).collect()
+    }
+
+    /// The anchors that admit set-ups of a claim.
+    pub fn anchors_of(&self, claim: &str) -> impl Iterator<Item = &AnchorFile> {
+        let binds = move |a: &&AnchorFile| a.only.is_empty() || names(&a.only, claim);
+        self.anchor.iter().filter(binds)
+    }
+
+    /// Indices of the axes of a claim's map: its own, and those of its anchors.
+    pub fn axes_of_map(&self, claim: &str) -> Vec<usize> {
+        let anchors = self.anchors_of(claim).flat_map(|anchor| self.axes_of(&anchor.id));
+        let axes: BTreeSet<usize> = self.axes_of(claim).into_iter().chain(anchors).collect();
+        axes.into_iter().collect()
+    }
+
+    fn check(&self, known: Known<'_>) -> Result<(), (usize, String)> {
+        let Seeds { quick, full, most, explore_from, confirm_from } = self.seeds;
+        let whole = |message: &str| Err((0, message.to_owned()));
+        if self.axis.is_empty() || self.claim.is_empty() {
+            return whole("a map needs an [[axis]] and a [[claim]]");
+        }
+        if quick == 0 || quick > full || full > most || most > 1000 {
+            return whole("seeds must ascend: 1 <= quick <= full <= most <= 1000");
+        }
+        if explore_from.abs_diff(confirm_from) < most || explore_from.max(confirm_from) > 1 << 60 {
+            return whole(
+                "seeds that confirm must be others than those that explore: set confirm_from \
+                 beyond explore_from + most",
+            );
+        }
+        let setups = self.grid(false).len();
+        if setups > MOST_SETUPS {
+            let message = format!("{setups} set-ups; a map has at most {MOST_SETUPS}");
+            return Err((0, format!("{message}: leave values out")));
+        }
+        self.axis.iter().try_for_each(|axis| self.check_axis(axis))?;
+        self.check_claims(known)?;
+        self.anchor.iter().try_for_each(|anchor| self.check_anchor(anchor, known))
+    }
+
+    fn check_axis(&self, axis: &AxisFile) -> Result<(), (usize, String)> {
+        let at = axis.key.span().start;
+        let key = axis.key.get_ref();
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if key.is_empty() || !key.chars().all(plain) {
+            return Err((at, format!("{key:?}: write small letters, digits and hyphens")));
+        }
+        if self.axis.iter().filter(|other| other.key.get_ref() == key).count() > 1 {
+            return Err((at, format!("the axis {key:?} is there twice")));
+        }
+        let labels: Vec<&str> = axis.value.iter().map(|value| value.label.as_str()).collect();
+        if labels.iter().collect::<BTreeSet<_>>().len() < labels.len().max(2) {
+            return Err((at, format!("the axis {key:?} needs two values of different labels")));
+        }
+        let base = axis.value.iter().find(|value| value.label == *axis.base.get_ref());
+        if base.is_none_or(|value| value.full) {
+            let message = format!("no value of the quick form is called {:?}", axis.base.get_ref());
+            return Err((axis.base.span().start, one_of(&message, &labels)));
+        }
+        let sane = |value: &&ValueFile| !(value.weight > 0.0 && value.weight.is_finite());
+        if let Some(value) = axis.value.iter().find(sane) {
+            return Err((at, format!("the weight of {:?} must be above zero", value.label)));
+        }
+        self.check_names(&axis.only, true)?;
+        axis.value.iter().flat_map(|value| &value.set).try_for_each(|set| {
+            let at = set.span().start;
+            let keys: Vec<&str> =
+                self.axis.iter().map(|axis| axis.key.get_ref().as_str()).collect();
+            match placeholders(set.get_ref()).find(|name| !keys.contains(name)) {
+                Some(name) => Err((at, one_of(&format!("no axis is called {name:?}"), &keys))),
+                None => self.check_reach(axis, set.get_ref()).map_err(|message| (at, message)),
+            }
+        })
+    }
+
+    /// A placeholder must stand for an axis that changes the same runs.
+    fn check_reach(&self, axis: &AxisFile, set: &str) -> Result<(), String> {
+        let ids = self.claim.iter().map(|c| &c.id).chain(self.anchor.iter().map(|a| &a.id));
+        for id in ids.filter(|id| axis.only.is_empty() || names(&axis.only, id)) {
+            let reached = self.axes_of(id);
+            let misses =
+                |name: &&str| !reached.iter().any(|&index| self.axis[index].key.get_ref() == name);
+            if let Some(name) = placeholders(set).find(misses) {
+                return Err(format!("the axis {name:?} does not change the runs of {id}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_claims(&self, known: Known<'_>) -> Result<(), (usize, String)> {
+        for claim in &self.claim {
+            let ids: Vec<&str> = known.claims.keys().copied().collect();
+            let Some(quantities) = known.claims.get(claim.id.as_str()) else {
+                let message = format!("the study has no claim {:?}", claim.id);
+                return Err((0, one_of(&message, &ids)));
+            };
+            if self.claim.iter().filter(|other| other.id == claim.id).count() > 1 {
+                return Err((0, format!("the claim {} is there twice", claim.id)));
+            }
+            if let Some(name) = claim.magnitude.iter().find(|name| !quantities.contains(name)) {
+                let names: Vec<&str> = quantities.iter().map(String::as_str).collect();
+                let message = format!("{} has no condition on {name:?}", claim.id);
+                return Err((0, one_of(&message, &names)));
+            }
+            check_runs(&claim.run, known)?;
+        }
+        Ok(())
+    }
+
+    fn check_anchor(&self, anchor: &AnchorFile, known: Known<'_>) -> Result<(), (usize, String)> {
+        let at = anchor.quantity.span().start;
+        if !known.quantities.contains(&anchor.quantity.get_ref().as_str()) {
+            let message = format!("the study has no quantity {:?}", anchor.quantity.get_ref());
+            return Err((at, one_of(&message, known.quantities)));
+        }
+        if anchor.at_least.is_none() && anchor.at_most.is_none() {
+            return Err((at, "an anchor needs at_least or at_most".to_owned()));
+        }
+        self.check_names(&anchor.only, false)?;
+        check_runs(&anchor.run, known)
+    }
+
+    fn check_names(&self, only: &[Spanned<String>], anchors: bool) -> Result<(), (usize, String)> {
+        let claims = self.claim.iter().map(|claim| claim.id.as_str());
+        let of_anchors = self.anchor.iter().map(|anchor| anchor.id.as_str());
+        let ids: Vec<&str> = claims.chain(of_anchors.filter(|_| anchors)).collect();
+        match only.iter().find(|name| !ids.contains(&name.get_ref().as_str())) {
+            None => Ok(()),
+            Some(name) => {
+                let message = format!("this map has no {:?}", name.get_ref());
+                Err((name.span().start, one_of(&message, &ids)))
+            }
+        }
+    }
+}
+
+impl AxisFile {
+    /// Its values in one form.
+    pub fn values(&self, quick: bool) -> impl Iterator<Item = &ValueFile> {
+        self.value.iter().filter(move |value| !(quick && value.full))
+    }
+
+    fn grid_axis(&self, quick: bool) -> Axis {
+        let base = self.values(quick).position(|value| value.label == *self.base.get_ref());
+        Axis {
+            key: self.key.get_ref().clone(),
+            name: self.name.clone(),
+            is_ordered: self.ordered,
+            labels: self.values(quick).map(|value| value.label.clone()).collect(),
+            weights: self.values(quick).map(|value| value.weight).collect(),
+            base: base.unwrap_or(0),
+        }
+    }
+}
+
+impl Source<'_> {
+    /// What is wrong at a byte of the text.
+    fn error(&self, at: usize, message: String) -> Error {
+        let before = self.text.get(..at).unwrap_or(self.text);
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        Error {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: last.chars().count() + 1,
+            message,
+        }
+    }
+}
+
+fn check_runs(runs: &[RunFile], known: Known<'_>) -> Result<(), (usize, String)> {
+    let is_unknown =
+        |run: &&RunFile| !known.experiments.contains(&run.experiment.get_ref().as_str());
+    match runs.iter().find(is_unknown) {
+        None => Ok(()),
+        Some(run) => {
+            let message = format!("the study has no experiment {:?}", run.experiment.get_ref());
+            Err((run.experiment.span().start, one_of(&message, known.experiments)))
+        }
+    }
+}
+
+fn names(only: &[Spanned<String>], id: &str) -> bool {
+    only.iter().any(|name| name.get_ref() == id)
+}
+
+fn one_of(message: &str, accepted: &[&str]) -> String {
+    match accepted {
+        [] => format!("{message}; there is none"),
+        _ => format!("{message}; there are: {}", accepted.join(", ")),
+    }
+}
+
+/// The names in braces. A brace of TOML, as in `{ every = 2 }`, is none: it holds more than a name.
+fn placeholders(set: &str) -> impl Iterator<Item = &str> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let inside = set.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    inside.filter(move |name| !name.is_empty() && name.chars().all(plain))
+}
+
+/// `set` with each placeholder replaced by the label of its axis.
+pub(super) fn filled<'l>(set: &str, label: impl Fn(&str) -> Option<&'l str>) -> String {
+    placeholders(set).fold(set.to_owned(), |filled, name| match label(name) {
+        Some(label) => filled.replace(&format!("{{{name}}}"), label),
+        None => filled,
+    })
+}

@@ -1,0 +1,102 @@
+//! What a claim came to over a grid.
+
+use super::decide::Tree;
+use super::grid::{Grid, SetUp};
+use super::outcome::Outcome;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// From this share of the admitted set-ups on a claim is robust.
+const ROBUST: f64 = 0.8;
+
+/// What a map says of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// It holds in at least 80 % of the admitted set-ups.
+    Robust,
+    /// It holds in some of them: the condition says in which.
+    Conditional,
+    /// It holds in none that was tried.
+    Nowhere,
+    /// It could not be decided in any admitted set-up.
+    NotJudgeable,
+}
+
+impl Word {
+    /// As it is printed: `robust`, `conditional`, `nowhere` or `not judgeable`.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Robust => "robust",
+            Self::Conditional => "conditional",
+            Self::Nowhere => "nowhere",
+            Self::NotJudgeable => "not judgeable",
+        }
+    }
+}
+
+/// How many set-ups there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Tally {
+    /// Set-ups of the grid.
+    pub tried: usize,
+    /// Those that contradict no anchor.
+    pub admitted: usize,
+    /// Admitted ones in which the claim holds.
+    pub holding: usize,
+    /// Admitted ones in which it could not be decided; the share does not count them.
+    pub undecided: usize,
+}
+
+/// A claim over a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// What it came to in each set-up, in the order of [`Grid::set_ups`].
+    pub outcomes: Vec<(SetUp, Outcome)>,
+    /// How many there are of each kind.
+    pub tally: Tally,
+    /// By weight, the share of admitted and decided set-ups in which the claim holds; `None` if
+    /// there are none.
+    pub share: Option<f64>,
+    /// The word for that.
+    pub word: Word,
+    /// Which parameters decide.
+    pub tree: Tree,
+}
+
+impl Judged {
+    /// Judges a claim by its outcomes.
+    pub fn of(grid: &Grid, outcomes: Vec<(SetUp, Outcome)>) -> Self {
+        let count = |kind: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, o)| kind(o)).count();
+        let tally = Tally {
+            tried: outcomes.len(),
+            admitted: count(|outcome| !matches!(outcome, Outcome::LeftOut(_))),
+            holding: count(|outcome| *outcome == Outcome::Holds),
+            undecided: count(|outcome| *outcome == Outcome::Undecided),
+        };
+        let weight = |wanted: &[Outcome]| -> f64 {
+            let of = outcomes.iter().filter(|(_, outcome)| wanted.contains(outcome));
+            // A sum of nothing is -0.0, which would be shown so.
+            of.map(|(set_up, _)| grid.weight(set_up)).fold(0.0, |sum, weight| sum + weight)
+        };
+        let decided = weight(&[Outcome::Holds, Outcome::Fails]);
+        let share = (decided > 0.0).then(|| weight(&[Outcome::Holds]) / decided);
+        let word = match share {
+            None => Word::NotJudgeable,
+            Some(share) if share >= ROBUST => Word::Robust,
+            Some(_) if tally.holding > 0 => Word::Conditional,
+            Some(_) => Word::Nowhere,
+        };
+        let tree = Tree::grow(grid, &outcomes);
+        Self { outcomes, tally, share, word, tree }
+    }
+
+    /// Where a conditional claim holds, as a sentence; empty for other words, and where no
+    /// parameter separates the set-ups.
+    pub fn condition(&self, grid: &Grid) -> String {
+        match self.word {
+            Word::Conditional => self.tree.sentence(grid),
+            _ => String::new(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Maps of claims: in which of the set-ups that a paper leaves open a claim holds, and what
+//! decides.
+//!
+//! A paper's claim is judged in one set-up by a [`crate::Claim`]. A map judges it in every set-up
+//! of a declared grid over what the paper leaves unsaid. Set-ups that contradict an *anchor*, a
+//! fact that the paper states about its set-up, are left out. The rest gives the [`Word`], the
+//! [`Tree`] that says which parameter decides, and, over all claims of a paper, the largest sets
+//! of claims that one set-up satisfies ([`joint`]).
+
+mod decide;
+pub mod file;
+mod grid;
+pub mod joint;
+mod judge;
+mod outcome;
+pub mod page;
+mod run;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use crate::definition::{Error, Study};
+use crate::results::Results;
+use file::{Declared, Known};
+use std::collections::BTreeMap;
+
+pub use decide::{OneWay, Split, Tree, one_way};
+pub use grid::{Axis, Grid, SetUp};
+pub use judge::{Judged, Tally, Word};
+pub use outcome::Outcome;
+pub use run::{Ask, Explored, Mapped, Visit, explore};
+pub use summary::{ClaimMap, MapSummary, to_json};
+
+/// The map of a study; `None` where none is declared.
+///
+/// # Errors
+/// What is wrong with its file.
+pub fn of(study: &dyn Study) -> Result<Option<Declared>, Error> {
+    let Some(source) = study.map() else { return Ok(None) };
+    // What the names are does not hang on what was run.
+    let nothing = Results::default();
+    let experiments: Vec<&str> = study.experiments().iter().map(|e| e.name).collect();
+    let names = study.claims(&nothing)?.into_iter().map(|claim| {
+        let conditions = claim.conditions.iter();
+        (claim.id, conditions.map(|condition| condition.name().to_owned()).collect())
+    });
+    let claims: BTreeMap<&'static str, Vec<String>> = names.collect();
+    let quantities: Vec<&str> = study.quantities(&nothing).iter().map(|(name, _)| *name).collect();
+    let known = Known { experiments: &experiments, claims: &claims, quantities: &quantities };
+    Ok(Some(Declared::parse(source, known)?))
+}

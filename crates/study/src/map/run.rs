@@ -1,0 +1,418 @@
+//! Running a map: every claim in every set-up of its grid, each different run once.
+
+use super::file::{AnchorFile, ClaimFile, Declared, RunFile, ValueFile, filled};
+use super::grid::{Grid, SetUp};
+use super::joint::{self, JointSet};
+use super::judge::Judged;
+use super::outcome::Outcome;
+use crate::claim::{Claim, Verdict};
+use crate::definition::{Error, Study};
+use crate::experiment::Experiment;
+use crate::results::{Effort, Results};
+use crate::simulate::Planned;
+use fairwave_lab::run::{self, Before, Output, Progress, Run, Watch};
+use fairwave_scenario::plan::Override;
+use fairwave_units::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What is to be mapped, and how.
+#[derive(Clone, Copy)]
+pub struct Ask<'a> {
+    /// The study.
+    pub study: &'a dyn Study,
+    /// Its map.
+    pub declared: &'a Declared,
+    /// Identifiers of the claims to map: those of the file.
+    pub claims: &'a [String],
+    /// Whether values that are marked `full` are left out, and runs are short.
+    pub quick: bool,
+    /// Whether this confirms what was found, with seeds that no exploring run had.
+    pub confirms: bool,
+    /// Whether the runs write everything, and captures of the radio: for a single set-up.
+    pub with_traces: bool,
+    /// Worker threads.
+    pub workers: usize,
+    /// Where run directories go.
+    pub root: &'a Path,
+    /// Whether complete runs that are there are read.
+    pub before: Before,
+    /// What hears of the progress.
+    pub watch: Watch<'a>,
+}
+
+/// A claim in one set-up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visit {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What came of the conditions on direction alone.
+    pub direction: Outcome,
+    /// Number of seeds that it took.
+    pub seeds: u64,
+    /// Whether its verdict still hangs on a single seed: another one may change it.
+    pub is_open: bool,
+    /// The claim as it was judged there; `None` where the set-up is left out.
+    pub claim: Option<Claim>,
+}
+
+/// A claim over its grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mapped {
+    /// Its identifier.
+    pub id: String,
+    /// Its grid: the axes that change its runs, and those of its anchors.
+    pub grid: Grid,
+    /// What came of it, in the order of [`Grid::set_ups`].
+    pub visits: Vec<Visit>,
+    /// The whole claim over the grid.
+    pub judged: Judged,
+    /// Its direction alone; `None` where no condition is about magnitude.
+    pub direction: Option<Judged>,
+}
+
+impl Mapped {
+    /// The set-up of the study's own scenario files.
+    pub fn base(&self) -> Option<&Visit> {
+        let base = self.grid.base();
+        let at = self.judged.outcomes.iter().position(|(set_up, _)| *set_up == base)?;
+        self.visits.get(at)
+    }
+}
+
+/// What a map came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explored {
+    /// Its claims.
+    pub claims: Vec<Mapped>,
+    /// The largest sets of them that one set-up satisfies.
+    pub joint: Vec<JointSet>,
+    /// What all runs come to together.
+    pub effort: Effort,
+}
+
+/// Axes by their indices in the file, each with a value.
+type Place<'a> = Vec<(usize, &'a ValueFile)>;
+
+/// An experiment and what is set in it.
+type Part = (&'static str, Vec<String>);
+
+/// Judges every claim that is asked for in every set-up of its grid.
+///
+/// # Errors
+/// When a scenario or a setting is wrong, a run fails, or the watch ends the map.
+pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
+    let mut explorer = Explorer { ask, parts: BTreeMap::new(), progress: ask.expected() };
+    let wanted = |claim: &&ClaimFile| ask.claims.contains(&claim.id);
+    let claims = ask.declared.claim.iter().filter(wanted).map(|claim| explorer.claim(claim));
+    let claims: Vec<Mapped> = claims.collect::<Result<_, _>>()?;
+    let runs = explorer
+        .parts
+        .into_iter()
+        .map(|((name, sets), runs)| (format!("{name} {}", sets.join(" ")), runs));
+    let effort = Results { quick: ask.quick, runs: runs.collect() }.effort();
+    Ok(Explored { joint: joint_sets(ask, &claims), claims, effort })
+}
+
+impl Ask<'_> {
+    fn first_seed(&self) -> u64 {
+        let seeds = self.declared.seeds;
+        if self.confirms { seeds.confirm_from } else { seeds.explore_from }
+    }
+
+    /// Seeds that every set-up has.
+    fn seeds(&self) -> u64 {
+        let seeds = self.declared.seeds;
+        if self.quick { seeds.quick } else { seeds.full }
+    }
+
+    /// The most seeds of a set-up. The quick form does not go on: its verdicts may stay open.
+    fn most(&self) -> u64 {
+        if self.quick { self.seeds() } else { self.declared.seeds.most }
+    }
+
+    /// The progress before the first run: as many as there are without further seeds.
+    fn expected(&self) -> Progress {
+        let mut parts = BTreeSet::new();
+        for claim in self.declared.claim.iter().filter(|c| self.claims.contains(&c.id)) {
+            let axes = self.declared.axes_of_map(&claim.id);
+            let grid = self.declared.grid(self.quick).of(&axes);
+            for set_up in grid.set_ups() {
+                let place = self.place(&axes, &set_up);
+                let anchors = self.declared.anchors_of(&claim.id);
+                let of_anchors = anchors.map(|anchor| (anchor.id.as_str(), &anchor.run));
+                for (id, runs) in of_anchors.chain([(claim.id.as_str(), &claim.run)]) {
+                    let own = self.own(id, &place);
+                    parts.extend(runs.iter().map(|run| (experiment(run), self.sets(run, &own))));
+                }
+            }
+        }
+        let total = parts.len() * usize::try_from(self.seeds()).unwrap_or(1);
+        Progress { done: 0, total, simulated: Duration::ZERO }
+    }
+
+    fn place(&self, axes: &[usize], set_up: &[usize]) -> Place<'_> {
+        let value = |(&axis, &value): (&usize, &usize)| {
+            Some((axis, self.declared.axis[axis].values(self.quick).nth(value)?))
+        };
+        axes.iter().zip(set_up).filter_map(value).collect()
+    }
+
+    /// The values of those axes that change the runs of a claim or anchor.
+    fn own<'p>(&self, id: &str, place: &Place<'p>) -> Place<'p> {
+        let axes = self.declared.axes_of(id);
+        place.iter().copied().filter(|(axis, _)| axes.contains(axis)).collect()
+    }
+
+    /// What is set in a run: what every run sets, what this one sets, and then the axes.
+    fn sets(&self, run: &RunFile, place: &Place<'_>) -> Vec<String> {
+        let quick = if self.quick { self.declared.quick.as_slice() } else { &[] };
+        let of_all = self.declared.set.iter().chain(quick).chain(&run.set).cloned();
+        let label = |name: &str| {
+            let is_called = |axis: usize| self.declared.axis[axis].key.get_ref() == name;
+            let found = place.iter().find(|(axis, _)| is_called(*axis));
+            found.map(|(_, value)| value.label.as_str())
+        };
+        let of_axes = place.iter().flat_map(|(_, value)| &value.set);
+        of_all.chain(of_axes.map(|set| filled(set.get_ref(), label))).collect()
+    }
+}
+
+fn experiment(run: &RunFile) -> &str {
+    run.experiment.get_ref()
+}
+
+struct Explorer<'a> {
+    ask: &'a Ask<'a>,
+    /// Runs that were made, in the order of points and then of seeds.
+    parts: BTreeMap<Part, Vec<Run>>,
+    progress: Progress,
+}
+
+impl Explorer<'_> {
+    fn claim(&mut self, claim: &ClaimFile) -> Result<Mapped, Error> {
+        let axes = self.ask.declared.axes_of_map(&claim.id);
+        let grid = self.ask.declared.grid(self.ask.quick).of(&axes);
+        let mut visits = Vec::with_capacity(grid.len());
+        for set_up in grid.set_ups() {
+            let place = self.ask.place(&axes, &set_up);
+            visits.push(self.visit(claim, &place)?);
+        }
+        let of = |pick: fn(&Visit) -> &Outcome| {
+            let outcomes = visits.iter().map(|visit| pick(visit).clone());
+            Judged::of(&grid, grid.set_ups().zip(outcomes).collect())
+        };
+        let judged = of(|visit| &visit.outcome);
+        let direction = (!claim.magnitude.is_empty()).then(|| of(|visit| &visit.direction));
+        Ok(Mapped { id: claim.id.clone(), grid, visits, judged, direction })
+    }
+
+    /// Judges a claim in one set-up, with more seeds as long as one of them decides.
+    fn visit(&mut self, claim: &ClaimFile, place: &Place<'_>) -> Result<Visit, Error> {
+        if let Some(anchor) = self.contradicted(claim, place)? {
+            let outcome = Outcome::LeftOut(anchor.clone());
+            let direction = outcome.clone();
+            return Ok(Visit { outcome, direction, seeds: 0, is_open: false, claim: None });
+        }
+        let mut seeds = self.ask.seeds();
+        loop {
+            let results = self.results(&claim.id, &claim.run, place, seeds)?;
+            let judged = self.judge(claim, &results)?;
+            let is_open = self.is_open(claim, &results, judged.as_ref())?;
+            if !is_open || seeds >= self.ask.most() {
+                let verdict = |c: &Option<Claim>| c.as_ref().map(|c| c.verdict.clone());
+                let whole = outcome(verdict(&judged).as_ref());
+                let of_direction = judged.as_ref().map(|judged| direction(judged, claim));
+                let direction = outcome(of_direction.as_ref());
+                return Ok(Visit { outcome: whole, direction, seeds, is_open, claim: judged });
+            }
+            seeds = (2 * seeds).min(self.ask.most());
+        }
+    }
+
+    /// The anchor that a set-up contradicts, if there is one. What could not be measured
+    /// contradicts nothing.
+    fn contradicted(&mut self, claim: &ClaimFile, at: &Place<'_>) -> Result<Option<String>, Error> {
+        let ask = self.ask;
+        for anchor in ask.declared.anchors_of(&claim.id) {
+            let results = self.results(&anchor.id, &anchor.run, at, ask.seeds())?;
+            let quantities = ask.study.quantities(&results);
+            let is_wanted = |(name, _): &&(&str, Option<f64>)| name == anchor.quantity.get_ref();
+            let value = quantities.iter().find(is_wanted).and_then(|(_, value)| *value);
+            if value.is_some_and(|value| contradicts(anchor, value)) {
+                return Ok(Some(anchor.id.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn judge(&self, claim: &ClaimFile, results: &Results) -> Result<Option<Claim>, Error> {
+        let claims = self.ask.study.claims(results)?;
+        Ok(claims.into_iter().find(|judged| judged.id == claim.id))
+    }
+
+    /// Whether the verdict would be another without some one of the seeds. Two seeds are too few
+    /// to leave one out: there would be no interval.
+    fn is_open(
+        &self,
+        claim: &ClaimFile,
+        results: &Results,
+        judged: Option<&Claim>,
+    ) -> Result<bool, Error> {
+        let verdict = judged.map(|judged| judged.verdict.holds());
+        let seeds = results.effort().seeds;
+        for seed in seeds.iter().filter(|_| seeds.len() > 2) {
+            let mut fewer = results.clone();
+            fewer.runs.values_mut().for_each(|runs| runs.retain(|run| run.seed != *seed));
+            let without = self.judge(claim, &fewer)?.map(|claim| claim.verdict.holds());
+            if without != verdict {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The runs of a claim or anchor in one set-up, as its criterion shall find them.
+    fn results(
+        &mut self,
+        id: &str,
+        runs: &[RunFile],
+        place: &Place<'_>,
+        seeds: u64,
+    ) -> Result<Results, Error> {
+        let ask = self.ask;
+        let place = ask.own(id, place);
+        let mut results = Results { quick: ask.quick, runs: BTreeMap::new() };
+        for run in runs {
+            let all = ask.study.experiments();
+            let Some(experiment) = all.iter().find(|e| e.name == experiment(run)) else { continue };
+            let made = self.part(experiment, ask.sets(run, &place), seeds)?;
+            let last = ask.first_seed() + seeds;
+            let made = made.iter().filter(|run| run.seed < last).cloned();
+            let read = made.map(|run| read_as(run, &place));
+            results.runs.entry(experiment.name.to_owned()).or_default().extend(read);
+        }
+        Ok(results)
+    }
+
+    /// The runs of an experiment with some settings: those that are not there yet are made.
+    fn part(
+        &mut self,
+        experiment: &'static Experiment,
+        sets: Vec<String>,
+        seeds: u64,
+    ) -> Result<&[Run], Error> {
+        let part = (experiment.name, sets);
+        let first = self.ask.first_seed();
+        let known = self.parts.get(&part).map_or(&[][..], Vec::as_slice);
+        let next = known.iter().map(|run| run.seed + 1).max().unwrap_or(first);
+        if next < first + seeds {
+            let more = self.made(experiment, &part.1, (next, first + seeds - next))?;
+            self.parts.entry(part.clone()).or_default().extend(more);
+        }
+        Ok(self.parts.get(&part).map_or(&[][..], Vec::as_slice))
+    }
+
+    fn made(
+        &mut self,
+        experiment: &'static Experiment,
+        sets: &[String],
+        (first, count): (u64, u64),
+    ) -> Result<Vec<Run>, Error> {
+        let ask = self.ask;
+        let mut all = sets.to_vec();
+        all.extend([format!("seed={first}"), format!("sweep.seeds={count}")]);
+        if ask.with_traces {
+            all.push("record.pcap=true".to_owned());
+        }
+        let sets_of: Vec<Override> = all.iter().map(|set| Override::set(set)).collect();
+        let plan = experiment.plan_with(false, &sets_of)?;
+        let directory = ask.root.join("runs").join(directory_name(experiment.name, sets));
+        let planned = Planned { experiment, plan };
+        let output = match ask.with_traces {
+            true => Output::Full(&directory),
+            false => planned.output(&directory),
+        };
+        let base = self.progress;
+        let report = |now: Progress| {
+            (ask.watch.progress)(Progress {
+                done: base.done + now.done,
+                total: base.total.max(base.done + now.total),
+                simulated: base.simulated + now.simulated,
+            });
+        };
+        let watch = Watch { progress: &report, ..ask.watch };
+        let how = (output, ask.before);
+        let runs = run::sweep_with(&planned.plan, ask.workers, how, watch, &|run| run)?;
+        self.progress.done += runs.len();
+        self.progress.total = self.progress.total.max(self.progress.done);
+        let simulated = runs.iter().map(|run| run.summary.simulated_ns).sum();
+        self.progress.simulated += Duration::from_nanos(simulated);
+        Ok(runs)
+    }
+}
+
+/// What a verdict came to; a claim that the study does not judge is undecided.
+fn outcome(verdict: Option<&Verdict>) -> Outcome {
+    match verdict.and_then(Verdict::holds) {
+        Some(true) => Outcome::Holds,
+        Some(false) => Outcome::Fails,
+        None => Outcome::Undecided,
+    }
+}
+
+/// The verdict by the conditions that are not about magnitude.
+fn direction(judged: &Claim, claim: &ClaimFile) -> Verdict {
+    let conditions = judged.conditions.iter();
+    let of_direction = conditions.filter(|c| !claim.magnitude.iter().any(|name| name == c.name()));
+    Verdict::of(&of_direction.cloned().collect::<Vec<_>>())
+}
+
+fn contradicts(anchor: &AnchorFile, value: f64) -> bool {
+    anchor.at_least.is_some_and(|least| value < least)
+        || anchor.at_most.is_some_and(|most| value > most)
+}
+
+/// The run under the labels that the criterion asks for.
+fn read_as(mut run: Run, place: &Place<'_>) -> Run {
+    for (key, label) in place.iter().flat_map(|(_, value)| &value.read_as) {
+        run.axes.insert(key.clone(), label.clone());
+    }
+    run
+}
+
+/// A directory for the runs of a part: the same settings have the same one, whatever else the
+/// map holds, so that an interrupted map finds its runs again.
+fn directory_name(experiment: &str, sets: &[String]) -> String {
+    let name = fairwave_units::Seed(0).stream(&sets.join("\n")).next_u64();
+    format!("{experiment}-{name:016x}")
+}
+
+/// The sets of claims that hold together. A set-up that contradicts an anchor of one of them is
+/// none for the others.
+fn joint_sets(ask: &Ask<'_>, claims: &[Mapped]) -> Vec<JointSet> {
+    let axes: Vec<Vec<usize>> =
+        claims.iter().map(|claim| ask.declared.axes_of_map(&claim.id)).collect();
+    let all: Vec<usize> =
+        axes.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let grid = ask.declared.grid(ask.quick).of(&all);
+    let outcomes: Vec<BTreeMap<&SetUp, &Outcome>> = claims
+        .iter()
+        .map(|claim| claim.judged.outcomes.iter().map(|(s, o)| (s, o)).collect())
+        .collect();
+    let held = |set_up: SetUp| {
+        let mut held = BTreeSet::new();
+        for ((claim, axes), outcomes) in claims.iter().zip(&axes).zip(&outcomes) {
+            let at = |axis: &usize| all.iter().position(|other| other == axis);
+            let own: SetUp = axes.iter().filter_map(|axis| Some(set_up[at(axis)?])).collect();
+            match outcomes.get(&own) {
+                Some(Outcome::LeftOut(_)) => return None,
+                Some(Outcome::Holds) => drop(held.insert(claim.id.clone())),
+                _ => {}
+            }
+        }
+        Some((set_up, held))
+    };
+    let held: Vec<_> = grid.set_ups().filter_map(held).collect();
+    joint::sets(&grid, &held)
+}

@@ -1,0 +1,239 @@
+//! A map as one JSON value.
+
+use super::decide::{Split, one_way};
+use super::file::Declared;
+use super::grid::Grid;
+use super::joint::JointSet;
+use super::judge::Tally;
+use super::outcome::Outcome;
+use super::run::{Ask, Explored, Mapped, Visit};
+use crate::findings::Cost;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What `fairwave reproduce --map --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "MapOutput")]
+pub struct MapSummary {
+    /// Name of the study.
+    pub study: &'static str,
+    /// The mapped claims, in the order of the map's file.
+    pub claims: Vec<ClaimMap>,
+    /// The largest sets of claims that one set-up satisfies; a set that another one contains is
+    /// not among them.
+    pub joint: Vec<JointSet>,
+    /// The day on which grid, weights and anchors were settled.
+    pub declared: String,
+    /// The day of this run, in UTC.
+    pub ran: String,
+    /// Whether this run confirms with seeds that no exploring run had.
+    pub confirms: bool,
+    /// The first seed.
+    pub first_seed: u64,
+    /// Whether it was the quick form, with fewer values and seeds and shorter runs.
+    pub quick: bool,
+    /// Number of runs.
+    pub runs: usize,
+    /// Time that it took.
+    #[schemars(extend("unit" = "s"))]
+    pub wall_s: f64,
+    /// Virtual time of all runs.
+    #[schemars(extend("unit" = "s"))]
+    pub simulated_s: f64,
+    /// Processor time; null where that is not known.
+    #[schemars(extend("unit" = "s"))]
+    pub cpu_s: Option<f64>,
+    /// Version of Fairwave.
+    pub fairwave_version: &'static str,
+}
+
+/// A claim with its map.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ClaimMap {
+    /// Its identifier, such as `ACK-4`.
+    pub id: String,
+    /// Whether the question is ours, and not a claim of the paper.
+    pub ours: bool,
+    /// What is claimed.
+    pub statement: &'static str,
+    /// `robust`, `conditional`, `nowhere` or `not judgeable`.
+    pub verdict: &'static str,
+    /// Where it holds, as a sentence; empty where there is nothing to say.
+    pub condition: String,
+    /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
+    #[schemars(extend("unit" = "1"))]
+    pub share: Option<f64>,
+    /// How many set-ups there are of each kind.
+    pub setups: Tally,
+    /// The parameter that decides most; null where none does.
+    pub decides: Option<Decides>,
+    /// The same for the conditions on direction alone; null where none is about magnitude.
+    pub direction: Option<Direction>,
+    /// What was measured in the set-up of the study's own scenario files.
+    pub measured: Map<String, Value>,
+    /// When it counts as holding.
+    pub criterion: String,
+    /// Why it came out so in that set-up, in numbers.
+    pub note: String,
+    /// In how many set-ups it holds, by one value of one axis at a time.
+    pub one_way: Vec<Row>,
+    /// What came of it in each set-up.
+    pub points: Vec<PointOfMap>,
+}
+
+/// The parameter that decides.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Decides {
+    /// Key of the axis.
+    pub key: String,
+    /// What it is, in words.
+    pub name: String,
+    /// The values with which the claim holds more often: `at most 4`, or a list.
+    pub threshold: String,
+    /// Set-ups with such a value in which it holds, and all of them.
+    pub with: [usize; 2],
+    /// Other set-ups in which it holds, and all of them.
+    pub without: [usize; 2],
+}
+
+/// The conditions on direction alone.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Direction {
+    /// `robust`, `conditional`, `nowhere` or `not judgeable`.
+    pub verdict: &'static str,
+    /// The share of set-ups in which they are met.
+    #[schemars(extend("unit" = "1"))]
+    pub share: Option<f64>,
+    /// Where they are met, as a sentence.
+    pub condition: String,
+}
+
+/// A value of an axis, and in how many set-ups with it the claim holds.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    /// Key of the axis.
+    pub key: String,
+    /// Label of the value.
+    pub value: String,
+    /// Set-ups in which the claim holds.
+    pub holding: usize,
+    /// Set-ups in which it was decided.
+    pub decided: usize,
+}
+
+/// A claim in one set-up.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PointOfMap {
+    /// The set-up, as keys and labels.
+    pub setup: BTreeMap<String, String>,
+    /// `holds`, `does not hold`, `undecided` or `left out`.
+    pub outcome: &'static str,
+    /// The anchor that it contradicts; null unless it is left out.
+    pub contradicts: Option<String>,
+    /// Why it does not hold or could not be decided.
+    pub reason: Option<String>,
+    /// Number of seeds that it took.
+    pub seeds: u64,
+    /// Whether leaving out a single one of them changes the verdict.
+    pub open: bool,
+    /// Whether this is the set-up of the study's own scenario files.
+    pub base: bool,
+}
+
+/// What `reproduce --map --json` prints; `ran` is the day of this run.
+pub fn to_json(ask: &Ask<'_>, explored: &Explored, cost: Cost, ran: String) -> MapSummary {
+    let Declared { declared, seeds, .. } = ask.declared;
+    MapSummary {
+        study: ask.study.name(),
+        claims: explored.claims.iter().map(ClaimMap::of).collect(),
+        joint: explored.joint.clone(),
+        declared: declared.clone(),
+        ran,
+        confirms: ask.confirms,
+        first_seed: if ask.confirms { seeds.confirm_from } else { seeds.explore_from },
+        quick: ask.quick,
+        runs: explored.effort.runs,
+        wall_s: cost.wall_s,
+        simulated_s: explored.effort.simulated.as_secs_f64(),
+        cpu_s: cost.cpu_s,
+        fairwave_version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+impl ClaimMap {
+    fn of(mapped: &Mapped) -> Self {
+        let Mapped { id, grid, visits, judged, direction } = mapped;
+        let any = || visits.iter().find_map(|visit| visit.claim.as_ref());
+        let base = mapped.base().and_then(|visit| visit.claim.as_ref());
+        let claim = base.or_else(any);
+        let base = grid.base();
+        let points = judged.outcomes.iter().zip(visits).map(|((set_up, _), visit)| PointOfMap {
+            base: *set_up == base,
+            ..PointOfMap::of(grid, set_up, visit)
+        });
+        Self {
+            id: id.clone(),
+            ours: claim.is_some_and(|claim| claim.is_ours),
+            statement: claim.map_or("", |claim| claim.statement),
+            verdict: judged.word.text(),
+            condition: judged.condition(grid),
+            share: judged.share.map(crate::evidence::round),
+            setups: judged.tally,
+            decides: judged.tree.split.as_ref().map(|split| Decides::of(grid, split)),
+            direction: direction.as_ref().map(|judged| Direction {
+                verdict: judged.word.text(),
+                share: judged.share.map(crate::evidence::round),
+                condition: judged.condition(grid),
+            }),
+            measured: claim.map_or_else(Map::new, |claim| claim.measured.clone()),
+            criterion: claim.map_or_else(String::new, |claim| claim.criterion.clone()),
+            note: claim.map_or_else(String::new, |claim| claim.note.clone()),
+            one_way: rows(grid, mapped),
+            points: points.collect(),
+        }
+    }
+}
+
+fn rows(grid: &Grid, mapped: &Mapped) -> Vec<Row> {
+    let rows = one_way(grid, &mapped.judged.outcomes).into_iter();
+    rows.map(|row| Row {
+        key: grid.axes[row.axis].key.clone(),
+        value: grid.axes[row.axis].labels[row.value].clone(),
+        holding: row.holding,
+        decided: row.decided,
+    })
+    .collect()
+}
+
+impl Decides {
+    fn of(grid: &Grid, split: &Split) -> Self {
+        Self {
+            key: grid.axes[split.axis].key.clone(),
+            name: grid.axes[split.axis].name.clone(),
+            threshold: split.threshold(grid),
+            with: [split.with.holding, split.with.decided],
+            without: [split.without.holding, split.without.decided],
+        }
+    }
+}
+
+impl PointOfMap {
+    fn of(grid: &Grid, set_up: &[usize], visit: &Visit) -> Self {
+        let pairs = grid.labels(set_up).map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let verdict = visit.claim.as_ref().map(|claim| &claim.verdict);
+        Self {
+            setup: pairs.collect(),
+            outcome: visit.outcome.word(),
+            contradicts: match &visit.outcome {
+                Outcome::LeftOut(anchor) => Some(anchor.clone()),
+                _ => None,
+            },
+            reason: verdict.and_then(|verdict| verdict.reason()).map(str::to_owned),
+            seeds: visit.seeds,
+            open: visit.is_open,
+            base: false,
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Maps: planted rules are found, words and joint sets are right, files tell what is wrong where,
+//! and a map of runs is the same however it was interrupted.
+
+use super::file::{Declared, Known, Source};
+use super::judge::{Judged, Word};
+use super::outcome::Outcome;
+use super::{Ask, Axis, Grid, SetUp, Tree, explore, joint};
+use crate::claim::{Claim, Criterion};
+use crate::definition::{Error, Study};
+use crate::evidence::Evidence;
+use crate::experiment::Experiment;
+use crate::findings::Findings;
+use crate::measure::{over, total_mbps};
+use crate::results::Results;
+use fairwave_lab::run::{Before, Progress, Watch};
+use proptest::prelude::*;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn axis(key: &str, values: usize, is_ordered: bool) -> Axis {
+    Axis {
+        key: key.to_owned(),
+        name: format!("the {key}"),
+        is_ordered,
+        labels: (0..values).map(|value| value.to_string()).collect(),
+        weights: vec![1.0; values],
+        base: 0,
+    }
+}
+
+fn grids() -> impl Strategy<Value = Grid> {
+    prop::collection::vec((2..5_usize, any::<bool>()), 1..4).prop_map(|axes| Grid {
+        axes: axes
+            .into_iter()
+            .enumerate()
+            .map(|(index, (values, is_ordered))| axis(&format!("a{index}"), values, is_ordered))
+            .collect(),
+    })
+}
+
+fn judged(grid: &Grid, holds: impl Fn(&[usize]) -> bool) -> Judged {
+    let outcome = |set_up: SetUp| {
+        let outcome = if holds(&set_up) { Outcome::Holds } else { Outcome::Fails };
+        (set_up, outcome)
+    };
+    Judged::of(grid, grid.set_ups().map(outcome).collect())
+}
+
+proptest! {
+    #[test]
+    fn a_grid_has_each_combination_once(grid in grids()) {
+        let all: BTreeSet<SetUp> = grid.set_ups().collect();
+        prop_assert_eq!(all.len(), grid.len());
+        let product: usize = grid.axes.iter().map(|axis| axis.labels.len()).product();
+        prop_assert_eq!(all.len(), product);
+        prop_assert!(all.contains(&grid.base()));
+    }
+
+    #[test]
+    fn the_parameter_that_decides_is_found(grid in grids(), pick in any::<prop::sample::Index>(),
+        cut in any::<prop::sample::Index>()) {
+        let axis = pick.index(grid.axes.len());
+        let threshold = 1 + cut.index(grid.axes[axis].labels.len() - 1);
+        let judged = judged(&grid, |set_up| set_up[axis] >= threshold);
+        let split = judged.tree.split.as_ref().expect("something decides");
+        prop_assert_eq!(split.axis, axis);
+        let values: Vec<usize> = (threshold..grid.axes[axis].labels.len()).collect();
+        prop_assert_eq!(&split.values, &values);
+        prop_assert_eq!(split.with.holding, split.with.decided);
+        prop_assert_eq!(split.without.holding, 0);
+        prop_assert_eq!(split.is_lower, grid.axes[axis].is_ordered.then_some(false));
+        if judged.word == Word::Conditional {
+            let name = format!("the a{axis} is ");
+            prop_assert!(judged.condition(&grid).contains(&name), "{}", judged.condition(&grid));
+        }
+    }
+
+    #[test]
+    fn the_tree_counts_each_decided_set_up_once(grid in grids(), seed in any::<u64>()) {
+        let bit = |set_up: &[usize]| {
+            let key = set_up.iter().fold(seed, |key, &value| key.rotate_left(7) ^ value as u64);
+            key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1
+        };
+        let judged = judged(&grid, bit);
+        let holding = grid.set_ups().filter(|set_up| bit(set_up)).count();
+        prop_assert_eq!(judged.tally.holding, holding);
+        fn leaves(tree: &Tree) -> (usize, usize) {
+            tree.split.as_ref().map_or((tree.holding, tree.decided), |split| {
+                let (with, without) = (leaves(&split.with), leaves(&split.without));
+                (with.0 + without.0, with.1 + without.1)
+            })
+        }
+        prop_assert_eq!(leaves(&judged.tree), (holding, grid.len()));
+    }
+
+    #[test]
+    fn no_joint_set_lies_within_another(grid in grids(), seed in any::<u64>()) {
+        let held: Vec<(SetUp, BTreeSet<String>)> = grid.set_ups().enumerate().map(|(index, s)| {
+            let bits = (seed ^ index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
+            let claims = (0..4).filter(|bit| bits >> bit & 1 == 1).map(|bit| format!("C{bit}"));
+            (s, claims.collect())
+        }).collect();
+        let sets = joint::sets(&grid, &held);
+        for (a, b) in sets.iter().flat_map(|a| sets.iter().map(move |b| (a, b))) {
+            prop_assert!(a == b || !a.claims.iter().all(|claim| b.claims.contains(claim)));
+        }
+        for (_, claims) in held.iter().filter(|(_, claims)| !claims.is_empty()) {
+            let is_within = |set: &&joint::JointSet| claims.iter().all(|c| set.claims.contains(c));
+            prop_assert!(sets.iter().any(|set| is_within(&set)));
+        }
+    }
+}
+
+#[test]
+fn words_follow_from_shares() {
+    let grid = Grid { axes: vec![axis("a", 5, true)] };
+    let word = |holding: usize| judged(&grid, |set_up| set_up[0] < holding).word;
+    let words: Vec<Word> = (0..=5).map(word).collect();
+    let conditional = Word::Conditional;
+    let expected =
+        [Word::Nowhere, conditional, conditional, conditional, Word::Robust, Word::Robust];
+    assert_eq!(words, expected);
+    let out = |set_up| (set_up, Outcome::LeftOut("A".to_owned()));
+    let none = Judged::of(&grid, grid.set_ups().map(out).collect());
+    assert_eq!((none.word, none.share, none.tally.admitted), (Word::NotJudgeable, None, 0));
+}
+
+#[test]
+fn weights_count_in_the_share_and_not_in_the_tally() {
+    let mut grid = Grid { axes: vec![axis("a", 2, false)] };
+    grid.axes[0].weights = vec![3.0, 1.0];
+    let judged = judged(&grid, |set_up| set_up[0] == 0);
+    assert_eq!((judged.share, judged.tally.holding), (Some(0.75), 1));
+}
+
+const SCENARIO: &str = r#"# Does one station upload?
+title = "One upload: for tests"
+duration = "300 ms"
+warm_up = "100 ms"
+cell.standard = "802.11a"
+node = [
+    { name = "ap", kind = "access-point", data_rate = "54 Mbps" },
+    { name = "sta", kind = "station", data_rate = "54 Mbps" },
+]
+flow = [{ name = "up", from = "sta", to = "ap" }]
+[sweep]
+"node.sta.data_rate" = ["6 Mbps", "54 Mbps"]
+seeds = 2
+"#;
+
+const MAP: &str = r#"declared = "2026-11-23"
+seeds = { quick = 2, full = 3, most = 4, explore_from = 10, confirm_from = 20 }
+
+[[axis]]
+key = "rate"
+name = "the rate"
+ordered = true
+base = "54"
+value = [
+    { label = "6", set = ["node.sta.data_rate=6 Mbps"], why = "slow",
+      read_as = { "node.sta.data_rate" = "54 Mbps" } },
+    { label = "54", set = ["node.sta.data_rate=54 Mbps"], why = "fast" },
+]
+
+[[axis]]
+key = "law"
+name = "the law"
+base = "reno"
+value = [
+    { label = "reno", why = "old" },
+    { label = "cubic", set = ["tcp.congestion_control={law}"], why = "new" },
+]
+
+[[claim]]
+id = "TINY-1"
+run = [{ experiment = "upload" }]
+
+[[claim]]
+id = "TINY-2"
+run = [{ experiment = "upload" }]
+
+[[anchor]]
+id = "SLOW"
+statement = "The paper measures at least 1 Mbps"
+for = ["TINY-2"]
+quantity = "total_mbps"
+at_least = 10.0
+run = [{ experiment = "upload" }]
+"#;
+
+#[derive(Debug)]
+struct Tiny;
+
+fn total(results: &Results) -> Option<fairwave_lab::stats::Estimate> {
+    over(&results.select("upload", &[("node.sta.data_rate", "54 Mbps")]), total_mbps)
+}
+
+impl Study for Tiny {
+    fn name(&self) -> &'static str {
+        "tiny"
+    }
+
+    fn paper(&self) -> &'static str {
+        "Nobody: Nothing"
+    }
+
+    fn statement(&self) -> &'static str {
+        "A station uploads."
+    }
+
+    fn experiments(&self) -> &'static [Experiment] {
+        &[Experiment {
+            name: "upload",
+            file: "upload.toml",
+            text: SCENARIO,
+            quick: &[],
+            series: false,
+        }]
+    }
+
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
+        let claim = |id| {
+            let mut evidence = Evidence::of(results, &["upload"]);
+            let total = evidence.estimate("total_mbps", total(results));
+            let criterion = Criterion { id, statement: "It uploads fast", meaning: "In all" };
+            Claim::judge(criterion, evidence.tested([total.mean.above(10.0)]), String::new())
+        };
+        let claims = vec![claim("TINY-1"), claim("TINY-2")];
+        Ok(Findings { claims, exhibits: vec![], tables: vec![], explanations: vec![] })
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source { file: "map.toml", text: MAP })
+    }
+
+    fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
+        vec![("total_mbps", total(results).map(|total| total.mean))]
+    }
+}
+
+fn parsed(text: &str) -> Result<Declared, super::file::Error> {
+    let claims = BTreeMap::from([("TINY-1", vec!["total_mbps".to_owned()]), ("TINY-2", vec![])]);
+    let known = Known { experiments: &["upload"], claims: &claims, quantities: &["total_mbps"] };
+    Declared::parse(Source { file: "map.toml", text }, known)
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place() {
+    assert!(parsed(MAP).is_ok());
+    let cases = [
+        ("base = \"54\"", "base = \"11\"", "map.toml:8:8: no value of the quick form is called"),
+        (
+            "experiment = \"upload\" }]\n\n[[claim]]",
+            "experiment = \"up\" }]\n\n[[claim]]",
+            "experiment",
+        ),
+        ("id = \"TINY-1\"", "id = \"TINY-9\"", "the study has no claim \"TINY-9\"; there are"),
+        ("key = \"law\"", "key = \"rate\"", "the axis \"rate\" is there twice"),
+        ("={law}", "={laws}", "no axis is called \"laws\"; there are: rate, law"),
+        ("confirm_from = 20", "confirm_from = 12", "must be others than those that explore"),
+        ("quantity = \"total_mbps\"", "quantity = \"total\"", "no quantity \"total\""),
+        ("why = \"old\"", "why = \"old\", wgt = 1", "map.toml:20:"),
+        ("for = [\"TINY-2\"]", "for = [\"TINY-3\"]", "this map has no \"TINY-3\"; there are"),
+    ];
+    for (from, to, expected) in cases {
+        let text = MAP.replacen(from, to, 1);
+        assert_ne!(text, MAP, "{from}");
+        let error = parsed(&text).expect_err(to).to_string();
+        assert!(error.starts_with("map.toml:") && error.contains(expected), "{to}: {error}");
+    }
+}
+
+#[test]
+fn one_set_up_takes_the_study_s_own_values_for_what_is_not_named() {
+    let pair = |key: &str, label: &str| (key.to_owned(), label.to_owned());
+    let one = parsed(MAP).unwrap().at(&[pair("law", "cubic")]).unwrap().grid(true);
+    assert_eq!((one.len(), one.text(&one.base())), (1, "rate = 54, law = cubic".to_owned()));
+    let error = parsed(MAP).unwrap().at(&[pair("law", "vegas")]).unwrap_err();
+    assert_eq!(error, "law has no value \"vegas\"; there are: reno, cubic");
+    let error = parsed(MAP).unwrap().at(&[pair("laws", "reno")]).unwrap_err();
+    assert_eq!(error, "the map has no axis \"laws\"; there are: rate, law");
+}
+
+/// A directory of this test alone.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let name = format!("fairwave-map-{name}-{}", std::process::id());
+        let place = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&place);
+        Self(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Maps both claims in full under `root`; `stop` ends it after that many reports of progress.
+fn map(root: &Path, before: Before, stop: usize) -> Result<super::Explored, Error> {
+    let declared = super::of(&Tiny)?.expect("it has a map");
+    let claims = ["TINY-1".to_owned(), "TINY-2".to_owned()];
+    let (ended, reports) = (AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(0));
+    let report = |_: Progress| {
+        if reports.fetch_add(1, Ordering::Relaxed) + 1 >= stop {
+            ended.store(true, Ordering::Relaxed);
+        }
+    };
+    explore(&Ask {
+        study: &Tiny,
+        declared: &declared,
+        claims: &claims,
+        quick: false,
+        confirms: false,
+        with_traces: false,
+        workers: 1,
+        root,
+        before,
+        watch: Watch { progress: &report, stop: &ended },
+    })
+}
+
+#[test]
+fn a_map_judges_each_set_up_and_leaves_out_what_an_anchor_contradicts() {
+    let place = Place::new("judges");
+    let found = map(&place.0, Before::Rerun, usize::MAX).unwrap();
+    let [first, second] = &found.claims[..] else { panic!("two claims are mapped") };
+    let condition = first.judged.condition(&first.grid);
+    let expected = "Holds where the rate is at least 54 in 2 of 2 set-ups; elsewhere in none of 2 \
+                    set-ups.";
+    assert_eq!(condition, expected);
+    assert_eq!((second.judged.tally.admitted, second.judged.word), (2, Word::Robust));
+    assert_eq!(found.joint.len(), 1);
+    assert_eq!(found.joint[0].claims, ["TINY-1", "TINY-2"]);
+    // Four set-ups of three seeds; both claims and the anchor share their runs.
+    assert_eq!(found.effort.runs, 12);
+    assert_eq!(found.effort.seeds, BTreeSet::from([10, 11, 12]));
+}
+
+#[test]
+fn a_map_that_was_interrupted_comes_to_the_same() {
+    let (whole, parts) = (Place::new("whole"), Place::new("parts"));
+    let expected = map(&whole.0, Before::Rerun, usize::MAX).unwrap();
+    let rounds = Cell::new(0);
+    let found = loop {
+        rounds.set(rounds.get() + 1);
+        match map(&parts.0, Before::Resume, 3 * rounds.get()) {
+            Ok(found) => break found,
+            Err(Error::Run(error)) if error.is_interruption() => {}
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert!(rounds.get() > 1, "it was never interrupted");
+    assert_eq!(found, expected);
+}
