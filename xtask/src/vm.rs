@@ -35,7 +35,7 @@ fn laws() -> Outcome {
     run_aside(cargo(&["build", "-p", "fairwave-cli", crate::shell::WITH_LAWS]))?;
     let guest = Guest {
         place: "vm",
-        command: workspace::target().join("debug").join("fairwave"),
+        commands: vec![workspace::target().join("debug/fairwave")],
         init: GUEST,
         files: Vec::new(),
         programs: &["iperf3"],

@@ -16,6 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often the radio is asked, and the longest wait of the loop.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long the loop waits after the first report of several, so that those of a crowd are read at
+/// once: a tenth of the shortest interval of reports.
+const GATHER: Duration = Duration::from_millis(2);
 /// Frames that are read before anything else has its turn.
 const BATCH: usize = 256;
 /// Bytes of a frame that matter: its header and a report.
@@ -51,6 +54,8 @@ struct Loop {
     shaper: Option<Shaper>,
     interface: String,
     failed: u64,
+    /// What the radio said when it did not tell.
+    trouble: Option<String>,
 }
 
 /// Serves until `stop` is set, and restores the interface.
@@ -65,17 +70,15 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
     let desk = Desk::open(&interface)?;
     let shaper = shaper.as_ref().map(Shaper::start).transpose()?;
     let ap = AccessPoint::new(config);
-    let mut all = Loop { socket, desk, ap, shaper, interface: interface.clone(), failed: 0 };
+    let (interface_name, trouble) = (interface.clone(), None);
+    let mut all = Loop { socket, desk, ap, shaper, interface: interface_name, failed: 0, trouble };
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     let mut look = clock.now();
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         if now >= look {
             look = now + LOOK;
-            match radio.facts() {
-                Ok(facts) => facts.into_iter().for_each(|fact| all.ap.handle(now, fact)),
-                Err(why) => hear(ApNews::Trouble(why)),
-            }
+            all.see(now, radio.facts(), &mut hear);
         }
         let is_empty = all.take_reports(now).map_err(broken)?;
         if all.ap.deadline().is_some_and(|due| due <= now) {
@@ -87,12 +90,28 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
             let next = all.ap.deadline().map_or(look, |due| due.min(look));
             let most = next.since(clock.now());
             wait_for(&[&all.socket, &all.desk.0], most).map_err(broken)?;
+            wait_for(&[], GATHER.min(most)).map_err(broken)?;
         }
     }
     Ok(all.status(clock.now()))
 }
 
 impl Loop {
+    /// Takes what the radio told. The same trouble is told once.
+    fn see(
+        &mut self,
+        now: Instant,
+        told: Result<Vec<ApInput>, String>,
+        hear: &mut impl FnMut(ApNews),
+    ) {
+        let trouble = told.as_ref().err().cloned();
+        if let (Some(why), true) = (&trouble, trouble != self.trouble) {
+            hear(ApNews::Trouble(why.clone()));
+        }
+        self.trouble = trouble;
+        told.into_iter().flatten().for_each(|fact| self.ap.handle(now, fact));
+    }
+
     /// Takes frames that wait; whether those were all.
     fn take_reports(&mut self, now: Instant) -> io::Result<bool> {
         let mut frame = [0; FRAME];
@@ -142,7 +161,7 @@ impl Loop {
     }
 
     fn status(&self, now: Instant) -> Status {
-        let actuator = if self.shaper.is_some() { "htb" } else { "none" };
+        let actuator = self.shaper.as_ref().map_or("none", |shaper| shaper.discipline().name());
         Status {
             interface: self.interface.clone(),
             actuator: actuator.to_owned(),

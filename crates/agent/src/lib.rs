@@ -2,16 +2,19 @@
 //! own, and an access point that shares its interface by it.
 //!
 //! [`station::run`] and [`access_point::run`] drive the machines of `fairwave_soc` over a packet
-//! socket by the monotonic clock. What a radio tells comes in by the traits of [`source`];
-//! `fairwave_netns::Shaper` is where weights go.
+//! socket by the monotonic clock. What a radio tells comes in by the traits of [`source`]:
+//! [`StationRadio`] and [`AccessPointRadio`] ask Linux's. `fairwave_netns::Shaper` is where weights
+//! go.
 #![cfg(target_os = "linux")]
 
 pub mod access_point;
 mod error;
 pub mod key;
+mod radio;
 pub mod source;
 pub mod station;
 pub mod status;
 mod wait;
 
 pub use error::Error;
+pub use radio::{AccessPointRadio, StationRadio};

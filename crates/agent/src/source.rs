@@ -3,8 +3,25 @@
 
 use fairwave_soc::ApInput;
 use fairwave_units::Db;
+use fairwave_wire::ethernet::Mac;
 use std::fs;
 use std::path::PathBuf;
+
+/// What a station is told of its link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Signal over noise.
+    pub snr: Db,
+    /// The access point that the station is associated with; `None` where that is not told.
+    pub access_point: Option<Mac>,
+}
+
+impl Level {
+    /// A level of which nobody says to whom the link leads.
+    pub const fn of(snr: Db) -> Self {
+        Self { snr, access_point: None }
+    }
+}
 
 /// Tells a station's own level over noise.
 pub trait SnrSource {
@@ -12,7 +29,7 @@ pub trait SnrSource {
     ///
     /// # Errors
     /// In words, if it cannot be told; the next call may tell again.
-    fn sample(&mut self) -> Result<Option<Db>, String>;
+    fn sample(&mut self) -> Result<Option<Level>, String>;
 }
 
 /// Tells what an access point's radio sees.
@@ -30,8 +47,8 @@ pub trait StationSource {
 pub struct Fixed(pub Db);
 
 impl SnrSource for Fixed {
-    fn sample(&mut self) -> Result<Option<Db>, String> {
-        Ok(Some(self.0))
+    fn sample(&mut self) -> Result<Option<Level>, String> {
+        Ok(Some(Level::of(self.0)))
     }
 }
 
@@ -41,7 +58,7 @@ impl SnrSource for Fixed {
 pub struct FromFile(pub PathBuf);
 
 impl SnrSource for FromFile {
-    fn sample(&mut self) -> Result<Option<Db>, String> {
+    fn sample(&mut self) -> Result<Option<Level>, String> {
         let place = self.0.display();
         let text = fs::read_to_string(&self.0).map_err(|error| format!("{place}: {error}"))?;
         let word = text.trim().trim_end_matches("dB").trim_end();
@@ -50,7 +67,7 @@ impl SnrSource for FromFile {
         }
         let level = word.parse::<f64>().ok().filter(|level| level.is_finite());
         let level = level.ok_or_else(|| format!("{place}: `{word}` is no number of decibels"))?;
-        Ok(Some(Db(level)))
+        Ok(Some(Level::of(Db(level))))
     }
 }
 

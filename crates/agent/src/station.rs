@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::key::Secret;
-use crate::source::SnrSource;
+use crate::source::{Level, SnrSource};
 use crate::wait::wait_for;
 use fairwave_machine::Machine;
 use fairwave_netns::EtherSocket;
@@ -41,6 +41,8 @@ pub struct StationPlan {
 /// What happened, for the user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StationNews {
+    /// The radio tells that the station is associated with this access point now.
+    Associated(Mac),
     /// An access point answers.
     Heard(Mac),
     /// Nobody answers any more.
@@ -73,6 +75,10 @@ struct Station {
     answered: u64,
     /// The access point that was told of.
     told: Option<Mac>,
+    /// The access point of the association, where the source of levels tells.
+    associated: Option<Mac>,
+    /// What the source said when it did not tell a level.
+    trouble: Option<String>,
 }
 
 /// Reports until `stop` is set.
@@ -109,23 +115,16 @@ pub fn run(
         counts: StationCounts::default(),
         answered: u64::from(plan.epoch) << 32,
         told: None,
+        associated: None,
+        trouble: None,
     };
     let mut sample = clock.now();
-    let mut trouble = None;
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         if now >= sample {
-            let told = source.sample();
             sample = now + interval / SAMPLES;
-            let now_troubled = told.as_ref().err().cloned();
-            if let (Some(why), true) = (&now_troubled, now_troubled != trouble) {
-                hear(StationNews::Trouble(why.clone()));
-            }
-            trouble = now_troubled;
-            if let Ok(Some(level)) = told {
-                station.reporter.handle(now, ReporterInput::Snr(level));
-            }
+            station.take(now, &source.sample(), &mut hear);
         }
         station.listen(now).map_err(broken)?;
         station.report(now).map_err(broken)?;
@@ -138,6 +137,34 @@ pub fn run(
 }
 
 impl Station {
+    /// Takes what the source told. The same trouble is told once.
+    fn take(
+        &mut self,
+        now: Instant,
+        told: &Result<Option<Level>, String>,
+        hear: &mut impl FnMut(StationNews),
+    ) {
+        let trouble = told.as_ref().err().cloned();
+        if let (Some(why), true) = (&trouble, trouble != self.trouble) {
+            hear(StationNews::Trouble(why.clone()));
+        }
+        self.trouble = trouble;
+        let Ok(told) = told else { return };
+        let Some(level) = told else {
+            // Whoever takes the station next is a new association, even if it is the same one.
+            self.associated = None;
+            return;
+        };
+        if let (Some(mac), true) = (level.access_point, level.access_point != self.associated) {
+            self.associated = Some(mac);
+            self.contact.associate(now, mac);
+            self.reporter.handle(now, ReporterInput::Roamed);
+            self.told = None;
+            hear(StationNews::Associated(mac));
+        }
+        self.reporter.handle(now, ReporterInput::Snr(level.snr));
+    }
+
     fn listen(&mut self, now: Instant) -> std::io::Result<()> {
         let mut frame = [0; FRAME];
         while let Some(length) = self.socket.receive(&mut frame)? {

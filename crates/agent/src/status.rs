@@ -4,8 +4,8 @@
 //! is gone with the process. Whoever may run programs there can read it; it holds no secret.
 
 use crate::Error;
-use fairwave_soc::{AccessPoint, Refusal, StationStatus};
-use fairwave_units::Instant;
+use fairwave_soc::{AccessPoint, Refusal, StationStatus, StationView};
+use fairwave_units::{self as units, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const LONGEST: u64 = 8 << 20;
 pub struct Status {
     /// The interface.
     pub interface: String,
-    /// What weights act on: `htb`, or `none` in a dry run.
+    /// What weights act on: `htb` or `hfsc`, or `none` in a dry run.
     pub actuator: String,
     /// Time since the start.
     #[schemars(extend("unit" = "seconds"))]
@@ -61,18 +61,46 @@ pub struct StationLine {
     /// Level of its frames at the access point; null without a radio.
     #[schemars(extend("unit" = "dBm"))]
     pub signal_dbm: Option<f64>,
+    /// Noise of the channel; null where the radio does not measure it.
+    #[schemars(extend("unit" = "dBm"))]
+    pub noise_dbm: Option<f64>,
+    /// PHY rate of the last frame to it; null without a radio.
+    #[schemars(extend("unit" = "bits per second"))]
+    pub tx_rate_bps: Option<u64>,
+    /// PHY rate of the last frame from it; null without a radio.
+    #[schemars(extend("unit" = "bits per second"))]
+    pub rx_rate_bps: Option<u64>,
+    /// Retransmissions of frames to it since it associated; null without a radio.
+    pub retries: Option<u64>,
+    /// Frames to it that were given up since it associated; null without a radio.
+    pub failed: Option<u64>,
+    /// Airtime of frames to it and from it since it associated; null where the radio does not
+    /// measure it.
+    #[schemars(extend("unit" = "seconds"))]
+    pub airtime_s: Option<f64>,
+    /// Time since its last frame; null without a radio.
+    #[schemars(extend("unit" = "seconds"))]
+    pub inactive_s: Option<f64>,
 }
 
 impl StationLine {
     fn of(station: &StationStatus) -> Self {
-        let signal = station.view.as_ref().and_then(|view| view.signal);
+        let view = station.view.clone().unwrap_or_else(|| StationView::new(station.link));
+        let seconds = |time: Option<units::Duration>| time.map(units::Duration::as_secs_f64);
         Self {
             station: station.link.to_string(),
             soc_db: station.soc.map(|soc| soc.0),
             source: station.source.name().to_owned(),
-            age_s: station.age.map(fairwave_units::Duration::as_secs_f64),
+            age_s: seconds(station.age),
             weights: station.weights.iter().map(|weight| weight.fraction()).collect(),
-            signal_dbm: signal.map(|signal| signal.0),
+            signal_dbm: view.signal.map(|signal| signal.0),
+            noise_dbm: view.noise.map(|noise| noise.0),
+            tx_rate_bps: view.tx_rate.map(|rate| rate.0),
+            rx_rate_bps: view.rx_rate.map(|rate| rate.0),
+            retries: view.retries,
+            failed: view.failed,
+            airtime_s: seconds(view.airtime),
+            inactive_s: seconds(view.inactive),
         }
     }
 }

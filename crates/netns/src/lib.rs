@@ -69,5 +69,6 @@ pub use program::{Invocation, Program, ProgramPlan};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
 pub use shaper::{STATIONS_MOST, Shapeable, Shaper, ShaperPlan, shapeable};
 pub use support::{Standing, become_root_inside, support};
+pub use tc::Discipline;
 pub use tun::{DEVICE, Tun, VNET_HEADER_LENGTH};
 pub use uplink::lack_of_ipv6;

@@ -8,6 +8,7 @@ use crate::uplink::{self, Machine};
 use crate::{Error, Invocation, KeeperCommand, Plan, Prefix, Program, ProgramPlan, Tun, hosts};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError, Weak};
 
 /// The namespaces of a plan. When this is dropped, they are gone, and all programs in them. The
@@ -97,6 +98,18 @@ impl Namespaces {
     /// Where the node's thread is gone, or the kernel does not say.
     pub fn unread(&self, node: usize) -> Result<u64, Error> {
         self.nodes[node].unread()
+    }
+
+    /// The inode of a node's network namespace, by which the kernel tells it from others.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel does not say.
+    pub fn network(&self, node: usize) -> Result<u32, Error> {
+        let step = || format!("{}: its network namespace", self.names[node]);
+        let file = self.nodes[node].network.metadata().map_err(Error::at(step()))?;
+        // The kernel counts these inodes in 32 bits.
+        Ok(file.ino() as u32)
     }
 
     /// Runs a closure on a thread that lives in the node's namespaces, and returns what it returns:

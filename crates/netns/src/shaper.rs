@@ -1,5 +1,5 @@
-//! Shares of an interface by weight: HTB with one class for each station, behind a classifier by
-//! link address.
+//! Shares of an interface by weight: HTB or HFSC with one class for each station, behind a
+//! classifier by link address.
 //!
 //! Every class owns a part of the rate in proportion to its weight, and gets of what others leave
 //! in that proportion, too. So the shares of stations that always have something to send are those
@@ -11,8 +11,9 @@ use crate::keeper::Keeper;
 use crate::kernel::unshare;
 use crate::netlink::Netlink;
 use crate::plan::KeeperCommand;
-use crate::tc::{self, RootQdisc, Share};
+use crate::tc::{self, Discipline, RootQdisc, Share};
 use crate::undo::Undo;
+use netlink_packet_route::tc::TcMessage;
 use rustix::thread::UnshareFlags;
 use std::collections::BTreeMap;
 use std::io;
@@ -39,8 +40,12 @@ pub struct ShaperPlan {
     pub interface: String,
     /// What all together get, in bits a second: somewhat less than the radio carries.
     pub rate_bps: u64,
+    /// By what: one that the kernel has.
+    pub discipline: Discipline,
     /// Packets that wait for each station.
     pub queue_packets: u32,
+    /// The EtherType of frames to stations that do not wait in the stations' queues.
+    pub urgent: u16,
     /// How the keeper is started.
     pub keeper: KeeperCommand,
 }
@@ -56,6 +61,15 @@ pub struct Shapeable {
     pub hfsc: bool,
 }
 
+impl Shapeable {
+    /// What the kernel has, the better first: the link-sharing curves of HFSC are weights, where HTB
+    /// has rates and serves in rounds.
+    pub fn disciplines(&self) -> Vec<Discipline> {
+        let all = [(self.hfsc, Discipline::Hfsc), (self.htb, Discipline::Htb)];
+        all.into_iter().filter(|(has, _)| *has).map(|(_, one)| one).collect()
+    }
+}
+
 /// What can be done at an interface.
 ///
 /// # Errors
@@ -66,16 +80,16 @@ pub fn shapeable(interface: &str) -> Result<Shapeable, Error> {
     let index = netlink.index(interface).map_err(at())?;
     let root = netlink.root_qdisc(index).map_err(at())?;
     let foreign = root.filter(|root| !root.is_default()).map(|root| root.to_string());
-    Ok(Shapeable { foreign, htb: has(tc::HTB), hfsc: has("hfsc") })
+    Ok(Shapeable { foreign, htb: has(Discipline::Htb), hfsc: has(Discipline::Hfsc) })
 }
 
 /// Whether the kernel has a qdisc: tried in a network namespace that nobody else sees.
-fn has(kind: &'static str) -> bool {
+fn has(discipline: Discipline) -> bool {
     let tried = std::thread::spawn(move || {
         unshare(UnshareFlags::NEWNET)?;
         let mut netlink = Netlink::open()?;
         let index = netlink.index("lo")?;
-        netlink.try_qdisc(index, kind)
+        netlink.try_qdisc(index, discipline)
     });
     matches!(tried.join(), Ok(Ok(())))
 }
@@ -85,6 +99,7 @@ fn has(kind: &'static str) -> bool {
 pub struct Shaper {
     netlink: Netlink,
     index: u32,
+    discipline: Discipline,
     /// Bytes a second.
     rate: u32,
     queue_packets: u32,
@@ -109,7 +124,9 @@ impl Shaper {
     pub fn start(plan: &ShaperPlan) -> Result<Self, Error> {
         let rate = u32::try_from(plan.rate_bps / 8).ok().filter(|rate| *rate >= 1_000);
         let rate = rate.ok_or_else(|| {
-            Error::Plan("the rate has to be from 8 kbps to 34 Gbps, what HTB takes".to_owned())
+            Error::Plan(
+                "the rate has to be from 8 kbps to 34 Gbps, what the kernel takes".to_owned(),
+            )
         })?;
         let name = &plan.interface;
         let step = |what: &str| Error::at(format!("interface `{name}`: {what}"));
@@ -121,27 +138,36 @@ impl Shaper {
         }
         let mut keeper = Keeper::start_without_programs(&plan.keeper)?;
         keeper.note(Undo::Qdisc(name.clone()))?;
-        netlink.add_qdisc(tc::qdisc(index, UNKNOWN)).map_err(step("HTB"))?;
+        let discipline = plan.discipline;
+        let root = tc::qdisc(discipline, index, UNKNOWN);
+        netlink.add_qdisc(root).map_err(step(discipline.name()))?;
         let mut shaper = Self {
             netlink,
             index,
+            discipline,
             rate,
             queue_packets: plan.queue_packets,
             stations: BTreeMap::new(),
             whole: SLACK,
             _keeper: keeper,
         };
-        shaper.set_up().map_err(step("classes and filters of HTB"))?;
+        shaper.set_up(plan.urgent).map_err(step("classes and filters"))?;
         Ok(shaper)
     }
 
-    fn set_up(&mut self) -> io::Result<()> {
+    /// By what it is shared.
+    pub const fn discipline(&self) -> Discipline {
+        self.discipline
+    }
+
+    fn set_up(&mut self, urgent: u16) -> io::Result<()> {
         let (rate, index) = (self.rate, self.index);
         let all = Share { rate, ceil: rate, quantum: LEAST_QUANTUM };
-        self.netlink.add_class(tc::htb_class(index, ALL, 0, all))?;
-        self.netlink.add_class(tc::htb_class(index, UNKNOWN, ALL, self.share(1.0)))?;
+        self.netlink.add_class(self.class(ALL, 0, all))?;
+        self.netlink.add_class(self.class(UNKNOWN, ALL, self.share(1.0)))?;
         self.netlink.add_qdisc(tc::pfifo(index, UNKNOWN, self.queue_packets))?;
         self.netlink.add_filter(tc::hash_table(index))?;
+        self.netlink.add_filter(tc::to_class_by_type(index, urgent, UNKNOWN))?;
         self.netlink.add_filter(tc::hashing(index))
     }
 
@@ -166,14 +192,14 @@ impl Shaper {
         let Some(Station { minor, .. }) = self.stations.remove(&station) else { return Ok(()) };
         self.netlink.delete_filter(tc::filter_of(self.index, station, minor))?;
         let any = Share { rate: TRICKLE, ceil: TRICKLE, quantum: LEAST_QUANTUM };
-        self.netlink.delete_class(tc::htb_class(self.index, minor, ALL, any))?;
+        self.netlink.delete_class(self.class(minor, ALL, any))?;
         if self.fit() { self.set_all() } else { Ok(()) }
     }
 
     fn add(&mut self, station: [u8; 6], weight: f64) -> io::Result<()> {
         let minor = self.free().ok_or_else(|| io::Error::other("no class is left"))?;
         let share = self.share(weight);
-        self.netlink.add_class(tc::htb_class(self.index, minor, ALL, share))?;
+        self.netlink.add_class(self.class(minor, ALL, share))?;
         self.netlink.add_qdisc(tc::pfifo(self.index, minor, self.queue_packets))?;
         self.netlink.add_filter(tc::to_station(self.index, station, minor))?;
         self.stations.insert(station, Station { minor, weight });
@@ -202,7 +228,7 @@ impl Shaper {
 
     fn set_all(&mut self) -> io::Result<()> {
         let unknown = self.share(1.0);
-        self.netlink.change_class(tc::htb_class(self.index, UNKNOWN, ALL, unknown))?;
+        self.netlink.change_class(self.class(UNKNOWN, ALL, unknown))?;
         let all: Vec<[u8; 6]> = self.stations.keys().copied().collect();
         all.into_iter().try_for_each(|station| self.set(station))
     }
@@ -210,7 +236,11 @@ impl Shaper {
     fn set(&mut self, station: [u8; 6]) -> io::Result<()> {
         let Some(&Station { minor, weight }) = self.stations.get(&station) else { return Ok(()) };
         let share = self.share(weight);
-        self.netlink.change_class(tc::htb_class(self.index, minor, ALL, share))
+        self.netlink.change_class(self.class(minor, ALL, share))
+    }
+
+    fn class(&self, minor: u16, parent: u16, share: Share) -> TcMessage {
+        tc::share_class(self.discipline, self.index, (minor, parent), share)
     }
 
     fn share(&self, weight: f64) -> Share {

@@ -1,4 +1,5 @@
-//! Requests of traffic control: HTB with its classes, and a classifier by link address (u32).
+//! Requests of traffic control: HTB and HFSC with their classes, and a classifier by link address
+//! (u32).
 //!
 //! The layouts are those of `linux/pkt_sched.h` and `linux/pkt_cls.h`. Rates travel as bytes a
 //! second with the type of the link, so that the kernel computes times itself and needs no tables.
@@ -15,12 +16,40 @@ use std::io;
 
 /// Handle of our root qdisc: "SC", as in the subtype of reports.
 pub(crate) const MAJOR: u16 = 0x5343;
-/// Our qdisc.
-pub(crate) const HTB: &str = "htb";
+/// What shares an interface by weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discipline {
+    /// Hierarchical token buckets: each class owns a rate, and borrows.
+    Htb,
+    /// Hierarchical fair service curves (Stoica, Zhang and Ng 1997): link-sharing curves alone, with
+    /// an upper limit.
+    Hfsc,
+}
 
+impl Discipline {
+    /// Its name for the kernel and for `tc`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Htb => "htb",
+            Self::Hfsc => "hfsc",
+        }
+    }
+}
+
+impl fmt::Display for Discipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Htb { "HTB" } else { "HFSC" })
+    }
+}
+
+/// `TCA_OPTIONS`.
+const OPTIONS: u16 = 2;
 /// `TCA_HTB_PARMS` and `TCA_HTB_INIT`.
 const PARMS: u16 = 1;
 const INIT: u16 = 2;
+/// `TCA_HFSC_FSC` and `TCA_HFSC_USC`: link-sharing and upper-limit curves.
+const SHARING: u16 = 2;
+const LIMIT: u16 = 3;
 /// `TC_LINKLAYER_ETHERNET`.
 const ETHERNET: u8 = 1;
 /// Nanoseconds of a tick in which the kernel is told times (`PSCHED_SHIFT`).
@@ -60,12 +89,20 @@ fn other(kind: u16, bytes: Vec<u8>) -> TcOption {
 }
 
 /// The root qdisc; what no filter knows goes to the class `unknown`.
-pub(crate) fn qdisc(index: u32, unknown: u16) -> TcMessage {
+pub(crate) fn qdisc(discipline: Discipline, index: u32, unknown: u16) -> TcMessage {
     let mut message = message(index, class(0), TcHandle::ROOT);
-    // Version 3, and a divisor of rates that no class needs.
-    let global = [3, 10, u32::from(unknown), 0, 0].map(u32::to_ne_bytes).concat();
-    message.attributes =
-        vec![TcAttribute::Kind(HTB.to_owned()), TcAttribute::Options(vec![other(INIT, global)])];
+    let options = match discipline {
+        Discipline::Htb => {
+            // Version 3, and a divisor of rates that no class needs.
+            let global = [3, 10, u32::from(unknown), 0, 0].map(u32::to_ne_bytes).concat();
+            TcAttribute::Options(vec![other(INIT, global)])
+        }
+        // `struct tc_hfsc_qopt` is the whole option, and not nested.
+        Discipline::Hfsc => {
+            TcAttribute::Other(DefaultNla::new(OPTIONS, unknown.to_ne_bytes().to_vec()))
+        }
+    };
+    message.attributes = vec![TcAttribute::Kind(discipline.name().to_owned()), options];
     message
 }
 
@@ -74,9 +111,32 @@ fn root_message(index: u32) -> TcMessage {
     message(index, class(0), TcHandle::ROOT)
 }
 
-/// A class with its share.
-pub(crate) fn htb_class(index: u32, minor: u16, parent: u16, share: Share) -> TcMessage {
+/// A class of a discipline with its share.
+pub(crate) fn share_class(
+    discipline: Discipline,
+    index: u32,
+    (minor, parent): (u16, u16),
+    share: Share,
+) -> TcMessage {
     let mut message = message(index, class(minor), class(parent));
+    let options = match discipline {
+        Discipline::Htb => vec![other(PARMS, buckets(share))],
+        Discipline::Hfsc => {
+            vec![other(SHARING, curve(share.rate)), other(LIMIT, curve(share.ceil))]
+        }
+    };
+    let kind = TcAttribute::Kind(discipline.name().to_owned());
+    message.attributes = vec![kind, TcAttribute::Options(options)];
+    message
+}
+
+/// `struct tc_service_curve`: straight, so many bytes a second.
+fn curve(rate: u32) -> Vec<u8> {
+    [0, 0, rate].map(u32::to_ne_bytes).concat()
+}
+
+/// `struct tc_htb_opt`.
+fn buckets(share: Share) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(44);
     for rate in [share.rate, share.ceil] {
         bytes.extend([0, ETHERNET, 0, 0, 0, 0, 0, 0]);
@@ -84,9 +144,7 @@ pub(crate) fn htb_class(index: u32, minor: u16, parent: u16, share: Share) -> Tc
     }
     let numbers = [ticks(share.rate), ticks(share.ceil), share.quantum, 0, 0];
     bytes.extend(numbers.map(u32::to_ne_bytes).concat());
-    message.attributes =
-        vec![TcAttribute::Kind(HTB.to_owned()), TcAttribute::Options(vec![other(PARMS, bytes)])];
-    message
+    bytes
 }
 
 /// The depth of a token bucket: two long frames, or 4 ms if that is more.
@@ -100,7 +158,7 @@ fn ticks(rate: u32) -> u32 {
 pub(crate) fn pfifo(index: u32, minor: u16, packets: u32) -> TcMessage {
     let mut message = message(index, TcHandle::UNSPEC, class(minor));
     // The limit is the whole option, and not nested.
-    let limit = DefaultNla::new(2, packets.to_ne_bytes().to_vec());
+    let limit = DefaultNla::new(OPTIONS, packets.to_ne_bytes().to_vec());
     message.attributes = vec![TcAttribute::Kind("pfifo".to_owned()), TcAttribute::Other(limit)];
     message
 }
@@ -158,6 +216,17 @@ pub(crate) fn to_station(index: u32, station: [u8; 6], minor: u16) -> TcMessage 
     filter(index, filter_handle(station, minor), options)
 }
 
+/// What leads frames of one EtherType into a class, whichever station they are for. It has to be
+/// added before [`hashing`], which takes every frame to its bucket. The type is in the last two
+/// bytes before the network header.
+pub(crate) fn to_class_by_type(index: u32, ether_type: u16, minor: u16) -> TcMessage {
+    let mut selector = matching(vec![key(0xffff, u32::from(ether_type), -4)]);
+    selector.flags = TcU32SelectorFlags::Terminal;
+    let options =
+        vec![TcFilterU32Option::ClassId(class(minor)), TcFilterU32Option::Selector(selector)];
+    filter(index, 0, options)
+}
+
 /// The filter of a station, to be deleted.
 pub(crate) fn filter_of(index: u32, station: [u8; 6], minor: u16) -> TcMessage {
     filter(index, filter_handle(station, minor), Vec::new())
@@ -186,7 +255,8 @@ impl RootQdisc {
     }
 
     fn is_ours(&self) -> bool {
-        self.kind == HTB && self.handle == class(0)
+        let kinds = [Discipline::Htb, Discipline::Hfsc].map(Discipline::name);
+        kinds.contains(&self.kind.as_str()) && self.handle == class(0)
     }
 }
 
@@ -238,15 +308,8 @@ impl Netlink {
     }
 
     /// Makes a root qdisc of a kind, to see whether the kernel has it.
-    pub(crate) fn try_qdisc(&mut self, index: u32, kind: &str) -> io::Result<()> {
-        let mut tried = qdisc(index, 0);
-        if kind != HTB {
-            // `struct tc_hfsc_qopt`: the number of the default class.
-            let default = DefaultNla::new(2, vec![0, 0]);
-            tried.attributes =
-                vec![TcAttribute::Kind(kind.to_owned()), TcAttribute::Other(default)];
-        }
-        self.add_qdisc(tried)
+    pub(crate) fn try_qdisc(&mut self, index: u32, discipline: Discipline) -> io::Result<()> {
+        self.add_qdisc(qdisc(discipline, index, 0))
     }
 
     pub(crate) fn add_class(&mut self, class: TcMessage) -> io::Result<()> {
@@ -290,12 +353,39 @@ mod tests {
         assert_eq!(ticks(3_200), 15_625_000);
     }
 
+    fn emitted(message: &TcMessage) -> Vec<u8> {
+        let mut bytes = vec![0; message.buffer_len()];
+        message.emit(&mut bytes);
+        bytes
+    }
+
+    /// As strace shows what `tc class add dev eth0 parent 5343:1 classid 5343:12 hfsc ls m2 20mbit ul
+    /// m2 40mbit` sends: the kind, and in the options two curves of 12 bytes.
+    #[test]
+    fn a_class_of_hfsc_is_what_tc_sends() {
+        let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000 };
+        let bytes = emitted(&share_class(Discipline::Hfsc, 7, (0x12, 1), share));
+        let attribute = |kind: u16, value: &[u8]| {
+            let len = 4 + value.len() as u16;
+            let mut bytes = [len.to_ne_bytes(), kind.to_ne_bytes()].concat();
+            bytes.extend(value);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            bytes
+        };
+        let curve =
+            |kind, rate: u32| attribute(kind, &[[0; 8].as_slice(), &rate.to_ne_bytes()].concat());
+        let curves = [curve(2, 2_500_000), curve(3, 5_000_000)].concat();
+        let nested = attribute(2, &curves);
+        assert_eq!(bytes[20..], [attribute(1, b"hfsc\0"), nested].concat());
+        assert_eq!(bytes[8..16], [0x5343_0012u32, 0x5343_0001].map(u32::to_ne_bytes).concat());
+        let root = emitted(&qdisc(Discipline::Hfsc, 7, 2));
+        assert_eq!(root[20..], [attribute(1, b"hfsc\0"), attribute(2, &[2, 0])].concat());
+    }
+
     #[test]
     fn a_class_is_laid_out_as_the_kernel_reads_it() {
         let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000 };
-        let message = htb_class(7, 0x12, 1, share);
-        let mut bytes = vec![0; message.buffer_len()];
-        message.emit(&mut bytes);
+        let bytes = emitted(&share_class(Discipline::Htb, 7, (0x12, 1), share));
         // Header, kind, and then two headers of attributes before the option.
         let option = &bytes[20 + 8 + 4 + 4..];
         assert_eq!(option.len(), 44);

@@ -9,7 +9,7 @@ mod config;
 mod facts;
 mod station;
 
-pub use config::ApConfig;
+pub use config::{ApConfig, NOISE};
 pub use facts::{
     Action, ApCounters, ApInput, Decision, Source, StationStatus, StationView, WeightReason,
 };

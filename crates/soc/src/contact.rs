@@ -11,6 +11,10 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// A station's contact with its access point.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact {
+    /// The access point that the station is associated with, where its radio tells.
+    associated: Option<Mac>,
+    /// Whether the next report that nobody answers goes to that one alone.
+    is_direct: bool,
     /// The access point, and when it last answered.
     answered: Option<(Mac, Instant)>,
     /// When the next report may go, and the time after it, while nobody answers.
@@ -23,7 +27,24 @@ pub struct Contact {
 impl Contact {
     /// No contact yet; reports are made in this interval.
     pub const fn new(now: Instant, interval: Duration) -> Self {
-        Self { answered: None, next: now, gap: interval, interval }
+        Self {
+            associated: None,
+            is_direct: true,
+            answered: None,
+            next: now,
+            gap: interval,
+            interval,
+        }
+    }
+
+    /// The station has associated with another access point than before: whoever answered until
+    /// now cannot be reached any more, and reports go to the new one at once.
+    pub const fn associate(&mut self, now: Instant, with: Mac) {
+        self.associated = Some(with);
+        self.is_direct = true;
+        self.answered = None;
+        self.gap = self.interval;
+        self.next = now;
     }
 
     /// An access point answered.
@@ -31,6 +52,7 @@ impl Contact {
         self.answered = Some((from, now));
         self.gap = self.interval;
         self.next = now;
+        self.is_direct = true;
     }
 
     /// The access point that listens; `None` if nobody does.
@@ -39,8 +61,9 @@ impl Contact {
         (now < at + PATIENCE).then_some(mac)
     }
 
-    /// To whom a report of now is sent: to the access point, or to everybody to look for one, with
-    /// growing gaps; `None` if it is not sent.
+    /// To whom a report of now is sent: to the access point that listens. While none does, reports
+    /// go in turn to the one of the association and to everybody, with growing gaps: the listener
+    /// may be a router behind the access point. `None` if the report is not sent.
     pub fn addressee(&mut self, now: Instant) -> Option<Mac> {
         if let Some(mac) = self.access_point(now) {
             return Some(mac);
@@ -50,7 +73,9 @@ impl Contact {
         }
         self.next = now + self.gap;
         self.gap = (self.gap * 2).min(LONGEST);
-        Some(Mac::BROADCAST)
+        let direct = self.associated.filter(|_| self.is_direct);
+        self.is_direct = !self.is_direct;
+        Some(direct.unwrap_or(Mac::BROADCAST))
     }
 }
 
@@ -76,6 +101,22 @@ mod tests {
         let expected = [0, 200, 600, 1_400, 3_000, 6_200, 12_600, 22_600, 32_600, 42_600, 52_600];
         assert_eq!(times, expected);
         assert!(all.iter().all(|(_, to)| *to == Mac::BROADCAST));
+    }
+
+    #[test]
+    fn after_a_roam_reports_go_to_the_new_access_point_and_in_turn_to_everybody() {
+        let mut contact = Contact::new(ms(0), Duration::from_millis(200));
+        contact.associate(ms(0), Mac::local(8));
+        contact.answer(ms(0), Mac::local(8));
+        assert_eq!(
+            sent(&mut contact, 0..1_000),
+            [0, 200, 400, 600, 800].map(|at| (at, Mac::local(8)))
+        );
+        contact.associate(ms(1_000), Mac::local(9));
+        assert_eq!(contact.access_point(ms(1_000)), None);
+        let (direct, all) = (Mac::local(9), Mac::BROADCAST);
+        let expected = [(1_000, direct), (1_200, all), (1_600, direct), (2_400, all)];
+        assert_eq!(sent(&mut contact, 1_000..4_000), expected);
     }
 
     #[test]

@@ -91,6 +91,9 @@ pub enum ReporterInput {
     /// A data frame to the access point with a payload of this type is about to leave. If a
     /// report waits, it comes out as [`Sent::InFront`] of this frame.
     DataLeaves(EtherType),
+    /// The station is associated with another access point now: samples of the one before say
+    /// nothing about this one.
+    Roamed,
 }
 
 /// A report to transmit.
@@ -219,6 +222,10 @@ impl Machine for Reporter {
                 self.filter.sample(now, snr);
             }
             ReporterInput::DataLeaves(payload) => self.release(Some(payload)),
+            ReporterInput::Roamed => {
+                self.filter = self.config.filter.build();
+                self.samples = 0;
+            }
         }
     }
 

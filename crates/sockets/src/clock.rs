@@ -20,7 +20,13 @@ impl Clock {
     /// Time since its zero.
     #[inline]
     pub fn now(self) -> Instant {
-        Instant::from_nanos(read(ClockId::Monotonic).saturating_sub(self.zero_ns))
+        self.at(read(ClockId::Monotonic))
+    }
+
+    /// A reading of `CLOCK_MONOTONIC` in nanoseconds, as others take it, by this clock. Zero for
+    /// what lies before its zero.
+    pub fn at(self, monotonic_ns: u64) -> Instant {
+        Instant::from_nanos(monotonic_ns.saturating_sub(self.zero_ns))
     }
 
     /// Sleeps until a time, or returns earlier if a signal arrives.
@@ -77,6 +83,12 @@ mod tests {
         let until = clock.now() + Duration::from_millis(1);
         clock.wait_until(until);
         assert!(clock.now() >= until);
+    }
+
+    #[test]
+    fn readings_of_others_are_told_from_its_zero() {
+        let clock = Clock { zero_ns: 1_000 };
+        assert_eq!([999, 1_000, 1_250].map(|ns| clock.at(ns).as_nanos()), [0, 0, 250]);
     }
 
     #[test]

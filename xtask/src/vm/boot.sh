@@ -1,10 +1,11 @@
 #!/bin/sh -eu
-# Boots Debian's kernel 6.1 in QEMU (software emulation) with a command of ours, the programs in
+# Boots Debian's kernel 6.1 in QEMU (software emulation) with programs of ours, the programs in
 # $PROGRAMS, those of the Debian packages in $PACKAGES among them, and the modules in $MODULES. What
 # came of it is in the file `said`, and the packages' versions in `packages`. Arguments: the
 # directory to work in, which has the guest's init as `guest.sh` and in `files` what lies in its
-# root; the directory that keeps the kernel; and the command.
-place=$1 kernel=$2 ours=$3
+# root; the directory that keeps the kernel; and our programs.
+place=$1 kernel=$2
+shift 2
 mkdir -p "$kernel"
 cd "$kernel"
 if [ ! -e kernel/boot ]; then
@@ -28,7 +29,7 @@ libraries=$unpacked/usr/lib/x86_64-linux-gnu:$unpacked/lib/x86_64-linux-gnu
 cd "$place"
 rm -rf root && mkdir -p root/bin root/proc root/sys root/dev root/tmp root/run root/etc root/modules
 cp "$(command -v busybox)" root/bin/busybox
-for program in "$ours" $(for name in $PROGRAMS; do command -v "$name"; done); do
+for program in "$@" $(for name in $PROGRAMS; do command -v "$name"; done); do
     cp "$program" root/bin/
     LD_LIBRARY_PATH=$libraries ldd "$program" > needed
     if grep 'not found' needed; then echo "$program: PACKAGES lacks a library's" >&2; exit 1; fi
@@ -38,7 +39,7 @@ for program in "$ours" $(for name in $PROGRAMS; do command -v "$name"; done); do
         cp -Lu "$library" "root$inside"
     done
 done
-strip -o "root/bin/$(basename "$ours")" "$ours"
+for ours in "$@"; do strip -o "root/bin/$(basename "$ours")" "$ours"; done
 for module in $MODULES; do
     cp "$kernel/kernel/lib/modules/$version/kernel/$module.ko" root/modules/
 done

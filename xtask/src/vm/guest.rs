@@ -14,8 +14,8 @@ const PASSED: &str = "GUEST passed";
 pub(crate) struct Guest {
     /// Directory in the target directory.
     pub(crate) place: &'static str,
-    /// The program of ours that is in its `/bin`.
-    pub(crate) command: PathBuf,
+    /// The programs of ours that are in its `/bin`.
+    pub(crate) commands: Vec<PathBuf>,
     /// The script that is its first process; its last line is `GUEST passed`.
     pub(crate) init: &'static str,
     /// Files in its root directory.
@@ -44,9 +44,9 @@ impl Guest {
         }
         let (script, place_name) = (place.join("boot.sh"), place.to_string_lossy());
         let kernel = workspace::target().join("vm");
-        let arguments = [script, kernel, self.command.clone()];
-        let [script, kernel, ours] = arguments.each_ref().map(|path| path.to_string_lossy());
-        let mut boot = command("sh", &["-eu", &script, &place_name, &kernel, &ours]);
+        let [script, kernel] = [&script, &kernel].map(|path| path.to_string_lossy());
+        let mut boot = command("sh", &["-eu", &script, &place_name, &kernel]);
+        boot.args(&self.commands);
         boot.env("PROGRAMS", self.programs.join(" ")).env("MODULES", self.modules.join(" "));
         boot.env("PACKAGES", self.packages.join(" "));
         run_aside(boot)?;

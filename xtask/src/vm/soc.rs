@@ -14,13 +14,14 @@ const HEAD: &str = "# An access point and three stations in a guest
 
 Made by `cargo xtask vm soc`, which boots Debian's kernel in QEMU without hardware's help. The
 radios are those of `mac80211_hwsim`: there is no propagation, so a signal is what the sender's
-power makes it. Each station is in a network namespace of its own. The command fails if a state does
-not come, if signal does not follow power, or if Fairwave reads other numbers than `iw` does
-(`fairwave_sockets::radio`).
+power makes it, and is the same for all who hear it. Each station is in a network namespace of its
+own. The command fails if a state does not come, if signal does not follow power, if Fairwave reads
+other numbers than `iw` does (`fairwave_sockets::radio`), or if the loop of `fairwave soc`
+([docs/soc.md](soc.md)) does not do what stands above each part.
 ";
 /// Programs, and the packages that have those which a Debian system lacks, with their libraries.
 const PROGRAMS: [&str; 8] =
-    ["ip", "hostapd", "hostapd_cli", "wpa_supplicant", "wpa_cli", "iw", "tc", "iperf3"];
+    ["ip", "hostapd", "hostapd_cli", "wpa_supplicant", "wpa_cli", "iw", "tc", "bash"];
 const PACKAGES: [&str; 7] = [
     "libnl-3-200",
     "libnl-genl-3-200",
@@ -30,7 +31,7 @@ const PACKAGES: [&str; 7] = [
     "hostapd",
     "wpasupplicant",
 ];
-const MODULES: [&str; 14] = [
+const MODULES: [&str; 16] = [
     "drivers/virtio/virtio",
     "drivers/virtio/virtio_ring",
     "lib/crypto/libarc4",
@@ -44,15 +45,20 @@ const MODULES: [&str; 14] = [
     "crypto/gcm",
     "crypto/cmac",
     "net/sched/sch_hfsc",
+    "net/sched/sch_htb",
+    "net/sched/cls_u32",
     "drivers/net/wireless/mac80211_hwsim",
 ];
 
 /// Boots the guest, and writes what it showed.
 pub(super) fn soc() -> Outcome {
     run_aside(cargo(&["build", "-p", "fairwave-sockets", "--bin", "radio-run"]))?;
+    run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
     let guest = Guest {
         place: "soc-vm",
-        command: workspace::target().join("debug").join("radio-run"),
+        commands: ["debug/fairwave", "debug/radio-run"]
+            .map(|one| workspace::target().join(one))
+            .to_vec(),
         init: GUEST,
         files: Vec::new(),
         programs: &PROGRAMS,

@@ -8,7 +8,7 @@ mount -t tmpfs tmp /tmp; mount -t tmpfs run /run; mount -t debugfs debug /sys/ke
 hostname guest; ip link set lo up; cd /tmp
 # Programs that busybox has too are taken from Debian's packages.
 ip() { /bin/ip "$@"; }
-for module in virtio_ring virtio libarc4 rfkill cfg80211 mac80211 ctr ccm gf128mul ghash-generic gcm cmac sch_hfsc; do
+for module in virtio_ring virtio libarc4 rfkill cfg80211 mac80211 ctr ccm gf128mul ghash-generic gcm cmac sch_hfsc sch_htb cls_u32; do
     insmod /modules/$module.ko
 done
 insmod /modules/mac80211_hwsim.ko radios=5
@@ -66,14 +66,121 @@ END
     await 60 grep -q CTRL-EVENT-CONNECTED sta$1.log || { cat sta$1.log; return 1; }
 }
 mac() { in_station $1 cat /sys/class/net/wlan$1/address; }
+# Lets the frames of radio $1 arrive at $2 dB over a noise of -95 dBm: their signal is -100 dBm, the
+# least that can be set, and the power. Radio 0 is in no namespace.
+level() {
+    printf %u -100 > /sys/kernel/debug/ieee80211/phy$1/hwsim/rx_rssi || return 1
+    inside=; [ $1 = 0 ] || inside="ip netns exec sta$1"
+    show $inside iw dev wlan$1 set txpower fixed $((($2 + 5) * 100))
+}
 # Signal of station $1 at the access point on radio 0, in dBm, after it has sent something.
 signal() {
     in_station $1 ping -c 2 10.77.0.1 > /dev/null || return 1
     iw dev wlan0 station get $(mac $1) | sed -n 's/^.*signal:[^-]*\(-[0-9]*\).*/\1/p'
 }
 seconds() { cut -d' ' -f1 /proc/uptime; }
+# Whether two numbers differ by at most a third one.
+near() { awk "BEGIN { d = $1 - $2; exit !(d <= $3 && -d <= $3) }"; }
+# What `fairwave soc status` says of the station with address $1: its SoC, weight and source.
+told() {
+    fairwave soc status --interface wlan0 | sed -n "s/^ *$1 *\([-0-9.]*\) dB  weight \([0-9.]*\)  (\([a-z]*\).*/\1 \2 \3/p"
+}
+# Whether the station with address $1 is told at $2 dB, give or take one, by the source $3.
+is_told() { set -- "$2" "$3" $(told $1); [ "$5" = "$2" ] && near $3 $1 1; }
+# The SoC in dB of the newest decision by a report of station 1.
+reported() { sed -n "s/.*$first gets weight .*: it reports \(.*\) dB/\1/p" ap.err | tail -1; }
+is_reported() { near "$(reported)" $1 1; }
+# Whether the access point on interface $1 takes the SoC of station 1 from its reports.
+is_reported_to() { fairwave soc status --interface $1 | grep -q "$first .*(report"; }
+# The policy pw: lines through (0 dB, 0) (4, 0.2) (10, 0.8) (14, 1).
+pw() {
+    awk "BEGIN { s = $1; print s <= 0 ? 0 : s <= 4 ? s * 0.05 : s <= 10 ? 0.2 + (s - 4) * 0.1 : s <= 14 ? 0.8 + (s - 10) * 0.05 : 1 }"
+}
+traffic_control() { for what in qdisc class filter; do tc $what show dev wlan0; done; }
+is_restored() { [ "$(traffic_control)" = "$untouched" ]; }
+received() { in_station $1 cat /sys/class/net/wlan$1/statistics/rx_bytes; }
 has_left() { ! iw dev wlan0 station get $(mac $1); }
 has_joined() { iw dev $1 station get $2; }
+
+# The access point's agent, and one station that reports. The two others are clients without our
+# program, which the access point weighs by its own view.
+loop() {
+    first=$(mac 1) second=$(mac 2) third=$(mac 3)
+    say "# The loop: station 1 reports, the others do not have our program"
+    level 0 14 && level 2 10 && level 3 4 || return 1
+    # The driver's average of a station's signal moves with the frames that it sends.
+    for number in 2 3; do
+        in_station $number bash -c 'for n in {1..100}; do echo > /dev/udp/10.77.0.1/9; done' || return 1
+    done
+    untouched=$(traffic_control)
+    head -c 32 /dev/urandom | base64 > net.key
+    fairwave soc key --key net.key --station $first > sta1.key || return 1
+    show fairwave soc ap --interface wlan0 --plan || return 1
+    fairwave soc ap --interface wlan0 --key net.key --rate '4 Mbps' --policy pw > ap.out 2> ap.err & ap=$!
+    /bin/ip netns exec sta1 fairwave soc station --interface wlan1 --key sta1.key --interval '1 s' > sta.out 2> sta.err & reporter=$!
+    await 30 is_told $first 14 report || { cat ap.err sta.err; return 1; }
+    await 30 is_told $second 10 view || return 1
+    await 30 is_told $third 4 view || return 1
+    show fairwave soc status --interface wlan0
+    for station in $first $second $third; do
+        told $station > now; read soc weight source < now
+        say "$station: SoC $soc dB by $source, weight $weight; the policy says $(pw $soc)"
+        near $weight $(pw $soc) 0.02 || return 1
+    done
+}
+
+# The radio of the access point becomes weaker and stronger for all stations.
+follows() {
+    say "# SoC follows the radio within two intervals of 1 s"
+    for level in 10 4 14; do
+        level 0 $level || return 1
+        began=$(seconds)
+        await 10 is_reported $level || return 1
+        ended=$(seconds)
+        say "$(awk "BEGIN { print $ended - $began }") s later the access point acts by a report of $(reported) dB"
+        near $ended $began 2 || return 1
+    done
+    await 10 is_told $first 14 report
+}
+
+# Datagrams as fast as the queues take them, for addresses that no station answers from.
+shares() {
+    say "# Shares of saturating UDP follow the weights within 5 %"
+    ip route add 10.77.1.0/24 dev wlan0
+    for number in 1 2 3; do
+        ip neigh add 10.77.1.$number lladdr $(mac $number) dev wlan0 nud permanent
+        bash -c "exec dd if=/dev/zero bs=1200 > /dev/udp/10.77.1.$number/9" 2> /dev/null &
+        senders="$senders $!"
+    done
+    sleep 3
+    began=$(seconds)
+    for number in 1 2 3; do eval before$number=$(received $number); done
+    sleep 15
+    for number in 1 2 3; do echo $(received $number) $(eval echo \$before$number) $(told $(mac $number)); done > counts
+    ended=$(seconds)
+    kill $senders
+    awk -v lasted=$(awk "BEGIN { print $ended - $began }") '{ bytes[NR] = $1 - $2; weight[NR] = $4; all += bytes[NR]; weights += weight[NR] }
+        END {
+            printf "SOC all: %.2f Mbps in %.0f s\n", all * 8e-6 / lasted, lasted
+            for (n = 1; n <= NR; n++) {
+                share = bytes[n] / all; due = weight[n] / weights
+                printf "SOC station %d: %.1f %% of the bytes, %.1f %% of the weights\n", n, share * 100, due * 100
+                if (NR != 3 || share > due * 1.05 || share < due * 0.95) failed = 1
+            }
+            exit failed
+        }' counts || { cat counts; return 1; }
+}
+
+# The agent is killed without notice; what it has set goes with it.
+killed() {
+    say "# SIGKILL of the access point's agent leaves the interface as it was"
+    say "before it began:"; echo "$untouched" | sed 's/^/SOC /'
+    say "while it runs:"; tc class show dev wlan0 | sed 's/^/SOC /'
+    is_restored && { say "nothing is set"; return 1; }
+    kill -KILL $ap; wait $ap
+    await 10 is_restored || return 1
+    say "after SIGKILL:"; traffic_control | sed 's/^/SOC /'
+}
 
 run() {
     say "kernel $(uname -r)"
@@ -101,13 +208,16 @@ run() {
     grep -q "^$(mac 1) signal Some($now) dBm" seen || { say "another signal than iw's"; return 1; }
     show iw dev wlan0 station set $(mac 1) airtime_weight 512
 
+    loop || return 1
+    follows || return 1
+    shares || return 1
+
     say "# A roam of station 1 and the loss of station 2"
     access_point 4 6 || return 1
+    fairwave soc ap --interface wlan4 --key net.key --rate '4 Mbps' --dry-run > other.out 2> other.err & other_ap=$!
     radio-run wlan0 /run/hostapd0/wlan0 2 > events 2>&1 & watcher=$!
     await 10 grep -q 'is interface' events || { cat events; return 1; }
-    # The signal of all frames that the first radio sends becomes weak for those who listen.
     in_station 1 wpa_cli -p /run/wpa1 -i wlan1 scan > /dev/null
-    await 20 grep -q CTRL-EVENT-SCAN-RESULTS sta1.log
     other=$(cat /sys/class/net/wlan4/address)
     await 20 in_station 1 wpa_cli -p /run/wpa1 -i wlan1 bss $other
     show ip netns exec sta1 wpa_cli -p /run/wpa1 -i wlan1 roam $other
@@ -121,6 +231,16 @@ run() {
     await 10 grep -q "hostapd: Left" events
     wait $watcher || { cat events; return 1; }
     show cat events
+    await 10 grep -q "$other listens" sta.err || { say "nobody listens at the new access point"; return 1; }
+    say "station 1 says:"; sed 's/^/SOC /' sta.err
+    await 10 is_reported_to wlan4 || { cat other.err; return 1; }
+    show fairwave soc status --interface wlan4
+    say "the old access point says:"; grep "it left" ap.err | sed 's/^/SOC /'
+    for station in $first $second; do
+        grep -q "$station gets no share of its own: it left" ap.err || { say "$station has not left"; return 1; }
+    done
+    kill -INT $other_ap $reporter; wait $other_ap $reporter
+    killed || return 1
     say "ended after $(seconds) s"
 }
 if run; then echo "GUEST passed"; else echo "GUEST failed"; fi

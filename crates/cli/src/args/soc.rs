@@ -1,6 +1,7 @@
 //! Options of `fairwave soc`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use fairwave_netns::Discipline;
 use fairwave_soc::{Curve, FILTERS, FilterSpec, Knot, POLICIES, Rule};
 use fairwave_units::{BitRate, Db, Duration};
 use fairwave_wire::ethernet::Mac;
@@ -13,6 +14,7 @@ Examples:
   fairwave soc key --key net.key --station 02:00:00:00:00:07  a key for one station alone
   sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy pw
   sudo fairwave soc ap --interface wlan0 --plan               what it would do there, and why
+  sudo fairwave soc station --interface wlan0 --key my.key    its radio tells the level
   sudo fairwave soc station --interface eth0 --key my.key --snr 25
   fairwave soc status --interface wlan0 --json
 
@@ -61,7 +63,7 @@ pub(crate) struct Station {
     /// A file with the key of the station or the network: 32 bytes in base64
     #[arg(long, value_name = "FILE")]
     pub(crate) key: PathBuf,
-    /// The level over noise in dB, where there is no radio to ask
+    /// The level over noise in dB; without it, the interface's radio is asked
     #[arg(long, value_name = "DB", allow_negative_numbers = true, value_parser = level)]
     pub(crate) snr: Option<Db>,
     /// A file with the level in dB, read anew for each sample; an empty one means no link
@@ -96,6 +98,12 @@ pub(crate) struct Ap {
     /// Least time between two changes of one station's weight
     #[arg(long, value_name = "DURATION", default_value = "100 ms")]
     pub(crate) pace: Duration,
+    /// The control socket of hostapd; /run/hostapd/IF if there is one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hostapd: Option<PathBuf>,
+    /// What shares the interface; the best that the kernel has if none is named
+    #[arg(long, value_enum)]
+    pub(crate) actuator: Option<Actuator>,
     /// Packets that wait for each station
     #[arg(long, value_name = "PACKETS", default_value_t = 100)]
     pub(crate) queue: u32,
@@ -105,6 +113,24 @@ pub(crate) struct Ap {
     /// Decide and log, but change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// What shares an interface.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Actuator {
+    /// Hierarchical token buckets
+    Htb,
+    /// Hierarchical fair service curves
+    Hfsc,
+}
+
+impl Actuator {
+    pub(crate) const fn discipline(self) -> Discipline {
+        match self {
+            Self::Htb => Discipline::Htb,
+            Self::Hfsc => Discipline::Hfsc,
+        }
+    }
 }
 
 fn level(text: &str) -> Result<Db, String> {

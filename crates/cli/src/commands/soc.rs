@@ -1,21 +1,26 @@
 //! `fairwave soc`: stations that report their SoC, and an access point that schedules by it.
 
 use crate::args::Common;
-use crate::args::soc::{Ap, Soc, SocTask, Station};
+use crate::args::soc::{Actuator, Ap, Soc, SocTask, Station};
 use crate::outcome::Failure;
 use crate::{clock, output, stop};
-use fairwave_agent::Error;
 use fairwave_agent::access_point::{self, ApNews, ApPlan};
 use fairwave_agent::key::{Secret, line_of_station};
-use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource};
+use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use fairwave_agent::station::{self, StationNews, StationPlan};
-use fairwave_agent::status::{Status, ask};
-use fairwave_netns::{KeeperCommand, STATIONS_MOST, Shapeable, ShaperPlan, shapeable};
+use fairwave_agent::status::{StationLine, Status, ask};
+use fairwave_agent::{AccessPointRadio, Error, StationRadio};
+use fairwave_netns::{Discipline, KeeperCommand, STATIONS_MOST, Shapeable, ShaperPlan, shapeable};
 use fairwave_soc::{Action, ApConfig, Decision, Policies, TableConfig};
+use fairwave_units::{BitRate, several};
+use fairwave_wire::soc::ETHER_TYPE;
 use serde_json::json;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+
+/// Where hostapd has its control sockets, one for each interface.
+const HOSTAPD: &str = "/run/hostapd";
 
 /// Reports, serves, or tells.
 pub(crate) fn run(common: &Common, soc: &Soc) -> Result<(), Failure> {
@@ -45,14 +50,20 @@ fn secret(file: &Path) -> Result<Secret, Failure> {
     Secret::parse(&text, &place).map_err(failure)
 }
 
+/// The radio that tells a station's level.
+fn radio(interface: &str) -> Result<StationRadio, Failure> {
+    let found = StationRadio::open(interface).map_err(failure)?;
+    found.ok_or_else(|| {
+        let remedy = "say the level over noise by --snr DB, or in a file by --snr-from FILE";
+        Failure::Usage(format!("interface `{interface}` has no radio to ask: {remedy}"))
+    })
+}
+
 fn report(common: &Common, station: &Station) -> Result<(), Failure> {
     let source: Box<dyn SnrSource> = match (station.snr, &station.snr_from) {
         (Some(level), _) => Box::new(Fixed(level)),
         (None, Some(file)) => Box::new(FromFile(file.clone())),
-        (None, None) => {
-            let remedy = "say it by --snr or --snr-from";
-            return Err(Failure::Usage(format!("where does the level come from? {remedy}")));
-        }
+        (None, None) => Box::new(radio(&station.interface)?),
     };
     let plan = StationPlan {
         interface: station.interface.clone(),
@@ -64,10 +75,13 @@ fn report(common: &Common, station: &Station) -> Result<(), Failure> {
     };
     let stop = stop::on(&stop::SIGNALS)?;
     let tell = |news: StationNews| match news {
+        StationNews::Associated(mac) if !common.quiet => {
+            output::note(&format!("associated with {mac}, where reports go now"));
+        }
         StationNews::Heard(mac) if !common.quiet => output::note(&format!("{mac} listens")),
         StationNews::Alone if !common.quiet => output::note("nobody listens any more"),
         StationNews::Trouble(why) => output::warn(&why),
-        StationNews::Heard(_) | StationNews::Alone => {}
+        StationNews::Associated(_) | StationNews::Heard(_) | StationNews::Alone => {}
     };
     let counts = station::run(plan, &stop, tell).map_err(failure)?;
     let told = json!({
@@ -96,10 +110,33 @@ fn config(ap: &Ap) -> Result<(ApConfig, ShaperPlan), Failure> {
     let shaper = ShaperPlan {
         interface: ap.interface.clone(),
         rate_bps: rate.0,
+        discipline: discipline(ap)?,
         queue_packets: ap.queue,
+        urgent: ETHER_TYPE.number(),
         keeper: KeeperCommand::default(),
     };
     Ok((config, shaper))
+}
+
+/// What is asked for, or else the best that the kernel has.
+fn discipline(ap: &Ap) -> Result<Discipline, Failure> {
+    let has = shapeable(&ap.interface).map_err(Failure::run)?.disciplines();
+    let wanted = ap.actuator.map(Actuator::discipline);
+    let chosen = has.iter().copied().find(|one| wanted.is_none_or(|wanted| wanted == *one));
+    chosen.or(wanted.filter(|_| ap.dry_run)).ok_or_else(|| {
+        let what = wanted.map_or_else(|| "neither HFSC nor HTB".to_owned(), |w| format!("no {w}"));
+        Failure::run(format!("the kernel has {what}: `fairwave soc ap --plan` says what it has"))
+    })
+}
+
+/// What tells an access point of its stations beside their reports.
+fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Failure> {
+    let usual = || Path::new(HOSTAPD).join(&ap.interface);
+    let hostapd = ap.hostapd.clone().unwrap_or_else(usual);
+    Ok(match AccessPointRadio::open(&ap.interface, &hostapd).map_err(failure)? {
+        Some(radio) => Box::new(radio),
+        None => Box::new(NoRadio),
+    })
 }
 
 fn serve(common: &Common, ap: &Ap) -> Result<(), Failure> {
@@ -109,7 +146,7 @@ fn serve(common: &Common, ap: &Ap) -> Result<(), Failure> {
         interface: ap.interface.clone(),
         config,
         shaper: (!ap.dry_run).then_some(shaper),
-        radio: Box::new(NoRadio),
+        radio: own_view(ap)?,
     };
     let tell = |news: ApNews| match news {
         ApNews::Decided(at, decision) if !common.quiet => {
@@ -148,9 +185,9 @@ fn show(common: &Common, status: &Status) -> Result<(), Failure> {
 
 fn words(status: &Status) -> String {
     let mut text = format!(
-        "{}: {} stations after {:.0} s; {} reports believed, {} missing, {} changes.\n",
+        "{}: {} after {:.0} s; {} reports believed, {} missing, {} changes.\n",
         status.interface,
-        status.stations.len(),
+        several(status.stations.len() as u64, "station"),
         status.lasted_s,
         status.accepted,
         status.missed,
@@ -163,16 +200,32 @@ fn words(status: &Status) -> String {
         let age = station.age_s.map_or(String::new(), |age| format!(", {age:.1} s ago"));
         let _ = writeln!(
             text,
-            "  {}  {soc:>11}  weight {}  ({}{age})",
+            "  {}  {soc:>11}  weight {}  ({}{age}){}",
             station.station,
             weights.join(", "),
-            station.source
+            station.source,
+            seen(station)
         );
     }
     for (why, count) in &status.refused {
         let _ = writeln!(text, "  refused as {}: {count}", why.replace('_', " "));
     }
     text
+}
+
+/// What the access point's radio tells of a station.
+fn seen(station: &StationLine) -> String {
+    let rate = |bps: u64| BitRate(bps).to_string();
+    let parts = [
+        station.signal_dbm.map(|signal| format!("signal {signal:.0} dBm")),
+        station.noise_dbm.map(|noise| format!("noise {noise:.0} dBm")),
+        station.tx_rate_bps.map(|bps| format!("to it at {}", rate(bps))),
+        station.rx_rate_bps.map(|bps| format!("from it at {}", rate(bps))),
+        station.retries.map(|count| format!("retries {count}")),
+        station.airtime_s.map(|time| format!("airtime {time:.1} s")),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
+    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
 }
 
 fn plan(common: &Common, ap: &Ap) -> Result<(), Failure> {
@@ -183,32 +236,46 @@ fn plan(common: &Common, ap: &Ap) -> Result<(), Failure> {
             "foreign_qdisc": found.foreign,
             "htb": found.htb,
             "hfsc": found.hfsc,
-            "actuator": actuator(&found),
+            "actuator": actuator(&found, ap.actuator).map(Discipline::name),
         }))?);
     }
-    Ok(output::print(&plan_words(&ap.interface, &found))?)
+    Ok(output::print(&plan_words(&ap.interface, &found, ap.actuator))?)
 }
 
 /// What would be used.
-fn actuator(found: &Shapeable) -> Option<&'static str> {
-    (found.htb && found.foreign.is_none()).then_some("htb")
+fn actuator(found: &Shapeable, wanted: Option<Actuator>) -> Option<Discipline> {
+    let wanted = wanted.map(Actuator::discipline);
+    let mut has = found.disciplines().into_iter();
+    has.find(|one| found.foreign.is_none() && wanted.is_none_or(|wanted| wanted == *one))
 }
 
-fn plan_words(interface: &str, found: &Shapeable) -> String {
+fn plan_words(interface: &str, found: &Shapeable, wanted: Option<Actuator>) -> String {
     let has = |has: bool| if has { "has" } else { "does not have" };
     let kernel = format!("The kernel {} HTB, and {} HFSC.\n", has(found.htb), has(found.hfsc));
-    let what = match (&found.foreign, found.htb) {
+    let what = match (&found.foreign, actuator(found, wanted)) {
         (Some(root), _) => format!(
             "Nothing: interface `{interface}` has the qdisc {root}, which somebody set. \
              `tc qdisc delete dev {interface} root` would make room.\n"
         ),
-        (None, false) => "Nothing: without HTB there is no way to set shares.\n".to_owned(),
-        (None, true) => format!(
-            "HTB at interface `{interface}`, a class for each station behind a classifier by link \
-             address (u32), as its qdisc is the kernel's default.\n"
+        (None, None) => "Nothing: without them there is no way to set shares.\n".to_owned(),
+        (None, Some(discipline)) => format!(
+            "{discipline} at interface `{interface}`, a class for each station behind a classifier \
+             by link address (u32), as its qdisc is the kernel's default{}.\n",
+            why(discipline, found, wanted)
         ),
     };
     kernel + &what
+}
+
+/// Why this one.
+fn why(discipline: Discipline, found: &Shapeable, wanted: Option<Actuator>) -> &'static str {
+    match (wanted, discipline) {
+        (Some(_), _) => "; it was asked for",
+        (None, Discipline::Hfsc) if found.htb => {
+            "; its link-sharing curves are weights, where HTB has rates and rounds"
+        }
+        (None, _) => "",
+    }
 }
 
 #[cfg(test)]
@@ -216,14 +283,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_the_radio_sees_stands_behind_the_source() {
+        let line = json!({
+            "station": "02:00:00:00:00:01", "soc_db": 14.0, "source": "report", "age_s": 0.1,
+            "weights": [1.0], "signal_dbm": -50.0, "noise_dbm": null, "tx_rate_bps": 54_000_000,
+            "rx_rate_bps": null, "retries": 3, "failed": 0, "airtime_s": 1.25, "inactive_s": 0.0,
+        });
+        let station: StationLine = serde_json::from_value(line).expect("a line");
+        let expected = "; signal -50 dBm, to it at 54 Mbps, retries 3, airtime 1.2 s";
+        assert_eq!(seen(&station), expected);
+        let stations = vec![StationLine { signal_dbm: None, ..station }];
+        let text = words(&Status { stations, ..Status::default() });
+        assert!(text.contains("(report, 0.1 s ago); to it at 54 Mbps"), "{text}");
+    }
+
+    #[test]
     fn a_qdisc_of_somebody_else_is_named_and_left_alone() {
         let foreign = Some("tbf 1:".to_owned());
         let found = Shapeable { foreign, htb: true, hfsc: false };
-        let text = plan_words("wlan0", &found);
+        let text = plan_words("wlan0", &found, None);
         assert!(text.contains("has HTB, and does not have HFSC"), "{text}");
         assert!(text.contains("Nothing") && text.contains("tbf 1:"), "{text}");
-        assert_eq!(actuator(&found), None);
+        assert_eq!(actuator(&found, None), None);
         let free = Shapeable { foreign: None, ..found };
-        assert!(plan_words("wlan0", &free).contains("HTB at interface `wlan0`"));
+        assert!(plan_words("wlan0", &free, None).contains("HTB at interface `wlan0`"));
+        let both = Shapeable { hfsc: true, ..free };
+        assert_eq!(actuator(&both, None), Some(Discipline::Hfsc));
+        assert_eq!(actuator(&both, Some(Actuator::Htb)), Some(Discipline::Htb));
+        let text = plan_words("wlan0", &both, None);
+        assert!(text.contains("its link-sharing curves are weights"), "{text}");
     }
 }

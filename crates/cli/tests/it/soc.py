@@ -27,7 +27,7 @@ def run(line):
 
 
 def mac(number):
-    return f"02:00:00:00:00:{number:02x}"
+    return f"02:00:00:00:{number >> 8:02x}:{number & 0xff:02x}"
 
 
 def build():
@@ -64,8 +64,8 @@ def start(name, *words):
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def start_ap(*words):
-    needed = ["ap", "--interface", "w0", "--key", "/run/netns/keys/net", "--rate", "8 Mbps"]
+def start_ap(*words, rate="8 Mbps"):
+    needed = ["ap", "--interface", "w0", "--key", "/run/netns/keys/net", "--rate", rate]
     return start("a", *needed, "--json", *words)
 
 
@@ -81,15 +81,15 @@ def status():
     return json.loads(asked.stdout) if asked.returncode == 0 else None
 
 
-def until(what, found):
+def until(what, found, patience_s=PATIENCE_S):
     """Waits for a state."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while time.monotonic() < end:
         value = found()
         if value:
             return value
         select.select([], [], [], 0.02)
-    raise SystemExit(f"{what} did not come within {PATIENCE_S} s: {status()}")
+    raise SystemExit(f"{what} did not come within {patience_s} s: {status()}")
 
 
 def weights():
@@ -205,6 +205,32 @@ def hostile():
     return found
 
 
+def answered():
+    """Answers do not wait behind a minute of data for the station."""
+    ap = start_ap(rate="16 kbps")
+    station = start_station("s1", 4)
+    until("a weight", lambda: mac(2) in weights())
+    listener = raw("s1")
+    listener.settimeout(PATIENCE_S)
+    enter("a")
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    sender.connect(("10.79.0.2", 9))
+    sent, is_full = 0, False
+    while not is_full:
+        try:
+            sent += sender.send(bytes(1200))
+        except ConnectionRefusedError:
+            pass
+        except BlockingIOError:
+            is_full = True
+    answers = 0
+    while answers < 3:
+        answers += listener.recv(200)[6:12] == bytes.fromhex(mac(1).replace(":", ""))
+    end(station)
+    end(ap)
+    return {"queued": sent, "answers": answers}
+
+
 def killed():
     """`kill -9` at moments of set-up and change leaves the interface as it was."""
     before = traffic_control()
@@ -233,6 +259,107 @@ def killed():
     return {"moments": len(moments), "seen": seen}
 
 
+def changing(path, every_s):
+    """A process that writes any level from 1 to 13 dB into a file, again and again."""
+    code = ("import os, random, sys, time\n"
+            "while True:\n"
+            "    open(sys.argv[1] + '.new', 'w').write(str(random.uniform(1, 13)))\n"
+            "    os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
+            "    time.sleep(float(sys.argv[2]))\n")
+    with open(path, "w") as file:
+        file.write("14")
+    return subprocess.Popen([sys.executable, "-c", code, path, str(every_s)])
+
+
+def blast():
+    """Processor time of a sender for each datagram of 100 bytes to s1, and how many a second."""
+    line = ["ip", "netns", "exec", "a", "iperf3", "-c", "10.79.0.2", "-u", "-b", "0", "-l", "100",
+            "-t", "3", "-J"]
+    end = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)["end"]
+    used = end["cpu_utilization_percent"]["host_total"] / 100 * end["sum"]["seconds"]
+    return {"ns": used * 1e9 / end["sum"]["packets"],
+            "packets_s": end["sum"]["packets"] / end["sum"]["seconds"]}
+
+
+def cost():
+    """What forwarding costs with a FIFO and with the classes, whose weights change."""
+    server = subprocess.Popen(["ip", "netns", "exec", "s1", "iperf3", "-s"],
+                              stdout=subprocess.DEVNULL)
+    until("iperf3", lambda: ":5201" in run("ip netns exec s1 ss -ltn"))
+    rows = []
+    for turn in range(5):
+        run("ip netns exec a tc qdisc add dev w0 root pfifo limit 1000")
+        rows.append({"turn": turn, "way": "pfifo", "every_ms": None, "changes_s": 0, **blast()})
+        run("ip netns exec a tc qdisc del dev w0 root")
+        for every_ms in [None, 200, 20]:
+            ap = start_ap("--pace", "10ms", "--quiet", rate="30 Gbps")
+            flip = changing("/run/netns/snr", every_ms / 1000) if every_ms else None
+            needed = ["--interface", "w0", "--key", "/run/netns/keys/s1"]
+            level = ["--snr-from", "/run/netns/snr"] if every_ms else ["--snr", "14"]
+            interval = ["--interval", f"{every_ms or 1000} ms"]
+            station = start("s1", "station", *needed, *level, *interval, "--quiet")
+            until("a weight", lambda: mac(2) in weights())
+            before = status()
+            row = {"turn": turn, "way": "htb", "every_ms": every_ms, **blast()}
+            after = status()
+            lasted = after["lasted_s"] - before["lasted_s"]
+            rows.append({**row, "changes_s": (after["changes"] - before["changes"]) / lasted})
+            if flip:
+                flip.kill()
+                flip.wait()
+            end(station)
+            end(ap)
+    server.kill()
+    return rows
+
+
+def processor_s(process):
+    """Processor time that a process has had, of its own and in the kernel."""
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return [int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:13]]
+
+
+def crowd():
+    """Processor time of the access point while 200 stations report each 20 ms."""
+    many, first = 200, 16
+    run("ip netns add crowd && ip -n crowd link set lo up")
+    lines = []
+    for number in range(first, first + many):
+        lines.append(f"link add p{number} type veth peer name w{number} netns crowd address {mac(number)}")
+        lines.append(f"link set p{number} master br0 up")
+    inside = [f"link set w{number} up" for number in range(first, first + many)]
+    subprocess.run(["ip", "-batch", "-"], input="\n".join(lines), text=True, check=True)
+    subprocess.run(["ip", "-n", "crowd", "-batch", "-"], input="\n".join(inside), text=True, check=True)
+    ap = start_ap("--quiet", rate="1 Gbps")
+    stations = []
+    for number in range(first, first + many):
+        key = f"/run/netns/keys/w{number}"
+        line = f"{FAIRWAVE} soc key --key /run/netns/keys/net --station {mac(number)}"
+        run(f"umask 077; {line} > {key}")
+        needed = ["--interface", f"w{number}", "--key", key, "--snr", str(4 + number % 10)]
+        line = ["ip", "netns", "exec", "crowd", FAIRWAVE, "soc", "station", *needed,
+                "--interval", "20 ms", "--quiet"]
+        stations.append(subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    until("all stations", lambda: len(weights()) == many, 90)
+    before, used, began = status(), processor_s(ap), time.monotonic()
+    select.select([], [], [], 10)
+    after, lasted = status(), time.monotonic() - began
+    own, kernel = [(after_s - before_s) / lasted
+                   for after_s, before_s in zip(processor_s(ap), used)]
+    found = {"stations": many, "memory": resident(ap), "own": own, "kernel": kernel,
+             "reports_s": (after["accepted"] - before["accepted"]) / lasted,
+             "missed_s": (after["missed"] - before["missed"]) / lasted,
+             "refused": after["refused"]}
+    for station in stations:
+        station.kill()
+        station.wait()
+    end(ap)
+    return found
+
+
 build()
 keys()
-print(json.dumps({"shares": shares, "hostile": hostile, "killed": killed}[sys.argv[2]]()))
+tasks = {"shares": shares, "hostile": hostile, "answered": answered, "killed": killed,
+         "cost": cost, "crowd": crowd}
+print(json.dumps(tasks[sys.argv[2]]()))

@@ -32,6 +32,13 @@ fn saturating_datagrams_follow_the_weights() {
     }
 }
 
+/// At 16 kbps 50 kB are 25 s of data, longer than a station waits for an answer.
+#[test]
+fn answers_do_not_wait_behind_data() {
+    let Some(found) = found("answered") else { return };
+    assert!(found["queued"].as_u64().expect("bytes") > 50_000, "{found}");
+}
+
 #[test]
 fn a_hostile_station_moves_no_weight_and_no_memory() {
     let Some(found) = found("hostile") else { return };
@@ -47,4 +54,16 @@ fn a_hostile_station_moves_no_weight_and_no_memory() {
 fn kill_9_at_any_moment_leaves_the_interface_as_it_was() {
     let Some(found) = found("killed") else { return };
     assert_eq!(found["seen"], 2, "{found}");
+}
+
+#[test]
+fn a_station_without_a_radio_is_told_what_to_give() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairwave"));
+    let output = command.args(["soc", "station", "--interface", "lo", "--key", "none"]).output();
+    let output = output.expect("it starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    for word in ["interface `lo` has no radio", "--snr DB", "--snr-from FILE"] {
+        assert!(err.contains(word), "{err}");
+    }
 }

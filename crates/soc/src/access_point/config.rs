@@ -4,6 +4,10 @@ use crate::table::TableConfig;
 use fairwave_units::{Dbm, Duration};
 use fairwave_wire::seal::Key;
 
+/// The noise that counts where a radio does not tell it: thermal noise of 20 MHz (-101 dBm) and a
+/// noise figure of 6 dB.
+pub const NOISE: Dbm = Dbm(-95.0);
+
 /// What an access point is to do.
 #[derive(Clone, Debug)]
 pub struct ApConfig {
@@ -37,7 +41,7 @@ impl ApConfig {
             step: 0.01,
             pace: Duration::from_millis(100),
             view_lasts: Duration::from_secs(5),
-            noise: Dbm(-95.0),
+            noise: NOISE,
             strangers_pace: Duration::from_millis(1),
             answer_every: Duration::from_secs(1),
         }

@@ -35,6 +35,19 @@ fn run(config: ReporterConfig, inputs: &[(u64, ReporterInput)], end: u64) -> Vec
     sent.iter().map(|(at, sent)| (at.as_nanos() / 1_000_000, opened(sent))).collect()
 }
 
+/// The level of the access point before counts 30 dB too much; only the new one is reported.
+#[test]
+fn after_a_roam_earlier_samples_do_not_count() {
+    let snr = |db| ReporterInput::Snr(Db(db));
+    for filter in crate::FILTERS.iter().map(|kind| kind.spec) {
+        let inputs = [(10, snr(40.0)), (250, snr(40.0)), (300, ReporterInput::Roamed)];
+        let inputs = [&inputs[..], &[(310, snr(10.0)), (390, snr(10.0))]].concat();
+        let sent = run(ReporterConfig { filter, hold: Duration::ZERO, ..config() }, &inputs, 450);
+        let told: Vec<i16> = sent.iter().map(|(_, report)| report.soc.0).collect();
+        assert_eq!(told, [4_000, 1_000], "{filter:?}");
+    }
+}
+
 #[test]
 fn a_report_is_the_mean_of_its_interval_and_leaves_alone_after_the_wait() {
     let snr = |db| ReporterInput::Snr(Db(db));

@@ -23,6 +23,12 @@ impl Window {
         self.begin + Duration::from_nanos(self.interval.as_nanos() * self.bins)
     }
 
+    /// Intervals that have ended at `now`.
+    pub(super) fn ended(&self, now: Instant) -> usize {
+        let since = now.since(self.begin).as_nanos();
+        (since / self.interval.as_nanos().max(1)).min(self.bins) as usize
+    }
+
     fn bin(&self, now: Instant) -> Option<usize> {
         let since = now.as_nanos().checked_sub(self.begin.as_nanos())?;
         let bin = since / self.interval.as_nanos().max(1);
@@ -69,6 +75,7 @@ pub(super) struct Counter {
     budget: Arc<Budget>,
     counts: Mutex<Counts>,
     is_stopped: AtomicBool,
+    stopped: Mutex<Option<Instant>>,
     begun: Mutex<Option<Instant>>,
 }
 
@@ -89,13 +96,16 @@ impl Counter {
             budget,
             counts: Mutex::new(counts),
             is_stopped: AtomicBool::new(false),
+            stopped: Mutex::new(None),
             begun: Mutex::new(None),
         })
     }
 
-    /// Ends the flow's thread.
+    /// Ends the flow's thread. What would have come later is not measured.
     pub(super) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
+        let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        stopped.get_or_insert_with(|| self.window.clock.now());
     }
 
     /// How long after its time the flow began; zero if it has not.
@@ -104,13 +114,16 @@ impl Counter {
         begun.map_or(Duration::ZERO, |begun| begun.since(self.window.begin))
     }
 
+    /// What was counted, by the intervals that had ended when the flow was stopped, or now.
     pub(super) fn flow(&self) -> Flow {
+        let stopped = *self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = self.window.ended(stopped.unwrap_or_else(|| self.window.clock.now()));
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = counts.highest.map_or(0, |highest| u64::from(highest) + 1);
         let is_counted = self.is_udp && self.by_receiver;
         Flow {
             is_up: self.is_up,
-            bytes: counts.bytes.clone(),
+            bytes: counts.bytes[..ended].to_vec(),
             by_receiver: self.by_receiver,
             law: self.law.clone(),
             datagrams: is_counted.then_some(sent),

@@ -328,8 +328,7 @@ impl<'a> Host<'a> {
     /// Asks the radio at the end of each interval.
     fn look_at_radio(&mut self, window: Window) {
         let Some(radio) = &mut self.radio else { return };
-        let since = self.clock.now().since(window.begin).as_nanos();
-        let ended = (since / window.interval.as_nanos()).min(window.bins) as usize;
+        let ended = window.ended(self.clock.now());
         while self.radio_samples.len() < ended {
             self.radio_samples.push(radio.sample());
         }

@@ -197,16 +197,20 @@ fn who_breaks_off_gets_what_was_counted_and_the_others_go_on() {
         })
     });
     assert!(matches!(one.1, Some(Error::Stopped)), "{one:?}");
-    let ending = |found: &Measured, name| {
-        let station = found.repetitions[0].stations.iter().find(|s| s.name == name);
-        station.unwrap().ending
-    };
+    fn station<'a>(found: &'a Measured, name: &str) -> &'a Station {
+        found.repetitions[0].stations.iter().find(|s| s.name == name).unwrap()
+    }
+    let ending = |found: &Measured, name| station(found, name).ending;
     assert_eq!(ending(&one.0, "one"), Ending::Left);
     assert!(other.1.is_none(), "{other:?}");
     assert_eq!(
         (ending(&other.0, "one"), ending(&other.0, "other")),
         (Ending::Left, Ending::Complete)
     );
+    // Means are over the intervals that were, not over those that were planned.
+    let intervals = |found: &Measured, name| station(found, name).flows[0].bytes.len();
+    assert!(intervals(&one.0, "one") < 20 && intervals(&other.0, "one") < 20, "{one:?}");
+    assert_eq!(intervals(&other.0, "other"), 20);
 }
 
 /// Connects and says nothing, noise, a whole opening again and again, and half of one.

@@ -49,6 +49,7 @@ mod station {
     pub(super) const SIGNAL_AVERAGE: u16 = 13;
     pub(super) const RX_RATE: u16 = 14;
     pub(super) const CONNECTED_TIME: u16 = 16;
+    pub(super) const FLAGS: u16 = 17;
     pub(super) const RX_DURATION: u16 = 32;
     pub(super) const TX_DURATION: u16 = 39;
     pub(super) const AIRTIME_WEIGHT: u16 = 40;
@@ -65,6 +66,8 @@ mod survey {
     pub(super) const TIME_BUSY: u16 = 5;
 }
 
+/// Bit of a station that may send and receive data (`NL80211_STA_FLAG_AUTHORIZED`).
+const AUTHORIZED: u32 = 1 << 1;
 /// Bit of the feature `NL80211_EXT_FEATURE_AIRTIME_FAIRNESS`.
 const AIRTIME_FAIRNESS: usize = 33;
 /// The group that is told of associations.
@@ -103,6 +106,8 @@ pub struct Station {
     pub rx_airtime_us: Option<u64>,
     /// Time since the last frame from or to the peer in milliseconds.
     pub inactive_ms: Option<u32>,
+    /// Whether it may send and receive data: in a protected network it has agreed on keys.
+    pub is_authorized: Option<bool>,
     /// Time since the association in seconds.
     pub connected_s: Option<u32>,
     /// Weight by which its airtime is scheduled (256 is usual); `None` where the driver's airtime
@@ -321,9 +326,16 @@ fn station_of(told: Attributes<'_>) -> Option<Station> {
         tx_airtime_us: facts.u64(station::TX_DURATION),
         rx_airtime_us: facts.u64(station::RX_DURATION),
         inactive_ms: facts.u32(station::INACTIVE_TIME),
+        is_authorized: facts.array(station::FLAGS).and_then(authorized),
         connected_s: facts.u32(station::CONNECTED_TIME),
         airtime_weight: facts.u16(station::AIRTIME_WEIGHT),
     })
+}
+
+/// `struct nl80211_sta_flag_update`: which flags the driver knows, and which of them are set.
+fn authorized(flags: [u8; 8]) -> Option<bool> {
+    let [known, set] = [0, 4].map(|at| u32::from_ne_bytes(std::array::from_fn(|i| flags[at + i])));
+    (known & AUTHORIZED != 0).then_some(set & AUTHORIZED != 0)
 }
 
 /// A rate, which the kernel tells in units of 100 kbps; fast ones do not fit into 16 bits.

@@ -43,6 +43,7 @@ fn station_message() -> Vec<u8> {
         field(39, &5_000_u64.to_ne_bytes()),
         field(1, &40_u32.to_ne_bytes()),
         field(16, &9_u32.to_ne_bytes()),
+        field(17, &[0xee_u32, 0x2a].map(u32::to_ne_bytes).concat()),
         field(40, &256_u16.to_ne_bytes()),
         field(60_000, &[1, 2, 3]),
     ];
@@ -66,6 +67,7 @@ fn a_station_is_read_with_its_units() {
         tx_airtime_us: Some(5_000),
         rx_airtime_us: Some(30_000),
         inactive_ms: Some(40),
+        is_authorized: Some(true),
         connected_s: Some(9),
         airtime_weight: Some(256),
     };
@@ -111,6 +113,16 @@ fn what_a_driver_does_not_tell_is_none() {
     let short = [field(6, &PEER.0), field(21, &field(11, &[1, 2]))].concat();
     let told = station_of(only(&message(command::NEW_STATION, &short)).attributes());
     assert_eq!(told.unwrap().tx_retries, None);
+}
+
+/// Bit 1 is the flag; the first word has the flags that the driver knows.
+#[test]
+fn a_station_is_authorized_when_its_driver_says_so() {
+    let flags = |known: u32, set: u32| {
+        let words = [known, set].map(u32::to_ne_bytes).concat();
+        authorized(words.try_into().unwrap())
+    };
+    assert_eq!([flags(2, 2), flags(6, 4), flags(4, 2)], [Some(true), Some(false), None]);
 }
 
 #[test]

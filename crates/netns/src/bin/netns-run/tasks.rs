@@ -8,8 +8,8 @@
 
 use fairwave_netns::between::{self, FrameSocket};
 use fairwave_netns::{
-    Invocation, KeeperCommand, Namespaces, NodePlan, Plan, Prefix, Program, ProgramPlan, Route,
-    Shaper, ShaperPlan, UplinkPlan,
+    Discipline, Invocation, KeeperCommand, Namespaces, NodePlan, Plan, Prefix, Program,
+    ProgramPlan, Route, Shaper, ShaperPlan, UplinkPlan,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::MountFlags;
@@ -66,6 +66,8 @@ fn traffic_control() -> Outcome<[String; 3]> {
 fn shape() -> Outcome {
     let before = traffic_control()?;
     let plan = ShaperPlan {
+        discipline: Discipline::Htb,
+        urgent: 0x88b5,
         interface: "lo".to_owned(),
         rate_bps: 8_000_000,
         queue_packets: 50,

@@ -1,0 +1,124 @@
+//! What Linux's own radios tell (nl80211): a station of its link, an access point of its stations.
+
+mod stations;
+
+pub use stations::AccessPointRadio;
+
+use crate::Error;
+use crate::source::{Level, SnrSource};
+use fairwave_soc::NOISE;
+use fairwave_sockets::radio::{Radio, Station, Survey};
+use fairwave_units::Dbm;
+use std::io;
+
+/// Looks at a radio for which one survey of its noise serves: drivers may take long for one, and
+/// noise moves slowly.
+const LOOKS_PER_SURVEY: u32 = 16;
+
+/// A door to one interface's radio.
+struct Door {
+    radio: Radio,
+    /// Number of the interface.
+    index: u32,
+    /// What the last survey said, and the looks until the next.
+    noise: Option<Dbm>,
+    looks_left: u32,
+}
+
+/// The radio of a station's interface: its level is the signal of the access point's frames over
+/// the noise of the channel ([`NOISE`] where the driver does not measure that).
+pub struct StationRadio(Door);
+
+impl Door {
+    /// `None` if the interface has no radio, as far as the kernel tells.
+    fn open(interface: &str) -> Result<Option<Self>, Error> {
+        let opened = || -> io::Result<Self> {
+            let mut radio = Radio::open()?;
+            let index = radio.interface(interface)?.index;
+            Ok(Self { radio, index, noise: None, looks_left: 0 })
+        };
+        match opened() {
+            Ok(door) => Ok(Some(door)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::at(format!("radio of interface `{interface}`"))(error)),
+        }
+    }
+
+    /// The noise of the channel; `None` if the driver does not measure it.
+    fn noise(&mut self) -> Option<Dbm> {
+        if self.looks_left == 0 {
+            self.looks_left = LOOKS_PER_SURVEY;
+            self.noise = self.radio.surveys(self.index).ok().and_then(|all| noise_of(&all));
+        }
+        self.looks_left -= 1;
+        self.noise
+    }
+}
+
+/// The noise of the channel in use.
+fn noise_of(surveys: &[Survey]) -> Option<Dbm> {
+    let used = surveys.iter().find(|survey| survey.is_in_use)?;
+    used.noise_dbm.map(|noise| Dbm(f64::from(noise)))
+}
+
+/// The level of a link. The signal of the last frame goes before the driver's average, as the
+/// station has a filter of its own.
+fn level(link: &Station, noise: Option<Dbm>) -> Option<Level> {
+    let signal = link.signal_dbm.or(link.signal_average_dbm)?;
+    let snr = Dbm(f64::from(signal)) - noise.unwrap_or(NOISE);
+    Some(Level { snr, access_point: Some(link.mac) })
+}
+
+impl StationRadio {
+    /// Opens the radio of an interface in the network namespace of the thread; `None` if it has
+    /// none.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn open(interface: &str) -> Result<Option<Self>, Error> {
+        Ok(Door::open(interface)?.map(Self))
+    }
+}
+
+impl SnrSource for StationRadio {
+    fn sample(&mut self) -> Result<Option<Level>, String> {
+        let door = &mut self.0;
+        let told = door.radio.link(door.index);
+        let link = told.map_err(|error| format!("the radio does not tell of its link: {error}"))?;
+        let noise = door.noise();
+        Ok(link.and_then(|link| level(&link, noise)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_units::Db;
+    use fairwave_wire::ethernet::Mac;
+
+    fn survey(frequency_mhz: u32, noise_dbm: Option<i8>, is_in_use: bool) -> Survey {
+        Survey { frequency_mhz, noise_dbm, is_in_use, time_ms: None, busy_ms: None }
+    }
+
+    #[test]
+    fn the_noise_is_that_of_the_channel_in_use() {
+        let other = survey(2_412, Some(-80), false);
+        assert_eq!(noise_of(&[other, survey(2_437, Some(-92), true)]), Some(Dbm(-92.0)));
+        assert_eq!(noise_of(&[other, survey(2_437, None, true)]), None);
+        assert_eq!(noise_of(&[other]), None);
+    }
+
+    #[test]
+    fn a_level_is_the_last_frames_signal_over_the_noise() {
+        let mac = Mac::local(4);
+        let link = Station { mac, signal_average_dbm: Some(-60), ..Station::default() };
+        let told = |snr| Some(Level { snr: Db(snr), access_point: Some(mac) });
+        assert_eq!(level(&link, None), told(35.0));
+        let link = Station { signal_dbm: Some(-70), ..link };
+        assert_eq!(level(&link, Some(Dbm(-92.0))), told(22.0));
+        assert_eq!(
+            level(&Station { signal_dbm: None, signal_average_dbm: None, ..link }, None),
+            None
+        );
+    }
+}

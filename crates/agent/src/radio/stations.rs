@@ -1,0 +1,276 @@
+//! What an access point's radio tells: who is there, and how each station is received.
+//!
+//! The kernel's list of stations is asked for at each look; it is the truth. Events tell of
+//! changes between two looks, such as a station that left and came back.
+
+use super::Door;
+use crate::Error;
+use crate::source::StationSource;
+use fairwave_soc::{ApInput, StationView};
+use fairwave_sockets::radio::hostapd::{self, Control};
+use fairwave_sockets::radio::{self, Events, Station};
+use fairwave_units::{BitRate, Dbm, Duration};
+use fairwave_wire::ethernet::Mac;
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The radio of an access point's interface.
+pub struct AccessPointRadio {
+    door: Door,
+    events: Events,
+    hostapd: Hostapd,
+    present: Present,
+}
+
+/// hostapd's control socket. hostapd makes a new one when it starts anew.
+struct Hostapd {
+    path: PathBuf,
+    /// The number of the socket's file that was tried last: each is tried once.
+    tried: Option<u64>,
+    control: Option<Control>,
+}
+
+/// The stations that are known to be there.
+#[derive(Default)]
+struct Present(BTreeSet<Mac>);
+
+/// A station came or went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Came(Mac),
+    Went(Mac),
+}
+
+impl AccessPointRadio {
+    /// Opens the radio of an interface in the network namespace of the thread; `None` if it has
+    /// none. hostapd is asked at this socket whenever there is one.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn open(interface: &str, hostapd: &Path) -> Result<Option<Self>, Error> {
+        let Some(door) = Door::open(interface)? else { return Ok(None) };
+        let events = Events::open();
+        let events = events.map_err(Error::at(format!("events of interface `{interface}`")))?;
+        let hostapd = Hostapd { path: hostapd.to_owned(), tried: None, control: None };
+        Ok(Some(Self { door, events, hostapd, present: Present::default() }))
+    }
+
+    /// Events of this interface. A station that the kernel reports as new has no keys yet: its
+    /// coming is told by hostapd, or by the list of stations. If the kernel had no room for some
+    /// events, the next list makes up for them.
+    fn heard(&self) -> io::Result<Vec<Change>> {
+        let change = |event: radio::Event| match event {
+            radio::Event::Left { interface, station } => {
+                (interface == self.door.index).then_some(Change::Went(station))
+            }
+            radio::Event::Joined { .. } | radio::Event::Missed => None,
+        };
+        Ok(self.events.take()?.into_iter().filter_map(change).collect())
+    }
+}
+
+impl StationSource for AccessPointRadio {
+    fn facts(&mut self) -> Result<Vec<ApInput>, String> {
+        let noise = self.door.noise();
+        // The list goes first: events that are taken after it may be later, and are not earlier
+        // than the list before.
+        let stations = self.door.radio.stations(self.door.index);
+        let stations =
+            stations.map_err(|why| format!("the radio does not tell of stations: {why}"))?;
+        let heard = self.heard().map_err(|why| format!("events of the radio: {why}"))?;
+        let told = self.hostapd.take()?;
+        Ok(self.present.facts(&stations, noise, heard.into_iter().chain(told)))
+    }
+}
+
+impl Hostapd {
+    fn take(&mut self) -> Result<Vec<Change>, String> {
+        let place = self.path.display();
+        let file = fs::metadata(&self.path).ok().map(|about| about.ino());
+        if file != self.tried {
+            self.tried = file;
+            let attached = file.map(|_| Control::attach(&self.path)).transpose();
+            self.control = attached.map_err(|why| format!("hostapd at {place}: {why}"))?;
+        }
+        let told = self.control.as_ref().map_or(Ok(Vec::new()), Control::take);
+        let told = told.map_err(|why| format!("hostapd at {place}: {why}"))?;
+        Ok(told.into_iter().map(Change::from).collect())
+    }
+}
+
+impl From<hostapd::Event> for Change {
+    fn from(event: hostapd::Event) -> Self {
+        match event {
+            hostapd::Event::Joined(station) => Self::Came(station),
+            hostapd::Event::Left(station) => Self::Went(station),
+        }
+    }
+}
+
+impl Present {
+    /// What follows from the kernel's list of stations, and then from changes.
+    fn facts(
+        &mut self,
+        stations: &[Station],
+        noise: Option<Dbm>,
+        changes: impl Iterator<Item = Change>,
+    ) -> Vec<ApInput> {
+        // A station that does not agree on keys is none of ours: strangers take up no room.
+        let ours = || stations.iter().filter(|station| station.is_authorized != Some(false));
+        let listed: BTreeSet<Mac> = ours().map(|station| station.mac).collect();
+        let gone: Vec<Mac> = self.0.difference(&listed).copied().collect();
+        let mut facts: Vec<ApInput> =
+            gone.into_iter().filter_map(|station| self.change(Change::Went(station))).collect();
+        for station in ours() {
+            facts.extend(self.change(Change::Came(station.mac)));
+            facts.push(ApInput::Seen(view(station, noise)));
+        }
+        facts.extend(changes.filter_map(|change| self.change(change)));
+        facts
+    }
+
+    /// The fact, if the change is news.
+    fn change(&mut self, change: Change) -> Option<ApInput> {
+        match change {
+            Change::Came(station) => self.0.insert(station).then_some(ApInput::Joined(station)),
+            Change::Went(station) => self.0.remove(&station).then_some(ApInput::Left(station)),
+        }
+    }
+}
+
+fn view(station: &Station, noise: Option<Dbm>) -> StationView {
+    let signal = station.signal_average_dbm.or(station.signal_dbm);
+    let rate = |kbps: Option<u32>| kbps.map(|kbps| BitRate(u64::from(kbps) * 1_000));
+    let (sent, received) = (station.tx_airtime_us, station.rx_airtime_us);
+    let airtime =
+        sent.or(received).map(|_| sent.unwrap_or(0).saturating_add(received.unwrap_or(0)));
+    StationView {
+        signal: signal.map(|signal| Dbm(f64::from(signal))),
+        noise,
+        tx_rate: rate(station.tx_kbps),
+        rx_rate: rate(station.rx_kbps),
+        retries: station.tx_retries.map(u64::from),
+        failed: station.tx_failed.map(u64::from),
+        airtime: airtime.map(Duration::from_micros),
+        inactive: station.inactive_ms.map(|ms| Duration::from_millis(u64::from(ms))),
+        ..StationView::new(station.mac)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixDatagram;
+
+    const A: Mac = Mac::local(1);
+    const B: Mac = Mac::local(2);
+
+    fn seen(mac: Mac) -> Station {
+        Station { mac, is_authorized: Some(true), ..Station::default() }
+    }
+
+    /// Who came and went, in order.
+    fn news(present: &mut Present, listed: &[Station], changes: &[Change]) -> Vec<Change> {
+        let facts = present.facts(listed, None, changes.iter().copied());
+        let news = |fact: &ApInput| match fact {
+            ApInput::Joined(station) => Some(Change::Came(*station)),
+            ApInput::Left(station) => Some(Change::Went(*station)),
+            _ => None,
+        };
+        facts.iter().filter_map(news).collect()
+    }
+
+    #[test]
+    fn the_list_tells_who_came_and_went_without_any_event() {
+        let mut present = Present::default();
+        assert_eq!(
+            news(&mut present, &[seen(A), seen(B)], &[]),
+            [Change::Came(A), Change::Came(B)]
+        );
+        assert_eq!(news(&mut present, &[seen(A), seen(B)], &[]), []);
+        assert_eq!(news(&mut present, &[seen(B)], &[]), [Change::Went(A)]);
+    }
+
+    #[test]
+    fn events_tell_of_what_is_between_two_lists_once() {
+        let mut present = Present::default();
+        // hostapd tells first that A has keys, then the list does.
+        assert_eq!(news(&mut present, &[], &[Change::Came(A)]), [Change::Came(A)]);
+        assert_eq!(news(&mut present, &[seen(A)], &[]), []);
+        // It leaves and comes back: the list is the same, the kernel and hostapd tell.
+        let changes = [Change::Went(A), Change::Went(A), Change::Came(A)];
+        assert_eq!(news(&mut present, &[seen(A)], &changes), [Change::Went(A), Change::Came(A)]);
+        // A list that is older than the event does not bring it back.
+        assert_eq!(news(&mut present, &[seen(A)], &[Change::Went(A)]), [Change::Went(A)]);
+        assert_eq!(news(&mut present, &[], &[Change::Went(A)]), []);
+    }
+
+    #[test]
+    fn a_station_without_keys_is_not_there() {
+        let mut present = Present::default();
+        let stranger = Station { is_authorized: Some(false), ..seen(A) };
+        assert_eq!(present.facts(std::slice::from_ref(&stranger), None, std::iter::empty()), []);
+        let untold = Station { is_authorized: None, ..seen(B) };
+        assert_eq!(news(&mut present, &[stranger, untold], &[]), [Change::Came(B)]);
+    }
+
+    /// The numbers are those of a station dump and a survey of mac80211_hwsim.
+    #[test]
+    fn a_view_has_the_drivers_average_and_the_noise() {
+        let station = Station {
+            signal_dbm: Some(-40),
+            signal_average_dbm: Some(-38),
+            tx_kbps: Some(54_000),
+            tx_retries: Some(14),
+            tx_failed: Some(2),
+            rx_airtime_us: Some(30_000),
+            tx_airtime_us: Some(5_000),
+            inactive_ms: Some(80),
+            ..seen(A)
+        };
+        let expected = StationView {
+            signal: Some(Dbm(-38.0)),
+            noise: Some(Dbm(-92.0)),
+            tx_rate: Some(BitRate(54_000_000)),
+            retries: Some(14),
+            failed: Some(2),
+            airtime: Some(Duration::from_millis(35)),
+            inactive: Some(Duration::from_millis(80)),
+            ..StationView::new(A)
+        };
+        assert_eq!(view(&station, Some(Dbm(-92.0))), expected);
+        assert_eq!(view(&seen(B), None), StationView::new(B));
+    }
+
+    /// What hostapd 2.10 of Debian says to who attaches, and when a station joins.
+    #[test]
+    fn a_hostapd_that_starts_anew_is_heard_again() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("wlan0");
+        let mut hostapd = Hostapd { path: path.clone(), tried: None, control: None };
+        assert_eq!(hostapd.take(), Ok(Vec::new()));
+        for _ in 0..2 {
+            let server = UnixDatagram::bind(&path).unwrap();
+            let speaker = std::thread::spawn(move || {
+                let (_, from) = server.recv_from(&mut [0; 64]).unwrap();
+                for text in ["OK\n", "<3>AP-STA-CONNECTED 02:00:00:00:00:01"] {
+                    server.send_to_addr(text.as_bytes(), &from).unwrap();
+                }
+            });
+            let first = hostapd.take().unwrap();
+            speaker.join().unwrap();
+            let all = [first, hostapd.take().unwrap()].concat();
+            assert_eq!(all, [Change::Came(A)]);
+            // Another file has the old one's number on some file systems, once it is free.
+            fs::rename(&path, place.path().join(format!("old{}", all.len()))).unwrap();
+            assert_eq!(hostapd.take(), Ok(Vec::new()));
+        }
+        fs::write(&path, "no socket").unwrap();
+        let error = hostapd.take().unwrap_err();
+        assert!(error.contains("wlan0: "), "{error}");
+        // It is tried once.
+        assert_eq!(hostapd.take(), Ok(Vec::new()));
+    }
+}
