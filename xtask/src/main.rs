@@ -19,6 +19,7 @@ mod chart;
 mod compare;
 mod emulator;
 mod forwarding;
+mod lost_acks;
 mod minstrel;
 mod ns3;
 mod probe_links;
@@ -26,6 +27,7 @@ mod record;
 mod relay;
 mod shared;
 mod shell;
+mod soc_cost;
 mod suite;
 mod system;
 #[cfg(test)]
@@ -81,6 +83,9 @@ enum Verb {
     /// Run studies/emulator/agreement in the simulator and, on the kernel's sockets, in the
     /// emulator; print both and what differs.
     Agree(agree::Options),
+    /// Drop ACKs on purpose and print how many the kernel's law found lost, and that it found none
+    /// where none was dropped.
+    LostAcks(lost_acks::Options),
     /// Make large captures, have them read here and by other programs, and print what that costs.
     BenchTrace(trace::Options),
     /// Find the highest rates that the emulator carries in time, a bare forwarder beside it.
@@ -89,6 +94,8 @@ enum Verb {
     BenchForwarding(forwarding::Options),
     /// Measure what the proxy carries, and what it adds to round trips; directly beside.
     BenchProxy(relay::Options),
+    /// Measure what sharing an interface by SoC costs, as root
+    BenchSoc(soc_cost::Options),
     /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
     /// judge them, and write how often it was right to docs/trace-captures.md.
     Captures(captures::Options),
@@ -132,10 +139,12 @@ fn main() -> ExitCode {
         Verb::Ns3Minstrel(options) => ns3::minstrel::compare(&options),
         Verb::CompareMinstrel => minstrel::compare(),
         Verb::Agree(options) => agree::agree(&options),
+        Verb::LostAcks(options) => lost_acks::lost_acks(&options),
         Verb::BenchTrace(options) => trace::bench(&options),
         Verb::BenchEmulate(options) => emulator::bench(&options),
         Verb::BenchForwarding(options) => forwarding::bench(&options),
         Verb::BenchProxy(options) => relay::bench(&options),
+        Verb::BenchSoc(options) => soc_cost::bench(&options),
         Verb::Captures(options) => captures::captures(&options),
         Verb::Vm { show } => vm::vm(show),
         Verb::ProbeLinks(options) => probe_links::probe_links(&options),

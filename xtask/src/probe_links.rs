@@ -152,7 +152,7 @@ fn guest(links: String) -> Result<String, String> {
         |text: std::io::Result<String>, path: &Path| text.map_err(|error| failed(path, &error));
     let guest = vm::Guest {
         place: "probe-vm",
-        command: fairwave(),
+        commands: vec![fairwave()],
         init: GUEST,
         files: vec![
             ("probe-net.sh", read(net, &scripts[0])?),

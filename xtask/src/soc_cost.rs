@@ -1,0 +1,125 @@
+//! `cargo xtask bench-soc`: what sharing an interface by SoC costs a kernel and the agent (SOC-8).
+
+use crate::ns3::{load, processor, words};
+use crate::record;
+use crate::shell::{Outcome, cargo, command, root, run_aside};
+use crate::workspace;
+use clap::Args;
+use serde_json::Value;
+
+/// What `bench-soc` can be told.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Add the figures to `benches/runs/DATE-soc.md`.
+    #[arg(long)]
+    record: bool,
+}
+
+/// The ways of forwarding: the qdisc, and how often weights change.
+const WAYS: [(&str, Option<u64>, &str); 4] = [
+    ("pfifo", None, "pfifo"),
+    ("htb", None, "HTB by `fairwave soc ap`"),
+    ("htb", Some(200), "the same, a report each 200 ms"),
+    ("htb", Some(20), "the same, a report each 20 ms"),
+];
+
+/// Measures for about two minutes, as root, and says or records what that came to.
+pub(crate) fn bench(options: &Options) -> Outcome {
+    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
+    let before = load();
+    let (rows, crowd) = (measured("cost")?, measured("crowd")?);
+    let facts = format!(
+        "{}; Linux {}; {}; load {before} before and {} after",
+        processor().unwrap_or_else(|| "unknown processor".into()),
+        words("uname", &["-r"])?,
+        words("rustc", &["--version"])?,
+        load(),
+    );
+    let text = page(&facts, rows.as_array().ok_or("no rows")?, &crowd);
+    println!("{text}");
+    if options.record {
+        record::add("soc", "sharing by SoC", &text)?;
+    }
+    Ok(())
+}
+
+/// What a task of the test's script finds, in namespaces of its own.
+fn measured(task: &str) -> Result<Value, String> {
+    let script = root().join("crates/cli/tests/it/soc.py").display().to_string();
+    let fairwave = workspace::target().join("release/fairwave").display().to_string();
+    let namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
+    let program = ["python3", &script, &fairwave, task];
+    let mut unshare = command("unshare", &[&namespaces[..], &program].concat());
+    let output = unshare.output().map_err(|error| format!("unshare: {error}"))?;
+    match output.status.success() {
+        true => serde_json::from_slice(&output.stdout).map_err(|error| format!("{task}: {error}")),
+        false => Err(format!("{task}: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// The figures as Markdown.
+fn page(facts: &str, rows: &[Value], crowd: &Value) -> String {
+    let rows: String = WAYS.iter().map(|way| row(way, rows)).collect();
+    let of = |key: &str| crowd[key].as_f64().unwrap_or(f64::NAN);
+    let percent = |key: &str| 100.0 * of(key);
+    format!(
+        "`cargo xtask bench-soc --record`. {facts}. An access point and a station, each a network \
+         namespace on a bridge; iperf3 sends datagrams of 100 bytes for 3 s as fast as it can, in \
+         turn with each qdisc, five times. Nanoseconds are the processor time of iperf3 for a \
+         datagram, its own system calls and all, which the veth pair and the bridge are part of: \
+         median, and least to most. No class is at its limit (30 Gbps).\n\n\
+         | way | ns a datagram | beside pfifo | datagrams/s | changes/s |\n\
+         |---|---:|---:|---:|---:|\n{rows}\n\
+         The paper's Table 4: a FIFO takes 2629 us, GB 2638 and PW 2637 (+0.3 %), on FreeBSD 3.4 \
+         with a 2 Mbps radio behind.\n\n\
+         {} stations, each of which reports every 20 ms: {:.0} reports/s arrive (the stations share \
+         the processors), for which the access point has {:.1} % of a core by itself and {:.1} % in \
+         the kernel; {:.1} us a report. It holds {:.0} MB.\n",
+        of("stations"),
+        of("reports_s"),
+        percent("own"),
+        percent("kernel"),
+        (of("own") + of("kernel")) * 1e6 / of("reports_s"),
+        of("memory") / 1e6,
+    )
+}
+
+fn row((qdisc, every, name): &(&str, Option<u64>, &str), rows: &[Value]) -> String {
+    let of = |qdisc: &str, every: Option<u64>, key: &str| {
+        let rows =
+            rows.iter().filter(|row| row["way"] == qdisc && row["every_ms"].as_u64() == every);
+        let mut values: Vec<f64> = rows.filter_map(|row| row[key].as_f64()).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let median = |values: &[f64]| values.get(values.len() / 2).copied().unwrap_or(f64::NAN);
+    let times = of(qdisc, *every, "ns");
+    let (least, most) = (times.first().unwrap_or(&f64::NAN), times.last().unwrap_or(&f64::NAN));
+    let more = 100.0 * (median(&times) / median(&of("pfifo", None, "ns")) - 1.0);
+    format!(
+        "| {name} | {:.0} ({least:.0} to {most:.0}) | {more:+.1} % | {:.0} | {:.1} |\n",
+        median(&times),
+        median(&of(qdisc, *every, "packets_s")),
+        median(&of(qdisc, *every, "changes_s")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_way_stands_beside_the_fifo() {
+        let rows = [(0, "pfifo", 100.0), (0, "htb", 110.0), (1, "pfifo", 100.0), (1, "htb", 130.0)]
+            .map(|(turn, way, ns)| {
+                let (packets_s, changes_s) = (1e6 / ns, 0.0);
+                json!({ "turn": turn, "way": way, "every_ms": null, "ns": ns,
+                    "packets_s": packets_s, "changes_s": changes_s })
+            });
+        assert_eq!(
+            row(&("htb", None, "HTB"), &rows),
+            "| HTB | 130 (110 to 130) | +30.0 % | 9091 | 0.0 |\n"
+        );
+    }
+}
