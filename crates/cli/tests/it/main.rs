@@ -12,6 +12,7 @@ mod emulate_control;
 mod exit_codes;
 mod fairness;
 mod figures;
+mod maps;
 #[cfg(target_os = "linux")]
 mod matrix;
 mod output;

@@ -77,7 +77,7 @@ fn a_run_of_given_length_says_what_it_carried() {
     let mut told = String::new();
     out.read_to_string(&mut told).expect("text");
     assert!(child.wait().expect("it ends").success());
-    assert!(told.contains("1 connections, 0 of them still open; 0 broke"), "{told}");
+    assert!(told.contains("1 connection, 0 of them still open; 0 broke"), "{told}");
     assert!(told.contains("No 5 s bin had a target and enough on offer."), "{told}");
 }
 

@@ -2,6 +2,7 @@
 
 use crate::printed_proxy::{AchievedOutput, ProxyOutput, TargetOutput};
 use crate::table::{Table, mbps};
+use fairwave_units::several;
 use std::net::SocketAddr;
 
 /// Targets under way that are shown; all are in `--json`.
@@ -31,10 +32,10 @@ pub(crate) fn greeting(
 /// What it came to.
 pub(crate) fn summary(found: &ProxyOutput) -> String {
     let mut text = format!(
-        "Ran for {:.0} s: {} connections, {} of them still open; {} broke, {} were ended as idle.\n\
+        "Ran for {:.0} s: {}, {} of them still open; {} broke, {} were ended as idle.\n\
          {} MB went up, {} MB came down.\n{}\n",
         found.lasted_s,
-        found.opened,
+        several(found.opened, "connection"),
         found.active,
         found.broken,
         found.idle,

