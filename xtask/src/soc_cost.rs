@@ -72,9 +72,9 @@ fn page(facts: &str, rows: &[Value], crowd: &Value) -> String {
          |---|---:|---:|---:|---:|\n{rows}\n\
          The paper's Table 4: a FIFO takes 2629 us, GB 2638 and PW 2637 (+0.3 %), on FreeBSD 3.4 \
          with a 2 Mbps radio behind.\n\n\
-         {} stations, each of which reports every 20 ms: {:.0} reports/s arrive (the stations share \
-         the processors), for which the access point has {:.1} % of a core by itself and {:.1} % in \
-         the kernel; {:.1} us a report. It holds {:.0} MB.\n",
+         {} stations, each of which reports every 20 ms: {:.0} reports/s arrive (the stations \
+         share the processors), for which the access point has {:.1} % of a core by itself and \
+         {:.1} % in the kernel; {:.1} us a report. It holds {:.0} MB.\n",
         of("stations"),
         of("reports_s"),
         percent("own"),

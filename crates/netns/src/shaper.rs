@@ -62,8 +62,8 @@ pub struct Shapeable {
 }
 
 impl Shapeable {
-    /// What the kernel has, the better first: the link-sharing curves of HFSC are weights, where HTB
-    /// has rates and serves in rounds.
+    /// What the kernel has, the better first: the link-sharing curves of HFSC are weights, where
+    /// HTB has rates and serves in rounds.
     pub fn disciplines(&self) -> Vec<Discipline> {
         let all = [(self.hfsc, Discipline::Hfsc), (self.htb, Discipline::Htb)];
         all.into_iter().filter(|(has, _)| *has).map(|(_, one)| one).collect()

@@ -21,8 +21,8 @@ pub(crate) const MAJOR: u16 = 0x5343;
 pub enum Discipline {
     /// Hierarchical token buckets: each class owns a rate, and borrows.
     Htb,
-    /// Hierarchical fair service curves (Stoica, Zhang and Ng 1997): link-sharing curves alone, with
-    /// an upper limit.
+    /// Hierarchical fair service curves (Stoica, Zhang and Ng 1997): link-sharing curves alone,
+    /// with an upper limit.
     Hfsc,
 }
 
@@ -359,8 +359,8 @@ mod tests {
         bytes
     }
 
-    /// As strace shows what `tc class add dev eth0 parent 5343:1 classid 5343:12 hfsc ls m2 20mbit ul
-    /// m2 40mbit` sends: the kind, and in the options two curves of 12 bytes.
+    /// As strace shows what `tc class add dev eth0 parent 5343:1 classid 5343:12 hfsc ls m2 20mbit
+    /// ul m2 40mbit` sends: the kind, and in the options two curves of 12 bytes.
     #[test]
     fn a_class_of_hfsc_is_what_tc_sends() {
         let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000 };

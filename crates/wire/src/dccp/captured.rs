@@ -1,6 +1,7 @@
 //! What an analyst needs of a DCCP packet that a capture holds, perhaps cut.
 
-/// Ports, number and payload of a DCCP packet. Nothing else of it is looked at, no sum is asked for.
+/// Ports, number and payload of a DCCP packet. Nothing else of it is looked at, no sum is asked
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured {
     /// Source port.
@@ -86,7 +87,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..40), len in any::<u32>()) {
+        fn any_bytes_are_read_or_refused(
+            bytes in prop::collection::vec(any::<u8>(), 0..40),
+            len in any::<u32>(),
+        ) {
             if let Some(read) = Captured::read(&bytes, len) {
                 prop_assert!(read.number < 1 << read.number_bits && read.payload_len <= len);
             }
