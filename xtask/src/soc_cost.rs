@@ -16,11 +16,12 @@ pub(crate) struct Options {
 }
 
 /// The ways of forwarding: the qdisc, and how often weights change.
-const WAYS: [(&str, Option<u64>, &str); 4] = [
+const WAYS: [(&str, Option<u64>, &str); 5] = [
     ("pfifo", None, "pfifo"),
     ("htb", None, "HTB by `fairwave soc ap`"),
-    ("htb", Some(200), "the same, a report each 200 ms"),
-    ("htb", Some(20), "the same, a report each 20 ms"),
+    ("htb, reports", Some(20), "the same, a report each 20 ms, levels of one weight"),
+    ("htb", Some(200), "the same, a report each 200 ms, weights change"),
+    ("htb", Some(20), "the same, a report each 20 ms, weights change"),
 ];
 
 /// Measures for about two minutes, as root, and says or records what that came to.

@@ -259,16 +259,16 @@ def killed():
     return {"moments": len(moments), "seen": seen}
 
 
-def changing(path, every_s):
-    """A process that writes any level from 1 to 13 dB into a file, again and again."""
+def changing(path, every_s, least, most):
+    """A process that writes any level from least to most dB into a file, again and again."""
     code = ("import os, random, sys, time\n"
             "while True:\n"
-            "    open(sys.argv[1] + '.new', 'w').write(str(random.uniform(1, 13)))\n"
+            "    open(sys.argv[1] + '.new', 'w').write(str(random.uniform(float(sys.argv[3]), float(sys.argv[4]))))\n"
             "    os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
             "    time.sleep(float(sys.argv[2]))\n")
     with open(path, "w") as file:
         file.write("14")
-    return subprocess.Popen([sys.executable, "-c", code, path, str(every_s)])
+    return subprocess.Popen([sys.executable, "-c", code, path, str(every_s), str(least), str(most)])
 
 
 def blast():
@@ -291,16 +291,18 @@ def cost():
         run("ip netns exec a tc qdisc add dev w0 root pfifo limit 1000")
         rows.append({"turn": turn, "way": "pfifo", "every_ms": None, "changes_s": 0, **blast()})
         run("ip netns exec a tc qdisc del dev w0 root")
-        for every_ms in [None, 200, 20]:
+        # Levels from 20 to 30 dB have one weight: the same reports, and nothing to set.
+        for every_ms, least, most in [(None, 14, 14), (20, 20, 30), (200, 1, 13), (20, 1, 13)]:
             ap = start_ap("--pace", "10ms", "--quiet", rate="30 Gbps")
-            flip = changing("/run/netns/snr", every_ms / 1000) if every_ms else None
+            flip = every_ms and changing("/run/netns/snr", every_ms / 1000, least, most)
             needed = ["--interface", "w0", "--key", "/run/netns/keys/s1"]
             level = ["--snr-from", "/run/netns/snr"] if every_ms else ["--snr", "14"]
             interval = ["--interval", f"{every_ms or 1000} ms"]
             station = start("s1", "station", *needed, *level, *interval, "--quiet")
             until("a weight", lambda: mac(2) in weights())
             before = status()
-            row = {"turn": turn, "way": "htb", "every_ms": every_ms, **blast()}
+            row = {"turn": turn, "way": "htb" if most < 20 else "htb, reports",
+                   "every_ms": every_ms, **blast()}
             after = status()
             lasted = after["lasted_s"] - before["lasted_s"]
             rows.append({**row, "changes_s": (after["changes"] - before["changes"]) / lasted})
