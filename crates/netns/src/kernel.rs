@@ -1,6 +1,9 @@
 //! System calls that no crate offers in a safe form: the only file with exempt code.
 
-#![allow(unsafe_code, reason = "ioctls of TUN devices, options of packet sockets, unshare")]
+#![allow(
+    unsafe_code,
+    reason = "ioctls of TUN devices, options and rings of packet sockets, unshare"
+)]
 
 use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl, opcode};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -8,6 +11,8 @@ use rustix::thread::UnshareFlags;
 use std::ffi::{c_int, c_uint};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// `TUNSETIFF` and `TUNSETOFFLOAD` of `linux/if_tun.h`.
 const TUNSETIFF: Opcode = opcode::write::<c_int>(b'T', 202);
@@ -92,7 +97,7 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
 ///
 /// It asks for all types and has the kernel filter them: a socket for one type is not served where
 /// the interface is a port of a bridge.
-pub(crate) fn ether_socket(interface: u32, ether_type: u16) -> io::Result<OwnedFd> {
+pub(crate) fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, FrameRing)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     let interface = c_int::try_from(interface).map_err(io::Error::other)?;
@@ -121,8 +126,87 @@ pub(crate) fn ether_socket(interface: u32, ether_type: u16) -> io::Result<OwnedF
     if set != 0 {
         return Err(io::Error::last_os_error());
     }
+    let ring = FrameRing::attach(&socket)?;
     bind_packet_socket(&socket, interface)?;
-    Ok(socket)
+    Ok((socket, ring))
+}
+
+/// Bytes of a slot of a [`FrameRing`], of which the kernel's header takes 66 before the frame.
+const SLOT: usize = 256;
+/// The kernel allocates a ring in blocks, each of which is a multiple of any page size.
+const BLOCK: usize = 1 << 16;
+const BLOCKS: usize = 4;
+const SLOTS: usize = BLOCKS * BLOCK / SLOT;
+
+/// Frames that wait at a packet socket, in memory that the kernel writes: reading one is no system
+/// call (packet(7), `PACKET_RX_RING` with `TPACKET_V2`). Frames over 190 bytes are cut. While 1024
+/// wait, more are lost.
+#[derive(Debug)]
+pub(crate) struct FrameRing {
+    memory: NonNull<u8>,
+    /// The slot that is read next.
+    next: usize,
+}
+
+// SAFETY: the memory is this value's alone, but for the kernel, with which the status of each slot
+// is agreed.
+unsafe impl Send for FrameRing {}
+
+impl FrameRing {
+    /// Gives a socket a ring, before it is bound. From then on its frames come by that alone.
+    fn attach(socket: &OwnedFd) -> io::Result<Self> {
+        set_option(socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as c_int))?;
+        let request = libc::tpacket_req {
+            tp_block_size: BLOCK as c_uint,
+            tp_block_nr: BLOCKS as c_uint,
+            tp_frame_size: SLOT as c_uint,
+            tp_frame_nr: SLOTS as c_uint,
+        };
+        set_option(socket, libc::PACKET_RX_RING, &request)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let fd = socket.as_raw_fd();
+        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+        let memory = unsafe {
+            libc::mmap(ptr::null_mut(), BLOCKS * BLOCK, protection, libc::MAP_SHARED, fd, 0)
+        };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let memory = NonNull::new(memory.cast()).ok_or_else(io::Error::last_os_error)?;
+        Ok(Self { memory, next: 0 })
+    }
+
+    /// Takes the next frame, cut to the buffer; returns its length there.
+    pub(crate) fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        debug_assert!(self.next < SLOTS, "slot {}", self.next);
+        // SAFETY: `next` is below SLOTS, and the mapping has that many slots.
+        let slot = unsafe { self.memory.add(self.next * SLOT) };
+        let header: *mut libc::tpacket2_hdr = slot.as_ptr().cast();
+        // SAFETY: each slot begins with such a header, aligned to 16; the kernel and this process
+        // both write its status as a whole.
+        let status = unsafe { AtomicU32::from_ptr(&raw mut (*header).tp_status) };
+        if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        // SAFETY: the status says that the slot is ours: the kernel writes nothing until it is
+        // given back.
+        let (begin, length) = unsafe { ((*header).tp_mac, (*header).tp_snaplen) };
+        let begin = usize::from(begin).min(SLOT);
+        let length = (length as usize).min(SLOT - begin).min(buffer.len());
+        // SAFETY: `begin + length` is within the slot, `length` within the buffer, and no mapping
+        // of the kernel's is part of a buffer of ours.
+        unsafe { ptr::copy_nonoverlapping(slot.as_ptr().add(begin), buffer.as_mut_ptr(), length) };
+        status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.next = (self.next + 1) % SLOTS;
+        Some(length)
+    }
+}
+
+impl Drop for FrameRing {
+    fn drop(&mut self) {
+        // SAFETY: address and length are those of the mapping, and nobody has a pointer into it.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), BLOCKS * BLOCK) };
+    }
 }
 
 fn bind_packet_socket(socket: &OwnedFd, interface: c_int) -> io::Result<()> {
