@@ -36,8 +36,17 @@ pub struct Context<'a> {
 pub struct Earlier {
     /// Its day, in UTC.
     pub ran: String,
-    /// Its words, by the identifiers of claims.
-    pub verdicts: BTreeMap<String, String>,
+    /// What it said of each claim, by identifiers.
+    pub claims: BTreeMap<String, Said>,
+}
+
+/// What an earlier run said of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Its word.
+    pub verdict: String,
+    /// The parameter that decided, its name and its threshold.
+    pub decides: Option<[String; 3]>,
 }
 
 impl Earlier {
@@ -49,13 +58,29 @@ impl Earlier {
             && told["confirms"] == false;
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
         let claims = told["claims"].as_array().filter(|_| is_same)?.iter();
-        let verdicts = claims.filter_map(|c| Some((text(&c["id"])?, text(&c["verdict"])?)));
-        Some(Self { ran: text(&told["ran"])?, verdicts: verdicts.collect() })
+        let decides = |told: &serde_json::Value| {
+            Some([text(&told["key"])?, text(&told["name"])?, text(&told["threshold"])?])
+        };
+        let said = |c: &serde_json::Value| {
+            let said = Said { verdict: text(&c["verdict"])?, decides: decides(&c["decides"]) };
+            Some((text(&c["id"])?, said))
+        };
+        Some(Self { ran: text(&told["ran"])?, claims: claims.filter_map(said).collect() })
     }
 
-    fn of_claim(&self, id: &str) -> String {
-        let word = self.verdicts.get(id).map_or("not mapped", String::as_str);
-        format!("{word} in the exploring run of {}", self.ran)
+    /// The word of that run, and what decided in it if something else decides in this one.
+    fn of_claim(&self, claim: &ClaimMap) -> String {
+        let Some(said) = self.claims.get(&claim.id) else {
+            return format!("not mapped in the exploring run of {}", self.ran);
+        };
+        let text = format!("{} in the exploring run of {}", said.verdict, self.ran);
+        let now = claim.decides.as_ref().map(|decides| (&decides.key, &decides.threshold));
+        match &said.decides {
+            Some([key, name, threshold]) if now != Some((key, threshold)) => {
+                format!("{text}, where it was decided by {name} ({threshold})")
+            }
+            _ => text,
+        }
     }
 }
 
@@ -89,7 +114,7 @@ fn words(map: &MapSummary, explored: Option<&Earlier>) -> Markup {
                 th scope="row" { a href={ "#" (claim.id) } { (claim.id) } }
                 td {
                     span class={ "verdict " (class_of_word(claim.verdict)) } { (claim.verdict) }
-                    @if let Some(earlier) = explored { p.note { (earlier.of_claim(&claim.id)) } }
+                    @if let Some(earlier) = explored { p.note { (earlier.of_claim(claim)) } }
                 }
                 td { p { (claim.statement) } p.note { (claim.condition) } }
                 td { (counts(claim)) }
@@ -258,7 +283,7 @@ pub fn markdown(context: &Context<'_>, map: &MapSummary) -> String {
         map.first_seed,
     );
     let words = map.claims.iter().map(|claim| {
-        let earlier = explored.map(|earlier| format!(" ({})", earlier.of_claim(&claim.id)));
+        let earlier = explored.map(|earlier| format!(" ({})", earlier.of_claim(claim)));
         let word = format!("{}{}", claim.verdict, earlier.unwrap_or_default());
         [&claim.id, &word, &counts(claim), &claim.condition].map(|cell| text(cell)).to_vec()
     });
