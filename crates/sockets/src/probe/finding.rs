@@ -16,7 +16,7 @@ pub(super) const SHORT_MS: f64 = 5.0;
 /// Greetings that waited less than this share of the train's wait had a queue of their own.
 const SEPARATE: f64 = 0.2;
 /// Fewest greetings that say something about a queue.
-const ENOUGH: usize = 5;
+pub(super) const ENOUGH: usize = 5;
 
 /// What sort of buffer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,11 @@ impl Latency {
             sent: round_trips.len(),
             lost: round_trips.len() - ms.len(),
         }
+    }
+
+    /// Greetings that were answered.
+    pub(super) const fn answered(&self) -> usize {
+        self.sent - self.lost
     }
 }
 
@@ -267,8 +272,7 @@ impl Measured {
             "packets of another flow waited {waited:.1} ms beside a train whose packets waited \
              {wait:.1} ms"
         ));
-        let answered = beside.sent - beside.lost;
-        let is_apart = wait > SHORT_MS && waited < SEPARATE * wait && answered >= ENOUGH;
+        let is_apart = wait > SHORT_MS && waited < SEPARATE * wait && beside.answered() >= ENOUGH;
         if is_apart && self.kind != Some(Kind::Aqm) {
             self.kind = Some(Kind::PerStation);
         }

@@ -2,7 +2,8 @@
 //! trains of two sizes, trains the other way, and greetings beside long trains.
 
 use super::Error;
-use super::finding::{Loaded, Measured, SHORT_MS};
+use super::finding::{ENOUGH, Loaded, Measured, SHORT_MS};
+use super::leg;
 use super::session::{Line, Load, Session};
 use super::sizes::ip_bytes;
 use crate::clock::Clock;
@@ -170,25 +171,46 @@ impl Run<'_> {
 
     fn load(&mut self, loaded: Loaded) -> Result<(), Error> {
         let ways = loaded.ways();
+        let alone: Vec<_> = ways.iter().map(|way| self.found.leg(*way).carried_mbps).collect();
+        let beside = self.load_with(loaded, &alone)?;
+        // Ways that share a radio carry less beside each other than alone: where twice as much
+        // as alone let hardly a greeting through, twice as much as beside each other does.
+        if ways.len() > 1 && self.found.both.answered() < ENOUGH {
+            self.load_with(loaded, &beside)?;
+        }
+        Ok(())
+    }
+
+    /// Greets while each way is loaded, if it carries so many Mbps; returns what each carried then.
+    fn load_with(
+        &mut self,
+        loaded: Loaded,
+        carried_mbps: &[Option<f64>],
+    ) -> Result<Vec<Option<f64>>, Error> {
+        let ways = loaded.ways();
         // All for as long as the slowest takes, so that they are under way together.
         let wait_ms = ways.iter().map(|way| self.found.leg(*way).longest_ms).fold(0.0, f64::max);
         let time = LOADED + Duration::from_secs_f64(2.0 * wait_ms / 1e3);
-        let loads: Vec<Load> = ways.iter().map(|way| self.load_of(*way, time)).collect();
+        let of_way = |(way, mbps): (&Way, &Option<f64>)| self.load_of(*way, time, *mbps);
+        let loads: Vec<Load> = ways.iter().zip(carried_mbps).map(of_way).collect();
         let (sessions, pings) = self.line.loaded(&loads);
         self.found.blocked += sessions.iter().map(|session| session.blocked).sum::<u64>();
         let accounts: Option<Vec<_>> =
             sessions.iter().zip(&loads).map(|(s, l)| Some((l.way, s.accounts.first()?))).collect();
         let pings = pings?;
+        let mut beside = vec![None; ways.len()];
         if let Some(accounts) = accounts {
             self.found.take_load(loaded, &accounts, &pings);
+            let server = self.line.server;
+            beside =
+                accounts.iter().map(|(_, account)| leg::carried_mbps(account, server)).collect();
         }
-        sessions.into_iter().find_map(|session| session.error).map_or(Ok(()), Err)
+        sessions.into_iter().find_map(|session| session.error).map_or(Ok(beside), Err)
     }
 
     /// More than the path carries that way, for a time in whose first half its buffer fills.
-    fn load_of(&self, way: Way, time: Duration) -> Load {
-        let leg = self.found.leg(way);
-        let drained = leg.carried_mbps.map(|mbps| BitRate((mbps * LOAD * 1e6) as u64));
+    fn load_of(&self, way: Way, time: Duration, carried_mbps: Option<f64>) -> Load {
+        let drained = carried_mbps.map(|mbps| BitRate((mbps * LOAD * 1e6) as u64));
         let rate = drained.unwrap_or(self.rate).min(self.rate);
         let trial = trial(LARGE, self.packets_in(time, rate));
         Load { way, limits: Limits { rate, ..self.limits() }, trial }
