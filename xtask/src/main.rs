@@ -94,7 +94,8 @@ enum Verb {
     BenchForwarding(forwarding::Options),
     /// Measure what the proxy carries, and what it adds to round trips; directly beside.
     BenchProxy(relay::Options),
-    /// Measure what sharing an interface by SoC costs, as root
+    /// Measure, as root, what sharing an interface by SoC costs: time a packet beside a FIFO, and
+    /// the access point of 200 stations.
     BenchSoc(soc_cost::Options),
     /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
     /// judge them, and write how often it was right to docs/trace-captures.md.
