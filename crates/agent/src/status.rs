@@ -8,7 +8,8 @@ use fairwave_soc::{AccessPoint, Refusal, StationStatus, StationView};
 use fairwave_units::{self as units, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -125,8 +126,31 @@ impl Status {
     }
 }
 
+/// What the names of the sockets begin with; an interface's follows.
+const NAME: &str = "fairwave-soc-";
+/// Where the kernel lists the Unix sockets of a network namespace.
+const SOCKETS: &str = "/proc/net/unix";
+
 fn address(interface: &str) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("fairwave-soc-{interface}"))
+    SocketAddr::from_abstract_name(format!("{NAME}{interface}"))
+}
+
+/// The interfaces that access points serve in this network namespace, in alphabetical order.
+///
+/// # Errors
+/// If the kernel's list of sockets cannot be read.
+pub fn served() -> Result<Vec<String>, Error> {
+    let list = fs::read_to_string(SOCKETS).map_err(Error::at(SOCKETS))?;
+    Ok(served_in(&list))
+}
+
+/// The interfaces in the kernel's list. Its last column is the name, behind `@` where it is
+/// abstract. Each connection that is being made has a line of the same name.
+fn served_in(list: &str) -> Vec<String> {
+    let names = list.lines().filter_map(|line| line.split_whitespace().nth(7));
+    let interfaces = names.filter_map(|name| name.strip_prefix('@')?.strip_prefix(NAME));
+    let interfaces: BTreeSet<&str> = interfaces.collect();
+    interfaces.into_iter().map(str::to_owned).collect()
 }
 
 /// The socket at which an access point is asked.
@@ -175,4 +199,21 @@ pub fn ask(interface: &str) -> Result<Status, Error> {
         serde_json::from_str(&text).map_err(io::Error::other)
     };
     asked().map_err(Error::at(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn access_points_are_found_among_the_sockets() {
+        let list = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 18441 @fairwave-soc-wlan1\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 18442\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 18443 /run/fairwave-soc-eth0\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 18444 @fairwave-soc-wlan0\n\
+            0000000000000000: 00000002 00000000 00000000 0001 03 18445 @fairwave-soc-wlan0\n";
+        assert_eq!(served_in(list), ["wlan0", "wlan1"]);
+        assert_eq!(served_in("Num\n"), Vec::<String>::new());
+    }
 }

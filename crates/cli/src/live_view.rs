@@ -1,13 +1,10 @@
 //! The live view of an emulation: a screen of figures that changes while the run lasts.
 
+use crate::screen::{self, Screen};
 use fairwave_emulate::{Live, NodeState, State};
 use fairwave_units::Duration;
-use ratatui::Frame;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Stylize;
-use ratatui::widgets::{Paragraph, Row, Table};
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often the screen is drawn; rates are over this time.
@@ -16,67 +13,34 @@ const EVERY: core::time::Duration = core::time::Duration::from_millis(500);
 const HEADS: [&str; 7] =
     ["node", "Mbps sent", "received", "queue", "retries/s", "airtime %", "lost here"];
 
-/// Columns that names have at least.
-const NAME_WIDTH: usize = 12;
-
 /// Draws on the terminal until `over`; q and Ctrl-C set `stop`.
 ///
 /// # Errors
 /// The terminal cannot be drawn on.
 pub(crate) fn watch(live: &Live, stop: &AtomicBool, over: &AtomicBool) -> io::Result<()> {
-    let mut terminal = ratatui::try_init()?;
-    let watched = (|| {
-        let mut before = live.state();
-        while !over.load(Ordering::Relaxed) {
-            if event::poll(EVERY)? {
-                if is_end(&event::read()?) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                continue;
-            }
-            let now = live.state();
-            terminal.draw(|frame| draw(frame, &before, &now))?;
-            before = now;
+    let mut before = live.state();
+    let mut is_first = true;
+    screen::keep(EVERY, |is_ended| {
+        if is_ended {
+            stop.store(true, Ordering::Relaxed);
         }
-        Ok(())
-    })();
-    ratatui::restore();
-    watched
+        if over.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        // Rates are over the time between two screens.
+        if is_ended || std::mem::take(&mut is_first) {
+            return ControlFlow::Continue(None);
+        }
+        let now = live.state();
+        let shown = between(&before, &now);
+        before = now;
+        ControlFlow::Continue(Some(shown))
+    })
 }
 
-fn is_end(event: &Event) -> bool {
-    let Event::Key(key) = event else { return false };
-    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-    key.code == KeyCode::Char('q') || (is_control && key.code == KeyCode::Char('c'))
-}
-
-/// Draws what happened between two states.
-fn draw(frame: &mut Frame<'_>, before: &State, now: &State) {
-    let areas = Layout::vertical([Constraint::Length(3), Constraint::Min(0)]);
-    let [head, body] = areas.areas(frame.area());
-    frame.render_widget(Paragraph::new(headline(now)), head);
-    let rows = rows(before, now);
-    // The heads take a line.
-    let lines = usize::from(body.height).saturating_sub(1);
-    // Where not all rows fit, the last line counts those that are left out.
-    let shown = if rows.len() > lines { lines.saturating_sub(1) } else { rows.len() };
-    let left_out = rows.len() - shown;
-    frame.render_widget(table(&rows[..shown]), body);
-    if left_out > 0 {
-        let more = format!("... and {left_out} more, which a higher terminal shows");
-        let last = Rect { y: body.bottom().saturating_sub(1), height: body.height.min(1), ..body };
-        frame.render_widget(Paragraph::new(more), last);
-    }
-}
-
-/// The rows below their heads. Figures are as wide as their heads, so that names have the rest.
-fn table(rows: &[Vec<String>]) -> Table<'_> {
-    let longest = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
-    let name = Constraint::Length(longest.max(NAME_WIDTH).try_into().unwrap_or(u16::MAX));
-    let widths =
-        [name].into_iter().chain(HEADS[1..].iter().map(|head| Constraint::Min(head.len() as u16)));
-    let rows = rows.iter().map(|row| Row::new(row.iter().map(String::as_str)));
-    Table::new(rows, widths.collect::<Vec<_>>()).header(Row::new(HEADS).bold())
+/// What happened between two states.
+fn between(before: &State, now: &State) -> Screen<'static> {
+    Screen { headline: headline(now), heads: &HEADS, rows: rows(before, now) }
 }
 
 /// What holds of the whole run.
@@ -180,7 +144,7 @@ mod tests {
     fn a_screen_shows_what_happened_since_the_last() {
         let (before, now) = (state(1, 1_000_000, 40), state(3, 3_000_000, 60));
         let mut terminal = Terminal::new(TestBackend::new(84, 8)).expect("a screen");
-        terminal.draw(|frame| draw(frame, &before, &now)).expect("it is drawn");
+        terminal.draw(|frame| screen::draw(frame, &between(&before, &now))).expect("it is drawn");
         let screen = terminal.backend().to_string();
         let has = |name: &str, figures: &[&str]| {
             let line = screen.lines().find(|line| line.trim_matches('"').starts_with(name));
@@ -201,7 +165,7 @@ mod tests {
         let node = |n| NodeState { name: name(n), ..NodeState::default() };
         state.nodes = (1..=30).map(node).collect();
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a screen");
-        terminal.draw(|frame| draw(frame, &state, &state)).expect("it is drawn");
+        terminal.draw(|frame| screen::draw(frame, &between(&state, &state))).expect("it is drawn");
         let screen = terminal.backend().to_string();
         assert!(screen.contains(&name(19)) && !screen.contains(&name(20)), "{screen}");
         // Two radios, `ap` and `sta1`, and a flow are beside the nodes.
@@ -215,6 +179,8 @@ mod tests {
     fn a_run_without_anything_has_a_screen() {
         let mut terminal = Terminal::new(TestBackend::new(20, 2)).expect("a screen");
         let nothing = State::default();
-        terminal.draw(|frame| draw(frame, &nothing, &nothing)).expect("it is drawn");
+        terminal
+            .draw(|frame| screen::draw(frame, &between(&nothing, &nothing)))
+            .expect("it is drawn");
     }
 }

@@ -23,6 +23,7 @@ mod printed_probe;
 #[cfg(target_os = "linux")]
 mod printed_proxy;
 mod progress;
+mod screen;
 mod show;
 #[cfg(target_os = "linux")]
 mod show_agreement;

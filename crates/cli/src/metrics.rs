@@ -37,7 +37,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// Serves metrics under `/metrics` until the process is interrupted. `collect` takes the figures
 /// anew for each request; a request for which it fails is answered with status 500. All names begin
-/// with `prefix` and an underscore. Values of labels are printed as they are, so that none may
+/// with `prefix` and an underscore, if it is not empty. Values of labels are printed as they are, so that none may
 /// contain a quotation mark, a backslash or a line break.
 ///
 /// # Errors
@@ -64,7 +64,10 @@ pub(crate) fn serve<C: Collector>(
 
 /// Every figure as text.
 pub(crate) fn written(prefix: &str, figures: impl Collector) -> Result<String, fmt::Error> {
-    let mut registry = Registry::with_prefix(prefix);
+    let mut registry = match prefix {
+        "" => Registry::default(),
+        _ => Registry::with_prefix(prefix),
+    };
     registry.register_collector(Box::new(figures));
     let mut page = String::new();
     text::encode(&mut page, &registry)?;

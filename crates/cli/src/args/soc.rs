@@ -5,6 +5,7 @@ use fairwave_netns::Discipline;
 use fairwave_soc::{Curve, FILTERS, FilterSpec, Knot, POLICIES, Rule};
 use fairwave_units::{BitRate, Db, Duration};
 use fairwave_wire::ethernet::Mac;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// At the end of its help.
@@ -16,9 +17,11 @@ Examples:
   sudo fairwave soc ap --interface wlan0 --plan               what it would do there, and why
   sudo fairwave soc station --interface wlan0 --key my.key    its radio tells the level
   sudo fairwave soc station --interface eth0 --key my.key --snr 25
+  fairwave soc status --watch                                 a table that follows
   fairwave soc status --interface wlan0 --json
+  fairwave soc status --prometheus 127.0.0.1:9438             for packaging/grafana/fairwave-soc.json
 
-Both need root. The access point leaves a qdisc alone that somebody else has set, and restores the
+`soc ap` and `soc station` need root. The access point leaves a qdisc alone that somebody else has set, and restores the
 interface when it ends, also by SIGKILL. docs/soc.md says how the loop works.
 
 Exit code 1: the kernel refuses a step, or the interface goes away.";
@@ -37,12 +40,8 @@ pub(crate) enum SocTask {
     Station(Station),
     /// Share an interface by the SoC of its stations, until interrupted
     Ap(Ap),
-    /// Say what an access point on this machine knows and does
-    Status {
-        /// The access point's interface
-        #[arg(long, short, value_name = "IF")]
-        interface: String,
-    },
+    /// Say what access points on this machine know and do
+    Status(Watching),
     /// Print the key of one station, which speaks for no other
     Key {
         /// The file with the network's key
@@ -52,6 +51,21 @@ pub(crate) enum SocTask {
         #[arg(long, value_name = "MAC", value_parser = mac)]
         station: Mac,
     },
+}
+
+/// Options of `fairwave soc status`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Watching {
+    /// The access point's interface; without it, all that run here
+    #[arg(long, short, value_name = "IF")]
+    pub(crate) interface: Option<String>,
+    /// Keep showing them, until interrupted: a table on a terminal, else every second anew; with
+    /// --json, a line each
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Serve them to Prometheus at this address, under /metrics
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["watch"])]
+    pub(crate) prometheus: Option<SocketAddr>,
 }
 
 /// Options of `fairwave soc station`.

@@ -1,5 +1,9 @@
 //! `fairwave soc`: stations that report their SoC, and an access point that schedules by it.
 
+mod prometheus;
+mod told;
+mod watch;
+
 use crate::args::Common;
 use crate::args::soc::{Actuator, Ap, Soc, SocTask, Station};
 use crate::outcome::Failure;
@@ -8,14 +12,11 @@ use fairwave_agent::access_point::{self, ApNews, ApPlan};
 use fairwave_agent::key::{Secret, line_of_station};
 use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use fairwave_agent::station::{self, StationNews, StationPlan};
-use fairwave_agent::status::{StationLine, Status, ask};
 use fairwave_agent::{AccessPointRadio, Error, StationRadio};
 use fairwave_netns::{Discipline, KeeperCommand, STATIONS_MOST, Shapeable, ShaperPlan, shapeable};
 use fairwave_soc::{Action, ApConfig, Decision, Policies, TableConfig};
-use fairwave_units::{BitRate, several};
 use fairwave_wire::soc::ETHER_TYPE;
 use serde_json::json;
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -28,7 +29,7 @@ pub(crate) fn run(common: &Common, soc: &Soc) -> Result<(), Failure> {
         SocTask::Station(station) => report(common, station),
         SocTask::Ap(ap) if ap.plan => plan(common, ap),
         SocTask::Ap(ap) => serve(common, ap),
-        SocTask::Status { interface } => show(common, &ask(interface).map_err(failure)?),
+        SocTask::Status(watching) => told::tell(common, watching),
         SocTask::Key { key, station } => {
             let network = secret(key)?.network(&key.display().to_string()).map_err(failure)?;
             Ok(output::print(&line_of_station(&network, *station))?)
@@ -60,6 +61,7 @@ fn radio(interface: &str) -> Result<StationRadio, Failure> {
 }
 
 fn report(common: &Common, station: &Station) -> Result<(), Failure> {
+    let secret = secret(&station.key)?;
     let source: Box<dyn SnrSource> = match (station.snr, &station.snr_from) {
         (Some(level), _) => Box::new(Fixed(level)),
         (None, Some(file)) => Box::new(FromFile(file.clone())),
@@ -67,7 +69,7 @@ fn report(common: &Common, station: &Station) -> Result<(), Failure> {
     };
     let plan = StationPlan {
         interface: station.interface.clone(),
-        secret: secret(&station.key)?,
+        secret,
         interval: station.interval,
         filter: station.filter,
         epoch: u32::try_from(clock::unix_s()).unwrap_or(u32::MAX),
@@ -159,7 +161,7 @@ fn serve(common: &Common, ap: &Ap) -> Result<(), Failure> {
         ApNews::Trouble(why) => output::warn(&why),
     };
     let status = access_point::run(plan, &stop, tell).map_err(failure)?;
-    show(common, &status)
+    told::show(common, &status)
 }
 
 /// A decision in words. What is refused is counted, and not told: a flood would fill the log.
@@ -174,58 +176,6 @@ fn line(decision: &Decision) -> Option<String> {
         Action::Stop { station } => Some(format!("{station} gets no share of its own: {reason}")),
         Action::Answer { .. } => None,
     }
-}
-
-fn show(common: &Common, status: &Status) -> Result<(), Failure> {
-    if common.json {
-        return Ok(output::print_json(&json!(status))?);
-    }
-    Ok(output::print(&words(status))?)
-}
-
-fn words(status: &Status) -> String {
-    let mut text = format!(
-        "{}: {} after {:.0} s; {} reports believed, {} missing, {} changes.\n",
-        status.interface,
-        several(status.stations.len() as u64, "station"),
-        status.lasted_s,
-        status.accepted,
-        status.missed,
-        status.changes
-    );
-    for station in &status.stations {
-        let soc = station.soc_db.map_or("unknown SoC".to_owned(), |soc| format!("{soc:.1} dB"));
-        let weights: Vec<String> =
-            station.weights.iter().map(|weight| format!("{weight:.3}")).collect();
-        let age = station.age_s.map_or(String::new(), |age| format!(", {age:.1} s ago"));
-        let _ = writeln!(
-            text,
-            "  {}  {soc:>11}  weight {}  ({}{age}){}",
-            station.station,
-            weights.join(", "),
-            station.source,
-            seen(station)
-        );
-    }
-    for (why, count) in &status.refused {
-        let _ = writeln!(text, "  refused as {}: {count}", why.replace('_', " "));
-    }
-    text
-}
-
-/// What the access point's radio tells of a station.
-fn seen(station: &StationLine) -> String {
-    let rate = |bps: u64| BitRate(bps).to_string();
-    let parts = [
-        station.signal_dbm.map(|signal| format!("signal {signal:.0} dBm")),
-        station.noise_dbm.map(|noise| format!("noise {noise:.0} dBm")),
-        station.tx_rate_bps.map(|bps| format!("to it at {}", rate(bps))),
-        station.rx_rate_bps.map(|bps| format!("from it at {}", rate(bps))),
-        station.retries.map(|count| format!("retries {count}")),
-        station.airtime_s.map(|time| format!("airtime {time:.1} s")),
-    ];
-    let told: Vec<String> = parts.into_iter().flatten().collect();
-    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
 }
 
 fn plan(common: &Common, ap: &Ap) -> Result<(), Failure> {
@@ -281,21 +231,6 @@ fn why(discipline: Discipline, found: &Shapeable, wanted: Option<Actuator>) -> &
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_the_radio_sees_stands_behind_the_source() {
-        let line = json!({
-            "station": "02:00:00:00:00:01", "soc_db": 14.0, "source": "report", "age_s": 0.1,
-            "weights": [1.0], "signal_dbm": -50.0, "noise_dbm": null, "tx_rate_bps": 54_000_000,
-            "rx_rate_bps": null, "retries": 3, "failed": 0, "airtime_s": 1.25, "inactive_s": 0.0,
-        });
-        let station: StationLine = serde_json::from_value(line).expect("a line");
-        let expected = "; signal -50 dBm, to it at 54 Mbps, retries 3, airtime 1.2 s";
-        assert_eq!(seen(&station), expected);
-        let stations = vec![StationLine { signal_dbm: None, ..station }];
-        let text = words(&Status { stations, ..Status::default() });
-        assert!(text.contains("(report, 0.1 s ago); to it at 54 Mbps"), "{text}");
-    }
 
     #[test]
     fn a_qdisc_of_somebody_else_is_named_and_left_alone() {

@@ -259,6 +259,34 @@ def killed():
     return {"moments": len(moments), "seen": seen}
 
 
+def told():
+    """What `status` shows without an interface's name, as it changes and to Prometheus."""
+    asked = lambda *words: start("a", "status", *words)
+    def answer(*words):
+        process = asked(*words)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, out.decode(), err.decode()
+    nobody = answer("--json")
+    ap = start_ap()
+    station = start_station("s1", 14)
+    until("a weight", lambda: weights() == {mac(2): 1.0})
+    once = json.loads(answer("--json")[1])
+    watching = asked("--watch", "--json")
+    lines = [json.loads(watching.stdout.readline()) for _ in range(2)]
+    watching.send_signal(signal.SIGINT)
+    watching.communicate(timeout=PATIENCE_S)
+    serving = asked("--prometheus", "127.0.0.1:0")
+    at = serving.stderr.readline().decode().split()[-1]
+    page = run(f"ip netns exec a curl -s --noproxy '*' {at}")
+    end(station)
+    end(ap)
+    without = run(f"ip netns exec a curl -s --noproxy '*' -o /dev/null -w '%{{http_code}}' {at}")
+    serving.kill()
+    serving.wait()
+    return {"nobody": nobody, "once": once, "lines": lines, "ended": watching.returncode,
+            "page": page, "without": without}
+
+
 def changing(path, every_s, least, most):
     """A process that writes any level from least to most dB into a file, again and again."""
     code = ("import os, random, sys, time\n"
@@ -363,5 +391,5 @@ def crowd():
 build()
 keys()
 tasks = {"shares": shares, "hostile": hostile, "answered": answered, "killed": killed,
-         "cost": cost, "crowd": crowd}
+         "told": told, "cost": cost, "crowd": crowd}
 print(json.dumps(tasks[sys.argv[2]]()))

@@ -57,6 +57,28 @@ fn kill_9_at_any_moment_leaves_the_interface_as_it_was() {
 }
 
 #[test]
+fn an_access_point_is_found_watched_and_scraped() {
+    let Some(found) = found("told") else { return };
+    assert_eq!(found["nobody"][0], 1, "{found}");
+    let why = found["nobody"][2].as_str().expect("a message");
+    assert!(why.contains("no `fairwave soc ap` runs in this network namespace"), "{why}");
+    let station = "02:00:00:00:00:02";
+    let (once, lines) = (&found["once"], found["lines"].as_array().expect("lines"));
+    assert_eq!(
+        (&once["interface"], &once["stations"][0]["station"]),
+        (&"w0".into(), &station.into())
+    );
+    let lasted = |line: &Value| line["lasted_s"].as_f64().expect("seconds");
+    assert!(lasted(&lines[1]) > lasted(&lines[0]), "{found}");
+    assert_eq!(found["ended"], 0, "{found}");
+    let page = found["page"].as_str().expect("a page");
+    let weight =
+        format!("fairwave_soc_weight{{ifname=\"w0\",mac=\"{station}\",class=\"0\"}} 1.0\n");
+    assert!(page.contains(&weight), "{page}");
+    assert_eq!(found["without"], "500", "an access point that is gone is an error");
+}
+
+#[test]
 fn a_station_without_a_radio_is_told_what_to_give() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairwave"));
     let output = command.args(["soc", "station", "--interface", "lo", "--key", "none"]).output();

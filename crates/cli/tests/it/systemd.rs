@@ -8,9 +8,11 @@ use std::process::Command;
 /// Where an installed command is.
 const INSTALLED: &str = "/usr/bin/fairwave";
 /// The greatest exposure that `systemd-analyze security` may find, in tenths of its scale of 10. A
-/// transparent proxy sets up rules and sockets before it gives its rights up.
+/// transparent proxy sets up rules and sockets before it gives its rights up; who shares an
+/// interface has to be root.
 fn exposure_most(unit: &Path) -> &'static str {
-    if unit.ends_with("fairwave-proxy.service") { "28" } else { "15" }
+    let is = |name: &str| unit.ends_with(name);
+    if is("fairwave-proxy.service") || is("fairwave-soc-ap.service") { "28" } else { "15" }
 }
 
 fn units() -> Vec<PathBuf> {

@@ -1,0 +1,114 @@
+//! What access points on this machine know and do, in words.
+
+use super::{failure, prometheus, watch};
+use crate::args::Common;
+use crate::args::soc::Watching;
+use crate::outcome::Failure;
+use crate::output;
+use fairwave_agent::status::{StationLine, Status, ask, served};
+use fairwave_units::{BitRate, several};
+use serde_json::json;
+use std::fmt::Write;
+
+/// Asks, and shows once, until interrupted, or to Prometheus.
+pub(crate) fn tell(common: &Common, watching: &Watching) -> Result<(), Failure> {
+    let found = found(watching)?;
+    if let Some(at) = watching.prometheus {
+        return prometheus::serve(watching.clone(), at);
+    }
+    if common.json && found.len() > 1 {
+        let names: Vec<&str> = found.iter().map(|one| one.interface.as_str()).collect();
+        let several = format!("access points serve {}", names.join(", "));
+        return Err(Failure::Usage(format!("{several}: name one by --interface")));
+    }
+    if watching.watch {
+        return watch::watch(common, watching);
+    }
+    found.iter().try_for_each(|status| show(common, status))
+}
+
+/// The access points that are meant.
+pub(super) fn found(watching: &Watching) -> Result<Vec<Status>, Failure> {
+    let interfaces = match &watching.interface {
+        Some(interface) => vec![interface.clone()],
+        None => served().map_err(failure)?,
+    };
+    if interfaces.is_empty() {
+        let where_to_look = "in this network namespace; `ip netns exec` looks into another";
+        return Err(Failure::Run(format!("no `fairwave soc ap` runs {where_to_look}")));
+    }
+    interfaces.iter().map(|interface| ask(interface).map_err(failure)).collect()
+}
+
+/// Shows one access point.
+pub(super) fn show(common: &Common, status: &Status) -> Result<(), Failure> {
+    if common.json {
+        return Ok(output::print_json(&json!(status))?);
+    }
+    Ok(output::print(&words(status))?)
+}
+
+pub(super) fn words(status: &Status) -> String {
+    let mut text = format!(
+        "{}: {} after {:.0} s; {} reports believed, {} missing, {} changes.\n",
+        status.interface,
+        several(status.stations.len() as u64, "station"),
+        status.lasted_s,
+        status.accepted,
+        status.missed,
+        status.changes
+    );
+    for station in &status.stations {
+        let soc = station.soc_db.map_or("unknown SoC".to_owned(), |soc| format!("{soc:.1} dB"));
+        let weights: Vec<String> =
+            station.weights.iter().map(|weight| format!("{weight:.3}")).collect();
+        let age = station.age_s.map_or(String::new(), |age| format!(", {age:.1} s ago"));
+        let _ = writeln!(
+            text,
+            "  {}  {soc:>11}  weight {}  ({}{age}){}",
+            station.station,
+            weights.join(", "),
+            station.source,
+            seen(station)
+        );
+    }
+    for (why, count) in &status.refused {
+        let _ = writeln!(text, "  refused as {}: {count}", why.replace('_', " "));
+    }
+    text
+}
+
+/// What the access point's radio tells of a station.
+fn seen(station: &StationLine) -> String {
+    let rate = |bps: u64| BitRate(bps).to_string();
+    let parts = [
+        station.signal_dbm.map(|signal| format!("signal {signal:.0} dBm")),
+        station.noise_dbm.map(|noise| format!("noise {noise:.0} dBm")),
+        station.tx_rate_bps.map(|bps| format!("to it at {}", rate(bps))),
+        station.rx_rate_bps.map(|bps| format!("from it at {}", rate(bps))),
+        station.retries.map(|count| format!("retries {count}")),
+        station.airtime_s.map(|time| format!("airtime {time:.1} s")),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
+    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_radio_sees_stands_behind_the_source() {
+        let line = json!({
+            "station": "02:00:00:00:00:01", "soc_db": 14.0, "source": "report", "age_s": 0.1,
+            "weights": [1.0], "signal_dbm": -50.0, "noise_dbm": null, "tx_rate_bps": 54_000_000,
+            "rx_rate_bps": null, "retries": 3, "failed": 0, "airtime_s": 1.25, "inactive_s": 0.0,
+        });
+        let station: StationLine = serde_json::from_value(line).expect("a line");
+        let expected = "; signal -50 dBm, to it at 54 Mbps, retries 3, airtime 1.2 s";
+        assert_eq!(seen(&station), expected);
+        let stations = vec![StationLine { signal_dbm: None, ..station }];
+        let text = words(&Status { stations, ..Status::default() });
+        assert!(text.contains("(report, 0.1 s ago); to it at 54 Mbps"), "{text}");
+    }
+}
