@@ -17,12 +17,12 @@ Examples:
   sudo fairwave soc ap --interface wlan0 --plan               what it would do there, and why
   sudo fairwave soc station --interface wlan0 --key my.key    its radio tells the level
   sudo fairwave soc station --interface eth0 --key my.key --snr 25
-  fairwave soc status --watch                                 a table that follows
+  fairwave soc status --watch                      a table that follows
   fairwave soc status --interface wlan0 --json
-  fairwave soc status --prometheus 127.0.0.1:9438             for packaging/grafana/fairwave-soc.json
+  fairwave soc status --prometheus 127.0.0.1:9438  for packaging/grafana/fairwave-soc.json
 
-`soc ap` and `soc station` need root. The access point leaves a qdisc alone that somebody else has set, and restores the
-interface when it ends, also by SIGKILL. docs/soc.md says how the loop works.
+`soc ap` and `soc station` need root. The access point leaves a qdisc alone that somebody else has
+set, and restores the interface when it ends, also by SIGKILL. docs/soc.md says how the loop works.
 
 Exit code 1: the kernel refuses a step, or the interface goes away.";
 

@@ -5,20 +5,21 @@ mod told;
 mod watch;
 
 use crate::args::Common;
-use crate::args::soc::{Actuator, Ap, Soc, SocTask, Station};
+use crate::args::soc::{Actuator, Ap, Soc, SocTask, Station, Watching};
 use crate::outcome::Failure;
 use crate::{clock, output, stop};
 use fairwave_agent::access_point::{self, ApNews, ApPlan};
 use fairwave_agent::key::{Secret, line_of_station};
 use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use fairwave_agent::station::{self, StationNews, StationPlan};
-use fairwave_agent::{AccessPointRadio, Error, StationRadio};
+use fairwave_agent::{AccessPointRadio, StationRadio};
 use fairwave_netns::{Discipline, KeeperCommand, STATIONS_MOST, Shapeable, ShaperPlan, shapeable};
 use fairwave_soc::{Action, ApConfig, Decision, Policies, TableConfig};
 use fairwave_wire::soc::ETHER_TYPE;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
+use told::failure;
 
 /// Where hostapd has its control sockets, one for each interface.
 const HOSTAPD: &str = "/run/hostapd";
@@ -29,7 +30,7 @@ pub(crate) fn run(common: &Common, soc: &Soc) -> Result<(), Failure> {
         SocTask::Station(station) => report(common, station),
         SocTask::Ap(ap) if ap.plan => plan(common, ap),
         SocTask::Ap(ap) => serve(common, ap),
-        SocTask::Status(watching) => told::tell(common, watching),
+        SocTask::Status(watching) => tell(common, watching),
         SocTask::Key { key, station } => {
             let network = secret(key)?.network(&key.display().to_string()).map_err(failure)?;
             Ok(output::print(&line_of_station(&network, *station))?)
@@ -37,11 +38,21 @@ pub(crate) fn run(common: &Common, soc: &Soc) -> Result<(), Failure> {
     }
 }
 
-fn failure(error: Error) -> Failure {
-    match error {
-        Error::Usage(text) => Failure::Usage(text),
-        _ => Failure::run(error),
+/// Asks, and shows once, until interrupted, or to Prometheus.
+fn tell(common: &Common, watching: &Watching) -> Result<(), Failure> {
+    let found = told::found(watching)?;
+    if let Some(at) = watching.prometheus {
+        return prometheus::serve(watching.clone(), at);
     }
+    if common.json && found.len() > 1 {
+        let names: Vec<&str> = found.iter().map(|one| one.interface.as_str()).collect();
+        let several = format!("access points serve {}", names.join(", "));
+        return Err(Failure::Usage(format!("{several}: name one by --interface")));
+    }
+    if watching.watch {
+        return watch::watch(common, watching);
+    }
+    found.iter().try_for_each(|status| told::show(common, status))
 }
 
 fn secret(file: &Path) -> Result<Secret, Failure> {

@@ -37,7 +37,7 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
 
     // Had the first run found that something decides, the second would say that it does not.
     let mut earlier = told;
-    earlier["claims"][0]["decides"] = json!({ "key": "rts", "name": "RTS", "threshold": "on", "with": [1, 1], "without": [0, 1] });
+    earlier["claims"][0]["decides"] = json!({ "key": "rts", "name": "RTS", "threshold": "on" });
     fs::write(map.join("explored.json"), earlier.to_string()).expect("it is replaced");
     let confirmed = [&ONE[..], &["--confirm", "--resume", "--markdown", "--quiet"]].concat();
     let (markdown, _) = ends_with(0, place.path(), &confirmed);

@@ -1,30 +1,21 @@
 //! What access points on this machine know and do, in words.
 
-use super::{failure, prometheus, watch};
 use crate::args::Common;
 use crate::args::soc::Watching;
 use crate::outcome::Failure;
 use crate::output;
+use fairwave_agent::Error;
 use fairwave_agent::status::{StationLine, Status, ask, served};
 use fairwave_units::{BitRate, several};
 use serde_json::json;
 use std::fmt::Write;
 
-/// Asks, and shows once, until interrupted, or to Prometheus.
-pub(crate) fn tell(common: &Common, watching: &Watching) -> Result<(), Failure> {
-    let found = found(watching)?;
-    if let Some(at) = watching.prometheus {
-        return prometheus::serve(watching.clone(), at);
+/// What the agent's errors mean to whoever typed the command.
+pub(super) fn failure(error: Error) -> Failure {
+    match error {
+        Error::Usage(text) => Failure::Usage(text),
+        _ => Failure::run(error),
     }
-    if common.json && found.len() > 1 {
-        let names: Vec<&str> = found.iter().map(|one| one.interface.as_str()).collect();
-        let several = format!("access points serve {}", names.join(", "));
-        return Err(Failure::Usage(format!("{several}: name one by --interface")));
-    }
-    if watching.watch {
-        return watch::watch(common, watching);
-    }
-    found.iter().try_for_each(|status| show(common, status))
 }
 
 /// The access points that are meant.
