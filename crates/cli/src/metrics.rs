@@ -37,8 +37,8 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// Serves metrics under `/metrics` until the process is interrupted. `collect` takes the figures
 /// anew for each request; a request for which it fails is answered with status 500. All names begin
-/// with `prefix` and an underscore, if it is not empty. Values of labels are printed as they are, so
-/// that none may contain a quotation mark, a backslash or a line break.
+/// with `prefix` and an underscore, if it is not empty. Values of labels are printed as they are:
+/// none may contain a quotation mark, a backslash or a line break.
 ///
 /// # Errors
 ///

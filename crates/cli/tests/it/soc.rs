@@ -1,6 +1,8 @@
 //! `fairwave soc` between namespaces: shares, hostile stations, and what a kill leaves.
 
+use crate::common::{fairwave, scratch};
 use serde_json::Value;
+use std::fs;
 use std::io::{Write, stderr};
 use std::path::Path;
 use std::process::Command;
@@ -80,9 +82,10 @@ fn an_access_point_is_found_watched_and_scraped() {
 
 #[test]
 fn a_station_without_a_radio_is_told_what_to_give() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fairwave"));
-    let output = command.args(["soc", "station", "--interface", "lo", "--key", "none"]).output();
-    let output = output.expect("it starts");
+    let place = scratch();
+    fs::write(place.path().join("key"), format!("{}=\n", "A".repeat(43))).expect("a key");
+    let mut command = fairwave(place.path(), &["soc", "station", "--interface", "lo"]);
+    let output = command.args(["--key", "key"]).output().expect("it starts");
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{err}");
     for word in ["interface `lo` has no radio", "--snr DB", "--snr-from FILE"] {
