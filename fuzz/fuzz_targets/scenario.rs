@@ -1,8 +1,8 @@
 //! Any text is a plan or a list of errors, and what is resolved reads back equal.
 #![no_main]
 
-use fairwave_scenario::plan::Plan;
 use fairwave_scenario::Scenario;
+use fairwave_scenario::plan::Plan;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,18 +1,24 @@
-//! SoC reports: what parses is legal and, sealed again, reads the same; nobody forges a tag.
+//! SoC reports, alone and in datagrams, and what answers them: what parses is legal and, sealed
+//! again, reads the same; nobody forges a tag.
 
 #![no_main]
 
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::{self, Plain};
+use fairwave_wire::soc::routed::{self, Reply};
+use fairwave_wire::soc::{self, Answer, Plain};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(plain) = Plain::parse(bytes) {
         assert_eq!(plain.bytes(), bytes[..Plain::LEN]);
     }
+    let key = Key::new(b"a key that the fuzzer cannot use").expect("it is long enough");
+    assert!(Answer::open(bytes, &key).is_err() && Reply::open(bytes, &key).is_err());
+    if let Ok((report, token)) = routed::split(bytes) {
+        assert_eq!(routed::datagram(&report, token), bytes[..routed::DATAGRAM_LEN]);
+    }
     let Ok((claim, rest)) = soc::parse(bytes) else { return };
     assert!(bytes.ends_with(rest) && bytes.len() == soc::LEN + rest.len());
-    let key = Key::new(b"a key that the fuzzer cannot use").expect("it is long enough");
     let report = claim.unchecked();
     let sealed = report.seal(&key);
     assert_eq!(sealed[..48], bytes[..48]);

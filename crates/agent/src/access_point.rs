@@ -5,13 +5,15 @@ use crate::source::StationSource;
 use crate::status::{Desk, Status};
 use crate::wait::wait_for;
 use fairwave_machine::Machine;
-use fairwave_netns::{EtherSocket, Shaper, ShaperPlan};
-use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Class, Decision, Heard};
+use fairwave_netns::{EtherSocket, Shaper, ShaperPlan, Traffic};
+use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Decision, Heard, Reach, Routed};
 use fairwave_sockets::Clock;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::{self, Mac};
-use fairwave_wire::soc;
+use fairwave_wire::soc::{self, routed};
 use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often the radio is asked, and the longest wait of the loop.
@@ -21,6 +23,8 @@ const LOOK: Duration = Duration::from_millis(200);
 const GATHER: Duration = Duration::from_millis(4);
 /// Frames that are read before anything else has its turn.
 const BATCH: usize = 256;
+/// Name of the class of all traffic that has no other.
+const REST: &str = "rest";
 /// Bytes of a frame that matter: its header and a report.
 const FRAME: usize = ethernet::HEADER_LEN + soc::LEN;
 
@@ -28,8 +32,12 @@ const FRAME: usize = ethernet::HEADER_LEN + soc::LEN;
 pub struct ApPlan {
     /// The interface by which stations are reached.
     pub interface: String,
-    /// What reports mean.
+    /// Where reports of stations behind routers come as datagrams; if nowhere, only frames count.
+    pub listen: Option<SocketAddr>,
+    /// What reports mean. With `listen`, it has a key for tokens.
     pub config: ApConfig,
+    /// The kinds of traffic that the policies after the first are for.
+    pub traffic: Vec<Traffic>,
     /// What weights act on; in a dry run nothing.
     pub shaper: Option<ShaperPlan>,
     /// What the radio sees.
@@ -49,11 +57,14 @@ pub enum ApNews {
 
 struct Loop {
     socket: EtherSocket,
+    datagrams: Option<UdpSocket>,
     desk: Desk,
     ap: AccessPoint,
     shaper: Option<Shaper>,
     interface: String,
     failed: u64,
+    /// Names of the classes of traffic.
+    traffic: Vec<String>,
     /// What the radio said when it did not tell.
     trouble: Option<String>,
 }
@@ -65,13 +76,26 @@ struct Loop {
 /// set a qdisc there, or the interface goes away.
 pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Result<Status, Error> {
     let clock = Clock::start();
-    let ApPlan { interface, config, shaper, mut radio } = plan;
+    let ApPlan { interface, config, traffic, shaper, mut radio, listen } = plan;
     let socket = EtherSocket::open(&interface, soc::ETHER_TYPE.number())?;
+    let datagrams = listen.map(open_datagrams).transpose()?;
     let desk = Desk::open(&interface)?;
     let shaper = shaper.as_ref().map(Shaper::start).transpose()?;
+    let rest = REST.to_owned();
+    let traffic = [rest].into_iter().chain(traffic.iter().map(|kind| kind.name().to_owned()));
+    let traffic = traffic.collect();
     let ap = AccessPoint::new(config);
-    let (interface_name, trouble) = (interface.clone(), None);
-    let mut all = Loop { socket, desk, ap, shaper, interface: interface_name, failed: 0, trouble };
+    let mut all = Loop {
+        socket,
+        datagrams,
+        desk,
+        ap,
+        shaper,
+        interface: interface.clone(),
+        failed: 0,
+        traffic,
+        trouble: None,
+    };
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     let mut look = clock.now();
     while !stop.load(Ordering::Relaxed) {
@@ -91,7 +115,7 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
             let most = next.since(clock.now());
             // In a crowd the next report is near: waking for it would cost more than it does.
             match taken {
-                0 => wait_for(&[&all.socket, &all.desk.0], most),
+                0 => wait_for(&all.readable(), most),
                 _ => wait_for(&[], GATHER.min(most)),
             }
             .map_err(broken)?;
@@ -100,7 +124,20 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
     Ok(all.status(clock.now()))
 }
 
+fn open_datagrams(at: SocketAddr) -> Result<UdpSocket, Error> {
+    let opened = UdpSocket::bind(at).and_then(|socket| {
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    });
+    opened.map_err(Error::at(format!("reports at {at}")))
+}
+
 impl Loop {
+    fn readable(&self) -> Vec<&dyn AsFd> {
+        let sockets: [&dyn AsFd; 2] = [&self.socket, &self.desk.0];
+        sockets.into_iter().chain(self.datagrams.as_ref().map(|one| one as &dyn AsFd)).collect()
+    }
+
     /// Takes what the radio told. The same trouble is told once.
     fn see(
         &mut self,
@@ -120,10 +157,33 @@ impl Loop {
     fn take_reports(&mut self, now: Instant) -> io::Result<(usize, bool)> {
         let mut frame = [0; FRAME];
         for taken in 0..BATCH {
-            let Some(length) = self.socket.receive(&mut frame)? else { return Ok((taken, true)) };
+            let Some(length) = self.socket.receive(&mut frame)? else {
+                let (more, is_empty) = self.take_datagrams(now)?;
+                return Ok((taken + more, is_empty));
+            };
             if let Ok((header, payload)) = ethernet::parse(&frame[..length.min(FRAME)]) {
                 let heard = Heard::new(header.source, payload);
                 self.ap.handle(now, ApInput::Report(heard));
+            }
+        }
+        Ok((BATCH, false))
+    }
+
+    /// The same for datagrams.
+    fn take_datagrams(&mut self, now: Instant) -> io::Result<(usize, bool)> {
+        let Some(socket) = &self.datagrams else { return Ok((0, true)) };
+        let mut bytes = [0; routed::DATAGRAM_LEN];
+        for taken in 0..BATCH {
+            match socket.recv_from(&mut bytes) {
+                Ok((length, from)) => {
+                    let datagram = Routed::new(from, &bytes[..length]);
+                    self.ap.handle(now, ApInput::Datagram(datagram));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok((taken, true));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
         Ok((BATCH, false))
@@ -137,6 +197,10 @@ impl Loop {
                 Action::Answer { payload, .. } => {
                     let own = Mac(self.socket.address());
                     self.socket.send(&soc::frame(own, station, payload))?;
+                }
+                Action::Reply { to, payload, .. } => {
+                    // What is lost is sent again with the next report.
+                    let _ = self.datagrams.as_ref().map(|socket| socket.send_to(payload, to));
                 }
                 Action::Serve { .. } | Action::Stop { .. } => {
                     if let Err(error) = self.set(&action) {
@@ -155,12 +219,16 @@ impl Loop {
     fn set(&mut self, action: &Action) -> io::Result<()> {
         let Some(shaper) = &mut self.shaper else { return Ok(()) };
         match action {
-            Action::Serve { station, weights } => {
-                let first = weights.get(usize::from(Class::default().0));
-                shaper.serve(station.0, first.map_or(1.0, |weight| weight.fraction()))
+            Action::Serve { station, reach, weights } => {
+                let weights: Vec<f64> = weights.iter().map(|weight| weight.fraction()).collect();
+                let address = match reach {
+                    Reach::Link => None,
+                    Reach::Address(address) => Some(*address),
+                };
+                shaper.serve(station.0, address, &weights)
             }
             Action::Stop { station } => shaper.stop(station.0),
-            Action::Answer { .. } => Ok(()),
+            Action::Answer { .. } | Action::Reply { .. } => Ok(()),
         }
     }
 
@@ -170,7 +238,10 @@ impl Loop {
             interface: self.interface.clone(),
             actuator: actuator.to_owned(),
             failed: self.failed,
-            ..Status::of(&self.ap, now)
+            traffic: self.traffic.clone(),
+            ..Status::of(&self.ap, now, |station| {
+                self.shaper.as_ref().and_then(|shaper| shaper.class_of(station.0))
+            })
         }
     }
 }

@@ -2,30 +2,29 @@
 
 use crate::Error;
 use crate::key::Secret;
+use crate::path::{Listener, Path};
 use crate::source::{Level, SnrSource};
 use crate::wait::wait_for;
 use fairwave_machine::Machine;
-use fairwave_netns::EtherSocket;
 use fairwave_soc::{Contact, FilterSpec, Reporter, ReporterConfig, ReporterInput};
 use fairwave_sockets::Clock;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::ethernet::{self, Mac};
+use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::{self, Answer};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Samples in an interval.
 const SAMPLES: u64 = 4;
 /// How long a wait lasts at most, so that a request to stop is seen.
 const LOOK: Duration = Duration::from_millis(500);
-/// Bytes of a frame that matter.
-const FRAME: usize = 128;
 
 /// What a station is to do.
 pub struct StationPlan {
     /// The interface whose link address the station has.
     pub interface: String,
+    /// Where the access point listens, if reports go as datagrams; else they go in frames.
+    pub to: Option<SocketAddr>,
     /// What seals its reports.
     pub secret: Secret,
     /// Time from one report to the next: the paper's T_soc.
@@ -44,7 +43,7 @@ pub enum StationNews {
     /// The radio tells that the station is associated with this access point now.
     Associated(Mac),
     /// An access point answers.
-    Heard(Mac),
+    Heard(Listener),
     /// Nobody answers any more.
     Alone,
     /// The source of levels does not tell.
@@ -65,16 +64,16 @@ pub struct StationCounts {
 }
 
 struct Station {
-    socket: EtherSocket,
+    path: Path,
     address: Mac,
     key: Key,
     reporter: Reporter,
-    contact: Contact,
+    contact: Contact<Listener>,
     counts: StationCounts,
     /// The number of the last report that was answered: an old answer cannot be replayed.
     answered: u64,
     /// The access point that was told of.
-    told: Option<Mac>,
+    told: Option<Listener>,
     /// The access point of the association, where the source of levels tells.
     associated: Option<Mac>,
     /// What the source said when it did not tell a level.
@@ -92,9 +91,9 @@ pub fn run(
     mut hear: impl FnMut(StationNews),
 ) -> Result<StationCounts, Error> {
     let clock = Clock::start();
-    let StationPlan { interface, interval, mut source, .. } = plan;
-    let socket = EtherSocket::open(&interface, soc::ETHER_TYPE.number())?;
-    let address = Mac(socket.address());
+    let StationPlan { interface, interval, mut source, to, .. } = plan;
+    let path = Path::open(&interface, to)?;
+    let address = path.station();
     let key = plan.secret.of_station(address)?;
     let config = ReporterConfig {
         interval,
@@ -105,9 +104,9 @@ pub fn run(
     };
     let reporter = Reporter::new(config, key.clone(), clock.now())
         .map_err(|error| Error::Usage(error.to_string()))?;
-    let contact = Contact::new(clock.now(), interval);
+    let contact = Contact::new(clock.now(), interval, path.everybody());
     let mut station = Station {
-        socket,
+        path,
         address,
         key,
         reporter,
@@ -131,7 +130,7 @@ pub fn run(
         station.tell(now, &mut hear);
         let next = station.reporter.deadline().map_or(sample, |due| due.min(sample));
         let most = next.since(clock.now()).min(LOOK);
-        wait_for(&[&station.socket], most).map_err(broken)?;
+        wait_for(&[&station.path], most).map_err(broken)?;
     }
     Ok(station.counts)
 }
@@ -157,7 +156,7 @@ impl Station {
         };
         if let (Some(mac), true) = (level.access_point, level.access_point != self.associated) {
             self.associated = Some(mac);
-            self.contact.associate(now, mac);
+            self.contact.associate(now, self.path.associated(mac));
             self.reporter.handle(now, ReporterInput::Roamed);
             self.told = None;
             hear(StationNews::Associated(mac));
@@ -166,19 +165,14 @@ impl Station {
     }
 
     fn listen(&mut self, now: Instant) -> std::io::Result<()> {
-        let mut frame = [0; FRAME];
-        while let Some(length) = self.socket.receive(&mut frame)? {
-            let parsed = ethernet::parse(&frame[..length.min(FRAME)]);
-            let opened = parsed.ok().and_then(|(header, payload)| {
-                let answer = Answer::open(payload, &self.key).ok()?;
-                let is_fresh = answer.station == self.address && answer.sequence > self.answered;
-                is_fresh.then_some((header.source, answer.sequence))
-            });
-            match opened {
-                Some((access_point, sequence)) => {
-                    self.answered = sequence;
+        while let Some(answered) = self.path.receive(&self.key)? {
+            let is_fresh = |sequence: u64| sequence > self.answered;
+            match answered.filter(|it| it.station == self.address && is_fresh(it.sequence)) {
+                Some(answer) => {
+                    self.answered = answer.sequence;
                     self.counts.answers += 1;
-                    self.contact.answer(now, access_point);
+                    self.path.accept(&answer);
+                    self.contact.answer(now, answer.by);
                 }
                 None => self.counts.refused += 1,
             }
@@ -194,8 +188,7 @@ impl Station {
         while let Some(report) = self.reporter.poll(now) {
             self.counts.made += 1;
             let Some(to) = self.contact.addressee(now) else { continue };
-            let frame = soc::frame(self.address, to, report.bytes());
-            self.counts.sent += u64::from(self.socket.send(&frame)?);
+            self.counts.sent += u64::from(self.path.send(report.bytes(), to)?);
         }
         while self.reporter.event().is_some() {}
         Ok(())

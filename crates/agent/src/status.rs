@@ -4,8 +4,9 @@
 //! is gone with the process. Whoever may run programs there can read it; it holds no secret.
 
 use crate::Error;
-use fairwave_soc::{AccessPoint, Refusal, StationStatus, StationView};
+use fairwave_soc::{AccessPoint, Reach, Refusal, StationStatus, StationView};
 use fairwave_units::{self as units, Instant};
+use fairwave_wire::ethernet::Mac;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,9 @@ pub struct Status {
     /// Time since the start.
     #[schemars(extend("unit" = "seconds"))]
     pub lasted_s: f64,
+    /// The classes of traffic, in the order of weights: `rest`, and those with policies of their
+    /// own.
+    pub traffic: Vec<String>,
     /// The stations that are served, in the order of their addresses.
     pub stations: Vec<StationLine>,
     /// Reports that were believed.
@@ -38,6 +42,8 @@ pub struct Status {
     pub missed: u64,
     /// What was refused, by why; reasons that did not occur are left out.
     pub refused: BTreeMap<String, u64>,
+    /// Datagrams of stations behind routers that were answered with a token.
+    pub challenges: u64,
     /// Changes that the scheduler was asked for.
     pub changes: u64,
     /// Changes that the kernel refused.
@@ -49,6 +55,11 @@ pub struct Status {
 pub struct StationLine {
     /// Its link address.
     pub station: String,
+    /// Its IP address, if it is behind a router; else null.
+    pub address: Option<String>,
+    /// Its class in the kernel's scheduler, as tc(8) writes it, of traffic that has no class of its
+    /// own; null in a dry run.
+    pub class: Option<String>,
     /// Its SoC; null if nobody told.
     #[schemars(extend("unit" = "decibels"))]
     pub soc_db: Option<f64>,
@@ -57,6 +68,8 @@ pub struct StationLine {
     /// Time since that was told; null if nobody told.
     #[schemars(extend("unit" = "seconds"))]
     pub age_s: Option<f64>,
+    /// The weight of traffic that has no class of its own, from 0 to 1.
+    pub weight: f64,
     /// The weight of each class of traffic, from 0 to 1.
     pub weights: Vec<f64>,
     /// Level of its frames at the access point; null without a radio.
@@ -85,15 +98,22 @@ pub struct StationLine {
 }
 
 impl StationLine {
-    fn of(station: &StationStatus) -> Self {
+    fn of(station: &StationStatus, class: Option<String>) -> Self {
         let view = station.view.clone().unwrap_or_else(|| StationView::new(station.link));
         let seconds = |time: Option<units::Duration>| time.map(units::Duration::as_secs_f64);
+        let weights: Vec<f64> = station.weights.iter().map(|weight| weight.fraction()).collect();
         Self {
             station: station.link.to_string(),
+            address: match station.reach {
+                Reach::Link => None,
+                Reach::Address(address) => Some(address.to_string()),
+            },
+            class,
             soc_db: station.soc.map(|soc| soc.0),
             source: station.source.name().to_owned(),
             age_s: seconds(station.age),
-            weights: station.weights.iter().map(|weight| weight.fraction()).collect(),
+            weight: weights.first().copied().unwrap_or(1.0),
+            weights,
             signal_dbm: view.signal.map(|signal| signal.0),
             noise_dbm: view.noise.map(|noise| noise.0),
             tx_rate_bps: view.tx_rate.map(|rate| rate.0),
@@ -108,15 +128,21 @@ impl StationLine {
 
 impl Status {
     /// What an access point is like now.
-    pub(crate) fn of(ap: &AccessPoint, now: Instant) -> Self {
+    pub(crate) fn of(
+        ap: &AccessPoint,
+        now: Instant,
+        class_of: impl Fn(Mac) -> Option<String>,
+    ) -> Self {
         let (table, own) = (ap.table_counters(), ap.counters());
         let counted = |why: Refusal| {
             let count = table.refused_for(why) + own.strangers_refused[why as usize];
             (count > 0).then(|| (why.name().to_owned(), count))
         };
+        let stations = ap.stations(now);
         Self {
             lasted_s: now.since(Instant::ZERO).as_secs_f64(),
-            stations: ap.stations(now).iter().map(StationLine::of).collect(),
+            stations: stations.iter().map(|one| StationLine::of(one, class_of(one.link))).collect(),
+            challenges: own.challenges,
             accepted: table.accepted,
             missed: table.missed,
             refused: Refusal::ALL.into_iter().filter_map(counted).collect(),

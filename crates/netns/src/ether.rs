@@ -17,6 +17,19 @@ pub struct EtherSocket {
     address: [u8; 6],
 }
 
+/// The link address of an interface of the calling thread's network namespace.
+///
+/// # Errors
+/// Where there is no such interface, or it has no link address.
+pub fn link_address(interface: &str) -> Result<[u8; 6], Error> {
+    let asked = || -> io::Result<[u8; 6]> {
+        let mut netlink = Netlink::open()?;
+        let index = netlink.index(interface)?;
+        netlink.link_address(index)
+    };
+    asked().map_err(Error::at(format!("interface `{interface}`")))
+}
+
 impl EtherSocket {
     /// Opens a socket at an interface of the calling thread's network namespace.
     ///

@@ -36,6 +36,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod between;
+mod classify;
 mod error;
 mod ether;
 mod hosts;
@@ -59,15 +60,16 @@ mod tun;
 mod undo;
 mod uplink;
 
+pub use classify::Traffic;
 pub use error::{Error, Lack, Missing};
-pub use ether::EtherSocket;
+pub use ether::{EtherSocket, link_address};
 pub use intercept::{Interception, InterceptionPlan};
 pub use namespaces::Namespaces;
 pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 pub use privileges::{Capability, become_ordinary_user};
 pub use program::{Invocation, Program, ProgramPlan};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
-pub use shaper::{STATIONS_MOST, Shapeable, Shaper, ShaperPlan, shapeable};
+pub use shaper::{Shapeable, Shaper, ShaperPlan, shapeable, stations_most};
 pub use support::{Standing, become_root_inside, support};
 pub use tc::Discipline;
 pub use tun::{DEVICE, Tun, VNET_HEADER_LENGTH};

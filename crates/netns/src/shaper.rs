@@ -1,5 +1,5 @@
-//! Shares of an interface by weight: HTB or HFSC with one class for each station, behind a
-//! classifier by link address.
+//! Shares of an interface by weight: HTB or HFSC with a class for each station, or one for each kind
+//! of its traffic, behind a classifier by link or IP address.
 //!
 //! Every class owns a part of the rate in proportion to its weight, and gets of what others leave
 //! in that proportion, too. So the shares of stations that always have something to send are those
@@ -7,6 +7,7 @@
 //! ends, however it does; the kernel then puts its default one back.
 
 use crate::Error;
+use crate::classify::{self, Destination, Row, Traffic};
 use crate::keeper::Keeper;
 use crate::kernel::unshare;
 use crate::netlink::Netlink;
@@ -17,14 +18,13 @@ use netlink_packet_route::tc::TcMessage;
 use rustix::thread::UnshareFlags;
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 
 /// The class of which all others borrow, and that of unknown stations.
 const ALL: u16 = 1;
 const UNKNOWN: u16 = 2;
-/// Classes of stations; their numbers fit into a handle of u32.
+/// Classes of stations.
 const FIRST: u16 = 0x10;
-/// Most stations.
-pub const STATIONS_MOST: usize = 0xf00;
 /// What a full weight sends in its turn, in bytes, and the least of any: a long frame.
 const QUANTUM: f64 = 60_000.0;
 const LEAST_QUANTUM: u32 = 1_600;
@@ -42,8 +42,11 @@ pub struct ShaperPlan {
     pub rate_bps: u64,
     /// By what: one that the kernel has.
     pub discipline: Discipline,
-    /// Packets that wait for each station.
+    /// Packets that wait in each class.
     pub queue_packets: u32,
+    /// The kinds of traffic that have classes of their own for each station, beside one for the
+    /// rest. None twice.
+    pub traffic: Vec<Traffic>,
     /// The EtherType of frames to stations that do not wait in the stations' queues.
     pub urgent: u16,
     /// How the keeper is started.
@@ -68,6 +71,11 @@ impl Shapeable {
         let all = [(self.hfsc, Discipline::Hfsc), (self.htb, Discipline::Htb)];
         all.into_iter().filter(|(has, _)| *has).map(|(_, one)| one).collect()
     }
+}
+
+/// Most stations that can be served, by the kinds of traffic that have classes of their own.
+pub const fn stations_most(traffic: &[Traffic]) -> usize {
+    classify::most(traffic)
 }
 
 /// What can be done at an interface.
@@ -106,16 +114,21 @@ pub struct Shaper {
     /// Bytes a second.
     rate: u32,
     queue_packets: u32,
+    traffic: Vec<Traffic>,
     stations: BTreeMap<[u8; 6], Station>,
     /// The sum of weights for which rates were computed.
     whole: f64,
     _keeper: Keeper,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Station {
-    minor: u16,
-    weight: f64,
+    /// A number that no other has.
+    number: u16,
+    /// Where it is reached, if not at its link address.
+    address: Option<IpAddr>,
+    /// Of the rest, and then of each kind of traffic.
+    weights: Vec<f64>,
 }
 
 impl Shaper {
@@ -150,6 +163,7 @@ impl Shaper {
             discipline,
             rate,
             queue_packets: plan.queue_packets,
+            traffic: plan.traffic.clone(),
             stations: BTreeMap::new(),
             whole: SLACK,
             _keeper: keeper,
@@ -169,59 +183,129 @@ impl Shaper {
         self.netlink.add_class(self.class(ALL, 0, all))?;
         self.netlink.add_class(self.class(UNKNOWN, ALL, self.share(1.0)))?;
         self.netlink.add_qdisc(tc::pfifo(index, UNKNOWN, self.queue_packets))?;
-        self.netlink.add_filter(tc::hash_table(index))?;
-        self.netlink.add_filter(tc::to_class_by_type(index, urgent, UNKNOWN))?;
-        self.netlink.add_filter(tc::hashing(index))
+        let mut filters = classify::set_up(index, urgent, UNKNOWN).into_iter();
+        filters.try_for_each(|filter| self.netlink.add_filter(filter))
     }
 
-    /// Gives a station a weight from 0 to 1. One that is new gets a class and a filter.
+    /// Gives a station weights from 0 to 1: of the rest, and then of each kind of traffic of the
+    /// plan; kinds for which there is none have that of the rest. One that is new gets classes and
+    /// filters. Frames to it are known by its IP address if that is given, as those to a station
+    /// behind a router are, and else by its link address.
     ///
     /// # Errors
     /// If the kernel refuses, as it does when somebody has deleted the qdisc.
-    pub fn serve(&mut self, station: [u8; 6], weight: f64) -> io::Result<()> {
-        let weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 0.0 };
-        match self.stations.get_mut(&station) {
-            Some(known) => known.weight = weight,
-            None => self.add(station, weight)?,
-        }
-        if self.fit() { self.set_all() } else { self.set(station) }
+    pub fn serve(
+        &mut self,
+        station: [u8; 6],
+        address: Option<IpAddr>,
+        weights: &[f64],
+    ) -> io::Result<()> {
+        let first = weights.first().copied().unwrap_or(1.0);
+        let weight = |at: usize| {
+            let weight = weights.get(at).copied().unwrap_or(first);
+            if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 0.0 }
+        };
+        let weights: Vec<f64> = (0..=self.traffic.len()).map(weight).collect();
+        let before = match self.stations.get_mut(&station) {
+            Some(known) => std::mem::replace(&mut known.weights, weights),
+            None => {
+                self.add(station, address, weights.clone())?;
+                weights
+            }
+        };
+        self.reach(station, address)?;
+        if self.fit() { self.set_all() } else { self.set(station, &before) }
     }
 
-    /// Takes a station's class away: its frames go with those of unknown ones.
+    /// Takes a station's classes away: its frames go with those of unknown ones.
     ///
     /// # Errors
     /// As [`Shaper::serve`].
     pub fn stop(&mut self, station: [u8; 6]) -> io::Result<()> {
-        let Some(Station { minor, .. }) = self.stations.remove(&station) else { return Ok(()) };
-        self.netlink.delete_filter(tc::filter_of(self.index, station, minor))?;
+        let Some(known) = self.stations.remove(&station) else { return Ok(()) };
+        for filter in self.row(station, &known).delete(self.index) {
+            self.netlink.delete_filter(filter)?;
+        }
         let any = Share { rate: TRICKLE, ceil: TRICKLE, quantum: LEAST_QUANTUM };
-        self.netlink.delete_class(self.class(minor, ALL, any))?;
+        for minor in self.minors(&known) {
+            self.netlink.delete_class(self.class(minor, ALL, any))?;
+        }
         if self.fit() { self.set_all() } else { Ok(()) }
     }
 
-    fn add(&mut self, station: [u8; 6], weight: f64) -> io::Result<()> {
-        let minor = self.free().ok_or_else(|| io::Error::other("no class is left"))?;
-        let share = self.share(weight);
-        self.netlink.add_class(self.class(minor, ALL, share))?;
-        self.netlink.add_qdisc(tc::pfifo(self.index, minor, self.queue_packets))?;
-        self.netlink.add_filter(tc::to_station(self.index, station, minor))?;
-        self.stations.insert(station, Station { minor, weight });
+    /// The class of a station's frames that are of no kind with a class of its own, as tc(8) writes
+    /// it.
+    pub fn class_of(&self, station: [u8; 6]) -> Option<String> {
+        let minor = self.minors(self.stations.get(&station)?).next()?;
+        Some(format!("{:x}:{minor:x}", tc::MAJOR))
+    }
+
+    fn add(
+        &mut self,
+        station: [u8; 6],
+        address: Option<IpAddr>,
+        weights: Vec<f64>,
+    ) -> io::Result<()> {
+        let number = self.free().ok_or_else(|| io::Error::other("no class is left"))?;
+        let known = Station { number, address, weights };
+        for (minor, weight) in self.minors(&known).zip(&known.weights) {
+            self.netlink.add_class(self.class(minor, ALL, self.share(*weight)))?;
+            self.netlink.add_qdisc(tc::pfifo(self.index, minor, self.queue_packets))?;
+        }
+        for filter in self.row(station, &known).add(self.index) {
+            self.netlink.add_filter(filter)?;
+        }
+        self.stations.insert(station, known);
         Ok(())
     }
 
-    /// The lowest number of a class that nobody has.
+    /// Knows frames to a station by another address than before.
+    fn reach(&mut self, station: [u8; 6], address: Option<IpAddr>) -> io::Result<()> {
+        let Some(known) = self.stations.get_mut(&station) else { return Ok(()) };
+        let before = std::mem::replace(&mut known.address, address);
+        if before == address {
+            return Ok(());
+        }
+        let known = known.clone();
+        for filter in self.row(station, &known).add(self.index) {
+            self.netlink.add_filter(filter)?;
+        }
+        let known = Station { address: before, ..known };
+        for filter in self.row(station, &known).delete(self.index) {
+            self.netlink.delete_filter(filter)?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, station: [u8; 6], known: &Station) -> Row<'_> {
+        let destination = known.address.map_or(Destination::Link(station), Destination::Address);
+        let minor = self.first_minor(known);
+        Row { destination, number: known.number, traffic: &self.traffic, minor }
+    }
+
+    fn first_minor(&self, known: &Station) -> u16 {
+        FIRST + known.number * (self.traffic.len() as u16 + 1)
+    }
+
+    /// The classes of a station: of the rest, and then of each kind of traffic.
+    fn minors(&self, known: &Station) -> impl Iterator<Item = u16> + use<> {
+        let first = self.first_minor(known);
+        first..=first + self.traffic.len() as u16
+    }
+
+    /// The lowest number that no station has.
     fn free(&self) -> Option<u16> {
-        let mut taken: Vec<u16> = self.stations.values().map(|known| known.minor).collect();
+        let mut taken: Vec<u16> = self.stations.values().map(|known| known.number).collect();
         taken.sort_unstable();
-        let gap = taken.iter().zip(FIRST..).find(|(minor, number)| *minor != number);
-        let free = gap.map_or(FIRST + taken.len() as u16, |(_, number)| number);
-        (self.stations.len() < STATIONS_MOST).then_some(free)
+        let gap = taken.iter().zip(0..).find(|(taken, number)| *taken != number);
+        let free = gap.map_or(taken.len() as u16, |(_, number)| number);
+        (self.stations.len() < stations_most(&self.traffic)).then_some(free)
     }
 
     /// Fits the sum for which rates are computed to the weights: the rates that classes own must
     /// not come to more than the whole, nor to much less. Whether it moved.
     fn fit(&mut self) -> bool {
-        let sum = 1.0 + self.stations.values().map(|known| known.weight).sum::<f64>();
+        let sum = 1.0 + self.stations.values().flat_map(|known| &known.weights).sum::<f64>();
         if sum <= self.whole && sum * SLACK * SLACK >= self.whole {
             return false;
         }
@@ -233,13 +317,19 @@ impl Shaper {
         let unknown = self.share(1.0);
         self.netlink.change_class(self.class(UNKNOWN, ALL, unknown))?;
         let all: Vec<[u8; 6]> = self.stations.keys().copied().collect();
-        all.into_iter().try_for_each(|station| self.set(station))
+        all.into_iter().try_for_each(|station| self.set(station, &[]))
     }
 
-    fn set(&mut self, station: [u8; 6]) -> io::Result<()> {
-        let Some(&Station { minor, weight }) = self.stations.get(&station) else { return Ok(()) };
-        let share = self.share(weight);
-        self.netlink.change_class(self.class(minor, ALL, share))
+    /// Sets the shares of a station whose weights are not those of `before`.
+    fn set(&mut self, station: [u8; 6], before: &[f64]) -> io::Result<()> {
+        let Some(known) = self.stations.get(&station) else { return Ok(()) };
+        let all = self.minors(known).zip(&known.weights).enumerate();
+        let new = all.filter(|(at, (_, weight))| before.get(*at) != Some(*weight));
+        let new: Vec<(u16, f64)> = new.map(|(_, (minor, weight))| (minor, *weight)).collect();
+        for (minor, weight) in new {
+            self.netlink.change_class(self.class(minor, ALL, self.share(weight)))?;
+        }
+        Ok(())
     }
 
     fn class(&self, minor: u16, parent: u16, share: Share) -> TcMessage {

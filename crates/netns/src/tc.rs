@@ -1,5 +1,4 @@
-//! Requests of traffic control: HTB and HFSC with their classes, and a classifier by link address
-//! (u32).
+//! Requests of traffic control: HTB and HFSC with their classes.
 //!
 //! The layouts are those of `linux/pkt_sched.h` and `linux/pkt_cls.h`. Rates travel as bytes a
 //! second with the type of the link, so that the kernel computes times itself and needs no tables.
@@ -7,10 +6,7 @@
 use crate::netlink::Netlink;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::tc::{
-    TcAttribute, TcFilterU32Option, TcHandle, TcMessage, TcOption, TcU32Key, TcU32Selector,
-    TcU32SelectorFlags,
-};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::fmt;
 use std::io;
 
@@ -54,13 +50,8 @@ const LIMIT: u16 = 3;
 const ETHERNET: u8 = 1;
 /// Nanoseconds of a tick in which the kernel is told times (`PSCHED_SHIFT`).
 const TICK_NS: u64 = 64;
-/// The hash table of u32 in which stations are, by the last byte of their link address.
-const TABLE: u32 = 0x0010_0000;
-const BUCKETS: u32 = 256;
 /// `ETH_P_ALL`, in network order as the kernel wants it.
-const ALL_PROTOCOLS: u32 = 0x0003_u16.to_be() as u32;
-/// Priority of the classifier.
-const PRIORITY: u32 = 1 << 16;
+pub(crate) const ALL_PROTOCOLS: u32 = 0x0003_u16.to_be() as u32;
 
 /// Handle of a class.
 pub(crate) const fn class(minor: u16) -> TcHandle {
@@ -77,7 +68,7 @@ pub(crate) struct Share {
     pub(crate) quantum: u32,
 }
 
-fn message(index: u32, handle: TcHandle, parent: TcHandle) -> TcMessage {
+pub(crate) fn message(index: u32, handle: TcHandle, parent: TcHandle) -> TcMessage {
     let mut message = TcMessage::with_index(index as i32);
     message.header.handle = handle;
     message.header.parent = parent;
@@ -161,84 +152,6 @@ pub(crate) fn pfifo(index: u32, minor: u16, packets: u32) -> TcMessage {
     let limit = DefaultNla::new(OPTIONS, packets.to_ne_bytes().to_vec());
     message.attributes = vec![TcAttribute::Kind("pfifo".to_owned()), TcAttribute::Other(limit)];
     message
-}
-
-fn filter(index: u32, handle: u32, options: Vec<TcFilterU32Option>) -> TcMessage {
-    let mut message = message(index, TcHandle::from(handle), class(0));
-    message.header.info = PRIORITY | ALL_PROTOCOLS;
-    let options = options.into_iter().map(TcOption::U32).collect();
-    message.attributes = vec![TcAttribute::Kind("u32".to_owned()), TcAttribute::Options(options)];
-    message
-}
-
-/// A word of a frame, so far behind the network header.
-fn key(mask: u32, val: u32, off: i32) -> TcU32Key {
-    let mut key = TcU32Key::default();
-    (key.mask, key.val, key.off) = (mask, val, off);
-    key
-}
-
-fn matching(keys: Vec<TcU32Key>) -> TcU32Selector {
-    let mut selector = TcU32Selector::default();
-    selector.nkeys = keys.len() as u8;
-    selector.keys = keys;
-    selector
-}
-
-/// The hash table of the classifier.
-pub(crate) fn hash_table(index: u32) -> TcMessage {
-    filter(index, TABLE, vec![TcFilterU32Option::Divisor(BUCKETS)])
-}
-
-/// What leads every frame to its bucket: the last byte of the destination, 9 bytes before the
-/// network header, is the lowest of the word 12 bytes before that.
-pub(crate) fn hashing(index: u32) -> TcMessage {
-    let mut selector = matching([key(0, 0, 0)].to_vec());
-    selector.hoff = -12;
-    selector.hmask = 0xff;
-    filter(index, 0, vec![TcFilterU32Option::Selector(selector), TcFilterU32Option::Link(TABLE)])
-}
-
-/// What leads frames to a station into its class.
-pub(crate) fn to_station(index: u32, station: [u8; 6], minor: u16) -> TcMessage {
-    let [a, b, c, d, e, f] = station;
-    let keys = vec![
-        key(0xffff_0000, u32::from_be_bytes([a, b, 0, 0]), -14),
-        key(0xffff_ffff, u32::from_be_bytes([c, d, e, f]), -12),
-    ];
-    let mut selector = matching(keys);
-    selector.flags = TcU32SelectorFlags::Terminal;
-    let options = vec![
-        TcFilterU32Option::ClassId(class(minor)),
-        TcFilterU32Option::Hash(bucket(station)),
-        TcFilterU32Option::Selector(selector),
-    ];
-    filter(index, filter_handle(station, minor), options)
-}
-
-/// What leads frames of one EtherType into a class, whichever station they are for. It has to be
-/// added before [`hashing`], which takes every frame to its bucket. The type is in the last two
-/// bytes before the network header.
-pub(crate) fn to_class_by_type(index: u32, ether_type: u16, minor: u16) -> TcMessage {
-    let mut selector = matching(vec![key(0xffff, u32::from(ether_type), -4)]);
-    selector.flags = TcU32SelectorFlags::Terminal;
-    let options =
-        vec![TcFilterU32Option::ClassId(class(minor)), TcFilterU32Option::Selector(selector)];
-    filter(index, 0, options)
-}
-
-/// The filter of a station, to be deleted.
-pub(crate) fn filter_of(index: u32, station: [u8; 6], minor: u16) -> TcMessage {
-    filter(index, filter_handle(station, minor), Vec::new())
-}
-
-const fn bucket(station: [u8; 6]) -> u32 {
-    TABLE | (station[5] as u32) << 12
-}
-
-/// A filter's number in its bucket is that of its class, which is below 4096.
-const fn filter_handle(station: [u8; 6], minor: u16) -> u32 {
-    bucket(station) | minor as u32
 }
 
 /// The qdisc at the root of an interface.

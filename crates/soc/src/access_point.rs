@@ -6,12 +6,14 @@
 //! not more often than [`ApConfig::pace`] for one station.
 
 mod config;
+mod datagram;
 mod facts;
 mod station;
 
 pub use config::{ApConfig, NOISE};
 pub use facts::{
-    Action, ApCounters, ApInput, Decision, Source, StationStatus, StationView, WeightReason,
+    Action, ApCounters, ApInput, Decision, Reach, Routed, Source, StationStatus, StationView,
+    WeightReason,
 };
 
 use crate::policy::{Class, Weight};
@@ -23,6 +25,7 @@ use fairwave_wire::seal::Key;
 use fairwave_wire::soc::{self, Answer};
 use station::{Change, Known, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 
 /// What the key of one station is derived for.
 const STATION_KEY: &str = "soc station";
@@ -48,6 +51,10 @@ pub struct AccessPoint {
     config: ApConfig,
     table: Table,
     stations: BTreeMap<Mac, Known>,
+    /// Addresses of stations behind routers.
+    addresses: BTreeMap<IpAddr, Mac>,
+    /// How the report came that the table is looking at.
+    hearing: Reach,
     /// When a station is looked at again: a change that waited, or a view that gets old.
     alarms: BTreeSet<(Instant, Mac)>,
     actions: VecDeque<Action>,
@@ -64,6 +71,8 @@ impl AccessPoint {
             table: Table::new(config.table.clone()),
             config,
             stations: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            hearing: Reach::Link,
             alarms: BTreeSet::new(),
             actions: VecDeque::new(),
             events: VecDeque::new(),
@@ -93,6 +102,7 @@ impl AccessPoint {
         StationStatus {
             link,
             source,
+            reach: known.reach,
             soc,
             age: known.age(now, source),
             weights: known.applied(),
@@ -110,20 +120,22 @@ impl AccessPoint {
         }
     }
 
-    fn report(&mut self, now: Instant, heard: &Heard) {
+    /// Takes a report that came in a frame, or in a datagram from this address.
+    fn report(&mut self, now: Instant, heard: &Heard, routed: Option<SocketAddr>) {
         let link = heard.from();
         let is_registered = self.stations.get(&link).is_some_and(|known| known.is_registered);
         if !is_registered && let Err(why) = self.introduce(now, heard) {
             self.counters.strangers_refused[why as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why });
         }
+        self.hearing = routed.map_or(Reach::Link, |from| Reach::Address(from.ip()));
         self.table.handle(now, TableInput::Report(*heard));
         self.follow(now);
-        self.answer(now, heard);
+        self.answer(now, heard, routed);
     }
 
     /// Answers a report that was just believed, if the station has not been answered for a while.
-    fn answer(&mut self, now: Instant, heard: &Heard) {
+    fn answer(&mut self, now: Instant, heard: &Heard, routed: Option<SocketAddr>) {
         let station = heard.from();
         let Some(known) = self.stations.get_mut(&station) else { return };
         let is_soon = known.answered.is_some_and(|at| now < at + self.config.answer_every);
@@ -131,9 +143,13 @@ impl AccessPoint {
             return;
         }
         let Ok((claim, _)) = soc::parse(heard.payload()) else { return };
-        let Ok(key) = Key::new(&station_secret(&self.config.key, station)) else { return };
+        let sequence = claim.unchecked().sequence;
         known.answered = Some(now);
-        let answer = Answer { station, sequence: claim.unchecked().sequence };
+        if let Some(from) = routed {
+            return self.reply(now, station, sequence, from, true);
+        }
+        let Ok(key) = Key::new(&station_secret(&self.config.key, station)) else { return };
+        let answer = Answer { station, sequence };
         self.actions.push_back(Action::Answer { station, payload: answer.seal(&key) });
     }
 
@@ -179,7 +195,8 @@ impl AccessPoint {
         let Some(oldest) = gone.map(|(&link, known)| (known.heard, link)).min() else {
             return false;
         };
-        self.stations.remove(&oldest.1);
+        let removed = self.stations.remove(&oldest.1);
+        self.give_up(removed.map_or(Reach::Link, |known| known.reach));
         self.alarms.retain(|(_, link)| *link != oldest.1);
         self.table.handle(now, TableInput::Forget(oldest.1));
         true
@@ -231,6 +248,7 @@ impl AccessPoint {
     fn hear(&mut self, now: Instant, seen: &Observation) {
         match *seen {
             Observation::Heard { station, soc, .. } => {
+                self.note_reach(station, self.hearing);
                 let Some(known) = self.stations.get_mut(&station) else { return };
                 known.heard = Some(now);
                 known.is_present = true;
@@ -266,12 +284,16 @@ impl AccessPoint {
             self.alarms.remove(&(alarm, link));
         }
         let Change { action, again } = known.approach(link, now, target, &self.config);
+        if let Some(Action::Stop { .. }) = action {
+            let reach = std::mem::take(&mut known.reach);
+            self.give_up(reach);
+        }
         if let Some(action) = action {
             self.counters.changes += 1;
             self.events.push_back(Decision::Changed { action: action.clone(), source, reason });
             self.actions.push_back(action);
         }
-        if let Some(alarm) = again {
+        if let (Some(alarm), Some(known)) = (again, self.stations.get_mut(&link)) {
             known.alarm = Some(alarm);
             self.alarms.insert((alarm, link));
         }
@@ -307,7 +329,8 @@ impl Machine for AccessPoint {
 
     fn handle(&mut self, now: Instant, input: ApInput) {
         match input {
-            ApInput::Report(heard) => self.report(now, &heard),
+            ApInput::Report(heard) => self.report(now, &heard, None),
+            ApInput::Datagram(datagram) => self.take_datagram(now, &datagram),
             ApInput::Joined(link) => self.join(now, link),
             ApInput::Left(link) => self.leave(now, link),
             ApInput::Seen(view) => self.see(now, view),

@@ -1,22 +1,23 @@
 //! Whether anybody listens to a station's reports, and how often it reports while nobody does.
 
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::ethernet::Mac;
 
 /// Silence of the access point after which nobody listens any more. It answers each second.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest time between two reports that nobody answers.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// A station's contact with its access point.
+/// A station's contact with its access point, by addresses of some kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Contact {
+pub struct Contact<A> {
+    /// Whom reports go to that are for everybody.
+    everybody: A,
     /// The access point that the station is associated with, where its radio tells.
-    associated: Option<Mac>,
+    associated: Option<A>,
     /// Whether the next report that nobody answers goes to that one alone.
     is_direct: bool,
     /// The access point, and when it last answered.
-    answered: Option<(Mac, Instant)>,
+    answered: Option<(A, Instant)>,
     /// When the next report may go, and the time after it, while nobody answers.
     next: Instant,
     gap: Duration,
@@ -24,10 +25,11 @@ pub struct Contact {
     interval: Duration,
 }
 
-impl Contact {
+impl<A: Copy> Contact<A> {
     /// No contact yet; reports are made in this interval.
-    pub const fn new(now: Instant, interval: Duration) -> Self {
+    pub const fn new(now: Instant, interval: Duration, everybody: A) -> Self {
         Self {
+            everybody,
             associated: None,
             is_direct: true,
             answered: None,
@@ -39,7 +41,7 @@ impl Contact {
 
     /// The station has associated with another access point than before: whoever answered until
     /// now cannot be reached any more, and reports go to the new one at once.
-    pub const fn associate(&mut self, now: Instant, with: Mac) {
+    pub const fn associate(&mut self, now: Instant, with: A) {
         self.associated = Some(with);
         self.is_direct = true;
         self.answered = None;
@@ -48,7 +50,7 @@ impl Contact {
     }
 
     /// An access point answered.
-    pub const fn answer(&mut self, now: Instant, from: Mac) {
+    pub const fn answer(&mut self, now: Instant, from: A) {
         self.answered = Some((from, now));
         self.gap = self.interval;
         self.next = now;
@@ -56,7 +58,7 @@ impl Contact {
     }
 
     /// The access point that listens; `None` if nobody does.
-    pub fn access_point(&self, now: Instant) -> Option<Mac> {
+    pub fn access_point(&self, now: Instant) -> Option<A> {
         let (mac, at) = self.answered?;
         (now < at + PATIENCE).then_some(mac)
     }
@@ -64,7 +66,7 @@ impl Contact {
     /// To whom a report of now is sent: to the access point that listens. While none does, reports
     /// go in turn to the one of the association and to everybody, with growing gaps: the listener
     /// may be a router behind the access point. `None` if the report is not sent.
-    pub fn addressee(&mut self, now: Instant) -> Option<Mac> {
+    pub fn addressee(&mut self, now: Instant) -> Option<A> {
         if let Some(mac) = self.access_point(now) {
             return Some(mac);
         }
@@ -75,27 +77,28 @@ impl Contact {
         self.gap = (self.gap * 2).min(LONGEST);
         let direct = self.associated.filter(|_| self.is_direct);
         self.is_direct = !self.is_direct;
-        Some(direct.unwrap_or(Mac::BROADCAST))
+        Some(direct.unwrap_or(self.everybody))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairwave_wire::ethernet::Mac;
 
     fn ms(millis: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
     /// When reports leave that are made each 200 ms, and to whom.
-    fn sent(contact: &mut Contact, range: std::ops::Range<u64>) -> Vec<(u64, Mac)> {
+    fn sent(contact: &mut Contact<Mac>, range: std::ops::Range<u64>) -> Vec<(u64, Mac)> {
         let all = range.step_by(200);
         all.filter_map(|at| contact.addressee(ms(at)).map(|to| (at, to))).collect()
     }
 
     #[test]
     fn gaps_double_up_to_ten_seconds() {
-        let mut contact = Contact::new(ms(0), Duration::from_millis(200));
+        let mut contact = Contact::new(ms(0), Duration::from_millis(200), Mac::BROADCAST);
         let all = sent(&mut contact, 0..60_000);
         let times: Vec<u64> = all.iter().map(|(at, _)| *at).collect();
         let expected = [0, 200, 600, 1_400, 3_000, 6_200, 12_600, 22_600, 32_600, 42_600, 52_600];
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn after_a_roam_reports_go_to_the_new_access_point_and_in_turn_to_everybody() {
-        let mut contact = Contact::new(ms(0), Duration::from_millis(200));
+        let mut contact = Contact::new(ms(0), Duration::from_millis(200), Mac::BROADCAST);
         contact.associate(ms(0), Mac::local(8));
         contact.answer(ms(0), Mac::local(8));
         assert_eq!(
@@ -121,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_answer_ends_the_search_until_it_is_old() {
-        let mut contact = Contact::new(ms(0), Duration::from_millis(200));
+        let mut contact = Contact::new(ms(0), Duration::from_millis(200), Mac::BROADCAST);
         sent(&mut contact, 0..30_000);
         contact.answer(ms(30_000), Mac::local(9));
         let all = sent(&mut contact, 30_000..36_000);

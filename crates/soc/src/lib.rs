@@ -27,8 +27,8 @@ mod reporter;
 mod table;
 
 pub use access_point::{
-    AccessPoint, Action, ApConfig, ApCounters, ApInput, Decision, KEY_LEN, NOISE, Source,
-    StationStatus, StationView, WeightReason, station_secret,
+    AccessPoint, Action, ApConfig, ApCounters, ApInput, Decision, KEY_LEN, NOISE, Reach, Routed,
+    Source, StationStatus, StationView, WeightReason, station_secret,
 };
 pub use contact::Contact;
 pub use evaluate::{Evaluation, Point, compare, evaluate};

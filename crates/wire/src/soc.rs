@@ -12,9 +12,11 @@
 //! without it, and `next` is the type of that payload: it is put in and taken out like a VLAN
 //! tag (IEEE 802.1Q-2018 clause 9), without looking at what it precedes.
 //!
-//! An access point that listens says so by an [`Answer`] each second.
+//! An access point that listens says so by an [`Answer`] each second. Stations behind a router send
+//! reports as datagrams ([`routed`]).
 
 mod answer;
+pub mod routed;
 
 pub use answer::{ANSWER_LEN, ANSWER_SUBTYPE, Answer, AnswerError, frame};
 

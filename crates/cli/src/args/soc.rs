@@ -1,11 +1,12 @@
 //! Options of `fairwave soc`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use fairwave_netns::Discipline;
+use fairwave_netns::{Discipline, Traffic};
 use fairwave_soc::{Curve, FILTERS, FilterSpec, Knot, POLICIES, Rule};
 use fairwave_units::{BitRate, Db, Duration};
 use fairwave_wire::ethernet::Mac;
-use std::net::SocketAddr;
+use fairwave_wire::soc::routed;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 /// At the end of its help.
@@ -17,12 +18,16 @@ Examples:
   sudo fairwave soc ap --interface wlan0 --plan               what it would do there, and why
   sudo fairwave soc station --interface wlan0 --key my.key    its radio tells the level
   sudo fairwave soc station --interface eth0 --key my.key --snr 25
+  sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy-for voice=equal
+  sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --udp '[::]:9437'
+  fairwave soc station --interface eth0 --key my.key --snr 25 --to 192.168.1.1
   fairwave soc status --watch                      a table that follows
   fairwave soc status --interface wlan0 --json
   fairwave soc status --prometheus 127.0.0.1:9438  for packaging/grafana/fairwave-soc.json
 
-`soc ap` and `soc station` need root. The access point leaves a qdisc alone that somebody else has
-set, and restores the interface when it ends, also by SIGKILL. docs/soc.md says how the loop works.
+`soc ap` and `soc station` need root, a station with --to does not. The access point leaves a qdisc
+alone that somebody else has set, and restores the interface when it ends, also by SIGKILL.
+docs/soc.md says how the loop works.
 
 Exit code 1: the kernel refuses a step, or the interface goes away.";
 
@@ -77,6 +82,10 @@ pub(crate) struct Station {
     /// A file with the key of the station or the network: 32 bytes in base64
     #[arg(long, value_name = "FILE")]
     pub(crate) key: PathBuf,
+    /// Send reports as datagrams to an access point behind routers: HOST, or HOST:PORT if it is not
+    /// 9437
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = listener)]
+    pub(crate) to: Option<SocketAddr>,
     /// The level over noise in dB; without it, the interface's radio is asked
     #[arg(long, value_name = "DB", allow_negative_numbers = true, value_parser = level)]
     pub(crate) snr: Option<Db>,
@@ -106,6 +115,13 @@ pub(crate) struct Ap {
     /// From SoC to weight: a name of `fairwave list soc-policies`, or knots such as 0:0,4:0.2,14:1
     #[arg(long, value_name = "POLICY", default_value = "pw", value_parser = curve)]
     pub(crate) policy: Curve,
+    /// The same for one kind of traffic to each station, which has then a class of its own: voice,
+    /// video or background by DSCP, or tcp; may be repeated
+    #[arg(long, value_name = "KIND=POLICY", value_parser = own_policy)]
+    pub(crate) policy_for: Vec<(Traffic, Curve)>,
+    /// Take reports of stations behind routers as datagrams at this address, such as [::]:9437
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) udp: Option<SocketAddr>,
     /// Change a weight only when it differs by this share of a full one
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub(crate) step: f64,
@@ -179,6 +195,29 @@ fn curve(text: &str) -> Result<Curve, String> {
     Curve::through(&knots, Rule::Linear).map_err(|error| error.to_string())
 }
 
+fn own_policy(text: &str) -> Result<(Traffic, Curve), String> {
+    let names = || Traffic::ALL.map(Traffic::name).join(", ");
+    let (kind, policy) = text.split_once('=').ok_or("not KIND=POLICY, such as voice=equal")?;
+    let found = Traffic::ALL.into_iter().find(|traffic| traffic.name() == kind.trim());
+    let kind = found.ok_or_else(|| format!("`{kind}` is not one of {}", names()))?;
+    Ok((kind, curve(policy.trim())?))
+}
+
+/// The first address of a host. A name is looked up once.
+fn listener(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let found = match text.parse::<SocketAddr>() {
+        Ok(address) => Ok(Some(address)),
+        // An address of IPv6 has colons, too.
+        Err(_) if bare.parse::<std::net::IpAddr>().is_ok() || !text.contains(':') => {
+            (bare, routed::PORT).to_socket_addrs().map(|mut all| all.next())
+        }
+        Err(_) => text.to_socket_addrs().map(|mut all| all.next()),
+    };
+    let found = found.map_err(|error| format!("{error}; not HOST or HOST:PORT"))?;
+    found.ok_or_else(|| "this host has no address".to_owned())
+}
+
 fn mac(text: &str) -> Result<Mac, String> {
     let parts: Option<Vec<u8>> = text
         .split(':')
@@ -199,6 +238,28 @@ mod tests {
         assert_eq!(curve("0:0, 10:1").map(|curve| curve.at(Db(4.0))), Ok(0.4));
         assert!(curve("10:0,0:1").is_err_and(|error| error.contains("must rise")));
         assert!(curve("good").is_err_and(|error| error.contains("pw-example")));
+    }
+
+    #[test]
+    fn kinds_of_traffic_have_policies_of_their_own() {
+        assert_eq!(own_policy("voice=equal"), Ok((Traffic::Voice, Curve::Equal)));
+        assert!(own_policy("voice").is_err_and(|error| error.contains("voice=equal")));
+        let error = own_policy("games=pw").expect_err("no such kind");
+        assert!(error.contains("`games` is not one of voice, video, background, tcp"), "{error}");
+    }
+
+    #[test]
+    fn an_access_point_has_a_port_unless_it_is_told() {
+        for (text, address) in [
+            ("10.0.0.1", "10.0.0.1:9437"),
+            ("10.0.0.1:99", "10.0.0.1:99"),
+            ("fd79::1", "[fd79::1]:9437"),
+            ("[fd79::1]:99", "[fd79::1]:99"),
+            ("[fd79::1]", "[fd79::1]:9437"),
+        ] {
+            assert_eq!(listener(text), Ok(address.parse().expect("an address")), "{text}");
+        }
+        assert!(listener("10.0.0.1:x").is_err_and(|error| error.contains("HOST:PORT")));
     }
 
     #[test]

@@ -13,11 +13,15 @@ use fairwave_agent::key::{Secret, line_of_station};
 use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use fairwave_agent::station::{self, StationNews, StationPlan};
 use fairwave_agent::{AccessPointRadio, StationRadio};
-use fairwave_netns::{Discipline, KeeperCommand, STATIONS_MOST, Shapeable, ShaperPlan, shapeable};
-use fairwave_soc::{Action, ApConfig, Decision, Policies, TableConfig};
+use fairwave_netns::{
+    Discipline, KeeperCommand, Shapeable, ShaperPlan, Traffic, shapeable, stations_most,
+};
+use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
+use fairwave_wire::seal::Key;
 use fairwave_wire::soc::ETHER_TYPE;
 use serde_json::json;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use told::failure;
 
@@ -80,6 +84,7 @@ fn report(common: &Common, station: &Station) -> Result<(), Failure> {
     };
     let plan = StationPlan {
         interface: station.interface.clone(),
+        to: station.to,
         secret,
         interval: station.interval,
         filter: station.filter,
@@ -91,7 +96,7 @@ fn report(common: &Common, station: &Station) -> Result<(), Failure> {
         StationNews::Associated(mac) if !common.quiet => {
             output::note(&format!("associated with {mac}, where reports go now"));
         }
-        StationNews::Heard(mac) if !common.quiet => output::note(&format!("{mac} listens")),
+        StationNews::Heard(by) if !common.quiet => output::note(&format!("{by} listens")),
         StationNews::Alone if !common.quiet => output::note("nobody listens any more"),
         StationNews::Trouble(why) => output::warn(&why),
         StationNews::Associated(_) | StationNews::Heard(_) | StationNews::Alone => {}
@@ -112,23 +117,51 @@ fn report(common: &Common, station: &Station) -> Result<(), Failure> {
     ))?)
 }
 
-fn config(ap: &Ap) -> Result<(ApConfig, ShaperPlan), Failure> {
-    let (Some(file), Some(rate)) = (&ap.key, ap.rate) else {
-        return Err(Failure::Usage("--key and --rate are needed".to_owned()));
-    };
+/// The policies, and what those after the first are for.
+fn policies(ap: &Ap) -> Result<(Policies, Vec<Traffic>), Failure> {
+    let mut kinds: Vec<Traffic> = ap.policy_for.iter().map(|(kind, _)| *kind).collect();
+    let own = ap.policy_for.iter().map(|(_, curve)| curve.clone());
+    let policies = Policies::per_class([ap.policy.clone()].into_iter().chain(own).collect());
+    let traffic = kinds.clone();
+    kinds.sort_unstable();
+    match kinds.windows(2).find(|two| two[0] == two[1]) {
+        Some(twice) => {
+            let name = twice[0].name();
+            Err(Failure::Usage(format!("--policy-for has `{name}` twice: one policy is needed")))
+        }
+        None => Ok((policies, traffic)),
+    }
+}
+
+/// What makes tokens: nobody knows it, and it is another one at each start.
+fn tokens() -> Result<Key, Failure> {
+    let mut secret = [0; KEY_LEN];
+    let mut random = fs::File::open("/dev/urandom").map_err(Failure::run)?;
+    random.read_exact(&mut secret).map_err(Failure::run)?;
+    Key::new(&secret).map_err(Failure::run)
+}
+
+fn config(ap: &Ap, policies: Policies, traffic: &[Traffic]) -> Result<ApConfig, Failure> {
+    let needed = || Failure::Usage("--key and --rate are needed".to_owned());
+    let file = ap.key.as_ref().ok_or_else(needed)?;
     let network = secret(file)?.network(&file.display().to_string()).map_err(failure)?;
-    let mut table = TableConfig::new(Policies::per_host(ap.policy.clone()));
-    table.stations_most = table.stations_most.min(STATIONS_MOST);
-    let config = ApConfig { step: ap.step, pace: ap.pace, ..ApConfig::new(table, network) };
-    let shaper = ShaperPlan {
+    let mut table = TableConfig::new(policies);
+    table.stations_most = table.stations_most.min(stations_most(traffic));
+    let tokens = ap.udp.map(|_| tokens()).transpose()?;
+    Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network) })
+}
+
+fn shaper(ap: &Ap, traffic: &[Traffic]) -> Result<ShaperPlan, Failure> {
+    let rate = ap.rate.ok_or_else(|| Failure::Usage("--key and --rate are needed".to_owned()))?;
+    Ok(ShaperPlan {
         interface: ap.interface.clone(),
         rate_bps: rate.0,
         discipline: discipline(ap)?,
         queue_packets: ap.queue,
+        traffic: traffic.to_vec(),
         urgent: ETHER_TYPE.number(),
         keeper: KeeperCommand::default(),
-    };
-    Ok((config, shaper))
+    })
 }
 
 /// What is asked for, or else the best that the kernel has.
@@ -153,11 +186,15 @@ fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Failure> {
 }
 
 fn serve(common: &Common, ap: &Ap) -> Result<(), Failure> {
-    let (config, shaper) = config(ap)?;
+    let (policies, traffic) = policies(ap)?;
+    let config = config(ap, policies, &traffic)?;
+    let shaper = shaper(ap, &traffic)?;
     let stop = stop::on(&stop::SIGNALS)?;
     let plan = ApPlan {
         interface: ap.interface.clone(),
+        listen: ap.udp,
         config,
+        traffic,
         shaper: (!ap.dry_run).then_some(shaper),
         radio: own_view(ap)?,
     };
@@ -179,13 +216,17 @@ fn serve(common: &Common, ap: &Ap) -> Result<(), Failure> {
 fn line(decision: &Decision) -> Option<String> {
     let Decision::Changed { action, reason, .. } = decision else { return None };
     match action {
-        Action::Serve { station, weights } => {
+        Action::Serve { station, reach, weights } => {
             let weights: Vec<String> =
                 weights.iter().map(|weight| format!("{:.3}", weight.fraction())).collect();
-            Some(format!("{station} gets weight {}: {reason}", weights.join(", ")))
+            let at = match reach {
+                Reach::Link => String::new(),
+                Reach::Address(address) => format!(" at {address}"),
+            };
+            Some(format!("{station}{at} gets weight {}: {reason}", weights.join(", ")))
         }
         Action::Stop { station } => Some(format!("{station} gets no share of its own: {reason}")),
-        Action::Answer { .. } => None,
+        Action::Answer { .. } | Action::Reply { .. } => None,
     }
 }
 

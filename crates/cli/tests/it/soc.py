@@ -154,6 +154,113 @@ def shares():
             "accepted": last["accepted"], "refused": last["refused"]}
 
 
+def flows(all_of_them, seconds):
+    """Datagrams as fast as their queues take them, each flow to an address of a namespace with an
+    octet of DSCP; the bytes that arrive."""
+    receivers, senders = [], []
+    for name, address, tos in all_of_them:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        enter(name)
+        one = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        one.bind((address, 0))
+        receivers.append(one)
+        enter("a")
+        sender = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        if family == socket.AF_INET:
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+        else:
+            sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, tos)
+        sender.connect((address, one.getsockname()[1]))
+        senders.append(sender)
+    counts = {one: 0 for one in receivers}
+    # Neighbours are found and queues filled before the count.
+    for lasts in [0.5, seconds]:
+        counts = {one: 0 for one in receivers}
+        stop = time.monotonic() + lasts
+        while time.monotonic() < stop:
+            readable, writable, _ = select.select(receivers, senders, [], 0.1)
+            for one in readable:
+                counts[one] += len(one.recv(2000))
+            for one in writable:
+                try:
+                    one.send(bytes(1200))
+                except BlockingIOError:
+                    pass
+    sum_of = sum(counts.values())
+    return [counts[one] / sum_of for one in receivers]
+
+
+def routed():
+    """Stations behind a router report in datagrams, and have shares by their IP addresses."""
+    run("ip netns add r && ip link add p9 type veth peer name w0 netns r address 02:00:00:00:00:09")
+    run("ip link set p9 master br0 up && ip -n r link set w0 up")
+    run("ip -n r addr add 10.79.0.9/24 dev w0 && ip -n r addr add fd79::9/64 dev w0 nodad")
+    run("ip netns exec r sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'")
+    run("ip netns exec r sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'")
+    run("ip -n a route add 10.80.0.0/16 via 10.79.0.9 && ip -n a route add fd80::/16 via fd79::9")
+    for at in [1, 2]:
+        run(f"ip netns add h{at} && ip -n h{at} link set lo up")
+        run(f"ip -n r link add h{at} type veth peer name w0 netns h{at} address {mac(256 + at)}")
+        run(f"ip -n r addr add 10.80.{at}.1/24 dev h{at} && ip -n r addr add fd80:{at}::1/64 dev h{at} nodad")
+        run(f"ip -n r link set h{at} up && ip -n h{at} addr add 10.80.{at}.2/24 dev w0")
+        run(f"ip -n h{at} addr add fd80:{at}::2/64 dev w0 nodad && ip -n h{at} link set w0 up")
+        run(f"ip -n h{at} route add default via 10.80.{at}.1 && ip -n h{at} -6 route add default via fd80:{at}::1")
+        line = f"{FAIRWAVE} soc key --key /run/netns/keys/net --station {mac(256 + at)}"
+        run(f"umask 077; {line} > /run/netns/keys/h{at}")
+    before = traffic_control()
+    ap = start_ap("--udp", "[::]:9437")
+    stations = [start_station("s3", 4)]
+    for name, to, snr in [("h1", "10.79.0.1", 14), ("h2", "[fd79::1]:9437", 10)]:
+        needed = ["--interface", "w0", "--key", f"/run/netns/keys/{name}", "--to", to]
+        stations.append(start(name, "station", *needed, "--snr", str(snr), "--interval", "1 s"))
+    expected = {mac(257): 1.0, mac(258): 0.8, mac(4): 0.2}
+    rounded = lambda: {who: round(weight, 3) for who, weight in weights().items()}
+    until("weights by pw", lambda: rounded() == expected)
+    shares = flows([("h1", "10.80.1.2", 0), ("h2", "fd80:2::2", 0), ("s3", "10.79.0.4", 0)], 3)
+    # h1 repeats a datagram as if it came from a neighbour, where it cannot hear a token.
+    enter("h1")
+    # What leaves is seen by a socket for all protocols alone.
+    thief = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+    thief.bind(("w0", 0x0003))
+    seen = until("a report", lambda: next((f for f in [thief.recv(200)] if f[36:38] == b"\x24\xdd"), None))
+    stolen = bytearray(seen)
+    sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    sender.bind(("w0", 0))
+    stolen[26:30] = bytes([10, 80, 1, 77])
+    stolen[24:26] = bytes(2)
+    words = [int.from_bytes(stolen[at:at + 2], "big") for at in range(14, 34, 2)]
+    check = sum(words) % 0xffff
+    stolen[24:26] = (0xffff - check).to_bytes(2, "big")
+    stolen[40:42] = bytes(2)
+    challenges = status()["challenges"]
+    sender.send(bytes(stolen))
+    until("a challenge", lambda: status()["challenges"] > challenges)
+    now = status()
+    addresses = {one["station"]: one["address"] for one in now["stations"]}
+    for station in stations:
+        end(station)
+    end(ap)
+    assert traffic_control() == before, traffic_control()
+    return {"shares": shares, "addresses": addresses, "challenges": now["challenges"],
+            "stolen": sum(address == "10.80.1.77" for address in addresses.values())}
+
+
+def classes():
+    """Voice to a far station has the weight of its own policy beside the rest."""
+    before = traffic_control()
+    ap = start_ap("--policy-for", "voice=equal", "--policy-for", "tcp=gb1")
+    stations = [start_station(name, snr) for name, snr in [("s1", 4), ("s2", 14)]]
+    until("weights by pw", lambda: {who: round(w, 3) for who, w in weights().items()} == {mac(2): 0.2, mac(3): 1.0})
+    shares = flows([("s1", "10.79.0.2", 0xb8), ("s1", "fd79::2", 0), ("s2", "10.79.0.3", 0)], 3)
+    told = {one["station"]: one["weights"] for one in status()["stations"]}
+    assert told[mac(2)][1:] == [1.0, 0.0], told
+    for station in stations:
+        end(station)
+    end(ap)
+    assert traffic_control() == before, traffic_control()
+    return {"shares": shares}
+
+
 def raw(name):
     enter(name)
     one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHER_TYPE))
@@ -390,6 +497,6 @@ def crowd():
 
 build()
 keys()
-tasks = {"shares": shares, "hostile": hostile, "answered": answered, "killed": killed,
+tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": hostile, "answered": answered, "killed": killed,
          "told": told, "cost": cost, "crowd": crowd}
 print(json.dumps(tasks[sys.argv[2]]()))

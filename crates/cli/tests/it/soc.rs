@@ -34,6 +34,35 @@ fn saturating_datagrams_follow_the_weights() {
     }
 }
 
+/// Two stations behind a router, one by IPv4 and one by IPv6, and one on the access point's link.
+#[test]
+fn stations_behind_a_router_have_shares_of_their_own() {
+    let Some(found) = found("routed") else { return };
+    for (share, expected) in found["shares"].as_array().expect("three").iter().zip([0.5, 0.4, 0.1])
+    {
+        let share = share.as_f64().expect("a number");
+        assert!((share / expected - 1.0).abs() < 0.05, "{found}");
+    }
+    let addresses =
+        [&found["addresses"]["02:00:00:00:01:01"], &found["addresses"]["02:00:00:00:01:02"]];
+    assert_eq!(addresses, ["10.80.1.2", "fd80:2::2"], "{found}");
+    assert!(found["challenges"].as_u64().expect("a count") >= 2, "{found}");
+    // A neighbour's address, claimed by a thief who cannot receive there, is nobody's.
+    assert_eq!(found["stolen"], 0, "{found}");
+}
+
+/// pw at 4 dB is 0.2, and 1 at 14 dB; voice has 1 at any level.
+#[test]
+fn kinds_of_traffic_follow_policies_of_their_own() {
+    let Some(found) = found("classes") else { return };
+    let sum = 2.2;
+    for (share, expected) in found["shares"].as_array().expect("three").iter().zip([1.0, 0.2, 1.0])
+    {
+        let share = share.as_f64().expect("a number");
+        assert!((share * sum / expected - 1.0).abs() < 0.05, "{found}");
+    }
+}
+
 /// At 16 kbps 50 kB are 25 s of data, longer than a station waits for an answer.
 #[test]
 fn answers_do_not_wait_behind_data() {
@@ -75,7 +104,7 @@ fn an_access_point_is_found_watched_and_scraped() {
     assert_eq!(found["ended"], 0, "{found}");
     let page = found["page"].as_str().expect("a page");
     let weight =
-        format!("fairwave_soc_weight{{ifname=\"w0\",mac=\"{station}\",class=\"0\"}} 1.0\n");
+        format!("fairwave_soc_weight{{ifname=\"w0\",mac=\"{station}\",class=\"rest\"}} 1.0\n");
     assert!(page.contains(&weight), "{page}");
     assert_eq!(found["without"], "500", "an access point that is gone is an error");
 }

@@ -30,6 +30,9 @@ pub struct ApConfig {
     pub strangers_pace: Duration,
     /// Time between two answers to one station.
     pub answer_every: Duration,
+    /// What makes tokens for stations behind routers: random, and another one at each start.
+    /// Without it, datagrams are refused.
+    pub tokens: Option<Key>,
 }
 
 impl ApConfig {
@@ -44,6 +47,7 @@ impl ApConfig {
             noise: NOISE,
             strangers_pace: Duration::from_millis(1),
             answer_every: Duration::from_secs(1),
+            tokens: None,
         }
     }
 }

@@ -5,7 +5,8 @@ use crate::table::{Heard, Refusal};
 use core::fmt;
 use fairwave_units::{BitRate, Db, Dbm, Duration};
 use fairwave_wire::ethernet::Mac;
-use fairwave_wire::soc;
+use fairwave_wire::soc::{self, routed};
+use std::net::{IpAddr, SocketAddr};
 
 /// What an access point's own radio tells of an associated station, such as Linux does by nl80211.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,11 +48,46 @@ impl StationView {
     }
 }
 
+/// A datagram of a station behind a router as it was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routed {
+    pub(super) from: SocketAddr,
+    len: u8,
+    bytes: [u8; routed::DATAGRAM_LEN],
+}
+
+impl Routed {
+    /// A datagram from this address. No more of it is kept than one with a report is long.
+    pub fn new(from: SocketAddr, payload: &[u8]) -> Self {
+        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+        let len = payload.len().min(routed::DATAGRAM_LEN);
+        let mut bytes = [0; routed::DATAGRAM_LEN];
+        bytes[..len].copy_from_slice(&payload[..len]);
+        Self { from, len: len as u8, bytes }
+    }
+
+    pub(super) fn payload(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// By what frames to a station are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// The station's link address.
+    #[default]
+    Link,
+    /// Its IP address: it is behind a router.
+    Address(IpAddr),
+}
+
 /// A fact for an [`AccessPoint`](super::AccessPoint).
 #[derive(Clone, Debug, PartialEq)]
 pub enum ApInput {
     /// A report arrived.
     Report(Heard),
+    /// A report arrived as a datagram.
+    Datagram(Routed),
     /// The radio tells that a station associated.
     Joined(Mac),
     /// The radio tells that a station is gone.
@@ -67,6 +103,8 @@ pub enum Action {
     Serve {
         /// The station.
         station: Mac,
+        /// By what frames to it are known.
+        reach: Reach,
         /// Its weights, by [`Class`](crate::Class).
         weights: Vec<Weight>,
     },
@@ -82,15 +120,25 @@ pub enum Action {
         /// The sealed answer.
         payload: [u8; soc::ANSWER_LEN],
     },
+    /// Sends a station a datagram: its report is believed, or was without a token that counts.
+    Reply {
+        /// The station.
+        station: Mac,
+        /// To where.
+        to: SocketAddr,
+        /// The sealed reply.
+        payload: [u8; routed::REPLY_LEN],
+    },
 }
 
 impl Action {
     /// Which station it is about.
     pub const fn station(&self) -> Mac {
         match self {
-            Self::Serve { station, .. } | Self::Stop { station } | Self::Answer { station, .. } => {
-                *station
-            }
+            Self::Serve { station, .. }
+            | Self::Stop { station }
+            | Self::Answer { station, .. }
+            | Self::Reply { station, .. } => *station,
         }
     }
 }
@@ -192,6 +240,8 @@ pub struct StationStatus {
     pub link: Mac,
     /// Where its SoC is from.
     pub source: Source,
+    /// By what frames to it are known.
+    pub reach: Reach,
     /// Its SoC; `None` if nobody told.
     pub soc: Option<Db>,
     /// How long ago its last report or view came, whichever counts.
@@ -209,6 +259,8 @@ pub struct ApCounters {
     pub changes: u64,
     /// Views of stations that the radio told.
     pub views: u64,
+    /// Datagrams without a token that counts, which were answered with one.
+    pub challenges: u64,
     /// Refused attempts of stations that were not registered, by [`Refusal::ALL`]'s order.
     pub strangers_refused: [u64; Refusal::ALL.len()],
 }

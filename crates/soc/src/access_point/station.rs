@@ -1,7 +1,7 @@
 //! One station as the loop has it: what is seen of it, and what was asked for.
 
 use super::config::ApConfig;
-use super::facts::{Action, Source, StationView, WeightReason};
+use super::facts::{Action, Reach, Source, StationView, WeightReason};
 use crate::policy::Weight;
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
@@ -17,6 +17,8 @@ pub(super) struct Known {
     pub(super) is_present: bool,
     /// Whether the radio told that it associated, and not yet that it left.
     pub(super) is_associated: bool,
+    /// How the last report that was believed came.
+    pub(super) reach: Reach,
     /// When a report of it was last believed.
     pub(super) heard: Option<Instant>,
     pub(super) view: Option<Seen>,
@@ -39,6 +41,7 @@ pub(super) struct Seen {
 
 #[derive(Clone, Debug)]
 struct Served {
+    reach: Reach,
     weights: Vec<Weight>,
     since: Instant,
 }
@@ -99,7 +102,9 @@ impl Known {
         let (is_due, ready) = match &self.served {
             None => (true, now),
             Some(served) => {
-                (matters(&served.weights, &weights, config.step), served.since + config.pace)
+                let is_elsewhere = served.reach != self.reach;
+                let is_due = is_elsewhere || matters(&served.weights, &weights, config.step);
+                (is_due, served.since + config.pace)
             }
         };
         if !is_due {
@@ -109,8 +114,9 @@ impl Known {
             let again = fades.map_or(ready, |fades| fades.min(ready));
             return Change { action: None, again: Some(again) };
         }
-        self.served = Some(Served { weights: weights.clone(), since: now });
-        Change { action: Some(Action::Serve { station: link, weights }), again: fades }
+        let reach = self.reach;
+        self.served = Some(Served { reach, weights: weights.clone(), since: now });
+        Change { action: Some(Action::Serve { station: link, reach, weights }), again: fades }
     }
 
     /// Whether a station of whose SoC this is the source is to be served.

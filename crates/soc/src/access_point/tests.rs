@@ -4,10 +4,13 @@ use super::*;
 use crate::policy::{ALL, Policies};
 use fairwave_machine::contract;
 use fairwave_units::{Dbm, Duration};
+use fairwave_wire::soc::routed::{self, Reply, Token};
 use fairwave_wire::soc::{ANSWER_LEN, CentiDb, Report};
 use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU16;
+
+mod routed_reports;
 
 const A: Mac = Mac::local(1);
 const B: Mac = Mac::local(2);
@@ -56,12 +59,14 @@ struct Bench {
     actions: Vec<(u64, Mac, Option<f64>)>,
     decisions: Vec<Decision>,
     answers: Vec<(u64, Mac, [u8; ANSWER_LEN])>,
+    replies: Vec<(SocketAddr, Reply)>,
 }
 
 impl Bench {
     fn new(config: ApConfig) -> Self {
         let ap = AccessPoint::new(config);
-        Self { ap, actions: Vec::new(), decisions: Vec::new(), answers: Vec::new() }
+        let (actions, decisions, answers) = (Vec::new(), Vec::new(), Vec::new());
+        Self { ap, actions, decisions, answers, replies: Vec::new() }
     }
 
     fn tell(&mut self, at: u64, input: ApInput) {
@@ -84,6 +89,11 @@ impl Bench {
                 Action::Stop { .. } => None,
                 Action::Answer { station, payload } => {
                     self.answers.push((at, *station, *payload));
+                    continue;
+                }
+                Action::Reply { station, to, payload } => {
+                    let key = Key::new(&station_secret(&network(), *station)).unwrap();
+                    self.replies.push((*to, Reply::open(payload, &key).unwrap()));
                     continue;
                 }
             };

@@ -113,8 +113,7 @@ impl Figures {
         let (name, help) = ("fairwave_soc_weight", "Weight of a class of traffic, from 0 to 1.");
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (ap, one) in self.0.iter().flat_map(|ap| ap.stations.iter().map(move |one| (ap, one))) {
-            for (class, weight) in one.weights.iter().enumerate() {
-                let class = class.to_string();
+            for (class, weight) in ap.traffic.iter().zip(&one.weights) {
                 let of = (ap.interface.as_str(), one.station.as_str());
                 let labels = [("ifname", of.0), ("mac", of.1), ("class", class.as_str())];
                 family.encode_family(&labels)?.encode_gauge(weight)?;
@@ -172,10 +171,12 @@ mod tests {
     fn page() -> String {
         let status = json!({
             "interface": "wlan0", "actuator": "hfsc", "lasted_s": 3.0, "accepted": 7, "missed": 1,
-            "changes": 5, "failed": 0, "refused": { "forged": 2 },
+            "changes": 5, "failed": 0, "refused": { "forged": 2 }, "challenges": 0,
+            "traffic": ["rest"],
             "stations": [{
                 "station": "02:00:00:00:00:01", "soc_db": 14.5, "source": "report", "age_s": 0.1,
-                "weights": [1.0], "signal_dbm": -50.0, "noise_dbm": -95.0,
+                "weight": 1.0, "weights": [1.0], "class": "5343:10", "address": null,
+                "signal_dbm": -50.0, "noise_dbm": -95.0,
                 "tx_rate_bps": 54_000_000, "rx_rate_bps": 6_000_000, "retries": 3, "failed": 0,
                 "airtime_s": 1.25, "inactive_s": 0.02,
             }],

@@ -51,14 +51,13 @@ pub(super) fn words(status: &Status) -> String {
     );
     for station in &status.stations {
         let soc = station.soc_db.map_or("unknown SoC".to_owned(), |soc| format!("{soc:.1} dB"));
-        let weights: Vec<String> =
-            station.weights.iter().map(|weight| format!("{weight:.3}")).collect();
         let age = station.age_s.map_or(String::new(), |age| format!(", {age:.1} s ago"));
         let _ = writeln!(
             text,
-            "  {}  {soc:>11}  weight {}  ({}{age}){}",
+            "  {}{}  {soc:>11}  weight {}  ({}{age}){}",
             station.station,
-            weights.join(", "),
+            station.address.as_ref().map_or(String::new(), |address| format!(" at {address}")),
+            weights(status, station, 3),
             station.source,
             seen(station)
         );
@@ -67,6 +66,16 @@ pub(super) fn words(status: &Status) -> String {
         let _ = writeln!(text, "  refused as {}: {count}", why.replace('_', " "));
     }
     text
+}
+
+/// Its weights; where traffic is told apart, each with the name of its class.
+pub(super) fn weights(status: &Status, station: &StationLine, decimals: usize) -> String {
+    let all = status.traffic.iter().zip(&station.weights);
+    let one = |(name, weight): (&String, &f64)| match station.weights.len() {
+        0 | 1 => format!("{weight:.decimals$}"),
+        _ => format!("{weight:.decimals$} {name}"),
+    };
+    all.map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// What the access point's radio tells of a station.
@@ -92,14 +101,27 @@ mod tests {
     fn what_the_radio_sees_stands_behind_the_source() {
         let line = json!({
             "station": "02:00:00:00:00:01", "soc_db": 14.0, "source": "report", "age_s": 0.1,
-            "weights": [1.0], "signal_dbm": -50.0, "noise_dbm": null, "tx_rate_bps": 54_000_000,
+            "weight": 1.0, "weights": [1.0], "class": "5343:10", "address": null,
+            "signal_dbm": -50.0, "noise_dbm": null, "tx_rate_bps": 54_000_000,
             "rx_rate_bps": null, "retries": 3, "failed": 0, "airtime_s": 1.25, "inactive_s": 0.0,
         });
         let station: StationLine = serde_json::from_value(line).expect("a line");
         let expected = "; signal -50 dBm, to it at 54 Mbps, retries 3, airtime 1.2 s";
         assert_eq!(seen(&station), expected);
-        let stations = vec![StationLine { signal_dbm: None, ..station }];
-        let text = words(&Status { stations, ..Status::default() });
+        let weights = vec![1.0, 0.2];
+        let station = StationLine { signal_dbm: None, address: Some("10.0.0.7".into()), ..station };
+        let two = Status {
+            stations: vec![StationLine { weights, ..station.clone() }],
+            traffic: vec!["rest".into(), "voice".into()],
+            ..Status::default()
+        };
+        let text = words(&two);
+        assert!(text.contains("02:00:00:00:00:01 at 10.0.0.7  "), "{text}");
+        assert!(text.contains("weight 1.000 rest, 0.200 voice  ("), "{text}");
+        let stations = vec![station];
+        let traffic = vec!["rest".to_owned()];
+        let text = words(&Status { stations, traffic, ..Status::default() });
+        assert!(text.contains("weight 1.000  (report"), "{text}");
         assert!(text.contains("(report, 0.1 s ago); to it at 54 Mbps"), "{text}");
     }
 }

@@ -74,21 +74,22 @@ fn shown(found: &[Status]) -> Screen<'static> {
         )
     };
     let heads: Vec<String> = found.iter().map(line).collect();
-    let rows = found.iter().flat_map(|status| status.stations.iter().map(row)).collect();
+    let rows = found
+        .iter()
+        .flat_map(|status| status.stations.iter().map(|one| row(status, one)))
+        .collect();
     Screen { headline: format!("{}   (q ends)", heads.join("\n")), heads: &HEADS, rows }
 }
 
-fn row(station: &StationLine) -> Vec<String> {
+fn row(status: &Status, station: &StationLine) -> Vec<String> {
     let figure = |value: Option<f64>, decimals: usize| {
         value.map_or("-".to_owned(), |value| format!("{value:.decimals$}"))
     };
     let mbps = |bps: Option<u64>| figure(bps.map(|bps| BitRate(bps).as_mbps_f64()), 1);
-    let weights: Vec<String> =
-        station.weights.iter().map(|weight| format!("{weight:.2}")).collect();
     vec![
         station.station.clone(),
         figure(station.soc_db, 1),
-        weights.join(" "),
+        told::weights(status, station, 2),
         station.source.clone(),
         figure(station.age_s, 1),
         figure(station.signal_dbm, 0),
@@ -108,7 +109,8 @@ mod tests {
     fn stations_stand_below_what_holds_of_all() {
         let station = json!({
             "station": "02:00:00:00:00:01", "soc_db": 14.04, "source": "report", "age_s": 0.12,
-            "weights": [0.8], "signal_dbm": -50.0, "noise_dbm": null, "tx_rate_bps": 54_000_000,
+            "weight": 0.8, "weights": [0.8], "class": "5343:10", "address": null,
+            "signal_dbm": -50.0, "noise_dbm": null, "tx_rate_bps": 54_000_000,
             "rx_rate_bps": null, "retries": 3, "failed": 0, "airtime_s": 1.25, "inactive_s": 0.0,
         });
         let station: StationLine = serde_json::from_value(station).expect("a line");
@@ -116,6 +118,7 @@ mod tests {
             interface: "wlan0".into(),
             actuator: "htb".into(),
             stations: vec![station],
+            traffic: vec!["rest".into()],
             accepted: 7,
             ..Status::default()
         };

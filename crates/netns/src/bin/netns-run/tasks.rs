@@ -67,6 +67,7 @@ fn shape() -> Outcome {
     let before = traffic_control()?;
     let plan = ShaperPlan {
         discipline: Discipline::Htb,
+        traffic: Vec::new(),
         urgent: 0x88b5,
         interface: "lo".to_owned(),
         rate_bps: 8_000_000,
@@ -75,10 +76,10 @@ fn shape() -> Outcome {
     };
     let mut shaper = Shaper::start(&plan)?;
     let (a, b) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 1, 1]);
-    shaper.serve(a, 1.0)?;
-    shaper.serve(b, 0.5)?;
-    shaper.serve(b, 0.0)?;
-    shaper.serve(a, 0.25)?;
+    shaper.serve(a, None, &[1.0])?;
+    shaper.serve(b, None, &[0.5])?;
+    shaper.serve(b, None, &[0.0])?;
+    shaper.serve(a, None, &[0.25])?;
     let whole = traffic_control()?;
     println!("{}", whole.concat());
     shaper.stop(a)?;

@@ -1,0 +1,169 @@
+//! How reports get from a station to its access point: in frames of their own, or, past a router,
+//! in datagrams.
+
+use crate::Error;
+use fairwave_netns::{EtherSocket, link_address};
+use fairwave_wire::ethernet::{self, Mac};
+use fairwave_wire::seal::Key;
+use fairwave_wire::soc::routed::{self, Reply, Token};
+use fairwave_wire::soc::{self, Answer};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Bytes of a frame or a datagram that matter.
+const MOST: usize = 128;
+
+/// Whom reports go to, and who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// A link address; that of all stations for everybody.
+    Link(Mac),
+    /// An access point behind routers.
+    Address(SocketAddr),
+}
+
+impl fmt::Display for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(mac) => mac.fmt(f),
+            Self::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+/// An answer, of which the seal is right.
+pub(crate) struct Answered {
+    pub(crate) by: Listener,
+    pub(crate) station: Mac,
+    pub(crate) sequence: u64,
+    /// What datagrams are to have from now on.
+    pub(crate) token: Token,
+}
+
+/// The way to the access point.
+pub(crate) enum Path {
+    Frames(EtherSocket),
+    Datagrams(Datagrams),
+}
+
+pub(crate) struct Datagrams {
+    socket: UdpSocket,
+    to: SocketAddr,
+    station: Mac,
+    /// What the access point sent to this station's address last.
+    token: Token,
+}
+
+impl Path {
+    /// Opens it at an interface; with an address, in datagrams.
+    pub(crate) fn open(interface: &str, to: Option<SocketAddr>) -> Result<Self, Error> {
+        let Some(to) = to else {
+            return Ok(Self::Frames(EtherSocket::open(interface, soc::ETHER_TYPE.number())?));
+        };
+        let any = match to.ip() {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let opened = UdpSocket::bind((any, 0)).and_then(|socket| {
+            socket.set_nonblocking(true)?;
+            Ok(socket)
+        });
+        let socket = opened.map_err(Error::at("socket for datagrams"))?;
+        let station = Mac(link_address(interface)?);
+        Ok(Self::Datagrams(Datagrams { socket, to, station, token: Token::default() }))
+    }
+
+    /// The link address by which the station is known.
+    pub(crate) const fn station(&self) -> Mac {
+        match self {
+            Self::Frames(socket) => Mac(socket.address()),
+            Self::Datagrams(Datagrams { station, .. }) => *station,
+        }
+    }
+
+    /// Whom reports go to while nobody answers.
+    pub(crate) const fn everybody(&self) -> Listener {
+        match self {
+            Self::Frames(_) => Listener::Link(Mac::BROADCAST),
+            Self::Datagrams(Datagrams { to, .. }) => Listener::Address(*to),
+        }
+    }
+
+    /// Whom reports go to once the radio is associated with this access point.
+    pub(crate) const fn associated(&self, with: Mac) -> Listener {
+        match self {
+            Self::Frames(_) => Listener::Link(with),
+            Self::Datagrams(Datagrams { to, .. }) => Listener::Address(*to),
+        }
+    }
+
+    /// Takes over what an answer tells that is not an old one.
+    pub(crate) const fn accept(&mut self, answer: &Answered) {
+        if let Self::Datagrams(path) = self {
+            path.token = answer.token;
+        }
+    }
+
+    /// Sends a report; `false` where it is lost, such as while there is no route.
+    pub(crate) fn send(&self, report: &[u8; soc::LEN], to: Listener) -> io::Result<bool> {
+        match (self, to) {
+            (Self::Frames(socket), Listener::Link(to)) => {
+                socket.send(&soc::frame(self.station(), to, report))
+            }
+            (Self::Datagrams(Datagrams { socket, token, .. }), Listener::Address(to)) => {
+                Ok(socket.send_to(&routed::datagram(report, *token), to).is_ok())
+            }
+            // Only those of the path's own kind answer.
+            (Self::Frames(_), Listener::Address(_)) | (Self::Datagrams(_), Listener::Link(_)) => {
+                Ok(false)
+            }
+        }
+    }
+
+    /// Takes what waits: an answer, or `None` for what is none; nothing if nothing waits.
+    pub(crate) fn receive(&mut self, key: &Key) -> io::Result<Option<Option<Answered>>> {
+        let mut bytes = [0; MOST];
+        match self {
+            Self::Frames(socket) => {
+                let Some(length) = socket.receive(&mut bytes)? else { return Ok(None) };
+                Ok(Some(answer_in(&bytes[..length.min(MOST)], key)))
+            }
+            Self::Datagrams(path) => path.receive(&mut bytes, key),
+        }
+    }
+}
+
+impl AsFd for Path {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Frames(socket) => socket.as_fd(),
+            Self::Datagrams(path) => path.socket.as_fd(),
+        }
+    }
+}
+
+impl Datagrams {
+    fn receive(&self, bytes: &mut [u8], key: &Key) -> io::Result<Option<Option<Answered>>> {
+        let (length, from) = match self.socket.recv_from(bytes) {
+            Ok(received) => received,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Ok(reply) = Reply::open(&bytes[..length], key) else { return Ok(Some(None)) };
+        if from != self.to || reply.station != self.station {
+            return Ok(Some(None));
+        }
+        let Reply { station, sequence, token, .. } = reply;
+        Ok(Some(Some(Answered { by: Listener::Address(from), station, sequence, token })))
+    }
+}
+
+fn answer_in(frame: &[u8], key: &Key) -> Option<Answered> {
+    let (header, payload) = ethernet::parse(frame).ok()?;
+    let Answer { station, sequence } = Answer::open(payload, key).ok()?;
+    let (by, token) = (Listener::Link(header.source), Token::default());
+    Some(Answered { by, station, sequence, token })
+}

@@ -1,0 +1,157 @@
+//! The access point's loop, whatever the owner of one station's key and strangers send, and whatever
+//! the radio tells: no other station's weight rises, an address is only of who received a token
+//! there, stations stay few, and no deadline lies in the past.
+
+#![no_main]
+
+use fairwave_machine::Machine;
+use fairwave_soc::{
+    AccessPoint, Action, ApConfig, ApInput, Heard, POLICIES, Policies, Reach, Routed, StationView,
+    TableConfig, station_secret,
+};
+use fairwave_units::{Db, Dbm, Duration, Instant};
+use fairwave_wire::ethernet::Mac;
+use fairwave_wire::seal::Key;
+use fairwave_wire::soc::routed::{self, Reply, Token};
+use fairwave_wire::soc::{CentiDb, Report};
+use libfuzzer_sys::fuzz_target;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU16;
+
+/// Who has a key, and who must not notice; others are strangers.
+const OWNER: Mac = Mac::local(1);
+const VICTIM: Mac = Mac::local(2);
+const STATIONS: usize = 8;
+/// Bytes of a step: what, when, and 14 that it is made of.
+const STEP: usize = 16;
+
+fn network() -> Key {
+    Key::new(&[7; 32]).expect("long enough")
+}
+
+fn key_of(station: Mac) -> Key {
+    Key::new(&station_secret(&network(), station)).expect("long enough")
+}
+
+fn config() -> ApConfig {
+    let pw = POLICIES.iter().find(|kind| kind.name == "pw").expect("it is listed");
+    let table = TableConfig {
+        stations_most: STATIONS,
+        ..TableConfig::new(Policies::per_class(vec![(pw.curve)(), (pw.curve)()]))
+    };
+    let tokens = Some(Key::new(&[9; 32]).expect("long enough"));
+    ApConfig { tokens, ..ApConfig::new(table, network()) }
+}
+
+fn report(station: Mac, sequence: u64, made_ms: u32, interval_ms: u16, soc: i16) -> Report {
+    Report {
+        next: None,
+        station,
+        ipv4: Ipv4Addr::UNSPECIFIED,
+        ipv6: Ipv6Addr::UNSPECIFIED,
+        sequence,
+        made_ms,
+        interval_ms: NonZeroU16::new(interval_ms).unwrap_or(NonZeroU16::MIN),
+        soc: CentiDb(soc),
+    }
+}
+
+/// The last token that the owner received at each of two addresses.
+#[derive(Default)]
+struct Owner {
+    tokens: [Option<Token>; 2],
+}
+
+fn place(at: u8) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, at)), 4000)
+}
+
+fn drain(ap: &mut AccessPoint, now: Instant, owner: &mut Owner) {
+    while let Some(action) = ap.poll(now) {
+        match action {
+            Action::Serve { station, reach, weights } => {
+                assert_eq!(weights.len(), 2);
+                if let Reach::Address(IpAddr::V4(address)) = reach {
+                    let at = usize::from(address.octets()[3]);
+                    assert!(station == OWNER && at < 2 && owner.tokens[at].is_some());
+                }
+                // It reported 4 dB, which is 0.2 by pw, and is not heard again.
+                assert!(station != VICTIM || weights[0].fraction() < 0.201);
+            }
+            Action::Reply { station, to, payload } => {
+                assert_eq!(station, OWNER, "only with its key a report is answered");
+                let reply = Reply::open(&payload, &key_of(OWNER)).expect("it is sealed");
+                let IpAddr::V4(address) = to.ip() else { unreachable!() };
+                if let Some(own) = owner.tokens.get_mut(usize::from(address.octets()[3])) {
+                    *own = Some(reply.token);
+                }
+            }
+            Action::Stop { .. } | Action::Answer { .. } => {}
+        }
+    }
+    while ap.event().is_some() {}
+    assert!(ap.stations(now).len() <= STATIONS);
+}
+
+/// What the bytes of a step tell.
+fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput {
+    let [kind, _, a, b, c, d, e, ..] = *step;
+    let millis = (now.as_nanos() / 1_000_000) as u32;
+    let made = millis.wrapping_sub(u32::from(c) * 16);
+    let soc = i16::from_be_bytes([d, e]);
+    let sequence = if a & 1 == 0 { number } else { u64::from(b) };
+    let own = report(OWNER, sequence, made, u16::from(b), soc).seal(&key_of(OWNER));
+    let stranger = Mac::local(3 + u16::from(a));
+    match kind % 8 {
+        0 => ApInput::Report(Heard::new(OWNER, &own)),
+        // What the owner can say in the name of others.
+        1 => {
+            let forged = report(VICTIM, sequence, made, u16::from(b), soc).seal(&key_of(OWNER));
+            ApInput::Report(Heard::new(if a & 2 == 0 { VICTIM } else { OWNER }, &forged))
+        }
+        2 => ApInput::Report(Heard::new(stranger, &step[2..])),
+        3 | 4 => {
+            let token = owner.tokens[usize::from(b & 1)].unwrap_or_default();
+            let from = place(a % 4);
+            // Beyond the second, nothing comes back to the owner.
+            ApInput::Datagram(Routed::new(from, &routed::datagram(&own, token)))
+        }
+        5 => ApInput::Datagram(Routed::new(place(a), &own[..usize::from(b).min(own.len())])),
+        6 => {
+            let view =
+                StationView { signal: Some(Dbm(f64::from(soc))), ..StationView::new(stranger) };
+            ApInput::Seen(view)
+        }
+        _ if a & 1 == 0 => ApInput::Joined(stranger),
+        _ => ApInput::Left(if a & 2 == 0 { OWNER } else { stranger }),
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let (mut ap, mut owner) = (AccessPoint::new(config()), Owner::default());
+    let mut now = Instant::ZERO;
+    let first = report(VICTIM, 1, 0, 200, 400).seal(&key_of(VICTIM));
+    ap.handle(now, ApInput::Report(Heard::new(VICTIM, &first)));
+    drain(&mut ap, now, &mut owner);
+    let victim = |ap: &AccessPoint, now| {
+        ap.stations(now).iter().find(|one| one.link == VICTIM).and_then(|one| one.soc)
+    };
+    assert_eq!(victim(&ap, now), Some(Db(4.0)));
+    for (number, step) in bytes.chunks_exact(STEP).take(200).enumerate() {
+        let step: &[u8; STEP] = step.try_into().expect("a whole one");
+        let end = now + Duration::from_millis(u64::from(step[1]) * u64::from(step[1]) / 8);
+        while let Some(deadline) = ap.deadline().filter(|deadline| *deadline <= end) {
+            now = deadline.max(now);
+            ap.wake(now);
+            drain(&mut ap, now, &mut owner);
+            assert!(ap.deadline().is_none_or(|deadline| deadline > now), "it does not wake");
+        }
+        now = end;
+        // What is not known any more has the first weight again, which is no business of others.
+        if victim(&ap, now).is_none() {
+            return;
+        }
+        ap.handle(now, input(step, number as u64 + 2, now, &owner));
+        drain(&mut ap, now, &mut owner);
+    }
+});
