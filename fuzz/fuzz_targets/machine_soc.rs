@@ -1,6 +1,6 @@
-//! The access point's loop, whatever the owner of one station's key and strangers send, and whatever
-//! the radio tells: no other station's weight rises, an address is only of who received a token
-//! there, stations stay few, and no deadline lies in the past.
+//! The access point's loop, whatever the owner of one station's key and strangers send, and
+//! whatever the radio tells: no other station's weight rises, an address is only of who received a
+//! token there, stations stay few, and no deadline lies in the past.
 
 #![no_main]
 
@@ -101,7 +101,7 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
     let soc = i16::from_be_bytes([d, e]);
     let sequence = if a & 1 == 0 { number } else { u64::from(b) };
     let own = report(OWNER, sequence, made, u16::from(b), soc).seal(&key_of(OWNER));
-    let stranger = Mac::local(3 + u16::from(a));
+    let stranger = Mac::local(3 + u32::from(a));
     match kind % 8 {
         0 => ApInput::Report(Heard::new(OWNER, &own)),
         // What the owner can say in the name of others.

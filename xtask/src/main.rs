@@ -10,6 +10,7 @@
     reason = "steps are timed by the wall clock; nothing here is part of a simulation"
 )]
 
+mod agent;
 mod agree;
 mod binaries;
 mod captures;
@@ -110,6 +111,12 @@ enum Verb {
     /// Probe links whose queues are known, here, in a virtual machine and in the emulator, and
     /// write how often `fairwave probe` was right to docs/probe-links.md.
     ProbeLinks(probe_links::Options),
+    /// Build `fairwave-agent` for routers: static, at most 2 MiB, for x86_64, aarch64, armv7 and
+    /// mipsel.
+    Agent {
+        /// What the names of targets begin with; all of them without one.
+        targets: Vec<String>,
+    },
     /// Say whether two directories of runs hold the same bytes.
     Same {
         /// One of them.
@@ -149,6 +156,7 @@ fn main() -> ExitCode {
         Verb::Captures(options) => captures::captures(&options),
         Verb::Vm { show } => vm::vm(show),
         Verb::ProbeLinks(options) => probe_links::probe_links(&options),
+        Verb::Agent { targets } => agent::agent(&targets),
         Verb::Same { left, right } => compare::same(&left, &right),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),

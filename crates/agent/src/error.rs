@@ -23,7 +23,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn at(step: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+    /// For `map_err`: what was tried.
+    pub fn at(step: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let step = step.into();
         move |cause| Self::Step { step, cause }
     }

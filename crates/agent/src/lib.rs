@@ -2,9 +2,9 @@
 //! own, and an access point that shares its interface by it.
 //!
 //! [`station::run`] and [`access_point::run`] drive the machines of `fairwave_soc` by the monotonic
-//! clock, over a packet socket, and over one of UDP for stations behind a router. What a radio tells
-//! comes in by the traits of [`source`]: [`StationRadio`] and [`AccessPointRadio`] ask Linux's.
-//! `fairwave_netns::Shaper` is where weights go.
+//! clock, over a packet socket, and over one of UDP for stations behind a router. What a radio
+//! tells comes in by the traits of [`source`]: [`StationRadio`] and [`AccessPointRadio`] ask
+//! Linux's. `fairwave_netns::Shaper` is where weights go.
 #![cfg(target_os = "linux")]
 
 pub mod access_point;

@@ -239,7 +239,9 @@ fn set_option<T: Copy>(socket: &OwnedFd, option: c_int, value: &T) -> io::Result
 /// Gives the calling thread a real-time priority, which threads and processes that it starts do
 /// not inherit.
 pub(crate) fn become_realtime(priority: c_int) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: it is integers alone, of which musl has more than glibc.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = priority;
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the kernel only reads `parameters`, which lives through the call; 0 is this thread.
     let set =

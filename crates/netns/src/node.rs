@@ -266,7 +266,7 @@ fn await_addresses(netlink: &mut Netlink, plan: &NodePlan) -> Result<(), Error> 
             if taken {
                 break;
             }
-            let moment = Timespec { tv_sec: 0, tv_nsec: i64::from(MOMENT_MS) * 1_000_000 };
+            let moment = Timespec { tv_sec: 0, tv_nsec: (i32::from(MOMENT_MS) * 1_000_000).into() };
             let _ = poll(&mut [], Some(&moment));
         }
         if !taken {

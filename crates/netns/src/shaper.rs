@@ -1,5 +1,5 @@
-//! Shares of an interface by weight: HTB or HFSC with a class for each station, or one for each kind
-//! of its traffic, behind a classifier by link or IP address.
+//! Shares of an interface by weight: HTB or HFSC with a class for each station, or one for each
+//! kind of its traffic, behind a classifier by link or IP address.
 //!
 //! Every class owns a part of the rate in proportion to its weight, and gets of what others leave
 //! in that proportion, too. So the shares of stations that always have something to send are those

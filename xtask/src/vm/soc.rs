@@ -2,6 +2,7 @@
 //! Debian's kernel 6.1. The guest judges what it sees; its transcript is written as a page.
 
 use super::guest::Guest;
+use crate::agent;
 use crate::shell::{Outcome, cargo, note, root, run_aside};
 use crate::workspace;
 use std::fs;
@@ -54,11 +55,11 @@ const MODULES: [&str; 16] = [
 pub(super) fn soc() -> Outcome {
     run_aside(cargo(&["build", "-p", "fairwave-sockets", "--bin", "radio-run"]))?;
     run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
+    let agent = agent::build("x86_64-unknown-linux-musl")?;
+    let [fairwave, radio] = ["debug/fairwave", "debug/radio-run"];
     let guest = Guest {
         place: "soc-vm",
-        commands: ["debug/fairwave", "debug/radio-run"]
-            .map(|one| workspace::target().join(one))
-            .to_vec(),
+        commands: vec![workspace::target().join(fairwave), workspace::target().join(radio), agent],
         init: GUEST,
         files: Vec::new(),
         programs: &PROGRAMS,

@@ -117,7 +117,7 @@ loop() {
     fairwave soc key --key net.key --station $first > sta1.key || return 1
     show fairwave soc ap --interface wlan0 --plan || return 1
     fairwave soc ap --interface wlan0 --key net.key --rate '4 Mbps' --policy pw > ap.out 2> ap.err & ap=$!
-    /bin/ip netns exec sta1 fairwave soc station --interface wlan1 --key sta1.key --interval '1 s' > sta.out 2> sta.err & reporter=$!
+    /bin/ip netns exec sta1 fairwave-agent station --interface wlan1 --key sta1.key --interval '1 s' > sta.out 2> sta.err & reporter=$!
     await 30 is_told $first 14 report || { cat ap.err sta.err; return 1; }
     await 30 is_told $second 10 view || return 1
     await 30 is_told $third 4 view || return 1
@@ -214,7 +214,7 @@ run() {
 
     say "# A roam of station 1 and the loss of station 2"
     access_point 4 6 || return 1
-    fairwave soc ap --interface wlan4 --key net.key --rate '4 Mbps' --dry-run > other.out 2> other.err & other_ap=$!
+    fairwave-agent ap --interface wlan4 --key net.key --rate '4 Mbps' --dry-run > other.out 2> other.err & other_ap=$!
     radio-run wlan0 /run/hostapd0/wlan0 2 > events 2>&1 & watcher=$!
     await 10 grep -q 'is interface' events || { cat events; return 1; }
     in_station 1 wpa_cli -p /run/wpa1 -i wlan1 scan > /dev/null

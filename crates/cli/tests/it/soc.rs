@@ -92,7 +92,7 @@ fn an_access_point_is_found_watched_and_scraped() {
     let Some(found) = found("told") else { return };
     assert_eq!(found["nobody"][0], 1, "{found}");
     let why = found["nobody"][2].as_str().expect("a message");
-    assert!(why.contains("no `fairwave soc ap` runs in this network namespace"), "{why}");
+    assert!(why.contains("this network namespace: no `fairwave soc ap` runs here"), "{why}");
     let station = "02:00:00:00:00:02";
     let (once, lines) = (&found["once"], found["lines"].as_array().expect("lines"));
     assert_eq!(

@@ -2,8 +2,8 @@
 //!
 //! Such a station is known by the address that its datagrams come from, once a token shows that it
 //! receives there. Whoever has the key of a station can so move the weight of no address that is
-//! not his own. An address is that of the station that showed a token first, for as long as that one
-//! is served.
+//! not his own. An address is that of the station that showed a token first, for as long as that
+//! one is served.
 
 use super::facts::{Action, Decision, Reach, Routed};
 use super::{AccessPoint, station_secret};

@@ -3,7 +3,8 @@
 use super::message::Flow;
 use crate::clock::Clock;
 use fairwave_units::{Duration, Instant};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use portable_atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A connection that ends so long before its time is broken. The clocks of both ends agree better.

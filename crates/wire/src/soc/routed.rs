@@ -153,7 +153,9 @@ mod tests {
         }
 
         #[test]
-        fn a_datagram_is_a_report_and_a_token(report: [u8; 32], token: [u8; 16], cut in 0..80usize) {
+        fn a_datagram_is_a_report_and_a_token(
+            report: [u8; 32], token: [u8; 16], cut in 0..DATAGRAM_LEN,
+        ) {
             let report: [u8; LEN] = [report, report].concat().try_into().unwrap();
             let bytes = datagram(&report, Token(token));
             prop_assert_eq!(split(&bytes), Ok((report, Token(token))));

@@ -7,6 +7,7 @@ use crate::outcome::Failure;
 use crate::screen::{self, Screen};
 use crate::{output, stop};
 use fairwave_agent::status::{StationLine, Status};
+use fairwave_agent_cli::words::weights;
 use fairwave_units::BitRate;
 use serde_json::json;
 use std::io::{IsTerminal, stdout};
@@ -89,7 +90,7 @@ fn row(status: &Status, station: &StationLine) -> Vec<String> {
     vec![
         station.station.clone(),
         figure(station.soc_db, 1),
-        told::weights(status, station, 2),
+        weights(status, station, 2),
         station.source.clone(),
         figure(station.age_s, 1),
         figure(station.signal_dbm, 0),

@@ -1,0 +1,220 @@
+//! Options of a station and an access point.
+
+use clap::{Args, ValueEnum};
+use fairwave_netns::{Discipline, Traffic};
+use fairwave_soc::{Curve, FILTERS, FilterSpec, Knot, POLICIES, Rule};
+use fairwave_units::{BitRate, Db, Duration};
+use fairwave_wire::ethernet::Mac;
+use fairwave_wire::soc::routed;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+/// Options of a station that reports.
+#[derive(Args, Debug)]
+pub struct Station {
+    /// The interface to the access point
+    #[arg(long, short, value_name = "IF")]
+    pub interface: String,
+    /// A file with the key of the station or the network: 32 bytes in base64
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+    /// Send reports as datagrams to an access point behind routers: HOST, or HOST:PORT if it is not
+    /// 9437
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = listener)]
+    pub to: Option<SocketAddr>,
+    /// The level over noise in dB; without it, the interface's radio is asked
+    #[arg(long, value_name = "DB", allow_negative_numbers = true, value_parser = level)]
+    pub snr: Option<Db>,
+    /// A file with the level in dB, read anew for each sample; an empty one means no link
+    #[arg(long, value_name = "FILE", conflicts_with = "snr")]
+    pub snr_from: Option<PathBuf>,
+    /// Time from one report to the next (T_soc), from 20 ms to 1 s
+    #[arg(long, value_name = "DURATION", default_value = "200 ms")]
+    pub interval: Duration,
+    /// From samples to SoC: mean, ewma, median or kalman
+    #[arg(long, value_name = "FILTER", default_value = "mean", value_parser = filter)]
+    pub filter: FilterSpec,
+}
+
+/// Options of an access point that shares by reports.
+#[derive(Args, Debug)]
+pub struct Ap {
+    /// The interface by which stations are reached
+    #[arg(long, short, value_name = "IF")]
+    pub interface: String,
+    /// A file with the network's key: 32 bytes in base64
+    #[arg(long, value_name = "FILE", required_unless_present = "plan")]
+    pub key: Option<PathBuf>,
+    /// What all stations get together; somewhat less than the link carries
+    #[arg(long, short = 'b', value_name = "RATE", required_unless_present = "plan")]
+    pub rate: Option<BitRate>,
+    /// From SoC to weight: a name of `fairwave list soc-policies`, or knots such as 0:0,4:0.2,14:1
+    #[arg(long, value_name = "POLICY", default_value = "pw", value_parser = curve)]
+    pub policy: Curve,
+    /// The same for one kind of traffic to each station, which has then a class of its own: voice,
+    /// video or background by DSCP, or tcp; may be repeated
+    #[arg(long, value_name = "KIND=POLICY", value_parser = own_policy)]
+    pub policy_for: Vec<(Traffic, Curve)>,
+    /// Take reports of stations behind routers as datagrams at this address, such as [::]:9437
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub udp: Option<SocketAddr>,
+    /// Change a weight only when it differs by this share of a full one
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
+    pub step: f64,
+    /// Least time between two changes of one station's weight
+    #[arg(long, value_name = "DURATION", default_value = "100 ms")]
+    pub pace: Duration,
+    /// The control socket of hostapd; /run/hostapd/IF if there is one
+    #[arg(long, value_name = "FILE")]
+    pub hostapd: Option<PathBuf>,
+    /// What shares the interface; the best that the kernel has if none is named
+    #[arg(long, value_enum)]
+    pub actuator: Option<Actuator>,
+    /// Packets that wait for each station
+    #[arg(long, value_name = "PACKETS", default_value_t = 100)]
+    pub queue: u32,
+    /// Say what would be done at the interface and why, and end
+    #[arg(long)]
+    pub plan: bool,
+    /// Decide and log, but change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Options of the key of one station.
+#[derive(Args, Debug)]
+pub struct StationKey {
+    /// The file with the network's key
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+    /// The station's link address
+    #[arg(long, value_name = "MAC", value_parser = mac)]
+    pub station: Mac,
+}
+
+/// What shares an interface.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actuator {
+    /// Hierarchical token buckets
+    Htb,
+    /// Hierarchical fair service curves
+    Hfsc,
+}
+
+impl Actuator {
+    /// The kernel's.
+    pub const fn discipline(self) -> Discipline {
+        match self {
+            Self::Htb => Discipline::Htb,
+            Self::Hfsc => Discipline::Hfsc,
+        }
+    }
+}
+
+fn level(text: &str) -> Result<Db, String> {
+    let word = text.trim().trim_end_matches("dB").trim_end();
+    let level = word.parse::<f64>().ok().filter(|level| level.is_finite());
+    level.map(Db).ok_or_else(|| "not a number of decibels, such as 25".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "not a number from 0 to 1".to_owned())
+}
+
+fn filter(text: &str) -> Result<FilterSpec, String> {
+    let names = || FILTERS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    let found = FILTERS.iter().find(|kind| kind.name == text);
+    found.map(|kind| kind.spec).ok_or_else(|| format!("not one of {}", names()))
+}
+
+fn curve(text: &str) -> Result<Curve, String> {
+    if let Some(kind) = POLICIES.iter().find(|kind| kind.name == text) {
+        return Ok((kind.curve)());
+    }
+    let names = || POLICIES.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    let knot = |word: &str| {
+        let (soc, weight) = word.split_once(':')?;
+        Some(Knot { soc: Db(soc.trim().parse().ok()?), weight: weight.trim().parse().ok()? })
+    };
+    let knots: Option<Vec<Knot>> = text.split(',').map(knot).collect();
+    let knots =
+        knots.ok_or_else(|| format!("neither one of {} nor knots dB:weight,...", names()))?;
+    Curve::through(&knots, Rule::Linear).map_err(|error| error.to_string())
+}
+
+fn own_policy(text: &str) -> Result<(Traffic, Curve), String> {
+    let names = || Traffic::ALL.map(Traffic::name).join(", ");
+    let (kind, policy) = text.split_once('=').ok_or("not KIND=POLICY, such as voice=equal")?;
+    let found = Traffic::ALL.into_iter().find(|traffic| traffic.name() == kind.trim());
+    let kind = found.ok_or_else(|| format!("`{kind}` is not one of {}", names()))?;
+    Ok((kind, curve(policy.trim())?))
+}
+
+/// The first address of a host. A name is looked up once.
+fn listener(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let found = match text.parse::<SocketAddr>() {
+        Ok(address) => Ok(Some(address)),
+        // An address of IPv6 has colons, too.
+        Err(_) if bare.parse::<std::net::IpAddr>().is_ok() || !text.contains(':') => {
+            (bare, routed::PORT).to_socket_addrs().map(|mut all| all.next())
+        }
+        Err(_) => text.to_socket_addrs().map(|mut all| all.next()),
+    };
+    let found = found.map_err(|error| format!("{error}; not HOST or HOST:PORT"))?;
+    found.ok_or_else(|| "this host has no address".to_owned())
+}
+
+fn mac(text: &str) -> Result<Mac, String> {
+    let parts: Option<Vec<u8>> = text
+        .split(':')
+        .map(|part| (part.len() == 2).then(|| u8::from_str_radix(part, 16).ok()).flatten())
+        .collect();
+    let bytes = parts.and_then(|parts| <[u8; 6]>::try_from(parts).ok());
+    let mac = bytes.map(Mac).filter(|mac| !mac.is_group());
+    mac.ok_or_else(|| "not a station's address, such as 02:00:00:00:00:07".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_are_names_or_knots() {
+        assert_eq!(curve("gb1"), Ok(Curve::GoodOrBad(Db(12.0))));
+        assert_eq!(curve("0:0, 10:1").map(|curve| curve.at(Db(4.0))), Ok(0.4));
+        assert!(curve("10:0,0:1").is_err_and(|error| error.contains("must rise")));
+        assert!(curve("good").is_err_and(|error| error.contains("pw-example")));
+    }
+
+    #[test]
+    fn kinds_of_traffic_have_policies_of_their_own() {
+        assert_eq!(own_policy("voice=equal"), Ok((Traffic::Voice, Curve::Equal)));
+        assert!(own_policy("voice").is_err_and(|error| error.contains("voice=equal")));
+        let error = own_policy("games=pw").expect_err("no such kind");
+        assert!(error.contains("`games` is not one of voice, video, background, tcp"), "{error}");
+    }
+
+    #[test]
+    fn an_access_point_has_a_port_unless_it_is_told() {
+        for (text, address) in [
+            ("10.0.0.1", "10.0.0.1:9437"),
+            ("10.0.0.1:99", "10.0.0.1:99"),
+            ("fd79::1", "[fd79::1]:9437"),
+            ("[fd79::1]:99", "[fd79::1]:99"),
+            ("[fd79::1]", "[fd79::1]:9437"),
+        ] {
+            assert_eq!(listener(text), Ok(address.parse().expect("an address")), "{text}");
+        }
+        assert!(listener("10.0.0.1:x").is_err_and(|error| error.contains("HOST:PORT")));
+    }
+
+    #[test]
+    fn addresses_are_of_stations() {
+        assert_eq!(mac("02:00:00:00:00:07"), Ok(Mac::local(7)));
+        for text in ["02:00:00:00:00", "02:00:00:00:00:7", "ff:ff:ff:ff:ff:ff", "+2:0:0:0:0:0"] {
+            assert!(mac(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What a station, an access point and whoever asks it do on the command line.
+
+use crate::options::{Actuator, Ap, Station, StationKey};
+use crate::words::words;
+use fairwave_agent::access_point::{self, ApNews, ApPlan};
+use fairwave_agent::key::{Secret, line_of_station};
+use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
+use fairwave_agent::station::{self, StationNews, StationPlan};
+use fairwave_agent::status::{Status, ask, served};
+use fairwave_agent::{AccessPointRadio, Error, StationRadio};
+use fairwave_netns::{
+    Discipline, KeeperCommand, Shapeable, ShaperPlan, Traffic, shapeable, stations_most,
+};
+use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
+use fairwave_wire::seal::Key;
+use fairwave_wire::soc::ETHER_TYPE;
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Where hostapd has its control sockets, one for each interface.
+const HOSTAPD: &str = "/run/hostapd";
+
+/// Where what is said goes.
+pub trait Console {
+    /// What the user may want to know meanwhile.
+    fn note(&self, text: &str);
+    /// What the user should know.
+    fn warn(&self, text: &str);
+}
+
+/// A result for people, and the same as a value.
+#[derive(Debug)]
+pub struct Told {
+    /// In words, with the ends of lines.
+    pub words: String,
+    /// The same, and more.
+    pub value: Value,
+}
+
+fn secret(file: &Path) -> Result<Secret, Error> {
+    let place = file.display().to_string();
+    let text = fs::read_to_string(file).map_err(Error::at(place.clone()))?;
+    Secret::parse(&text, &place)
+}
+
+/// The radio that tells a station's level.
+fn radio(interface: &str) -> Result<StationRadio, Error> {
+    let found = StationRadio::open(interface)?;
+    found.ok_or_else(|| {
+        let remedy = "say the level over noise by --snr DB, or in a file by --snr-from FILE";
+        Error::Usage(format!("interface `{interface}` has no radio to ask: {remedy}"))
+    })
+}
+
+/// The key of one station, as a file has it.
+///
+/// # Errors
+/// If the network's key is not to be had.
+pub fn key(options: &StationKey) -> Result<String, Error> {
+    let network = secret(&options.key)?.network(&options.key.display().to_string())?;
+    Ok(line_of_station(&network, options.station))
+}
+
+/// Reports until `stop` is set; `epoch` is greater at each start, as the date in seconds is.
+///
+/// # Errors
+/// As [`station::run`], and if there is no key or no source of levels.
+pub fn report(
+    station: &Station,
+    epoch: u32,
+    stop: &AtomicBool,
+    console: &impl Console,
+) -> Result<Told, Error> {
+    let secret = secret(&station.key)?;
+    let source: Box<dyn SnrSource> = match (station.snr, &station.snr_from) {
+        (Some(level), _) => Box::new(Fixed(level)),
+        (None, Some(file)) => Box::new(FromFile(file.clone())),
+        (None, None) => Box::new(radio(&station.interface)?),
+    };
+    let plan = StationPlan {
+        interface: station.interface.clone(),
+        to: station.to,
+        secret,
+        interval: station.interval,
+        filter: station.filter,
+        epoch,
+        source,
+    };
+    let tell = |news: StationNews| match news {
+        StationNews::Associated(mac) => {
+            console.note(&format!("associated with {mac}, where reports go now"));
+        }
+        StationNews::Heard(by) => console.note(&format!("{by} listens")),
+        StationNews::Alone => console.note("nobody listens any more"),
+        StationNews::Trouble(why) => console.warn(&why),
+    };
+    let counts = station::run(plan, stop, tell)?;
+    let value = json!({
+        "made": counts.made,
+        "sent": counts.sent,
+        "answers": counts.answers,
+        "refused": counts.refused,
+    });
+    let words = format!(
+        "{} reports were made, {} of them sent; {} answers came.\n",
+        counts.made, counts.sent, counts.answers
+    );
+    Ok(Told { words, value })
+}
+
+/// The policies, and what those after the first are for.
+fn policies(ap: &Ap) -> Result<(Policies, Vec<Traffic>), Error> {
+    let mut kinds: Vec<Traffic> = ap.policy_for.iter().map(|(kind, _)| *kind).collect();
+    let own = ap.policy_for.iter().map(|(_, curve)| curve.clone());
+    let policies = Policies::per_class([ap.policy.clone()].into_iter().chain(own).collect());
+    let traffic = kinds.clone();
+    kinds.sort_unstable();
+    match kinds.windows(2).find(|two| two[0] == two[1]) {
+        Some(twice) => {
+            let name = twice[0].name();
+            Err(Error::Usage(format!("--policy-for has `{name}` twice: one policy is needed")))
+        }
+        None => Ok((policies, traffic)),
+    }
+}
+
+/// What makes tokens: nobody knows it, and it is another one at each start.
+fn tokens() -> Result<Key, Error> {
+    let mut secret = [0; KEY_LEN];
+    let read = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut secret));
+    read.map_err(Error::at("random bytes for tokens"))?;
+    Key::new(&secret).map_err(|error| Error::Usage(error.to_string()))
+}
+
+fn config(ap: &Ap, policies: Policies, traffic: &[Traffic]) -> Result<ApConfig, Error> {
+    let needed = || Error::Usage("--key and --rate are needed".to_owned());
+    let file = ap.key.as_ref().ok_or_else(needed)?;
+    let network = secret(file)?.network(&file.display().to_string())?;
+    let mut table = TableConfig::new(policies);
+    table.stations_most = table.stations_most.min(stations_most(traffic));
+    let tokens = ap.udp.map(|_| tokens()).transpose()?;
+    Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network) })
+}
+
+fn shaper(ap: &Ap, traffic: &[Traffic]) -> Result<ShaperPlan, Error> {
+    let rate = ap.rate.ok_or_else(|| Error::Usage("--key and --rate are needed".to_owned()))?;
+    Ok(ShaperPlan {
+        interface: ap.interface.clone(),
+        rate_bps: rate.0,
+        discipline: discipline(ap)?,
+        queue_packets: ap.queue,
+        traffic: traffic.to_vec(),
+        urgent: ETHER_TYPE.number(),
+        keeper: KeeperCommand::default(),
+    })
+}
+
+/// What is asked for, or else the best that the kernel has.
+fn discipline(ap: &Ap) -> Result<Discipline, Error> {
+    let has = shapeable(&ap.interface)?.disciplines();
+    let wanted = ap.actuator.map(Actuator::discipline);
+    let chosen = has.iter().copied().find(|one| wanted.is_none_or(|wanted| wanted == *one));
+    chosen.or(wanted.filter(|_| ap.dry_run)).ok_or_else(|| {
+        let what = wanted.map_or_else(|| "neither HFSC nor HTB".to_owned(), |w| format!("no {w}"));
+        let cause = io::Error::other(format!("the kernel has {what}; --plan says what it has"));
+        Error::at(format!("interface `{}`", ap.interface))(cause)
+    })
+}
+
+/// What tells an access point of its stations beside their reports.
+fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
+    let usual = || Path::new(HOSTAPD).join(&ap.interface);
+    let hostapd = ap.hostapd.clone().unwrap_or_else(usual);
+    Ok(match AccessPointRadio::open(&ap.interface, &hostapd)? {
+        Some(radio) => Box::new(radio),
+        None => Box::new(NoRadio),
+    })
+}
+
+/// Shares an interface until `stop` is set, and restores it; or says what would be done, if that is
+/// asked for.
+///
+/// # Errors
+/// As [`access_point::run`], and if options contradict each other.
+pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
+    if ap.plan {
+        return plan(ap);
+    }
+    let (policies, traffic) = policies(ap)?;
+    let config = config(ap, policies, &traffic)?;
+    let shaper = shaper(ap, &traffic)?;
+    let plan = ApPlan {
+        interface: ap.interface.clone(),
+        listen: ap.udp,
+        config,
+        traffic,
+        shaper: (!ap.dry_run).then_some(shaper),
+        radio: own_view(ap)?,
+    };
+    let tell = |news: ApNews| match news {
+        ApNews::Decided(at, decision) => {
+            if let Some(line) = line(&decision) {
+                console.note(&format!("{:.3} s: {line}", at.as_secs_f64()));
+            }
+        }
+        ApNews::Failed(station, why) => console.warn(&format!("{station}: {why}")),
+        ApNews::Trouble(why) => console.warn(&why),
+    };
+    Ok(status_told(&access_point::run(plan, stop, tell)?))
+}
+
+/// A decision in words. What is refused is counted, and not told: a flood would fill the log.
+fn line(decision: &Decision) -> Option<String> {
+    let Decision::Changed { action, reason, .. } = decision else { return None };
+    match action {
+        Action::Serve { station, reach, weights } => {
+            let weights: Vec<String> =
+                weights.iter().map(|weight| format!("{:.3}", weight.fraction())).collect();
+            let at = match reach {
+                Reach::Link => String::new(),
+                Reach::Address(address) => format!(" at {address}"),
+            };
+            Some(format!("{station}{at} gets weight {}: {reason}", weights.join(", ")))
+        }
+        Action::Stop { station } => Some(format!("{station} gets no share of its own: {reason}")),
+        Action::Answer { .. } | Action::Reply { .. } => None,
+    }
+}
+
+fn plan(ap: &Ap) -> Result<Told, Error> {
+    let found = shapeable(&ap.interface)?;
+    let value = json!({
+        "interface": ap.interface,
+        "foreign_qdisc": found.foreign,
+        "htb": found.htb,
+        "hfsc": found.hfsc,
+        "actuator": actuator(&found, ap.actuator).map(Discipline::name),
+    });
+    Ok(Told { words: plan_words(&ap.interface, &found, ap.actuator), value })
+}
+
+/// What would be used.
+fn actuator(found: &Shapeable, wanted: Option<Actuator>) -> Option<Discipline> {
+    let wanted = wanted.map(Actuator::discipline);
+    let mut has = found.disciplines().into_iter();
+    has.find(|one| found.foreign.is_none() && wanted.is_none_or(|wanted| wanted == *one))
+}
+
+fn plan_words(interface: &str, found: &Shapeable, wanted: Option<Actuator>) -> String {
+    let has = |has: bool| if has { "has" } else { "does not have" };
+    let kernel = format!("The kernel {} HTB, and {} HFSC.\n", has(found.htb), has(found.hfsc));
+    let what = match (&found.foreign, actuator(found, wanted)) {
+        (Some(root), _) => format!(
+            "Nothing: interface `{interface}` has the qdisc {root}, which somebody set. \
+             `tc qdisc delete dev {interface} root` would make room.\n"
+        ),
+        (None, None) => "Nothing: without them there is no way to set shares.\n".to_owned(),
+        (None, Some(discipline)) => format!(
+            "{discipline} at interface `{interface}`, a class for each station behind a classifier \
+             by link address (u32), as its qdisc is the kernel's default{}.\n",
+            why(discipline, found, wanted)
+        ),
+    };
+    kernel + &what
+}
+
+/// Why this one.
+fn why(discipline: Discipline, found: &Shapeable, wanted: Option<Actuator>) -> &'static str {
+    match (wanted, discipline) {
+        (Some(_), _) => "; it was asked for",
+        (None, Discipline::Hfsc) if found.htb => {
+            "; its link-sharing curves are weights, where HTB has rates and rounds"
+        }
+        (None, _) => "",
+    }
+}
+
+/// The access points that are meant: that of an interface, or all that run in this network
+/// namespace.
+///
+/// # Errors
+/// If there is none, or one does not answer.
+pub fn found(interface: Option<&str>) -> Result<Vec<Status>, Error> {
+    let interfaces = match interface {
+        Some(interface) => vec![interface.to_owned()],
+        None => served()?,
+    };
+    if interfaces.is_empty() {
+        let what = "no `fairwave soc ap` runs";
+        let remedy = "`ip netns exec` looks into another";
+        return Err(Error::at("this network namespace")(io::Error::other(format!(
+            "{what} here; {remedy}"
+        ))));
+    }
+    interfaces.iter().map(|interface| ask(interface)).collect()
+}
+
+/// An access point and its stations.
+pub fn status_told(status: &Status) -> Told {
+    Told { words: words(status), value: json!(status) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_qdisc_of_somebody_else_is_named_and_left_alone() {
+        let foreign = Some("tbf 1:".to_owned());
+        let found = Shapeable { foreign, htb: true, hfsc: false };
+        let text = plan_words("wlan0", &found, None);
+        assert!(text.contains("has HTB, and does not have HFSC"), "{text}");
+        assert!(text.contains("Nothing") && text.contains("tbf 1:"), "{text}");
+        assert_eq!(actuator(&found, None), None);
+        let free = Shapeable { foreign: None, ..found };
+        assert!(plan_words("wlan0", &free, None).contains("HTB at interface `wlan0`"));
+        let both = Shapeable { hfsc: true, ..free };
+        assert_eq!(actuator(&both, None), Some(Discipline::Hfsc));
+        assert_eq!(actuator(&both, Some(Actuator::Htb)), Some(Discipline::Htb));
+        let text = plan_words("wlan0", &both, None);
+        assert!(text.contains("its link-sharing curves are weights"), "{text}");
+    }
+}
