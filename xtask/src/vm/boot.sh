@@ -31,7 +31,8 @@ rm -rf root && mkdir -p root/bin root/proc root/sys root/dev root/tmp root/run r
 cp "$(command -v busybox)" root/bin/busybox
 for program in "$@" $(for name in $PROGRAMS; do command -v "$name"; done); do
     cp "$program" root/bin/
-    LD_LIBRARY_PATH=$libraries ldd "$program" > needed
+    # A static program needs none.
+    LD_LIBRARY_PATH=$libraries ldd "$program" > needed 2>&1 || true
     if grep 'not found' needed; then echo "$program: PACKAGES lacks a library's" >&2; exit 1; fi
     grep -o '/[^ ]*' needed | while read -r library; do
         inside=${library#"$unpacked"}

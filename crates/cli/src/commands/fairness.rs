@@ -1,6 +1,6 @@
 //! `fairwave fairness`: how stations share a real network.
 
-use super::probe::{given_key, keep, key_or_code, resolve};
+use super::probe::{given_key, keep, key_or_code, make, resolve};
 use crate::args::Common;
 use crate::args::fairness::{
     Fairness, FairnessTask, Judged, RunFairness, ServeFairness, ShowFairness,
@@ -18,7 +18,6 @@ use fairwave_sockets::fairness::{
 use fairwave_units::{BitRate, several};
 use fairwave_wire::seal::Key;
 use serde_json::json;
-use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -211,12 +210,6 @@ fn keep_wanted(
         keep(file, &page)?;
     }
     common.out.as_ref().map_or(Ok(()), |directory| keep_all(directory, title, printed, &page))
-}
-
-/// Makes the directory of results.
-fn make(directory: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(directory)
-        .map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))
 }
 
 fn keep_all(

@@ -134,6 +134,8 @@ fn run_client(common: &Common, probe: &Probe, host: &str) -> Result<(), Failure>
         return Err(Failure::Usage("--rate has to be more than 0".to_owned()));
     }
     let server = resolve(host, probe.port, probe.four, probe.six)?;
+    // Rather now than after the measurement.
+    common.out.as_deref().map_or(Ok(()), make)?;
     let stop = stop::on(&stop::SIGNALS)?;
     let way = if probe.reverse { Way::Back } else { Way::There };
     let request = Request { server, key, rate: probe.rate, way };
@@ -158,14 +160,18 @@ fn run_client(common: &Common, probe: &Probe, host: &str) -> Result<(), Failure>
             keep(file, &page()?)?;
         }
         if let Some(directory) = &common.out {
-            fs::create_dir_all(directory)
-                .map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))?;
             let text = serde_json::to_string_pretty(&printed).map_err(Failure::run)? + "\n";
             keep(&directory.join("probe.json"), &text)?;
             keep(&directory.join("probe.html"), &page()?)?;
         }
     }
     told.map_or(Ok(()), |told| Err(Failure::Run(told)))
+}
+
+/// Makes a directory for results.
+pub(super) fn make(directory: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(directory)
+        .map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))
 }
 
 /// Writes a text for which a place was named.
@@ -180,6 +186,15 @@ pub(super) fn resolve(
     is_four: bool,
     is_six: bool,
 ) -> Result<SocketAddr, Failure> {
+    if let Some((name, own)) = host.rsplit_once(':')
+        && own.parse::<u16>().is_ok()
+        && (!name.contains(':') || name.ends_with(']'))
+    {
+        let name = name.trim_matches(['[', ']']);
+        return Err(Failure::Usage(format!(
+            "{host}: the port has an option of its own, {name} --port {own}"
+        )));
+    }
     let found =
         (host, port).to_socket_addrs().map_err(|error| Failure::Run(format!("{host}: {error}")))?;
     let fits = |address: &SocketAddr| match address {
@@ -200,5 +215,24 @@ fn doing(progress: Progress) -> &'static str {
         Progress::Load(Loaded::Up) => "Round trips beside an upload ...",
         Progress::Load(Loaded::Down) => "Round trips beside a download ...",
         Progress::Load(Loaded::Both) => "Round trips beside both ...",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_behind_the_host_is_no_part_of_its_name() {
+        for (host, remedy) in
+            [("laptop.lan:99", "laptop.lan --port 99"), ("[::1]:99", "::1 --port 99")]
+        {
+            let refused = resolve(host, PORT, false, false);
+            assert!(
+                matches!(&refused, Err(Failure::Usage(why)) if why.ends_with(remedy)),
+                "{refused:?}"
+            );
+        }
+        assert_eq!(resolve("::1", 99, false, false).unwrap(), "[::1]:99".parse().unwrap());
     }
 }
