@@ -73,6 +73,10 @@ pub struct Ap {
     /// Packets that wait for each station
     #[arg(long, value_name = "PACKETS", default_value_t = 100)]
     pub queue: u32,
+    /// Take a qdisc away that somebody else has set, for as long as this runs; one that could not
+    /// be put back stays, and is named
+    #[arg(long)]
+    pub replace: bool,
     /// Say what would be done at the interface and why, and end
     #[arg(long)]
     pub plan: bool,

@@ -9,7 +9,7 @@ use fairwave_agent::station::{self, StationNews, StationPlan};
 use fairwave_agent::status::{Status, ask, served};
 use fairwave_agent::{AccessPointRadio, Error, StationRadio};
 use fairwave_netns::{
-    Discipline, KeeperCommand, Shapeable, ShaperPlan, Traffic, shapeable, stations_most,
+    Discipline, Foreign, KeeperCommand, Shapeable, ShaperPlan, Traffic, shapeable, stations_most,
 };
 use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
 use fairwave_wire::seal::Key;
@@ -153,6 +153,7 @@ fn shaper(ap: &Ap, traffic: &[Traffic]) -> Result<ShaperPlan, Error> {
         discipline: discipline(ap)?,
         queue_packets: ap.queue,
         traffic: traffic.to_vec(),
+        replace: ap.replace,
         urgent: ETHER_TYPE.number(),
         keeper: KeeperCommand::default(),
     })
@@ -234,37 +235,57 @@ fn plan(ap: &Ap) -> Result<Told, Error> {
     let found = shapeable(&ap.interface)?;
     let value = json!({
         "interface": ap.interface,
-        "foreign_qdisc": found.foreign,
+        "foreign_qdisc": found.foreign.as_ref().map(|foreign| &foreign.name),
+        "obstacle": found.foreign.as_ref().and_then(|foreign| foreign.obstacle.as_ref()),
         "htb": found.htb,
         "hfsc": found.hfsc,
-        "actuator": actuator(&found, ap.actuator).map(Discipline::name),
+        "actuator": actuator(&found, ap).map(Discipline::name),
     });
-    Ok(Told { words: plan_words(&ap.interface, &found, ap.actuator), value })
+    Ok(Told { words: plan_words(&found, ap), value })
 }
 
 /// What would be used.
-fn actuator(found: &Shapeable, wanted: Option<Actuator>) -> Option<Discipline> {
-    let wanted = wanted.map(Actuator::discipline);
+fn actuator(found: &Shapeable, ap: &Ap) -> Option<Discipline> {
+    let wanted = ap.actuator.map(Actuator::discipline);
+    let foreign = found.foreign.as_ref();
+    let is_free = foreign.is_none_or(|foreign| ap.replace && foreign.obstacle.is_none());
     let mut has = found.disciplines().into_iter();
-    has.find(|one| found.foreign.is_none() && wanted.is_none_or(|wanted| wanted == *one))
+    has.find(|one| is_free && wanted.is_none_or(|wanted| wanted == *one))
 }
 
-fn plan_words(interface: &str, found: &Shapeable, wanted: Option<Actuator>) -> String {
+fn plan_words(found: &Shapeable, ap: &Ap) -> String {
+    let interface = &ap.interface;
     let has = |has: bool| if has { "has" } else { "does not have" };
     let kernel = format!("The kernel {} HTB, and {} HFSC.\n", has(found.htb), has(found.hfsc));
-    let what = match (&found.foreign, actuator(found, wanted)) {
-        (Some(root), _) => format!(
-            "Nothing: interface `{interface}` has the qdisc {root}, which somebody set. \
-             `tc qdisc delete dev {interface} root` would make room.\n"
+    let room = format!("`tc qdisc delete dev {interface} root` would make room.");
+    let what = match (&found.foreign, actuator(found, ap)) {
+        (Some(Foreign { name, obstacle: Some(why) }), _) => format!(
+            "Nothing: interface `{interface}` has the qdisc {name}, which somebody set. It could \
+             not be put back, since {why}. {room}\n"
         ),
-        (None, None) => "Nothing: without them there is no way to set shares.\n".to_owned(),
-        (None, Some(discipline)) => format!(
+        (Some(Foreign { name, .. }), None) if !ap.replace => format!(
+            "Nothing: interface `{interface}` has the qdisc {name}, which somebody set. --replace \
+             would take it away, and put it back afterwards. {room}\n"
+        ),
+        (_, None) => "Nothing: without them there is no way to set shares.\n".to_owned(),
+        (foreign, Some(discipline)) => format!(
             "{discipline} at interface `{interface}`, a class for each station behind a classifier \
-             by link address (u32), as its qdisc is the kernel's default{}.\n",
-            why(discipline, found, wanted)
+             by link or IP address (u32), {}{}.\n",
+            instead_of(foreign.as_ref()),
+            why(discipline, found, ap.actuator)
         ),
     };
     kernel + &what
+}
+
+fn instead_of(foreign: Option<&Foreign>) -> String {
+    match foreign {
+        None => "as its qdisc is the kernel's default".to_owned(),
+        Some(Foreign { name, .. }) => format!(
+            "instead of {name}, which somebody set, and which will be put back: one that was made \
+             of what the kernel tells of it was the same"
+        ),
+    }
 }
 
 /// Why this one.
@@ -307,20 +328,38 @@ pub fn status_told(status: &Status) -> Told {
 mod tests {
     use super::*;
 
+    fn options(more: &[&str]) -> Ap {
+        #[derive(Debug, clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            ap: Ap,
+        }
+        let words = ["ap", "--interface", "wlan0", "--plan"].iter().chain(more);
+        <Alone as clap::Parser>::parse_from(words).ap
+    }
+
     #[test]
     fn a_qdisc_of_somebody_else_is_named_and_left_alone() {
-        let foreign = Some("tbf 1:".to_owned());
-        let found = Shapeable { foreign, htb: true, hfsc: false };
-        let text = plan_words("wlan0", &found, None);
+        let foreign = Foreign { name: "tbf 7:".to_owned(), obstacle: None };
+        let found = Shapeable { foreign: Some(foreign.clone()), htb: true, hfsc: false };
+        let text = plan_words(&found, &options(&[]));
         assert!(text.contains("has HTB, and does not have HFSC"), "{text}");
-        assert!(text.contains("Nothing") && text.contains("tbf 1:"), "{text}");
-        assert_eq!(actuator(&found, None), None);
+        assert!(text.contains("Nothing") && text.contains("tbf 7:"), "{text}");
+        assert!(text.contains("--replace would take it away"), "{text}");
+        assert_eq!(actuator(&found, &options(&[])), None);
+        let text = plan_words(&found, &options(&["--replace"]));
+        assert!(text.contains("HTB at interface `wlan0`") && text.contains("put back"), "{text}");
+        let obstacle = Some("its classes would be lost".to_owned());
+        let stays = Shapeable { foreign: Some(Foreign { obstacle, ..foreign }), ..found.clone() };
+        let text = plan_words(&stays, &options(&["--replace"]));
+        assert!(text.contains("its classes would be lost. `tc qdisc"), "{text}");
+        assert_eq!(actuator(&stays, &options(&["--replace"])), None);
         let free = Shapeable { foreign: None, ..found };
-        assert!(plan_words("wlan0", &free, None).contains("HTB at interface `wlan0`"));
+        assert!(plan_words(&free, &options(&[])).contains("HTB at interface `wlan0`"));
         let both = Shapeable { hfsc: true, ..free };
-        assert_eq!(actuator(&both, None), Some(Discipline::Hfsc));
-        assert_eq!(actuator(&both, Some(Actuator::Htb)), Some(Discipline::Htb));
-        let text = plan_words("wlan0", &both, None);
+        assert_eq!(actuator(&both, &options(&[])), Some(Discipline::Hfsc));
+        assert_eq!(actuator(&both, &options(&["--actuator", "htb"])), Some(Discipline::Htb));
+        let text = plan_words(&both, &options(&[]));
         assert!(text.contains("its link-sharing curves are weights"), "{text}");
     }
 }

@@ -52,6 +52,7 @@ mod plan;
 mod privileges;
 mod program;
 mod realtime;
+mod replace;
 mod shaper;
 mod support;
 mod tc;
@@ -69,7 +70,7 @@ pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan
 pub use privileges::{Capability, become_ordinary_user};
 pub use program::{Invocation, Program, ProgramPlan};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
-pub use shaper::{Shapeable, Shaper, ShaperPlan, shapeable, stations_most};
+pub use shaper::{Foreign, Shapeable, Shaper, ShaperPlan, shapeable, stations_most};
 pub use support::{Standing, become_root_inside, support};
 pub use tc::Discipline;
 pub use tun::{DEVICE, Tun, VNET_HEADER_LENGTH};

@@ -21,6 +21,11 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
+/// `NLMSG_ERROR` and `NLMSG_DONE`.
+pub(crate) const ERROR: u16 = 2;
+pub(crate) const DONE: u16 = 3;
+/// Bytes of the header of a message.
+const HEADER: usize = 16;
 /// Bytes of one read; the kernel's dumps come in pieces of at most 32 KiB.
 const READ: usize = 32 * 1024;
 
@@ -232,19 +237,39 @@ impl Netlink {
 
     /// One read: the messages in it that answer the last request.
     pub(crate) fn answers(&self) -> io::Result<Vec<NetlinkMessage<RouteNetlinkMessage>>> {
+        let read = |message: Vec<u8>| NetlinkMessage::deserialize(&message);
+        let all = self.read()?.into_iter().map(read);
+        all.collect::<Result<_, _>>().map_err(io::Error::other)
+    }
+
+    /// The same, unread: the type of each message, and what follows its header.
+    pub(crate) fn raw_answers(&self) -> io::Result<Vec<(u16, Vec<u8>)>> {
+        let split = |message: Vec<u8>| {
+            let of_type = u16::from_ne_bytes([message[4], message[5]]);
+            (of_type, message[HEADER..].to_vec())
+        };
+        Ok(self.read()?.into_iter().map(split).collect())
+    }
+
+    /// The messages of one read that answer the last request, each with its header.
+    fn read(&self) -> io::Result<Vec<Vec<u8>>> {
         let mut buffer = vec![0; READ];
         let (_, length) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
         let mut rest = &buffer[..length];
         let mut messages = Vec::new();
-        while !rest.is_empty() {
-            let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                .map_err(io::Error::other)?;
-            // Messages begin at multiples of four bytes; the last may be without padding.
-            let taken = (message.header.length as usize).next_multiple_of(4);
-            rest = rest.get(taken.max(4)..).unwrap_or_default();
-            if message.header.sequence_number == self.sequence {
-                messages.push(message);
+        while let Some(header) = rest.first_chunk::<HEADER>() {
+            let word = |at: usize| {
+                u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+            };
+            let length = word(0) as usize;
+            let Some(message) = rest.get(..length).filter(|_| length >= HEADER) else {
+                return Err(io::Error::other("the kernel sent a message that is cut"));
+            };
+            if word(8) == self.sequence {
+                messages.push(message.to_vec());
             }
+            // Messages begin at multiples of four bytes; the last may be without padding.
+            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         }
         Ok(messages)
     }

@@ -12,7 +12,8 @@ use crate::keeper::Keeper;
 use crate::kernel::unshare;
 use crate::netlink::Netlink;
 use crate::plan::KeeperCommand;
-use crate::tc::{self, Discipline, RootQdisc, Share};
+use crate::replace;
+use crate::tc::{self, Discipline, Share};
 use crate::undo::Undo;
 use netlink_packet_route::tc::TcMessage;
 use rustix::thread::UnshareFlags;
@@ -49,6 +50,9 @@ pub struct ShaperPlan {
     pub traffic: Vec<Traffic>,
     /// The EtherType of frames to stations that do not wait in the stations' queues.
     pub urgent: u16,
+    /// Whether a qdisc that somebody set is taken away for as long as this lives. One that could
+    /// not be put back stays.
+    pub replace: bool,
     /// How the keeper is started.
     pub keeper: KeeperCommand,
 }
@@ -56,12 +60,21 @@ pub struct ShaperPlan {
 /// What an interface has now, and the kernel can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shapeable {
-    /// The root qdisc that somebody set, with its handle; `None` if it is the kernel's default.
-    pub foreign: Option<String>,
+    /// The root qdisc that somebody set; `None` if it is the kernel's default.
+    pub foreign: Option<Foreign>,
     /// Whether the kernel has HTB.
     pub htb: bool,
     /// Whether the kernel has HFSC.
     pub hfsc: bool,
+}
+
+/// A qdisc of somebody else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foreign {
+    /// Its kind and its handle, as tc(8) writes them.
+    pub name: String,
+    /// Why it could not be put back, if it were taken away.
+    pub obstacle: Option<String>,
 }
 
 impl Shapeable {
@@ -86,8 +99,10 @@ pub fn shapeable(interface: &str) -> Result<Shapeable, Error> {
     let at = || Error::at(format!("interface `{interface}`"));
     let mut netlink = Netlink::open().map_err(at())?;
     let index = netlink.index(interface).map_err(at())?;
-    let root = netlink.root_qdisc(index).map_err(at())?;
-    let foreign = root.filter(|root| !root.is_default()).map(|root| root.to_string());
+    let root = replace::saved(&mut netlink, index).map_err(at())?;
+    let obstacle = root.as_ref().map(|_| replace::obstacle(&mut netlink, index)).transpose();
+    let obstacle = obstacle.map_err(at())?.flatten();
+    let foreign = root.map(|root| Foreign { name: root.to_string(), obstacle });
     Ok(Shapeable { foreign, htb: has(Discipline::Htb), hfsc: has(Discipline::Hfsc) })
 }
 
@@ -148,12 +163,22 @@ impl Shaper {
         let step = |what: &str| Error::at(format!("interface `{name}`: {what}"));
         let mut netlink = Netlink::open().map_err(step("netlink"))?;
         let index = netlink.index(name).map_err(step("its index"))?;
-        let root = netlink.root_qdisc(index).map_err(step("its qdisc"))?;
-        if let Some(root) = root.filter(|root| !root.is_default()) {
-            return Err(foreign(name, &root));
+        let before = replace::saved(&mut netlink, index).map_err(step("its qdisc"))?;
+        if let Some(root) = &before {
+            let tried = plan.replace.then(|| replace::obstacle(&mut netlink, index)).transpose();
+            let obstacle = tried.map_err(step("its qdisc"))?.flatten();
+            if !plan.replace || obstacle.is_some() {
+                return Err(replace::refused(name, root, obstacle.as_deref()));
+            }
         }
         let mut keeper = Keeper::start_without_programs(&plan.keeper)?;
-        keeper.note(Undo::Qdisc(name.clone()))?;
+        match before {
+            None => keeper.note(Undo::Qdisc(name.clone()))?,
+            Some(root) => {
+                keeper.note(Undo::Replaced { interface: name.clone(), root })?;
+                netlink.delete_root(index).map_err(step("its qdisc"))?;
+            }
+        }
         let discipline = plan.discipline;
         let root = tc::qdisc(discipline, index, UNKNOWN);
         netlink.add_qdisc(root).map_err(step(discipline.name()))?;
@@ -344,11 +369,4 @@ impl Shaper {
         let quantum = ((QUANTUM * weight) as u32).max(LEAST_QUANTUM);
         Share { rate: (own as u32).max(TRICKLE), ceil: self.rate, quantum }
     }
-}
-
-fn foreign(name: &str, root: &RootQdisc) -> Error {
-    Error::Plan(format!(
-        "interface `{name}` has the qdisc {root}, which somebody set: it is left alone; \
-         `tc qdisc delete dev {name} root` would make room"
-    ))
 }

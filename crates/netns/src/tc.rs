@@ -173,12 +173,6 @@ impl RootQdisc {
     }
 }
 
-impl fmt::Display for RootQdisc {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:x}:", self.kind, self.handle.major)
-    }
-}
-
 impl Netlink {
     /// The root qdisc of an interface; `None` if it has none.
     pub(crate) fn root_qdisc(&mut self, index: u32) -> io::Result<Option<RootQdisc>> {
@@ -218,6 +212,12 @@ impl Netlink {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Deletes the root qdisc of an interface, whosever it is.
+    pub(crate) fn delete_root(&mut self, index: u32) -> io::Result<()> {
+        let root = message(index, TcHandle::UNSPEC, TcHandle::ROOT);
+        self.ask(RouteNetlinkMessage::DelQueueDiscipline(root), 0)
     }
 
     /// Makes a root qdisc of a kind, to see whether the kernel has it.

@@ -1,6 +1,7 @@
 //! What was changed outside of the namespaces, and how to restore it.
 
 use crate::netlink::Netlink;
+use crate::replace::Saved;
 use rustix::io::Errno;
 use std::fs;
 use std::io;
@@ -21,6 +22,8 @@ pub(crate) enum Undo {
     Lookup { family: String, mark: u32 },
     /// Delete the root qdisc that was made at an interface.
     Qdisc(String),
+    /// The same, and put the one back that was there.
+    Replaced { interface: String, root: Saved },
 }
 
 /// Between the words of a line to the keeper.
@@ -35,6 +38,9 @@ impl Undo {
             Self::Table { family, name } => format!("table\t{family}\t{name}\n"),
             Self::Lookup { family, mark } => format!("lookup\t{family}\t{mark}\n"),
             Self::Qdisc(interface) => format!("qdisc\t{interface}\n"),
+            Self::Replaced { interface, root } => {
+                format!("replaced\t{interface}\t{}\n", root.words().join("\t"))
+            }
         }
     }
 
@@ -52,6 +58,10 @@ impl Undo {
             ["lookup", family @ ("-4" | "-6"), mark] => {
                 Some(Self::Lookup { family: family.to_owned(), mark: mark.parse().ok()? })
             }
+            ["replaced", interface, kind, major, options] => Some(Self::Replaced {
+                interface: interface.to_owned(),
+                root: Saved::parse([kind, major, options])?,
+            }),
             ["qdisc", interface] => Some(Self::Qdisc(interface.to_owned())),
             _ => None,
         }
@@ -66,6 +76,7 @@ impl Undo {
             Self::Table { family, name } => delete_table(family, name),
             Self::Lookup { family, mark } => delete_lookup(family, *mark),
             Self::Qdisc(interface) => delete_qdisc(interface),
+            Self::Replaced { interface, root } => unless_gone(root.restore(interface)),
         }
     }
 }
@@ -138,10 +149,19 @@ mod tests {
             Undo::Table { family: "ip6".to_owned(), name: "fairwave_12".to_owned() },
             Undo::Lookup { family: "-6".to_owned(), mark: 1 << 30 },
             Undo::Qdisc("wlan0".to_owned()),
+            Undo::Replaced {
+                interface: "wlan0".to_owned(),
+                root: Saved { kind: "tbf".to_owned(), major: 7, options: vec![1, 2, 255] },
+            },
+            Undo::Replaced {
+                interface: "wlan0".to_owned(),
+                root: Saved { kind: "pfifo_fast".to_owned(), major: 1, options: Vec::new() },
+            },
         ];
         for undo in all {
-            assert_eq!(Undo::parse(undo.line().trim_end()), Some(undo));
+            assert_eq!(Undo::parse(undo.line().trim_end_matches('\n')), Some(undo));
         }
         assert_eq!(Undo::parse("format\t/dev/sda"), None);
+        assert_eq!(Undo::parse("replaced\twlan0\ttbf\t7\tzz"), None);
     }
 }

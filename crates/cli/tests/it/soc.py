@@ -366,6 +366,41 @@ def killed():
     return {"moments": len(moments), "seen": seen}
 
 
+def replaced():
+    """With --replace, somebody's qdisc is back whenever the access point is gone."""
+    station = start_station("s1", 10, "200 ms")
+    settings = ["pfifo limit 7", "bfifo limit 7000", "pfifo_fast",
+                "tbf rate 100mbit burst 10k latency 10ms"]
+    for setting in settings:
+        run(f"ip netns exec a tc qdisc add dev w0 root handle 7: {setting}")
+        before = traffic_control()
+        ap = start_ap("--replace")
+        until("a class", lambda: mac(2) in weights())
+        assert any("htb 5343:" in line for line in traffic_control()[0]), traffic_control()
+        end(ap)
+        assert traffic_control() == before, (before, traffic_control())
+        for moment in [0.0, 0.005, 0.01, 0.02, 0.03, 0.05, "served"]:
+            ap = start_ap("--replace")
+            if moment == "served":
+                until("a class", lambda: mac(2) in weights())
+            else:
+                select.select([], [], [], moment)
+            ap.kill()
+            ap.wait()
+            until("the qdisc as before", lambda: traffic_control() == before)
+        run("ip netns exec a tc qdisc del dev w0 root")
+    end(station)
+    # What has classes or filters would not come back whole.
+    run("ip netns exec a tc qdisc add dev w0 root handle 7: htb")
+    run("ip netns exec a tc class add dev w0 parent 7: classid 7:1 htb rate 1mbit")
+    before = traffic_control()
+    ap = start_ap("--replace")
+    err = ap.communicate(timeout=PATIENCE_S)[1].decode()
+    assert ap.returncode != 0 and traffic_control() == before
+    planned = run(f"ip netns exec a {FAIRWAVE} soc ap --interface w0 --plan --replace --json")
+    return {"settings": len(settings), "err": err, "plan": json.loads(planned)}
+
+
 def told():
     """What `status` shows without an interface's name, as it changes and to Prometheus."""
     asked = lambda *words: start("a", "status", *words)
@@ -498,5 +533,5 @@ def crowd():
 build()
 keys()
 tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": hostile, "answered": answered, "killed": killed,
-         "told": told, "cost": cost, "crowd": crowd}
+         "told": told, "replaced": replaced, "cost": cost, "crowd": crowd}
 print(json.dumps(tasks[sys.argv[2]]()))

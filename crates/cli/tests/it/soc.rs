@@ -88,6 +88,17 @@ fn kill_9_at_any_moment_leaves_the_interface_as_it_was() {
 }
 
 #[test]
+fn a_qdisc_that_was_replaced_comes_back_whatever_happens() {
+    let Some(found) = found("replaced") else { return };
+    assert_eq!(found["settings"], 4, "{found}");
+    let err = found["err"].as_str().expect("a message");
+    assert!(err.contains("has the qdisc htb 7:") && err.contains("its classes"), "{err}");
+    let plan = &found["plan"];
+    assert_eq!((&plan["actuator"], &plan["foreign_qdisc"]), (&Value::Null, &"htb 7:".into()));
+    assert!(plan["obstacle"].as_str().is_some_and(|why| why.contains("its classes")), "{plan}");
+}
+
+#[test]
 fn an_access_point_is_found_watched_and_scraped() {
     let Some(found) = found("told") else { return };
     assert_eq!(found["nobody"][0], 1, "{found}");

@@ -68,6 +68,7 @@ fn shape() -> Outcome {
     let plan = ShaperPlan {
         discipline: Discipline::Htb,
         traffic: Vec::new(),
+        replace: false,
         urgent: 0x88b5,
         interface: "lo".to_owned(),
         rate_bps: 8_000_000,
