@@ -96,6 +96,37 @@ pub struct StationKey {
     pub station: Mac,
 }
 
+/// Options of an access point that gives a station its key.
+#[derive(Args, Debug)]
+pub struct Pair {
+    /// The interface by which the station is reached
+    #[arg(long, short, value_name = "IF")]
+    pub interface: String,
+    /// A file with the network's key: 32 bytes in base64
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+    /// How long to wait for a station
+    #[arg(long = "for", value_name = "DURATION", default_value = "120 s")]
+    pub window: Duration,
+    /// Give the key to the first that asks, without comparing codes
+    #[arg(long)]
+    pub trust_first: bool,
+}
+
+/// Options of a station that asks for its key.
+#[derive(Args, Debug)]
+pub struct Join {
+    /// The interface to the access point
+    #[arg(long, short, value_name = "IF")]
+    pub interface: String,
+    /// Where the key goes: a new file, which its owner alone can read
+    #[arg(long, value_name = "FILE")]
+    pub write: PathBuf,
+    /// How long to ask
+    #[arg(long = "for", value_name = "DURATION", default_value = "120 s")]
+    pub window: Duration,
+}
+
 /// What shares an interface.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actuator {

@@ -1,9 +1,10 @@
 //! What a station, an access point and whoever asks it do on the command line.
 
-use crate::options::{Actuator, Ap, Station, StationKey};
+use crate::options::{Actuator, Ap, Join, Pair, Station, StationKey};
 use crate::words::words;
 use fairwave_agent::access_point::{self, ApNews, ApPlan};
-use fairwave_agent::key::{Secret, line_of_station};
+use fairwave_agent::key::{Secret, line_of, line_of_station};
+use fairwave_agent::pairing::{self, random};
 use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use fairwave_agent::station::{self, StationNews, StationPlan};
 use fairwave_agent::status::{Status, ask, served};
@@ -15,8 +16,9 @@ use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableCo
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::ETHER_TYPE;
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -29,6 +31,8 @@ pub trait Console {
     fn note(&self, text: &str);
     /// What the user should know.
     fn warn(&self, text: &str);
+    /// Asks for yes or no; no for anything but yes, and where nobody answers.
+    fn confirms(&self, question: &str) -> bool;
 }
 
 /// A result for people, and the same as a value.
@@ -62,6 +66,50 @@ fn radio(interface: &str) -> Result<StationRadio, Error> {
 pub fn key(options: &StationKey) -> Result<String, Error> {
     let network = secret(&options.key)?.network(&options.key.display().to_string())?;
     Ok(line_of_station(&network, options.station))
+}
+
+/// Gives a station its key, if somebody confirms that it shows the same code.
+///
+/// # Errors
+/// As [`pairing::offer`].
+pub fn pair(options: &Pair, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
+    let network = secret(&options.key)?.network(&options.key.display().to_string())?;
+    let (interface, window) = (&options.interface, options.window);
+    console.note(&format!("waiting {window} for a station that runs `soc join`"));
+    let compare = |station, code| {
+        if options.trust_first {
+            console.note(&format!("{station} comes first, with the code {code}"));
+            return true;
+        }
+        console.confirms(&format!("{station} asks for its key. Does it show {code}?"))
+    };
+    let station = pairing::offer(interface, network, window, stop, compare)?;
+    let words = format!("{station} has its key.\n");
+    Ok(Told { words, value: json!({ "interface": interface, "station": station.to_string() }) })
+}
+
+/// Asks for this station's key, and writes it into a new file.
+///
+/// # Errors
+/// As [`pairing::join`], and if there is such a file already.
+pub fn join(options: &Join, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
+    let (interface, file) = (&options.interface, &options.write);
+    let place = file.display();
+    if file.exists() {
+        let remedy = "move it away first, or name another one";
+        return Err(Error::Usage(format!("{place}: there is such a file; {remedy}")));
+    }
+    console.note("asking for a key: run `soc pair` at the access point");
+    let show = |access_point, code| {
+        console.note(&format!("{access_point} answers. It has to show {code}: confirm it there"));
+    };
+    let key = pairing::join(interface, options.window, stop, show)?;
+    let mut opened = OpenOptions::new();
+    let opened = opened.write(true).create_new(true).mode(0o600).open(file);
+    let written = opened.and_then(|mut file| file.write_all(line_of(&key).as_bytes()));
+    written.map_err(Error::at(place.to_string()))?;
+    let words = format!("{place} has this station's key.\n");
+    Ok(Told { words, value: json!({ "interface": interface, "file": place.to_string() }) })
 }
 
 /// Reports until `stop` is set; `epoch` is greater at each start, as the date in seconds is.
@@ -129,9 +177,7 @@ fn policies(ap: &Ap) -> Result<(Policies, Vec<Traffic>), Error> {
 
 /// What makes tokens: nobody knows it, and it is another one at each start.
 fn tokens() -> Result<Key, Error> {
-    let mut secret = [0; KEY_LEN];
-    let read = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut secret));
-    read.map_err(Error::at("random bytes for tokens"))?;
+    let secret: [u8; KEY_LEN] = random()?;
     Key::new(&secret).map_err(|error| Error::Usage(error.to_string()))
 }
 

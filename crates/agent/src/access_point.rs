@@ -10,6 +10,7 @@ use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Decision, Heard, Reac
 use fairwave_sockets::Clock;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::{self, Mac};
+use fairwave_wire::soc::pair::Message;
 use fairwave_wire::soc::{self, routed};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -161,7 +162,10 @@ impl Loop {
                 let (more, is_empty) = self.take_datagrams(now)?;
                 return Ok((taken + more, is_empty));
             };
-            if let Ok((header, payload)) = ethernet::parse(&frame[..length.min(FRAME)]) {
+            if let Ok((header, payload)) = ethernet::parse(&frame[..length.min(FRAME)])
+                // Somebody pairs beside this program.
+                && !Message::is_meant(payload)
+            {
                 let heard = Heard::new(header.source, payload);
                 self.ap.handle(now, ApInput::Report(heard));
             }

@@ -72,7 +72,12 @@ impl Secret {
 
 /// The line of a station's own key.
 pub fn line_of_station(network: &Key, station: Mac) -> String {
-    format!("{STATION} {}\n", STANDARD.encode(station_secret(network, station)))
+    line_of(&station_secret(network, station))
+}
+
+/// The line of a key that is a station's own.
+pub fn line_of(secret: &[u8; KEY_LEN]) -> String {
+    format!("{STATION} {}\n", STANDARD.encode(secret))
 }
 
 #[cfg(test)]

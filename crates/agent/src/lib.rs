@@ -10,6 +10,7 @@
 pub mod access_point;
 mod error;
 pub mod key;
+pub mod pairing;
 mod path;
 mod radio;
 pub mod source;

@@ -22,6 +22,7 @@ mod access_point;
 mod contact;
 mod evaluate;
 mod filter;
+pub mod pairing;
 mod policy;
 mod reporter;
 mod table;

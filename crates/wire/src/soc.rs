@@ -13,9 +13,10 @@
 //! tag (IEEE 802.1Q-2018 clause 9), without looking at what it precedes.
 //!
 //! An access point that listens says so by an [`Answer`] each second. Stations behind a router send
-//! reports as datagrams ([`routed`]).
+//! reports as datagrams ([`routed`]). How a station gets its key is in [`pair`].
 
 mod answer;
+pub mod pair;
 pub mod routed;
 
 pub use answer::{ANSWER_LEN, ANSWER_SUBTYPE, Answer, AnswerError, frame};

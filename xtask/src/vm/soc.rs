@@ -32,7 +32,7 @@ const PACKAGES: [&str; 7] = [
     "hostapd",
     "wpasupplicant",
 ];
-const MODULES: [&str; 16] = [
+const MODULES: [&str; 24] = [
     "drivers/virtio/virtio",
     "drivers/virtio/virtio_ring",
     "lib/crypto/libarc4",
@@ -48,6 +48,14 @@ const MODULES: [&str; 16] = [
     "net/sched/sch_hfsc",
     "net/sched/sch_htb",
     "net/sched/cls_u32",
+    "net/sched/sch_codel",
+    "net/sched/sch_fq",
+    "net/sched/sch_sfq",
+    "net/sched/sch_pie",
+    "net/sched/sch_cake",
+    "net/sched/sch_tbf",
+    "net/sched/sch_prio",
+    "drivers/net/veth",
     "drivers/net/wireless/mac80211_hwsim",
 ];
 

@@ -4,7 +4,7 @@
 mod agent {
     use clap::{Args, Parser, Subcommand};
     use fairwave_agent::Error;
-    use fairwave_agent_cli::options::{Ap, Station, StationKey};
+    use fairwave_agent_cli::options::{Ap, Join, Pair, Station, StationKey};
     use fairwave_agent_cli::tasks::{self, Console, Told, status_told};
     use fairwave_netns::keeper;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -19,6 +19,8 @@ mod agent {
 Examples:
   (umask 077; head -c 32 /dev/urandom | base64 > net.key)
   fairwave-agent key --key net.key --station 02:00:00:00:00:07 > my.key
+  fairwave-agent pair --interface wlan0 --key net.key      at the access point, and
+  fairwave-agent join --interface wlan0 --write my.key     at the station, at the same time
   fairwave-agent ap --interface wlan0 --key net.key --rate '20 Mbps' --policy pw
   fairwave-agent station --interface wlan0 --key my.key
   fairwave-agent status --json
@@ -59,6 +61,10 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
         },
         /// Print the key of one station, which speaks for no other
         Key(StationKey),
+        /// Give a station its key, once somebody has confirmed that both show the same code
+        Pair(Pair),
+        /// Ask an access point for this station's key, and write it into a file
+        Join(Join),
         /// Restores an interface when the access point is gone, which starts it
         #[command(name = keeper::COMMAND, hide = true)]
         Keep {
@@ -81,6 +87,12 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
 
         fn warn(&self, text: &str) {
             say(&format!("warning: {text}"));
+        }
+
+        fn confirms(&self, question: &str) -> bool {
+            say(&format!("{question} [yes/no]"));
+            let mut answer = String::new();
+            io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
         }
     }
 
@@ -120,6 +132,8 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
                 let words = tasks::key(&key)?;
                 Ok(vec![Told { value: words.trim_end().into(), words }])
             }
+            Task::Pair(pair) => Ok(vec![tasks::pair(&pair, &stop, &console)?]),
+            Task::Join(join) => Ok(vec![tasks::join(&join, &stop, &console)?]),
             Task::Keep { .. } => Ok(Vec::new()),
         }
     }

@@ -1,7 +1,7 @@
 //! Options of `fairwave soc`.
 
 use clap::{Args, Subcommand};
-use fairwave_agent_cli::options::{Ap, Station, StationKey};
+use fairwave_agent_cli::options::{Ap, Join, Pair, Station, StationKey};
 use std::net::SocketAddr;
 
 /// At the end of its help.
@@ -9,6 +9,8 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   (umask 077; head -c 32 /dev/urandom | base64 > net.key)     the key of the network, once
   fairwave soc key --key net.key --station 02:00:00:00:00:07  a key for one station alone
+  sudo fairwave soc pair --interface wlan0 --key net.key      or so: at the access point, and
+  sudo fairwave soc join --interface wlan0 --write my.key     at the station, at the same time
   sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy pw
   sudo fairwave soc ap --interface wlan0 --plan               what it would do there, and why
   sudo fairwave soc station --interface wlan0 --key my.key    its radio tells the level
@@ -44,6 +46,10 @@ pub(crate) enum SocTask {
     Status(Watching),
     /// Print the key of one station, which speaks for no other
     Key(StationKey),
+    /// Give a station its key, once somebody has confirmed that both show the same code
+    Pair(Pair),
+    /// Ask an access point for this station's key, and write it into a file
+    Join(Join),
 }
 
 /// Options of `fairwave soc status`.

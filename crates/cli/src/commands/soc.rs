@@ -24,6 +24,12 @@ impl Console for Terminal<'_> {
     fn warn(&self, text: &str) {
         output::warn(text);
     }
+
+    fn confirms(&self, question: &str) -> bool {
+        output::note(&format!("{question} [yes/no]"));
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
+    }
 }
 
 /// Reports, serves, or tells.
@@ -40,6 +46,14 @@ pub(crate) fn run(common: &Common, soc: &Soc) -> Result<(), Failure> {
             let stop = stop::on(&stop::SIGNALS)?;
             let told = tasks::serve(ap, &stop, &console).map_err(failure)?;
             told::print(common, &told)
+        }
+        SocTask::Pair(pair) => {
+            let stop = stop::on(&stop::SIGNALS)?;
+            told::print(common, &tasks::pair(pair, &stop, &console).map_err(failure)?)
+        }
+        SocTask::Join(join) => {
+            let stop = stop::on(&stop::SIGNALS)?;
+            told::print(common, &tasks::join(join, &stop, &console).map_err(failure)?)
         }
         SocTask::Status(watching) => tell(common, watching),
         SocTask::Key(key) => Ok(output::print(&tasks::key(key).map_err(failure)?)?),

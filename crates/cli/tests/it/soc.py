@@ -401,6 +401,37 @@ def replaced():
     return {"settings": len(settings), "err": err, "plan": json.loads(planned)}
 
 
+def paired():
+    """A station gets its key over the air, beside a running access point, and is believed."""
+    ap = start_ap()
+    until("the access point", status)
+    keys_of = lambda number: f"/run/netns/keys/paired{number}"
+    def meet(number, answer, *words):
+        pair = ["ip", "netns", "exec", "a", FAIRWAVE, "soc", "pair", "--interface", "w0", "--key", "/run/netns/keys/net", "--json", *words]
+        pair = subprocess.Popen(pair, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        pair.stderr.readline()
+        join = start("s1", "join", "--interface", "w0", "--write", keys_of(number), "--json")
+        said = pair.communicate(answer, timeout=PATIENCE_S)
+        heard = join.communicate(timeout=PATIENCE_S)
+        told = lambda process, both: [process.returncode, *[text.decode() for text in both]]
+        return told(pair, said), told(join, heard)
+    pair, join = meet(1, b"yes\n")
+    found = {"pair": pair, "join": join, "mode": oct(os.stat(keys_of(1)).st_mode & 0o777),
+             "same": open(keys_of(1)).read() == open("/run/netns/keys/s1").read()}
+    station = start("s1", "station", "--interface", "w0", "--key", keys_of(1), "--snr", "10", "--interval", "1 s")
+    until("a weight", lambda: mac(2) in weights())
+    end(station)
+    found["no"] = [*meet(2, b"no\n"), os.path.exists(keys_of(2))]
+    found["first"] = [*meet(3, b"", "--trust-first"), os.path.exists(keys_of(3))]
+    late = start("s2", "join", "--interface", "w0", "--write", keys_of(4), "--for", "1 s")
+    found["late"] = [late.communicate(timeout=PATIENCE_S)[1].decode(), late.returncode]
+    again = start("s1", "join", "--interface", "w0", "--write", keys_of(1))
+    found["again"] = [again.communicate(timeout=PATIENCE_S)[1].decode(), again.returncode]
+    found["refused"] = status()["refused"]
+    end(ap)
+    return found
+
+
 def told():
     """What `status` shows without an interface's name, as it changes and to Prometheus."""
     asked = lambda *words: start("a", "status", *words)
@@ -533,5 +564,5 @@ def crowd():
 build()
 keys()
 tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": hostile, "answered": answered, "killed": killed,
-         "told": told, "replaced": replaced, "cost": cost, "crowd": crowd}
+         "told": told, "paired": paired, "replaced": replaced, "cost": cost, "crowd": crowd}
 print(json.dumps(tasks[sys.argv[2]]()))

@@ -99,6 +99,30 @@ fn a_qdisc_that_was_replaced_comes_back_whatever_happens() {
 }
 
 #[test]
+fn a_station_that_nobody_knows_is_paired_by_a_code() {
+    let Some(found) = found("paired") else { return };
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let code = |said: String| {
+        let at = said.find("show ").expect("a code") + "show ".len();
+        said[at..at + 7].to_owned()
+    };
+    let (pair, join) = (&found["pair"], &found["join"]);
+    assert_eq!((&pair[0], &join[0]), (&0.into(), &0.into()), "{found}");
+    assert_eq!(code(text(&pair[2])), code(text(&join[2])), "{found}");
+    assert_eq!((&found["same"], &found["mode"]), (&true.into(), &"0o600".into()), "{found}");
+    let no = &found["no"];
+    assert_eq!((&no[0][0], &no[1][0], &no[2]), (&1.into(), &1.into(), &false.into()), "{found}");
+    assert!(text(&no[1][2]).contains("the codes were not confirmed"), "{found}");
+    assert_eq!((&found["first"][0][0], &found["first"][2]), (&0.into(), &true.into()), "{found}");
+    let late = text(&found["late"][0]);
+    assert!(late.contains("no access point gave a key within 1 s"), "{late}");
+    assert!(text(&found["again"][0]).contains("there is such a file"), "{found}");
+    assert_eq!((&found["late"][1], &found["again"][1]), (&1.into(), &2.into()), "{found}");
+    // The access point that runs beside takes none of this for reports.
+    assert_eq!(found["refused"], serde_json::json!({}), "{found}");
+}
+
+#[test]
 fn an_access_point_is_found_watched_and_scraped() {
     let Some(found) = found("told") else { return };
     assert_eq!(found["nobody"][0], 1, "{found}");

@@ -1,0 +1,177 @@
+//! Pairing of an access point and a station, in frames.
+
+use crate::Error;
+use crate::wait::wait_for;
+use fairwave_machine::Machine;
+use fairwave_netns::EtherSocket;
+use fairwave_soc::KEY_LEN;
+use fairwave_soc::pairing::{
+    Code, Ended, Joiner, JoinerEvent, Registrar, RegistrarEvent, RegistrarInput,
+};
+use fairwave_sockets::Clock;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::ethernet::{self, Mac};
+use fairwave_wire::seal::Key;
+use fairwave_wire::soc::pair::Message;
+use fairwave_wire::soc::{self};
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The longest wait, so that a request to stop is seen.
+const LOOK: Duration = Duration::from_millis(500);
+/// Bytes of a frame that matter.
+const FRAME: usize = 128;
+
+/// Random bytes.
+///
+/// # Errors
+/// If the system has none.
+pub fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(Error::at("random bytes"))?;
+    Ok(bytes)
+}
+
+/// Frames of pairing at one interface.
+struct Frames<'a> {
+    interface: &'a str,
+    socket: EtherSocket,
+}
+
+impl<'a> Frames<'a> {
+    fn open(interface: &'a str) -> Result<Self, Error> {
+        Ok(Self { interface, socket: EtherSocket::open(interface, soc::ETHER_TYPE.number())? })
+    }
+
+    const fn own(&self) -> Mac {
+        Mac(self.socket.address())
+    }
+
+    fn send(&self, to: Mac, message: Message) -> Result<(), Error> {
+        let frame = soc::frame(self.own(), to, &message.bytes());
+        // What is lost is sent again.
+        let sent = self.socket.send(&frame);
+        sent.map(|_| ()).map_err(|error| self.broken(error))
+    }
+
+    /// The messages that wait, and who sent their frames.
+    fn take(&mut self) -> Result<Vec<(Mac, Message)>, Error> {
+        let (mut frame, mut all) = ([0; FRAME], Vec::new());
+        loop {
+            let received = self.socket.receive(&mut frame).map_err(|error| self.broken(error))?;
+            let Some(length) = received else { return Ok(all) };
+            let parsed = ethernet::parse(&frame[..length.min(FRAME)]).ok();
+            all.extend(parsed.and_then(|(header, payload)| {
+                Some((header.source, Message::parse(payload).ok()?))
+            }));
+        }
+    }
+
+    fn wait(&self, clock: Clock, deadline: Option<Instant>) -> Result<(), Error> {
+        let most = deadline.map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
+        wait_for(&[&self.socket], most).map_err(|error| self.broken(error))
+    }
+
+    fn broken(&self, error: io::Error) -> Error {
+        Error::at(format!("interface `{}`", self.interface))(error)
+    }
+
+    /// Why there is no key.
+    fn ended(&self, why: Ended, window: Duration, nobody: &str) -> Error {
+        let why = match why {
+            Ended::TooLate => format!("{nobody} within {window}"),
+            Ended::Refused => "the codes were not confirmed, and no key was given".to_owned(),
+        };
+        self.broken(io::Error::other(why))
+    }
+
+    fn interrupted(&self) -> Error {
+        self.broken(io::Error::new(io::ErrorKind::Interrupted, "pairing was interrupted"))
+    }
+}
+
+/// Gives the first station that comes its key, if `compare` says that both show the same code.
+///
+/// # Errors
+/// If nobody comes within the window, the codes are not the same, or frames cannot be sent
+/// (CAP_NET_RAW).
+pub fn offer(
+    interface: &str,
+    network: Key,
+    window: Duration,
+    stop: &AtomicBool,
+    mut compare: impl FnMut(Mac, Code) -> bool,
+) -> Result<Mac, Error> {
+    let (clock, mut frames) = (Clock::start(), Frames::open(interface)?);
+    let mut registrar = Registrar::new(network, random()?, clock.now() + window);
+    while !stop.load(Ordering::Relaxed) {
+        let now = clock.now();
+        for (from, message) in frames.take()? {
+            registrar.handle(now, RegistrarInput::Message(from, message));
+        }
+        registrar.wake(now);
+        while let Some(event) = registrar.event() {
+            match event {
+                RegistrarEvent::Code { station, code } => {
+                    let is_same = compare(station, code);
+                    registrar.handle(clock.now(), RegistrarInput::Compared(is_same));
+                }
+                RegistrarEvent::Granted(station) => return Ok(station),
+                RegistrarEvent::Ended(why) => {
+                    send_all(&mut registrar, &frames, clock)?;
+                    return Err(frames.ended(why, window, "no station asked for a key"));
+                }
+            }
+        }
+        send_all(&mut registrar, &frames, clock)?;
+        frames.wait(clock, registrar.deadline())?;
+    }
+    Err(frames.interrupted())
+}
+
+fn send_all(registrar: &mut Registrar, frames: &Frames<'_>, clock: Clock) -> Result<(), Error> {
+    while let Some(message) = registrar.poll(clock.now()) {
+        frames.send(message.station, message)?;
+    }
+    Ok(())
+}
+
+/// Asks for this station's key. `show` is told the code that the access point has to show, too.
+///
+/// # Errors
+/// If no access point gives one within the window, or frames cannot be sent (CAP_NET_RAW).
+pub fn join(
+    interface: &str,
+    window: Duration,
+    stop: &AtomicBool,
+    mut show: impl FnMut(Mac, Code),
+) -> Result<[u8; KEY_LEN], Error> {
+    let (clock, mut frames) = (Clock::start(), Frames::open(interface)?);
+    let now = clock.now();
+    let mut joiner = Joiner::new(frames.own(), random()?, random()?, now, now + window);
+    let mut key = None;
+    while !joiner.is_over() && !stop.load(Ordering::Relaxed) {
+        let now = clock.now();
+        for heard in frames.take()? {
+            joiner.handle(now, heard);
+        }
+        joiner.wake(now);
+        while let Some(message) = joiner.poll(now) {
+            frames.send(joiner.addressee(), message)?;
+        }
+        while let Some(event) = joiner.event() {
+            match event {
+                JoinerEvent::Code { access_point, code } => show(access_point, code),
+                JoinerEvent::Granted(secret) => key = Some(secret),
+                JoinerEvent::Ended(why) => {
+                    let nobody = "no access point gave a key";
+                    return Err(frames.ended(why, window, nobody));
+                }
+            }
+        }
+        frames.wait(clock, joiner.deadline())?;
+    }
+    key.ok_or_else(|| frames.interrupted())
+}
