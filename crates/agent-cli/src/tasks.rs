@@ -4,7 +4,7 @@ use crate::options::{Actuator, Ap, Join, Pair, Station, StationKey};
 use crate::words::words;
 use fairwave_agent::access_point::{self, ApNews, ApPlan};
 use fairwave_agent::key::{Secret, line_of, line_of_station};
-use fairwave_agent::pairing::{self, random};
+use fairwave_agent::pairing::{self, People, random};
 use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use fairwave_agent::station::{self, StationNews, StationPlan};
 use fairwave_agent::status::{Status, ask, served};
@@ -12,7 +12,9 @@ use fairwave_agent::{AccessPointRadio, Error, StationRadio};
 use fairwave_netns::{
     Discipline, Foreign, KeeperCommand, Shapeable, ShaperPlan, Traffic, shapeable, stations_most,
 };
+use fairwave_soc::pairing::Code;
 use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
+use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::ETHER_TYPE;
 use serde_json::{Value, json};
@@ -31,8 +33,10 @@ pub trait Console {
     fn note(&self, text: &str);
     /// What the user should know.
     fn warn(&self, text: &str);
-    /// Asks for yes or no; no for anything but yes, and where nobody answers.
-    fn confirms(&self, question: &str) -> bool;
+    /// Asks for yes or no.
+    fn ask(&self, question: &str);
+    /// Reads the answer from standard input: no for anything but yes, and where nobody answers.
+    fn answer(&self) -> bool;
 }
 
 /// A result for people, and the same as a value.
@@ -76,16 +80,31 @@ pub fn pair(options: &Pair, stop: &AtomicBool, console: &impl Console) -> Result
     let network = secret(&options.key)?.network(&options.key.display().to_string())?;
     let (interface, window) = (&options.interface, options.window);
     console.note(&format!("waiting {window} for a station that runs `soc join`"));
-    let compare = |station, code| {
-        if options.trust_first {
-            console.note(&format!("{station} comes first, with the code {code}"));
-            return true;
-        }
-        console.confirms(&format!("{station} asks for its key. Does it show {code}?"))
-    };
-    let station = pairing::offer(interface, network, window, stop, compare)?;
+    let people = Asked { console, trusts_first: options.trust_first };
+    let station = pairing::offer(interface, network, window, stop, &people)?;
     let words = format!("{station} has its key.\n");
     Ok(Told { words, value: json!({ "interface": interface, "station": station.to_string() }) })
+}
+
+/// People at a console.
+struct Asked<'a, C> {
+    console: &'a C,
+    trusts_first: bool,
+}
+
+impl<C: Console> People for Asked<'_, C> {
+    fn ask(&self, station: Mac, code: Code) -> Option<bool> {
+        if self.trusts_first {
+            self.console.note(&format!("{station} comes first, with the code {code}"));
+            return Some(true);
+        }
+        self.console.ask(&format!("{station} asks for its key. Does it show {code}?"));
+        None
+    }
+
+    fn answer(&self) -> bool {
+        self.console.answer()
+    }
 }
 
 /// Asks for this station's key, and writes it into a new file.

@@ -1,7 +1,7 @@
 //! Pairing of an access point and a station, in frames.
 
 use crate::Error;
-use crate::wait::wait_for;
+use crate::wait::{can_be_read, wait_for};
 use fairwave_machine::Machine;
 use fairwave_netns::EtherSocket;
 use fairwave_soc::KEY_LEN;
@@ -15,7 +15,7 @@ use fairwave_wire::seal::Key;
 use fairwave_wire::soc::pair::Message;
 use fairwave_wire::soc::{self};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The longest wait, so that a request to stop is seen.
@@ -69,9 +69,19 @@ impl<'a> Frames<'a> {
         }
     }
 
-    fn wait(&self, clock: Clock, deadline: Option<Instant>) -> Result<(), Error> {
+    /// Waits for a message, for the deadline, or until `beside` can be read.
+    fn wait(
+        &self,
+        clock: Clock,
+        deadline: Option<Instant>,
+        beside: Option<&Stdin>,
+    ) -> Result<(), Error> {
         let most = deadline.map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
-        wait_for(&[&self.socket], most).map_err(|error| self.broken(error))
+        let waited = match beside {
+            Some(beside) => wait_for(&[&self.socket, beside], most),
+            None => wait_for(&[&self.socket], most),
+        };
+        waited.map_err(|error| self.broken(error))
     }
 
     fn broken(&self, error: io::Error) -> Error {
@@ -92,7 +102,15 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// Gives the first station that comes its key, if `compare` says that both show the same code.
+/// People at the access point, who say whether both ends show the same code.
+pub trait People {
+    /// Shows them the code. `Some` if they need not be waited for.
+    fn ask(&self, station: Mac, code: Code) -> Option<bool>;
+    /// What they say. Called once standard input can be read.
+    fn answer(&self) -> bool;
+}
+
+/// Gives the first station that comes its key, if people say that both show the same code.
 ///
 /// # Errors
 /// If nobody comes within the window, the codes are not the same, or frames cannot be sent
@@ -102,31 +120,48 @@ pub fn offer(
     network: Key,
     window: Duration,
     stop: &AtomicBool,
-    mut compare: impl FnMut(Mac, Code) -> bool,
+    people: &impl People,
 ) -> Result<Mac, Error> {
     let (clock, mut frames) = (Clock::start(), Frames::open(interface)?);
-    let mut registrar = Registrar::new(network, random()?, clock.now() + window);
+    let mut registrar = Registrar::new(network, random()?, random()?, clock.now() + window);
+    let stdin = io::stdin();
+    let mut is_asked = false;
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         for (from, message) in frames.take()? {
             registrar.handle(now, RegistrarInput::Message(from, message));
         }
         registrar.wake(now);
+        // Before people are asked: the station needs the nonce to show its code.
+        send_all(&mut registrar, &frames, clock)?;
         while let Some(event) = registrar.event() {
             match event {
-                RegistrarEvent::Code { station, code } => {
-                    let is_same = compare(station, code);
-                    registrar.handle(clock.now(), RegistrarInput::Compared(is_same));
-                }
+                RegistrarEvent::Code { station, code } => match people.ask(station, code) {
+                    None => is_asked = true,
+                    Some(is_same) => {
+                        registrar.handle(clock.now(), RegistrarInput::Compared(is_same));
+                    }
+                },
                 RegistrarEvent::Granted(station) => return Ok(station),
                 RegistrarEvent::Ended(why) => {
                     send_all(&mut registrar, &frames, clock)?;
-                    return Err(frames.ended(why, window, "no station asked for a key"));
+                    let nobody = match is_asked {
+                        true => "nobody said whether the codes are the same",
+                        false => "no station asked for a key",
+                    };
+                    return Err(frames.ended(why, window, nobody));
                 }
             }
         }
         send_all(&mut registrar, &frames, clock)?;
-        frames.wait(clock, registrar.deadline())?;
+        // The station's frames are answered while people look, as it may not have heard.
+        if is_asked && can_be_read(&stdin).map_err(Error::at("standard input"))? {
+            is_asked = false;
+            registrar.handle(clock.now(), RegistrarInput::Compared(people.answer()));
+            send_all(&mut registrar, &frames, clock)?;
+            continue;
+        }
+        frames.wait(clock, registrar.deadline(), is_asked.then_some(&stdin))?;
     }
     Err(frames.interrupted())
 }
@@ -171,7 +206,7 @@ pub fn join(
                 }
             }
         }
-        frames.wait(clock, joiner.deadline())?;
+        frames.wait(clock, joiner.deadline(), None)?;
     }
     key.ok_or_else(|| frames.interrupted())
 }

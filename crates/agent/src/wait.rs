@@ -20,3 +20,14 @@ pub(crate) fn wait_for(readable: &[&dyn AsFd], most: Duration) -> io::Result<()>
         Err(error) => Err(error.into()),
     }
 }
+
+/// Whether a read would end at once: with bytes, at the end, or with an error.
+pub(crate) fn can_be_read(readable: &dyn AsFd) -> io::Result<bool> {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut polled = [PollFd::from_borrowed_fd(readable.as_fd(), PollFlags::IN)];
+    match poll(&mut polled, Some(&now)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -89,8 +89,11 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
             say(&format!("warning: {text}"));
         }
 
-        fn confirms(&self, question: &str) -> bool {
+        fn ask(&self, question: &str) {
             say(&format!("{question} [yes/no]"));
+        }
+
+        fn answer(&self) -> bool {
             let mut answer = String::new();
             io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
         }

@@ -25,8 +25,11 @@ impl Console for Terminal<'_> {
         output::warn(text);
     }
 
-    fn confirms(&self, question: &str) -> bool {
+    fn ask(&self, question: &str) {
         output::note(&format!("{question} [yes/no]"));
+    }
+
+    fn answer(&self) -> bool {
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
     }

@@ -1,6 +1,6 @@
 //! The two ends.
 
-use super::shared::{Code, Ephemeral, Shared, Transcript, commitment};
+use super::shared::{Code, Ephemeral, Shared, Transcript, commitment, promise};
 use crate::{KEY_LEN, station_secret};
 use core::fmt;
 use fairwave_machine::Machine;
@@ -32,7 +32,13 @@ pub struct Joiner {
 enum Joining {
     /// Nobody has answered.
     Calling,
-    /// This access point has.
+    /// This access point has, and has still to open what it committed itself to.
+    Offered {
+        access_point: Mac,
+        public: [u8; PUBLIC_LEN],
+        promise: [u8; PUBLIC_LEN],
+    },
+    /// People compare codes.
     Met(Mac, Shared),
     /// The key is here.
     Granted(Mac, Shared),
@@ -99,7 +105,9 @@ impl Joiner {
     /// Whom messages go to.
     pub const fn addressee(&self) -> Mac {
         match &self.state {
-            Joining::Met(access_point, _) | Joining::Granted(access_point, _) => *access_point,
+            Joining::Offered { access_point, .. }
+            | Joining::Met(access_point, _)
+            | Joining::Granted(access_point, _) => *access_point,
             Joining::Calling | Joining::Over => Mac::BROADCAST,
         }
     }
@@ -108,7 +116,9 @@ impl Joiner {
         let public = self.own.public;
         match &self.state {
             Joining::Calling => Some(Body::Hello { commitment: commitment(&public, &self.nonce) }),
-            Joining::Met(..) => Some(Body::Reveal { public, nonce: self.nonce }),
+            Joining::Offered { .. } | Joining::Met(..) => {
+                Some(Body::Reveal { public, nonce: self.nonce })
+            }
             Joining::Granted(..) | Joining::Over => None,
         }
     }
@@ -117,18 +127,29 @@ impl Joiner {
         self.out.push_back(Message { station: self.station, body });
     }
 
-    fn meet(&mut self, now: Instant, access_point: Mac, public: [u8; PUBLIC_LEN]) {
+    /// Shows the own key to an access point that has committed itself.
+    fn answer(&mut self, now: Instant, access_point: Mac, offer: [[u8; PUBLIC_LEN]; 2]) {
+        let [public, promise] = offer;
+        if !self.own.agrees_with(&public) {
+            return;
+        }
+        self.state = Joining::Offered { access_point, public, promise };
+        self.again = now;
+        self.wake(now);
+    }
+
+    /// Has the code, as the access point's nonce is known.
+    fn meet(&mut self, access_point: Mac, public: [u8; PUBLIC_LEN], nonce: [u8; NONCE_LEN]) {
         let transcript = Transcript {
             station: self.station,
             of_station: self.own.public,
             nonce: self.nonce,
             of_access_point: public,
+            nonce_of_access_point: nonce,
         };
         let Some(shared) = Shared::of(&self.own, &public, &transcript) else { return };
         self.events.push_back(JoinerEvent::Code { access_point, code: shared.code() });
         self.state = Joining::Met(access_point, shared);
-        self.again = now;
-        self.wake(now);
     }
 
     fn end(&mut self, why: Ended) {
@@ -148,7 +169,15 @@ impl Machine for Joiner {
             return;
         }
         match (&self.state, message.body) {
-            (Joining::Calling, Body::Offer { public }) => self.meet(now, from, public),
+            (Joining::Calling, Body::Offer { public, commitment }) => {
+                self.answer(now, from, [public, commitment]);
+            }
+            (Joining::Offered { access_point, public, promise: said }, Body::Opened { nonce })
+                if *access_point == from && *said == promise(&nonce) =>
+            {
+                let public = *public;
+                self.meet(from, public, nonce);
+            }
             (Joining::Met(access_point, shared), Body::Grant { sealed })
                 if *access_point == from =>
             {
@@ -182,7 +211,9 @@ impl Machine for Joiner {
             match self.state {
                 Joining::Over => {}
                 Joining::Granted(..) => self.state = Joining::Over,
-                Joining::Calling | Joining::Met(..) => self.end(Ended::TooLate),
+                Joining::Calling | Joining::Offered { .. } | Joining::Met(..) => {
+                    self.end(Ended::TooLate);
+                }
             }
             return;
         }
@@ -202,7 +233,9 @@ impl Machine for Joiner {
         match self.state {
             Joining::Over => None,
             Joining::Granted(..) => Some(self.until),
-            Joining::Calling | Joining::Met(..) => Some(self.again.min(self.until)),
+            Joining::Calling | Joining::Offered { .. } | Joining::Met(..) => {
+                Some(self.again.min(self.until))
+            }
         }
     }
 
@@ -215,6 +248,9 @@ impl Machine for Joiner {
 pub struct Registrar {
     network: Key,
     own: Ephemeral,
+    /// What the offer commits to. It is shown to one station alone, after that has shown its key:
+    /// whoever comes before learns nothing by which he could choose his own.
+    nonce: [u8; NONCE_LEN],
     state: Registering,
     again: Instant,
     until: Instant,
@@ -268,12 +304,17 @@ pub enum RegistrarEvent {
 }
 
 impl Registrar {
-    /// An access point with the network's key that pairs with a station until then. The secret is
-    /// random, and for this alone.
-    pub fn new(network: Key, secret: [u8; PUBLIC_LEN], until: Instant) -> Self {
+    /// An access point with the network's key that pairs with a station until then. Secret and
+    /// nonce are random, and for this alone.
+    pub fn new(
+        network: Key,
+        secret: [u8; PUBLIC_LEN],
+        nonce: [u8; NONCE_LEN],
+        until: Instant,
+    ) -> Self {
         let (out, events) = (VecDeque::new(), VecDeque::new());
-        let own = Ephemeral::new(secret);
-        Self { network, own, state: Registering::Waiting, again: until, until, out, events }
+        let (own, state) = (Ephemeral::new(secret), Registering::Waiting);
+        Self { network, own, nonce, state, again: until, until, out, events }
     }
 
     /// Whether there is nothing more to do.
@@ -295,8 +336,8 @@ impl Registrar {
         match (&self.state, message.body) {
             (Registering::Waiting | Registering::Offered { .. }, Body::Hello { commitment }) => {
                 self.state = Registering::Offered { station, commitment };
-                let public = self.own.public;
-                self.send(station, Body::Offer { public });
+                let (public, commitment) = (self.own.public, promise(&self.nonce));
+                self.send(station, Body::Offer { public, commitment });
             }
             (
                 Registering::Offered { station: met, commitment: chosen },
@@ -310,10 +351,16 @@ impl Registrar {
                 self.state = Registering::Over;
                 self.events.push_back(RegistrarEvent::Granted(station));
             }
-            // It was not heard, or what was said to it was lost.
+            // What was said to it was lost.
+            (Registering::Comparing { station: met, .. }, Body::Reveal { .. })
+                if *met == station =>
+            {
+                self.open(station);
+            }
             (Registering::Granting { station: met, .. }, Body::Reveal { .. })
                 if *met == station =>
             {
+                self.open(station);
                 self.again = now;
                 self.grant(now);
             }
@@ -322,11 +369,22 @@ impl Registrar {
     }
 
     fn compare(&mut self, station: Mac, public: [u8; PUBLIC_LEN], nonce: [u8; NONCE_LEN]) {
-        let transcript =
-            Transcript { station, of_station: public, nonce, of_access_point: self.own.public };
+        let transcript = Transcript {
+            station,
+            of_station: public,
+            nonce,
+            of_access_point: self.own.public,
+            nonce_of_access_point: self.nonce,
+        };
         let Some(shared) = Shared::of(&self.own, &public, &transcript) else { return };
+        self.open(station);
         self.events.push_back(RegistrarEvent::Code { station, code: shared.code() });
         self.state = Registering::Comparing { station, shared };
+    }
+
+    fn open(&mut self, station: Mac) {
+        let nonce = self.nonce;
+        self.send(station, Body::Opened { nonce });
     }
 
     fn compared(&mut self, now: Instant, is_same: bool) {

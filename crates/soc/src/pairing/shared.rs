@@ -30,6 +30,11 @@ impl Ephemeral {
     pub(super) fn new(secret: [u8; PUBLIC_LEN]) -> Self {
         Self { secret, public: x25519(secret, X25519_BASEPOINT_BYTES) }
     }
+
+    /// Whether a peer's public key gives a secret that not everybody has (RFC 7748 section 6.1).
+    pub(super) fn agrees_with(&self, peer: &[u8; PUBLIC_LEN]) -> bool {
+        x25519(self.secret, *peer) != [0; PUBLIC_LEN]
+    }
 }
 
 /// What a station says before it shows its public key.
@@ -42,6 +47,11 @@ pub(super) fn commitment(public: &[u8; PUBLIC_LEN], nonce: &[u8; NONCE_LEN]) -> 
         .into()
 }
 
+/// What an access point says before a station shows its public key.
+pub(super) fn promise(nonce: &[u8; NONCE_LEN]) -> [u8; PUBLIC_LEN] {
+    Sha256::new().chain_update(b"fairwave soc pair offer").chain_update(nonce).finalize().into()
+}
+
 /// What is said in the open, by which a pairing differs from every other.
 #[derive(Clone, Copy)]
 pub(super) struct Transcript {
@@ -49,6 +59,7 @@ pub(super) struct Transcript {
     pub(super) of_station: [u8; PUBLIC_LEN],
     pub(super) nonce: [u8; NONCE_LEN],
     pub(super) of_access_point: [u8; PUBLIC_LEN],
+    pub(super) nonce_of_access_point: [u8; NONCE_LEN],
 }
 
 /// The key that both ends have.
@@ -66,8 +77,10 @@ impl Shared {
         if secret == [0; PUBLIC_LEN] {
             return None;
         }
-        let Transcript { station, of_station, nonce, of_access_point } = transcript;
-        let parts: [&[u8]; 4] = [&station.0, of_station, nonce, of_access_point];
+        let Transcript { station, of_station, nonce, of_access_point, nonce_of_access_point } =
+            transcript;
+        let parts: [&[u8]; 5] =
+            [&station.0, of_station, nonce, of_access_point, nonce_of_access_point];
         Some(Self(Key::new(&secret).ok()?.derive("soc pair", &parts)))
     }
 

@@ -25,7 +25,7 @@ fn joiner() -> Joiner {
 }
 
 fn registrar() -> Registrar {
-    Registrar::new(network(), [5; 32], ms(20_000))
+    Registrar::new(network(), [5; 32], [6; 32], ms(20_000))
 }
 
 /// What both ends said.
@@ -128,7 +128,8 @@ fn nobody_there_ends_with_the_time() {
 /// Somebody in between who has a key of his own with each end: people see different codes.
 #[test]
 fn in_between_the_codes_differ() {
-    let mut to_station = Registrar::new(Key::new(&[8; KEY_LEN]).unwrap(), [66; 32], ms(20_000));
+    let mut to_station =
+        Registrar::new(Key::new(&[8; KEY_LEN]).unwrap(), [66; 32], [67; 32], ms(20_000));
     let mut to_access_point = Joiner::new(STATION, [77; 32], [78; 32], ms(0), ms(20_000));
     to_access_point.wake(ms(0));
     let heard = run(
@@ -158,10 +159,64 @@ fn in_between_the_codes_differ() {
 
 #[test]
 fn a_key_of_small_order_is_not_taken() {
-    let offer = Message { station: STATION, body: Body::Offer { public: [0; 32] } };
+    let body = Body::Offer { public: [0; 32], commitment: [1; 32] };
+    let offer = Message { station: STATION, body };
     let mut station = joiner();
     station.handle(ms(1), (ACCESS_POINT, offer));
-    assert!(station.event().is_none());
+    assert!(station.poll(ms(1)).is_none() && station.event().is_none());
+}
+
+/// Somebody who knows everything that is said before a station is bound to its key still knows
+/// nothing of the code: two access points that differ in the nonce alone show other codes, and
+/// each says its nonce to one station, once that has shown its key.
+#[test]
+fn nobody_can_choose_a_key_by_the_code_that_it_will_give() {
+    let codes: Vec<Code> = [[6; 32], [7; 32]]
+        .into_iter()
+        .map(|nonce| {
+            let mut access_point = Registrar::new(network(), [5; 32], nonce, ms(20_000));
+            let mut tell = |station, body| {
+                let message = Message { station, body };
+                access_point.handle(ms(1), RegistrarInput::Message(station, message));
+                std::iter::from_fn(|| access_point.poll(ms(1))).collect::<Vec<_>>()
+            };
+            // A thief tries station after station, and does not show what he has committed to.
+            for number in 20..30 {
+                let said = tell(Mac::local(number), Body::Hello { commitment: [9; 32] });
+                let [Message { body: Body::Offer { commitment, .. }, .. }] = said[..] else {
+                    panic!("{said:?}");
+                };
+                assert!(commitment != nonce);
+            }
+            let mut station = joiner();
+            station.wake(ms(1));
+            let hello = station.poll(ms(1)).unwrap();
+            let offer = tell(STATION, hello.body)[0];
+            station.handle(ms(1), (ACCESS_POINT, offer));
+            let said = tell(STATION, station.poll(ms(1)).unwrap().body);
+            assert!(matches!(said[..], [Message { body: Body::Opened { .. }, .. }]), "{said:?}");
+            // From now on there is no other station.
+            assert_eq!(tell(Mac::local(20), Body::Hello { commitment: [9; 32] }), []);
+            match access_point.event() {
+                Some(RegistrarEvent::Code { station: STATION, code }) => code,
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect();
+    assert_ne!(codes[0], codes[1]);
+}
+
+#[test]
+fn a_nonce_that_was_not_committed_to_gives_no_code() {
+    let change = |_, message: Message| match message.body {
+        Body::Opened { mut nonce } => {
+            nonce[31] ^= 1;
+            vec![Message { body: Body::Opened { nonce }, ..message }]
+        }
+        _ => vec![message],
+    };
+    let heard = run(joiner(), registrar(), change, |_| true);
+    assert_eq!(heard.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
 }
 
 #[test]
@@ -191,7 +246,7 @@ proptest! {
     /// Strangers who say anything in any name get nothing, and stop nothing.
     #[test]
     fn strangers_get_no_key(
-        said in prop::collection::vec((0..4u32, 0..6u8, any::<[u8; 32]>()), 0..30),
+        said in prop::collection::vec((0..4u32, 0..7u8, any::<[u8; 32]>()), 0..30),
     ) {
         let mut said = said.into_iter();
         let mut station = joiner();
@@ -203,10 +258,11 @@ proptest! {
             proof.copy_from_slice(&bytes[..16]);
             let body = match kind {
                 0 => Body::Hello { commitment: bytes },
-                1 => Body::Offer { public: bytes },
+                1 => Body::Offer { public: bytes, commitment: bytes },
                 2 => Body::Reveal { public: bytes, nonce: bytes },
                 3 => Body::Grant { sealed: [bytes[0]; 48] },
                 4 => Body::Done { proof },
+                5 => Body::Opened { nonce: bytes },
                 _ => Body::Refused { proof },
             };
             let from = Mac::local(number + 1);
@@ -228,7 +284,7 @@ proptest! {
     fn both_ends_keep_the_contract(gaps in prop::collection::vec(0..900u64, 1..40)) {
         let inputs = gaps.iter().scan(0, |at, gap| {
             *at += gap;
-            let body = Body::Offer { public: [5; 32] };
+            let body = Body::Offer { public: [5; 32], commitment: [5; 32] };
             Some((ms(*at), (ACCESS_POINT, Message { station: STATION, body })))
         });
         contract::check(&mut joiner(), inputs, ms(60_000));

@@ -17,7 +17,8 @@ pub const NONCE_LEN: usize = 32;
 pub const GRANT_LEN: usize = 48;
 /// Length of a proof in bytes.
 pub const PROOF_LEN: usize = 16;
-const VERSION: u8 = 1;
+/// Version 1 had no nonce of the access point.
+const VERSION: u8 = 2;
 
 /// What a message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +28,23 @@ pub enum Body {
         /// Hash of the public key and a nonce.
         commitment: [u8; PUBLIC_LEN],
     },
-    /// The access point's public key.
+    /// The access point's public key, and the hash of a nonce that it has chosen.
     Offer {
         /// An X25519 public key (RFC 7748 section 6.1).
         public: [u8; PUBLIC_LEN],
+        /// Hash of the nonce.
+        commitment: [u8; PUBLIC_LEN],
     },
     /// What the station has chosen.
     Reveal {
         /// An X25519 public key.
         public: [u8; PUBLIC_LEN],
         /// What was hashed beside it.
+        nonce: [u8; NONCE_LEN],
+    },
+    /// What the access point has chosen.
+    Opened {
+        /// What was hashed for the offer.
         nonce: [u8; NONCE_LEN],
     },
     /// The station's key, which nobody else can read.
@@ -94,6 +102,7 @@ impl Body {
             Self::Grant { .. } => 4,
             Self::Done { .. } => 5,
             Self::Refused { .. } => 6,
+            Self::Opened { .. } => 7,
         }
     }
 }
@@ -106,7 +115,11 @@ impl Message {
         bytes.extend(self.station.0);
         match &self.body {
             Body::Hello { commitment } => bytes.extend(commitment),
-            Body::Offer { public } => bytes.extend(public),
+            Body::Offer { public, commitment } => {
+                bytes.extend(public);
+                bytes.extend(commitment);
+            }
+            Body::Opened { nonce } => bytes.extend(nonce),
             Body::Reveal { public, nonce } => {
                 bytes.extend(public);
                 bytes.extend(nonce);
@@ -133,13 +146,17 @@ impl Message {
         let station = Mac(reader.array("station address")?);
         let body = match kind {
             1 => Body::Hello { commitment: reader.array("commitment")? },
-            2 => Body::Offer { public: reader.array("public key")? },
+            2 => Body::Offer {
+                public: reader.array("public key")?,
+                commitment: reader.array("commitment")?,
+            },
             3 => {
                 Body::Reveal { public: reader.array("public key")?, nonce: reader.array("nonce")? }
             }
             4 => Body::Grant { sealed: reader.array("sealed key")? },
             5 => Body::Done { proof: reader.array("proof")? },
             6 => Body::Refused { proof: reader.array("proof")? },
+            7 => Body::Opened { nonce: reader.array("nonce")? },
             _ => return Err(wrong),
         };
         if station.is_group() {
@@ -162,7 +179,9 @@ mod tests {
     fn bodies() -> impl Strategy<Value = Body> {
         prop_oneof![
             any::<[u8; 32]>().prop_map(|commitment| Body::Hello { commitment }),
-            any::<[u8; 32]>().prop_map(|public| Body::Offer { public }),
+            any::<([u8; 32], [u8; 32])>()
+                .prop_map(|(public, commitment)| Body::Offer { public, commitment }),
+            any::<[u8; 32]>().prop_map(|nonce| Body::Opened { nonce }),
             any::<([u8; 32], [u8; 32])>()
                 .prop_map(|(public, nonce)| Body::Reveal { public, nonce }),
             any::<([u8; 32], [u8; 16])>().prop_map(|(key, tag)| {
@@ -180,7 +199,7 @@ mod tests {
     fn a_hello_is_laid_out_by_hand() {
         let body = Body::Hello { commitment: [9; 32] };
         let bytes = Message { station: Mac::local(3), body }.bytes();
-        assert_eq!(bytes[..11], [0x53, 0x50, 1, 1, 2, 0, 0, 0, 0, 3, 9]);
+        assert_eq!(bytes[..11], [0x53, 0x50, 2, 1, 2, 0, 0, 0, 0, 3, 9]);
         assert_eq!(bytes.len(), 42);
     }
 
@@ -195,8 +214,8 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_read_or_refused(bytes: Vec<u8>, kind in 0..9u8) {
-            let begun = [&[0x53, 0x50, 1, kind], &bytes[..]].concat();
+        fn whatever_comes_is_read_or_refused(bytes: Vec<u8>, kind in 0..10u8) {
+            let begun = [&[0x53, 0x50, 2, kind], &bytes[..]].concat();
             for bytes in [bytes, begun] {
                 if let Ok(message) = Message::parse(&bytes) {
                     prop_assert!(bytes.starts_with(&message.bytes()));
