@@ -14,7 +14,7 @@ use fairwave_netns::{
 };
 use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::ETHER_TYPE;
+use fairwave_wire::soc::{ETHER_TYPE, Session};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -188,7 +188,8 @@ fn config(ap: &Ap, policies: Policies, traffic: &[Traffic]) -> Result<ApConfig, 
     let mut table = TableConfig::new(policies);
     table.stations_most = table.stations_most.min(stations_most(traffic));
     let tokens = ap.udp.map(|_| tokens()).transpose()?;
-    Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network) })
+    let session = Session(random()?);
+    Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network, session) })
 }
 
 fn shaper(ap: &Ap, traffic: &[Traffic]) -> Result<ShaperPlan, Error> {

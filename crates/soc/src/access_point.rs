@@ -8,6 +8,7 @@
 mod config;
 mod datagram;
 mod facts;
+mod greeting;
 mod station;
 
 pub use config::{ApConfig, NOISE};
@@ -22,7 +23,7 @@ use fairwave_machine::Machine;
 use fairwave_units::{Db, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::{self, Answer};
+use fairwave_wire::soc::{self, Answer, Greeting};
 use station::{Change, Known, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -123,6 +124,9 @@ impl AccessPoint {
     /// Takes a report that came in a frame, or in a datagram from this address.
     fn report(&mut self, now: Instant, heard: &Heard, routed: Option<SocketAddr>) {
         let link = heard.from();
+        if Greeting::is_meant(heard.payload()) {
+            return self.take_greeting(now, heard);
+        }
         let is_registered = self.stations.get(&link).is_some_and(|known| known.is_registered);
         if !is_registered && let Err(why) = self.introduce(now, heard) {
             self.counters.strangers_refused[why as usize] += 1;
@@ -148,12 +152,24 @@ impl AccessPoint {
         if let Some(from) = routed {
             return self.reply(now, station, sequence, from, true);
         }
-        let Ok(key) = Key::new(&station_secret(&self.config.key, station)) else { return };
-        let answer = Answer { station, sequence };
+        self.say(station, sequence);
+    }
+
+    /// Sends a station an answer in a frame.
+    fn say(&mut self, station: Mac, sequence: u64) {
+        let Ok(key) = self.key_of(station) else { return };
+        let answer = Answer { station, sequence, session: self.config.session };
         self.actions.push_back(Action::Answer { station, payload: answer.seal(&key) });
     }
 
-    /// Registers a station that proves with its first report that it has a key of this network.
+    /// A station's own key. It seals greetings and answers.
+    fn key_of(&self, station: Mac) -> Result<Key, Refusal> {
+        let secret = station_secret(&self.config.key, station);
+        Key::new(&secret).map_err(|_| Refusal::Forged)
+    }
+
+    /// Registers a station that proves with its first report that it has a key of this network, and
+    /// knows this session.
     fn introduce(&mut self, now: Instant, heard: &Heard) -> Result<(), Refusal> {
         let link = heard.from();
         let (claim, _) = soc::parse(heard.payload()).map_err(|_| Refusal::Malformed)?;
@@ -161,8 +177,7 @@ impl AccessPoint {
             return Err(Refusal::WrongSender);
         }
         self.count_stranger(now)?;
-        let secret = station_secret(&self.config.key, link);
-        let key = Key::new(&secret).map_err(|_| Refusal::Forged)?;
+        let key = self.config.session.key(&self.key_of(link)?);
         claim.open(&key).map_err(|_| Refusal::Forged)?;
         if !self.make_room(now, link) {
             return Err(Refusal::Full);
