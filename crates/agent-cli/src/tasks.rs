@@ -1,5 +1,6 @@
 //! What a station, an access point and whoever asks it do on the command line.
 
+use crate::log::Log;
 use crate::options::{Actuator, Ap, Join, Pair, Station, StationKey};
 use crate::words::words;
 use fairwave_agent::access_point::{self, ApNews, ApPlan};
@@ -33,6 +34,8 @@ pub trait Console {
     fn warn(&self, text: &str);
     /// Asks for yes or no; no for anything but yes, and where nobody answers.
     fn confirms(&self, question: &str) -> bool;
+    /// The date in seconds of Unix.
+    fn unix_s(&self) -> u64;
 }
 
 /// A result for people, and the same as a value.
@@ -248,14 +251,22 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told,
         shaper: (!ap.dry_run).then_some(shaper),
         radio: own_view(ap)?,
     };
-    let tell = |news: ApNews| match news {
-        ApNews::Decided(at, decision) => {
-            if let Some(line) = line(&decision) {
-                console.note(&format!("{:.3} s: {line}", at.as_secs_f64()));
-            }
+    let open = |file: &std::path::PathBuf| Log::open(file, &ap.interface, console.unix_s());
+    let mut log = ap.log.as_ref().map(open).transpose()?;
+    let tell = |news: ApNews| {
+        if let Some(Err(error)) = log.as_mut().map(|log| log.add(&news)) {
+            console.warn(&format!("the log ends here: {error}"));
+            log = None;
         }
-        ApNews::Failed(station, why) => console.warn(&format!("{station}: {why}")),
-        ApNews::Trouble(why) => console.warn(&why),
+        match news {
+            ApNews::Decided(at, decision) => {
+                if let Some(line) = line(&decision) {
+                    console.note(&format!("{:.3} s: {line}", at.as_secs_f64()));
+                }
+            }
+            ApNews::Failed(station, why) => console.warn(&format!("{station}: {why}")),
+            ApNews::Trouble(why) => console.warn(&why),
+        }
     };
     Ok(status_told(&access_point::run(plan, stop, tell)?))
 }
