@@ -71,7 +71,7 @@ impl<'a> Frames<'a> {
 
     fn wait(&self, clock: Clock, deadline: Option<Instant>) -> Result<(), Error> {
         let most = deadline.map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
-        wait_for(&[&self.socket], most).map_err(|error| self.broken(error))
+        wait_for(&[&self.socket], most).map(|_| ()).map_err(|error| self.broken(error))
     }
 
     fn broken(&self, error: io::Error) -> Error {

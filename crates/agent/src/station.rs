@@ -135,7 +135,7 @@ pub fn run(
         station.tell(now, &mut hear);
         let next = station.reporter.deadline().map_or(sample, |due| due.min(sample));
         let most = next.since(clock.now()).min(LOOK);
-        wait_for(&[&station.path], most).map_err(broken)?;
+        let _ = wait_for(&[&station.path], most).map_err(broken)?;
     }
     Ok(station.counts)
 }

@@ -21,7 +21,8 @@ pub(super) struct Known {
     pub(super) reach: Reach,
     /// When a report of it was last believed.
     pub(super) heard: Option<Instant>,
-    pub(super) view: Option<Seen>,
+    /// Apart, so that what each report looks at lies together.
+    pub(super) view: Option<Box<Seen>>,
     /// When it is looked at again.
     pub(super) alarm: Option<Instant>,
     /// What was last told of it.
@@ -70,7 +71,7 @@ impl Known {
             (Some(before), Some(newest)) => Some(Db(NEWEST * newest.0 + (1.0 - NEWEST) * before.0)),
             (before, newest) => newest.or(before),
         };
-        self.view = Some(Seen { view, at: now, level });
+        self.view = Some(Box::new(Seen { view, at: now, level }));
     }
 
     /// The level by the access point's view, as long as that is fresh.
