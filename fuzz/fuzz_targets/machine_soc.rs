@@ -13,7 +13,7 @@ use fairwave_units::{Db, Dbm, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::routed::{self, Reply, Token};
-use fairwave_wire::soc::{CentiDb, Report};
+use fairwave_wire::soc::{self, Answer, CentiDb, Greeting, Report, SESSION_LEN, Session};
 use libfuzzer_sys::fuzz_target;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU16;
@@ -22,6 +22,7 @@ use std::num::NonZeroU16;
 const OWNER: Mac = Mac::local(1);
 const VICTIM: Mac = Mac::local(2);
 const STATIONS: usize = 8;
+const SESSION: Session = Session([5; SESSION_LEN]);
 /// Bytes of a step: what, when, and 14 that it is made of.
 const STEP: usize = 16;
 
@@ -33,6 +34,16 @@ fn key_of(station: Mac) -> Key {
     Key::new(&station_secret(&network(), station)).expect("long enough")
 }
 
+/// What seals reports in this session.
+fn session_key_of(station: Mac) -> Key {
+    SESSION.key(&key_of(station))
+}
+
+/// What the victim sent before its first report, and somebody recorded.
+fn greeting_of_victim() -> [u8; soc::LEN] {
+    Greeting { station: VICTIM, sequence: 1 }.seal(&key_of(VICTIM))
+}
+
 fn config() -> ApConfig {
     let pw = POLICIES.iter().find(|kind| kind.name == "pw").expect("it is listed");
     let table = TableConfig {
@@ -40,7 +51,7 @@ fn config() -> ApConfig {
         ..TableConfig::new(Policies::per_class(vec![(pw.curve)(), (pw.curve)()]))
     };
     let tokens = Some(Key::new(&[9; 32]).expect("long enough"));
-    ApConfig { tokens, ..ApConfig::new(table, network()) }
+    ApConfig { tokens, ..ApConfig::new(table, network(), SESSION) }
 }
 
 fn report(station: Mac, sequence: u64, made_ms: u32, interval_ms: u16, soc: i16) -> Report {
@@ -79,14 +90,22 @@ fn drain(ap: &mut AccessPoint, now: Instant, owner: &mut Owner) {
                 assert!(station != VICTIM || weights[0].fraction() < 0.201);
             }
             Action::Reply { station, to, payload } => {
-                assert_eq!(station, OWNER, "only with its key a report is answered");
-                let reply = Reply::open(&payload, &key_of(OWNER)).expect("it is sealed");
+                assert!([OWNER, VICTIM].contains(&station), "only with a key there is a reply");
+                let reply = Reply::open(&payload, &key_of(station)).expect("it is sealed");
+                if station == VICTIM {
+                    assert_eq!((reply.sequence, reply.is_believed), (1, false));
+                    continue;
+                }
                 let IpAddr::V4(address) = to.ip() else { unreachable!() };
                 if let Some(own) = owner.tokens.get_mut(usize::from(address.octets()[3])) {
                     *own = Some(reply.token);
                 }
             }
-            Action::Stop { .. } | Action::Answer { .. } => {}
+            Action::Answer { station, payload } => {
+                let answer = Answer::open(&payload, &key_of(station)).expect("it is sealed");
+                assert_eq!(answer.session, SESSION);
+            }
+            Action::Stop { .. } => {}
         }
     }
     while ap.event().is_some() {}
@@ -100,13 +119,13 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
     let made = millis.wrapping_sub(u32::from(c) * 16);
     let soc = i16::from_be_bytes([d, e]);
     let sequence = if a & 1 == 0 { number } else { u64::from(b) };
-    let own = report(OWNER, sequence, made, u16::from(b), soc).seal(&key_of(OWNER));
+    let own = report(OWNER, sequence, made, u16::from(b), soc).seal(&session_key_of(OWNER));
     let stranger = Mac::local(3 + u32::from(a));
-    match kind % 8 {
+    match kind % 12 {
         0 => ApInput::Report(Heard::new(OWNER, &own)),
         // What the owner can say in the name of others.
         1 => {
-            let forged = report(VICTIM, sequence, made, u16::from(b), soc).seal(&key_of(OWNER));
+            let forged = report(VICTIM, sequence, made, u16::from(b), soc).seal(&session_key_of(OWNER));
             ApInput::Report(Heard::new(if a & 2 == 0 { VICTIM } else { OWNER }, &forged))
         }
         2 => ApInput::Report(Heard::new(stranger, &step[2..])),
@@ -122,6 +141,20 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
                 StationView { signal: Some(Dbm(f64::from(soc))), ..StationView::new(stranger) };
             ApInput::Seen(view)
         }
+        7 => ApInput::Report(Heard::new(VICTIM, &greeting_of_victim())),
+        8 => {
+            let greeting = routed::datagram(&greeting_of_victim(), Token::default());
+            ApInput::Datagram(Routed::new(place(a % 4), &greeting))
+        }
+        9 => {
+            // What an earlier start was told, in the same words.
+            let old = report(OWNER, sequence, made, u16::from(b), soc).seal(&key_of(OWNER));
+            ApInput::Report(Heard::new(OWNER, &old))
+        }
+        10 => {
+            let greeting = Greeting { station: OWNER, sequence }.seal(&key_of(OWNER));
+            ApInput::Report(Heard::new(OWNER, &greeting))
+        }
         _ if a & 1 == 0 => ApInput::Joined(stranger),
         _ => ApInput::Left(if a & 2 == 0 { OWNER } else { stranger }),
     }
@@ -130,7 +163,7 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
 fuzz_target!(|bytes: &[u8]| {
     let (mut ap, mut owner) = (AccessPoint::new(config()), Owner::default());
     let mut now = Instant::ZERO;
-    let first = report(VICTIM, 1, 0, 200, 400).seal(&key_of(VICTIM));
+    let first = report(VICTIM, 1, 0, 200, 400).seal(&session_key_of(VICTIM));
     ap.handle(now, ApInput::Report(Heard::new(VICTIM, &first)));
     drain(&mut ap, now, &mut owner);
     let victim = |ap: &AccessPoint, now| {

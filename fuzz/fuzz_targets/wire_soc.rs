@@ -1,11 +1,11 @@
-//! SoC reports, alone and in datagrams, and what answers them: what parses is legal and, sealed
+//! SoC reports and greetings, alone and in datagrams, and what answers them: what parses is legal and, sealed
 //! again, reads the same; nobody forges a tag.
 
 #![no_main]
 
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::routed::{self, Reply};
-use fairwave_wire::soc::{self, Answer, Plain};
+use fairwave_wire::soc::{self, Answer, Greeting, Plain};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -14,6 +14,11 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let key = Key::new(b"a key that the fuzzer cannot use").expect("it is long enough");
     assert!(Answer::open(bytes, &key).is_err() && Reply::open(bytes, &key).is_err());
+    assert!(Greeting::open(bytes, &key).is_err());
+    if let Ok(greeting) = Greeting::unchecked(bytes) {
+        assert!(Greeting::is_meant(bytes));
+        assert_eq!(Greeting::open(&greeting.seal(&key), &key), Ok(greeting));
+    }
     if let Ok((report, token)) = routed::split(bytes) {
         assert_eq!(routed::datagram(&report, token), bytes[..routed::DATAGRAM_LEN]);
     }

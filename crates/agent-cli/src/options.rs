@@ -77,6 +77,9 @@ pub struct Ap {
     /// be put back stays, and is named
     #[arg(long)]
     pub replace: bool,
+    /// Add each decision with its reason to this file, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
     /// Say what would be done at the interface and why, and end
     #[arg(long)]
     pub plan: bool,

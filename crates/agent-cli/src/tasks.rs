@@ -1,5 +1,6 @@
 //! What a station, an access point and whoever asks it do on the command line.
 
+use crate::log::Log;
 use crate::options::{Actuator, Ap, Join, Pair, Station, StationKey};
 use crate::words::words;
 use fairwave_agent::access_point::{self, ApNews, ApPlan};
@@ -16,7 +17,7 @@ use fairwave_soc::pairing::Code;
 use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::ETHER_TYPE;
+use fairwave_wire::soc::{ETHER_TYPE, Session};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -37,6 +38,8 @@ pub trait Console {
     fn ask(&self, question: &str);
     /// Reads the answer from standard input: no for anything but yes, and where nobody answers.
     fn answer(&self) -> bool;
+    /// The date in seconds of Unix.
+    fn unix_s(&self) -> u64;
 }
 
 /// A result for people, and the same as a value.
@@ -207,7 +210,8 @@ fn config(ap: &Ap, policies: Policies, traffic: &[Traffic]) -> Result<ApConfig, 
     let mut table = TableConfig::new(policies);
     table.stations_most = table.stations_most.min(stations_most(traffic));
     let tokens = ap.udp.map(|_| tokens()).transpose()?;
-    Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network) })
+    let session = Session(random()?);
+    Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network, session) })
 }
 
 fn shaper(ap: &Ap, traffic: &[Traffic]) -> Result<ShaperPlan, Error> {
@@ -266,14 +270,22 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told,
         shaper: (!ap.dry_run).then_some(shaper),
         radio: own_view(ap)?,
     };
-    let tell = |news: ApNews| match news {
-        ApNews::Decided(at, decision) => {
-            if let Some(line) = line(&decision) {
-                console.note(&format!("{:.3} s: {line}", at.as_secs_f64()));
-            }
+    let open = |file: &std::path::PathBuf| Log::open(file, &ap.interface, console.unix_s());
+    let mut log = ap.log.as_ref().map(open).transpose()?;
+    let tell = |news: ApNews| {
+        if let Some(Err(error)) = log.as_mut().map(|log| log.add(&news)) {
+            console.warn(&format!("the log ends here: {error}"));
+            log = None;
         }
-        ApNews::Failed(station, why) => console.warn(&format!("{station}: {why}")),
-        ApNews::Trouble(why) => console.warn(&why),
+        match news {
+            ApNews::Decided(at, decision) => {
+                if let Some(line) = line(&decision) {
+                    console.note(&format!("{:.3} s: {line}", at.as_secs_f64()));
+                }
+            }
+            ApNews::Failed(station, why) => console.warn(&format!("{station}: {why}")),
+            ApNews::Trouble(why) => console.warn(&why),
+        }
     };
     Ok(status_told(&access_point::run(plan, stop, tell)?))
 }

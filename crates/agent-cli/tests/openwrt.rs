@@ -17,7 +17,7 @@ procd_set_param() { [ "$1" = command ] && { shift 2; for word; do line="$line$wo
 procd_append_param() { shift; for word; do line="$line$word	"; done; }
 procd_close_instance() { echo "$line"; }
 interface=fw-none key=$1 rate='20 Mbps' policy=pw policy_for='voice=equal tcp=gb1' udp='[::]:9437'
-actuator=htb interval='200 ms' snr=25 to=192.168.1.1
+actuator=htb log="$1.log" interval='200 ms' snr=25 to=192.168.1.1
 . "$2"
 start_service
 "#;
@@ -37,7 +37,12 @@ fn the_agent_takes_what_the_init_script_gives() {
     let lines: Vec<Vec<&str>> =
         text.lines().map(|line| line.trim_end().split('\t').collect()).collect();
     assert_eq!([lines[0][0], lines[1][0]], ["ap", "station"]);
-    for words in [["--policy-for", "tcp=gb1"], ["--udp", "[::]:9437"], ["--rate", "20 Mbps"]] {
+    for words in [
+        ["--policy-for", "tcp=gb1"],
+        ["--udp", "[::]:9437"],
+        ["--rate", "20 Mbps"],
+        ["--actuator", "htb"],
+    ] {
         assert!(lines[0].windows(2).any(|two| two == words), "{:?}", lines[0]);
     }
     assert!(lines[1].windows(2).any(|two| two == ["--to", "192.168.1.1"]), "{:?}", lines[1]);

@@ -1,7 +1,7 @@
 //! Pairing of an access point and a station, in frames.
 
 use crate::Error;
-use crate::wait::{can_be_read, wait_for};
+use crate::wait::wait_for;
 use fairwave_machine::Machine;
 use fairwave_netns::EtherSocket;
 use fairwave_soc::KEY_LEN;
@@ -81,7 +81,7 @@ impl<'a> Frames<'a> {
             Some(beside) => wait_for(&[&self.socket, beside], most),
             None => wait_for(&[&self.socket], most),
         };
-        waited.map_err(|error| self.broken(error))
+        waited.map(|_| ()).map_err(|error| self.broken(error))
     }
 
     fn broken(&self, error: io::Error) -> Error {
@@ -155,7 +155,8 @@ pub fn offer(
         }
         send_all(&mut registrar, &frames, clock)?;
         // The station's frames are answered while people look, as it may not have heard.
-        if is_asked && can_be_read(&stdin).map_err(Error::at("standard input"))? {
+        let is_answered = is_asked && wait_for(&[&stdin], Duration::ZERO).is_ok_and(|is| is);
+        if is_answered {
             is_asked = false;
             registrar.handle(clock.now(), RegistrarInput::Compared(people.answer()));
             send_all(&mut registrar, &frames, clock)?;

@@ -6,7 +6,7 @@ use fairwave_netns::{EtherSocket, link_address};
 use fairwave_wire::ethernet::{self, Mac};
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::routed::{self, Reply, Token};
-use fairwave_wire::soc::{self, Answer};
+use fairwave_wire::soc::{self, Answer, Session};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -38,6 +38,8 @@ pub(crate) struct Answered {
     pub(crate) by: Listener,
     pub(crate) station: Mac,
     pub(crate) sequence: u64,
+    /// What reports are to be sealed for from now on.
+    pub(crate) session: Session,
     /// What datagrams are to have from now on.
     pub(crate) token: Token,
 }
@@ -106,7 +108,7 @@ impl Path {
         }
     }
 
-    /// Sends a report; `false` where it is lost, such as while there is no route.
+    /// Sends a report or a greeting; `false` where it is lost, such as while there is no route.
     pub(crate) fn send(&self, report: &[u8; soc::LEN], to: Listener) -> io::Result<bool> {
         match (self, to) {
             (Self::Frames(socket), Listener::Link(to)) => {
@@ -156,14 +158,15 @@ impl Datagrams {
         if from != self.to || reply.station != self.station {
             return Ok(Some(None));
         }
-        let Reply { station, sequence, token, .. } = reply;
-        Ok(Some(Some(Answered { by: Listener::Address(from), station, sequence, token })))
+        let Reply { station, sequence, session, token, .. } = reply;
+        let by = Listener::Address(from);
+        Ok(Some(Some(Answered { by, station, sequence, session, token })))
     }
 }
 
 fn answer_in(frame: &[u8], key: &Key) -> Option<Answered> {
     let (header, payload) = ethernet::parse(frame).ok()?;
-    let Answer { station, sequence } = Answer::open(payload, key).ok()?;
+    let Answer { station, sequence, session } = Answer::open(payload, key).ok()?;
     let (by, token) = (Listener::Link(header.source), Token::default());
-    Some(Answered { by, station, sequence, token })
+    Some(Answered { by, station, sequence, session, token })
 }

@@ -6,11 +6,12 @@ use crate::path::{Listener, Path};
 use crate::source::{Level, SnrSource};
 use crate::wait::wait_for;
 use fairwave_machine::Machine;
-use fairwave_soc::{Contact, FilterSpec, Reporter, ReporterConfig, ReporterInput};
+use fairwave_soc::{Contact, FilterSpec, Reporter, ReporterConfig, ReporterInput, Sent};
 use fairwave_sockets::Clock;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
+use fairwave_wire::soc::{self, Greeting, Session};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,7 +56,7 @@ pub enum StationNews {
 pub struct StationCounts {
     /// Reports that were made.
     pub made: u64,
-    /// Reports that were sent.
+    /// Reports, and greetings in place of reports, that were sent.
     pub sent: u64,
     /// Answers that were believed.
     pub answers: u64,
@@ -66,7 +67,10 @@ pub struct StationCounts {
 struct Station {
     path: Path,
     address: Mac,
+    /// The station's own key: it opens answers, and seals greetings.
     key: Key,
+    /// What the access point that listens wants reports to be sealed for.
+    session: Option<Session>,
     reporter: Reporter,
     contact: Contact<Listener>,
     counts: StationCounts,
@@ -109,6 +113,7 @@ pub fn run(
         path,
         address,
         key,
+        session: None,
         reporter,
         contact,
         counts: StationCounts::default(),
@@ -130,7 +135,7 @@ pub fn run(
         station.tell(now, &mut hear);
         let next = station.reporter.deadline().map_or(sample, |due| due.min(sample));
         let most = next.since(clock.now()).min(LOOK);
-        wait_for(&[&station.path], most).map_err(broken)?;
+        let _ = wait_for(&[&station.path], most).map_err(broken)?;
     }
     Ok(station.counts)
 }
@@ -173,6 +178,10 @@ impl Station {
                     self.counts.answers += 1;
                     self.path.accept(&answer);
                     self.contact.answer(now, answer.by);
+                    if self.session != Some(answer.session) {
+                        self.session = Some(answer.session);
+                        self.reporter.set_key(answer.session.key(&self.key));
+                    }
                 }
                 None => self.counts.refused += 1,
             }
@@ -187,11 +196,26 @@ impl Station {
         self.reporter.wake(now);
         while let Some(report) = self.reporter.poll(now) {
             self.counts.made += 1;
+            if self.contact.access_point(now).is_none() {
+                // Whoever listens next may be another one, or the same one after a new start.
+                self.session = None;
+            }
             let Some(to) = self.contact.addressee(now) else { continue };
-            self.counts.sent += u64::from(self.path.send(report.bytes(), to)?);
+            let bytes = match self.session {
+                Some(_) => *report.bytes(),
+                None => self.greeting(&report),
+            };
+            self.counts.sent += u64::from(self.path.send(&bytes, to)?);
         }
         while self.reporter.event().is_some() {}
         Ok(())
+    }
+
+    /// What goes in place of a report while no session is known.
+    fn greeting(&self, report: &Sent) -> [u8; soc::LEN] {
+        let report = soc::parse(report.bytes()).map(|(claim, _)| claim.unchecked());
+        let sequence = report.map_or(0, |report| report.sequence);
+        Greeting { station: self.address, sequence }.seal(&self.key)
     }
 
     fn tell(&mut self, now: Instant, hear: &mut impl FnMut(StationNews)) {

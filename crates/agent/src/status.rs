@@ -7,6 +7,7 @@ use crate::Error;
 use fairwave_soc::{AccessPoint, Reach, Refusal, StationStatus, StationView};
 use fairwave_units::{self as units, Instant};
 use fairwave_wire::ethernet::Mac;
+use rustix::net::sockopt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest answer in bytes.
 const LONGEST: u64 = 8 << 20;
+/// Bytes of an answer that wait for whoever asked: 1024 stations are 0.5 MB.
+const ROOM: usize = 1 << 20;
 
 /// An access point and its stations.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +45,8 @@ pub struct Status {
     pub missed: u64,
     /// What was refused, by why; reasons that did not occur are left out.
     pub refused: BTreeMap<String, u64>,
-    /// Datagrams of stations behind routers that were answered with a token.
+    /// Greetings of stations that did not know this start of the access point, and datagrams without
+    /// a token that counts, which were answered.
     pub challenges: u64,
     /// Changes that the scheduler was asked for.
     pub changes: u64,
@@ -204,6 +208,9 @@ impl Desk {
     pub(crate) fn answer(&self, status: impl Fn() -> Status) {
         while let Ok((mut asker, _)) = self.0.accept() {
             let text = serde_json::to_string(&status()).unwrap_or_default();
+            // Without the right to more than the kernel's usual room, what that is has to do.
+            let _ = sockopt::set_socket_send_buffer_size_force(&asker, ROOM)
+                .or_else(|_| sockopt::set_socket_send_buffer_size(&asker, ROOM));
             let sent = asker.set_nonblocking(true).and_then(|()| asker.write_all(text.as_bytes()));
             // Whoever asked sees that the answer is cut.
             drop(sent);
@@ -230,6 +237,34 @@ pub fn ask(interface: &str) -> Result<Status, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Nobody reads while the access point answers, and the kernel's usual room is 0.2 MB.
+    #[test]
+    fn a_full_access_point_is_told_whole() {
+        let interface = format!("test-{}", std::process::id());
+        let desk = Desk::open(&interface).unwrap();
+        let mut asker = UnixStream::connect_addr(&address(&interface).unwrap()).unwrap();
+        let view = StationView::new(Mac::local(1));
+        let stations = (0..1024).map(|number| {
+            let station = StationStatus {
+                link: Mac::local(number),
+                source: fairwave_soc::Source::Report,
+                reach: Reach::Address("fd79::1234:5678:9abc:def0".parse().unwrap()),
+                soc: Some(units::Db(12.345678)),
+                age: Some(units::Duration::from_millis(1234)),
+                weights: vec![fairwave_soc::Weight::ONE; 5],
+                view: Some(StationView { retries: Some(123_456), ..view.clone() }),
+            };
+            StationLine::of(&station, Some("5343:fff".to_owned()))
+        });
+        let full = Status { stations: stations.collect(), ..Status::default() };
+        desk.answer(|| full.clone());
+        let mut text = String::new();
+        asker.read_to_string(&mut text).unwrap();
+        let told: Status = serde_json::from_str(&text).unwrap();
+        assert!(text.len() > 300_000 && text.len() < ROOM, "{} bytes", text.len());
+        assert_eq!(told.stations.len(), 1024);
+    }
 
     #[test]
     fn access_points_are_found_among_the_sockets() {

@@ -5,8 +5,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::AsFd;
 
-/// Waits until one of the descriptors can be read, for at most so long. A signal ends it early.
-pub(crate) fn wait_for(readable: &[&dyn AsFd], most: Duration) -> io::Result<()> {
+/// Waits until one of the descriptors can be read, for at most so long; whether the first of them
+/// can. A signal ends it early.
+pub(crate) fn wait_for(readable: &[&dyn AsFd], most: Duration) -> io::Result<bool> {
     let nanos = most.as_nanos();
     let most = Timespec {
         tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
@@ -16,17 +17,7 @@ pub(crate) fn wait_for(readable: &[&dyn AsFd], most: Duration) -> io::Result<()>
     let mut polled: Vec<PollFd<'_>> =
         borrowed.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
     match poll(&mut polled, Some(&most)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Whether a read would end at once: with bytes, at the end, or with an error.
-pub(crate) fn can_be_read(readable: &dyn AsFd) -> io::Result<bool> {
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let mut polled = [PollFd::from_borrowed_fd(readable.as_fd(), PollFlags::IN)];
-    match poll(&mut polled, Some(&now)) {
-        Ok(count) => Ok(count > 0),
+        Ok(_) => Ok(polled.first().is_some_and(|first| !first.revents().is_empty())),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
     }

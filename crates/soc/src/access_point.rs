@@ -8,6 +8,7 @@
 mod config;
 mod datagram;
 mod facts;
+mod greeting;
 mod station;
 
 pub use config::{ApConfig, NOISE};
@@ -16,14 +17,14 @@ pub use facts::{
     WeightReason,
 };
 
-use crate::policy::{Class, Weight};
+use crate::policy::Weight;
 use crate::table::{Heard, Observation, Refusal, Station, Table, TableConfig, TableInput};
 use fairwave_machine::Machine;
 use fairwave_units::{Db, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::{self, Answer};
-use station::{Change, Known, Target};
+use fairwave_wire::soc::{self, Answer, Greeting};
+use station::{Change, Known};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
@@ -60,6 +61,8 @@ pub struct AccessPoint {
     actions: VecDeque<Action>,
     events: VecDeque<Decision>,
     counters: ApCounters,
+    /// Room for what a station's weights should be, so that a report allocates nothing.
+    wanted: Vec<Weight>,
     /// When the next unknown station is expected at the earliest, at their pace.
     strangers: Instant,
 }
@@ -77,6 +80,7 @@ impl AccessPoint {
             actions: VecDeque::new(),
             events: VecDeque::new(),
             counters: ApCounters::default(),
+            wanted: Vec::new(),
             strangers: Instant::ZERO,
         }
     }
@@ -98,7 +102,8 @@ impl AccessPoint {
     }
 
     fn status(&self, now: Instant, link: Mac, known: &Known) -> StationStatus {
-        let (source, soc) = self.source(now, link, known);
+        let (reported, _) = self.table.told(link);
+        let (source, soc) = known.source(now, reported, &self.config);
         StationStatus {
             link,
             source,
@@ -110,19 +115,12 @@ impl AccessPoint {
         }
     }
 
-    /// What the SoC of a station is, and who says so: its own report before our view of it.
-    fn source(&self, now: Instant, link: Mac, known: &Known) -> (Source, Option<Db>) {
-        let report = self.table.soc(link).filter(|_| known.is_present);
-        match (report, known.level(now, &self.config)) {
-            (Some(soc), _) => (Source::Report, Some(soc)),
-            (None, Some(soc)) => (Source::View, Some(soc)),
-            (None, None) => (Source::Nothing, None),
-        }
-    }
-
     /// Takes a report that came in a frame, or in a datagram from this address.
     fn report(&mut self, now: Instant, heard: &Heard, routed: Option<SocketAddr>) {
         let link = heard.from();
+        if Greeting::is_meant(heard.payload()) {
+            return self.take_greeting(now, heard);
+        }
         let is_registered = self.stations.get(&link).is_some_and(|known| known.is_registered);
         if !is_registered && let Err(why) = self.introduce(now, heard) {
             self.counters.strangers_refused[why as usize] += 1;
@@ -148,12 +146,24 @@ impl AccessPoint {
         if let Some(from) = routed {
             return self.reply(now, station, sequence, from, true);
         }
-        let Ok(key) = Key::new(&station_secret(&self.config.key, station)) else { return };
-        let answer = Answer { station, sequence };
+        self.say(station, sequence);
+    }
+
+    /// Sends a station an answer in a frame.
+    fn say(&mut self, station: Mac, sequence: u64) {
+        let Ok(key) = self.key_of(station) else { return };
+        let answer = Answer { station, sequence, session: self.config.session };
         self.actions.push_back(Action::Answer { station, payload: answer.seal(&key) });
     }
 
-    /// Registers a station that proves with its first report that it has a key of this network.
+    /// A station's own key. It seals greetings and answers.
+    fn key_of(&self, station: Mac) -> Result<Key, Refusal> {
+        let secret = station_secret(&self.config.key, station);
+        Key::new(&secret).map_err(|_| Refusal::Forged)
+    }
+
+    /// Registers a station that proves with its first report that it has a key of this network, and
+    /// knows this session.
     fn introduce(&mut self, now: Instant, heard: &Heard) -> Result<(), Refusal> {
         let link = heard.from();
         let (claim, _) = soc::parse(heard.payload()).map_err(|_| Refusal::Malformed)?;
@@ -161,8 +171,7 @@ impl AccessPoint {
             return Err(Refusal::WrongSender);
         }
         self.count_stranger(now)?;
-        let secret = station_secret(&self.config.key, link);
-        let key = Key::new(&secret).map_err(|_| Refusal::Forged)?;
+        let key = self.config.session.key(&self.key_of(link)?);
         claim.open(&key).map_err(|_| Refusal::Forged)?;
         if !self.make_room(now, link) {
             return Err(Refusal::Full);
@@ -248,10 +257,12 @@ impl AccessPoint {
     fn hear(&mut self, now: Instant, seen: &Observation) {
         match *seen {
             Observation::Heard { station, soc, .. } => {
-                self.note_reach(station, self.hearing);
                 let Some(known) = self.stations.get_mut(&station) else { return };
                 known.heard = Some(now);
                 known.is_present = true;
+                if known.reach != self.hearing {
+                    self.note_reach(station, self.hearing);
+                }
                 self.settle(now, station, WeightReason::Report { soc });
             }
             Observation::Missed { station, soc, misses } => {
@@ -272,43 +283,37 @@ impl AccessPoint {
 
     /// Compares what a station should have with what it has, and asks for the difference.
     fn settle(&mut self, now: Instant, link: Mac, reason: WeightReason) {
-        let Some(known) = self.stations.get(&link) else { return };
-        let (source, soc) = self.source(now, link, known);
-        let target = match known.is_wanted(source) {
-            true => Target::Weights(self.weights(link, source, soc)),
-            false => Target::Gone,
-        };
-        let Some(known) = self.stations.get_mut(&link) else { return };
+        let Self { config, table, stations, wanted, alarms, .. } = self;
+        let Some(known) = stations.get_mut(&link) else { return };
+        let (reported, told) = table.told(link);
+        let (source, soc) = known.source(now, reported, config);
+        wanted.clear();
+        wanted.extend(weights(&config.table, source, soc, told));
         known.reason = Some(reason);
         if let Some(alarm) = known.alarm.take() {
-            self.alarms.remove(&(alarm, link));
+            alarms.remove(&(alarm, link));
         }
-        let Change { action, again } = known.approach(link, now, target, &self.config);
-        if let Some(Action::Stop { .. }) = action {
+        let target = known.is_wanted(source).then_some(wanted.as_slice());
+        let Change { action, again } = known.approach(link, now, target, config);
+        if let Some(alarm) = again {
+            known.alarm = Some(alarm);
+            alarms.insert((alarm, link));
+        }
+        debug_assert!(alarms.len() <= stations.len(), "a station has two alarms");
+        if let Some(action) = action {
+            self.ask(link, action, source, reason);
+        }
+    }
+
+    /// Asks for a change, and notes why.
+    fn ask(&mut self, link: Mac, action: Action, source: Source, reason: WeightReason) {
+        if let (Action::Stop { .. }, Some(known)) = (&action, self.stations.get_mut(&link)) {
             let reach = std::mem::take(&mut known.reach);
             self.give_up(reach);
         }
-        if let Some(action) = action {
-            self.counters.changes += 1;
-            self.events.push_back(Decision::Changed { action: action.clone(), source, reason });
-            self.actions.push_back(action);
-        }
-        if let (Some(alarm), Some(known)) = (again, self.stations.get_mut(&link)) {
-            known.alarm = Some(alarm);
-            self.alarms.insert((alarm, link));
-        }
-        debug_assert!(self.alarms.len() <= self.stations.len(), "a station has two alarms");
-    }
-
-    /// What its SoC is worth to a station, by class.
-    fn weights(&self, link: Mac, source: Source, soc: Option<Db>) -> Vec<Weight> {
-        let TableConfig { policies, first_weight, .. } = &self.config.table;
-        let weight = |class: Class| match (source, soc) {
-            (Source::View, Some(soc)) => Weight::from_fraction(policies.weight(class, soc)),
-            (Source::Report, _) => self.table.weight(link, class),
-            _ => *first_weight,
-        };
-        policies.classes().map(weight).collect()
+        self.counters.changes += 1;
+        self.events.push_back(Decision::Changed { action: action.clone(), source, reason });
+        self.actions.push_back(action);
     }
 
     /// A station's time has come: a change may be made now, or our view of it is too old.
@@ -320,6 +325,21 @@ impl AccessPoint {
         let by_view = matches!(reason, WeightReason::View { .. });
         self.settle(now, link, if is_blind && by_view { WeightReason::Silent } else { reason });
     }
+}
+
+/// What its SoC is worth to a station, by class; `told` is what the table says of its reports.
+fn weights<'t>(
+    table: &'t TableConfig,
+    source: Source,
+    soc: Option<Db>,
+    told: &'t [Weight],
+) -> impl Iterator<Item = Weight> + 't {
+    let TableConfig { policies, first_weight, .. } = table;
+    policies.classes().zip(0..).map(move |(class, index)| match (source, soc) {
+        (Source::View, Some(soc)) => Weight::from_fraction(policies.weight(class, soc)),
+        (Source::Report, _) => told.get::<usize>(index).copied().unwrap_or(*first_weight),
+        _ => *first_weight,
+    })
 }
 
 impl Machine for AccessPoint {

@@ -173,6 +173,11 @@ impl Reporter {
         })
     }
 
+    /// Seals reports with this key from the next one on.
+    pub fn set_key(&mut self, key: Key) {
+        self.key = key;
+    }
+
     /// Sends what waits.
     fn release(&mut self, next: Option<EtherType>) {
         let Some(waiting) = self.waiting.take() else { return };

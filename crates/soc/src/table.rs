@@ -1,6 +1,7 @@
 //! The access point's side ("SoC Frame Receiver" and "SoC Table", paper sections 4.2 and 4.4.2).
 
 mod config;
+mod entries;
 mod entry;
 mod facts;
 mod guard;
@@ -10,13 +11,14 @@ pub use facts::{Counters, Heard, Observation, Refusal, Station, TableInput, Weig
 
 use crate::policy::{Class, Weight};
 use crate::reporter::{INTERVAL_DESIGN, INTERVAL_LEAST};
+use entries::{Entries, Place};
 use entry::Entry;
 use fairwave_machine::Machine;
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::soc::{self, CentiDb, Plain};
 use guard::Guard;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// The SoC of each registered station, and the weights that follow.
 ///
@@ -25,9 +27,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[derive(Debug)]
 pub struct Table {
     config: TableConfig,
-    entries: BTreeMap<Mac, Entry>,
-    /// What [`Entry::alarm`] says of each.
-    alarms: BTreeSet<(Instant, Mac)>,
+    /// Each with the alarm that [`Entry::alarm`] says.
+    entries: Entries,
     changes: VecDeque<WeightChange>,
     events: VecDeque<Observation>,
     counters: Counters,
@@ -38,8 +39,7 @@ impl Table {
     pub fn new(config: TableConfig) -> Self {
         Self {
             config,
-            entries: BTreeMap::new(),
-            alarms: BTreeSet::new(),
+            entries: Entries::default(),
             changes: VecDeque::new(),
             events: VecDeque::new(),
             counters: Counters::default(),
@@ -58,25 +58,32 @@ impl Table {
 
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.len() == 0
     }
 
     /// What a station's SoC is taken for; `None` if it is not known.
     pub fn soc(&self, station: Mac) -> Option<Db> {
-        self.entries.get(&station)?.level.map(|level| level.soc)
+        self.entries.get(station)?.level.map(|level| level.soc)
     }
 
     /// The weight in force, that of the first class if there is no such class.
     pub fn weight(&self, station: Mac, class: Class) -> Weight {
-        let told = self.entries.get(&station).map(|entry| entry.told.as_slice());
-        let told = told.unwrap_or_default();
+        let (_, told) = self.told(station);
         let own = told.get(usize::from(class.0)).or(told.first());
         own.copied().unwrap_or(self.config.first_weight)
     }
 
+    /// What a station's SoC is taken for, and the weights in force by class; nothing of one that is
+    /// not registered.
+    pub(crate) fn told(&self, station: Mac) -> (Option<Db>, &[Weight]) {
+        let entry = self.entries.get(station);
+        entry.map_or((None, &[]), |entry| (entry.level.map(|level| level.soc), &entry.told))
+    }
+
     fn register(&mut self, now: Instant, station: Station) {
         let link = station.link;
-        if let Some(entry) = self.entries.get_mut(&link) {
+        if let Some(place) = self.entries.find(link) {
+            let entry = self.entries.at(place);
             if !is_same_key(&entry.station, &station) {
                 entry.guard = Guard::new(&self.config, now);
             }
@@ -88,9 +95,9 @@ impl Table {
         }
         let guard = Guard::new(&self.config, now);
         let entry = Entry { station, guard, level: None, heard: now, told: Vec::new() };
-        self.entries.insert(link, entry);
+        let place = self.entries.insert(link, entry);
         debug_assert!(self.entries.len() <= self.config.stations_most, "the table is too full");
-        self.tell(link);
+        self.tell(place);
     }
 
     /// Whether there is room for one more. A station with a key never makes room; one without
@@ -100,7 +107,7 @@ impl Table {
             return true;
         }
         let strangers = self.entries.iter().filter(|(_, entry)| entry.station.key.is_none());
-        let quietest = strangers.map(|(&link, entry)| (entry.heard, link)).min();
+        let quietest = strangers.map(|(link, entry)| (entry.heard, link)).min();
         let enough = self.config.forget_after;
         match quietest {
             Some((heard, link)) if has_key || now.since(heard) >= enough => {
@@ -115,8 +122,7 @@ impl Table {
 
     /// Forgets a station; the scheduler is told what unknown ones get.
     fn remove(&mut self, link: Mac) {
-        self.disarm(link);
-        let Some(entry) = self.entries.remove(&link) else { return };
+        let Some(entry) = self.entries.remove(link) else { return };
         let first = self.config.first_weight;
         for (class, told) in self.config.policies.classes().zip(entry.told) {
             if told != first {
@@ -127,42 +133,35 @@ impl Table {
 
     fn report(&mut self, now: Instant, heard: &Heard) {
         let link = heard.from();
-        let believed = self.believe(now, heard);
-        let (reported, interval, compat) = match believed {
+        let Believed { place, reported, interval, compat } = match self.believe(now, heard) {
             Ok(believed) => believed,
             Err(why) => return self.refuse(link, why),
         };
-        self.disarm(link);
-        let Some(entry) = self.entries.get_mut(&link) else { return };
-        let soc = entry.hear(now, reported, interval, self.config.floor);
+        let soc = self.entries.at(place).hear(now, reported, interval, self.config.floor);
         self.counters.accepted += 1;
         self.counters.compat += u64::from(compat);
         self.events.push_back(Observation::Heard { station: link, reported, soc });
-        self.settle(link);
+        self.settle(place);
     }
 
-    /// The SoC, the time to the next one, and whether the format was the paper's.
-    fn believe(
-        &mut self,
-        now: Instant,
-        heard: &Heard,
-    ) -> Result<(CentiDb, Duration, bool), Refusal> {
+    fn believe(&mut self, now: Instant, heard: &Heard) -> Result<Believed, Refusal> {
         let payload = heard.payload();
         if self.config.compat && Plain::is_meant(payload) {
             let plain = Plain::parse(payload).map_err(|_| Refusal::Truncated)?;
-            let entry = self.entries.get_mut(&heard.from()).ok_or(Refusal::Unknown)?;
-            let soc = entry.admit_plain(now, plain, &self.config)?;
-            return Ok((soc, self.config.compat_interval, true));
+            let place = self.entries.find(heard.from()).ok_or(Refusal::Unknown)?;
+            let reported = self.entries.at(place).admit_plain(now, plain, &self.config)?;
+            let interval = self.config.compat_interval;
+            return Ok(Believed { place, reported, interval, compat: true });
         }
         let (claim, _) = soc::parse(payload).map_err(|error| refusal(error, payload))?;
-        let entry = self.entries.get_mut(&heard.from()).ok_or(Refusal::Unknown)?;
+        let place = self.entries.find(heard.from()).ok_or(Refusal::Unknown)?;
         if claim.station() != heard.from() {
             return Err(Refusal::WrongSender);
         }
-        let report = entry.admit(now, &claim, &self.config)?;
+        let report = self.entries.at(place).admit(now, &claim, &self.config)?;
         let interval = Duration::from_millis(u64::from(report.interval_ms.get()));
         let interval = interval.clamp(INTERVAL_LEAST, *INTERVAL_DESIGN.end());
-        Ok((report.soc, interval, false))
+        Ok(Believed { place, reported: report.soc, interval, compat: false })
     }
 
     fn refuse(&mut self, from: Mac, why: Refusal) {
@@ -171,8 +170,9 @@ impl Table {
     }
 
     /// A station's time has come: it missed a report, or has been silent for too long.
-    fn alarm(&mut self, link: Mac, at: Instant) {
-        let Some(entry) = self.entries.get_mut(&link) else { return };
+    fn alarm(&mut self, place: Place, at: Instant) {
+        let link = self.entries.link(place);
+        let entry = self.entries.at(place);
         debug_assert_eq!(entry.alarm(self.config.forget_after), Some(at), "a stale alarm");
         let Some(level) = entry.level.as_mut() else { return };
         if at >= entry.heard + self.config.forget_after {
@@ -185,29 +185,20 @@ impl Table {
             let (soc, misses) = (level.soc, level.misses);
             self.events.push_back(Observation::Missed { station: link, soc, misses });
         }
-        self.settle(link);
+        self.settle(place);
     }
 
     /// After a change of what is known of a station: its alarm and its weights.
-    fn settle(&mut self, link: Mac) {
-        let Some(entry) = self.entries.get(&link) else { return };
-        if let Some(at) = entry.alarm(self.config.forget_after) {
-            self.alarms.insert((at, link));
-        }
-        debug_assert!(self.alarms.len() <= self.entries.len(), "a station has two alarms");
-        self.tell(link);
-    }
-
-    fn disarm(&mut self, link: Mac) {
-        let entry = self.entries.get(&link);
-        if let Some(at) = entry.and_then(|entry| entry.alarm(self.config.forget_after)) {
-            self.alarms.remove(&(at, link));
-        }
+    fn settle(&mut self, place: Place) {
+        let alarm = self.entries.at(place).alarm(self.config.forget_after);
+        self.entries.set_alarm(place, alarm);
+        self.tell(place);
     }
 
     /// Tells the weights that are new.
-    fn tell(&mut self, link: Mac) {
-        let Some(Entry { level, told, .. }) = self.entries.get_mut(&link) else { return };
+    fn tell(&mut self, place: Place) {
+        let link = self.entries.link(place);
+        let Entry { level, told, .. } = self.entries.at(place);
         let TableConfig { policies, smoothing, first_weight, .. } = &self.config;
         let mut weights = level.as_mut().map(|level| level.weigh(policies, *smoothing));
         for (index, class) in policies.classes().enumerate() {
@@ -221,6 +212,16 @@ impl Table {
             self.changes.push_back(change);
         }
     }
+}
+
+/// A report that counts.
+struct Believed {
+    place: Place,
+    reported: CentiDb,
+    /// Time to the next one.
+    interval: Duration,
+    /// Whether its format was the paper's.
+    compat: bool,
 }
 
 /// Whether both stations have the same key, or none: keys are compared by what they make.
@@ -253,9 +254,8 @@ impl Machine for Table {
     }
 
     fn wake(&mut self, now: Instant) {
-        while let Some(&(at, link)) = self.alarms.first().filter(|(at, _)| *at <= now) {
-            self.alarms.pop_first();
-            self.alarm(link, at);
+        while let Some((at, place)) = self.entries.first_alarm().filter(|(at, _)| *at <= now) {
+            self.alarm(place, at);
         }
     }
 
@@ -264,7 +264,7 @@ impl Machine for Table {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.alarms.first().map(|(at, _)| *at)
+        self.entries.first_alarm().map(|(at, _)| at)
     }
 
     fn event(&mut self) -> Option<Observation> {

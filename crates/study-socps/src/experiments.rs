@@ -163,5 +163,15 @@ const QUICK_REAL: &[&str] = &["sweep.seeds=2", "duration=30 s"];
 pub(super) const EMULATED: &[Experiment] = &[
     experiment!(GOOD_TCP, "emulated-good-tcp", QUICK_REAL, true),
     experiment!(BAD_TCP, "emulated-bad-tcp", QUICK_REAL, true),
+    experiment!(GOOD_VOIP, "emulated-good-voip", QUICK_REAL, true),
     experiment!(BAD_VOIP, "emulated-bad-voip", QUICK_REAL, true),
+    experiment!(
+        BAD_CBR,
+        "emulated-bad-cbr",
+        &["sweep.seeds=2", "duration=30 s", "variant=['fifo', 'gb1', 'gb2', 'pw']"],
+        true
+    ),
+    experiment!(BAD_MIXED, "emulated-bad-mixed", QUICK_REAL, true),
+    // A lap is what it is: 46 minutes.
+    experiment!(MOVING, "emulated-moving-tcp", &["sweep.seeds=2"], true),
 ];

@@ -97,6 +97,10 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
             let mut answer = String::new();
             io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
         }
+
+        fn unix_s(&self) -> u64 {
+            u64::from(epoch())
+        }
     }
 
     /// There is nobody to tell if even that fails.

@@ -33,6 +33,10 @@ impl Console for Terminal<'_> {
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
     }
+
+    fn unix_s(&self) -> u64 {
+        clock::unix_s()
+    }
 }
 
 /// Reports, serves, or tells.

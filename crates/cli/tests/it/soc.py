@@ -312,6 +312,35 @@ def hostile():
     return found
 
 
+def restarted():
+    """What was recorded moves nothing after a new start, and the station comes back by itself."""
+    ap = start_ap()
+    victim = start_station("s1", 10, "200 ms")
+    until("the victim's weight", lambda: mac(2) in weights())
+    listener = raw("a")
+    seen = lambda kind: lambda: next((f for f in [listener.recv(200)] if f[14:16] == kind), None)
+    report = until("a report", seen(b"SC"))[14:]
+    ap.kill()
+    ap.wait()
+    greeting = until("a greeting", seen(b"SG"))[14:]
+    victim.send_signal(signal.SIGSTOP)
+    ap = start_ap()
+    until("the access point", status)
+    attacker = raw("s3")
+    for _ in range(20):
+        attacker.send(frame(mac(2), report))
+        attacker.send(frame(mac(2), greeting))
+    refused = lambda: (status() or {}).get("refused", {})
+    until("refusals", lambda: refused().get("forged", 0) >= 20 and status()["challenges"] >= 20)
+    moved = status()["stations"]
+    victim.send_signal(signal.SIGCONT)
+    until("the victim again", lambda: mac(2) in weights())
+    back = weights()
+    end(victim)
+    end(ap)
+    return {"moved": moved, "back": back}
+
+
 def answered():
     """Answers do not wait behind a minute of data for the station."""
     ap = start_ap(rate="16 kbps")
@@ -342,20 +371,34 @@ def killed():
     """`kill -9` at moments of set-up and change leaves the interface as it was."""
     before = traffic_control()
     station = None
-    moments = [0.0, 0.005, 0.01, 0.02, 0.03, "served", "served"]
-    seen = 0
+    moments = [0.0, 0.005, 0.01, 0.02, 0.03, "served", "served", *["changing"] * 8]
+    seen = changes = 0
+    randomly = random.Random(20)
+    flip = None
     for moment in moments:
-        ap = start_ap("--pace", "20ms")
+        ap = start_ap("--pace", "1ms", "--quiet")
         if moment == "served":
             station = station or start_station("s1", 10, "200 ms")
             until("a class", lambda: mac(2) in weights())
             seen += len(traffic_control()[1]) == 3
+        elif moment == "changing":
+            # Fifty changes of weights a second: each is a message to the kernel or several.
+            if not flip:
+                end(station)
+                flip = changing("/run/netns/snr", 0.01, 1, 14)
+                needed = ["--interface", "w0", "--key", "/run/netns/keys/s1", "--interval", "20 ms"]
+                station = start("s1", "station", *needed, "--snr-from", "/run/netns/snr", "--quiet")
+            until("changes", lambda: mac(2) in weights() and status()["changes"] > 5)
+            select.select([], [], [], randomly.uniform(0, 0.04))
+            changes += status()["changes"]
         else:
             select.select([], [], [], moment)
         ap.kill()
         ap.wait()
         until("the qdisc as before", lambda: traffic_control() == before)
     end(station)
+    flip.kill()
+    flip.wait()
     # A qdisc of somebody else is not touched.
     run("ip netns exec a tc qdisc add dev w0 root handle 7: tbf rate 1mbit burst 10k latency 10ms")
     foreign = traffic_control()
@@ -363,7 +406,7 @@ def killed():
     err = ap.communicate(timeout=PATIENCE_S)[1].decode()
     assert ap.returncode != 0 and "tbf 7:" in err, err
     assert traffic_control() == foreign
-    return {"moments": len(moments), "seen": seen}
+    return {"moments": len(moments), "seen": seen, "changes": changes}
 
 
 def replaced():
@@ -563,6 +606,7 @@ def crowd():
 
 build()
 keys()
-tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": hostile, "answered": answered, "killed": killed,
+tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": hostile,
+         "restarted": restarted, "answered": answered, "killed": killed,
          "told": told, "paired": paired, "replaced": replaced, "cost": cost, "crowd": crowd}
 print(json.dumps(tasks[sys.argv[2]]()))

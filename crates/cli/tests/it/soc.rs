@@ -82,9 +82,19 @@ fn a_hostile_station_moves_no_weight_and_no_memory() {
 }
 
 #[test]
+fn what_was_recorded_is_worth_nothing_after_a_new_start() {
+    let Some(found) = found("restarted") else { return };
+    assert_eq!(found["moved"], serde_json::json!([]), "{found}");
+    let back = found["back"]["02:00:00:00:00:02"].as_f64().expect("a weight");
+    assert!((back - 0.8).abs() < 1e-3, "{found}");
+}
+
+#[test]
 fn kill_9_at_any_moment_leaves_the_interface_as_it_was() {
     let Some(found) = found("killed") else { return };
     assert_eq!(found["seen"], 2, "{found}");
+    // At least six before each of eight kills in mid-change.
+    assert!(found["changes"].as_u64().expect("a count") >= 48, "{found}");
 }
 
 #[test]

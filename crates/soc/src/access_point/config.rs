@@ -3,6 +3,7 @@
 use crate::table::TableConfig;
 use fairwave_units::{Dbm, Duration};
 use fairwave_wire::seal::Key;
+use fairwave_wire::soc::Session;
 
 /// The noise that counts where a radio does not tell it: thermal noise of 20 MHz (-101 dBm) and a
 /// noise figure of 6 dB.
@@ -16,6 +17,9 @@ pub struct ApConfig {
     /// The network's key. Each station's own follows from it
     /// ([`station_secret`](super::station_secret)).
     pub key: Key,
+    /// What reports are sealed for, together with their station's key: random, and another one at
+    /// each start, so that no report of an earlier start or another access point is believed.
+    pub session: Session,
     /// By how much a weight must change before it is set, as a share of a full weight. A change to
     /// or from 0 always counts.
     pub step: f64,
@@ -37,10 +41,11 @@ pub struct ApConfig {
 
 impl ApConfig {
     /// Fairwave's choices, and the paper's where it has values.
-    pub fn new(table: TableConfig, key: Key) -> Self {
+    pub fn new(table: TableConfig, key: Key, session: Session) -> Self {
         Self {
             table,
             key,
+            session,
             step: 0.01,
             pace: Duration::from_millis(100),
             view_lasts: Duration::from_secs(5),

@@ -5,14 +5,14 @@
 //! not his own. An address is that of the station that showed a token first, for as long as that
 //! one is served.
 
+use super::AccessPoint;
 use super::facts::{Action, Decision, Reach, Routed};
-use super::{AccessPoint, station_secret};
 use crate::table::{Heard, Refusal};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::routed::{self, Reply, Token};
-use fairwave_wire::soc::{self, Claim};
+use fairwave_wire::soc::{self, Claim, Greeting};
 use std::net::{IpAddr, SocketAddr};
 
 /// A token counts until the end of the minute after the one in which it was made.
@@ -37,6 +37,14 @@ impl AccessPoint {
         let malformed = |_| (None, Refusal::Malformed);
         let split = routed::split(datagram.payload());
         let (report, token) = split.map_err(|_| (None, Refusal::Truncated))?;
+        if Greeting::is_meant(&report) {
+            let refused = |why| (None, why);
+            self.config.tokens.as_ref().ok_or(refused(Refusal::Unknown))?;
+            let greeting = self.understand(now, &report).map_err(refused)?;
+            self.counters.challenges += 1;
+            self.reply(now, greeting.station, greeting.sequence, datagram.from, false);
+            return Ok(());
+        }
         let (claim, _) = soc::parse(&report).map_err(malformed)?;
         let (station, address) = (claim.station(), datagram.from.ip());
         let refused = |why| (Some(station), why);
@@ -76,8 +84,7 @@ impl AccessPoint {
     ) -> Result<(), Refusal> {
         self.count_stranger(now)?;
         let station = claim.station();
-        let key = Key::new(&station_secret(&self.config.key, station));
-        let key = key.map_err(|_| Refusal::Forged)?;
+        let key = self.config.session.key(&self.key_of(station)?);
         let report = claim.open(&key).map_err(|_| Refusal::Forged)?;
         self.counters.challenges += 1;
         self.reply(now, station, report.sequence, to, false);
@@ -94,10 +101,11 @@ impl AccessPoint {
         is_believed: bool,
     ) {
         let Some(tokens) = &self.config.tokens else { return };
-        let Ok(key) = Key::new(&station_secret(&self.config.key, station)) else { return };
+        let Ok(key) = self.key_of(station) else { return };
         let minute = now.since(Instant::ZERO) / MINUTE;
         let token = made_at(tokens, minute, to.ip(), station);
-        let payload = Reply { is_believed, station, sequence, token }.seal(&key);
+        let session = self.config.session;
+        let payload = Reply { is_believed, station, sequence, token, session }.seal(&key);
         self.actions.push_back(Action::Reply { station, to, payload });
     }
 

@@ -113,14 +113,15 @@ pub enum Action {
         /// The station.
         station: Mac,
     },
-    /// Sends a station the payload of a frame: its reports are believed.
+    /// Sends a station the payload of a frame: its reports are believed, or it greeted.
     Answer {
         /// The station.
         station: Mac,
         /// The sealed answer.
         payload: [u8; soc::ANSWER_LEN],
     },
-    /// Sends a station a datagram: its report is believed, or was without a token that counts.
+    /// Sends a station a datagram: its report is believed or was without a token that counts, or it
+    /// greeted.
     Reply {
         /// The station.
         station: Mac,
@@ -259,7 +260,7 @@ pub struct ApCounters {
     pub changes: u64,
     /// Views of stations that the radio told.
     pub views: u64,
-    /// Datagrams without a token that counts, which were answered with one.
+    /// Greetings, and datagrams without a token that counts, which were answered.
     pub challenges: u64,
     /// Refused attempts of stations that were not registered, by [`Refusal::ALL`]'s order.
     pub strangers_refused: [u64; Refusal::ALL.len()],

@@ -21,7 +21,8 @@ pub(super) struct Known {
     pub(super) reach: Reach,
     /// When a report of it was last believed.
     pub(super) heard: Option<Instant>,
-    pub(super) view: Option<Seen>,
+    /// Apart, so that what each report looks at lies together.
+    pub(super) view: Option<Box<Seen>>,
     /// When it is looked at again.
     pub(super) alarm: Option<Instant>,
     /// What was last told of it.
@@ -44,12 +45,6 @@ struct Served {
     reach: Reach,
     weights: Vec<Weight>,
     since: Instant,
-}
-
-/// What a station should have.
-pub(super) enum Target {
-    Gone,
-    Weights(Vec<Weight>),
 }
 
 /// What follows from a target.
@@ -76,7 +71,7 @@ impl Known {
             (Some(before), Some(newest)) => Some(Db(NEWEST * newest.0 + (1.0 - NEWEST) * before.0)),
             (before, newest) => newest.or(before),
         };
-        self.view = Some(Seen { view, at: now, level });
+        self.view = Some(Box::new(Seen { view, at: now, level }));
     }
 
     /// The level by the access point's view, as long as that is fresh.
@@ -85,17 +80,32 @@ impl Known {
         seen.level
     }
 
-    /// Moves towards a target: at once where that matters and is not too soon.
+    /// What its SoC is, and who says so: its own report, if there is one, before our view of it.
+    pub(super) fn source(
+        &self,
+        now: Instant,
+        reported: Option<Db>,
+        config: &ApConfig,
+    ) -> (Source, Option<Db>) {
+        if let Some(soc) = reported.filter(|_| self.is_present) {
+            return (Source::Report, Some(soc));
+        }
+        let seen = self.level(now, config);
+        (seen.map_or(Source::Nothing, |_| Source::View), seen)
+    }
+
+    /// Moves towards these weights, or towards none at all: at once where that matters and is not
+    /// too soon.
     pub(super) fn approach(
         &mut self,
         link: Mac,
         now: Instant,
-        target: Target,
+        target: Option<&[Weight]>,
         config: &ApConfig,
     ) -> Change {
         let fresh = self.view.as_ref().map(|seen| seen.at + config.view_lasts);
         let fades = fresh.filter(|until| *until > now);
-        let Target::Weights(weights) = target else {
+        let Some(weights) = target else {
             let action = self.served.take().map(|_| Action::Stop { station: link });
             return Change { action, again: fades };
         };
@@ -103,7 +113,7 @@ impl Known {
             None => (true, now),
             Some(served) => {
                 let is_elsewhere = served.reach != self.reach;
-                let is_due = is_elsewhere || matters(&served.weights, &weights, config.step);
+                let is_due = is_elsewhere || matters(&served.weights, weights, config.step);
                 (is_due, served.since + config.pace)
             }
         };
@@ -114,7 +124,7 @@ impl Known {
             let again = fades.map_or(ready, |fades| fades.min(ready));
             return Change { action: None, again: Some(again) };
         }
-        let reach = self.reach;
+        let (reach, weights) = (self.reach, weights.to_vec());
         self.served = Some(Served { reach, weights: weights.clone(), since: now });
         Change { action: Some(Action::Serve { station: link, reach, weights }), again: fades }
     }

@@ -5,15 +5,18 @@ use crate::policy::{ALL, Policies};
 use fairwave_machine::contract;
 use fairwave_units::{Dbm, Duration};
 use fairwave_wire::soc::routed::{self, Reply, Token};
-use fairwave_wire::soc::{ANSWER_LEN, CentiDb, Report};
+use fairwave_wire::soc::{ANSWER_LEN, CentiDb, Report, SESSION_LEN, Session};
 use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU16;
 
 mod routed_reports;
+mod sessions;
 
 const A: Mac = Mac::local(1);
 const B: Mac = Mac::local(2);
+/// The start of the access point of most tests.
+const SESSION: Session = Session([5; SESSION_LEN]);
 
 fn ms(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
@@ -25,10 +28,14 @@ fn network() -> Key {
 
 fn pw() -> ApConfig {
     let curve = ALL.iter().find(|kind| kind.name == "pw").unwrap().curve;
-    ApConfig::new(TableConfig::new(Policies::per_host(curve())), network())
+    ApConfig::new(TableConfig::new(Policies::per_host(curve())), network(), SESSION)
 }
 
-/// The `number`th report of a station, made at this millisecond, sealed with its key.
+fn key_of(link: Mac) -> Key {
+    Key::new(&station_secret(&network(), link)).unwrap()
+}
+
+/// The `number`th report of a station, made at this millisecond, sealed for the session.
 fn heard(link: Mac, number: u64, made: u64, db: f64) -> Heard {
     let report = Report {
         next: None,
@@ -40,8 +47,7 @@ fn heard(link: Mac, number: u64, made: u64, db: f64) -> Heard {
         interval_ms: NonZeroU16::new(200).unwrap(),
         soc: CentiDb::from_db(db),
     };
-    let key = Key::new(&station_secret(&network(), link)).unwrap();
-    Heard::new(link, &report.seal(&key))
+    Heard::new(link, &report.seal(&SESSION.key(&key_of(link))))
 }
 
 fn report(link: Mac, number: u64, made: u64, db: f64) -> ApInput {
@@ -92,8 +98,7 @@ impl Bench {
                     continue;
                 }
                 Action::Reply { station, to, payload } => {
-                    let key = Key::new(&station_secret(&network(), *station)).unwrap();
-                    self.replies.push((*to, Reply::open(payload, &key).unwrap()));
+                    self.replies.push((*to, Reply::open(payload, &key_of(*station)).unwrap()));
                     continue;
                 }
             };
@@ -109,6 +114,16 @@ impl Bench {
         let rounded = |weight: f64| (weight * 1e3).round() / 1e3;
         let actions = self.actions.iter().map(|(at, who, what)| (*at, *who, what.map(rounded)));
         assert_eq!(actions.collect::<Vec<_>>(), expected);
+    }
+
+    /// When whom of which number, all in this session.
+    fn answered(&self) -> Vec<(u64, Mac, u64)> {
+        let open = |(at, to, payload): &(u64, Mac, [u8; ANSWER_LEN])| {
+            let answer = Answer::open(payload, &key_of(*to)).unwrap();
+            assert_eq!((answer.station, answer.session), (*to, SESSION));
+            (*at, *to, answer.sequence)
+        };
+        self.answers.iter().map(open).collect()
     }
 
     fn refusals(&self) -> Vec<(Mac, Refusal)> {
@@ -257,12 +272,7 @@ fn a_station_is_answered_each_second_with_its_key() {
         // A second copy is refused, and not answered.
         bench.tell(200 * number, report(A, number, 200 * number, 10.0));
     }
-    let key = Key::new(&station_secret(&network(), A)).unwrap();
-    let opened = bench
-        .answers
-        .iter()
-        .map(|(at, to, payload)| (*at, *to, Answer::open(payload, &key).unwrap().sequence));
-    assert_eq!(opened.collect::<Vec<_>>(), [(200, A, 1), (1_200, A, 6), (2_200, A, 11)]);
+    assert_eq!(bench.answered(), [(200, A, 1), (1_200, A, 6), (2_200, A, 11)]);
 }
 
 /// What somebody does who can send under any link address and has a station of their own.

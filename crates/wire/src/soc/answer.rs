@@ -1,5 +1,6 @@
-//! What an access point tells a station whose reports it believes.
+//! What an access point tells a station that reports to it, or that asks for its session.
 
+use super::session::{SESSION_LEN, Session};
 use crate::ethernet::{EtherType, Header, Mac};
 use crate::reader::{Reader, Truncated};
 use crate::seal::{Forged, Key, TAG_LEN, Tag};
@@ -8,20 +9,23 @@ use thiserror::Error;
 /// What tells an answer from other experiments under the same EtherType: "SA".
 pub const ANSWER_SUBTYPE: u16 = 0x5341;
 /// Length of an answer in bytes, its tag included.
-pub const ANSWER_LEN: usize = 34;
+pub const ANSWER_LEN: usize = 50;
 /// Version of the format.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const COVERED: usize = ANSWER_LEN - TAG_LEN;
 const LABEL: &str = "soc answer";
 
-/// An access point's answer: somebody listens, and this report was believed. It is sealed with the
-/// station's key: a stranger cannot keep a station reporting into the void.
+/// An access point's answer: somebody listens, and this report was believed, or this greeting was
+/// understood. It is sealed with the station's own key: a stranger cannot keep a station reporting
+/// into the void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The station that reported.
     pub station: Mac,
-    /// The number of the report.
+    /// The number of the report or the greeting.
     pub sequence: u64,
+    /// What reports to this access point are sealed for from now on.
+    pub session: Session,
 }
 
 /// Why bytes are no answer to a station.
@@ -48,7 +52,8 @@ impl Answer {
         let (covered, tag) = bytes.split_at_mut(COVERED);
         covered[..4].copy_from_slice(&beginning());
         covered[4..10].copy_from_slice(&self.station.0);
-        covered[10..].copy_from_slice(&self.sequence.to_be_bytes());
+        covered[10..18].copy_from_slice(&self.sequence.to_be_bytes());
+        covered[18..18 + SESSION_LEN].copy_from_slice(&self.session.0);
         tag.copy_from_slice(&key.tag(LABEL, &[covered]).0);
         bytes
     }
@@ -65,9 +70,10 @@ impl Answer {
         }
         let station = Mac(reader.array("station address")?);
         let sequence = u64::from_be_bytes(reader.array("sequence")?);
+        let session = Session(reader.array("session")?);
         let tag = Tag(reader.array("tag")?);
         key.verify(LABEL, &[&bytes[..COVERED]], &tag)?;
-        Ok(Self { station, sequence })
+        Ok(Self { station, sequence, session })
     }
 }
 
@@ -96,17 +102,20 @@ mod tests {
 
     #[test]
     fn an_answer_begins_with_its_subtype_and_version() {
-        let bytes = Answer { station: Mac::local(3), sequence: 0x0102 }.seal(&key());
-        let expected = [0x53, 0x41, 1, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 2];
-        assert_eq!(bytes[..COVERED], expected);
+        let session = Session([9; SESSION_LEN]);
+        let bytes = Answer { station: Mac::local(3), sequence: 0x0102, session }.seal(&key());
+        let expected = [0x53, 0x41, 2, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 2];
+        assert_eq!(bytes[..18], expected);
+        assert_eq!(bytes[18..COVERED], [9; SESSION_LEN]);
     }
 
     proptest! {
         #[test]
         fn only_the_sealed_answer_is_read(
-            mac: [u8; 6], sequence: u64, bit in 0..8 * ANSWER_LEN, cut in 0..ANSWER_LEN,
+            mac: [u8; 6], sequence: u64, session: [u8; SESSION_LEN],
+            bit in 0..8 * ANSWER_LEN, cut in 0..ANSWER_LEN,
         ) {
-            let answer = Answer { station: Mac(mac), sequence };
+            let answer = Answer { station: Mac(mac), sequence, session: Session(session) };
             let mut bytes = answer.seal(&key());
             prop_assert_eq!(Answer::open(&bytes, &key()), Ok(answer));
             let cut = matches!(Answer::open(&bytes[..cut], &key()), Err(AnswerError::Truncated(_)));

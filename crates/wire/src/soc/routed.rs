@@ -7,6 +7,7 @@
 //! made to receive more than was sent.
 
 use super::LEN;
+use super::session::{SESSION_LEN, Session};
 use crate::ethernet::Mac;
 use crate::reader::{Reader, Truncated};
 use crate::seal::{Forged, Key, TAG_LEN, Tag};
@@ -21,9 +22,9 @@ pub const DATAGRAM_LEN: usize = LEN + TOKEN_LEN;
 /// What tells a reply from other messages: "SR".
 pub const REPLY_SUBTYPE: u16 = 0x5352;
 /// Length of a reply in bytes, its tag included.
-pub const REPLY_LEN: usize = 50;
+pub const REPLY_LEN: usize = 66;
 /// Version of the format.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const COVERED: usize = REPLY_LEN - TAG_LEN;
 const LABEL: &str = "soc reply";
 
@@ -31,7 +32,7 @@ const LABEL: &str = "soc reply";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Token(pub [u8; TOKEN_LEN]);
 
-/// A report's datagram; without a token, the default one.
+/// The datagram of a report or a greeting; without a token, the default one.
 pub fn datagram(report: &[u8; LEN], token: Token) -> [u8; DATAGRAM_LEN] {
     let mut bytes = [0; DATAGRAM_LEN];
     bytes[..LEN].copy_from_slice(report);
@@ -39,7 +40,7 @@ pub fn datagram(report: &[u8; LEN], token: Token) -> [u8; DATAGRAM_LEN] {
     bytes
 }
 
-/// The report of a datagram, which is not looked at, and the token; what follows is ignored.
+/// The report or greeting of a datagram, which is not looked at, and the token; what follows is ignored.
 ///
 /// # Errors
 /// If the bytes end early.
@@ -52,14 +53,16 @@ pub fn split(bytes: &[u8]) -> Result<([u8; LEN], Token), Truncated> {
 /// What an access point sends back, sealed with the station's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Whether the report was believed; if not, it had no token that counts.
+    /// Whether the report was believed; if not, it had no token that counts, or was a greeting.
     pub is_believed: bool,
     /// The station that reported.
     pub station: Mac,
-    /// The number of the report.
+    /// The number of the report or the greeting.
     pub sequence: u64,
     /// What reports from this address are to have from now on.
     pub token: Token,
+    /// What reports to this access point are sealed for from now on.
+    pub session: Session,
 }
 
 /// Why bytes are no reply to a station.
@@ -87,7 +90,8 @@ impl Reply {
         covered[..4].copy_from_slice(&beginning(self.is_believed));
         covered[4..10].copy_from_slice(&self.station.0);
         covered[10..18].copy_from_slice(&self.sequence.to_be_bytes());
-        covered[18..].copy_from_slice(&self.token.0);
+        covered[18..18 + TOKEN_LEN].copy_from_slice(&self.token.0);
+        covered[18 + TOKEN_LEN..].copy_from_slice(&self.session.0);
         tag.copy_from_slice(&key.tag(LABEL, &[covered]).0);
         bytes
     }
@@ -106,9 +110,10 @@ impl Reply {
         let station = Mac(reader.array("station address")?);
         let sequence = u64::from_be_bytes(reader.array("sequence")?);
         let token = Token(reader.array("token")?);
+        let session = Session(reader.array::<SESSION_LEN>("session")?);
         let tag = Tag(reader.array("tag")?);
         key.verify(LABEL, &[&bytes[..COVERED]], &tag)?;
-        Ok(Self { is_believed, station, sequence, token })
+        Ok(Self { is_believed, station, sequence, token, session })
     }
 }
 
@@ -129,21 +134,23 @@ mod tests {
     #[test]
     fn a_reply_is_shorter_than_the_datagram_that_asks_for_it() {
         const { assert!(REPLY_LEN < DATAGRAM_LEN) }
-        let reply =
-            Reply { is_believed: true, station: Mac::local(3), sequence: 2, token: Token([9; 16]) };
+        let (token, session) = (Token([9; TOKEN_LEN]), Session([8; SESSION_LEN]));
+        let station = Mac::local(3);
+        let reply = Reply { is_believed: true, station, sequence: 2, token, session };
         let bytes = reply.seal(&key());
-        let expected = [0x53, 0x52, 1, 1, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 9];
+        let expected = [0x53, 0x52, 2, 1, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 9];
         assert_eq!(bytes[..19], expected);
+        assert_eq!(bytes[33..35], [9, 8]);
     }
 
     proptest! {
         #[test]
         fn only_the_sealed_reply_is_read(
-            mac: [u8; 6], sequence: u64, token: [u8; 16], is_believed: bool,
+            mac: [u8; 6], sequence: u64, token: [u8; 16], session: [u8; 16], is_believed: bool,
             bit in 0..8 * REPLY_LEN, cut in 0..REPLY_LEN,
         ) {
-            let (station, token) = (Mac(mac), Token(token));
-            let reply = Reply { is_believed, station, sequence, token };
+            let (station, token, session) = (Mac(mac), Token(token), Session(session));
+            let reply = Reply { is_believed, station, sequence, token, session };
             let mut bytes = reply.seal(&key());
             prop_assert_eq!(Reply::open(&bytes, &key()), Ok(reply));
             let cut = matches!(Reply::open(&bytes[..cut], &key()), Err(ReplyError::Truncated(_)));

@@ -1,0 +1,48 @@
+//! Stations that do not know this access point's session yet, or not any more.
+//!
+//! A greeting moves nothing: it brings the station an answer with the session. Repeating one that
+//! was recorded brings an answer that its station ignores, as the number in it is an old one.
+
+use super::AccessPoint;
+use super::facts::Decision;
+use crate::table::{Heard, Refusal};
+use fairwave_units::Instant;
+use fairwave_wire::soc::{Greeting, GreetingError};
+
+impl AccessPoint {
+    /// Answers a greeting that came in a frame.
+    pub(super) fn take_greeting(&mut self, now: Instant, heard: &Heard) {
+        if let Err(why) = self.greet(now, heard) {
+            self.counters.strangers_refused[why as usize] += 1;
+            self.events.push_back(Decision::Refused { from: heard.from(), why });
+        }
+    }
+
+    fn greet(&mut self, now: Instant, heard: &Heard) -> Result<(), Refusal> {
+        let greeting = self.understand(now, heard.payload())?;
+        if greeting.station != heard.from() {
+            return Err(Refusal::WrongSender);
+        }
+        self.counters.challenges += 1;
+        self.say(greeting.station, greeting.sequence);
+        Ok(())
+    }
+
+    /// Reads a greeting, and finds that it is from a station of this network. The pace of unknown
+    /// stations holds for all greetings, as each costs the derivation of a key.
+    pub(super) fn understand(&mut self, now: Instant, bytes: &[u8]) -> Result<Greeting, Refusal> {
+        let claimed = Greeting::unchecked(bytes).map_err(refusal)?;
+        self.count_stranger(now)?;
+        Greeting::open(bytes, &self.key_of(claimed.station)?).map_err(refusal)
+    }
+}
+
+/// Which reason a parser's error is.
+const fn refusal(error: GreetingError) -> Refusal {
+    match error {
+        GreetingError::Truncated(_) => Refusal::Truncated,
+        GreetingError::Beginning { .. } => Refusal::UnknownVersion,
+        GreetingError::Group { .. } => Refusal::Malformed,
+        GreetingError::Forged(_) => Refusal::Forged,
+    }
+}

@@ -1,0 +1,173 @@
+//! Sessions: what a report that was recorded is worth at another access point, or at the same one
+//! after it has started anew. Nothing.
+//!
+//! An access point makes a random number when it starts. Reports to it are sealed with a key that
+//! follows from the station's own key and that number, so that no other access point, and no later
+//! start of the same one, believes them. A station that does not know the number sends a
+//! [`Greeting`] instead of a report. It moves no weight, and the answer has the number.
+
+use super::LEN;
+use crate::ethernet::Mac;
+use crate::reader::{Reader, Truncated};
+use crate::seal::{Forged, Key, TAG_LEN, Tag};
+use thiserror::Error;
+
+/// What tells a greeting from other experiments under the same EtherType: "SG".
+pub const GREETING_SUBTYPE: u16 = 0x5347;
+/// Length of a session's number in bytes.
+pub const SESSION_LEN: usize = 16;
+/// Version of the format.
+const VERSION: u8 = 1;
+const COVERED: usize = LEN - TAG_LEN;
+const LABEL: &str = "soc greeting";
+/// What the key of a session is derived for.
+const KEY_LABEL: &str = "soc session";
+
+/// The number of an access point's start: random, and no secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Session(pub [u8; SESSION_LEN]);
+
+impl Session {
+    /// The key that seals reports in this session; `own` is the station's.
+    #[must_use]
+    pub fn key(&self, own: &Key) -> Key {
+        own.derive(KEY_LABEL, &[&self.0])
+    }
+}
+
+/// Asks an access point for its session. It is as long as a report, so that in a datagram it is
+/// longer than what comes back, and sealed with the station's own key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    /// The station's link address.
+    pub station: Mac,
+    /// A number as reports have it: each message of a station has a greater one.
+    pub sequence: u64,
+}
+
+/// Why bytes are no greeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum GreetingError {
+    /// The bytes ended early.
+    #[error(transparent)]
+    Truncated(#[from] Truncated),
+    /// Something else under the same EtherType, or another version.
+    #[error("begins with {found:02x?}, not as a greeting of version {VERSION}")]
+    Beginning {
+        /// The first four bytes.
+        found: [u8; 4],
+    },
+    /// A station cannot have the address of a group.
+    #[error("station address at offset 4 is {found}, that of a group")]
+    Group {
+        /// The address found.
+        found: Mac,
+    },
+    /// Not written by this station, or changed since.
+    #[error(transparent)]
+    Forged(#[from] Forged),
+}
+
+impl Greeting {
+    /// Whether bytes begin as a greeting.
+    pub fn is_meant(bytes: &[u8]) -> bool {
+        bytes.starts_with(&GREETING_SUBTYPE.to_be_bytes())
+    }
+
+    /// Its bytes, with the tag that the station's own key makes.
+    pub fn seal(&self, own: &Key) -> [u8; LEN] {
+        let mut bytes = [0; LEN];
+        let (covered, tag) = bytes.split_at_mut(COVERED);
+        covered[..4].copy_from_slice(&beginning());
+        covered[4..10].copy_from_slice(&self.station.0);
+        covered[10..18].copy_from_slice(&self.sequence.to_be_bytes());
+        tag.copy_from_slice(&own.tag(LABEL, &[covered]).0);
+        bytes
+    }
+
+    /// What it claims to be. The tag has not been looked at.
+    ///
+    /// # Errors
+    /// If the bytes are no greeting.
+    pub fn unchecked(bytes: &[u8]) -> Result<Self, GreetingError> {
+        Ok(read(bytes)?.0)
+    }
+
+    /// Reads one that was sealed with this key.
+    ///
+    /// # Errors
+    /// If the bytes are no greeting, or the tag is not that of the key.
+    pub fn open(bytes: &[u8], own: &Key) -> Result<Self, GreetingError> {
+        let (greeting, tag) = read(bytes)?;
+        own.verify(LABEL, &[&bytes[..COVERED]], &tag)?;
+        Ok(greeting)
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<(Greeting, Tag), GreetingError> {
+    let mut reader = Reader::new(bytes);
+    let found = reader.array("subtype and version")?;
+    if found != beginning() {
+        return Err(GreetingError::Beginning { found });
+    }
+    let station = Mac(reader.array("station address")?);
+    if station.is_group() {
+        return Err(GreetingError::Group { found: station });
+    }
+    let sequence = u64::from_be_bytes(reader.array("sequence")?);
+    // What a later version may use. It is sealed with the rest.
+    reader.array::<{ COVERED - 18 }>("room")?;
+    Ok((Greeting { station, sequence }, Tag(reader.array("tag")?)))
+}
+
+const fn beginning() -> [u8; 4] {
+    let [high, low] = GREETING_SUBTYPE.to_be_bytes();
+    [high, low, VERSION, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn own() -> Key {
+        Key::new(&[7; 32]).unwrap()
+    }
+
+    #[test]
+    fn a_greeting_is_as_long_as_a_report_and_begins_with_its_subtype_and_version() {
+        let bytes = Greeting { station: Mac::local(3), sequence: 0x0102 }.seal(&own());
+        let expected = [0x53, 0x47, 1, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 2];
+        assert_eq!((&bytes[..18], bytes.len()), (&expected[..], LEN));
+        assert_eq!(bytes[18..COVERED], [0; COVERED - 18]);
+        let group = Greeting { station: Mac::BROADCAST, sequence: 1 }.seal(&own());
+        let found = Mac::BROADCAST;
+        assert_eq!(Greeting::open(&group, &own()), Err(GreetingError::Group { found }));
+    }
+
+    #[test]
+    fn keys_differ_by_session_and_from_the_stations_own() {
+        let tag = |key: &Key| key.tag("test", &[b"x"]);
+        let [first, second] = [[1; SESSION_LEN], [2; SESSION_LEN]].map(Session);
+        assert_ne!(tag(&first.key(&own())), tag(&second.key(&own())));
+        assert_ne!(tag(&first.key(&own())), tag(&own()));
+        assert_eq!(tag(&first.key(&own())), tag(&first.key(&own())));
+    }
+
+    proptest! {
+        #[test]
+        fn only_the_sealed_greeting_is_read(
+            end: [u8; 5], sequence: u64, bit in 0..8 * LEN, cut in 0..LEN,
+        ) {
+            let station = Mac([2, end[0], end[1], end[2], end[3], end[4]]);
+            let greeting = Greeting { station, sequence };
+            let mut bytes = greeting.seal(&own());
+            prop_assert_eq!(Greeting::open(&bytes, &own()), Ok(greeting));
+            prop_assert_eq!(Greeting::unchecked(&bytes), Ok(greeting));
+            let cut = Greeting::open(&bytes[..cut], &own());
+            prop_assert!(matches!(cut, Err(GreetingError::Truncated(_))), "{:?}", cut);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(Greeting::open(&bytes, &own()).is_err());
+        }
+    }
+}
