@@ -3,6 +3,7 @@
 //! which is small enough for routers and has nothing else.
 #![cfg(target_os = "linux")]
 
+mod choice;
 pub mod options;
 pub mod tasks;
 pub mod words;

@@ -26,7 +26,7 @@ const LONGEST: u64 = 8 << 20;
 pub struct Status {
     /// The interface.
     pub interface: String,
-    /// What weights act on: `htb` or `hfsc`, or `none` in a dry run.
+    /// What weights act on: `airtime`, `hfsc` or `htb`, or `none` in a dry run.
     pub actuator: String,
     /// Time since the start.
     #[schemars(extend("unit" = "seconds"))]
