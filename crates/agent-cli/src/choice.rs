@@ -67,28 +67,24 @@ impl Facts {
             return self.lack(named, ap).map_or(Ok(named), Err);
         }
         let mut all = Actuator::ALL.iter().copied();
-        all.find(|one| self.lack(*one, ap).is_none()).ok_or_else(|| {
-            // What stands in the way of a qdisc that the kernel has says most.
-            let has = self.qdiscs.disciplines().first().is_some();
-            match (has, &self.qdiscs.foreign) {
-                (true, Some(foreign)) => in_the_way(foreign, ap).unwrap_or_default(),
-                _ => {
-                    let lacks: Vec<String> =
-                        Actuator::ALL.iter().filter_map(|one| self.lack(*one, ap)).collect();
-                    lacks.join("; ")
-                }
-            }
-        })
+        all.find(|one| self.lack(*one, ap).is_none()).ok_or_else(|| self.lacks(ap))
     }
 
-    /// The same if the first that can be taken refuses.
+    /// Why none can be taken.
+    fn lacks(&self, ap: &Ap) -> String {
+        // Where the kernel has a qdisc, what stands in its way says most.
+        let in_its_way = match self.qdiscs.disciplines().is_empty() {
+            true => None,
+            false => self.qdiscs.foreign.as_ref().and_then(|foreign| in_the_way(foreign, ap)),
+        };
+        let all = Actuator::ALL.iter().filter_map(|one| self.lack(*one, ap));
+        in_its_way.unwrap_or_else(|| all.collect::<Vec<_>>().join("; "))
+    }
+
+    /// What is taken if one refuses that was not named.
     pub(crate) fn after(&self, refused: Actuator, ap: &Ap) -> Option<Actuator> {
-        let rest = Actuator::ALL.iter().copied().filter(|one| *one != refused);
-        if ap.actuator.is_some() {
-            None
-        } else {
-            rest.into_iter().find(|one| self.lack(*one, ap).is_none())
-        }
+        let is_other = |one: &Actuator| *one != refused && self.lack(*one, ap).is_none();
+        if ap.actuator.is_some() { None } else { Actuator::ALL.iter().copied().find(is_other) }
     }
 
     /// For `--plan --json`.

@@ -228,6 +228,7 @@ impl Loop {
             actuator: self.actuator.name().to_owned(),
             failed: self.failed,
             traffic: self.traffic.clone(),
+            frames: self.actuator.frames(),
             ..Status::of(&self.ap, now, |station| self.actuator.class_of(station))
         }
     }

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::airtime::{Airtime, Watched, Weights};
 #[cfg(feature = "user-space")]
 use crate::plane::{Plane, PlanePlan};
+use crate::status::Frames;
 use fairwave_netns::{KeeperCommand, Shaper, ShaperPlan};
 use fairwave_soc::{Action, Reach, Weight};
 use fairwave_wire::ethernet::Mac;
@@ -99,6 +100,15 @@ impl<A: Airtime> Actuator<A> {
         }
     }
 
+    /// What became of frames, if they are led through this program.
+    pub(crate) fn frames(&self) -> Option<Frames> {
+        match &self.at_work {
+            #[cfg(feature = "user-space")]
+            AtWork::UserSpace(plane) => Some(plane.counts()),
+            _ => None,
+        }
+    }
+
     /// Whether it still works.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match &mut self.at_work {
@@ -166,13 +176,13 @@ impl<A: Airtime> Actuator<A> {
         }
         let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::Unsupported;
         match self.otherwise.take_if(|_| set.as_ref().is_err_and(is_refused)) {
-            Some(other) => self.change(other),
+            Some(other) => self.change(&other),
             None => set,
         }
     }
 
     /// Goes on with another actuator, as the driver has refused the first weight.
-    fn change(&mut self, other: Otherwise) -> io::Result<()> {
+    fn change(&mut self, other: &Otherwise) -> io::Result<()> {
         let started = Self::apart_from_airtime(&other.plan, &self.interface);
         *self = started.map_err(io::Error::other)?;
         let mut given = other.given.iter();

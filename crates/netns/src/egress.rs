@@ -34,6 +34,8 @@ const AROUND: usize = 14 + 2 * 4;
 pub struct Egress {
     tap: OwnedFd,
     driver: OwnedFd,
+    interface: String,
+    index: u32,
     longest: usize,
     _keeper: Keeper,
 }
@@ -100,7 +102,19 @@ impl Egress {
         let (tap, to) = tap(&mut netlink).map_err(step("a TAP device beside it"))?;
         keeper.note(Undo::Egress(interface.to_owned()))?;
         netlink.redirect_egress(index, to).map_err(step("clsact, u32 and mirred"))?;
-        Ok(Self { tap, driver, longest: mtu as usize + AROUND, _keeper: keeper })
+        let (interface, longest) = (interface.to_owned(), mtu as usize + AROUND);
+        Ok(Self { tap, driver, interface, index, longest, _keeper: keeper })
+    }
+
+    /// Whether the interface is still there.
+    ///
+    /// # Errors
+    /// If it has been deleted, or another one has its name.
+    pub fn check(&self) -> io::Result<()> {
+        match rustix::net::netdevice::name_to_index(&self.driver, &self.interface) {
+            Ok(index) if index == self.index => Ok(()),
+            Ok(_) | Err(_) => Err(io::Error::other("the interface is gone")),
+        }
     }
 
     /// Bytes of the longest frame: Ethernet's header, tags of VLANs and the interface's MTU when

@@ -5,6 +5,7 @@
 
 use super::bucket::Bucket;
 use super::classes::Classes;
+use crate::status::Frames;
 use fairwave_netns::Traffic;
 use fairwave_queue::{Discipline, FlowKey, HostConfig, Item, Limit, Segment, Weight, wf2q_plus};
 use fairwave_units::Instant;
@@ -40,19 +41,6 @@ pub(super) struct Settings {
     pub(super) traffic: Vec<Traffic>,
     /// The EtherType of frames that do not wait in the stations' queues.
     pub(super) urgent: u16,
-}
-
-/// What became of frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Frames that were given to the driver.
-    pub sent: u64,
-    /// Frames that were dropped because their station's queue, or all memory, was full.
-    pub dropped: u64,
-    /// Frames that the driver did not take.
-    pub lost: u64,
-    /// Frames that were longer than the interface's MTU had been.
-    pub too_long: u64,
 }
 
 /// A frame that waits.
@@ -97,7 +85,7 @@ pub(super) struct Forwarder {
     queue: Box<dyn Discipline<Waiting>>,
     classes: Classes,
     bucket: Bucket,
-    pub(super) counts: Counts,
+    pub(super) counts: Frames,
 }
 
 impl Forwarder {
@@ -116,7 +104,7 @@ impl Forwarder {
             queue: Box::new(wf2q_plus(hosts)),
             classes: Classes::new(&settings.traffic, settings.urgent),
             bucket: Bucket::new(settings.rate_bps),
-            counts: Counts::default(),
+            counts: Frames::default(),
         }
     }
 

@@ -10,12 +10,12 @@ mod classes;
 mod forward;
 
 use crate::Error;
+use crate::status::Frames;
 use fairwave_netns::{Egress, KeeperCommand, Traffic};
 use fairwave_soc::Weight;
 use fairwave_sockets::Clock;
 use fairwave_units::Instant;
 use fairwave_wire::ethernet::Mac;
-pub use forward::Counts;
 use forward::{Forwarder, Settings, Wire};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -51,6 +51,7 @@ pub struct PlanePlan {
 
 /// A data plane at work. The interface is restored when this is dropped; what waits is lost.
 pub struct Plane {
+    egress: Arc<Egress>,
     shared: Arc<Shared>,
     /// The thread, until it is asked to end.
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -67,7 +68,7 @@ struct Shared {
 struct Told {
     orders: Vec<Order>,
     ends: bool,
-    counts: Counts,
+    counts: Frames,
 }
 
 enum Order {
@@ -107,7 +108,7 @@ impl Plane {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = eventfd(0, flags).map_err(|errno| step("a bell")(errno.into()))?;
         let shared = Arc::new(Shared { told: Mutex::default(), bell });
-        let egress = Egress::open(&plan.interface, plan.replace, &plan.keeper)?;
+        let egress = Arc::new(Egress::open(&plan.interface, plan.replace, &plan.keeper)?);
         let mut forwarder = Forwarder::new(&Settings {
             rate_bps: plan.rate_bps,
             queue: plan.queue_packets,
@@ -115,10 +116,10 @@ impl Plane {
             traffic: plan.traffic.clone(),
             urgent: plan.urgent,
         });
-        let its = Arc::clone(&shared);
-        let work = move || run(&mut forwarder, &egress, &its);
+        let (frames, orders) = (Arc::clone(&egress), Arc::clone(&shared));
+        let work = move || run(&mut forwarder, &frames, &orders);
         let thread = thread::Builder::new().name("plane".to_owned()).spawn(work);
-        Ok(Self { shared, thread: Some(thread.map_err(step("a thread"))?) })
+        Ok(Self { egress, shared, thread: Some(thread.map_err(step("a thread"))?) })
     }
 
     /// Gives a station weights: of the rest, and then of each kind of traffic of the plan. Frames to
@@ -135,11 +136,11 @@ impl Plane {
     }
 
     /// What became of frames so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Frames {
         self.shared.told().counts
     }
 
-    /// Whether frames are still forwarded.
+    /// Whether frames are still forwarded, and the interface is there.
     ///
     /// # Errors
     /// Why not.
@@ -148,7 +149,7 @@ impl Plane {
             Some(thread) if thread.is_finished() => ended(thread),
             Some(thread) => {
                 self.thread = Some(thread);
-                Ok(())
+                self.egress.check()
             }
             None => Err(io::Error::other("the data plane has ended")),
         }

@@ -116,7 +116,7 @@ fn a_full_queue_drops_what_comes_and_others_lose_nothing() {
     let mut gone: Vec<u8> = line.gone.borrow().iter().map(|frame| frame[17]).collect();
     gone.sort_unstable();
     assert_eq!(gone, [0, 1, 2, 9]);
-    assert_eq!(forwarder.counts, Counts { sent: 4, dropped: 2, lost: 0, too_long: 1 });
+    assert_eq!(forwarder.counts, Frames { sent: 4, dropped: 2, lost: 0, too_long: 1 });
     line.is_down.set(true);
     line.coming.borrow_mut().push_back(frame(A, 7, 100));
     take_all(&mut forwarder, at(11), &line);
@@ -158,9 +158,9 @@ fn a_frame_takes_no_memory_of_its_own() {
         fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
             let number = self.0.get() + 1;
             self.0.set(number);
-            let to = if number % 2 == 0 { A } else { B };
+            let to = if number.is_multiple_of(2) { A } else { B };
             buffer[..6].copy_from_slice(&to.0);
-            Ok((number % 50 != 0).then_some(1000))
+            Ok((!number.is_multiple_of(50)).then_some(1000))
         }
 
         fn send(&self, _: &[u8]) -> io::Result<bool> {
@@ -222,7 +222,7 @@ proptest! {
                 Happening::Stops(to) => forwarder.stop(at(now), Mac::local(to)),
                 Happening::Passes(millis) => now += millis,
             }
-            let Counts { sent, dropped, lost, too_long } = forwarder.counts;
+            let Frames { sent, dropped, lost, too_long } = forwarder.counts;
             let waiting = u64::from(forwarder.queue.len());
             prop_assert_eq!(sent + dropped + lost + too_long + waiting, came.len() as u64);
             let places = forwarder.memory.len() / forwarder.place;
