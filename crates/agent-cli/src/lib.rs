@@ -3,6 +3,7 @@
 //! which is small enough for routers and has nothing else.
 #![cfg(target_os = "linux")]
 
+mod choice;
 mod log;
 pub mod options;
 pub mod tasks;

@@ -67,7 +67,9 @@ pub struct Ap {
     /// The control socket of hostapd; /run/hostapd/IF if there is one
     #[arg(long, value_name = "FILE")]
     pub hostapd: Option<PathBuf>,
-    /// What shares the interface; the best that the kernel has if none is named
+    /// What shares the interface; if none is named, airtime if the driver schedules it and no kind
+    /// of traffic has a policy of its own, or else the best qdisc that the kernel has, or else our
+    /// own scheduler
     #[arg(long, value_enum)]
     pub actuator: Option<Actuator>,
     /// Packets that wait for each station
@@ -133,18 +135,46 @@ pub struct Join {
 /// What shares an interface.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actuator {
-    /// Hierarchical token buckets
-    Htb,
+    /// The driver's scheduler of airtime
+    Airtime,
     /// Hierarchical fair service curves
     Hfsc,
+    /// Hierarchical token buckets
+    Htb,
+    /// Our own scheduler, through which every frame is led
+    #[cfg(feature = "user-space")]
+    UserSpace,
 }
 
 impl Actuator {
-    /// The kernel's.
-    pub const fn discipline(self) -> Discipline {
+    /// All of them, the better first.
+    pub const ALL: &[Self] = &[
+        Self::Airtime,
+        Self::Hfsc,
+        Self::Htb,
+        #[cfg(feature = "user-space")]
+        Self::UserSpace,
+    ];
+
+    /// Its name in options and tables.
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::Htb => Discipline::Htb,
-            Self::Hfsc => Discipline::Hfsc,
+            Self::Airtime => "airtime",
+            Self::Hfsc => "hfsc",
+            Self::Htb => "htb",
+            #[cfg(feature = "user-space")]
+            Self::UserSpace => "user-space",
+        }
+    }
+
+    /// The qdisc, if it is one.
+    pub const fn discipline(self) -> Option<Discipline> {
+        match self {
+            Self::Airtime => None,
+            #[cfg(feature = "user-space")]
+            Self::UserSpace => None,
+            Self::Htb => Some(Discipline::Htb),
+            Self::Hfsc => Some(Discipline::Hfsc),
         }
     }
 }
@@ -205,12 +235,7 @@ fn listener(text: &str) -> Result<SocketAddr, String> {
 }
 
 fn mac(text: &str) -> Result<Mac, String> {
-    let parts: Option<Vec<u8>> = text
-        .split(':')
-        .map(|part| (part.len() == 2).then(|| u8::from_str_radix(part, 16).ok()).flatten())
-        .collect();
-    let bytes = parts.and_then(|parts| <[u8; 6]>::try_from(parts).ok());
-    let mac = bytes.map(Mac).filter(|mac| !mac.is_group());
+    let mac = text.parse::<Mac>().ok().filter(|mac| !mac.is_group());
     mac.ok_or_else(|| "not a station's address, such as 02:00:00:00:00:07".to_owned())
 }
 

@@ -1,18 +1,19 @@
 //! What a station, an access point and whoever asks it do on the command line.
 
+use crate::choice::Facts;
 use crate::log::Log;
 use crate::options::{Actuator, Ap, Join, Pair, Station, StationKey};
 use crate::words::words;
 use fairwave_agent::access_point::{self, ApNews, ApPlan};
 use fairwave_agent::key::{Secret, line_of, line_of_station};
 use fairwave_agent::pairing::{self, People, random};
+#[cfg(feature = "user-space")]
+use fairwave_agent::plane::PlanePlan;
 use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use fairwave_agent::station::{self, StationNews, StationPlan};
 use fairwave_agent::status::{Status, ask, served};
-use fairwave_agent::{AccessPointRadio, Error, StationRadio};
-use fairwave_netns::{
-    Discipline, Foreign, KeeperCommand, Shapeable, ShaperPlan, Traffic, shapeable, stations_most,
-};
+use fairwave_agent::{AccessPointRadio, ActuatorPlan, Error, StationRadio};
+use fairwave_netns::{Discipline, KeeperCommand, ShaperPlan, Traffic, stations_most};
 use fairwave_soc::pairing::Code;
 use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
 use fairwave_wire::ethernet::Mac;
@@ -214,12 +215,12 @@ fn config(ap: &Ap, policies: Policies, traffic: &[Traffic]) -> Result<ApConfig, 
     Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network, session) })
 }
 
-fn shaper(ap: &Ap, traffic: &[Traffic]) -> Result<ShaperPlan, Error> {
+fn shaper(ap: &Ap, traffic: &[Traffic], discipline: Discipline) -> Result<ShaperPlan, Error> {
     let rate = ap.rate.ok_or_else(|| Error::Usage("--key and --rate are needed".to_owned()))?;
     Ok(ShaperPlan {
         interface: ap.interface.clone(),
         rate_bps: rate.0,
-        discipline: discipline(ap)?,
+        discipline,
         queue_packets: ap.queue,
         traffic: traffic.to_vec(),
         replace: ap.replace,
@@ -228,15 +229,41 @@ fn shaper(ap: &Ap, traffic: &[Traffic]) -> Result<ShaperPlan, Error> {
     })
 }
 
-/// What is asked for, or else the best that the kernel has.
-fn discipline(ap: &Ap) -> Result<Discipline, Error> {
-    let has = shapeable(&ap.interface)?.disciplines();
-    let wanted = ap.actuator.map(Actuator::discipline);
-    let chosen = has.iter().copied().find(|one| wanted.is_none_or(|wanted| wanted == *one));
-    chosen.or(wanted.filter(|_| ap.dry_run)).ok_or_else(|| {
-        let what = wanted.map_or_else(|| "neither HFSC nor HTB".to_owned(), |w| format!("no {w}"));
-        let cause = io::Error::other(format!("the kernel has {what}; --plan says what it has"));
-        Error::at(format!("interface `{}`", ap.interface))(cause)
+/// What is asked for, or else the best that driver and kernel have.
+fn actuator_plan(ap: &Ap, traffic: &[Traffic]) -> Result<ActuatorPlan, Error> {
+    if ap.dry_run {
+        return Ok(ActuatorPlan::Nothing);
+    }
+    let facts = Facts::ask(ap, false)?;
+    let chosen = facts.chosen(ap).map_err(|lack| {
+        let cause = io::Error::other(format!("{lack}; --plan says what there is"));
+        Error::at(format!("no actuator for interface `{}`", ap.interface))(cause)
+    })?;
+    let plan = plan_of(ap, traffic, chosen)?;
+    let other = facts.after(chosen, ap).map(|other| plan_of(ap, traffic, other)).transpose()?;
+    Ok(match plan {
+        ActuatorPlan::Airtime { keeper, .. } => {
+            ActuatorPlan::Airtime { keeper, otherwise: other.map(Box::new) }
+        }
+        plan => plan,
+    })
+}
+
+fn plan_of(ap: &Ap, traffic: &[Traffic], actuator: Actuator) -> Result<ActuatorPlan, Error> {
+    let keeper = KeeperCommand::default();
+    Ok(match (actuator, actuator.discipline()) {
+        (Actuator::Airtime, _) => ActuatorPlan::Airtime { keeper, otherwise: None },
+        (_, Some(discipline)) => ActuatorPlan::Classes(shaper(ap, traffic, discipline)?),
+        #[cfg(feature = "user-space")]
+        (_, None) => {
+            let ShaperPlan { interface, rate_bps, queue_packets, traffic, urgent, replace, .. } =
+                shaper(ap, traffic, Discipline::Htb)?;
+            let plan =
+                PlanePlan { interface, rate_bps, queue_packets, traffic, urgent, replace, keeper };
+            ActuatorPlan::UserSpace(plan)
+        }
+        #[cfg(not(feature = "user-space"))]
+        (_, None) => ActuatorPlan::Nothing,
     })
 }
 
@@ -261,13 +288,13 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told,
     }
     let (policies, traffic) = policies(ap)?;
     let config = config(ap, policies, &traffic)?;
-    let shaper = shaper(ap, &traffic)?;
+    let actuator = actuator_plan(ap, &traffic)?;
     let plan = ApPlan {
         interface: ap.interface.clone(),
         listen: ap.udp,
         config,
         traffic,
-        shaper: (!ap.dry_run).then_some(shaper),
+        actuator,
         radio: own_view(ap)?,
     };
     let open = |file: &std::path::PathBuf| Log::open(file, &ap.interface, console.unix_s());
@@ -309,71 +336,8 @@ fn line(decision: &Decision) -> Option<String> {
 }
 
 fn plan(ap: &Ap) -> Result<Told, Error> {
-    let found = shapeable(&ap.interface)?;
-    let value = json!({
-        "interface": ap.interface,
-        "foreign_qdisc": found.foreign.as_ref().map(|foreign| &foreign.name),
-        "obstacle": found.foreign.as_ref().and_then(|foreign| foreign.obstacle.as_ref()),
-        "htb": found.htb,
-        "hfsc": found.hfsc,
-        "actuator": actuator(&found, ap).map(Discipline::name),
-    });
-    Ok(Told { words: plan_words(&found, ap), value })
-}
-
-/// What would be used.
-fn actuator(found: &Shapeable, ap: &Ap) -> Option<Discipline> {
-    let wanted = ap.actuator.map(Actuator::discipline);
-    let foreign = found.foreign.as_ref();
-    let is_free = foreign.is_none_or(|foreign| ap.replace && foreign.obstacle.is_none());
-    let mut has = found.disciplines().into_iter();
-    has.find(|one| is_free && wanted.is_none_or(|wanted| wanted == *one))
-}
-
-fn plan_words(found: &Shapeable, ap: &Ap) -> String {
-    let interface = &ap.interface;
-    let has = |has: bool| if has { "has" } else { "does not have" };
-    let kernel = format!("The kernel {} HTB, and {} HFSC.\n", has(found.htb), has(found.hfsc));
-    let room = format!("`tc qdisc delete dev {interface} root` would make room.");
-    let what = match (&found.foreign, actuator(found, ap)) {
-        (Some(Foreign { name, obstacle: Some(why) }), _) => format!(
-            "Nothing: interface `{interface}` has the qdisc {name}, which somebody set. It could \
-             not be put back, since {why}. {room}\n"
-        ),
-        (Some(Foreign { name, .. }), None) if !ap.replace => format!(
-            "Nothing: interface `{interface}` has the qdisc {name}, which somebody set. --replace \
-             would take it away, and put it back afterwards. {room}\n"
-        ),
-        (_, None) => "Nothing: without them there is no way to set shares.\n".to_owned(),
-        (foreign, Some(discipline)) => format!(
-            "{discipline} at interface `{interface}`, a class for each station behind a classifier \
-             by link or IP address (u32), {}{}.\n",
-            instead_of(foreign.as_ref()),
-            why(discipline, found, ap.actuator)
-        ),
-    };
-    kernel + &what
-}
-
-fn instead_of(foreign: Option<&Foreign>) -> String {
-    match foreign {
-        None => "as its qdisc is the kernel's default".to_owned(),
-        Some(Foreign { name, .. }) => format!(
-            "instead of {name}, which somebody set, and which will be put back: one that was made \
-             of what the kernel tells of it was the same"
-        ),
-    }
-}
-
-/// Why this one.
-fn why(discipline: Discipline, found: &Shapeable, wanted: Option<Actuator>) -> &'static str {
-    match (wanted, discipline) {
-        (Some(_), _) => "; it was asked for",
-        (None, Discipline::Hfsc) if found.htb => {
-            "; its link-sharing curves are weights, where HTB has rates and rounds"
-        }
-        (None, _) => "",
-    }
+    let facts = Facts::ask(ap, true)?;
+    Ok(Told { words: facts.words(ap), value: facts.value(ap) })
 }
 
 /// The access points that are meant: that of an interface, or all that run in this network
@@ -399,44 +363,4 @@ pub fn found(interface: Option<&str>) -> Result<Vec<Status>, Error> {
 /// An access point and its stations.
 pub fn status_told(status: &Status) -> Told {
     Told { words: words(status), value: json!(status) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn options(more: &[&str]) -> Ap {
-        #[derive(Debug, clap::Parser)]
-        struct Alone {
-            #[command(flatten)]
-            ap: Ap,
-        }
-        let words = ["ap", "--interface", "wlan0", "--plan"].iter().chain(more);
-        <Alone as clap::Parser>::parse_from(words).ap
-    }
-
-    #[test]
-    fn a_qdisc_of_somebody_else_is_named_and_left_alone() {
-        let foreign = Foreign { name: "tbf 7:".to_owned(), obstacle: None };
-        let found = Shapeable { foreign: Some(foreign.clone()), htb: true, hfsc: false };
-        let text = plan_words(&found, &options(&[]));
-        assert!(text.contains("has HTB, and does not have HFSC"), "{text}");
-        assert!(text.contains("Nothing") && text.contains("tbf 7:"), "{text}");
-        assert!(text.contains("--replace would take it away"), "{text}");
-        assert_eq!(actuator(&found, &options(&[])), None);
-        let text = plan_words(&found, &options(&["--replace"]));
-        assert!(text.contains("HTB at interface `wlan0`") && text.contains("put back"), "{text}");
-        let obstacle = Some("its classes would be lost".to_owned());
-        let stays = Shapeable { foreign: Some(Foreign { obstacle, ..foreign }), ..found.clone() };
-        let text = plan_words(&stays, &options(&["--replace"]));
-        assert!(text.contains("its classes would be lost. `tc qdisc"), "{text}");
-        assert_eq!(actuator(&stays, &options(&["--replace"])), None);
-        let free = Shapeable { foreign: None, ..found };
-        assert!(plan_words(&free, &options(&[])).contains("HTB at interface `wlan0`"));
-        let both = Shapeable { hfsc: true, ..free };
-        assert_eq!(actuator(&both, &options(&[])), Some(Discipline::Hfsc));
-        assert_eq!(actuator(&both, &options(&["--actuator", "htb"])), Some(Discipline::Htb));
-        let text = plan_words(&both, &options(&[]));
-        assert!(text.contains("its link-sharing curves are weights"), "{text}");
-    }
 }

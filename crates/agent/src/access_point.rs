@@ -1,12 +1,13 @@
 //! An access point that shares its interface by the SoC of its stations.
 
 use crate::Error;
+use crate::actuator::{Actuator, ActuatorPlan};
 use crate::source::StationSource;
 use crate::status::{Desk, Status};
 use crate::wait::wait_for;
 use fairwave_machine::Machine;
-use fairwave_netns::{EtherSocket, Shaper, ShaperPlan, Traffic};
-use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Decision, Heard, Reach, Routed};
+use fairwave_netns::{EtherSocket, Traffic};
+use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Decision, Heard, Routed};
 use fairwave_sockets::Clock;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::{self, Mac};
@@ -40,8 +41,8 @@ pub struct ApPlan {
     pub config: ApConfig,
     /// The kinds of traffic that the policies after the first are for.
     pub traffic: Vec<Traffic>,
-    /// What weights act on; in a dry run nothing.
-    pub shaper: Option<ShaperPlan>,
+    /// What weights act on.
+    pub actuator: ActuatorPlan,
     /// What the radio sees.
     pub radio: Box<dyn StationSource>,
 }
@@ -62,7 +63,7 @@ struct Loop {
     datagrams: Option<UdpSocket>,
     desk: Desk,
     ap: AccessPoint,
-    shaper: Option<Shaper>,
+    actuator: Actuator,
     interface: String,
     failed: u64,
     /// Names of the classes of traffic.
@@ -78,11 +79,11 @@ struct Loop {
 /// set a qdisc there, or the interface goes away.
 pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Result<Status, Error> {
     let clock = Clock::start();
-    let ApPlan { interface, config, traffic, shaper, mut radio, listen } = plan;
+    let ApPlan { interface, config, traffic, actuator, mut radio, listen } = plan;
     let socket = EtherSocket::open(&interface, soc::ETHER_TYPE.number())?;
     let datagrams = listen.map(open_datagrams).transpose()?;
     let desk = Desk::open(&interface)?;
-    let shaper = shaper.as_ref().map(Shaper::start).transpose()?;
+    let actuator = Actuator::start(&actuator, &interface)?;
     let rest = REST.to_owned();
     let traffic = [rest].into_iter().chain(traffic.iter().map(|kind| kind.name().to_owned()));
     let traffic = traffic.collect();
@@ -92,7 +93,7 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
         datagrams,
         desk,
         ap,
-        shaper,
+        actuator,
         interface: interface.clone(),
         failed: 0,
         traffic,
@@ -105,6 +106,7 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
         let now = clock.now();
         if now >= look {
             look = now + LOOK;
+            all.actuator.check().map_err(broken)?;
             all.see(now, radio.facts(), &mut hear);
         }
         let (taken, is_empty) = all.take_reports(now).map_err(broken)?;
@@ -214,7 +216,7 @@ impl Loop {
                     let _ = self.datagrams.as_ref().map(|socket| socket.send_to(payload, to));
                 }
                 Action::Serve { .. } | Action::Stop { .. } => {
-                    if let Err(error) = self.set(&action) {
+                    if let Err(error) = self.actuator.set(&action) {
                         self.failed += 1;
                         hear(ApNews::Failed(station, error.to_string()));
                     }
@@ -227,32 +229,14 @@ impl Loop {
         Ok(())
     }
 
-    fn set(&mut self, action: &Action) -> io::Result<()> {
-        let Some(shaper) = &mut self.shaper else { return Ok(()) };
-        match action {
-            Action::Serve { station, reach, weights } => {
-                let weights: Vec<f64> = weights.iter().map(|weight| weight.fraction()).collect();
-                let address = match reach {
-                    Reach::Link => None,
-                    Reach::Address(address) => Some(*address),
-                };
-                shaper.serve(station.0, address, &weights)
-            }
-            Action::Stop { station } => shaper.stop(station.0),
-            Action::Answer { .. } | Action::Reply { .. } => Ok(()),
-        }
-    }
-
     fn status(&self, now: Instant) -> Status {
-        let actuator = self.shaper.as_ref().map_or("none", |shaper| shaper.discipline().name());
         Status {
             interface: self.interface.clone(),
-            actuator: actuator.to_owned(),
+            actuator: self.actuator.name().to_owned(),
             failed: self.failed,
             traffic: self.traffic.clone(),
-            ..Status::of(&self.ap, now, |station| {
-                self.shaper.as_ref().and_then(|shaper| shaper.class_of(station.0))
-            })
+            frames: self.actuator.frames(),
+            ..Status::of(&self.ap, now, |station| self.actuator.class_of(station))
         }
     }
 }

@@ -4,20 +4,40 @@
 //! [`station::run`] and [`access_point::run`] drive the machines of `fairwave_soc` by the monotonic
 //! clock, over a packet socket, and over one of UDP for stations behind a router. What a radio
 //! tells comes in by the traits of [`source`]: [`StationRadio`] and [`AccessPointRadio`] ask
-//! Linux's. `fairwave_netns::Shaper` is where weights go.
+//! Linux's. Weights go to `fairwave_netns::Shaper`, to a driver that schedules [`airtime`], or
+//! to a scheduler of our own (`plane`, with the feature `user-space`).
 #![cfg(target_os = "linux")]
 
 pub mod access_point;
+mod actuator;
+pub mod airtime;
 mod error;
 pub mod key;
 pub mod pairing;
 mod path;
+#[cfg(feature = "user-space")]
+pub mod plane;
 mod radio;
 pub mod source;
 pub mod station;
 pub mod status;
 mod wait;
 
+pub use actuator::ActuatorPlan;
 pub use error::Error;
 pub use path::Listener;
 pub use radio::{AccessPointRadio, StationRadio};
+
+/// What a program does whose hidden subcommand is that of the keeper ([`fairwave_netns::keeper`]):
+/// it keeps, or restores what a keeper was told of.
+pub fn keep(words: &[std::ffi::OsString]) -> std::process::ExitCode {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match words.split_first() {
+        Some((first, rest)) if first == airtime::RESTORE => match airtime::restore(rest) {
+            Ok(()) => std::process::ExitCode::SUCCESS,
+            // The keeper says what it could not restore.
+            Err(_) => std::process::ExitCode::FAILURE,
+        },
+        _ => fairwave_netns::keeper::main(),
+    }
+}

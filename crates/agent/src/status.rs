@@ -29,7 +29,7 @@ const ROOM: usize = 1 << 20;
 pub struct Status {
     /// The interface.
     pub interface: String,
-    /// What weights act on: `htb` or `hfsc`, or `none` in a dry run.
+    /// What weights act on: `airtime`, `hfsc`, `htb` or `user-space`, or `none` in a dry run.
     pub actuator: String,
     /// Time since the start.
     #[schemars(extend("unit" = "seconds"))]
@@ -52,6 +52,22 @@ pub struct Status {
     pub changes: u64,
     /// Changes that the kernel refused.
     pub failed: u64,
+    /// What became of frames that were led through the access point's own scheduler; null with
+    /// another actuator.
+    pub frames: Option<Frames>,
+}
+
+/// What became of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Frames {
+    /// Frames that were given to the driver.
+    pub sent: u64,
+    /// Frames that were dropped because their station's queue, or all memory, was full.
+    pub dropped: u64,
+    /// Frames that the driver did not take.
+    pub lost: u64,
+    /// Frames that were longer than the interface's MTU had been at the start.
+    pub too_long: u64,
 }
 
 /// A station that is served.

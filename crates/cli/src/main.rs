@@ -46,8 +46,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     #[cfg(target_os = "linux")]
-    if matches!(cli.command, Command::KeepNamespaces { .. }) {
-        return fairwave_netns::keeper::main();
+    if let Command::KeepNamespaces { task } = &cli.command {
+        return fairwave_agent::keep(task);
     }
     if let Some(option) = cli.idle_option() {
         return Failure::Usage(format!("{option} has no effect on this command")).report();

@@ -46,13 +46,23 @@ impl Traffic {
         }
     }
 
-    fn patterns(self) -> Vec<Pattern> {
+    const fn patterns(self) -> &'static [Pattern] {
         match self {
-            Self::Voice => vec![Pattern::Dscp { mask: 0xf4, value: 0xb0 }, Pattern::UPPER_CS],
-            Self::Video => vec![Pattern::Dscp { mask: 0xc0, value: 0x80 }],
-            Self::Background => vec![Pattern::CS1, Pattern::LE],
-            Self::Tcp => vec![Pattern::Protocol(6)],
+            Self::Voice => &[Pattern::Dscp { mask: 0xf4, value: 0xb0 }, Pattern::UPPER_CS],
+            Self::Video => &[Pattern::Dscp { mask: 0xc0, value: 0x80 }],
+            Self::Background => &[Pattern::CS1, Pattern::LE],
+            Self::Tcp => &[Pattern::Protocol(6)],
         }
+    }
+
+    /// Whether a packet is of this kind that has this octet of DSCP and ECN in its IP header, and
+    /// this number of the protocol above IP. A packet may be of several kinds: the first of
+    /// [`Traffic::ALL`] counts.
+    pub fn has(self, octet: u8, protocol: u8) -> bool {
+        self.patterns().iter().any(|pattern| match *pattern {
+            Pattern::Dscp { mask, value } => octet & mask == value,
+            Pattern::Protocol(number) => protocol == number,
+        })
     }
 }
 
@@ -214,7 +224,7 @@ impl Row<'_> {
         for kind in Traffic::ALL {
             let Some(at) = self.traffic.iter().position(|own| *own == kind) else { continue };
             for pattern in kind.patterns() {
-                for own in self.destination.patterns(pattern) {
+                for own in self.destination.patterns(*pattern) {
                     let keys = [self.destination.keys(), own].concat();
                     all.push((keys, self.minor + 1 + at as u16));
                 }
@@ -362,6 +372,13 @@ mod tests {
             for (packet, is_known) in [(ipv4(0, 6), by_ipv4), (ipv6(0, 6), by_ipv6)] {
                 assert_eq!(class_of(row, &packet), is_known.then_some(tcp), "{destination:?}");
             }
+            let first = |octet, protocol| Traffic::ALL.into_iter().find(|k| k.has(octet, protocol));
+            for (dscp, minor) in expected {
+                let kind = first(dscp << 2 | 1, 17);
+                let at = kind.and_then(|kind| traffic.iter().position(|own| *own == kind));
+                assert_eq!(at.map_or(0x20, |at| 0x21 + at as u16), minor, "{dscp}");
+            }
+            assert_eq!(first(0, 6), Some(Traffic::Tcp));
             let plain = Row { traffic: &[], ..row };
             assert_eq!(class_of(plain, &ipv4(46, 6)), by_ipv4.then_some(0x20));
         }

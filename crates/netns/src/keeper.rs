@@ -95,6 +95,15 @@ fn keep(undos: &mut Vec<Undo>) -> io::Result<()> {
     }
 }
 
+/// Adds a change, in place of an earlier one with the same key.
+fn learn(undos: &mut Vec<Undo>, undo: Undo) {
+    let Undo::Program { key, words } = &undo else { return undos.push(undo) };
+    undos.retain(|one| !matches!(one, Undo::Program { key: known, .. } if known == key));
+    if !words.is_empty() {
+        undos.push(undo);
+    }
+}
+
 /// Reads what the pipe holds; `false` at its end.
 fn take_lines(pending: &mut Vec<u8>, undos: &mut Vec<Undo>) -> io::Result<bool> {
     let mut piece = [0; 4096];
@@ -103,7 +112,7 @@ fn take_lines(pending: &mut Vec<u8>, undos: &mut Vec<Undo>) -> io::Result<bool> 
     while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
         let line: Vec<u8> = pending.drain(..=end).collect();
         let line = String::from_utf8_lossy(&line);
-        undos.push(Undo::parse(line.trim_end_matches('\n')).ok_or(io::ErrorKind::InvalidData)?);
+        learn(undos, Undo::parse(line.trim_end_matches('\n')).ok_or(io::ErrorKind::InvalidData)?);
         io::stdout().write_all(DONE.as_bytes())?;
         io::stdout().flush()?;
     }
@@ -154,7 +163,7 @@ impl Keeper {
     /// Has the keeper note what is to be restored. To be called before the change.
     pub(crate) fn note(&mut self, undo: Undo) -> Result<(), Error> {
         let line = undo.line();
-        self.undos.push(undo);
+        learn(&mut self.undos, undo);
         let pipe = self.child.stdin.as_mut().ok_or_else(|| Error::Keeper("has no pipe".into()))?;
         pipe.write_all(line.as_bytes()).map_err(|error| Error::Keeper(error.to_string()))?;
         self.hear()
@@ -176,6 +185,40 @@ impl Keeper {
             Ok(_) => Err(Error::Keeper(format!("did not start or has ended: it said {answer:?}"))),
             Err(error) => Err(Error::Keeper(error.to_string())),
         }
+    }
+}
+
+/// A keeper for changes that this crate does not know: it runs this very program for each of them
+/// when this process is gone, however it ends.
+#[derive(Debug)]
+pub struct Watchdog(Keeper);
+
+impl Watchdog {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If the process cannot be started.
+    pub fn start(command: &KeeperCommand) -> Result<Self, Error> {
+        Keeper::start_without_programs(command).map(Self)
+    }
+
+    /// Has it run the program, behind [`COMMAND`], with these words. What it was told of the same
+    /// `key` before is forgotten, so that it holds one change for each key. To be called before the
+    /// change that this takes back. Neither key nor words may have tabs or ends of lines.
+    ///
+    /// # Errors
+    /// If the keeper is gone.
+    pub fn note(&mut self, key: &str, words: &[&str]) -> Result<(), Error> {
+        let (key, words) = (key.to_owned(), words.iter().map(|word| (*word).to_owned()).collect());
+        self.0.note(Undo::Program { key, words })
+    }
+
+    /// Has it forget what it was told of a key.
+    ///
+    /// # Errors
+    /// As [`Watchdog::note`].
+    pub fn forget(&mut self, key: &str) -> Result<(), Error> {
+        self.0.note(Undo::Program { key: key.to_owned(), words: Vec::new() })
     }
 }
 
@@ -236,4 +279,26 @@ fn spawn_as_init(command: &KeeperCommand) -> Result<Child, Error> {
     });
     let joined = started.join().map_err(|_| Error::Keeper("could not be started".into()))?;
     joined.map_err(Error::at("new PID namespace with its keeper process"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_one_change_which_is_the_last() {
+        let program = |key: &str, words: &[&str]| Undo::Program {
+            key: key.to_owned(),
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        let mut undos = vec![Undo::Qdisc("wlan0".to_owned())];
+        for undo in [program("a", &["1"]), program("b", &["2"]), program("a", &["3"])] {
+            learn(&mut undos, undo);
+        }
+        let qdisc = Undo::Qdisc("wlan0".to_owned());
+        assert_eq!(undos, [qdisc.clone(), program("b", &["2"]), program("a", &["3"])]);
+        learn(&mut undos, program("b", &[]));
+        learn(&mut undos, program("c", &[]));
+        assert_eq!(undos, [qdisc, program("a", &["3"])]);
+    }
 }

@@ -18,8 +18,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const TUNSETIFF: Opcode = opcode::write::<c_int>(b'T', 202);
 const TUNSETOFFLOAD: Opcode = opcode::write::<c_uint>(b'T', 208);
 
-/// Flags of `TUNSETIFF`: packets of IP, nothing before them but a virtio header.
+/// Flags of `TUNSETIFF`: packets of IP or frames, nothing before them but a virtio header.
 const IFF_TUN: i16 = 0x0001;
+const IFF_TAP: i16 = 0x0002;
 const IFF_NO_PI: i16 = 0x1000;
 const IFF_VNET_HDR: i16 = 0x4000;
 
@@ -60,12 +61,23 @@ pub(crate) fn be_ordinary() -> io::Result<()> {
 
 /// Attaches an open `/dev/net/tun` to a new device in the thread's network namespace.
 pub(crate) fn create_tun(tun: impl AsFd, name: &str) -> io::Result<()> {
+    attach(tun, name, IFF_TUN | IFF_NO_PI | IFF_VNET_HDR).map(drop)
+}
+
+/// The same for a device of whole frames, with nothing before them, whose name has a number of the
+/// kernel's choice for `%d`; the name.
+pub(crate) fn create_tap(tap: impl AsFd, template: &str) -> io::Result<String> {
+    attach(tap, template, IFF_TAP | IFF_NO_PI)
+}
+
+fn attach(tun: impl AsFd, name: &str, flags: i16) -> io::Result<String> {
     assert!(name.len() < 16, "the kernel's names have at most 15 bytes");
-    let flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
     let mut request = InterfaceRequest { name: [0; 16], flags, rest: [0; 22] };
     request.name[..name.len()].copy_from_slice(name.as_bytes());
     // SAFETY: TUNSETIFF reads and writes one `struct ifreq`, which `request` is laid out as.
-    Ok(unsafe { ioctl(tun, Updater::<TUNSETIFF, _>::new(&mut request)) }?)
+    unsafe { ioctl(tun, Updater::<TUNSETIFF, _>::new(&mut request)) }?;
+    let name = request.name.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8(name.to_vec()).map_err(io::Error::other)
 }
 
 /// Says what the kernel may leave to the reader of a TUN: a sum of `TUN_F_` flags.
@@ -89,9 +101,22 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
         mr_address: [0; 8],
     };
     set_option(&socket, libc::PACKET_ADD_MEMBERSHIP, &promiscuous)?;
-    bind_packet_socket(&socket, interface)?;
+    bind_packet_socket(&socket, interface, libc::ETH_P_ALL as u16)?;
     Ok(socket)
 }
+
+/// A socket that hands frames to an interface's driver, past its qdisc and whatever is asked before
+/// that (packet(7), `PACKET_QDISC_BYPASS`), and receives none.
+pub(crate) fn driver_socket(interface: u32) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+    set_option(&socket, PACKET_QDISC_BYPASS, &1_i32)?;
+    bind_packet_socket(&socket, c_int::try_from(interface).map_err(io::Error::other)?, 0)?;
+    Ok(socket)
+}
+
+/// Of `linux/if_packet.h`.
+const PACKET_QDISC_BYPASS: c_int = 20;
 
 /// A socket for the frames of one EtherType that arrive at an interface.
 ///
@@ -127,7 +152,7 @@ pub(crate) fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(Owned
         return Err(io::Error::last_os_error());
     }
     let ring = FrameRing::attach(&socket)?;
-    bind_packet_socket(&socket, interface)?;
+    bind_packet_socket(&socket, interface, libc::ETH_P_ALL as u16)?;
     Ok((socket, ring))
 }
 
@@ -209,10 +234,11 @@ impl Drop for FrameRing {
     }
 }
 
-fn bind_packet_socket(socket: &OwnedFd, interface: c_int) -> io::Result<()> {
+/// With the protocol 0 nothing is received.
+fn bind_packet_socket(socket: &OwnedFd, interface: c_int, protocol: u16) -> io::Result<()> {
     let address = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
-        sll_protocol: (libc::ETH_P_ALL as u16).to_be(),
+        sll_protocol: protocol.to_be(),
         sll_ifindex: interface,
         sll_hatype: 0,
         sll_pkttype: 0,

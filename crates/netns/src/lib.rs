@@ -37,6 +37,8 @@
 
 pub mod between;
 mod classify;
+mod clsact;
+mod egress;
 mod error;
 mod ether;
 mod hosts;
@@ -62,9 +64,11 @@ mod undo;
 mod uplink;
 
 pub use classify::Traffic;
+pub use egress::{Egress, egress_obstacle, may_lead_egress};
 pub use error::{Error, Lack, Missing};
 pub use ether::{EtherSocket, link_address};
 pub use intercept::{Interception, InterceptionPlan};
+pub use keeper::Watchdog;
 pub use namespaces::Namespaces;
 pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 pub use privileges::{Capability, become_ordinary_user};

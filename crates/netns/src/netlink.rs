@@ -63,6 +63,13 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
+    /// Sets the length of the transmit queue in packets.
+    pub(crate) fn length_of_queue(&mut self, index: u32, packets: u32) -> io::Result<()> {
+        let mut link = link(index);
+        link.attributes = vec![LinkAttribute::TxQueueLen(packets)];
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
     /// Gives an interface an address, at once usable (no duplicate address detection).
     pub(crate) fn address(&mut self, index: u32, prefix: Prefix) -> io::Result<()> {
         let mut message = AddressMessage::default();
@@ -137,36 +144,48 @@ impl Netlink {
 
     /// The link address of an interface, six bytes.
     pub(crate) fn link_address(&mut self, index: u32) -> io::Result<[u8; 6]> {
-        self.post(RouteNetlinkMessage::GetLink(link(index)), 0)?;
-        let found = self.answers()?.into_iter().find_map(|message| match message.payload {
-            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                link.attributes.into_iter().find_map(|attribute| match attribute {
-                    LinkAttribute::Address(bytes) => <[u8; 6]>::try_from(bytes).ok(),
-                    _ => None,
-                })
-            }
+        let found = self.attribute(index, |attribute| match attribute {
+            LinkAttribute::Address(bytes) => <[u8; 6]>::try_from(bytes).ok(),
             _ => None,
-        });
+        })?;
         found.ok_or_else(|| io::Error::other("it has no link address of six bytes"))
     }
 
-    /// Packets that an interface was to send and dropped.
-    pub(crate) fn dropped_in_sending(&mut self, index: u32) -> io::Result<u64> {
+    /// The MTU of an interface in bytes.
+    pub(crate) fn mtu(&mut self, index: u32) -> io::Result<u32> {
+        let found = self.attribute(index, |attribute| match attribute {
+            LinkAttribute::Mtu(mtu) => Some(mtu),
+            _ => None,
+        })?;
+        found.ok_or_else(|| io::Error::other("the kernel does not tell"))
+    }
+
+    /// What the kernel tells of an interface in one of its attributes.
+    fn attribute<T>(
+        &mut self,
+        index: u32,
+        read: impl Fn(LinkAttribute) -> Option<T>,
+    ) -> io::Result<Option<T>> {
         self.post(RouteNetlinkMessage::GetLink(link(index)), 0)?;
         for message in self.answers()? {
             match message.payload {
                 NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                    let dropped = link.attributes.iter().find_map(|attribute| match attribute {
-                        LinkAttribute::Stats64(counts) => Some(counts.tx_dropped),
-                        _ => None,
-                    });
-                    return dropped.ok_or_else(|| io::Error::other("the kernel does not count"));
+                    return Ok(link.attributes.into_iter().find_map(read));
                 }
                 NetlinkPayload::Error(error) => return Err(error.to_io()),
                 _ => {}
             }
         }
-        Err(io::Error::other("the kernel does not answer"))
+        Ok(None)
+    }
+
+    /// Packets that an interface was to send and dropped.
+    pub(crate) fn dropped_in_sending(&mut self, index: u32) -> io::Result<u64> {
+        let found = self.attribute(index, |attribute| match attribute {
+            LinkAttribute::Stats64(counts) => Some(counts.tx_dropped),
+            _ => None,
+        })?;
+        found.ok_or_else(|| io::Error::other("the kernel does not count"))
     }
 
     /// Whether packets to an address are taken here: the kernel takes them only some time after it

@@ -167,6 +167,11 @@ impl RootQdisc {
         self.handle == TcHandle::UNSPEC
     }
 
+    /// Its kind, as tc(8) writes it.
+    pub(crate) fn kind(&self) -> &str {
+        &self.kind
+    }
+
     fn is_ours(&self) -> bool {
         let kinds = [Discipline::Htb, Discipline::Hfsc].map(Discipline::name);
         kinds.contains(&self.kind.as_str()) && self.handle == class(0)
@@ -176,6 +181,15 @@ impl RootQdisc {
 impl Netlink {
     /// The root qdisc of an interface; `None` if it has none.
     pub(crate) fn root_qdisc(&mut self, index: u32) -> io::Result<Option<RootQdisc>> {
+        self.qdisc_at(index, TcHandle::ROOT)
+    }
+
+    /// The qdisc of an interface with this parent.
+    pub(crate) fn qdisc_at(
+        &mut self,
+        index: u32,
+        parent: TcHandle,
+    ) -> io::Result<Option<RootQdisc>> {
         let question = TcMessage::with_index(index as i32);
         self.post(RouteNetlinkMessage::GetQueueDiscipline(question), NLM_F_DUMP)?;
         let mut found = None;
@@ -183,8 +197,8 @@ impl Netlink {
             for message in self.answers()? {
                 match message.payload {
                     NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(one)) => {
-                        let is_root = one.header.parent == TcHandle::ROOT;
-                        if one.header.index == index as i32 && is_root {
+                        let is_there = one.header.parent == parent;
+                        if one.header.index == index as i32 && is_there {
                             found = Some(root_of(one));
                         }
                     }

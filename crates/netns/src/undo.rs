@@ -1,6 +1,7 @@
 //! What was changed outside of the namespaces, and how to restore it.
 
 use crate::netlink::Netlink;
+use crate::plan::COMMAND;
 use crate::replace::Saved;
 use rustix::io::Errno;
 use std::fs;
@@ -24,6 +25,11 @@ pub(crate) enum Undo {
     Qdisc(String),
     /// The same, and put the one back that was there.
     Replaced { interface: String, root: Saved },
+    /// Take our filter away that leads frames leaving an interface elsewhere.
+    Egress(String),
+    /// Run this very program, behind the keeper's own subcommand, with these words; there is one
+    /// for each key. Without words, nothing is to be done for the key any more.
+    Program { key: String, words: Vec<String> },
 }
 
 /// Between the words of a line to the keeper.
@@ -37,7 +43,12 @@ impl Undo {
             Self::Link(name) => format!("link\t{name}\n"),
             Self::Table { family, name } => format!("table\t{family}\t{name}\n"),
             Self::Lookup { family, mark } => format!("lookup\t{family}\t{mark}\n"),
+            Self::Program { key, words } => {
+                let words: String = words.iter().map(|word| format!("\t{word}")).collect();
+                format!("program\t{key}{words}\n")
+            }
             Self::Qdisc(interface) => format!("qdisc\t{interface}\n"),
+            Self::Egress(interface) => format!("egress\t{interface}\n"),
             Self::Replaced { interface, root } => {
                 format!("replaced\t{interface}\t{}\n", root.words().join("\t"))
             }
@@ -62,7 +73,12 @@ impl Undo {
                 interface: interface.to_owned(),
                 root: Saved::parse([kind, major, options])?,
             }),
+            ["program", key, ref words @ ..] => Some(Self::Program {
+                key: key.to_owned(),
+                words: words.iter().map(|word| (*word).to_owned()).collect(),
+            }),
             ["qdisc", interface] => Some(Self::Qdisc(interface.to_owned())),
+            ["egress", interface] => Some(Self::Egress(interface.to_owned())),
             _ => None,
         }
     }
@@ -75,10 +91,20 @@ impl Undo {
             Self::Link(name) => delete_link(name),
             Self::Table { family, name } => delete_table(family, name),
             Self::Lookup { family, mark } => delete_lookup(family, *mark),
+            Self::Program { words, .. } => run_program(words),
             Self::Qdisc(interface) => delete_qdisc(interface),
+            Self::Egress(interface) => free_egress(interface),
             Self::Replaced { interface, root } => unless_gone(root.restore(interface)),
         }
     }
+}
+
+fn run_program(words: &[String]) -> io::Result<()> {
+    let mut program = Command::new("/proc/self/exe");
+    program.arg(COMMAND).args(words).stdin(Stdio::null()).stdout(Stdio::null());
+    let status = program.status()?;
+    let failed = || io::Error::other(format!("it ended with {status}"));
+    if status.success() { Ok(()) } else { Err(failed()) }
 }
 
 fn delete_link(name: &str) -> io::Result<()> {
@@ -91,6 +117,12 @@ fn delete_qdisc(interface: &str) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let deleted = netlink.index(interface).and_then(|index| netlink.delete_ours(index));
     unless_gone(deleted)
+}
+
+fn free_egress(interface: &str) -> io::Result<()> {
+    let mut netlink = Netlink::open()?;
+    let freed = netlink.index(interface).and_then(|index| netlink.free_egress(index));
+    unless_gone(freed)
 }
 
 /// An interface that is not there any more is no error.
@@ -149,6 +181,9 @@ mod tests {
             Undo::Table { family: "ip6".to_owned(), name: "fairwave_12".to_owned() },
             Undo::Lookup { family: "-6".to_owned(), mark: 1 << 30 },
             Undo::Qdisc("wlan0".to_owned()),
+            Undo::Egress("wlan0".to_owned()),
+            Undo::Program { key: "02".to_owned(), words: vec!["a".to_owned(), "b".to_owned()] },
+            Undo::Program { key: "02".to_owned(), words: Vec::new() },
             Undo::Replaced {
                 interface: "wlan0".to_owned(),
                 root: Saved { kind: "tbf".to_owned(), major: 7, options: vec![1, 2, 255] },

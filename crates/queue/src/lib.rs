@@ -61,5 +61,6 @@ pub use socps::SocpsConfig;
 pub use spec::{ALL, Kind, Spec};
 pub use switching::SwitchingConfig;
 pub use weight::Weight;
+pub use wf2q::wf2q_plus;
 pub use wfq::WfqConfig;
 pub use window_clamp::WindowClamp;

@@ -4,12 +4,19 @@
 //! finish first is served. Virtual time needs no fluid system: V(t + tau) = max(V(t) + W / (sum of
 //! all weights), least start among the backlogged), W being the work done in between.
 
-use crate::Item;
 use crate::heap::Heap;
-use crate::hosts::{Hosts, Shed};
-use crate::scheduled::Order;
+use crate::hosts::{HostConfig, Hosts, Shed};
+use crate::scheduled::{Order, Scheduled};
 use crate::weight::{Lead, REBASE_AT, Weight, restamp, stretch};
+use crate::{Discipline, Item};
+use core::fmt::Debug;
 use fairwave_units::Instant;
+
+/// An empty queue that is served by WF2Q+, for a program that has no other:
+/// [`Spec::build`](crate::Spec::build) has all of them linked.
+pub fn wf2q_plus<T: Item + Debug + Send>(hosts: HostConfig) -> impl Discipline<T> {
+    Scheduled::new(hosts, Wf2q::new())
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Session {

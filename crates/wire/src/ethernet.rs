@@ -2,6 +2,7 @@
 
 use crate::reader::{Reader, Truncated};
 use core::fmt;
+use core::str::FromStr;
 use thiserror::Error;
 
 /// Length of the header in bytes.
@@ -32,6 +33,26 @@ impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
         write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// A text is no MAC address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("not six bytes in hexadecimal with colons, such as 02:00:00:00:00:01")]
+pub struct NoMac;
+
+impl FromStr for Mac {
+    type Err = NoMac;
+
+    /// Six bytes of two hexadecimal digits each, with colons.
+    fn from_str(text: &str) -> Result<Self, NoMac> {
+        let is_digit = |digit: char| digit.is_ascii_hexdigit();
+        let byte = |part: &str| match part.len() == 2 && part.chars().all(is_digit) {
+            true => u8::from_str_radix(part, 16).ok(),
+            false => None,
+        };
+        let bytes: Option<Vec<u8>> = text.split(':').map(byte).collect();
+        bytes.and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(NoMac)
     }
 }
 

@@ -159,8 +159,8 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
 
     pub(super) fn main() -> ExitCode {
         let cli = Cli::parse();
-        if matches!(cli.task, Task::Keep { .. }) {
-            return keeper::main();
+        if let Task::Keep { task } = &cli.task {
+            return fairwave_agent::keep(task);
         }
         let is_json = cli.common.json;
         let shown = run(cli).map(|all| show(&all, is_json));

@@ -111,6 +111,15 @@ def traffic_control():
     return [run(f"ip netns exec a tc {kind} show dev w0").splitlines() for kind in kinds]
 
 
+def interface():
+    """All that the access point's namespace has of links, addresses, routes, rules and filters."""
+    lines = ["ip -n a -d link", "ip -n a addr", "ip -n a route show table all", "ip -n a rule", "ip netns exec a tc filter show dev w0 egress"]
+    # The kernel's own link-local addresses come a while after an interface.
+    passes = lambda line: "valid_lft" in line or "fe80:" in line
+    kept = lambda text: [line for line in text.splitlines() if not passes(line)]
+    return [*traffic_control(), *[kept(run(line)) for line in lines]]
+
+
 def received(name):
     return json.loads(run(f"ip -n {name} -j -s link show dev w0"))[0]["stats64"]["rx"]["bytes"]
 
@@ -132,10 +141,10 @@ def send_all(seconds):
                 pass
 
 
-def shares():
+def shares(*words):
     """Saturating UDP follows the weights, and nothing is left of the qdisc."""
-    before = traffic_control()
-    ap = start_ap()
+    before = interface()
+    ap = start_ap(*words)
     stations = [start_station(name, snr) for name, snr in zip(STATIONS, [14, 10, 4])]
     expected = {mac(2): 1.0, mac(3): 0.8, mac(4): 0.2}
     rounded = lambda: {who: round(weight, 3) for who, weight in weights().items()}
@@ -149,8 +158,8 @@ def shares():
     for station in stations:
         end(station)
     last = json.loads(end(ap))
-    assert traffic_control() == before, traffic_control()
-    return {"shares": [count / sum(counts) for count in counts], "bytes": sum(counts),
+    assert interface() == before, interface()
+    return {"actuator": last["actuator"], "shares": [count / sum(counts) for count in counts], "bytes": sum(counts),
             "accepted": last["accepted"], "refused": last["refused"]}
 
 
@@ -190,7 +199,7 @@ def flows(all_of_them, seconds):
     return [counts[one] / sum_of for one in receivers]
 
 
-def routed():
+def routed(*words):
     """Stations behind a router report in datagrams, and have shares by their IP addresses."""
     run("ip netns add r && ip link add p9 type veth peer name w0 netns r address 02:00:00:00:00:09")
     run("ip link set p9 master br0 up && ip -n r link set w0 up")
@@ -208,7 +217,7 @@ def routed():
         line = f"{FAIRWAVE} soc key --key /run/netns/keys/net --station {mac(256 + at)}"
         run(f"umask 077; {line} > /run/netns/keys/h{at}")
     before = traffic_control()
-    ap = start_ap("--udp", "[::]:9437")
+    ap = start_ap("--udp", "[::]:9437", *words)
     stations = [start_station("s3", 4)]
     for name, to, snr in [("h1", "10.79.0.1", 14), ("h2", "[fd79::1]:9437", 10)]:
         needed = ["--interface", "w0", "--key", f"/run/netns/keys/{name}", "--to", to]
@@ -245,10 +254,10 @@ def routed():
             "stolen": sum(address == "10.80.1.77" for address in addresses.values())}
 
 
-def classes():
+def classes(*words):
     """Voice to a far station has the weight of its own policy beside the rest."""
     before = traffic_control()
-    ap = start_ap("--policy-for", "voice=equal", "--policy-for", "tcp=gb1")
+    ap = start_ap("--policy-for", "voice=equal", "--policy-for", "tcp=gb1", *words)
     stations = [start_station(name, snr) for name, snr in [("s1", 4), ("s2", 14)]]
     until("weights by pw", lambda: {who: round(w, 3) for who, w in weights().items()} == {mac(2): 0.2, mac(3): 1.0})
     shares = flows([("s1", "10.79.0.2", 0xb8), ("s1", "fd79::2", 0), ("s2", "10.79.0.3", 0)], 3)
@@ -444,6 +453,155 @@ def replaced():
     return {"settings": len(settings), "err": err, "plan": json.loads(planned)}
 
 
+PLANE = ["--actuator", "user-space"]
+
+
+def datagram(to, size, sender, receiver, family=socket.AF_INET):
+    """Whether a datagram of `size` arrives at an address; both sockets are in their namespaces."""
+    sender.sendto(os.urandom(size), to)
+    readable = select.select([receiver], [], [], 5)[0]
+    return bool(readable) and len(receiver.recv(65536)) == size
+
+
+def socket_in(name, kind=socket.SOCK_DGRAM, family=socket.AF_INET, bound=None):
+    enter(name)
+    one = socket.socket(family, kind)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if bound:
+        one.bind(bound)
+    return one
+
+
+def connection(megabytes):
+    """A connection of the kernel's TCP from the access point to s1; whether all arrives in order."""
+    listener = socket_in("s1", socket.SOCK_STREAM, bound=("10.79.0.2", 5000))
+    listener.listen()
+    sender = socket_in("a", socket.SOCK_STREAM)
+    sender.connect(("10.79.0.2", 5000))
+    receiver = listener.accept()[0]
+    sent = random.Random(3).randbytes(megabytes << 20)
+    sender.setblocking(False)
+    came, at, stop = bytearray(), 0, time.monotonic() + 3 * PATIENCE_S
+    while len(came) < len(sent) and time.monotonic() < stop:
+        wants = [sender] if at < len(sent) else []
+        readable, writable, _ = select.select([receiver], wants, [], 1)
+        if writable:
+            # Pieces far above the MTU, which the kernel would leave to its card.
+            at += sender.send(sent[at:at + (1 << 18)])
+        if readable:
+            came += receiver.recv(1 << 20)
+    for one in [sender, receiver, listener]:
+        one.close()
+    return bytes(came) == sent
+
+
+def passes_raw(types, tag):
+    """Whether a frame of these types comes from the access point to s1 as it was, with this tag."""
+    enter("s1")
+    listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+    listener.bind(("w0", 0x0003))
+    listener.setsockopt(263, 8, 1)
+    listener.settimeout(PATIENCE_S)
+    enter("a")
+    teller = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    teller.bind(("w0", 0))
+    ends, rest = bytes.fromhex((mac(2) + mac(1)).replace(":", "")), os.urandom(100)
+    teller.send(ends + types + rest)
+    while True:
+        frame, about, _, _ = listener.recvmsg(2000, 100)
+        if frame.endswith(rest):
+            # `struct tpacket_auxdata`: TP_STATUS_VLAN_VALID is 16, and the tag is at 16.
+            words = about[0][2]
+            status, found = int.from_bytes(words[:4], "little"), int.from_bytes(words[16:18], "little")
+            return frame == ends + types[-2:] + rest and (found if status & 16 else None) == tag
+
+
+def plane_frames():
+    """Whatever a frame is, it passes our own scheduler as it is: TCP in large pieces, jumbo frames,
+    tags of VLANs, groups, neighbours of IPv6, what is not IP."""
+    for line in ["ip link set br0 mtu 9000", *[f"ip link set p{at} mtu 9000" for at in range(1, 5)]]:
+        run(line)
+    for name in ["a"] + STATIONS:
+        run(f"ip -n {name} link set w0 mtu 9000")
+    before = interface()
+    ap = start_ap(*PLANE, rate="400 Mbps")
+    station = start_station("s1", 14)
+    until("a weight", lambda: weights() == {mac(2): 1.0})
+    found = {"tcp": connection(8)}
+    sender, receiver = socket_in("a"), socket_in("s1", bound=("", 5001))
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+    found["jumbo"] = datagram(("10.79.0.2", 5001), 8900, sender, receiver)
+    found["fragments"] = datagram(("10.79.0.2", 5001), 30000, sender, receiver)
+    found["broadcast"] = datagram(("10.79.0.255", 5001), 1000, sender, receiver)
+    receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.1.2.3") + socket.inet_aton("10.79.0.2"))
+    sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("10.79.0.1"))
+    found["multicast"] = datagram(("239.1.2.3", 5001), 1000, sender, receiver)
+    six, hears = socket_in("a", family=socket.AF_INET6), socket_in("s1", family=socket.AF_INET6, bound=("::", 5002))
+    found["ipv6"] = datagram(("fd79::2", 5002), 1000, six, hears)
+    found["other"] = passes_raw(b"\x88\xb6", None)
+    # IEEE 802.1Q: priority 3, VLAN 5. The kernel takes the tag off and tells it beside the frame.
+    found["vlan"] = passes_raw(b"\x81\x00\x60\x05\x88\xb6", 0x6005)
+    # An interface may be down for a while.
+    run("ip -n a link set w0 down && ip -n a link set w0 up && ip -n a addr add fd79::1/64 dev w0 nodad")
+    until("the link", lambda: datagram(("10.79.0.2", 5001), 1000, sender, receiver))
+    found["working"] = ap.poll() is None
+    end(station)
+    end(ap)
+    found["restored"] = interface() == before
+    # It goes with its interface, and says so.
+    ap = start_ap(*PLANE)
+    until("the access point", status)
+    run("ip -n a link del w0")
+    err = ap.communicate(timeout=PATIENCE_S)[1].decode()
+    return {**found, "gone": [ap.returncode, err]}
+
+
+def plane_killed():
+    """`kill -9` of our own scheduler at moments of set-up and work leaves all as it was."""
+    before = interface()
+    station, seen = None, 0
+    sender = socket_in("a", socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    moments = [0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, "served", "served"]
+    for moment in moments:
+        ap = start_ap(*PLANE)
+        if moment == "served":
+            station = station or start_station("s1", 10, "200 ms")
+            until("a weight", lambda: mac(2) in weights())
+            seen += any("fwsoc" in line for line in interface()[3])
+            [sender.sendto(bytes(1200), ("10.79.0.2", 9)) for _ in range(300)]
+        else:
+            select.select([], [], [], moment)
+        ap.kill()
+        ap.wait()
+        until("all as before", lambda: interface() == before)
+    end(station)
+    # Hooks of somebody else are not touched, and neither is a qdisc that frames would pass by.
+    refusals = []
+    for setting, word in [("clsact", "clsact"), ("root handle 7: pfifo limit 7", "root")]:
+        run(f"ip netns exec a tc qdisc add dev w0 {setting}")
+        foreign = interface()
+        ap = start_ap(*PLANE)
+        refusals.append([ap.communicate(timeout=PATIENCE_S)[1].decode(), ap.returncode])
+        assert interface() == foreign
+        if word == "root":
+            ap = start_ap(*PLANE, "--replace")
+            until("the access point", status)
+            assert any("pfifo 7:" in line for line in interface()[0]), interface()
+            end(ap)
+            assert interface() == foreign
+        run(f"ip netns exec a tc qdisc del dev w0 {word}")
+    # A filter that somebody sets at our hooks stays, and so do the hooks.
+    ap = start_ap(*PLANE)
+    until("the access point", status)
+    run("ip netns exec a tc filter add dev w0 egress pref 9 protocol all u32 match u32 1 0xffffffff at 0 classid 1:1")
+    ap.kill()
+    ap.wait()
+    egress = lambda: interface()[-1]
+    until("our filter gone", lambda: not any("fwsoc" in line for line in egress() + interface()[3]))
+    kept = any("pref 9" in line for line in egress())
+    return {"moments": len(moments), "seen": seen, "refusals": refusals, "kept": kept}
+
+
 def paired():
     """A station gets its key over the air, beside a running access point, and is believed."""
     ap = start_ap()
@@ -608,5 +766,7 @@ build()
 keys()
 tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": hostile,
          "restarted": restarted, "answered": answered, "killed": killed,
+         "plane-shares": lambda: shares(*PLANE), "plane-routed": lambda: routed(*PLANE),
+         "plane-classes": lambda: classes(*PLANE), "plane-frames": plane_frames, "plane-killed": plane_killed,
          "told": told, "paired": paired, "replaced": replaced, "cost": cost, "crowd": crowd}
 print(json.dumps(tasks[sys.argv[2]]()))

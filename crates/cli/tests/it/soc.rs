@@ -23,14 +23,60 @@ fn found(task: &str) -> Option<Value> {
     Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
 }
 
-/// SoC of 14, 10 and 4 dB are weights of 1, 0.8 and 0.2 by pw: shares of 50, 40 and 10 %.
+/// Three shares are within 5 % of those that weights have.
+fn assert_shares(found: &Value, weights: [f64; 3]) {
+    let sum: f64 = weights.iter().sum();
+    for (share, weight) in found["shares"].as_array().expect("three").iter().zip(weights) {
+        let share = share.as_f64().expect("a number");
+        assert!((share * sum / weight - 1.0).abs() < 0.05, "{found}");
+    }
+}
+
+/// SoC of 14, 10 and 4 dB are weights of 1, 0.8 and 0.2 by pw.
+const BY_PW: [f64; 3] = [1.0, 0.8, 0.2];
+
 #[test]
 fn saturating_datagrams_follow_the_weights() {
     let Some(found) = found("shares") else { return };
-    for (share, expected) in found["shares"].as_array().expect("three").iter().zip([0.5, 0.4, 0.1])
+    assert_shares(&found, BY_PW);
+    assert_eq!(found["actuator"], "htb", "{found}");
+}
+
+#[test]
+fn our_own_scheduler_shares_as_those_of_the_kernel() {
+    let Some(by_link) = found("plane-shares") else { return };
+    assert_shares(&by_link, BY_PW);
+    assert_eq!(by_link["actuator"], "user-space", "{by_link}");
+    // All of the 8 Mbps is used, within 5 %, in the 3 s.
+    let bytes = by_link["bytes"].as_f64().expect("bytes");
+    assert!((bytes / 3e6 - 1.0).abs() < 0.05, "{by_link}");
+    let Some(by_address) = found("plane-routed") else { return };
+    assert_shares(&by_address, BY_PW);
+    let Some(by_kind) = found("plane-classes") else { return };
+    assert_shares(&by_kind, [1.0, 0.2, 1.0]);
+}
+
+#[test]
+fn whatever_a_frame_is_it_passes_our_own_scheduler() {
+    let Some(found) = found("plane-frames") else { return };
+    let kinds = ["tcp", "jumbo", "fragments", "vlan", "broadcast", "multicast", "ipv6", "other"];
+    for kind in kinds.iter().chain(&["working", "restored"]) {
+        assert_eq!(found[kind], true, "{kind}: {found}");
+    }
+    assert_eq!(found["gone"][0], 1, "{found}");
+    let why = found["gone"][1].as_str().expect("a message");
+    assert!(why.contains("interface `w0`: the interface is gone"), "{why}");
+}
+
+#[test]
+fn kill_9_of_our_own_scheduler_leaves_all_as_it_was() {
+    let Some(found) = found("plane-killed") else { return };
+    assert_eq!((&found["seen"], &found["kept"]), (&2.into(), &true.into()), "{found}");
+    for (refusal, word) in
+        found["refusals"].as_array().expect("two").iter().zip(["clsact", "pfifo 7:"])
     {
-        let share = share.as_f64().expect("a number");
-        assert!((share / expected - 1.0).abs() < 0.05, "{found}");
+        assert_eq!(refusal[1], 1, "{found}");
+        assert!(refusal[0].as_str().is_some_and(|why| why.contains(word)), "{found}");
     }
 }
 
@@ -38,11 +84,7 @@ fn saturating_datagrams_follow_the_weights() {
 #[test]
 fn stations_behind_a_router_have_shares_of_their_own() {
     let Some(found) = found("routed") else { return };
-    for (share, expected) in found["shares"].as_array().expect("three").iter().zip([0.5, 0.4, 0.1])
-    {
-        let share = share.as_f64().expect("a number");
-        assert!((share / expected - 1.0).abs() < 0.05, "{found}");
-    }
+    assert_shares(&found, BY_PW);
     let addresses =
         [&found["addresses"]["02:00:00:00:01:01"], &found["addresses"]["02:00:00:00:01:02"]];
     assert_eq!(addresses, ["10.80.1.2", "fd80:2::2"], "{found}");
@@ -55,12 +97,7 @@ fn stations_behind_a_router_have_shares_of_their_own() {
 #[test]
 fn kinds_of_traffic_follow_policies_of_their_own() {
     let Some(found) = found("classes") else { return };
-    let sum = 2.2;
-    for (share, expected) in found["shares"].as_array().expect("three").iter().zip([1.0, 0.2, 1.0])
-    {
-        let share = share.as_f64().expect("a number");
-        assert!((share * sum / expected - 1.0).abs() < 0.05, "{found}");
-    }
+    assert_shares(&found, [1.0, 0.2, 1.0]);
 }
 
 /// At 16 kbps 50 kB are 25 s of data, longer than a station waits for an answer.

@@ -1,0 +1,185 @@
+//! Frames in, frames out in the order of the scheduler, at a rate.
+//!
+//! All memory for frames is taken at the start. A frame is read into it, waits there and is sent
+//! from there.
+
+use super::bucket::Bucket;
+use super::classes::Classes;
+use crate::status::Frames;
+use fairwave_netns::Traffic;
+use fairwave_queue::{Discipline, FlowKey, HostConfig, Item, Limit, Segment, Weight, wf2q_plus};
+use fairwave_units::Instant;
+use fairwave_wire::ethernet::Mac;
+use std::io;
+use std::net::IpAddr;
+
+/// Most memory for frames in bytes, and most frames.
+const MEMORY: usize = 64 << 20;
+const FRAMES: usize = 4096;
+/// Frames that are taken, and sent, before the other has its turn.
+const BATCH: usize = 64;
+
+/// Where frames come from and go to.
+pub(super) trait Wire {
+    /// Takes the next frame, cut to the buffer; its length, or `None` if none waits.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+
+    /// Sends a frame; `false` if it is lost.
+    fn send(&self, frame: &[u8]) -> io::Result<bool>;
+}
+
+/// What a forwarder is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// What all queues together may send, in bits a second, headers of Ethernet included.
+    pub(super) rate_bps: u64,
+    /// Frames that may wait in each queue.
+    pub(super) queue: u32,
+    /// Bytes of the longest frame.
+    pub(super) longest: usize,
+    /// The kinds of traffic with queues of their own.
+    pub(super) traffic: Vec<Traffic>,
+    /// The EtherType of frames that do not wait in the stations' queues.
+    pub(super) urgent: u16,
+}
+
+/// A frame that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    place: u32,
+    bytes: u32,
+    queue: u32,
+}
+
+impl Item for Waiting {
+    /// The whole frame: it is what the interface has to carry.
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn receiver(&self) -> u32 {
+        self.queue
+    }
+
+    fn flow(&self) -> FlowKey {
+        FlowKey::default()
+    }
+
+    fn tcp(&self) -> Option<Segment<'_>> {
+        None
+    }
+
+    fn clamp_window(&mut self, _: u16) {}
+
+    fn mark_ce(&mut self) -> bool {
+        false
+    }
+}
+
+/// The frames of an interface on their way through this program.
+pub(super) struct Forwarder {
+    memory: Vec<u8>,
+    /// Bytes of a place: one more than the longest frame, which tells that one was cut.
+    place: usize,
+    free: Vec<u32>,
+    queue: Box<dyn Discipline<Waiting>>,
+    classes: Classes,
+    bucket: Bucket,
+    pub(super) counts: Frames,
+}
+
+impl Forwarder {
+    pub(super) fn new(settings: &Settings) -> Self {
+        let place = settings.longest + 1;
+        let frames = (MEMORY / place).clamp(1, FRAMES);
+        // One place is for the frame that is being read.
+        let limit = Limit::Packets(frames as u32 - 1);
+        let host_limit = Limit::Packets(settings.queue);
+        let hosts = HostConfig { limit, host_limit, idle_serve: false };
+        Self {
+            // Zeroes, which the system gives memory for when it is written.
+            memory: vec![0; frames * place],
+            place,
+            free: (0..frames as u32).rev().collect(),
+            queue: Box::new(wf2q_plus(hosts)),
+            classes: Classes::new(&settings.traffic, settings.urgent),
+            bucket: Bucket::new(settings.rate_bps),
+            counts: Frames::default(),
+        }
+    }
+
+    /// Gives a station weights from 0 to 1: of the rest, and of each kind of traffic; kinds for
+    /// which there is none have that of the rest. With a weight of 0 nothing is sent.
+    pub(super) fn serve(
+        &mut self,
+        now: Instant,
+        station: Mac,
+        address: Option<IpAddr>,
+        weights: &[f64],
+    ) {
+        let first = weights.first().copied().unwrap_or(1.0);
+        for (at, queue) in self.classes.serve(station, address).into_iter().enumerate() {
+            let weight = weights.get(at).copied().unwrap_or(first);
+            self.queue.set_weight(now, queue, scheduled(weight));
+        }
+    }
+
+    /// Knows a station no more: its frames go with those of others. What waits for it is sent.
+    pub(super) fn stop(&mut self, now: Instant, station: Mac) {
+        for queue in self.classes.stop(station) {
+            self.queue.set_weight(now, queue, Weight::ONE);
+        }
+    }
+
+    /// Takes frames that wait; whether those were all.
+    pub(super) fn take(&mut self, now: Instant, wire: &impl Wire) -> io::Result<bool> {
+        for _ in 0..BATCH {
+            let Some(place) = self.free.last().copied() else {
+                unreachable!("the queue's limit leaves a place")
+            };
+            let begin = place as usize * self.place;
+            let room = &mut self.memory[begin..begin + self.place];
+            let Some(bytes) = wire.receive(room)? else { return Ok(true) };
+            if bytes >= self.place {
+                self.counts.too_long += 1;
+                continue;
+            }
+            self.free.pop();
+            let queue = self.classes.of(&self.memory[begin..begin + bytes]);
+            self.queue.push(now, Waiting { place, bytes: bytes as u32, queue });
+            while let Some((dropped, _)) = self.queue.dropped() {
+                self.free.push(dropped.place);
+                self.counts.dropped += 1;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sends what may be sent now; when there may be more, if anything waits for the rate alone.
+    pub(super) fn send(&mut self, now: Instant, wire: &impl Wire) -> io::Result<Option<Instant>> {
+        for _ in 0..BATCH {
+            if !self.bucket.is_due(now) {
+                break;
+            }
+            let Some(waiting) = self.queue.pop(now) else { return Ok(None) };
+            let begin = waiting.place as usize * self.place;
+            self.free.push(waiting.place);
+            self.bucket.take(now, waiting.bytes);
+            let frame = &self.memory[begin..begin + waiting.bytes as usize];
+            match wire.send(frame)? {
+                true => self.counts.sent += 1,
+                false => self.counts.lost += 1,
+            }
+        }
+        Ok((!self.queue.is_empty()).then(|| self.bucket.due()))
+    }
+}
+
+/// A weight as the scheduler has it.
+fn scheduled(weight: f64) -> Weight {
+    let weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 0.0 };
+    Weight((weight * f64::from(Weight::ONE.0)).round() as u32)
+}
+
+#[cfg(test)]
+mod tests;
