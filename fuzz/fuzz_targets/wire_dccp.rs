@@ -6,13 +6,14 @@
 #![no_main]
 
 use fairwave_wire::dccp::{self, Items, Options, Runs, Seq48};
-use fairwave_wire::ipv4::{PROTOCOL_DCCP, Pseudo};
+use fairwave_wire::ipv4::PROTOCOL_DCCP;
+use fairwave_wire::pseudo::Pseudo;
 use fairwave_wire::udp;
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;
 
 const PSEUDO: Pseudo =
-    Pseudo { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
+    Pseudo::V4 { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = dccp::parse(bytes, PSEUDO);

@@ -110,6 +110,8 @@ pub struct SenderStats {
     pub rtt: Option<Duration>,
     /// Time after which missing feedback counts as congestion.
     pub timeout: Option<Duration>,
+    /// The rate at which the other end said that it receives, in bytes a second.
+    pub receive_rate: Option<f64>,
     /// Loss event rate; zero if nothing was lost so far.
     pub loss_event_rate: Option<f64>,
     /// Mean loss interval in packets.
@@ -124,6 +126,17 @@ pub struct SenderStats {
     pub congestion_events: u64,
     /// Expiries of the timer for missing feedback.
     pub timeouts: u64,
+}
+
+/// What a receiver knows; `None` where its profile does not have it, or not yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReceiverStats {
+    /// Loss event rate; zero if nothing was lost so far.
+    pub loss_event_rate: Option<f64>,
+    /// Round-trip time that the other end's packets imply.
+    pub rtt: Option<Duration>,
+    /// The receive rate of the last feedback, in bytes a second.
+    pub receive_rate: Option<f64>,
 }
 
 /// The half of a profile where data come from.
@@ -200,6 +213,9 @@ pub trait Receiver: fmt::Debug + Send {
     /// The other end's Ack Ratio is this from now on; zero if it does not use one.
     fn set_ack_ratio(&mut self, _ratio: u16) {}
 
+    /// Whether the other end wants Loss Event Rate options (RFC 4342 section 8.4).
+    fn set_send_loss_event_rate(&mut self, _sends: bool) {}
+
     /// Time has come. Early or repeated calls do nothing.
     fn wake(&mut self, now: Instant);
 
@@ -208,4 +224,9 @@ pub trait Receiver: fmt::Debug + Send {
 
     /// A handover of this end, or of the other one as far as this end was told.
     fn on_handover(&mut self, _now: Instant, _handover: Handover) {}
+
+    /// What it knows.
+    fn stats(&self) -> ReceiverStats {
+        ReceiverStats::default()
+    }
 }

@@ -37,9 +37,12 @@ pub enum Feature {
     MinimumChecksumCoverage = 8,
     /// Whether its end checks Data Checksums.
     CheckDataChecksum = 9,
+    /// Whether its end, which receives by CCID 3 or 4, sends Loss Event Rate options (RFC 4342
+    /// section 8.4). Linux insists on it, and sends no loss intervals.
+    SendLossEventRate = 192,
 }
 
-const ALL: [Feature; 9] = [
+const ALL: [Feature; 10] = [
     Feature::Ccid,
     Feature::AllowShortSeqnos,
     Feature::SequenceWindow,
@@ -49,11 +52,20 @@ const ALL: [Feature; 9] = [
     Feature::SendNdpCount,
     Feature::MinimumChecksumCoverage,
     Feature::CheckDataChecksum,
+    Feature::SendLossEventRate,
 ];
 
 impl Feature {
     fn known(number: u8) -> Option<Self> {
-        ALL.get(usize::from(number).wrapping_sub(1)).copied()
+        ALL.into_iter().find(|feature| *feature as u8 == number)
+    }
+
+    /// Its place in [`ALL`].
+    const fn index(self) -> usize {
+        match self {
+            Self::SendLossEventRate => ALL.len() - 1,
+            _ => self as usize - 1,
+        }
     }
 
     pub(crate) const fn initial(self) -> u64 {
@@ -212,11 +224,11 @@ impl Features {
     }
 
     fn slot(&mut self, side: Side, feature: Feature) -> &mut Slot {
-        &mut self.slots[feature as usize - 1][side as usize]
+        &mut self.slots[feature.index()][side as usize]
     }
 
     fn view(&self, side: Side, feature: Feature) -> &Slot {
-        &self.slots[feature as usize - 1][side as usize]
+        &self.slots[feature.index()][side as usize]
     }
 
     /// The value in force.

@@ -5,7 +5,8 @@ use crate::world::Played;
 use fairwave_netns::{Namespaces, VNET_HEADER_LENGTH};
 use fairwave_sockets::clock::Clock;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::ipv4::{self, Ecn, PROTOCOL_TCP, Pseudo};
+use fairwave_wire::ipv4::{self, Ecn, PROTOCOL_TCP};
+use fairwave_wire::pseudo::Pseudo;
 use fairwave_wire::tcp::{self, Header};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::net::Ipv4Addr;
@@ -67,7 +68,7 @@ impl<'n> Line<'n> {
                 Err(error) => return Err(format!("a broken packet left: {error}")),
             };
             let (to, from) = (ip.destination, ip.source);
-            let parsed = tcp::parse(rest, Pseudo { source: from, destination: to });
+            let parsed = tcp::parse(rest, Pseudo::V4 { source: from, destination: to });
             let (header, payload) = parsed.map_err(|e| format!("a broken segment left: {e}"))?;
             let (ecn, payload) = (Ecn::of(ip.tos), payload.to_vec());
             return Ok(Some(Packet { at, to, from, ecn, header, payload }));
@@ -111,7 +112,7 @@ impl<'n> Line<'n> {
         };
         let mut packet = vec![0; VNET_HEADER_LENGTH];
         ip.write(&mut packet).map_err(|error| error.to_string())?;
-        let pseudo = Pseudo { source: from, destination: to };
+        let pseudo = Pseudo::V4 { source: from, destination: to };
         header.write(&mut packet, pseudo, payload).map_err(|error| error.to_string())?;
         let sent = self.namespaces.tun(self.node).send(&packet).map_err(|error| error.to_string());
         if sent? { Ok(()) } else { Err("the kernel had no room for a packet".to_owned()) }

@@ -2,26 +2,28 @@
 
 use crate::arrival::arrival;
 use crate::clock::Clock;
-use crate::udp::{Taken, Udp};
+use crate::transport::{Incoming, Left, Outgoing, Taken, Transport};
+use crate::udp::Udp;
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant};
 use std::io;
-use std::net::SocketAddr;
 
 /// The loop looks at the clock, without sleeping, for so long before a deadline: a sleep ends
 /// about this much late.
 const AWAKE: Duration = Duration::from_micros(150);
-/// Datagrams that are taken before the machine's deadline has its turn.
-const BATCH: usize = 64;
+/// Datagrams, as far as one call does not take more, before the machine's deadline has its turn.
+const TURN: usize = 64;
+/// Outputs of a machine that are handed to the kernel before it is asked for more.
+const TOGETHER: usize = 64;
 /// Longest wait for room in the socket's buffer.
 const LONGEST_BLOCK: Duration = Duration::from_secs(1);
 
 /// A machine that speaks in datagrams.
 pub trait Datagrams: Machine {
     /// The fact that this datagram arrived.
-    fn arrived(from: SocketAddr, bytes: Vec<u8>) -> Self::Input;
-    /// Where an output goes, and its bytes.
-    fn departs(output: Self::Output) -> (SocketAddr, Vec<u8>);
+    fn arrived(datagram: Incoming) -> Self::Input;
+    /// An output as a datagram.
+    fn departs(output: Self::Output) -> Outgoing;
 }
 
 /// What a driver has seen.
@@ -41,41 +43,66 @@ pub struct Counts {
     pub refused: u64,
     /// Datagrams that arrived and found no room in the socket's buffer.
     pub dropped_here: u64,
+    /// Datagrams that arrived and had no address of IP, or were longer than any may be.
+    pub unreadable: u64,
+    /// System calls that took datagrams, or found none.
+    pub receive_calls: u64,
+    /// System calls that handed datagrams to the kernel.
+    pub send_calls: u64,
 }
 
 /// Runs machines over one socket, one after the other or in turns.
 #[derive(Debug)]
-pub struct Driver {
-    udp: Udp,
+pub struct Driver<T = Udp> {
+    socket: T,
     clock: Clock,
     /// The latest time that a machine was told.
     last: Instant,
     /// When the socket was last seen empty.
     emptied: Instant,
     counts: Counts,
-    trouble: Option<io::ErrorKind>,
+    trouble: Option<io::Error>,
+    /// Memory for what was taken, and for what is to be sent.
+    taken: Vec<Taken>,
+    outgoing: Vec<Outgoing>,
 }
 
-impl Driver {
+impl<T: Transport> Driver<T> {
     /// A driver for a socket. Machines are told times of `clock`.
-    pub fn new(udp: Udp, clock: Clock) -> Self {
+    pub fn new(socket: T, clock: Clock) -> Self {
         let now = clock.now();
-        Self { udp, clock, last: now, emptied: now, counts: Counts::default(), trouble: None }
+        Self {
+            socket,
+            clock,
+            last: now,
+            emptied: now,
+            counts: Counts::default(),
+            trouble: None,
+            taken: Vec::new(),
+            outgoing: Vec::new(),
+        }
     }
 
     /// Its socket.
-    pub const fn udp(&self) -> &Udp {
-        &self.udp
+    pub const fn socket(&self) -> &T {
+        &self.socket
     }
 
     /// What it has seen so far.
-    pub const fn counts(&self) -> Counts {
-        self.counts
+    pub fn counts(&self) -> Counts {
+        let (receive_calls, send_calls) = self.socket.calls();
+        Counts {
+            dropped_here: self.socket.dropped(),
+            unreadable: self.socket.unreadable(),
+            receive_calls,
+            send_calls,
+            ..self.counts
+        }
     }
 
     /// What the network last said against a datagram, such as that nobody listens. Asking clears
     /// it.
-    pub const fn take_trouble(&mut self) -> Option<io::ErrorKind> {
+    pub const fn take_trouble(&mut self) -> Option<io::Error> {
         self.trouble.take()
     }
 
@@ -126,65 +153,92 @@ impl Driver {
     fn sleep(&mut self, until: Instant) -> io::Result<()> {
         let left = until.since(self.clock.now());
         // A deadline that is near is met by looking at the clock; `turn` is called again.
-        self.udp.wait(false, left.saturating_sub(AWAKE))
+        self.socket.wait(false, left.saturating_sub(AWAKE))
     }
 
     /// Takes what has arrived; whether that was all.
     fn receive<M: Datagrams>(&mut self, machine: &mut M, events: &mut Vec<M::Event>) -> bool {
-        for _ in 0..BATCH {
+        let mut count = 0;
+        while count < TURN {
             let looked = self.clock.now();
-            match self.udp.receive() {
-                Ok(Some(taken)) => self.hand_over(machine, taken, events),
-                Ok(None) => {
+            let mut taken = std::mem::take(&mut self.taken);
+            let left = self.socket.receive(&mut taken);
+            let now = self.clock.now();
+            count += taken.len().max(1);
+            for one in taken.drain(..) {
+                self.hand_over(machine, now, one, events);
+            }
+            self.taken = taken;
+            match left {
+                Ok(Left::Nothing) => {
                     self.emptied = looked;
                     return true;
                 }
-                Err(error) => self.trouble = Some(error.kind()),
+                Ok(Left::Perhaps) => {}
+                Err(error) => self.trouble = Some(error),
             }
         }
         false
     }
 
+    /// Hands over a datagram that was taken at `now`.
     fn hand_over<M: Datagrams>(
         &mut self,
         machine: &mut M,
-        taken: Taken,
+        now: Instant,
+        Taken { datagram, waited }: Taken,
         events: &mut Vec<M::Event>,
     ) {
         self.counts.received += 1;
-        self.counts.received_bytes += taken.bytes.len() as u64;
-        self.counts.dropped_here = taken.dropped.map_or(self.counts.dropped_here, u64::from);
-        self.last = arrival(self.clock.now(), taken.waited, self.emptied).max(self.last);
-        machine.handle(self.last, M::arrived(taken.from, taken.bytes));
+        self.counts.received_bytes += datagram.bytes.len() as u64;
+        self.last = arrival(now, waited, self.emptied).max(self.last);
+        machine.handle(self.last, M::arrived(datagram));
         // At the time of arrival, not now: the next datagram may have arrived before now.
         self.drain(machine, self.last, events);
     }
 
-    /// Sends what the machine gives, until nothing is left.
+    /// Sends what the machine gives, until nothing is left. What it gives at once goes together,
+    /// and waits for nothing else: datagrams of a later deadline are paced.
     fn drain<M: Datagrams>(&mut self, machine: &mut M, now: Instant, events: &mut Vec<M::Event>) {
+        let mut outgoing = std::mem::take(&mut self.outgoing);
         while let Some(output) = machine.poll(now) {
-            let (to, bytes) = M::departs(output);
-            self.send(to, &bytes);
+            outgoing.push(M::departs(output));
+            if outgoing.len() == TOGETHER {
+                self.send(&outgoing);
+                outgoing.clear();
+            }
         }
+        self.send(&outgoing);
+        outgoing.clear();
+        self.outgoing = outgoing;
         while let Some(event) = machine.event() {
             events.push(event);
         }
     }
 
-    fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
-        let mut sent = self.udp.send(to, bytes);
-        if sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-            self.counts.blocked += 1;
-            sent = self.udp.wait(true, LONGEST_BLOCK).and_then(|()| self.udp.send(to, bytes));
-        }
-        match sent {
-            Ok(()) => {
-                self.counts.sent += 1;
-                self.counts.sent_bytes += bytes.len() as u64;
-            }
-            Err(error) => {
-                self.counts.refused += 1;
-                self.trouble = Some(error.kind());
+    fn send(&mut self, mut left: &[Outgoing]) {
+        let mut has_waited = false;
+        while let [_, behind @ ..] = left {
+            match self.socket.send(left) {
+                Ok(count) => {
+                    let (sent, rest) = left.split_at(count.max(1));
+                    self.counts.sent += sent.len() as u64;
+                    let bytes = sent.iter().map(|one| one.bytes.len() as u64).sum::<u64>();
+                    self.counts.sent_bytes += bytes;
+                    (left, has_waited) = (rest, false);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !has_waited => {
+                    self.counts.blocked += 1;
+                    has_waited = true;
+                    if let Err(error) = self.socket.wait(true, LONGEST_BLOCK) {
+                        self.trouble = Some(error);
+                    }
+                }
+                Err(error) => {
+                    self.counts.refused += 1;
+                    self.trouble = Some(error);
+                    (left, has_waited) = (behind, false);
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Machines on real networks: a [`Driver`] runs any [`fairwave_machine::Machine`] that speaks in
-//! datagrams over a UDP socket, by the host's monotonic clock, with the kernel's timestamps of
-//! what arrives. [`probe`] measures with it. [`radio`] tells what the radios of this machine know.
+//! datagrams over a [`Transport`], by the host's monotonic clock, with the kernel's timestamps of
+//! what arrives: [`Udp`], or [`Raw`] for a protocol of IP. [`probe`] measures with it, [`dccp`] speaks the protocol
+//! of that name. [`radio`] tells what the radios of this machine know.
 //! [`clock`] and [`arrival`] serve other hosts of real time, too.
 //!
 //! The loop waits by `ppoll`, and looks at the clock without sleeping for the last microseconds
@@ -9,12 +10,19 @@
 
 pub mod arrival;
 pub mod clock;
+pub mod dccp;
 mod driver;
 pub mod fairness;
+mod kernel;
+mod port;
 pub mod probe;
 pub mod radio;
+mod raw;
+mod transport;
 mod udp;
 
 pub use clock::Clock;
 pub use driver::{Counts, Datagrams, Driver};
+pub use raw::Raw;
+pub use transport::{Incoming, Left, Outgoing, Taken, Transport};
 pub use udp::Udp;

@@ -1,36 +1,27 @@
-//! A UDP socket whose datagrams are stamped by the kernel when they arrive.
+//! UDP, over IPv4 and IPv6, as a transport of datagrams.
 
-use crate::arrival::{self, Beside};
-use crate::clock::timespec;
+use crate::kernel::{BATCH, Message};
+use crate::port::{self, Port};
+use crate::transport::{Incoming, Left, Outgoing, Taken, Transport};
 use fairwave_units::Duration;
+use fairwave_wire::ipv4::Ecn;
 use nix::sys::socket::{setsockopt, sockopt};
-use rustix::event::{PollFd, PollFlags, poll};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
 
-/// Bytes of both of the socket's buffers that are asked for; the kernel gives at most what
-/// `net.core.rmem_max` and `net.core.wmem_max` allow.
-const BUFFER_BYTES: usize = 4 << 20;
-/// Largest payload of a datagram.
-const MOST_BYTES: usize = 65_535;
+/// Most datagrams that the kernel cuts out of one message (`UDP_MAX_SEGMENTS` before Linux 6.9), and
+/// the most bytes of such a message.
+const MOST_SEGMENTS: usize = 64;
+const MOST_TOGETHER: usize = 65_507;
 
-/// A socket that never blocks.
+/// A socket that never blocks. What is sent at once goes in one system call.
 #[derive(Debug)]
 pub struct Udp {
-    socket: UdpSocket,
-    buffer: Vec<u8>,
-    beside: Beside,
-}
-
-/// A datagram that was taken from the socket.
-#[derive(Debug)]
-pub(crate) struct Taken {
-    pub(crate) from: SocketAddr,
-    pub(crate) bytes: Vec<u8>,
-    /// How long it waited in the socket.
-    pub(crate) waited: Duration,
-    /// Datagrams that found no room in the socket's buffer since the socket was opened.
-    pub(crate) dropped: Option<u32>,
+    port: Port,
+    address: SocketAddr,
+    with_gso: bool,
+    unreadable: u64,
 }
 
 impl Udp {
@@ -39,14 +30,7 @@ impl Udp {
     /// # Errors
     /// Whatever the kernel refuses, such as an address in use.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        let socket = UdpSocket::bind(address)?;
-        socket.set_nonblocking(true)?;
-        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        setsockopt(&socket, sockopt::RxqOvfl, &1)?;
-        // A kernel that gives less than was asked for says nothing.
-        setsockopt(&socket, sockopt::RcvBuf, &BUFFER_BYTES)?;
-        setsockopt(&socket, sockopt::SndBuf, &BUFFER_BYTES)?;
-        Ok(Self { socket, buffer: vec![0; MOST_BYTES], beside: Beside::default() })
+        Self::of(UdpSocket::bind(address)?)
     }
 
     /// A socket that speaks with one peer alone, from an address of the same family. The kernel
@@ -59,9 +43,30 @@ impl Udp {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let udp = Self::bind(SocketAddr::new(any, 0))?;
-        udp.socket.connect(peer)?;
-        Ok(udp)
+        let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+        socket.connect(peer)?;
+        Self::of(socket)
+    }
+
+    fn of(socket: UdpSocket) -> io::Result<Self> {
+        let address = socket.local_addr()?;
+        if address.is_ipv6() {
+            setsockopt(&socket, sockopt::Ipv6RecvTClass, &true)?;
+        }
+        // A socket of IPv6 that speaks IPv4 as well has the options of both.
+        let four = setsockopt(&socket, sockopt::IpRecvTos, &true);
+        if address.is_ipv4() {
+            four?;
+        }
+        let port = Port::new(OwnedFd::from(socket))?;
+        Ok(Self { port, address, with_gso: false, unreadable: 0 })
+    }
+
+    /// Lets the kernel cut messages into datagrams (GSO, Linux 4.18) where several of the same size
+    /// go to one destination at once. A queue of this host then takes or drops them as one packet,
+    /// so whoever measures queues should not ask for it.
+    pub const fn allow_gso(&mut self) {
+        self.with_gso = true;
     }
 
     /// Its own address, with the port that the kernel chose.
@@ -69,7 +74,8 @@ impl Udp {
     /// # Errors
     /// If the kernel does not tell.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        let address = rustix::net::getsockname(self.port.socket())?;
+        SocketAddr::try_from(address).or(Ok(self.address))
     }
 
     /// The address from which the kernel sends to a peer now, with any port.
@@ -79,30 +85,173 @@ impl Udp {
     pub(crate) fn source(peer: SocketAddr) -> io::Result<IpAddr> {
         Ok(Self::connect(peer)?.address()?.ip())
     }
+}
 
-    /// Takes a datagram; `None` if there is none.
-    pub(crate) fn receive(&mut self) -> io::Result<Option<Taken>> {
-        let taken = arrival::receive(&self.socket, &mut self.buffer, &mut self.beside)?;
-        let Some((taken, from)) = taken.and_then(|taken| Some((taken, taken.from?))) else {
-            return Ok(None);
-        };
-        let bytes = self.buffer[..taken.len].to_vec();
-        Ok(Some(Taken { from, bytes, waited: taken.waited, dropped: taken.dropped }))
+impl Transport for Udp {
+    fn receive(&mut self, into: &mut Vec<Taken>) -> io::Result<Left> {
+        let unreadable = &mut self.unreadable;
+        self.port.receive(|told, waited, bytes| {
+            let Some(from) = told.from else {
+                *unreadable += 1;
+                return;
+            };
+            let ecn = Ecn::of(told.class.unwrap_or(0));
+            let datagram = Incoming { from, to: told.to, ecn, bytes: bytes.to_vec() };
+            into.push(Taken { datagram, waited });
+        })
     }
 
-    /// Hands a datagram to the kernel, which may have no room for it now.
-    pub(crate) fn send(&self, to: SocketAddr, bytes: &[u8]) -> io::Result<()> {
-        self.socket.send_to(bytes, to).map(|_| ())
-    }
-
-    /// Waits until there is something to take, or room to send, for at most so long.
-    pub(crate) fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
-        let flags = if for_room { PollFlags::OUT } else { PollFlags::IN };
-        let most = timespec(most.as_nanos());
-        match poll(&mut [PollFd::new(&self.socket, flags)], Some(&most)) {
-            // The caller looks at the clock in any case.
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
+    fn send(&mut self, queue: &[Outgoing]) -> io::Result<usize> {
+        let parts: Vec<IoSlice<'_>> =
+            queue.iter().take(BATCH).map(|one| IoSlice::new(&one.bytes)).collect();
+        let mut messages = Vec::with_capacity(parts.len());
+        let mut counts = Vec::with_capacity(parts.len());
+        let mut at = 0;
+        while at < parts.len() {
+            let run = if self.with_gso { together(&queue[at..parts.len()]) } else { 1 };
+            let first = &queue[at];
+            // A message of one datagram is cut into none.
+            let segment = u16::try_from(first.bytes.len()).ok().filter(|_| run > 1);
+            let (class, parts) = (first.ecn.put(0), &parts[at..at + run]);
+            messages.push(Message { to: first.to, from: first.from, class, parts, segment });
+            counts.push(run);
+            at += run;
         }
+        match self.port.send(&messages) {
+            Ok(sent) => Ok(counts[..sent].iter().sum()),
+            Err(error) if counts[0] > 1 && error.kind() != io::ErrorKind::WouldBlock => {
+                // The kernel or the card cannot do it, or the path takes no datagrams of this size.
+                self.with_gso = false;
+                self.send(queue)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
+        port::wait(std::iter::once(&self.port), for_room, most)
+    }
+
+    fn calls(&self) -> (u64, u64) {
+        self.port.calls()
+    }
+
+    fn dropped(&self) -> u64 {
+        self.port.dropped()
+    }
+
+    fn unreadable(&self) -> u64 {
+        self.unreadable + self.port.cut()
+    }
+}
+
+/// How many datagrams from the first on can be one message: all go the same way and have the same
+/// size, but for the last, which may be smaller.
+fn together(queue: &[Outgoing]) -> usize {
+    let Some((first, rest)) = queue.split_first() else { return 0 };
+    let (size, mut count, mut bytes) = (first.bytes.len(), 1, first.bytes.len());
+    if size == 0 {
+        return 1;
+    }
+    for next in rest.iter().take(MOST_SEGMENTS - 1) {
+        let len = next.bytes.len();
+        let is_like = (next.to, next.from, next.ecn) == (first.to, first.from, first.ecn);
+        if !is_like || len > size || len == 0 || bytes + len > MOST_TOGETHER {
+            break;
+        }
+        count += 1;
+        bytes += len;
+        if len < size {
+            break;
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
+
+    fn of(sizes: &[usize]) -> Vec<Outgoing> {
+        sizes.iter().map(|size| Outgoing::new(HERE, vec![7; *size])).collect()
+    }
+
+    #[test]
+    fn equal_sizes_go_together_and_a_smaller_one_ends_them() {
+        assert_eq!(together(&of(&[100, 100, 100])), 3);
+        assert_eq!(together(&of(&[100, 100, 40, 100])), 3);
+        assert_eq!(together(&of(&[100, 101])), 1);
+        assert_eq!(together(&of(&[100, 0])), 1);
+        assert_eq!(together(&of(&[0, 0])), 1);
+        assert_eq!(together(&of(&[1; 100])), MOST_SEGMENTS);
+        assert_eq!(together(&of(&[40_000, 40_000])), 1);
+        let mut marked = of(&[100, 100]);
+        marked[1].ecn = Ecn::Ect0;
+        assert_eq!(together(&marked), 1);
+    }
+
+    /// Sends datagrams of some sizes over a loopback of a family; what arrives, and the calls.
+    fn carried(any: &str, sizes: &[usize], with_gso: bool) -> (Vec<Taken>, (u64, u64), u64) {
+        let mut there = Udp::bind(any.parse().unwrap()).unwrap();
+        let to = there.address().unwrap();
+        let mut here = Udp::connect(to).unwrap();
+        here.with_gso = with_gso;
+        let mut queue: Vec<_> = sizes
+            .iter()
+            .enumerate()
+            .map(|(n, len)| Outgoing::new(to, vec![n as u8; *len]))
+            .collect();
+        queue.iter_mut().for_each(|one| one.ecn = Ecn::Ect0);
+        let mut left = &queue[..];
+        while !left.is_empty() {
+            left = &left[here.send(left).unwrap()..];
+        }
+        let mut taken = Vec::new();
+        while taken.len() < sizes.len() {
+            there.wait(false, Duration::from_secs(10)).unwrap();
+            there.receive(&mut taken).unwrap();
+        }
+        let (receives, _) = there.calls();
+        let (_, sends) = here.calls();
+        (taken, (receives, sends), there.unreadable())
+    }
+
+    #[test]
+    fn both_families_carry_bytes_and_marks_in_one_call_with_gso_and_without() {
+        for any in ["127.0.0.1:0", "[::1]:0"] {
+            for with_gso in [false, true] {
+                let sizes = [500, 500, 500, 20, 700];
+                let (taken, (_, sends), unreadable) = carried(any, &sizes, with_gso);
+                assert_eq!(sends, 1, "{any} {with_gso}");
+                assert_eq!(unreadable, 0);
+                for (n, (one, len)) in taken.iter().zip(sizes).enumerate() {
+                    assert_eq!(one.datagram.bytes, vec![n as u8; len], "{any} {with_gso}");
+                    assert_eq!(one.datagram.ecn, Ecn::Ect0, "{any} {with_gso}");
+                }
+            }
+        }
+    }
+
+    /// `[::]` takes datagrams of IPv4, too, and their marks are in another place.
+    #[test]
+    fn a_socket_of_both_families_sees_the_marks_of_ipv4() {
+        let mut there = Udp::bind("[::]:0".parse().unwrap()).unwrap();
+        let port = there.address().unwrap().port();
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let mut here = Udp::connect(to).unwrap();
+        let outgoing = Outgoing { ecn: Ecn::Ce, ..Outgoing::new(to, b"marked".to_vec()) };
+        assert_eq!(here.send(&[outgoing]).unwrap(), 1);
+        let mut taken = Vec::new();
+        there.wait(false, Duration::from_secs(10)).unwrap();
+        assert_eq!(there.receive(&mut taken).unwrap(), Left::Nothing);
+        assert_eq!(taken[0].datagram.ecn, Ecn::Ce);
+        // And the answer goes back marked.
+        let back = Outgoing { ecn: Ecn::Ect1, ..Outgoing::new(taken[0].datagram.from, vec![1]) };
+        assert_eq!(there.send(&[back]).unwrap(), 1);
+        here.wait(false, Duration::from_secs(10)).unwrap();
+        here.receive(&mut taken).unwrap();
+        assert_eq!(taken[1].datagram.ecn, Ecn::Ect1);
     }
 }

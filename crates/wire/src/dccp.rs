@@ -15,7 +15,7 @@ mod vector;
 pub use captured::Captured;
 pub use ccid3::{LossInterval, LossIntervals, SKIP_LENGTH_MAX};
 pub use codec::{Error, Packet, parse};
-pub use encapsulation::{UDP_PORT, UdpError, parse_udp, write_udp};
+pub use encapsulation::{UDP_PORT, UdpError, parse_in_udp, parse_udp, write_in_udp, write_udp};
 pub use option::{Item, Items, OptionError, Options, Side, Value};
 pub use seq::Seq48;
 pub use vector::{Arrival, DropCode, Dropped, Runs};

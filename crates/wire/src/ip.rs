@@ -6,8 +6,8 @@
 //! joined (GRO), a total length of zero on those (Linux writes it where 16 bits are too few), and
 //! fragments. Here lengths come from the headers where they say them, and no sum is asked for.
 
-use crate::checksum::Sum;
 use crate::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
+use crate::pseudo::Pseudo;
 use crate::reader::{Reader, Truncated};
 use core::net::{IpAddr, Ipv4Addr};
 use packet::{transport, up_to};
@@ -94,26 +94,12 @@ impl Packet<'_> {
         if self.part != Part::Whole || !whole || absent {
             return Checksum::Unknown;
         }
-        match self.pseudo(protocol, body.len()).add(body).finish() {
-            0 => Checksum::Right,
-            _ => Checksum::Wrong,
+        let pseudo = Pseudo::between(self.source, self.destination);
+        match pseudo.map(|pseudo| pseudo.sum(protocol, body.len()).add(body).finish()) {
+            Some(0) => Checksum::Right,
+            Some(_) => Checksum::Wrong,
+            None => Checksum::Unknown,
         }
-    }
-
-    /// The sum over the pseudo header (RFC 9293 section 3.1, RFC 8200 section 8.1).
-    fn pseudo(&self, protocol: u8, len: usize) -> Sum {
-        let sum = match (self.source, self.destination) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => Sum::default().add(&a.octets()).add(&b.octets()),
-            (a, b) => Sum::default().add(&octets(a)).add(&octets(b)),
-        };
-        sum.add(&[0, protocol]).add(&(len as u32).to_be_bytes())
-    }
-}
-
-fn octets(address: IpAddr) -> [u8; 16] {
-    match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-        IpAddr::V6(address) => address.octets(),
     }
 }
 

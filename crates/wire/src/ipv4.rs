@@ -1,6 +1,7 @@
 //! IPv4 header (RFC 791 section 3.1; RFC 2474 and 3168 for the second byte).
 
 use crate::checksum::Sum;
+use crate::pseudo::Pseudo;
 use crate::reader::{Reader, Truncated};
 use std::net::Ipv4Addr;
 use thiserror::Error;
@@ -72,15 +73,6 @@ impl Ecn {
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
-}
-
-/// The part of the header that transport checksums cover (RFC 9293 section 3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pseudo {
-    /// Source address.
-    pub source: Ipv4Addr,
-    /// Destination address.
-    pub destination: Ipv4Addr,
 }
 
 /// Why bytes are no datagram for us, or a header cannot be written.
@@ -207,18 +199,7 @@ impl Header {
 
     /// What a transport checksum needs of it.
     pub fn pseudo(&self) -> Pseudo {
-        Pseudo { source: self.source, destination: self.destination }
-    }
-}
-
-impl Pseudo {
-    /// Begins the sum over a transport segment of `len` bytes, at most 65535.
-    pub(crate) fn sum(&self, protocol: u8, len: usize) -> Sum {
-        Sum::default()
-            .add(&self.source.octets())
-            .add(&self.destination.octets())
-            .add(&[0, protocol])
-            .add(&(len as u16).to_be_bytes())
+        Pseudo::V4 { source: self.source, destination: self.destination }
     }
 }
 

@@ -1,6 +1,7 @@
 //! UDP header (RFC 768).
 
-use crate::ipv4::{PROTOCOL_UDP, Pseudo};
+use crate::ipv4::PROTOCOL_UDP;
+use crate::pseudo::Pseudo;
 use crate::reader::{Reader, Truncated};
 use thiserror::Error;
 
@@ -28,7 +29,8 @@ pub enum Error {
         /// The length stated.
         len: usize,
     },
-    /// The datagram was damaged.
+    /// The datagram was damaged, or came over IPv6 without a checksum, which RFC 8200 section 8.1
+    /// demands.
     #[error("checksum at offset 6 is {found:#06x}, does not match the datagram")]
     Checksum {
         /// What the header says.
@@ -42,7 +44,8 @@ pub enum Error {
     },
 }
 
-/// Reads a datagram and checks its sum, unless it is zero, which means none; returns the payload.
+/// Reads a datagram and checks its sum; returns the payload. A sum of zero means that there is none,
+/// which IPv4 alone allows.
 pub fn parse(bytes: &[u8], pseudo: Pseudo) -> Result<(Header, &[u8]), Error> {
     let mut reader = Reader::new(bytes);
     let source_port = reader.u16_be("source port")?;
@@ -51,7 +54,9 @@ pub fn parse(bytes: &[u8], pseudo: Pseudo) -> Result<(Header, &[u8]), Error> {
     let found = reader.u16_be("checksum")?;
     let payload_len = len.checked_sub(HEADER_LEN).ok_or(Error::Length { len })?;
     let payload = reader.take(payload_len, "payload")?;
-    if found != 0 && pseudo.sum(PROTOCOL_UDP, len).add(&bytes[..len]).finish() != 0 {
+    let may_lack = matches!(pseudo, Pseudo::V4 { .. });
+    let is_right = || pseudo.sum(PROTOCOL_UDP, len).add(&bytes[..len]).finish() == 0;
+    if !(found == 0 && may_lack || is_right()) {
         return Err(Error::Checksum { found });
     }
     Ok((Header { source_port, destination_port }, payload))
@@ -89,7 +94,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     const PSEUDO: Pseudo =
-        Pseudo { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
+        Pseudo::V4 { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
 
     fn written(header: Header, payload: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
@@ -112,6 +117,19 @@ mod tests {
         let zero_sum =
             u16::from_be_bytes([written(header, &[0, 0])[6], written(header, &[0, 0])[7]]);
         assert_eq!(written(header, &zero_sum.to_be_bytes())[6..8], [0xff, 0xff]);
+    }
+
+    #[test]
+    fn over_ipv6_a_checksum_must_be_there() {
+        let [source, destination] =
+            ["2001:db8::1", "2001:db8::2"].map(|text| text.parse().unwrap());
+        let pseudo = Pseudo::V6 { source, destination };
+        let header = Header { source_port: 5001, destination_port: 9 };
+        let mut bytes = Vec::new();
+        header.write(&mut bytes, pseudo, b"abc").unwrap();
+        assert_eq!(parse(&bytes, pseudo), Ok((header, &b"abc"[..])));
+        bytes[6..8].fill(0);
+        assert_eq!(parse(&bytes, pseudo), Err(Error::Checksum { found: 0 }));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod tests;
 use super::counter::{CounterClock, ahead};
 use super::extend::Extender;
 use super::{REPORTED, Variant};
-use crate::ccid::{Arrived, Ccid, Handover};
+use crate::ccid::{Arrived, Ccid, Handover, ReceiverStats};
 use crate::tfrc::equation::loss_rate_for;
 use crate::tfrc::history::{Arrival, Blind, History, LossInterval, Rule, View};
 use crate::tfrc::{FirstInterval, Meter, Profile, Remedies};
@@ -32,8 +32,8 @@ pub struct ReceiverConfig {
     pub profile: Profile,
     /// What the interval before the first loss stands for, if it is not what the edition says.
     pub first_interval: Option<FirstInterval>,
-    /// Whether to add Loss Event Rate options, as the feature Send Loss Event Rate asks (RFC 4342,
-    /// section 8.4).
+    /// Whether to add Loss Event Rate options also where the other end does not ask for them by the
+    /// feature Send Loss Event Rate (RFC 4342, section 8.4).
     pub send_loss_event_rate: bool,
     /// What to do about handovers.
     pub remedies: Remedies,
@@ -44,6 +44,7 @@ pub struct ReceiverConfig {
 pub struct Receiver {
     config: ReceiverConfig,
     variant: Variant,
+    sends_loss_event_rate: bool,
     numbers: Extender,
     history: History,
     meter: Meter,
@@ -59,6 +60,8 @@ pub struct Receiver {
     /// The largest receive rate reported.
     target: f64,
     p: f64,
+    /// X_recv of the last feedback, in bytes a second.
+    reported_rate: Option<f64>,
     due: bool,
     handover_started: Option<Instant>,
 }
@@ -78,6 +81,7 @@ impl Receiver {
         Self {
             config,
             variant,
+            sends_loss_event_rate: config.send_loss_event_rate,
             numbers: Extender::default(),
             history: History::new(Rule::Counter, Some(config.profile.discount_threshold())),
             meter: Meter::default(),
@@ -89,6 +93,7 @@ impl Receiver {
             segment_bytes: 0.0,
             target: 0.0,
             p: 0.0,
+            reported_rate: None,
             due: false,
             handover_started: None,
         }
@@ -247,6 +252,7 @@ impl crate::ccid::Receiver for Receiver {
         let x_recv = self.meter.rate(now, self.rtt_or_default());
         self.meter.note(now);
         self.target = self.target.max(x_recv);
+        self.reported_rate = Some(x_recv);
         self.p = self.history.p(View::default());
         self.last_counter = Some(self.counter);
         self.due = false;
@@ -255,9 +261,13 @@ impl crate::ccid::Receiver for Receiver {
         push(options, Value::ElapsedTime(elapsed));
         push(options, Value::ReceiveRate((x_recv + 0.5) as u32));
         self.push_intervals(options);
-        if self.config.send_loss_event_rate {
+        if self.sends_loss_event_rate {
             push(options, Value::LossEventRate(self.inverse_loss_event_rate()));
         }
+    }
+
+    fn set_send_loss_event_rate(&mut self, sends: bool) {
+        self.sends_loss_event_rate = sends || self.config.send_loss_event_rate;
     }
 
     fn wake(&mut self, _now: Instant) {}
@@ -265,6 +275,11 @@ impl crate::ccid::Receiver for Receiver {
     /// The window counter makes a feedback timer unnecessary (RFC 4342, section 10.3).
     fn deadline(&self) -> Option<Instant> {
         None
+    }
+
+    fn stats(&self) -> ReceiverStats {
+        let (rtt, receive_rate) = (self.clock.rtt(), self.reported_rate);
+        ReceiverStats { loss_event_rate: Some(self.p), rtt, receive_rate }
     }
 
     fn on_handover(&mut self, now: Instant, handover: Handover) {

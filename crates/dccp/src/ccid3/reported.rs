@@ -40,10 +40,9 @@ struct Interval {
 pub(super) struct Told<'a> {
     /// The greatest number that arrived.
     pub(super) ack: u64,
-    /// Packets up to that which are in no interval.
-    pub(super) skip: u8,
-    /// The intervals, newest first.
-    pub(super) intervals: LossIntervals<'a>,
+    /// Packets up to that which are in no interval, and the intervals, newest first; `None` from a
+    /// receiver that tells none.
+    pub(super) intervals: Option<(u8, LossIntervals<'a>)>,
     /// Three bytes an interval: how many packets were lost. Empty if not told.
     pub(super) dropped: &'a [u8],
 }
@@ -250,10 +249,11 @@ impl Rules {
 
 /// Reads a report into `into`, newest first, up to the first interval of the connection.
 fn read(told: &Told<'_>, into: &mut [Interval; READ_MAX]) -> usize {
-    let mut end = (told.ack + 1).saturating_sub(u64::from(told.skip));
+    let Some((skip, intervals)) = told.intervals else { return 0 };
+    let mut end = (told.ack + 1).saturating_sub(u64::from(skip));
     let mut drops = told.dropped.chunks_exact(3);
     let mut count = 0;
-    for (wire, slot) in told.intervals.iter().zip(into.iter_mut()) {
+    for (wire, slot) in intervals.iter().zip(into.iter_mut()) {
         let lossy = u64::from(wire.lossy());
         let start = end.saturating_sub(u64::from(wire.lossless()) + lossy);
         let dropped = drops.next().map_or(0, |b| u32::from_be_bytes([0, b[0], b[1], b[2]]));

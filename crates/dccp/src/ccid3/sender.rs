@@ -79,6 +79,10 @@ pub struct Sender {
     log: Log,
     reported: Reported,
     mean_bytes: Option<f64>,
+    /// X_recv of the last feedback, in bytes a second.
+    receive_rate: Option<f64>,
+    /// Loss events that a receiver told of by its loss event rate alone.
+    told_events: u64,
     /// Number of the packet that brought the newest feedback.
     newest_feedback: Option<Seq48>,
     /// The greatest number that a Data Dropped option told of.
@@ -102,6 +106,8 @@ struct Gap {
 struct Heard {
     elapsed: Option<Duration>,
     x_recv: Option<f64>,
+    /// The loss event rate as the receiver computed it.
+    p: Option<f64>,
     slow: bool,
     dropped: u64,
 }
@@ -144,6 +150,8 @@ impl Sender {
             log: Log::new(),
             reported: Reported::new(),
             mean_bytes: None,
+            receive_rate: None,
+            told_events: 0,
             newest_feedback: None,
             dropped_up_to: 0,
             gap: Gap::default(),
@@ -177,6 +185,8 @@ impl Sender {
                     heard.elapsed = heard.elapsed.or(Some(tens(elapsed)));
                 }
                 Value::ReceiveRate(rate) => heard.x_recv = Some(f64::from(rate)),
+                Value::LossEventRate(u32::MAX) => heard.p = Some(0.0),
+                Value::LossEventRate(inverse) => heard.p = Some(1.0 / f64::from(inverse.max(1))),
                 Value::SlowReceiver => heard.slow = true,
                 Value::DataDropped(vector) => heard.dropped += self.newly_dropped(ack, vector),
                 _ => {}
@@ -202,7 +212,7 @@ impl Sender {
     }
 
     /// X_recv less what the other end could not take (RFC 4342, section 5.2).
-    fn receive_rate(&self, heard: &Heard, x_in: f64) -> f64 {
+    fn believed_rate(&self, heard: &Heard, x_in: f64) -> f64 {
         let mut x_drop = f64::INFINITY;
         if heard.slow {
             x_drop = x_in;
@@ -259,14 +269,29 @@ impl Sender {
         1.0 / loss_rate_for(s, rtt, self.gap.target.max(0.5 * s / rtt))
     }
 
-    /// Takes feedback that is complete: elapsed time, receive rate and loss intervals
-    /// (RFC 4342, section 6).
+    /// Takes feedback that is complete: elapsed time, receive rate and loss intervals (RFC 4342,
+    /// section 6). Linux's receiver tells neither elapsed time nor intervals, but the loss event
+    /// rate itself (section 8.5); how long it held feedback back is then part of the round trip.
     fn take(&mut self, now: Instant, told: &Told<'_>, heard: &Heard) {
-        let (Some(delay), Some(x_in)) = (heard.elapsed, heard.x_recv) else { return };
-        let x_recv = self.receive_rate(heard, x_in);
-        let rules = self.rules(now);
-        let new_loss = self.reported.take(told, &self.log, &rules);
-        let p = self.loss_event_rate(now, x_recv);
+        let unsaid = told.intervals.is_none().then_some(Duration::ZERO);
+        let (Some(delay), Some(x_in)) = (heard.elapsed.or(unsaid), heard.x_recv) else { return };
+        self.receive_rate = Some(x_in);
+        let x_recv = self.believed_rate(heard, x_in);
+        let (p, new_loss) = match told.intervals {
+            Some(_) => {
+                let rules = self.rules(now);
+                let new_loss = self.reported.take(told, &self.log, &rules);
+                (self.loss_event_rate(now, x_recv), new_loss)
+            }
+            // A receiver that tells no intervals computes their average itself. A rate that goes up
+            // tells of a new event; between events it can only fall.
+            None => {
+                let Some(p) = heard.p else { return };
+                let new_loss = p > self.rate.p();
+                self.told_events += u64::from(new_loss);
+                (p, new_loss)
+            }
+        };
         // Of a packet forgotten long ago the round-trip time stays what it is.
         let sent = self.log.get(told.ack).map_or_else(
             || now - self.rate.rtt().unwrap_or(Duration::ZERO) - delay,
@@ -331,9 +356,7 @@ impl crate::ccid::Sender for Sender {
                 _ => {}
             }
         }
-        if let Some((skip, intervals)) = intervals {
-            self.take(now, &Told { ack, skip, intervals, dropped }, &heard);
-        }
+        self.take(now, &Told { ack, intervals, dropped }, &heard);
     }
 
     fn wake(&mut self, now: Instant) {
@@ -366,10 +389,11 @@ impl crate::ccid::Sender for Sender {
         SenderStats {
             rate: Some(self.rate.rate()),
             rtt: self.rate.rtt(),
+            receive_rate: self.receive_rate,
             timeout: Some(self.rate.timeout()),
             loss_event_rate: Some(p),
             mean_loss_interval: (p > 0.0).then(|| 1.0 / p),
-            congestion_events: self.reported.events(),
+            congestion_events: self.reported.events() + self.told_events,
             timeouts: self.rate.timeouts(),
             ..SenderStats::default()
         }

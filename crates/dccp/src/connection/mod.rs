@@ -8,7 +8,7 @@ mod options;
 mod output;
 
 use crate::ack_vector::Arrivals;
-use crate::ccid::{Handover, Receiver, Sender, SenderStats};
+use crate::ccid::{Handover, Receiver, ReceiverStats, Sender, SenderStats};
 use crate::features::{Feature, Features};
 use crate::queue::SendQueue;
 use crate::sequence::Numbers;
@@ -135,6 +135,8 @@ pub struct Stats {
     pub state: State,
     /// What the sender of this end knows, once its profile is agreed.
     pub sender: Option<SenderStats>,
+    /// What the receiver of this end knows, once its profile is agreed.
+    pub receiver: Option<ReceiverStats>,
     /// Datagrams that wait to be sent.
     pub queued: usize,
     /// Their bytes.
@@ -278,6 +280,7 @@ impl<P: Payload> Connection<P> {
         Stats {
             state: self.state,
             sender: self.tx.as_ref().map(|tx| tx.stats()),
+            receiver: self.rx.as_ref().map(|rx| rx.stats()),
             queued: self.queue.len(),
             queued_bytes: self.queue.bytes(),
             ..self.stats
@@ -369,6 +372,7 @@ impl Stats {
         Self {
             state: State::Closed,
             sender: None,
+            receiver: None,
             queued: 0,
             queued_bytes: 0,
             packets_sent: 0,

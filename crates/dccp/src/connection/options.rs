@@ -123,6 +123,8 @@ impl<P: Payload> Connection<P> {
         }
         if let Some(rx) = &mut self.rx {
             rx.set_ack_ratio(self.features.value(Side::Remote, Feature::AckRatio) as u16);
+            let sends = self.features.is_on(Side::Local, Feature::SendLossEventRate);
+            rx.set_send_loss_event_rate(sends);
         }
     }
 

@@ -10,6 +10,7 @@ use fairwave_machine::line::{Line, Wire};
 use fairwave_units::{BitRate, Instant, Seed};
 use fairwave_wire::ipv4::{self, PROTOCOL_DCCP};
 use fairwave_wire::pcapng::{Interface, LinkType, Section, Writer};
+use fairwave_wire::pseudo::Pseudo;
 use fairwave_wire::seal::Key;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -156,10 +157,11 @@ fn written(name: &str, sent: &[(Instant, End, Packet<Bytes>)]) -> PathBuf {
     let interface = writer.add_interface(&interface).unwrap();
     for (at, end, packet) in sent {
         let encoded = encode(packet);
-        let (ends, segment) = (common::PSEUDO, &encoded[1..]);
+        let segment = &encoded[1..];
+        let Pseudo::V4 { source, destination } = common::PSEUDO else { unreachable!("of IPv4") };
         let (source, destination) = match end {
-            A => (ends.source, ends.destination),
-            B => (ends.destination, ends.source),
+            A => (source, destination),
+            B => (destination, source),
         };
         let header = ipv4::Header {
             source,

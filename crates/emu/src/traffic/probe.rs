@@ -8,10 +8,11 @@ use super::tcp_info::Version;
 use fairwave_machine::Machine;
 use fairwave_probe::{Account, Failure, Receiver, Sender, SenderEvent, SenderInput};
 use fairwave_sim::{ProbeOutcome, Spread};
-use fairwave_sockets::Datagrams;
 use fairwave_sockets::arrival::{self, Beside};
+use fairwave_sockets::{Datagrams, Incoming, Outgoing};
 use fairwave_trace::FlowSample;
 use fairwave_units::Instant;
+use fairwave_wire::ipv4::Ecn;
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -106,13 +107,14 @@ impl<M: Datagrams> End<M> {
             let arrived = arrival::arrival(host.clock.now(), taken.waited, self.emptied);
             let bytes = host.incoming[..taken.len].to_vec();
             note(taken.len as u32, arrived);
-            self.tell(M::arrived(self.peer, bytes), arrived);
+            let (from, ecn) = (self.peer, Ecn::NotEct);
+            self.tell(M::arrived(Incoming { from, to: None, ecn, bytes }), arrived);
         }
     }
 
     fn drain(&mut self) {
         while let Some(output) = self.machine.poll(self.last) {
-            let (_, bytes) = M::departs(output);
+            let Outgoing { bytes, .. } = M::departs(output);
             let Some(socket) = &self.socket else { continue };
             self.sent += 1;
             // The kernel tells an ICMP error that an earlier datagram met when the next is sent.

@@ -20,9 +20,9 @@ pub use serve::{News, ServeConfig, Server};
 pub use sizes::Percentiles;
 
 use crate::driver::Datagrams;
+use crate::transport::{Incoming, Outgoing};
 use fairwave_probe::{Pinger, PingerInput, Received, Receiver, Sender, SenderInput, Transmit};
 use fairwave_wire::seal::{Key, LEAST_SECRET, ShortSecret};
-use std::net::SocketAddr;
 
 /// The port of `fairwave probe serve`, unless another is given. Nobody has it from IANA.
 pub const PORT: u16 = 17_980;
@@ -32,32 +32,32 @@ const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 const CODE_LETTERS: usize = 20;
 
 impl Datagrams for Receiver {
-    fn arrived(from: SocketAddr, bytes: Vec<u8>) -> Received {
+    fn arrived(Incoming { from, bytes, .. }: Incoming) -> Received {
         Received { from, bytes }
     }
 
-    fn departs(Transmit { to, bytes }: Transmit) -> (SocketAddr, Vec<u8>) {
-        (to, bytes)
+    fn departs(Transmit { to, bytes }: Transmit) -> Outgoing {
+        Outgoing::new(to, bytes)
     }
 }
 
 impl Datagrams for Sender {
-    fn arrived(from: SocketAddr, bytes: Vec<u8>) -> SenderInput {
+    fn arrived(Incoming { from, bytes, .. }: Incoming) -> SenderInput {
         SenderInput::Received(Received { from, bytes })
     }
 
-    fn departs(Transmit { to, bytes }: Transmit) -> (SocketAddr, Vec<u8>) {
-        (to, bytes)
+    fn departs(Transmit { to, bytes }: Transmit) -> Outgoing {
+        Outgoing::new(to, bytes)
     }
 }
 
 impl Datagrams for Pinger {
-    fn arrived(from: SocketAddr, bytes: Vec<u8>) -> PingerInput {
+    fn arrived(Incoming { from, bytes, .. }: Incoming) -> PingerInput {
         PingerInput::Received(Received { from, bytes })
     }
 
-    fn departs(Transmit { to, bytes }: Transmit) -> (SocketAddr, Vec<u8>) {
-        (to, bytes)
+    fn departs(Transmit { to, bytes }: Transmit) -> Outgoing {
+        Outgoing::new(to, bytes)
     }
 }
 

@@ -69,11 +69,11 @@ impl Server {
     /// # Errors
     /// If the kernel does not tell.
     pub fn address(&self) -> Result<SocketAddr, Error> {
-        Ok(self.driver.udp().address()?)
+        Ok(self.driver.socket().address()?)
     }
 
     /// What its socket has seen so far.
-    pub const fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Counts {
         self.driver.counts()
     }
 

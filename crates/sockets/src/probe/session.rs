@@ -109,7 +109,7 @@ impl Line<'_> {
             }
             let until = driver.now() + LOOK;
             driver.turn(&mut sender, until, &mut events)?;
-            let trouble = driver.take_trouble();
+            let trouble = driver.take_trouble().map(|error| error.kind());
             if trouble.is_some() {
                 self.has_stayed(&driver)?;
             }
@@ -123,7 +123,7 @@ impl Line<'_> {
     /// A datagram that is not taken may be one from an address that is gone.
     fn has_stayed(&self, driver: &Driver) -> Result<(), Error> {
         let server = self.server;
-        let before = driver.udp().address()?.ip();
+        let before = driver.socket().address()?.ip();
         match Udp::source(server) {
             Ok(now) if now != before => Err(Error::Moved { server, before, now }),
             // Without a way there is nothing to compare with; it may come back.
@@ -163,7 +163,7 @@ impl Line<'_> {
                 (is_last, end) = (true, now + LINGER);
             }
             let missing = pinger.pings().iter().filter(|ping| ping.answered.is_none()).count();
-            cause = driver.take_trouble().or(cause);
+            cause = driver.take_trouble().map(|error| error.kind()).or(cause);
             let is_gone = cause == Some(io::ErrorKind::ConnectionRefused);
             if is_gone || is_last && (now >= end || missing == 0) {
                 break;

@@ -3,10 +3,12 @@
 use super::session::Line;
 use super::*;
 use crate::clock::Clock;
+use crate::transport::Transport;
 use crate::udp::Udp;
 use fairwave_probe::{Account, Plan, Trial};
 use fairwave_units::{BitRate, Duration};
 use fairwave_wire::probe::Limits;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -118,14 +120,14 @@ fn pairing_codes_make_keys_and_differ() {
 
 /// Floods with noise, with a truncated greeting, and with the same whole one again and again.
 fn flood(server: SocketAddr) {
-    let udp = Udp::connect(server).unwrap();
+    let mut udp = Udp::connect(server).unwrap();
     let mut hello = Vec::new();
     let greeting = fairwave_wire::probe::Message::Hello { nonce: 9 };
     greeting.write(9, &key(), fairwave_wire::probe::CHALLENGE_LEN, &mut hello).unwrap();
     for _ in 0..1_000 {
         for bytes in [&hello[..], &hello[..30], &[0xff; 600][..], &[][..]] {
             // What finds no room is as good as lost on the way.
-            let _ = udp.send(server, bytes);
+            let _ = udp.send(&[Outgoing::new(server, bytes.to_vec())]);
         }
     }
 }
@@ -155,11 +157,11 @@ fn hostile_clients_leave_the_session_of_another_whole() {
 #[test]
 fn slow_and_repeating_clients_leave_a_session_whole() {
     let ((whole, refused), news, _) = beside("127.0.0.1:0", |server| {
-        let slow: Vec<Slow> = (0..7).map(|number| Slow::begin(server, number)).collect();
+        let mut slow: Vec<Slow> = (0..7).map(|number| Slow::begin(server, number)).collect();
         let (accounts, error) = session(server, &key(), 50);
         assert!(error.is_none(), "{error:?}");
-        let eighth = Slow::begin(server, 7);
-        slow.iter().chain([&eighth]).for_each(Slow::repeat);
+        let mut eighth = Slow::begin(server, 7);
+        slow.iter_mut().chain([&mut eighth]).for_each(Slow::repeat);
         let refused = session(server, &key(), 1).1.expect("no room for a ninth");
         (accounts[0].arrived.len(), refused.to_string())
     });
@@ -183,13 +185,13 @@ impl Slow {
         let mut say = |message: &Message, len| {
             let mut bytes = Vec::new();
             message.write(number, &key(), len, &mut bytes).unwrap();
-            udp.send(server, &bytes).unwrap();
-            loop {
+            udp.send(&[Outgoing::new(server, bytes.clone())]).unwrap();
+            let mut taken = Vec::new();
+            while taken.is_empty() {
                 udp.wait(false, Duration::from_secs(1)).unwrap();
-                if let Some(taken) = udp.receive().unwrap() {
-                    return (bytes, taken.bytes);
-                }
+                udp.receive(&mut taken).unwrap();
             }
+            (bytes, taken.swap_remove(0).datagram.bytes)
         };
         let (_, challenge) = say(&Message::Hello { nonce: number }, CHALLENGE_LEN);
         let Ok((_, Message::Challenge { cookie })) = open(&challenge, &key()) else { panic!() };
@@ -198,8 +200,9 @@ impl Slow {
     }
 
     /// Says again how it began. What finds no room is as good as lost on the way.
-    fn repeat(&self) {
-        (0..20).for_each(|_| drop(self.udp.send(self.server, &self.start)));
+    fn repeat(&mut self) {
+        let again = vec![Outgoing::new(self.server, self.start.clone()); 20];
+        drop(self.udp.send(&again));
     }
 }
 

@@ -48,12 +48,12 @@ impl Captured {
 mod tests {
     use super::*;
     use crate::dccp::{Header, Kind, Options, Seq48};
-    use crate::ipv4::Pseudo;
+    use crate::pseudo::Pseudo;
     use proptest::prelude::*;
 
     #[test]
     fn numbers_of_both_lengths_and_data_are_read() {
-        let pseudo = Pseudo { source: [10, 0, 0, 1].into(), destination: [10, 0, 0, 2].into() };
+        let pseudo = Pseudo::V4 { source: [10, 0, 0, 1].into(), destination: [10, 0, 0, 2].into() };
         let ack = Seq48::new(9);
         let number = 0xa1_b2c3;
         for (kind, is_short, payload_len) in [

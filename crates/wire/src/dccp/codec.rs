@@ -1,7 +1,8 @@
 //! DCCP packets as bytes (RFC 4340 sections 5.1 to 5.7 and 9).
 
 use super::{HEADER_LEN_MAX, Header, Kind, Options, ResetCode, Seq48};
-use crate::ipv4::{PAYLOAD_LEN_MAX, PROTOCOL_DCCP, Pseudo};
+use crate::ipv4::{PAYLOAD_LEN_MAX, PROTOCOL_DCCP};
+use crate::pseudo::Pseudo;
 use crate::reader::{Reader, Truncated};
 use thiserror::Error;
 

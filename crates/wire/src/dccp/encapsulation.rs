@@ -2,7 +2,7 @@
 
 use super::codec::fields;
 use super::{Error, Header, Options, Packet};
-use crate::ipv4::Pseudo;
+use crate::pseudo::Pseudo;
 use crate::udp;
 use thiserror::Error;
 
@@ -33,12 +33,31 @@ pub fn parse_udp(bytes: &[u8], pseudo: Pseudo) -> Result<(udp::Header, Packet<'_
         return Err(UdpError::NoChecksum);
     }
     let (ports, inner) = udp::parse(bytes, pseudo)?;
-    let (packet, _) = fields(inner)?;
+    Ok((ports, parse_in_udp(inner)?))
+}
+
+/// Reads the DCCP packet that is the payload of a UDP datagram whose checksum somebody else has
+/// checked, such as a kernel's socket.
+pub fn parse_in_udp(payload: &[u8]) -> Result<Packet<'_>, Error> {
+    let (packet, _) = fields(payload)?;
     let (coverage, payload) = (packet.header.coverage, packet.payload.len());
-    if packet.header.covered(payload).is_none() {
-        return Err(Error::Coverage { coverage, payload }.into());
+    match packet.header.covered(payload) {
+        Some(_) => Ok(packet),
+        None => Err(Error::Coverage { coverage, payload }),
     }
-    Ok((ports, packet))
+}
+
+/// Appends a DCCP packet as the payload of a UDP datagram: without a checksum of its own.
+///
+/// # Errors
+/// As [`Header::write`]; then nothing is appended.
+pub fn write_in_udp(
+    out: &mut Vec<u8>,
+    header: &Header,
+    options: &Options,
+    payload: &[u8],
+) -> Result<(), Error> {
+    header.write_unsummed(out, options, payload).map(|_| ())
 }
 
 /// Appends a UDP datagram with a DCCP packet in it.
@@ -54,6 +73,6 @@ pub fn write_udp(
     payload: &[u8],
 ) -> Result<(), UdpError> {
     let mut inner = Vec::with_capacity(header.wire_len() + payload.len());
-    header.write_unsummed(&mut inner, options, payload)?;
+    write_in_udp(&mut inner, header, options, payload)?;
     Ok(ports.write(out, pseudo, &inner)?)
 }

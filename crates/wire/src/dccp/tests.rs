@@ -1,14 +1,14 @@
 //! Packets and options: bytes by hand from RFC 4340, round trips, and what is refused.
 
 use super::*;
-use crate::ipv4::Pseudo;
+use crate::pseudo::Pseudo;
 use crate::testing::hex;
 use crate::udp;
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 
 const PSEUDO: Pseudo =
-    Pseudo { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
+    Pseudo::V4 { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
 
 fn header(kind: Kind) -> Header {
     Header {

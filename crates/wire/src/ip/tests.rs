@@ -1,6 +1,7 @@
 //! Whole, cut, fragmented and impossible packets of both versions.
 
 use super::*;
+use crate::checksum::Sum;
 use crate::datagram;
 use crate::tcp;
 use crate::tcp::{Flags, Options, Timestamps};
@@ -152,7 +153,7 @@ fn fragments_of_version_6_have_their_own_header() {
 #[test]
 fn a_tcp_segment_over_version_6_has_a_sum_over_its_addresses() {
     let mut bytes = Vec::new();
-    let pseudo = crate::ipv4::Pseudo { source: [0; 4].into(), destination: [0; 4].into() };
+    let pseudo = Pseudo::V4 { source: [0; 4].into(), destination: [0; 4].into() };
     header().write(&mut bytes, pseudo, &[9; 11]).unwrap();
     let packet = v6(PROTOCOL_TCP, &bytes);
     assert_eq!(parse(&packet, packet.len() as u32).unwrap().checksum(), Checksum::Wrong);

@@ -1,7 +1,8 @@
 //! TCP segments as bytes.
 
 use super::{Flags, Header, OPTIONS_LEN_MAX, Options, SackBlocks, Timestamps, WINDOW_SCALE_MAX};
-use crate::ipv4::{PROTOCOL_TCP, Pseudo};
+use crate::ipv4::PROTOCOL_TCP;
+use crate::pseudo::Pseudo;
 use crate::reader::{Reader, Truncated};
 use fairwave_units::Seq32;
 use thiserror::Error;

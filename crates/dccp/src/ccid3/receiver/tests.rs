@@ -110,6 +110,22 @@ fn the_loss_event_rate_is_told_when_asked_for() {
     assert_eq!(rate(&feedback(&mut receiver, at(5))), Some("LossEventRate(100)".into()));
 }
 
+/// The other end asks for the option by the feature.
+#[test]
+fn the_feature_turns_the_loss_event_rate_on_and_off() {
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    let tells = |receiver: &mut Receiver, ms| {
+        arrive(receiver, at(ms), ms, 0, Some(1000));
+        let is_it = |value: Value<'_>| matches!(value, Value::LossEventRate(_));
+        feedback(receiver, at(ms)).values().any(is_it)
+    };
+    assert!(!tells(&mut receiver, 0));
+    receiver.set_send_loss_event_rate(true);
+    assert!(tells(&mut receiver, 1));
+    receiver.set_send_loss_event_rate(false);
+    assert!(!tells(&mut receiver, 2));
+}
+
 /// A loss is told at once (section 10.3), and so is one that was none.
 #[test]
 fn a_loss_is_told_at_once() {

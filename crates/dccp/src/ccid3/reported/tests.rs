@@ -17,7 +17,8 @@ fn bytes(intervals: &[(u32, u32, u32)]) -> Vec<u8> {
 }
 
 fn told(ack: u64, skip: u8, bytes: &[u8]) -> Told<'_> {
-    Told { ack, skip, intervals: LossIntervals::from_bytes(bytes).unwrap(), dropped: &[] }
+    let intervals = LossIntervals::from_bytes(bytes).unwrap();
+    Told { ack, intervals: Some((skip, intervals)), dropped: &[] }
 }
 
 fn take(reported: &mut Reported, ack: u64, intervals: &[(u32, u32, u32)], rules: &Rules) -> bool {

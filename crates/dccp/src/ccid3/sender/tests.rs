@@ -81,6 +81,31 @@ fn p_comes_from_the_loss_intervals() {
     assert!(close(sender.rate_control().rate(), throughput(1000.0, 0.1, 0.02)));
 }
 
+/// The feedback of Linux 6.1: receive rate and loss event rate, and neither elapsed time nor loss
+/// intervals. It was ignored, so that the rate stayed at two packets a second.
+#[test]
+fn a_receiver_may_tell_the_loss_event_rate_instead_of_intervals() {
+    let mut sender = steady(SenderConfig::default());
+    let told = |p| [Value::ReceiveRate(100_000), Value::LossEventRate(p)];
+    feedback(&mut sender, at(1090), 99, &told(u32::MAX));
+    let (p, events) = (sender.rate_control().p(), sender.stats().congestion_events);
+    assert_eq!((p, events), (0.0, 0), "all ones are no loss");
+    assert_eq!(sender.stats().receive_rate, Some(100_000.0));
+    feedback(&mut sender, at(1091), 99, &told(50));
+    assert!(close(sender.rate_control().p(), 0.02));
+    assert_eq!(sender.stats().congestion_events, 1);
+    let rtt = sender.stats().rtt.unwrap().as_secs_f64();
+    assert!(close(sender.rate_control().rate(), throughput(1000.0, rtt, 0.02)));
+    // Between events the rate of events falls.
+    feedback(&mut sender, at(1092), 99, &told(60));
+    assert_eq!(sender.stats().congestion_events, 1);
+    // Nobody divides by it, and without a receive rate nothing is known.
+    feedback(&mut sender, at(1093), 99, &told(0));
+    assert!(close(sender.rate_control().p(), 1.0));
+    feedback(&mut sender, at(1094), 99, &[Value::LossEventRate(50)]);
+    assert!(close(sender.rate_control().p(), 1.0));
+}
+
 /// A queue that grows under 5000 packets: feedback on the first of them, two seconds after it went,
 /// gives a round-trip time. R = 0.9 * 100 ms + 0.1 * 2000 ms.
 #[test]
@@ -124,7 +149,7 @@ fn a_slow_receiver_limits_the_rate() {
     let limited = |more: &[Value<'_>]| {
         let mut sender = steady(SenderConfig::default());
         let heard = sender.hear(&options(more), Seq48::new(99), 99);
-        sender.receive_rate(&heard, 100_000.0)
+        sender.believed_rate(&heard, 100_000.0)
     };
     assert_eq!(limited(&[]), 100_000.0);
     assert_eq!(limited(&[Value::SlowReceiver]), 50_000.0);

@@ -6,12 +6,13 @@ use fairwave_machine::Machine;
 use fairwave_machine::line::{End, Line};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::{self, Options, Seq48};
-use fairwave_wire::ipv4::{Ecn, Pseudo};
+use fairwave_wire::ipv4::Ecn;
+use fairwave_wire::pseudo::Pseudo;
 use std::net::Ipv4Addr;
 
 pub(crate) const MS: fn(u64) -> Duration = Duration::from_millis;
 pub(crate) const PSEUDO: Pseudo =
-    Pseudo { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
+    Pseudo::V4 { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
 
 /// A profile without congestion control: everything may go, every other packet is acknowledged.
 /// It answers to any number, so that negotiation can be tested apart from profiles.

@@ -7,7 +7,8 @@ use fairwave_tcp::{
     BuildController, Config, Connection, Event, Input, Payload, Segment, State, Virtual,
 };
 use fairwave_units::{BitRate, Duration, Instant, Seed, Seq32};
-use fairwave_wire::ipv4::{Ecn, Pseudo};
+use fairwave_wire::ipv4::Ecn;
+use fairwave_wire::pseudo::Pseudo;
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 
@@ -40,7 +41,7 @@ impl<P: Payload> Codec<P> for Plain {
 pub(crate) struct OnTheWire;
 
 const PSEUDO: Pseudo =
-    Pseudo { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
+    Pseudo::V4 { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
 
 impl Codec<Bytes> for OnTheWire {
     type Item = Vec<u8>;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::net::Ipv4Addr;
 
 const PSEUDO: Pseudo =
-    Pseudo { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
+    Pseudo::V4 { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
 
 fn written(header: &Header, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();

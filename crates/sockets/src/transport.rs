@@ -1,0 +1,90 @@
+//! What a driver needs of a socket: datagrams in, datagrams out, and a wait.
+
+use fairwave_units::Duration;
+use fairwave_wire::ipv4::Ecn;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+/// A datagram that was taken from a socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// Who sent it. The port is zero where the socket knows none, as a raw one.
+    pub from: SocketAddr,
+    /// The address that it was sent to, where the socket tells.
+    pub to: Option<IpAddr>,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Its payload: what is behind the header of UDP, or behind that of IP.
+    pub bytes: Vec<u8>,
+}
+
+/// A datagram to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Where to. A raw socket ignores the port.
+    pub to: SocketAddr,
+    /// The address to send from; `None` lets the kernel choose.
+    pub from: Option<IpAddr>,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Its payload.
+    pub bytes: Vec<u8>,
+}
+
+impl Outgoing {
+    /// A datagram of which nothing but its destination and payload matters.
+    pub const fn new(to: SocketAddr, bytes: Vec<u8>) -> Self {
+        Self { to, from: None, ecn: Ecn::NotEct, bytes }
+    }
+}
+
+/// A datagram, and what the kernel said beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The datagram.
+    pub datagram: Incoming,
+    /// How long it waited in the socket, by the wall clock.
+    pub waited: Duration,
+}
+
+/// What became of an attempt to take what has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// The socket was seen empty.
+    Nothing,
+    /// There may be more to take.
+    Perhaps,
+}
+
+/// A socket that never blocks, as a [`crate::Driver`] needs it.
+pub trait Transport: fmt::Debug {
+    /// Takes a bounded number of datagrams, in the order of their arrival.
+    ///
+    /// # Errors
+    /// What became of an earlier datagram of this socket, such as that nobody listens. There may
+    /// be more to take.
+    fn receive(&mut self, into: &mut Vec<Taken>) -> io::Result<Left>;
+
+    /// Hands datagrams to the kernel, from the first on, in as few calls as can be; how many of them
+    /// it took, which is at least one.
+    ///
+    /// # Errors
+    /// Why the kernel did not take the first: `WouldBlock` if it has no room now.
+    fn send(&mut self, queue: &[Outgoing]) -> io::Result<usize>;
+
+    /// Waits until there is something to take, or room to send, for at most so long.
+    ///
+    /// # Errors
+    /// If the kernel cannot wait for it.
+    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()>;
+
+    /// System calls so far that took datagrams, and that handed datagrams over.
+    fn calls(&self) -> (u64, u64);
+
+    /// Datagrams so far that arrived and found no room in a socket's buffer.
+    fn dropped(&self) -> u64;
+
+    /// Datagrams so far that were cut or had no address of IP, and were left out.
+    fn unreadable(&self) -> u64;
+}
