@@ -19,6 +19,7 @@ mod flow;
 mod flows;
 mod network;
 mod options;
+mod places;
 mod relay;
 mod report;
 mod request;

@@ -7,14 +7,15 @@ use crate::flow::Flow;
 use crate::flows::{Admitted, Flows};
 use crate::network::{self, Leg};
 use crate::options;
+use crate::places::Places;
 use crate::report::{News, Report};
 use crate::request::{Denied, Request, Server, canonical};
 use crate::watched::Watched;
 use fairwave_units::Duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
@@ -55,9 +56,7 @@ struct Shared {
     flows: RefCell<Flows>,
     config: Config,
     scratch: Scratch,
-    most_flows: usize,
-    /// Clients that are being served, from the moment they are accepted.
-    clients: Cell<usize>,
+    places: RefCell<Places>,
 }
 
 /// How a client came.
@@ -68,14 +67,14 @@ enum Entrance {
 }
 
 /// Counts a client as long as it is served.
-struct Place(Rc<Shared>);
+struct Place(Rc<Shared>, IpAddr);
 
 /// Takes a flow out of the table when its task ends.
 struct Listed(Rc<Shared>, u64);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.clients.set(self.0.clients.get() - 1);
+        self.0.places.borrow_mut().give(self.1);
     }
 }
 
@@ -131,8 +130,7 @@ impl Relay {
             flows: RefCell::new(flows),
             config: self.config,
             scratch: carry::scratch(),
-            most_flows: self.most_flows,
-            clients: Cell::new(0),
+            places: RefCell::new(Places::new(self.most_flows)),
         });
         let tasks = LocalSet::new();
         let served = tasks.block_on(&runtime, async {
@@ -154,17 +152,29 @@ impl Relay {
     }
 }
 
-/// How many flows can be open at once. The process may open as many files as its hard limit allows
-/// from then on.
+/// How many flows can be open at once. The process may open as many files as that takes from then
+/// on: as its hard limit allows, or more where it may raise that.
 fn most_flows(asked: Option<usize>) -> Result<usize, Error> {
+    let wanted = asked.map_or(USUAL_FLOWS, |flows| flows as u64);
+    let needed = wanted.saturating_mul(2).saturating_add(OTHER_FILES);
+    let most = allow_files(needed);
+    match asked {
+        None => Ok((most.saturating_sub(OTHER_FILES) / 2).min(USUAL_FLOWS) as usize),
+        Some(flows) if needed > most => Err(Error::Files { flows, needed, most }),
+        Some(flows) => Ok(flows),
+    }
+}
+
+/// Lets the process open so many files, if it may; how many it may open then.
+fn allow_files(needed: u64) -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    // Where the kernel refuses, the limit stays as it is.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let room = most.saturating_sub(OTHER_FILES) / 2;
-    let Some(flows) = asked else { return Ok(room.min(USUAL_FLOWS) as usize) };
-    let needed = 2 * flows as u64 + OTHER_FILES;
-    if needed > most { Err(Error::Files { flows, needed, most }) } else { Ok(flows) }
+    let more = limit.maximum.map(|most| most.max(needed));
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: more, maximum: more });
+    if raised.is_err() {
+        // Only root raises a hard limit. Where the kernel refuses this, too, it stays as it is.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    }
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Looks at all flows once a second until the loop shall end.
@@ -216,11 +226,10 @@ fn admit(near: TcpStream, client: SocketAddr, entrance: Entrance, shared: &Rc<Sh
     let mut flows = shared.flows.borrow_mut();
     if entrance == Entrance::Explicit && !shared.serves(client) {
         flows.report.refused.not_allowed += 1;
-    } else if shared.clients.get() >= shared.most_flows {
+    } else if !shared.places.borrow_mut().take(client.ip()) {
         flows.report.refused.busy += 1;
     } else {
-        shared.clients.set(shared.clients.get() + 1);
-        let place = Place(Rc::clone(shared));
+        let place = Place(Rc::clone(shared), client.ip());
         spawn_local(serve(near, client, entrance, place));
         return;
     }

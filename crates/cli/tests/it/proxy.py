@@ -246,6 +246,57 @@ def allowed():
     return {"passed": True}
 
 
+def opened(name, address):
+    return inside(name, lambda: socket.create_connection((address, 1080), PATIENCE_S))
+
+
+def ended(connections):
+    """How many the proxy has closed or reset; it sends nothing to those that wait."""
+    ready = selectors.PollSelector()
+    for connection in connections:
+        ready.register(connection, selectors.EVENT_READ)
+    return len(ready.select(0))
+
+
+def hostile():
+    """One host takes all the places it can get, with silence, noise, halves of requests, and
+    connections that are not read. Another host's connections come through whole meanwhile."""
+    Echo()
+    at = ["10.78.1.1", "10.78.2.1"]
+    listen = [word for address in at for word in ("--listen", f"{address}:1080")]
+    child = proxy(*listen, "--allow", "10.78.1.0/24", "--allow", "10.78.2.0/24", "--max-flows", "40")
+    data = random.Random(3).randbytes(2_000_001)
+    unread = [opened("c", at[0]) for _ in range(5)]
+    for connection in unread:
+        assert ask(connection, SERVER[4], 5001) == 0
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+    begun = [b"", b"\x05", b"\x05\x01", b"CONNECT 10.78.2.2:5001 HTTP/1.1\r\nX: "]
+    noise = [opened("c", at[0]) for _ in range(8)]
+    for number, connection in enumerate(noise):
+        # The first byte is none of SOCKS5's, and no line of HTTP follows.
+        connection.sendall(b"\xff" + random.Random(number).randbytes(9_000))
+    wait_until(lambda: ended(noise) == len(noise), "noise is listened to")
+    held = []
+    for number in range(60):
+        try:
+            held.append(opened("c", at[0]))
+            held[-1].sendall(begun[number % len(begun)])
+        except OSError:
+            pass  # it has been turned away, perhaps before it was told that it was accepted
+    # 30 of 40 places are for one host, and five of these carry something.
+    wait_until(lambda: len(held) - ended(held) <= 25, "one host has more than its places")
+    assert len(held) - ended(held) > 15, "a host has fewer than its places"
+    with opened("s", at[1]) as connection:
+        assert ask(connection, SERVER[4], 5001) == 0
+        exchange(connection, data)
+    child.send_signal(signal.SIGTERM)
+    told = json.loads(child.communicate(timeout=PATIENCE_S)[0])
+    assert (told["opened"], told["broken"]) == (6, 0), told
+    assert told["refused"]["busy"] >= 35 and told["refused"]["malformed"] >= 8, told
+    return {"passed": True}
+
+
 def cpu_s(pid):
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(") ", 1)[1].split()
@@ -305,16 +356,20 @@ def exchange_in_turn(connections, rounds):
 
 def many():
     """Connections that are idle, and 1,000 that exchange pieces in turn, all at once: 11,000, or as
-    many as a process of this machine may have open files for, which are two a connection."""
+    many as a process of this machine may have open files for, which are two a connection. They are
+    of two hosts, as one alone may not have all places."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     total = min(11_000, (most - 100) // 2)
+    run("ip -n c addr add 10.78.1.3/24 dev lan")
     server = start_server()
     child = proxy("--transparent", "lan0")
     before = memory_bytes(child.pid)
 
     def open_all(count):
-        return [socket.create_connection((SERVER[4], 5002), PATIENCE_S) for _ in range(count)]
+        own = [("10.78.1.2", 0), ("10.78.1.3", 0)]
+        made = (own[number % 2] for number in range(count))
+        return [socket.create_connection((SERVER[4], 5002), PATIENCE_S, source) for source in made]
 
     sleeping = inside("c", lambda: open_all(total - 1_000))
     exchange_in_turn(sleeping, 1)
@@ -381,5 +436,5 @@ def figures():
 
 if __name__ == "__main__":
     build()
-    task = {"passes": passes, "allowed": allowed, "many": many, "figures": figures}[sys.argv[2]]
+    task = {"passes": passes, "allowed": allowed, "hostile": hostile, "many": many, "figures": figures}[sys.argv[2]]
     print(json.dumps(task()))

@@ -46,11 +46,19 @@ fn strangers_are_not_served_and_nobody_is_led_to_the_proxys_own_host() {
 }
 
 #[test]
+fn a_host_that_takes_all_it_can_get_does_no_harm_to_others() {
+    if let Some(found) = found("hostile") {
+        assert_eq!(found["passed"], true);
+    }
+}
+
+#[test]
 #[ignore = "half a minute: cargo test -p fairwave-cli --test it -- proxy:: --ignored --nocapture"]
 fn ten_thousand_connections_are_carried_at_once() {
     if let Some(found) = found("many") {
         let _ = writeln!(stderr(), "{found}");
-        // Where the limit of open files allows no more, those that it allows.
+        // Where the limit of open files allows no more, those that it allows; all 11,000 are carried
+        // in the guest of `cargo xtask vm measure`.
         assert!(found["flows"].as_u64().expect("a number") > 9_000, "{found}");
         assert!(found["bytes_a_flow"].as_u64().expect("a number") < 10_000, "{found}");
     }
