@@ -50,7 +50,8 @@ impl Planned {
 }
 
 /// Simulates every experiment of `study`, on `workers` threads; run directories go under `root`.
-/// The progress that `watch` hears counts over all experiments.
+/// `before` says what becomes of runs that are complete there. The progress that `watch` hears
+/// counts over all experiments.
 ///
 /// # Errors
 /// When a scenario is wrong, a run fails, or `watch` ends the study.
@@ -58,11 +59,11 @@ pub fn simulate(
     study: &dyn Study,
     quick: bool,
     workers: usize,
-    root: &Path,
+    (root, before): (&Path, Before),
     watch: Watch<'_>,
 ) -> Result<Results, Error> {
     let plans = Planned::all(study.experiments(), quick, &[])?;
-    let runs = simulate_plans(&plans, workers, root, watch)?;
+    let runs = simulate_plans(&plans, workers, (root, before), watch)?;
     Ok(Results { quick, runs })
 }
 
@@ -73,15 +74,15 @@ pub fn simulate(
 pub fn simulate_plans(
     plans: &[Planned],
     workers: usize,
-    root: &Path,
+    (root, before): (&Path, Before),
     watch: Watch<'_>,
 ) -> Result<BTreeMap<String, Vec<Run>>, Error> {
     let total = plans.iter().map(|planned| planned.plan.jobs().len()).sum();
     let mut runs_of = BTreeMap::new();
-    let mut before = Progress { done: 0, total, simulated: Duration::ZERO };
+    let mut so_far = Progress { done: 0, total, simulated: Duration::ZERO };
     for planned in plans {
         let directory = root.join(planned.experiment.name);
-        let base = before;
+        let base = so_far;
         let last = Mutex::new(base);
         let report = |now: Progress| {
             let sum = Progress {
@@ -95,10 +96,10 @@ pub fn simulate_plans(
             (watch.progress)(sum);
         };
         let watch = Watch { progress: &report, ..watch };
-        let output = (planned.output(&directory), Before::Rerun);
+        let output = (planned.output(&directory), before);
         let runs = run::sweep_with(&planned.plan, workers, output, watch, &|run| run)?;
-        before = last.into_inner().unwrap_or(base);
-        before.done = base.done + runs.len();
+        so_far = last.into_inner().unwrap_or(base);
+        so_far.done = base.done + runs.len();
         runs_of.insert(planned.experiment.name.to_owned(), runs);
     }
     Ok(runs_of)
@@ -113,15 +114,29 @@ pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results,
     let mut results = Results { quick, runs: BTreeMap::new() };
     let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
     for Planned { experiment, plan } in Planned::all(study.experiments(), quick, &[])? {
-        let directory = root.join(experiment.name);
-        let runs = plan.jobs().into_iter().map(|job| {
-            let place = run::directory_of(&plan, job, &directory);
-            read_run(&plan, job, &place, &mut unfit)
-        });
-        let runs: Result<Vec<Option<Run>>, Error> = runs.collect();
-        results.runs.insert(experiment.name.to_owned(), runs?.into_iter().flatten().collect());
+        let runs = read_plan(&plan, &root.join(experiment.name), &mut unfit)?;
+        results.runs.insert(experiment.name.to_owned(), runs);
     }
     if unfit.is_empty() { Ok(results) } else { Err(unfit.into()) }
+}
+
+/// Reads every run of `plan` back from under `root`.
+///
+/// # Errors
+/// As [`read_back`].
+pub(crate) fn kept(plan: &Plan, root: &Path) -> Result<Vec<Run>, Error> {
+    let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
+    let runs = read_plan(plan, root, &mut unfit)?;
+    if unfit.is_empty() { Ok(runs) } else { Err(unfit.into()) }
+}
+
+fn read_plan(plan: &Plan, root: &Path, unfit: &mut Unfit) -> Result<Vec<Run>, Error> {
+    let runs = plan.jobs().into_iter().map(|job| {
+        let place = run::directory_of(plan, job, root);
+        read_run(plan, job, &place, unfit)
+    });
+    let runs: Result<Vec<Option<Run>>, Error> = runs.collect();
+    Ok(runs?.into_iter().flatten().collect())
 }
 
 /// One run of a plan, if its directory is there, complete, and of the plan's scenario.

@@ -330,6 +330,8 @@ fn map(root: &Path, before: Before, stop: usize) -> Result<super::Explored, Erro
         workers: 1,
         root,
         before,
+        only_kept: false,
+        alone: &[],
         watch: Watch { progress: &report, stop: &ended },
     })
 }
