@@ -174,9 +174,8 @@ impl Agenda {
         let total = self.jobs.len();
         progress(Progress { done: total, total, left: Duration::ZERO });
         let watch = Watch { progress: &|_| (), stop: &means.manner.stop };
-        let simulator = root.join(SIMULATOR);
-        let place = (simulator.as_path(), run::Before::Rerun);
-        let mut simulated = simulate_plans(&self.plans, means.workers, place, watch)?;
+        let mut simulated =
+            simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), watch)?;
         keep_counterparts(&mut simulated, &runs);
         let judged = |runs| -> Result<Judged, Error> {
             let results = Results { quick: self.quick, runs };

@@ -50,8 +50,7 @@ impl Planned {
 }
 
 /// Simulates every experiment of `study`, on `workers` threads; run directories go under `root`.
-/// `before` says what becomes of runs that are complete there. The progress that `watch` hears
-/// counts over all experiments.
+/// The progress that `watch` hears counts over all experiments.
 ///
 /// # Errors
 /// When a scenario is wrong, a run fails, or `watch` ends the study.
@@ -59,11 +58,11 @@ pub fn simulate(
     study: &dyn Study,
     quick: bool,
     workers: usize,
-    (root, before): (&Path, Before),
+    root: &Path,
     watch: Watch<'_>,
 ) -> Result<Results, Error> {
     let plans = Planned::all(study.experiments(), quick, &[])?;
-    let runs = simulate_plans(&plans, workers, (root, before), watch)?;
+    let runs = simulate_plans(&plans, workers, root, watch)?;
     Ok(Results { quick, runs })
 }
 
@@ -74,15 +73,15 @@ pub fn simulate(
 pub fn simulate_plans(
     plans: &[Planned],
     workers: usize,
-    (root, before): (&Path, Before),
+    root: &Path,
     watch: Watch<'_>,
 ) -> Result<BTreeMap<String, Vec<Run>>, Error> {
     let total = plans.iter().map(|planned| planned.plan.jobs().len()).sum();
     let mut runs_of = BTreeMap::new();
-    let mut so_far = Progress { done: 0, total, simulated: Duration::ZERO };
+    let mut before = Progress { done: 0, total, simulated: Duration::ZERO };
     for planned in plans {
         let directory = root.join(planned.experiment.name);
-        let base = so_far;
+        let base = before;
         let last = Mutex::new(base);
         let report = |now: Progress| {
             let sum = Progress {
@@ -96,10 +95,10 @@ pub fn simulate_plans(
             (watch.progress)(sum);
         };
         let watch = Watch { progress: &report, ..watch };
-        let output = (planned.output(&directory), before);
+        let output = (planned.output(&directory), Before::Rerun);
         let runs = run::sweep_with(&planned.plan, workers, output, watch, &|run| run)?;
-        so_far = last.into_inner().unwrap_or(base);
-        so_far.done = base.done + runs.len();
+        before = last.into_inner().unwrap_or(base);
+        before.done = base.done + runs.len();
         runs_of.insert(planned.experiment.name.to_owned(), runs);
     }
     Ok(runs_of)

@@ -1,6 +1,9 @@
 //! What a study says of each claim: one of four words, over the claim's map or, where no grid is
 //! declared, over the study's own set-up.
 
+#[cfg(test)]
+mod tests;
+
 use crate::claim::Claim;
 use crate::map::file::Declared;
 use crate::map::joint::Alone;
@@ -234,8 +237,8 @@ pub fn alone(claims: &[Claim], declared: Option<&Declared>) -> Vec<Alone> {
     alone.map(of).collect()
 }
 
-/// How many claims have each word, and how many questions of ours are answered by yes: `1 robust,
-/// 2 conditional; ours: 1 of 2 hold`. What there is none of is left out.
+/// How many claims have each word, and how many questions of ours, of all, are answered by yes:
+/// `1 robust, 2 conditional; ours: 1/2`. What there is none of is left out.
 pub fn words(claims: &[ClaimVerdict]) -> String {
     let all = [Word::Robust, Word::Conditional, Word::Nowhere, Word::NotJudgeable];
     let count = |word: Word| {
@@ -247,7 +250,7 @@ pub fn words(claims: &[ClaimVerdict]) -> String {
         counts.map(|(count, word)| format!("{count} {}", word.text())).collect();
     let ours: Vec<&ClaimVerdict> = claims.iter().filter(|claim| claim.ours).collect();
     let hold = ours.iter().filter(|claim| claim.setups.holding == claim.setups.admitted).count();
-    let of_ours = (!ours.is_empty()).then(|| format!("ours: {hold} of {} hold", ours.len()));
+    let of_ours = (!ours.is_empty()).then(|| format!("ours: {hold}/{}", ours.len()));
     [counts.join(", "), of_ours.unwrap_or_default()]
         .into_iter()
         .filter(|part| !part.is_empty())

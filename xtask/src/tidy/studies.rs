@@ -8,49 +8,13 @@ use std::fs;
 /// Where the pages lie.
 const PAGES: &str = "docs/studies/";
 
-/// The headings of a page under which its claims stand. Other tables may name claims, too, as
-/// what they come to in other circumstances.
-const CLAIMS: [&str; 2] = ["## Claims", "## Questions of ours"];
+/// The line of a page on which the program counted its verdicts.
+const COUNTED: &str = "Verdicts: ";
 
-/// How many verdicts of each kind a page has: holds, does not hold, undecided.
-fn counts(page: &Source) -> [usize; 3] {
-    let mut is_claims = false;
-    let verdicts = page.text.lines().filter_map(|line| {
-        if line.starts_with("## ") {
-            is_claims = CLAIMS.contains(&line);
-        }
-        if !is_claims {
-            return None;
-        }
-        let mut cells = line.strip_prefix("| ")?.split(" | ");
-        // A claim's identifier has a number, `ACK-1` or `ACK-X1`; titles of columns have none.
-        cells.next()?.contains('-').then(|| cells.next())?
-    });
-    let mut counts = [0; 3];
-    for verdict in verdicts {
-        match verdict {
-            "holds" => counts[0] += 1,
-            "does not hold" => counts[1] += 1,
-            "undecided" => counts[2] += 1,
-            _ => {}
-        }
-    }
-    counts
-}
-
-/// As README has it: `3 hold, 2 do not, 1 undecided`; what there is none of is left out.
-fn in_words([hold, fail, open]: [usize; 3]) -> String {
-    let one = |count: usize, one: &str, several: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        _ => Some(format!("{count} {several}")),
-    };
-    let parts = [
-        one(hold, "holds", "hold"),
-        one(fail, "does not", "do not"),
-        one(open, "undecided", "undecided"),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+/// What a page says of its verdicts: `1 robust, 3 conditional; ours: 1/2`.
+fn counted(page: &Source) -> Option<&str> {
+    let line = page.text.lines().find_map(|line| line.strip_prefix(COUNTED))?;
+    Some(line.trim_end_matches('.'))
 }
 
 /// Pages that the README's table of studies lacks, and lines of it that are not as their pages or
@@ -67,7 +31,10 @@ fn disagreements(readme: &Source, pages: &[Source]) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         gone.map(|(at, _, link)| readme.finding(*at, format!("{link} is gone"))).collect();
     for page in pages {
-        let wanted = in_words(counts(page));
+        let Some(wanted) = counted(page) else {
+            findings.push(page.finding(1, format!("no line {COUNTED:?}")));
+            continue;
+        };
         match table.iter().find(|(_, _, link)| page.path == *link) {
             None => findings.push(page.finding(1, format!("README has no line: {wanted}"))),
             Some((at, line, _)) if !line.ends_with(&format!("| {wanted} |")) => {
@@ -160,22 +127,23 @@ fn a_study_can_lack_its_page() {
 
 #[test]
 fn a_wrong_count_a_missing_line_and_a_missing_page_are_found() {
+    let said = "1 robust, 2 conditional; ours: 1/2";
     let page = |name: &str| {
-        let text = "## Claims\n\n| Claim | Verdict | Statement | Measured |\n|---|---|---|---|\n\
-                    | A-1 | holds | x | y |\n| A-2 | does not hold | x | y |\n\
-                    | A-3 | does not hold | x | y |\n\n## Questions of ours\n\n\
-                    | A-X1 | undecided | x | y |\n\n## Results\n\n| A-1 | holds | holds |\n";
-        Source::new(&format!("docs/studies/{name}.md"), text)
+        let text = format!("# Study {name}\n\nVerdicts: {said}.\n");
+        Source::new(&format!("docs/studies/{name}.md"), &text)
     };
     let row =
         |name: &str, counts: &str| format!("| [{name}](docs/studies/{name}.md) | T | {counts} |\n");
-    let said = "1 holds, 2 do not, 1 undecided";
-    let rows = [row("a", said), row("b", "4 hold"), row("d", said)].concat();
+    let rows = [row("a", said), row("b", "3 robust"), row("d", said)].concat();
     let readme = format!("## Studies\n\n{rows}");
-    let findings =
-        disagreements(&Source::new("README.md", &readme), &[page("a"), page("b"), page("c")]);
+    let uncounted = Source::new("docs/studies/e.md", "# Study e\n");
+    let findings = disagreements(
+        &Source::new("README.md", &readme),
+        &[page("a"), page("b"), page("c"), uncounted],
+    );
     let what: Vec<&str> = findings.iter().map(|finding| finding.what.as_str()).collect();
     let (wrong, missing) =
         (format!("docs/studies/b.md says: {said}"), format!("README has no line: {said}"));
-    assert_eq!(what, ["docs/studies/d.md is gone", &wrong, &missing]);
+    let expected = ["docs/studies/d.md is gone", &wrong, &missing, "no line \"Verdicts: \""];
+    assert_eq!(what, expected);
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   fairwave reproduce ack-loss
-  fairwave reproduce ack-loss --full --out out/ack-loss --resume
+  fairwave reproduce ack-loss --full --out out/ack-loss
   fairwave reproduce ack-loss --full --from out/ack-loss --markdown
   fairwave reproduce ack-loss --json --quiet --strict
   fairwave reproduce ack-loss --map ACK-4
@@ -73,8 +73,9 @@ pub(crate) struct Reproduce {
     /// With `--map`: confirm what was found, with seeds that no exploring run had
     #[arg(long, requires = "map")]
     pub(crate) confirm: bool,
-    /// Go on with what was interrupted in --out; runs that are complete there are kept
-    #[arg(long, requires = "out", conflicts_with = "from")]
+    /// With `--host emulate` or `--map`: go on with what was interrupted in --out; runs that are
+    /// complete there are kept
+    #[arg(long, requires = "out")]
     pub(crate) resume: bool,
     /// With `--host emulate`: only this experiment of the study, such as `uploads`
     #[arg(long, value_name = "EXPERIMENT")]
@@ -97,6 +98,7 @@ impl Reproduce {
             (self.realtime, "--realtime"),
             (self.lasts.is_some(), "--for"),
             (self.seeds.is_some(), "--seeds"),
+            (self.resume && self.map.is_none(), "--resume"),
             (self.only.is_some(), "--only"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)

@@ -5,9 +5,8 @@ use crate::args::{Common, Host, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
 use crate::output::{self, HEADING, styled};
-use crate::place::{self, Before};
 use crate::progress::Progress;
-use crate::stop;
+use crate::{place, stop};
 use fairwave_lab::run::{self, Watch};
 use fairwave_study::{self as study, ClaimVerdict, Reproduction, Results, Study, markdown, report};
 use fairwave_units::several;
@@ -30,8 +29,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     if let Some(claim) = &args.map {
         return reproduce_map::run(common, args, study, claim);
     }
-    let before = if args.resume { Before::Results } else { Before::Nothing };
-    let directory = place::choose_with(common, study.name(), before)?;
+    let directory = place::choose(common, study.name())?;
     let stopwatch = Stopwatch::start();
     let reproduction = reproduced(common, args, study, directory.path())?;
     let cost = args.from.is_none().then(|| stopwatch.cost());
@@ -64,9 +62,10 @@ fn reproduced(
         common,
         quick: args.is_quick(),
         root,
-        before: if args.resume { run::Before::Resume } else { run::Before::Rerun },
+        before: run::Before::Rerun,
         only_kept: args.from.is_some(),
         stop: &stop,
+        goes_on: "",
     };
     let results = match means.only_kept {
         true => study::read_back(study, means.quick, root).map_err(Failure::run)?,
@@ -114,12 +113,12 @@ fn simulate(means: &Means<'_>, study: &dyn Study) -> Result<Results, Failure> {
     };
     let watch = Watch { progress: &report, stop: means.stop };
     let workers = means.common.jobs().get();
-    let results = study::simulate(study, means.quick, workers, (means.root, means.before), watch);
+    let results = study::simulate(study, means.quick, workers, means.root, watch);
     results.map_err(|error| match error {
         study::Error::Run(ended) if ended.is_interruption() => {
             let (done, total) = last.into_inner().unwrap_or_default();
             let all = "a study is judged by all of them";
-            Failure::Run(format!("{ended} after {done} of {total} runs; {all}{}", means.goes_on()))
+            Failure::Run(format!("{ended} after {done} of {total} runs; {all}"))
         }
         other => Failure::run(other),
     })

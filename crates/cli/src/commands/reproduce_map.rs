@@ -47,6 +47,7 @@ pub(crate) fn run(
         before: if args.resume { run::Before::Resume } else { run::Before::Rerun },
         only_kept: false,
         stop: &stop,
+        goes_on: "; --resume with the same --out goes on",
     };
     let ask = Ask {
         claims: &claims,
@@ -119,6 +120,8 @@ pub(crate) struct Means<'a> {
     /// Whether nothing is simulated.
     pub(crate) only_kept: bool,
     pub(crate) stop: &'a AtomicBool,
+    /// What is said behind "interrupted": how one goes on, where that can be.
+    pub(crate) goes_on: &'static str,
 }
 
 impl<'a> Means<'a> {
@@ -138,11 +141,6 @@ impl<'a> Means<'a> {
             alone: &[],
             watch: Watch { progress: &|_| (), stop: self.stop },
         }
-    }
-
-    /// What is said of an interruption: how one goes on, where that can be.
-    pub(crate) fn goes_on(&self) -> &'static str {
-        if self.common.out.is_some() { "; --resume with the same --out goes on" } else { "" }
     }
 }
 
@@ -199,7 +197,7 @@ fn explore(means: &Means<'_>, ask: Ask<'_>) -> Result<Explored, Failure> {
     let ask = Ask { watch: Watch { progress: &report, stop: means.stop }, ..ask };
     map::explore(&ask).map_err(|error| match error {
         fairwave_study::Error::Run(ended) if ended.is_interruption() => {
-            Failure::Run(format!("{ended}{}", means.goes_on()))
+            Failure::Run(format!("{ended}{}", means.goes_on))
         }
         other => Failure::run(other),
     })

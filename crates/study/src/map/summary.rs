@@ -168,7 +168,7 @@ pub fn to_json(ask: &Ask<'_>, explored: &Explored, cost: Cost, ran: String) -> M
 }
 
 impl ClaimMap {
-    fn of(mapped: &Mapped, declared: &Declared) -> Self {
+    pub(super) fn of(mapped: &Mapped, declared: &Declared) -> Self {
         let Mapped { id, grid, visits, judged, direction } = mapped;
         let base = mapped.base().and_then(|visit| visit.claim.as_ref());
         let claim = base.or_else(|| mapped.any());
