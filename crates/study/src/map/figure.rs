@@ -1,6 +1,6 @@
 //! The small multiples of a claim's map as a drawing, and as text for a terminal or Markdown.
 
-use super::panels::{Panel, Panels, letter};
+use super::panels::{Panel, letter};
 use super::summary::{ClaimMap, PointOfMap};
 use maud::{Markup, html};
 
@@ -17,20 +17,24 @@ const COLUMNS: usize = 150;
 /// Where the panels stand, in pixels.
 struct Layout {
     labels: usize,
+    column: usize,
     panel: (usize, usize),
     columns: usize,
 }
 
 impl Layout {
-    fn of(panels: &Panels<'_>) -> Self {
-        let longest = panels.row_labels().iter().map(|label| label.chars().count()).max();
-        let corner = panels.corner().chars().count();
-        let labels = longest.unwrap_or(0).max(corner) * LETTER_WIDTH + 8;
-        let captions = panels.panels.iter().map(|panel| panel.caption.chars().count());
-        let wide = labels + panels.across.labels.len() * column(panels);
-        let width = wide.max(captions.max().unwrap_or(0) * LETTER_WIDTH) + GAP;
-        let height = 44 + panels.row_labels().len() * CELL.1 + GAP;
-        Self { labels, panel: (width, height), columns: ((WIDTH - MARGIN) / width).max(1) }
+    fn of(panels: &[Panel<'_>]) -> Self {
+        let most = |of: &dyn Fn(&Panel<'_>) -> usize| panels.iter().map(of).max().unwrap_or(0);
+        let count = |text: &str| text.chars().count();
+        let label = |labels: &[&str]| labels.iter().map(|label| count(label)).max().unwrap_or(0);
+        let first = most(&|panel| label(&panel.row_labels()).max(count(&panel.corner())));
+        let labels = first * LETTER_WIDTH + 8;
+        let heads = most(&|panel| panel.across.labels.iter().map(|l| count(l)).max().unwrap_or(0));
+        let column = CELL.0.max(heads * LETTER_WIDTH + 10);
+        let wide = labels + most(&|panel| panel.across.labels.len()) * column;
+        let width = wide.max(most(&|panel| count(&panel.caption)) * LETTER_WIDTH) + GAP;
+        let height = 44 + most(&|panel| panel.rows.len()) * CELL.1 + GAP;
+        Self { labels, column, panel: (width, height), columns: ((WIDTH - MARGIN) / width).max(1) }
     }
 
     fn size(&self, panels: usize) -> (usize, usize) {
@@ -46,23 +50,17 @@ impl Layout {
 const LEGEND_WIDTH: usize = 820;
 const LEGEND_LINE: usize = 24;
 
-/// Width of a column: that of its longest label, and at least a cell's.
-fn column(panels: &Panels<'_>) -> usize {
-    let longest = panels.across.labels.iter().map(|label| label.chars().count()).max();
-    CELL.0.max(longest.unwrap_or(0) * LETTER_WIDTH + 10)
-}
-
 /// The drawing. `what` says what it shows, for those who do not see it. Set-ups that contradict an
 /// anchor are hatched, the study's own one is framed, and a dashed line is where a threshold on
 /// the columns decides.
-pub(super) fn svg(panels: &Panels<'_>, claim: &ClaimMap, what: &str) -> String {
+pub(super) fn svg(panels: &[Panel<'_>], claim: &ClaimMap, what: &str) -> String {
     let layout = Layout::of(panels);
-    let (width, height) = layout.size(panels.panels.len());
+    let (width, height) = layout.size(panels.len());
     let hatch = format!("out-{}", claim.id);
-    let drawn = panels.panels.iter().enumerate().map(|(index, panel)| {
+    let drawn = panels.iter().enumerate().map(|(index, panel)| {
         let (row, column) = (index / layout.columns, index % layout.columns);
         let at = (MARGIN + column * layout.panel.0, MARGIN + row * layout.panel.1);
-        drawn(panels, panel, claim, (&layout, at, &hatch))
+        drawn(panel, claim, (&layout, at, &hatch))
     });
     html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
@@ -84,22 +82,21 @@ pub(super) fn svg(panels: &Panels<'_>, claim: &ClaimMap, what: &str) -> String {
 }
 
 fn drawn(
-    panels: &Panels<'_>,
     panel: &Panel<'_>,
     claim: &ClaimMap,
     (layout, (x, y), hatch): (&Layout, (usize, usize), &str),
 ) -> Markup {
-    let wide = column(panels);
+    let wide = layout.column;
     let at = |index: usize| x + layout.labels + index * wide;
     let top = y + 42;
     let bottom = top + panel.rows.len() * CELL.1;
     html! {
         text x=(x) y=(y + 14) font-weight="600" { (panel.caption) }
-        text x=(x) y=(y + 34) fill="#5a6068" { (panels.corner()) }
-        @for (index, label) in panels.across.labels.iter().enumerate() {
+        text x=(x) y=(y + 34) fill="#5a6068" { (panel.corner()) }
+        @for (index, label) in panel.across.labels.iter().enumerate() {
             text x=(at(index) + wide / 2) y=(y + 34) text-anchor="middle" { (label) }
         }
-        @for (row, (cells, label)) in panel.rows.iter().zip(panels.row_labels()).enumerate() {
+        @for (row, (cells, label)) in panel.rows.iter().zip(panel.row_labels()).enumerate() {
             text x=(x) y=(top + row * CELL.1 + 16) { (label) }
             @for (index, point) in cells.iter().enumerate() {
                 @if let Some(point) = point {
@@ -107,7 +104,7 @@ fn drawn(
                 }
             }
         }
-        @if let Some(column) = panels.threshold(claim) {
+        @if let Some(column) = panel.threshold(claim) {
             line x1=(at(column)) x2=(at(column)) y1=(top - 6) y2=(bottom + 6) stroke="#1d1f21"
                 stroke-width="2" stroke-dasharray="4 3" {}
         }
@@ -163,8 +160,8 @@ fn legend(hatch: &str, y: usize) -> Markup {
 
 /// The panels as text, several beside each other: `(H)` is the study's own set-up, and `*` stands
 /// where leaving out one seed changes the verdict.
-pub(super) fn text(panels: &Panels<'_>) -> String {
-    let blocks: Vec<Vec<String>> = panels.panels.iter().map(|panel| block(panels, panel)).collect();
+pub(super) fn text(panels: &[Panel<'_>]) -> String {
+    let blocks: Vec<Vec<String>> = panels.iter().map(block).collect();
     let wide = blocks.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0) + 4;
     let beside = (COLUMNS / wide).max(1);
     let mut text = String::new();
@@ -182,15 +179,14 @@ pub(super) fn text(panels: &Panels<'_>) -> String {
     text
 }
 
-fn block(panels: &Panels<'_>, panel: &Panel<'_>) -> Vec<String> {
-    let labels = panels.row_labels();
-    let corner = panels.corner();
+fn block(panel: &Panel<'_>) -> Vec<String> {
+    let labels = panel.row_labels();
+    let corner = panel.corner();
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let first = longest.max(corner.chars().count()) + 2;
     let wide =
-        panels.across.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(4)
-            + 1;
-    let heads = panels.across.labels.iter().map(|label| padded(&format!(" {label}"), wide));
+        panel.across.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(4) + 1;
+    let heads = panel.across.labels.iter().map(|label| padded(&format!(" {label}"), wide));
     let mut lines = Vec::new();
     if !panel.caption.is_empty() {
         lines.push(panel.caption.clone());

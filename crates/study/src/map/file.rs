@@ -271,9 +271,10 @@ impl Declared {
         Ok(self)
     }
 
-    /// The grid of one form.
+    /// The grid of one form; the quick one goes along one axis at a time.
     pub fn grid(&self, quick: bool) -> Grid {
-        Grid { axes: self.axis.iter().map(|axis| axis.grid_axis(quick)).collect() }
+        let axes = self.axis.iter().map(|axis| axis.grid_axis(quick)).collect();
+        Grid { axes, is_star: quick }
     }
 
     /// Indices of the axes that change the runs of the claim or anchor `id`.

@@ -5,7 +5,7 @@ use super::figure;
 use super::file::{Declared, ValueFile};
 use super::joint::JointSet;
 use super::page::{Context, days, joint_in_words, joint_set, left_out};
-use super::panels::Panels;
+use super::panels;
 use super::summary::{ClaimMap, MapSummary};
 use crate::md::{table, text};
 use std::fmt::Write as _;
@@ -57,8 +57,11 @@ pub(crate) fn direction(claim: &ClaimMap) -> Option<String> {
 /// The map of a claim as text, its anchors, and shares by one value at a time.
 pub(crate) fn of_claim(declared: &Declared, quick: bool, claim: &ClaimMap) -> String {
     let grid = declared.grid(quick).of(&declared.axes_of_map(&claim.id));
-    let panels = Panels::of(&grid, claim).map(|panels| figure::text(&panels));
-    let mut section = panels.map_or(String::new(), |text| format!("```text\n{text}```\n\n"));
+    let panels = panels::of(&grid, claim);
+    let mut section = match panels.is_empty() {
+        true => String::new(),
+        false => format!("```text\n{}```\n\n", figure::text(&panels)),
+    };
     for anchor in declared.anchors_of(&claim.id) {
         let out = left_out(claim, &anchor.id);
         let (id, statement) = (text(&anchor.id), text(&anchor.statement));

@@ -5,7 +5,7 @@ use super::earlier::Earlier;
 use super::figure;
 use super::file::{CriterionFile, Declared};
 use super::joint::JointSet;
-use super::panels::Panels;
+use super::panels;
 use super::summary::{ClaimMap, MapSummary};
 use crate::definition::Study;
 use crate::page::frame;
@@ -155,7 +155,10 @@ pub(crate) fn drawing(declared: &Declared, quick: bool, claim: &ClaimMap) -> Mar
 /// The small multiples of a claim as a drawing; `None` where its grid has no axes.
 pub fn svg(declared: &Declared, quick: bool, claim: &ClaimMap) -> Option<String> {
     let grid = declared.grid(quick).of(&declared.axes_of_map(&claim.id));
-    let panels = Panels::of(&grid, claim)?;
+    let panels = panels::of(&grid, claim);
+    if panels.is_empty() {
+        return None;
+    }
     let what =
         format!("Map of {}: {}. {}", claim.id, claim.setups.text(claim.share), claim.condition);
     Some(figure::svg(&panels, claim, &what))

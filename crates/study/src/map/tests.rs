@@ -4,8 +4,7 @@
 use super::file::{Declared, Known, Source};
 use super::judge::{Judged, Word};
 use super::outcome::Outcome;
-use super::panels::Panels;
-use super::{Ask, Axis, Grid, SetUp, Tree, explore, figure, joint};
+use super::{Ask, Axis, Grid, SetUp, Tree, explore, figure, joint, panels};
 use crate::claim::{Claim, Criterion};
 use crate::definition::{Error, Study};
 use crate::evidence::Evidence;
@@ -33,13 +32,14 @@ fn axis(key: &str, values: usize, is_ordered: bool) -> Axis {
 }
 
 fn grids() -> impl Strategy<Value = Grid> {
-    prop::collection::vec((2..5_usize, any::<bool>()), 1..4).prop_map(|axes| Grid {
-        axes: axes
-            .into_iter()
-            .enumerate()
-            .map(|(index, (values, is_ordered))| axis(&format!("a{index}"), values, is_ordered))
-            .collect(),
+    prop::collection::vec((2..5_usize, any::<bool>()), 1..4).prop_map(|axes| {
+        let axis = |(index, (values, is_ordered))| axis(&format!("a{index}"), values, is_ordered);
+        whole(axes.into_iter().enumerate().map(axis).collect())
     })
+}
+
+fn whole(axes: Vec<Axis>) -> Grid {
+    Grid { axes, is_star: false }
 }
 
 fn judged(grid: &Grid, holds: impl Fn(&[usize]) -> bool) -> Judged {
@@ -58,6 +58,16 @@ proptest! {
         let product: usize = grid.axes.iter().map(|axis| axis.labels.len()).product();
         prop_assert_eq!(all.len(), product);
         prop_assert!(all.contains(&grid.base()));
+    }
+
+    #[test]
+    fn a_star_goes_along_one_axis_at_a_time(grid in grids()) {
+        let star = Grid { is_star: true, ..grid.clone() };
+        let all: BTreeSet<SetUp> = star.set_ups().collect();
+        prop_assert_eq!(all.len(), star.len());
+        let others: usize = grid.axes.iter().map(|axis| axis.labels.len() - 1).sum();
+        prop_assert_eq!(all.len(), 1 + others);
+        prop_assert!(all.iter().all(|set_up| grid.distance_from_base(set_up) <= 1));
     }
 
     #[test]
@@ -117,7 +127,7 @@ proptest! {
 
 #[test]
 fn words_follow_from_shares() {
-    let grid = Grid { axes: vec![axis("a", 5, true)] };
+    let grid = whole(vec![axis("a", 5, true)]);
     let word = |holding: usize| judged(&grid, |set_up| set_up[0] < holding).word;
     let words: Vec<Word> = (0..=5).map(word).collect();
     let conditional = Word::Conditional;
@@ -131,7 +141,7 @@ fn words_follow_from_shares() {
 
 #[test]
 fn weights_count_in_the_share_and_not_in_the_tally() {
-    let mut grid = Grid { axes: vec![axis("a", 2, false)] };
+    let mut grid = whole(vec![axis("a", 2, false)]);
     grid.axes[0].weights = vec![3.0, 1.0];
     let judged = judged(&grid, |set_up| set_up[0] == 0);
     assert_eq!((judged.share, judged.tally.holding), (Some(0.75), 1));
@@ -396,7 +406,7 @@ fn claims_without_a_grid_join_the_sets_where_they_are_known_to_hold() {
 /// A map of two axes with a rule: it holds from the second column on, and the second row is left
 /// out.
 fn drawn() -> (Grid, super::ClaimMap) {
-    let grid = Grid { axes: vec![axis("a", 3, true), axis("b", 2, false)] };
+    let grid = whole(vec![axis("a", 3, true), axis("b", 2, false)]);
     let outcome = |set_up: &SetUp| match (set_up[0] >= 1, set_up[1]) {
         (_, 1) => Outcome::LeftOut("FACT".to_owned()),
         (true, _) => Outcome::Holds,
@@ -421,14 +431,18 @@ fn drawn() -> (Grid, super::ClaimMap) {
 #[test]
 fn small_multiples_mark_the_own_set_up_the_threshold_and_what_is_left_out() {
     let (grid, claim) = drawn();
-    let panels = Panels::of(&grid, &claim).expect("it has axes");
-    assert_eq!((panels.across.key.as_str(), panels.threshold(&claim)), ("a", Some(1)));
+    let panels = panels::of(&grid, &claim);
+    let [panel] = &panels[..] else { panic!("two axes fill one panel: {panels:?}") };
+    assert_eq!((panel.across.key.as_str(), panel.threshold(&claim)), ("a", Some(1)));
     let expected = "b \\ a   0    1    2\n0      (–)   H    H *\n1        ·    ·    · *\n";
     assert_eq!(figure::text(&panels), expected);
     let svg = figure::svg(&panels, &claim, "what it shows");
     assert_eq!(svg.matches("url(#out-TINY-1)").count(), 3 + 1, "three cells and the legend");
     assert_eq!(svg.matches("stroke-dasharray").count(), 1);
     assert!(svg.contains("aria-label=\"what it shows\""));
+    let star = Grid { is_star: true, ..grid };
+    let expected = "a   0    1    2       b   0    1\n   (–)   H    H *        (–)   ·\n";
+    assert_eq!(figure::text(&panels::of(&star, &claim)), expected);
 }
 
 #[test]
