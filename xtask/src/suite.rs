@@ -367,7 +367,7 @@ const CLAIM_KEYS: [&str; 14] = [
 ];
 
 /// The names of the studies that there are.
-fn studies() -> Result<Vec<String>, String> {
+pub(crate) fn studies() -> Result<Vec<String>, String> {
     let output = fairwave("release", &["--json", "list", "studies"]).output();
     let output = output.map_err(|error| format!("fairwave list: {error}"))?;
     let list: Vec<Value> = serde_json::from_slice(&output.stdout)

@@ -2,20 +2,12 @@
 //! page says.
 
 use super::{Finding, Source, demand, sources};
+use crate::pages::{COUNTED, counted};
 use crate::shell::root;
 use std::fs;
 
 /// Where the pages lie.
 const PAGES: &str = "docs/studies/";
-
-/// The line of a page on which the program counted its verdicts.
-const COUNTED: &str = "Verdicts: ";
-
-/// What a page says of its verdicts: `1 robust, 3 conditional; ours: 1/2`.
-fn counted(page: &Source) -> Option<&str> {
-    let line = page.text.lines().find_map(|line| line.strip_prefix(COUNTED))?;
-    Some(line.trim_end_matches('.'))
-}
 
 /// Pages that the README's table of studies lacks, and lines of it that are not as their pages or
 /// whose pages are gone.
@@ -31,7 +23,7 @@ fn disagreements(readme: &Source, pages: &[Source]) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         gone.map(|(at, _, link)| readme.finding(*at, format!("{link} is gone"))).collect();
     for page in pages {
-        let Some(wanted) = counted(page) else {
+        let Some(wanted) = counted(&page.text) else {
             findings.push(page.finding(1, format!("no line {COUNTED:?}")));
             continue;
         };
@@ -92,7 +84,7 @@ fn pages() -> Vec<Source> {
 fn the_readme_says_what_the_pages_of_studies_say() {
     demand(
         "README's table of studies counts the verdicts of docs/studies",
-        "correct README; pages are written by `fairwave reproduce STUDY --full --markdown`",
+        "write both by `cargo xtask pages STUDY`",
         &disagreements(&Source::read("README.md"), &pages()),
     );
 }
@@ -104,7 +96,7 @@ fn every_study_has_its_page() {
     let findings: Vec<Finding> = papers.flat_map(|source| pageless(&source, &pages)).collect();
     demand(
         "every study has a page in docs/studies",
-        "write it by `fairwave reproduce STUDY --full --markdown`, and its line in README",
+        "give it a line in README, and write both by `cargo xtask pages STUDY`",
         &findings,
     );
 }
