@@ -1,5 +1,6 @@
 //! The arguments of `fairwave reproduce`.
 
+use super::store::StoreChoice;
 use clap::{Args, ValueEnum};
 use fairwave_units::Duration;
 use std::path::PathBuf;
@@ -19,6 +20,9 @@ Examples:
 
 With --map a claim is judged in every set-up that its paper leaves open: 'robust' holds in at least
 80 % of them, 'conditional' in some, 'nowhere' in none, and 'not judgeable' could not be decided.
+
+Each result is kept in a store (`fairwave store`): after an interruption, or a change of something
+else than the simulator, the same command makes only the runs that are missing there.
 
 With --host emulate the laws of a paper are BPF programs, which `fairwave cc load` gives the kernel;
 without them the points that need them are left out and named.
@@ -77,6 +81,11 @@ pub(crate) struct Reproduce {
     /// With `--host emulate`: only this experiment of the study, such as `uploads`
     #[arg(long, value_name = "EXPERIMENT")]
     pub(crate) only: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreChoice,
+    /// Make every run, and keep no result
+    #[arg(long, conflicts_with = "directory")]
+    pub(crate) no_store: bool,
 }
 
 /// What runs a study's experiments.

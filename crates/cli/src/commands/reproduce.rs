@@ -6,8 +6,9 @@ use crate::clock::Stopwatch;
 use crate::outcome::Failure;
 use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use crate::progress::Progress;
-use crate::{place, stop};
+use crate::{place, stop, store};
 use fairwave_lab::run::{self, Watch};
+use fairwave_lab::store::Store;
 use fairwave_study::{self as study, Claim, Findings, Results, Study, Verdict, markdown, report};
 use fairwave_units::several;
 use serde_json::Value;
@@ -29,14 +30,16 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let quick = args.is_quick();
     let directory = place::choose(common, study.name())?;
     let stopwatch = Stopwatch::start();
+    let store = store::open(args).filter(|_| args.from.is_none());
     let results = match &args.from {
         Some(from) => study::read_back(study, quick, from).map_err(Failure::run)?,
-        None => simulate(common, study, quick, directory.path())?,
+        None => simulate(common, study, quick, (directory.path(), store.as_ref()))?,
     };
     let findings = study::evaluate(study, &results).map_err(Failure::run)?;
     let cost = args.from.is_none().then(|| stopwatch.cost());
     let command = command_line(study, quick);
-    let summary = study::to_json(study, &results, &findings, cost);
+    let mut summary = study::to_json(study, &results, &findings, cost);
+    store::without_rates(store.as_ref(), &mut summary);
     let context = report::Context { study, command: &command, cost };
     let page = report::write(&context, &results, &findings, directory.path());
     let page = page.map_err(Failure::run)?;
@@ -47,6 +50,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         output::print_raw(page.as_bytes())?;
     } else {
         output::print(&text(study, &findings, &summary))?;
+        output::print(&store::taken(store.as_ref()))?;
         output::print(&format!("Report: {}\n", page.display()))?;
     }
     if args.strict { judge(&findings.claims) } else { Ok(()) }
@@ -83,7 +87,7 @@ fn simulate(
     common: &Common,
     study: &dyn Study,
     quick: bool,
-    directory: &Path,
+    (directory, store): (&Path, Option<&Store>),
 ) -> Result<Results, Failure> {
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let progress = Progress::new(common);
@@ -96,12 +100,13 @@ fn simulate(
         }
     };
     let watch = Watch { progress: &report, stop: &stop };
-    let results = study::simulate(study, quick, common.jobs().get(), directory, watch);
+    let results = study::simulate(study, quick, common.jobs().get(), (directory, store), watch);
     results.map_err(|error| match error {
         study::Error::Run(ended) if ended.is_interruption() => {
             let (done, total) = last.into_inner().unwrap_or_default();
             let all = "a study is judged by all of them";
-            Failure::Run(format!("{ended} after {done} of {total} runs; {all}"))
+            let kept = store.map_or("", |_| "; they are kept, and the same command goes on");
+            Failure::Run(format!("{ended} after {done} of {total} runs; {all}{kept}"))
         }
         other => Failure::run(other),
     })
@@ -165,6 +170,9 @@ fn effort(summary: &Value) -> String {
     let runs = format!("{runs}, {seeds}, {:.0} simulated s", figure("simulated_s"));
     if summary["wall_s"].is_null() {
         return format!("{runs}, read back from their directories");
+    }
+    if summary["frames_per_cpu_s"].is_null() {
+        return format!("{runs} in {:.1} s", figure("wall_s"));
     }
     format!(
         "{runs} in {:.1} s: {:.1} simulated s and {:.0} frames per CPU s",

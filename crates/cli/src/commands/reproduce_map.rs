@@ -6,7 +6,7 @@ use crate::outcome::Failure;
 use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use crate::place::{self, Before};
 use crate::progress::Progress;
-use crate::stop;
+use crate::{stop, store};
 use fairwave_lab::run::{self, Watch};
 use fairwave_study::Study;
 use fairwave_study::map::file::Declared;
@@ -38,6 +38,7 @@ pub(crate) fn run(
     let before = if args.resume { Before::Results } else { Before::Nothing };
     let directory = place::choose_with(common, &format!("{}-map", study.name()), before)?;
     let stopwatch = Stopwatch::start();
+    let store = store::open(args);
     let ask = Ask {
         study,
         declared: &declared,
@@ -47,6 +48,7 @@ pub(crate) fn run(
         with_traces: is_single,
         workers: common.jobs().get(),
         root: directory.path(),
+        store: store.as_ref(),
         before: if args.resume { run::Before::Resume } else { run::Before::Rerun },
         watch: Watch { progress: &|_| (), stop: &std::sync::atomic::AtomicBool::new(false) },
     };
@@ -66,6 +68,7 @@ pub(crate) fn run(
         (false, true) => output::print_raw(page::markdown(&context, &summary).as_bytes())?,
         (false, false) => {
             output::print(&text(study, &summary, is_single))?;
+            output::print(&store::taken(store.as_ref()))?;
             output::print(&format!("Page: {}\n", page.display()))?;
         }
     }
@@ -115,7 +118,11 @@ fn explore(common: &Common, ask: Ask<'_>) -> Result<Explored, Failure> {
     let ask = Ask { watch: Watch { progress: &report, stop: &stop }, ..ask };
     map::explore(&ask).map_err(|error| match error {
         fairwave_study::Error::Run(ended) if ended.is_interruption() => {
-            Failure::Run(format!("{ended}; --resume with the same --out goes on"))
+            let goes_on = match ask.store {
+                Some(_) => "what was run is kept, and the same command goes on",
+                None => "--resume with the same --out goes on",
+            };
+            Failure::Run(format!("{ended}; {goes_on}"))
         }
         other => Failure::run(other),
     })

@@ -330,6 +330,7 @@ fn map(root: &Path, before: Before, stop: usize) -> Result<super::Explored, Erro
         workers: 1,
         root,
         before,
+        store: None,
         watch: Watch { progress: &report, stop: &ended },
     })
 }
