@@ -265,7 +265,7 @@ pub(crate) fn generate() -> Outcome {
 }
 
 /// What has a JSON schema that `gen` writes. That of `trace` is golden.
-const SCHEMAS: [&str; 13] = [
+const SCHEMAS: [&str; 14] = [
     "scenario",
     "run",
     "emulate",
@@ -277,6 +277,7 @@ const SCHEMAS: [&str; 13] = [
     "plot",
     "list",
     "explain",
+    "store",
     "summary",
     "meta",
 ];

@@ -1,5 +1,6 @@
 //! The arguments of `fairwave reproduce`.
 
+use super::store::StoreChoice;
 use clap::{Args, ValueEnum};
 use fairwave_units::Duration;
 use std::path::PathBuf;
@@ -24,6 +25,9 @@ runs the map of one claim, --at one set-up of it with its traces.
 
 Exit code 3 with --strict: a claim of the paper is 'nowhere', or a question of ours has no for an
 answer. A claim that is not judgeable gives a warning on standard error and no exit code of its own.
+
+Each result is kept in a store (`fairwave store`): after an interruption, or a change of something
+else than the simulator, the same command makes only the runs that are missing there.
 
 With --host emulate the laws of a paper are BPF programs, which `fairwave cc load` gives the kernel;
 without them the points that need them are left out and named. There a claim 'holds', 'does not
@@ -80,6 +84,11 @@ pub(crate) struct Reproduce {
     /// With `--host emulate`: only this experiment of the study, such as `uploads`
     #[arg(long, value_name = "EXPERIMENT")]
     pub(crate) only: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreChoice,
+    /// Make every run, and keep no result
+    #[arg(long, conflicts_with = "directory")]
+    pub(crate) no_store: bool,
 }
 
 /// What runs a study's experiments.

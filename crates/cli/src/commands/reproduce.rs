@@ -6,8 +6,9 @@ use crate::clock::Stopwatch;
 use crate::outcome::Failure;
 use crate::output::{self, HEADING, styled};
 use crate::progress::Progress;
-use crate::{place, stop};
+use crate::{place, stop, store};
 use fairwave_lab::run::{self, Watch};
+use fairwave_lab::store::Store;
 use fairwave_study::{self as study, ClaimVerdict, Reproduction, Results, Study, markdown, report};
 use fairwave_units::several;
 use serde_json::Value;
@@ -31,10 +32,12 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     }
     let directory = place::choose(common, study.name())?;
     let stopwatch = Stopwatch::start();
-    let reproduction = reproduced(common, args, study, directory.path())?;
+    let store = store::open(args);
+    let reproduction = reproduced(common, args, study, (directory.path(), store.as_ref()))?;
     let cost = args.from.is_none().then(|| stopwatch.cost());
     let command = command_line(study, args.is_quick());
-    let summary = study::to_json(&reproduction, cost);
+    let mut summary = study::to_json(&reproduction, cost);
+    store::without_rates(store.as_ref(), &mut summary);
     let context = report::Context { command: &command, cost };
     let page = report::write(&context, &reproduction, directory.path()).map_err(Failure::run)?;
     let verdicts = reproduction.verdicts();
@@ -44,6 +47,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         output::print_raw(markdown::page(&reproduction, &command).as_bytes())?;
     } else {
         output::print(&text(study, &verdicts, &summary))?;
+        output::print(&store::taken(store.as_ref()))?;
         output::print(&format!("Report: {}\n", page.display()))?;
     }
     if args.strict { judge(&verdicts) } else { Ok(()) }
@@ -54,7 +58,7 @@ fn reproduced(
     common: &Common,
     args: &Reproduce,
     study: &'static dyn Study,
-    directory: &Path,
+    (directory, store): (&Path, Option<&Store>),
 ) -> Result<Reproduction<'static>, Failure> {
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let root = args.from.as_deref().unwrap_or(directory);
@@ -62,10 +66,11 @@ fn reproduced(
         common,
         quick: args.is_quick(),
         root,
+        store,
         before: run::Before::Rerun,
         only_kept: args.from.is_some(),
         stop: &stop,
-        goes_on: "",
+        goes_on: store.map_or("", |_| store::GOES_ON),
     };
     let results = match means.only_kept {
         true => study::read_back(study, means.quick, root).map_err(Failure::run)?,
@@ -113,12 +118,13 @@ fn simulate(means: &Means<'_>, study: &dyn Study) -> Result<Results, Failure> {
     };
     let watch = Watch { progress: &report, stop: means.stop };
     let workers = means.common.jobs().get();
-    let results = study::simulate(study, means.quick, workers, means.root, watch);
+    let place = (means.root, means.store);
+    let results = study::simulate(study, means.quick, workers, place, watch);
     results.map_err(|error| match error {
         study::Error::Run(ended) if ended.is_interruption() => {
             let (done, total) = last.into_inner().unwrap_or_default();
             let all = "a study is judged by all of them";
-            Failure::Run(format!("{ended} after {done} of {total} runs; {all}"))
+            Failure::Run(format!("{ended} after {done} of {total} runs; {all}{}", means.goes_on))
         }
         other => Failure::run(other),
     })
@@ -191,6 +197,9 @@ fn effort(summary: &Value) -> String {
     let runs = format!("{runs}, {seeds}, {:.0} simulated s", figure("simulated_s"));
     if summary["wall_s"].is_null() {
         return format!("{runs}, read back from their directories");
+    }
+    if summary["frames_per_cpu_s"].is_null() {
+        return format!("{runs} in {:.1} s", figure("wall_s"));
     }
     format!(
         "{runs} in {:.1} s: {:.1} simulated s and {:.0} frames per CPU s",

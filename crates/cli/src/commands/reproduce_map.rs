@@ -6,8 +6,9 @@ use crate::outcome::Failure;
 use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use crate::place::{self, Before};
 use crate::progress::Progress;
-use crate::stop;
+use crate::{stop, store};
 use fairwave_lab::run::{self, Watch};
+use fairwave_lab::store::Store;
 use fairwave_study::map::file::Declared;
 use fairwave_study::map::{self, Ask, ClaimMap, Earlier, Explored, MapSummary, markdown, page};
 use fairwave_study::{Claim, Maps, Study, alone};
@@ -40,14 +41,19 @@ pub(crate) fn run(
     let directory = place::choose_with(common, &format!("{}-map", study.name()), before)?;
     let stopwatch = Stopwatch::start();
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
+    let store = store::open(args);
     let means = Means {
         common,
         quick: args.is_quick(),
         root: directory.path(),
+        store: store.as_ref(),
         before: if args.resume { run::Before::Resume } else { run::Before::Rerun },
         only_kept: false,
         stop: &stop,
-        goes_on: "; --resume with the same --out goes on",
+        goes_on: match store {
+            Some(_) => store::GOES_ON,
+            None => "; --resume with the same --out goes on",
+        },
     };
     let ask = Ask {
         claims: &claims,
@@ -71,6 +77,7 @@ pub(crate) fn run(
         (false, true) => output::print_raw(markdown::page(&context, &summary).as_bytes())?,
         (false, false) => {
             output::print(&text(study, &summary, is_single))?;
+            output::print(&store::taken(store.as_ref()))?;
             output::print(&format!("Page: {}\n", page.display()))?;
         }
     }
@@ -116,6 +123,8 @@ pub(crate) struct Means<'a> {
     pub(crate) quick: bool,
     /// Where run directories are.
     pub(crate) root: &'a Path,
+    /// Where results are kept, if anywhere.
+    pub(crate) store: Option<&'a Store>,
     pub(crate) before: run::Before,
     /// Whether nothing is simulated.
     pub(crate) only_kept: bool,
@@ -136,6 +145,7 @@ impl<'a> Means<'a> {
             with_traces: false,
             workers: self.common.jobs().get(),
             root: self.root,
+            store: self.store,
             before: self.before,
             only_kept: self.only_kept,
             alone: &[],

@@ -10,7 +10,8 @@ use crate::definition::{Error, Study};
 use crate::experiment::Experiment;
 use crate::results::{Effort, Results};
 use crate::simulate::{self, Planned};
-use fairwave_lab::run::{self, Before, Output, Progress, Run, Watch};
+use fairwave_lab::run::{self, Before, How, Output, Progress, Run, Watch};
+use fairwave_lab::store::Store;
 use fairwave_scenario::plan::Override;
 use fairwave_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +38,10 @@ pub struct Ask<'a> {
     pub root: &'a Path,
     /// Whether complete runs that are there are read.
     pub before: Before,
-    /// Whether nothing is simulated: a run that is not there is an error.
+    /// Whether nothing is simulated: a run that is neither there nor in the store is an error.
     pub only_kept: bool,
+    /// Where results are kept: what it has is not run, and runs without series leave no directory.
+    pub store: Option<&'a Store>,
     /// Claims without a grid that hold in the study's own set-up, for the joint sets.
     pub alone: &'a [Alone],
     /// What hears of the progress.
@@ -338,12 +341,13 @@ impl Explorer<'_> {
         let plan = experiment.plan_with(false, &sets_of)?;
         let directory = ask.root.join("runs").join(directory_name(experiment.name, sets));
         if ask.only_kept {
-            return simulate::kept(&plan, &directory);
+            return simulate::kept(&plan, &directory, ask.store);
         }
         let planned = Planned { experiment, plan };
-        let output = match ask.with_traces {
-            true => Output::Full(&directory),
-            false => planned.output(&directory),
+        let output = match (ask.with_traces, planned.output(&directory)) {
+            (true, _) => Output::Full(&directory),
+            (false, Output::Summary(_)) if ask.store.is_some() => Output::Nothing,
+            (false, output) => output,
         };
         let base = self.progress;
         let report = |now: Progress| {
@@ -354,7 +358,9 @@ impl Explorer<'_> {
             });
         };
         let watch = Watch { progress: &report, ..ask.watch };
-        let how = (output, ask.before);
+        // Captures are large, and whoever asks for them looks at one set-up.
+        let store = ask.store.filter(|_| !ask.with_traces);
+        let how = How { output, before: ask.before, store };
         let runs = run::sweep_with(&planned.plan, ask.workers, how, watch, &|run| run)?;
         self.progress.done += runs.len();
         self.progress.total = self.progress.total.max(self.progress.done);

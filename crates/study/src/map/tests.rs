@@ -353,6 +353,7 @@ fn mapped<T>(root: &Path, before: Before, stop: usize, with: impl Fn(Ask<'_>) ->
         root,
         before,
         only_kept: false,
+        store: None,
         alone: &[],
         watch: Watch { progress: &report, stop: &ended },
     })
