@@ -14,6 +14,7 @@ pub(crate) mod proxy;
 mod reproduce;
 #[cfg(target_os = "linux")]
 pub(crate) mod soc;
+mod store;
 
 use crate::printed::Described;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -32,6 +33,7 @@ use std::sync::OnceLock;
 pub(crate) use matrix::Matrix;
 pub(crate) use plot::Plot;
 pub(crate) use reproduce::{Host, Reproduce};
+pub(crate) use store::{Store, StoreChoice, StoreTask};
 
 /// Part of both the short and the long help.
 macro_rules! exit_codes {
@@ -220,6 +222,7 @@ impl Cli {
             | Command::Explain { .. }
             | Command::Plot(_)
             | Command::Compare(_) => &["--json"],
+            Command::Store(_) => &["--json"],
             Command::Trace(_) => &["--json", "--out"],
             Command::Completions { .. } => &[],
             Command::Man => &["--out"],
@@ -376,6 +379,9 @@ pub(crate) enum Command {
     /// Rerun a paper's experiment and say, claim by claim, what was measured
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(Reproduce),
+    /// Say what is kept of the runs of `reproduce`, bound it, or remove it
+    #[command(after_help = store::EXAMPLES)]
+    Store(Store),
     /// Draw what runs came to: a sweep's means over one of its axes, or a series of a run over time
     #[command(after_help = plot::EXAMPLES)]
     Plot(Plot),

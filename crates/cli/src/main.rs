@@ -22,6 +22,7 @@ mod printed_fairness;
 mod printed_probe;
 #[cfg(target_os = "linux")]
 mod printed_proxy;
+mod printed_store;
 mod progress;
 mod screen;
 mod show;
@@ -35,6 +36,7 @@ mod show_fairness;
 mod show_measured;
 mod show_probe;
 mod stop;
+mod store;
 mod table;
 mod traced;
 
@@ -77,6 +79,7 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
             commands::reproduce_real::run(common, &reproduce)
         }
         Command::Reproduce(reproduce) => commands::reproduce::run(common, &reproduce),
+        Command::Store(store) => commands::store::run(common, &store),
         Command::Plot(plot) => commands::plot::run(common, &plot),
         Command::Compare(compare) => commands::compare::run(common, &compare),
         Command::Check { files } => commands::check::run(common, &files),

@@ -267,6 +267,8 @@ pub(crate) enum Described {
     /// What `soc status --json` prints
     #[cfg(target_os = "linux")]
     Soc,
+    /// What `store --json` prints
+    Store,
     /// What `compare --json` prints
     Compare,
     /// What `plot --json` prints
@@ -311,6 +313,7 @@ impl Described {
             Self::Proxy => of(schema::of::<crate::printed_proxy::ProxyOutput>()),
             #[cfg(target_os = "linux")]
             Self::Soc => of(schema::of::<fairwave_agent::status::Status>()),
+            Self::Store => of(schema::of::<crate::printed_store::StoreOutput>()),
             Self::Compare => of(schema::of::<CompareOutput>()),
             Self::Plot => of(schema::of::<PlotOutput>()),
             Self::List => of(schema::of::<ListOutput>()),

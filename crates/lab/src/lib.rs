@@ -13,4 +13,5 @@ pub mod results;
 pub mod run;
 pub mod schema;
 pub mod stats;
+pub mod store;
 pub mod target;

@@ -5,19 +5,21 @@
 
 mod done;
 mod kept;
+mod stored;
 
 pub use done::{Run, directory_of};
 pub use kept::{Kept, are_there, kept, missing, replaced};
 
 use crate::results::{
-    self, EmulationSummary, Meta, Names, Recorder, RunDirectory, Stretches, Summary, Wanted,
+    self, EmulationSummary, Names, Recorder, RunDirectory, Stretches, Summary, Wanted,
 };
+use crate::store::Store;
 use fairwave_scenario::Record;
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_sim::Outcome;
 use fairwave_sim::world::World;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
-use fairwave_units::{Duration, Instant, Seed};
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::datagram::{Contents, Datagram};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -145,6 +147,10 @@ impl<'a> Output<'a> {
         }
     }
 
+    const fn is_full(self) -> bool {
+        matches!(self, Self::Full(_))
+    }
+
     fn at(self, path: &'a Path) -> Self {
         match self {
             Self::Nothing => Self::Nothing,
@@ -240,10 +246,7 @@ fn host(plan: &Plan, job: Job, output: Output<'_>, run: &mut Host<'_>) -> Result
     let names = Names::of(&world);
     let axes: BTreeMap<String, String> = plan.points[job.point].axes.iter().cloned().collect();
     let wanted = output.wanted(&scenario.record, scenario.tapped());
-    let tapped = wanted.taps.iter().map(|id| &world.nodes[id.0 as usize].name);
-    let taps = tapped.map(|name| (name.clone(), results::tap_file(name))).collect();
-    let here = Meta::here(Seed(job.seed), axes.clone());
-    let meta = Meta { taps, point: job.point, ..here };
+    let meta = done::provenance(plan, job, &world, &wanted.taps);
     let open = |path| RunDirectory::create(path, &meta, &scenario.to_toml());
     let opened = output.path().map(open).transpose()?;
     let mut recorder = opened.as_ref().map(|d| d.recorder(&world, &wanted)).transpose()?;
@@ -270,6 +273,56 @@ pub enum Before {
     Resume,
 }
 
+/// Where the runs of a sweep go, and whence those are taken that need not be made.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// Whether and where runs leave their directories.
+    pub output: Output<'a>,
+    /// What becomes of runs that are complete there.
+    pub before: Before,
+    /// Where results are kept for later: what it has is not run.
+    pub store: Option<&'a Store>,
+}
+
+impl<'a> From<(Output<'a>, Before)> for How<'a> {
+    fn from((output, before): (Output<'a>, Before)) -> Self {
+        Self { output, before, store: None }
+    }
+}
+
+impl How<'_> {
+    /// The run of a job that is there already; its directory is `place`.
+    ///
+    /// # Errors
+    /// When what the store has cannot be written into the directory.
+    pub fn there(&self, plan: &Plan, job: Job, place: &Path) -> Result<Option<Run>, Error> {
+        let resumed = match self.before {
+            Before::Resume => kept::resumed(plan, job, place),
+            Before::Rerun => None,
+        };
+        let (None, Some(store)) = (&resumed, self.store) else { return Ok(resumed) };
+        let place = self.output.path().map(|_| place);
+        stored::stored(store, (plan, job), place, self.output.is_full()).map_err(|cause| {
+            let axes = plan.points[job.point].axes.clone();
+            Error { seed: job.seed, axes, cause: cause.into() }
+        })
+    }
+
+    /// The run of a job, whose directory is `place`, made now.
+    fn made(
+        &self,
+        (plan, job): (&Plan, Job),
+        place: &Path,
+        progress: &mut dyn FnMut(Instant),
+    ) -> Result<Run, Error> {
+        let run = execute(plan, job, self.output.at(place), progress)?;
+        if let Some(store) = self.store {
+            stored::keep(store, (plan, job), &run, self.output.is_full());
+        }
+        Ok(run)
+    }
+}
+
 /// Runs every job of `plan` on `workers` threads (at least one). Results are in the order of
 /// the jobs. The directory of `output` is the root of the
 /// runs' directories (see [`directory_of`]).
@@ -292,13 +345,14 @@ pub fn sweep(
 ///
 /// # Errors
 /// As [`sweep`], and [`Cause::Interrupted`] where `watch` ended it before its last run.
-pub fn sweep_with<T: Send>(
+pub fn sweep_with<'a, T: Send>(
     plan: &Plan,
     workers: usize,
-    (output, before): (Output<'_>, Before),
+    how: impl Into<How<'a>>,
     watch: Watch<'_>,
     reduce: &(dyn Fn(Run) -> T + Sync),
 ) -> Result<Vec<T>, Error> {
+    let how = how.into();
     let jobs = plan.jobs();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(workers.clamp(1, jobs.len().max(1)))
@@ -310,18 +364,16 @@ pub fn sweep_with<T: Send>(
         if failed.load(Ordering::Relaxed) || watch.stop.load(Ordering::Relaxed) {
             return None;
         }
-        let path = output.path().map(|root| directory_of(plan, *job, root)).unwrap_or_default();
-        let kept = match before {
-            Before::Resume => kept::resumed(plan, *job, &path),
-            Before::Rerun => None,
-        };
+        let root = how.output.path();
+        let path = root.map(|root| directory_of(plan, *job, root)).unwrap_or_default();
         let mut of_one_run = meter.of_one_run();
-        let result = match kept {
-            Some(run) => {
+        let result = match how.there(plan, *job, &path) {
+            Ok(Some(run)) => {
                 of_one_run(Instant::from_nanos(run.summary.simulated_ns));
                 Ok(run)
             }
-            None => execute(plan, *job, output.at(&path), &mut of_one_run),
+            Ok(None) => how.made((plan, *job), &path, &mut of_one_run),
+            Err(error) => Err(error),
         };
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
         meter.finished();

@@ -7,7 +7,8 @@ use crate::definition::{Error, Study};
 use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::unfit::Unfit;
-use fairwave_lab::run::{self, Before, Kept, Output, Progress, Run, Watch};
+use fairwave_lab::run::{self, Before, How, Kept, Output, Progress, Run, Watch};
+use fairwave_lab::store::Store;
 use fairwave_scenario::Diagnostics;
 use fairwave_scenario::plan::{Job, Override, Plan};
 use fairwave_units::Duration;
@@ -50,7 +51,7 @@ impl Planned {
 }
 
 /// Simulates every experiment of `study`, on `workers` threads; run directories go under `root`.
-/// The progress that `watch` hears counts over all experiments.
+/// What the store has, if there is one, is not run. The progress that `watch` hears counts over all experiments.
 ///
 /// # Errors
 /// When a scenario is wrong, a run fails, or `watch` ends the study.
@@ -58,11 +59,11 @@ pub fn simulate(
     study: &dyn Study,
     quick: bool,
     workers: usize,
-    root: &Path,
+    (root, store): (&Path, Option<&Store>),
     watch: Watch<'_>,
 ) -> Result<Results, Error> {
     let plans = Planned::all(study.experiments(), quick, &[])?;
-    let runs = simulate_plans(&plans, workers, root, watch)?;
+    let runs = simulate_plans(&plans, workers, (root, store), watch)?;
     Ok(Results { quick, runs })
 }
 
@@ -73,7 +74,7 @@ pub fn simulate(
 pub fn simulate_plans(
     plans: &[Planned],
     workers: usize,
-    root: &Path,
+    (root, store): (&Path, Option<&Store>),
     watch: Watch<'_>,
 ) -> Result<BTreeMap<String, Vec<Run>>, Error> {
     let total = plans.iter().map(|planned| planned.plan.jobs().len()).sum();
@@ -95,8 +96,9 @@ pub fn simulate_plans(
             (watch.progress)(sum);
         };
         let watch = Watch { progress: &report, ..watch };
-        let output = (planned.output(&directory), Before::Rerun);
-        let runs = run::sweep_with(&planned.plan, workers, output, watch, &|run| run)?;
+        let output = planned.output(&directory);
+        let how = How { output, before: Before::Rerun, store };
+        let runs = run::sweep_with(&planned.plan, workers, how, watch, &|run| run)?;
         before = last.into_inner().unwrap_or(base);
         before.done = base.done + runs.len();
         runs_of.insert(planned.experiment.name.to_owned(), runs);
@@ -113,15 +115,42 @@ pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results,
     let mut results = Results { quick, runs: BTreeMap::new() };
     let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
     for Planned { experiment, plan } in Planned::all(study.experiments(), quick, &[])? {
-        let directory = root.join(experiment.name);
-        let runs = plan.jobs().into_iter().map(|job| {
-            let place = run::directory_of(&plan, job, &directory);
-            read_run(&plan, job, &place, &mut unfit)
-        });
-        let runs: Result<Vec<Option<Run>>, Error> = runs.collect();
-        results.runs.insert(experiment.name.to_owned(), runs?.into_iter().flatten().collect());
+        let runs = read_plan(&plan, &root.join(experiment.name), &mut unfit)?;
+        results.runs.insert(experiment.name.to_owned(), runs);
     }
     if unfit.is_empty() { Ok(results) } else { Err(unfit.into()) }
+}
+
+/// Reads every run of `plan` back from under `root`, or from the store.
+///
+/// # Errors
+/// As [`read_back`].
+pub(crate) fn kept(plan: &Plan, root: &Path, store: Option<&Store>) -> Result<Vec<Run>, Error> {
+    let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
+    let how = How { output: Output::Nothing, before: Before::Rerun, store };
+    let mut runs = Vec::new();
+    for job in plan.jobs() {
+        let place = run::directory_of(plan, job, root);
+        // A directory may have series, which the claims may ask for.
+        let there = match run::kept(plan, job, &place)? {
+            Kept::Run(run) => Some(*run),
+            Kept::Missing | Kept::Other => how.there(plan, job, &place)?,
+        };
+        match there {
+            Some(run) => runs.push(run),
+            None => runs.extend(read_run(plan, job, &place, &mut unfit)?),
+        }
+    }
+    if unfit.is_empty() { Ok(runs) } else { Err(unfit.into()) }
+}
+
+fn read_plan(plan: &Plan, root: &Path, unfit: &mut Unfit) -> Result<Vec<Run>, Error> {
+    let runs = plan.jobs().into_iter().map(|job| {
+        let place = run::directory_of(plan, job, root);
+        read_run(plan, job, &place, unfit)
+    });
+    let runs: Result<Vec<Option<Run>>, Error> = runs.collect();
+    Ok(runs?.into_iter().flatten().collect())
 }
 
 /// One run of a plan, if its directory is there, complete, and of the plan's scenario.

@@ -31,6 +31,7 @@ pub(crate) mod reproduce_real;
 pub(crate) mod run;
 #[cfg(target_os = "linux")]
 pub(crate) mod soc;
+pub(crate) mod store;
 pub(crate) mod sweep;
 pub(crate) mod trace;
 

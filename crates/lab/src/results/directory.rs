@@ -83,6 +83,25 @@ const FILES: [&str; 15] = [
     capture::FILE,
 ];
 
+/// Files of [`FILES`] that every run directory has: what is written of a run beside its series.
+const OF_EVERY_RUN: usize = 3;
+
+/// Whether a file of a run directory has series, or is a capture.
+pub fn is_series(name: &str) -> bool {
+    FILES[OF_EVERY_RUN..].contains(&name) || is_tap_file(name)
+}
+
+/// The names of the series and captures in a run directory, sorted.
+pub fn series_in(path: &Path) -> Result<Vec<String>, Error> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).map_err(Error::io(path))? {
+        let name = entry.map_err(Error::io(path))?.file_name();
+        names.extend(name.into_string().ok().filter(|name| is_series(name)));
+    }
+    names.sort();
+    Ok(names)
+}
+
 impl RunDirectory {
     /// Makes the directory, or empties it of a former run's files, and writes what is known
     /// before the run.

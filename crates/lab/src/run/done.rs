@@ -1,7 +1,10 @@
 //! A finished run, and where its directory is.
 
-use crate::results::{self, Summary};
+use crate::results::{self, Meta, Summary};
 use fairwave_scenario::plan::{Job, Plan};
+use fairwave_sim::world::World;
+use fairwave_trace::NodeId;
+use fairwave_units::Seed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -45,4 +48,12 @@ pub fn directory_of(plan: &Plan, job: Job, root: &Path) -> PathBuf {
         .collect();
     let seed = format!("seed-{}", job.seed);
     if label.is_empty() { root.join(seed) } else { root.join(label.join(",")).join(seed) }
+}
+
+/// Where the numbers of a job come from, on this machine, if these nodes are tapped.
+pub(super) fn provenance(plan: &Plan, job: Job, world: &World, tapped: &[NodeId]) -> Meta {
+    let axes = plan.points[job.point].axes.iter().cloned().collect();
+    let names = tapped.iter().map(|id| &world.nodes[id.0 as usize].name);
+    let taps = names.map(|name| (name.clone(), results::tap_file(name))).collect();
+    Meta { taps, point: job.point, ..Meta::here(Seed(job.seed), axes) }
 }

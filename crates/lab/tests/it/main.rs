@@ -3,6 +3,7 @@
 mod captured;
 mod messages;
 mod results_runs;
+mod store;
 mod tables;
 mod taps;
 mod why;

@@ -19,6 +19,8 @@ pub(crate) fn scratch() -> TempDir {
 pub(crate) fn fairwave(directory: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairwave"));
     command.args(args).current_dir(directory).env_remove("NO_COLOR");
+    // The user's own store of results is none of the tests' business.
+    command.env("XDG_CACHE_HOME", directory.join(".cache"));
     command
 }
 

@@ -1,0 +1,55 @@
+//! The store of results that a command uses.
+
+use crate::args::{Reproduce, StoreChoice};
+use crate::output;
+use fairwave_lab::store::{Store, Version};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What is said behind "interrupted" where results are kept.
+pub(crate) const GOES_ON: &str = "; what was run is kept, and the same command goes on";
+
+/// Opens it, unless the user wants none. One that cannot be used is said, and every run is made.
+pub(crate) fn open(args: &Reproduce) -> Option<Store> {
+    if args.no_store {
+        return None;
+    }
+    let Some(path) = path(&args.store) else {
+        output::warn("there is no home directory: results are not kept; --store DIR keeps them");
+        return None;
+    };
+    match Store::open(&path, Version::of_this_program(), Box::new(output::warn)) {
+        Ok(store) => Some(store),
+        Err(error) => {
+            output::warn(&format!("{error}; results are not kept"));
+            None
+        }
+    }
+}
+
+/// How many of the results were taken from it, in words; nothing where none was.
+pub(crate) fn taken(store: Option<&Store>) -> String {
+    match store.filter(|store| store.taken() > 0) {
+        Some(store) => {
+            format!("{} of them from the store {}\n", store.taken(), store.path().display())
+        }
+        None => String::new(),
+    }
+}
+
+/// Takes the rates out of what `reproduce --json` prints where results were taken from the store:
+/// the time is not that of their simulation.
+pub(crate) fn without_rates(store: Option<&Store>, summary: &mut Value) {
+    if store.is_some_and(|store| store.taken() > 0) {
+        for rate in ["frames_per_s", "frames_per_cpu_s", "simulated_s_per_cpu_s"] {
+            summary[rate] = Value::Null;
+        }
+    }
+}
+
+/// Where it is: as the user says, or in the user's cache (XDG Base Directory Specification 0.8).
+pub(crate) fn path(choice: &StoreChoice) -> Option<PathBuf> {
+    let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = || of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
+    choice.directory.clone().or_else(|| Some(cache()?.join("fairwave")))
+}

@@ -1,0 +1,104 @@
+//! Runs in a store of results: what is there need not be run again.
+
+use super::done::{Run, provenance};
+use crate::results::{self, RunDirectory, Summary};
+use crate::store::{Key, Store};
+use fairwave_scenario::plan::{Job, Plan};
+use std::fs;
+use std::path::Path;
+
+/// The part of a result that every run has.
+const SUMMARY: &str = "summary";
+/// The part that runs with series have: the files of their directories.
+const SERIES: &str = "series";
+/// More than this of series and captures is not kept: it is read no faster than it is made.
+const MOST_SERIES_BYTES: usize = 64 << 20;
+
+/// The run of `job` as the store has it; its directory is written to `place`, if that is given,
+/// and holds series if `is_full`.
+///
+/// # Errors
+/// When the directory cannot be written.
+pub(super) fn stored(
+    store: &Store,
+    (plan, job): (&Plan, Job),
+    place: Option<&Path>,
+    is_full: bool,
+) -> Result<Option<Run>, results::Error> {
+    let scenario = plan.scenario(job);
+    let text = scenario.to_toml();
+    let get = |part| store.get(&Key::new(store.version(), part, &text));
+    let series = match is_full {
+        true => get(SERIES).as_deref().and_then(unpacked),
+        false => Some(Vec::new()),
+    };
+    let Some(files) = series else { return Ok(None) };
+    let summary = get(SUMMARY).and_then(|bytes| serde_json::from_slice::<Summary>(&bytes).ok());
+    let Some(summary) = summary else { return Ok(None) };
+    if let Some(place) = place {
+        let taps = if is_full { scenario.tapped() } else { Vec::new() };
+        let meta = provenance(plan, job, &scenario.to_world(job.seed), &taps);
+        let directory = RunDirectory::create(place, &meta, &text)?;
+        for (name, bytes) in files {
+            results::write_file(&place.join(name), &bytes)?;
+        }
+        directory.summary(&summary)?;
+    }
+    store.note_taken();
+    let axes = plan.points[job.point].axes.iter().cloned().collect();
+    Ok(Some(Run { axes, seed: job.seed, summary, directory: place.map(Path::to_owned) }))
+}
+
+/// Keeps a run that was just made.
+pub(super) fn keep(store: &Store, (plan, job): (&Plan, Job), run: &Run, is_full: bool) {
+    let text = plan.scenario(job).to_toml();
+    let key = |part| Key::new(store.version(), part, &text);
+    // JSON cannot hold every number: what would be read back as something else is not kept.
+    let Ok(summary) = serde_json::to_vec(&run.summary) else { return };
+    if serde_json::from_slice::<Summary>(&summary).ok().as_ref() != Some(&run.summary) {
+        return;
+    }
+    if let (true, Some(place)) = (is_full, &run.directory) {
+        let Some(files) = packed(place) else { return };
+        store.put(&key(SERIES), &files);
+    }
+    store.put(&key(SUMMARY), &summary);
+}
+
+/// The series and captures of a run directory, each with its name; `None` if they cannot be read or
+/// are too large.
+fn packed(place: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for name in results::series_in(place).ok()? {
+        let content = fs::read(place.join(&name)).ok()?;
+        for part in [name.as_bytes(), &content] {
+            bytes.extend(u32::try_from(part.len()).ok()?.to_le_bytes());
+            bytes.extend(part);
+        }
+        if bytes.len() > MOST_SERIES_BYTES {
+            return None;
+        }
+    }
+    Some(bytes)
+}
+
+/// The files that were packed, if each has the name of one that a run directory may hold.
+fn unpacked(mut bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
+    let mut part = || {
+        let (length, rest) = bytes.split_first_chunk()?;
+        let (part, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        bytes = rest;
+        Some(part.to_owned())
+    };
+    let mut files = Vec::new();
+    while let Some(name) = part() {
+        let name = String::from_utf8(name).ok().filter(|name| is_plain(name))?;
+        files.push((name, part()?));
+    }
+    bytes.is_empty().then_some(files)
+}
+
+/// Whether it is the name of a file with series, and leads to no other directory.
+fn is_plain(name: &str) -> bool {
+    results::is_series(name) && !name.contains(['/', '\\'])
+}

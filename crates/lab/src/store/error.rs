@@ -1,0 +1,20 @@
+//! Why a store cannot be used.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a store could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("store of results {path}: {source}")]
+pub struct Error {
+    /// The store.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+impl Error {
+    pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        |source| Self { path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a result is found by.
+
+use sha2::{Digest, Sha256};
+
+/// Bytes of a SHA-256.
+pub const HASH_BYTES: usize = 32;
+
+/// Which code makes results: they are kept apart by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub [u8; HASH_BYTES]);
+
+impl Version {
+    /// Of this program: a hash over the sources of everything that a run depends on, taken when it
+    /// was built. Where the crate was built without the others' sources beside it, of its version
+    /// number.
+    pub fn of_this_program() -> Self {
+        let hex = env!("FAIRWAVE_SIMULATES").as_bytes();
+        let digit = |at: usize| (hex[at] as char).to_digit(16).unwrap_or(0) as u8;
+        Self(std::array::from_fn(|i| 16 * digit(2 * i) + digit(2 * i + 1)))
+    }
+
+    /// Its first bytes, for people.
+    pub fn short(&self) -> String {
+        self.0[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// What a result is of: everything that acts on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    hash: [u8; HASH_BYTES],
+    text: String,
+}
+
+impl Key {
+    /// Of the `part` (such as the summary) of what this scenario comes to, every default and the
+    /// seed written out, in a version of the code.
+    pub fn new(version: &Version, part: &str, scenario: &str) -> Self {
+        let text = format!("{part}\n{scenario}");
+        let hash = Sha256::new().chain_update(version.0).chain_update(&text).finalize().into();
+        Self { hash, text }
+    }
+
+    /// By which it is found.
+    pub fn hash(&self) -> &[u8; HASH_BYTES] {
+        &self.hash
+    }
+
+    /// All of it but the version, to be compared with what an entry says.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_acts_is_told_apart() {
+        let (one, other) = (Version([1; 32]), Version([2; 32]));
+        let keys = [
+            Key::new(&one, "summary", "seed = 1"),
+            Key::new(&one, "summary", "seed = 2"),
+            Key::new(&one, "series", "seed = 1"),
+            Key::new(&other, "summary", "seed = 1"),
+        ];
+        for (i, key) in keys.iter().enumerate() {
+            assert!(keys[..i].iter().all(|before| before.hash() != key.hash()), "{i}");
+        }
+        assert_eq!(keys[0], Key::new(&one, "summary", "seed = 1"));
+    }
+
+    #[test]
+    fn this_program_has_a_version() {
+        let version = Version::of_this_program();
+        assert_ne!(version.0, [0; 32]);
+        assert_eq!(version.short().len(), 12);
+    }
+}
