@@ -38,7 +38,7 @@ pub struct Ask<'a> {
     pub root: &'a Path,
     /// Whether complete runs that are there are read.
     pub before: Before,
-    /// Where results are kept: what it has is not run, and runs without series leave no directory.
+    /// Where results are kept: what it has is not run.
     pub store: Option<&'a Store>,
     /// What hears of the progress.
     pub watch: Watch<'a>,
@@ -332,10 +332,9 @@ impl Explorer<'_> {
         let plan = experiment.plan_with(false, &sets_of)?;
         let directory = ask.root.join("runs").join(directory_name(experiment.name, sets));
         let planned = Planned { experiment, plan };
-        let output = match (ask.with_traces, planned.output(&directory)) {
-            (true, _) => Output::Full(&directory),
-            (false, Output::Summary(_)) if ask.store.is_some() => Output::Nothing,
-            (false, output) => output,
+        let output = match ask.with_traces {
+            true => Output::Full(&directory),
+            false => planned.output(&directory),
         };
         let base = self.progress;
         let report = |now: Progress| {
