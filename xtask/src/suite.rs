@@ -354,7 +354,7 @@ const CLAIM_KEYS: [&str; 8] =
     ["id", "verdict", "holds", "reason", "statement", "measured", "criterion", "note"];
 
 /// The names of the studies that there are.
-fn studies() -> Result<Vec<String>, String> {
+pub(crate) fn studies() -> Result<Vec<String>, String> {
     let output = fairwave("release", &["--json", "list", "studies"]).output();
     let output = output.map_err(|error| format!("fairwave list: {error}"))?;
     let list: Vec<Value> = serde_json::from_slice(&output.stdout)
@@ -416,7 +416,11 @@ fn study_once(name: &str) -> Result<String, String> {
 fn study(name: &str, options: &[&str]) -> Result<String, String> {
     let out = workspace::target().join(format!("study-{name}"));
     let out = out.to_string_lossy();
-    let common = ["--json", "--force", "--out", &out, "reproduce", name, "--strict"];
+    // Runs that only the simulator decides are kept for the next time, apart from the user's own.
+    let store = workspace::target().join("study-store");
+    let store = store.to_string_lossy();
+    let common = ["--json", "--force", "--out", &out, "reproduce", name, "--store", &store];
+    let common = [&common[..], &["--strict"]].concat();
     let output = fairwave("release", &[&common, options].concat()).output();
     let output = output.map_err(|error| format!("fairwave reproduce: {error}"))?;
     let summary: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
