@@ -24,6 +24,7 @@ mod forwarding;
 mod lost_acks;
 mod minstrel;
 mod ns3;
+mod pages;
 mod probe_links;
 mod record;
 mod relay;
@@ -115,6 +116,8 @@ enum Verb {
     /// Probe links whose queues are known, here, in a virtual machine and in the emulator, and
     /// write how often `fairwave probe` was right to docs/probe-links.md.
     ProbeLinks(probe_links::Options),
+    /// Run studies in full, write their pages in docs/studies, and count their verdicts in README.
+    Pages(pages::Options),
     /// Build `fairwave-agent` for routers: static, at most 2 MiB, for x86_64, aarch64, armv7 and
     /// mipsel.
     Agent {
@@ -161,6 +164,7 @@ fn main() -> ExitCode {
         Verb::Captures(options) => captures::captures(&options),
         Verb::Vm { show } => vm::vm(show),
         Verb::ProbeLinks(options) => probe_links::probe_links(&options),
+        Verb::Pages(options) => pages::pages(&options),
         Verb::Agent { targets } => agent::agent(&targets),
         Verb::Same { left, right } => compare::same(&left, &right),
         Verb::Fuzz { seconds } => suite::fuzz(seconds),

@@ -350,8 +350,22 @@ fn files_in(directory: &str, extension: &str) -> Result<Vec<PathBuf>, String> {
 }
 
 /// What every claim of `reproduce --json` has.
-const CLAIM_KEYS: [&str; 8] =
-    ["id", "verdict", "holds", "reason", "statement", "measured", "criterion", "note"];
+const CLAIM_KEYS: [&str; 14] = [
+    "id",
+    "verdict",
+    "condition",
+    "share",
+    "setups",
+    "decides",
+    "holds",
+    "reason",
+    "only_setup",
+    "declared",
+    "statement",
+    "measured",
+    "criterion",
+    "note",
+];
 
 /// The names of the studies that there are.
 pub(crate) fn studies() -> Result<Vec<String>, String> {
@@ -468,13 +482,32 @@ fn same_page(name: &str) -> Outcome {
     let output = output.map_err(|error| format!("fairwave reproduce: {error}"))?;
     let file = root().join(format!("docs/studies/{name}.md"));
     let kept = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    match output.status.success() && output.stdout == kept {
+    match output.status.success() && without_days(&output.stdout) == without_days(&kept) {
         true => Ok(()),
         false => Err(format!("{} is not what `reproduce --markdown` prints", file.display())),
     }
 }
 
-/// Whether a claim does not hold, and each claim's verdict in a line; or what is missing.
+/// A page with all days alike: those of its maps are of the machine that ran them.
+fn without_days(page: &[u8]) -> String {
+    let text = String::from_utf8_lossy(page);
+    let is_day = |part: &str| {
+        let of_shape = |(at, byte): (usize, u8)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        };
+        part.len() == 10 && part.bytes().enumerate().all(of_shape)
+    };
+    let ends = |c: char| !(c.is_ascii_digit() || c == '-');
+    text.split_inclusive(ends)
+        .map(|part| {
+            let day = part.trim_end_matches(ends);
+            if is_day(day) { part.replacen(day, "DAY", 1) } else { part.to_owned() }
+        })
+        .collect()
+}
+
+/// Whether a claim fails, and each claim's verdict in a line; or what is missing.
 fn verdicts(summary: &Value) -> Result<(bool, String), String> {
     let claims = summary["claims"].as_array().filter(|claims| !claims.is_empty());
     let mut one_fails = false;
@@ -483,22 +516,34 @@ fn verdicts(summary: &Value) -> Result<(bool, String), String> {
         if let Some(key) = CLAIM_KEYS.iter().find(|key| claim.get(key).is_none()) {
             return Err(format!("reproduce --json: a claim without {key:?}: {claim}"));
         }
+        let count = |kind: &str| claim["setups"][kind].as_u64();
+        let counts = (count("tried"), count("admitted"), count("holding"), count("undecided"));
+        let (Some(tried), Some(admitted), Some(holding), Some(undecided)) = counts else {
+            return Err(format!("reproduce --json: set-ups are not counted: {claim}"));
+        };
         let verdict = claim["verdict"].as_str().unwrap_or_default();
-        let reason = claim["reason"].as_str();
-        match (verdict, &claim["holds"], reason) {
-            ("holds", Value::Bool(true), None)
-            | ("does not hold", Value::Bool(false), Some(_))
-            | ("undecided", Value::Null, Some(_)) => {}
-            _ => return Err(format!("reproduce --json: no verdict: {claim}")),
+        let is_sound = match verdict {
+            "robust" => holding > 0,
+            "conditional" => holding > 0 && holding <= admitted,
+            "nowhere" => holding == 0 && admitted > undecided,
+            "not judgeable" => admitted == undecided,
+            _ => false,
+        };
+        if !is_sound || admitted > tried {
+            return Err(format!("reproduce --json: no verdict: {claim}"));
         }
-        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-        said += &format!("{}: {verdict}{reason}\n", claim["id"]);
-        one_fails |= verdict == "does not hold";
+        one_fails |= match claim["ours"].as_bool() {
+            Some(true) => holding + undecided < admitted,
+            _ => verdict == "nowhere",
+        };
+        let condition = claim["condition"].as_str().unwrap_or_default();
+        said += &format!("{}: {verdict} ({holding} of {tried}) {condition}\n", claim["id"]);
     }
+    summary["joint"].as_array().ok_or("reproduce --json: no joint sets")?;
     for key in ["wall_s", "simulated_s"] {
         summary[key].as_f64().ok_or(format!("reproduce --json: no number {key:?}"))?;
     }
-    said += &format!("{} s, {} frames per CPU s", summary["wall_s"], summary["frames_per_cpu_s"]);
+    said += &format!("{} s, {} CPU s", summary["wall_s"], summary["cpu_s"]);
     Ok((one_fails, said))
 }
 
@@ -507,10 +552,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn summary(verdict: &str, holds: &Value, reason: &Value) -> Value {
-        let claim = json!({ "id": "A-1", "verdict": verdict, "holds": holds, "reason": reason,
+    /// A claim of the paper with this word, and `holding` of two set-ups of which `undecided` are.
+    fn summary(verdict: &str, holding: u64, undecided: u64) -> Value {
+        let setups = json!({ "tried": 3, "admitted": 2, "holding": holding,
+                             "undecided": undecided });
+        let claim = json!({ "id": "A-1", "ours": false, "verdict": verdict, "condition": "",
+                            "share": null, "setups": setups, "decides": null, "holds": null,
+                            "reason": null, "only_setup": null, "declared": null,
                             "statement": "", "measured": {}, "criterion": "", "note": "" });
-        json!({ "claims": [claim], "wall_s": 1.0, "simulated_s": 2.0 })
+        json!({ "claims": [claim], "joint": [], "wall_s": 1.0, "simulated_s": 2.0 })
     }
 
     fn fails(summary: &Value) -> Result<bool, String> {
@@ -519,18 +569,31 @@ mod tests {
 
     #[test]
     fn verdicts_are_read_and_gaps_are_named() {
-        let holds = summary("holds", &json!(true), &Value::Null);
-        assert_eq!(fails(&holds), Ok(false));
-        let fail = summary("does not hold", &json!(false), &json!("x is 1, not > 2"));
-        assert_eq!(fails(&fail), Ok(true));
-        let open = summary("undecided", &Value::Null, &json!("one seed"));
-        assert_eq!(fails(&open), Ok(false));
-        assert!(verdicts(&summary("undecided", &json!(false), &json!("one seed"))).is_err());
-        assert!(verdicts(&summary("undecided", &Value::Null, &Value::Null)).is_err());
-        assert!(verdicts(&summary("yes", &json!(true), &Value::Null)).is_err());
+        assert_eq!(fails(&summary("robust", 2, 0)), Ok(false));
+        let conditional = summary("conditional", 1, 0);
+        assert_eq!(fails(&conditional), Ok(false));
+        assert_eq!(fails(&summary("nowhere", 0, 1)), Ok(true));
+        assert_eq!(fails(&summary("not judgeable", 0, 2)), Ok(false));
+        for (verdict, holding, undecided) in
+            [("robust", 0, 0), ("nowhere", 1, 0), ("not judgeable", 0, 1), ("holds", 2, 0)]
+        {
+            assert!(verdicts(&summary(verdict, holding, undecided)).is_err(), "{verdict}");
+        }
         assert!(verdicts(&json!({ "claims": [] })).is_err());
-        let mut gap = holds;
+        let mut ours = conditional.clone();
+        ours["claims"][0]["ours"] = json!(true);
+        assert_eq!(fails(&ours), Ok(true), "a question of ours must hold everywhere");
+        let mut gap = conditional;
         gap["claims"][0].as_object_mut().unwrap().remove("note");
         assert!(verdicts(&gap).is_err_and(|why| why.contains("note")));
+    }
+
+    #[test]
+    fn pages_differ_by_more_than_days() {
+        let page = |day: &str, count: u32| format!("Run of {day}: {count} runs of 2026-1-1.");
+        let (first, second) = (page("2026-11-25", 3), page("2026-12-01", 3));
+        assert_eq!(without_days(first.as_bytes()), without_days(second.as_bytes()));
+        assert_eq!(without_days(first.as_bytes()), "Run of DAY: 3 runs of 2026-1-1.");
+        assert_ne!(without_days(first.as_bytes()), without_days(page("2026-11-25", 4).as_bytes()));
     }
 }

@@ -6,6 +6,9 @@ use fairwave_lab::store::{Store, Version};
 use serde_json::Value;
 use std::path::PathBuf;
 
+/// What is said behind "interrupted" where results are kept.
+pub(crate) const GOES_ON: &str = "; what was run is kept, and the same command goes on";
+
 /// Opens it, unless the user wants none. One that cannot be used is said, and every run is made.
 pub(crate) fn open(args: &Reproduce) -> Option<Store> {
     if args.no_store {

@@ -1,9 +1,12 @@
 //! The findings of a study as one JSON value.
 
 use crate::claim::Claim;
-use crate::definition::Study;
-use crate::findings::{Cost, Findings};
-use crate::results::{Effort, Results};
+use crate::findings::Cost;
+use crate::map::file::CriterionFile;
+use crate::map::joint::JointSet;
+use crate::reproduction::Reproduction;
+use crate::results::Effort;
+use crate::verdict::ClaimVerdict;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -15,11 +18,27 @@ pub struct StudySummary {
     /// Name of the study.
     pub study: &'static str,
     /// Its claims with their verdicts, in the order of the paper, then questions of ours.
-    pub claims: Vec<ClaimSummary>,
+    pub claims: Vec<ClaimVerdict>,
+    /// The largest sets of the paper's claims that one set-up satisfies; a set that another one
+    /// contains is not among them.
+    pub joint: Vec<JointSet>,
+    /// The last day on which something of the map was settled; null where none is declared.
+    pub declared: Option<String>,
+    /// The day of the exploring run, in UTC; null where no map is declared.
+    pub explored: Option<String>,
+    /// The day of the run with seeds that no exploring run had; null in the quick form.
+    pub confirmed: Option<String>,
+    /// What the criteria stand for, as far as the map's file says it.
+    pub criteria: Vec<CriterionFile>,
     /// Time that it took; null where runs were read back, as are the rates below.
+    #[schemars(extend("unit" = "s"))]
     pub wall_s: Option<f64>,
-    /// Virtual time of all runs.
+    /// Virtual time of all runs, those of the maps among them.
+    #[schemars(extend("unit" = "s"))]
     pub simulated_s: f64,
+    /// Processor time; null where that is not known.
+    #[schemars(extend("unit" = "s"))]
+    pub cpu_s: Option<f64>,
     /// Whether it was the quick form, with fewer seeds and points.
     pub quick: bool,
     /// Number of different seeds.
@@ -38,7 +57,7 @@ pub struct StudySummary {
     pub fairwave_version: &'static str,
 }
 
-/// A claim with its verdict.
+/// A claim on one host, in the study's own set-up.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClaimSummary {
     /// Its identifier, such as `ACK-1`.
@@ -79,22 +98,25 @@ impl ClaimSummary {
 
 /// What `reproduce --json` prints. Without a cost, that of runs which were read back, times and
 /// rates are null.
-pub fn to_json(
-    study: &dyn Study,
-    results: &Results,
-    findings: &Findings,
-    cost: Option<Cost>,
-) -> Value {
-    let Effort { runs, seeds, simulated, frames } = results.effort();
+pub fn to_json(reproduction: &Reproduction<'_>, cost: Option<Cost>) -> Value {
+    let Effort { runs, seeds, simulated, frames } = reproduction.effort();
     let wall_s = cost.map(|cost| cost.wall_s);
     let cpu_s = cost.and_then(|cost| cost.cpu_s);
     let per = |amount: f64, seconds: Option<f64>| seconds.filter(|&s| s > 0.0).map(|s| amount / s);
+    let maps = reproduction.maps.as_ref();
+    let criteria = maps.map(|maps| maps.declared.criterion.clone());
     json!(StudySummary {
-        study: study.name(),
-        claims: findings.claims.iter().map(ClaimSummary::of).collect(),
+        study: reproduction.study.name(),
+        claims: reproduction.verdicts(),
+        joint: reproduction.joint(),
+        declared: maps.map(|maps| maps.judged().declared.clone()),
+        explored: maps.map(|maps| maps.explored.ran.clone()),
+        confirmed: maps.and_then(|maps| Some(maps.confirmed.as_ref()?.ran.clone())),
+        criteria: criteria.unwrap_or_default(),
         wall_s,
         simulated_s: simulated.as_secs_f64(),
-        quick: results.quick,
+        cpu_s,
+        quick: reproduction.results.quick,
         seeds: seeds.len(),
         runs,
         frames,

@@ -1,7 +1,8 @@
 //! Studies: a paper's experiments as plans, its claims as criteria over what they measured.
 //!
-//! A verdict comes out of measured values by a written criterion ([`Claim::judge`]); nobody writes
-//! it by hand. It has three values ([`Verdict`]): what could not be measured is no finding.
+//! In one set-up a verdict comes out of measured values by a written criterion ([`Claim::judge`]);
+//! nobody writes it by hand. It has three values ([`Verdict`]): what could not be measured is no
+//! finding. Over the set-ups that a paper leaves open it is one of four words ([`ClaimVerdict`]).
 
 pub mod beside;
 mod claim;
@@ -13,12 +14,16 @@ mod json;
 pub mod made;
 pub mod map;
 pub mod markdown;
+mod md;
 pub mod measure;
+mod page;
 pub mod report;
+mod reproduction;
 mod results;
 mod simulate;
 mod unfit;
 mod values;
+mod verdict;
 
 pub use claim::{Claim, Criterion, Verdict};
 pub use definition::{Error, Study, evaluate};
@@ -26,6 +31,8 @@ pub use evidence::{Bound, Condition, Evidence, Gap, Interval, Quantity, Reading,
 pub use experiment::Experiment;
 pub use findings::{Cost, Exhibit, Findings, ResultTable};
 pub use json::{ClaimSummary, StudySummary, to_json};
+pub use reproduction::Reproduction;
 pub use results::{Effort, Results};
 pub use simulate::{Planned, read_back, simulate, simulate_plans};
 pub use unfit::Unfit;
+pub use verdict::{ClaimVerdict, Explored, Maps, alone, words};

@@ -57,6 +57,18 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// This and another, which have no run in common.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let nanos = self.simulated.as_nanos() + other.simulated.as_nanos();
+        Self {
+            runs: self.runs + other.runs,
+            seeds: self.seeds.union(&other.seeds).copied().collect(),
+            simulated: Duration::from_nanos(nanos),
+            frames: self.frames + other.frames,
+        }
+    }
+
     /// Simulated time in whole seconds.
     pub fn simulated_s(&self) -> u64 {
         self.simulated.as_nanos() / 1_000_000_000

@@ -96,15 +96,42 @@ pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results,
     let mut results = Results { quick, runs: BTreeMap::new() };
     let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
     for Planned { experiment, plan } in Planned::all(study.experiments(), quick, &[])? {
-        let directory = root.join(experiment.name);
-        let runs = plan.jobs().into_iter().map(|job| {
-            let place = run::directory_of(&plan, job, &directory);
-            read_run(&plan, job, &place, &mut unfit)
-        });
-        let runs: Result<Vec<Option<Run>>, Error> = runs.collect();
-        results.runs.insert(experiment.name.to_owned(), runs?.into_iter().flatten().collect());
+        let runs = read_plan(&plan, &root.join(experiment.name), &mut unfit)?;
+        results.runs.insert(experiment.name.to_owned(), runs);
     }
     if unfit.is_empty() { Ok(results) } else { Err(unfit.into()) }
+}
+
+/// Reads every run of `plan` back from under `root`, or from the store.
+///
+/// # Errors
+/// As [`read_back`].
+pub(crate) fn kept(plan: &Plan, root: &Path, store: Option<&Store>) -> Result<Vec<Run>, Error> {
+    let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
+    let how = How { output: Output::Nothing, before: Before::Rerun, store };
+    let mut runs = Vec::new();
+    for job in plan.jobs() {
+        let place = run::directory_of(plan, job, root);
+        // A directory may have series, which the claims may ask for.
+        let there = match run::kept(plan, job, &place)? {
+            Kept::Run(run) => Some(*run),
+            Kept::Missing | Kept::Other => how.there(plan, job, &place)?,
+        };
+        match there {
+            Some(run) => runs.push(run),
+            None => runs.extend(read_run(plan, job, &place, &mut unfit)?),
+        }
+    }
+    if unfit.is_empty() { Ok(runs) } else { Err(unfit.into()) }
+}
+
+fn read_plan(plan: &Plan, root: &Path, unfit: &mut Unfit) -> Result<Vec<Run>, Error> {
+    let runs = plan.jobs().into_iter().map(|job| {
+        let place = run::directory_of(plan, job, root);
+        read_run(plan, job, &place, unfit)
+    });
+    let runs: Result<Vec<Option<Run>>, Error> = runs.collect();
+    Ok(runs?.into_iter().flatten().collect())
 }
 
 /// One run of a plan, if its directory is there, complete, and of the plan's scenario.

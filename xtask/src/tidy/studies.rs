@@ -2,56 +2,12 @@
 //! page says.
 
 use super::{Finding, Source, demand, sources};
+use crate::pages::{COUNTED, counted};
 use crate::shell::root;
 use std::fs;
 
 /// Where the pages lie.
 const PAGES: &str = "docs/studies/";
-
-/// The headings of a page under which its claims stand. Other tables may name claims, too, as
-/// what they come to in other circumstances.
-const CLAIMS: [&str; 2] = ["## Claims", "## Questions of ours"];
-
-/// How many verdicts of each kind a page has: holds, does not hold, undecided.
-fn counts(page: &Source) -> [usize; 3] {
-    let mut is_claims = false;
-    let verdicts = page.text.lines().filter_map(|line| {
-        if line.starts_with("## ") {
-            is_claims = CLAIMS.contains(&line);
-        }
-        if !is_claims {
-            return None;
-        }
-        let mut cells = line.strip_prefix("| ")?.split(" | ");
-        // A claim's identifier has a number, `ACK-1` or `ACK-X1`; titles of columns have none.
-        cells.next()?.contains('-').then(|| cells.next())?
-    });
-    let mut counts = [0; 3];
-    for verdict in verdicts {
-        match verdict {
-            "holds" => counts[0] += 1,
-            "does not hold" => counts[1] += 1,
-            "undecided" => counts[2] += 1,
-            _ => {}
-        }
-    }
-    counts
-}
-
-/// As README has it: `3 hold, 2 do not, 1 undecided`; what there is none of is left out.
-fn in_words([hold, fail, open]: [usize; 3]) -> String {
-    let one = |count: usize, one: &str, several: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        _ => Some(format!("{count} {several}")),
-    };
-    let parts = [
-        one(hold, "holds", "hold"),
-        one(fail, "does not", "do not"),
-        one(open, "undecided", "undecided"),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
 
 /// Pages that the README's table of studies lacks, and lines of it that are not as their pages or
 /// whose pages are gone.
@@ -67,7 +23,10 @@ fn disagreements(readme: &Source, pages: &[Source]) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         gone.map(|(at, _, link)| readme.finding(*at, format!("{link} is gone"))).collect();
     for page in pages {
-        let wanted = in_words(counts(page));
+        let Some(wanted) = counted(&page.text) else {
+            findings.push(page.finding(1, format!("no line {COUNTED:?}")));
+            continue;
+        };
         match table.iter().find(|(_, _, link)| page.path == *link) {
             None => findings.push(page.finding(1, format!("README has no line: {wanted}"))),
             Some((at, line, _)) if !line.ends_with(&format!("| {wanted} |")) => {
@@ -125,7 +84,7 @@ fn pages() -> Vec<Source> {
 fn the_readme_says_what_the_pages_of_studies_say() {
     demand(
         "README's table of studies counts the verdicts of docs/studies",
-        "correct README; pages are written by `fairwave reproduce STUDY --full --markdown`",
+        "write both by `cargo xtask pages STUDY`",
         &disagreements(&Source::read("README.md"), &pages()),
     );
 }
@@ -137,7 +96,7 @@ fn every_study_has_its_page() {
     let findings: Vec<Finding> = papers.flat_map(|source| pageless(&source, &pages)).collect();
     demand(
         "every study has a page in docs/studies",
-        "write it by `fairwave reproduce STUDY --full --markdown`, and its line in README",
+        "give it a line in README, and write both by `cargo xtask pages STUDY`",
         &findings,
     );
 }
@@ -160,22 +119,23 @@ fn a_study_can_lack_its_page() {
 
 #[test]
 fn a_wrong_count_a_missing_line_and_a_missing_page_are_found() {
+    let said = "1 robust, 2 conditional; ours: 1/2";
     let page = |name: &str| {
-        let text = "## Claims\n\n| Claim | Verdict | Statement | Measured |\n|---|---|---|---|\n\
-                    | A-1 | holds | x | y |\n| A-2 | does not hold | x | y |\n\
-                    | A-3 | does not hold | x | y |\n\n## Questions of ours\n\n\
-                    | A-X1 | undecided | x | y |\n\n## Results\n\n| A-1 | holds | holds |\n";
-        Source::new(&format!("docs/studies/{name}.md"), text)
+        let text = format!("# Study {name}\n\nVerdicts: {said}.\n");
+        Source::new(&format!("docs/studies/{name}.md"), &text)
     };
     let row =
         |name: &str, counts: &str| format!("| [{name}](docs/studies/{name}.md) | T | {counts} |\n");
-    let said = "1 holds, 2 do not, 1 undecided";
-    let rows = [row("a", said), row("b", "4 hold"), row("d", said)].concat();
+    let rows = [row("a", said), row("b", "3 robust"), row("d", said)].concat();
     let readme = format!("## Studies\n\n{rows}");
-    let findings =
-        disagreements(&Source::new("README.md", &readme), &[page("a"), page("b"), page("c")]);
+    let uncounted = Source::new("docs/studies/e.md", "# Study e\n");
+    let findings = disagreements(
+        &Source::new("README.md", &readme),
+        &[page("a"), page("b"), page("c"), uncounted],
+    );
     let what: Vec<&str> = findings.iter().map(|finding| finding.what.as_str()).collect();
     let (wrong, missing) =
         (format!("docs/studies/b.md says: {said}"), format!("README has no line: {said}"));
-    assert_eq!(what, ["docs/studies/d.md is gone", &wrong, &missing]);
+    let expected = ["docs/studies/d.md is gone", &wrong, &missing, "no line \"Verdicts: \""];
+    assert_eq!(what, expected);
 }

@@ -18,30 +18,34 @@ Examples:
   fairwave reproduce fairness --host emulate --for '20 s' --seeds 2
   fairwave reproduce ack-loss --host emulate --only uploads --out out/real --resume
 
-With --map a claim is judged in every set-up that its paper leaves open: 'robust' holds in at least
-80 % of them, 'conditional' in some, 'nowhere' in none, and 'not judgeable' could not be decided.
+Each claim gets one of four words over the set-ups that its paper leaves open: 'robust' holds in at
+least 80 % of them, 'conditional' in some, which a sentence tells, 'nowhere' in none that was tried,
+and 'not judgeable' could not be decided. What the study's own set-up measured stands beside. --map
+runs the map of one claim, --at one set-up of it with its traces.
+
+Exit code 3 with --strict: a claim of the paper is 'nowhere', or a question of ours has no for an
+answer. A claim that is not judgeable gives a warning on standard error and no exit code of its own.
 
 Each result is kept in a store (`fairwave store`): after an interruption, or a change of something
 else than the simulator, the same command makes only the runs that are missing there.
 
 With --host emulate the laws of a paper are BPF programs, which `fairwave cc load` gives the kernel;
-without them the points that need them are left out and named.
-A verdict is 'holds', 'does not hold' or 'undecided'; the last where a value could not be measured,
-such as a confidence interval from one seed. Exit code 3 with --strict: a claim does not hold. An
-undecided claim gives a warning on standard error and no exit code of its own.";
+without them the points that need them are left out and named. There a claim 'holds', 'does not
+hold' or is 'undecided' in one set-up; with --strict one that does not hold gives exit code 3.";
 
 /// Options of `fairwave reproduce`.
 #[derive(Args, Debug)]
 pub(crate) struct Reproduce {
     /// The study: one of `fairwave list studies`
     pub(crate) study: String,
-    /// Fewer seeds and points, about a minute: the default
+    /// Fewer seeds, points and set-ups, about a minute: the default
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Every seed and point of the study, which takes from a minute to an hour
+    /// Every seed, point and set-up of the study, and a second time with seeds that confirm, which
+    /// takes from a minute to an hour
     #[arg(long)]
     full: bool,
-    /// Exit with 3 when a claim does not hold
+    /// Exit with 3 when a claim of the paper holds nowhere or one of ours fails
     #[arg(long)]
     pub(crate) strict: bool,
     /// Judge the runs that an earlier `--out DIR` left, in the same form, and simulate nothing
@@ -63,8 +67,7 @@ pub(crate) struct Reproduce {
     /// With `--host emulate`: how many seeds each point has, instead of what the study says
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u32>,
-    /// Judge this claim, or `all`, over the grid of set-ups that the paper leaves open, instead of
-    /// in one set-up
+    /// Run the map of this claim, or of `all`, without the study around it
     #[arg(long, value_name = "CLAIM", conflicts_with = "from")]
     pub(crate) map: Option<String>,
     /// With `--map`: in one set-up alone, with series and captures; axes that are not named have

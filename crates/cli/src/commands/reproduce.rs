@@ -1,21 +1,24 @@
-//! `fairwave reproduce`: a paper's experiment, claim by claim.
+//! `fairwave reproduce`: a paper's experiment, claim by claim, over what the paper leaves open.
 
-use super::reproduce_map;
+use super::reproduce_map::{self, Means, word};
 use crate::args::{Common, Host, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
-use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
+use crate::output::{self, HEADING, styled};
 use crate::progress::Progress;
 use crate::{place, stop, store};
 use fairwave_lab::run::{self, Watch};
 use fairwave_lab::store::Store;
-use fairwave_study::{self as study, Claim, Findings, Results, Study, Verdict, markdown, report};
+use fairwave_study::{self as study, ClaimVerdict, Reproduction, Results, Study, markdown, report};
 use fairwave_units::several;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Runs the study, or reads its runs back, writes its report, and shows its claims.
+/// Where the runs of maps go, under the study's directory.
+const MAPS: &str = "maps";
+
+/// Runs the study and its maps, or reads their runs back, writes the report, and shows the claims.
 pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let study = find(common, args)?;
     if args.host == Host::Emulate {
@@ -27,48 +30,68 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     if let Some(claim) = &args.map {
         return reproduce_map::run(common, args, study, claim);
     }
-    let quick = args.is_quick();
     let directory = place::choose(common, study.name())?;
     let stopwatch = Stopwatch::start();
-    let store = store::open(args).filter(|_| args.from.is_none());
-    let results = match &args.from {
-        Some(from) => study::read_back(study, quick, from).map_err(Failure::run)?,
-        None => simulate(common, study, quick, (directory.path(), store.as_ref()))?,
-    };
-    let findings = study::evaluate(study, &results).map_err(Failure::run)?;
+    let store = store::open(args);
+    let reproduction = reproduced(common, args, study, (directory.path(), store.as_ref()))?;
     let cost = args.from.is_none().then(|| stopwatch.cost());
-    let command = command_line(study, quick);
-    let mut summary = study::to_json(study, &results, &findings, cost);
+    let command = command_line(study, args.is_quick());
+    let mut summary = study::to_json(&reproduction, cost);
     store::without_rates(store.as_ref(), &mut summary);
-    let context = report::Context { study, command: &command, cost };
-    let page = report::write(&context, &results, &findings, directory.path());
-    let page = page.map_err(Failure::run)?;
+    let context = report::Context { command: &command, cost };
+    let page = report::write(&context, &reproduction, directory.path()).map_err(Failure::run)?;
+    let verdicts = reproduction.verdicts();
     if common.json {
         output::print_json(&summary)?;
     } else if args.markdown {
-        let page = markdown::page(study, &command, &results, &findings);
-        output::print_raw(page.as_bytes())?;
+        output::print_raw(markdown::page(&reproduction, &command).as_bytes())?;
     } else {
-        output::print(&text(study, &findings, &summary))?;
+        output::print(&text(study, &verdicts, &summary))?;
         output::print(&store::taken(store.as_ref()))?;
         output::print(&format!("Report: {}\n", page.display()))?;
     }
-    if args.strict { judge(&findings.claims) } else { Ok(()) }
+    if args.strict { judge(&verdicts) } else { Ok(()) }
 }
 
-/// How the command ends under `--strict`. A claim that is undecided is no failure, since nothing
-/// contradicts it, but it is not passed over in silence either.
-pub(crate) fn judge(claims: &[Claim]) -> Result<(), Failure> {
-    let undecided: Vec<&str> = claims
-        .iter()
-        .filter(|claim| claim.verdict.holds().is_none())
-        .map(|claim| claim.id)
-        .collect();
-    if !undecided.is_empty() {
-        output::warn(&format!("undecided: {}", undecided.join(", ")));
+/// The study's own set-up, and its maps.
+fn reproduced(
+    common: &Common,
+    args: &Reproduce,
+    study: &'static dyn Study,
+    (directory, store): (&Path, Option<&Store>),
+) -> Result<Reproduction<'static>, Failure> {
+    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
+    let root = args.from.as_deref().unwrap_or(directory);
+    let means = Means {
+        common,
+        quick: args.is_quick(),
+        root,
+        store,
+        before: run::Before::Rerun,
+        only_kept: args.from.is_some(),
+        stop: &stop,
+        goes_on: store.map_or("", |_| store::GOES_ON),
+    };
+    let results = match means.only_kept {
+        true => study::read_back(study, means.quick, root).map_err(Failure::run)?,
+        false => simulate(&means, study)?,
+    };
+    let findings = study::evaluate(study, &results).map_err(Failure::run)?;
+    let root = root.join(MAPS);
+    let means = Means { root: &root, ..means };
+    let maps = reproduce_map::of_study(&means, study, &findings.claims)?;
+    Ok(Reproduction { study, results, findings, maps })
+}
+
+/// How the command ends under `--strict`. A claim that could not be judged is no failure, since
+/// nothing contradicts it, but it is not passed over in silence either.
+fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
+    let is_open = |claim: &&ClaimVerdict| claim.setups.undecided == claim.setups.admitted;
+    let open: Vec<&str> = verdicts.iter().filter(is_open).map(|claim| claim.id).collect();
+    if !open.is_empty() {
+        output::warn(&format!("not judgeable: {}", open.join(", ")));
     }
-    let fails = claims.iter().any(|claim| claim.verdict.holds() == Some(false));
-    if fails { Err(Failure::Claims) } else { Ok(()) }
+    if verdicts.iter().any(ClaimVerdict::fails) { Err(Failure::Claims) } else { Ok(()) }
 }
 
 /// The study that is asked for, if what is asked for goes together.
@@ -83,30 +106,25 @@ pub(crate) fn find(common: &Common, args: &Reproduce) -> Result<&'static dyn Stu
     })
 }
 
-fn simulate(
-    common: &Common,
-    study: &dyn Study,
-    quick: bool,
-    (directory, store): (&Path, Option<&Store>),
-) -> Result<Results, Failure> {
-    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
-    let progress = Progress::new(common);
+fn simulate(means: &Means<'_>, study: &dyn Study) -> Result<Results, Failure> {
+    let progress = Progress::new(means.common);
     let last = Mutex::new((0, 0));
     let report = |now: run::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
-        progress.say(&format!("{} of {} runs", now.done, now.total));
+        progress.say(&format!("{} of {} runs of the own set-up", now.done, now.total));
         if let Ok(mut last) = last.lock() {
             *last = (now.done, now.total);
         }
     };
-    let watch = Watch { progress: &report, stop: &stop };
-    let results = study::simulate(study, quick, common.jobs().get(), (directory, store), watch);
+    let watch = Watch { progress: &report, stop: means.stop };
+    let workers = means.common.jobs().get();
+    let place = (means.root, means.store);
+    let results = study::simulate(study, means.quick, workers, place, watch);
     results.map_err(|error| match error {
         study::Error::Run(ended) if ended.is_interruption() => {
             let (done, total) = last.into_inner().unwrap_or_default();
             let all = "a study is judged by all of them";
-            let kept = store.map_or("", |_| "; they are kept, and the same command goes on");
-            Failure::Run(format!("{ended} after {done} of {total} runs; {all}{kept}"))
+            Failure::Run(format!("{ended} after {done} of {total} runs; {all}{}", means.goes_on))
         }
         other => Failure::run(other),
     })
@@ -119,41 +137,50 @@ pub(crate) fn command_line(study: &dyn Study, quick: bool) -> String {
 }
 
 /// Every claim of the paper, then every question of ours, then what it took.
-fn text(study: &dyn Study, findings: &Findings, summary: &Value) -> String {
-    let (ours, papers): (Vec<&Claim>, Vec<&Claim>) =
-        findings.claims.iter().partition(|claim| claim.is_ours);
+fn text(study: &dyn Study, verdicts: &[ClaimVerdict], summary: &Value) -> String {
+    let (ours, papers): (Vec<&ClaimVerdict>, Vec<&ClaimVerdict>) =
+        verdicts.iter().partition(|claim| claim.ours);
     let mut text = format!("{}\n\n", styled(HEADING, study.paper()));
     text.extend(papers.into_iter().map(claim));
     if !ours.is_empty() {
         text.push_str(&format!("{}\n\n", styled(HEADING, "Questions of ours")));
     }
     text.extend(ours.into_iter().map(claim));
+    text.push_str(&format!("{}.\n", study::words(verdicts)));
+    for set in summary["joint"].as_array().into_iter().flatten() {
+        let ids = set["claims"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let (ids, count) = (ids.collect::<Vec<_>>(), set["setups"].as_u64().unwrap_or(0));
+        if ids.len() > 1 {
+            let together = ids.join(", ");
+            text.push_str(&format!("Together hold {together} in {}\n", several(count, "set-up")));
+        }
+    }
     if summary["quick"] == true {
-        text.push_str("This was the quick form, with fewer seeds and points; --full runs all.\n");
+        let fewer = "fewer seeds, points and set-ups";
+        text.push_str(&format!("This was the quick form, with {fewer}; --full runs all.\n"));
     }
     text.push_str(&format!("{}\n", effort(summary)));
     text
 }
 
-/// A verdict as a word in its colour.
-pub(crate) fn verdict(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Holds => styled(GOOD, "HOLDS"),
-        Verdict::DoesNotHold(_) => styled(BAD, "DOES NOT HOLD"),
-        Verdict::Undecided(_) => styled(WORTH_A_LOOK, "UNDECIDED"),
-    }
-}
-
-fn claim(claim: &Claim) -> String {
-    let verdict = verdict(&claim.verdict);
+fn claim(claim: &ClaimVerdict) -> String {
+    let here = match claim.holds {
+        Some(true) => "holds",
+        Some(false) => "does not hold",
+        None => "undecided",
+    };
+    let because = claim.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
-    let mut text = format!("{}  {verdict}\n", styled(HEADING, claim.id));
+    let mut text = format!("{}  {}\n", styled(HEADING, claim.id), word(claim.verdict));
     let rows = [
-        ("claim", claim.statement),
-        ("because", claim.verdict.reason().unwrap_or_default()),
-        ("measured", &measured.collect::<Vec<_>>().join(", ")),
-        ("criterion", &claim.criterion),
-        ("note", &claim.note),
+        ("claim", claim.statement.to_owned()),
+        ("where", claim.condition.clone()),
+        ("set-ups", claim.counted()),
+        ("beside", claim.beside()),
+        ("own", format!("{here}{because}")),
+        ("measured", measured.collect::<Vec<_>>().join(", ")),
+        ("criterion", claim.criterion.clone()),
+        ("note", claim.note.clone()),
     ];
     for (name, row) in rows.into_iter().filter(|(_, row)| !row.is_empty()) {
         text.push_str(&format!("  {name:<10} {row}\n"));

@@ -8,12 +8,14 @@ use crate::place::{self, Before};
 use crate::progress::Progress;
 use crate::{stop, store};
 use fairwave_lab::run::{self, Watch};
-use fairwave_study::Study;
+use fairwave_lab::store::Store;
 use fairwave_study::map::file::Declared;
-use fairwave_study::map::{self, Ask, ClaimMap, Explored, MapSummary, page};
+use fairwave_study::map::{self, Ask, ClaimMap, Earlier, Explored, MapSummary, markdown, page};
+use fairwave_study::{Claim, Maps, Study, alone};
 use fairwave_units::several;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// What `--json` prints, in the map's directory.
 const EXPLORED: &str = "explored.json";
@@ -38,21 +40,28 @@ pub(crate) fn run(
     let before = if args.resume { Before::Results } else { Before::Nothing };
     let directory = place::choose_with(common, &format!("{}-map", study.name()), before)?;
     let stopwatch = Stopwatch::start();
+    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let store = store::open(args);
-    let ask = Ask {
-        study,
-        declared: &declared,
-        claims: &claims,
+    let means = Means {
+        common,
         quick: args.is_quick(),
-        confirms: args.confirm,
-        with_traces: is_single,
-        workers: common.jobs().get(),
         root: directory.path(),
         store: store.as_ref(),
         before: if args.resume { run::Before::Resume } else { run::Before::Rerun },
-        watch: Watch { progress: &|_| (), stop: &std::sync::atomic::AtomicBool::new(false) },
+        only_kept: false,
+        stop: &stop,
+        goes_on: match store {
+            Some(_) => store::GOES_ON,
+            None => "; --resume with the same --out goes on",
+        },
     };
-    let explored = explore(common, ask)?;
+    let ask = Ask {
+        claims: &claims,
+        confirms: args.confirm,
+        with_traces: is_single,
+        ..means.ask(study, &declared)
+    };
+    let explored = explore(&means, ask)?;
     let summary = map::to_json(&ask, &explored, stopwatch.cost(), clock::today());
     let told = serde_json::json!(summary);
     let command = command_line(args, &summary, claim);
@@ -65,7 +74,7 @@ pub(crate) fn run(
     write(&directory.path().join(file), format!("{told:#}\n").as_bytes())?;
     match (common.json, args.markdown) {
         (true, _) => output::print_json(&told)?,
-        (false, true) => output::print_raw(page::markdown(&context, &summary).as_bytes())?,
+        (false, true) => output::print_raw(markdown::page(&context, &summary).as_bytes())?,
         (false, false) => {
             output::print(&text(study, &summary, is_single))?;
             output::print(&store::taken(store.as_ref()))?;
@@ -107,31 +116,107 @@ fn pairs(at: &[String]) -> Result<Vec<(String, String)>, Failure> {
     at.iter().map(pair).collect()
 }
 
+/// How runs are made, or read back.
+#[derive(Clone, Copy)]
+pub(crate) struct Means<'a> {
+    pub(crate) common: &'a Common,
+    pub(crate) quick: bool,
+    /// Where run directories are.
+    pub(crate) root: &'a Path,
+    /// Where results are kept, if anywhere.
+    pub(crate) store: Option<&'a Store>,
+    pub(crate) before: run::Before,
+    /// Whether nothing is simulated.
+    pub(crate) only_kept: bool,
+    pub(crate) stop: &'a AtomicBool,
+    /// What is said behind "interrupted": how one goes on, where that can be.
+    pub(crate) goes_on: &'static str,
+}
+
+impl<'a> Means<'a> {
+    /// An exploring run of no claim.
+    fn ask(&self, study: &'a dyn Study, declared: &'a Declared) -> Ask<'a> {
+        Ask {
+            study,
+            declared,
+            claims: &[],
+            quick: self.quick,
+            confirms: false,
+            with_traces: false,
+            workers: self.common.jobs().get(),
+            root: self.root,
+            store: self.store,
+            before: self.before,
+            only_kept: self.only_kept,
+            alone: &[],
+            watch: Watch { progress: &|_| (), stop: self.stop },
+        }
+    }
+}
+
+/// The maps of a study whose own set-up came to `claims`; `None` where none is declared. The full
+/// form explores and then confirms with seeds of its own.
+pub(crate) fn of_study(
+    means: &Means<'_>,
+    study: &dyn Study,
+    claims: &[Claim],
+) -> Result<Option<Maps>, Failure> {
+    let Some(declared) = map::of(study).map_err(Failure::run)? else { return Ok(None) };
+    let alone = alone(claims, Some(&declared));
+    let ids = wanted(&declared, ALL)?;
+    let pass = |confirms: bool| {
+        let stopwatch = Stopwatch::start();
+        let ask = means.ask(study, &declared);
+        let ask = Ask { claims: &ids, confirms, alone: &alone, ..ask };
+        let explored = explore(means, ask)?;
+        let file = means.root.join(if confirms { CONFIRMED } else { EXPLORED });
+        let ran = if means.only_kept { day_of(&file) } else { None };
+        let ran = ran.unwrap_or_else(clock::today);
+        let summary = map::to_json(&ask, &explored, stopwatch.cost(), ran);
+        if !means.only_kept {
+            fs::create_dir_all(means.root).map_err(Failure::run)?;
+            write(&file, format!("{:#}\n", serde_json::json!(summary)).as_bytes())?;
+        }
+        Ok::<_, Failure>((summary, explored.effort))
+    };
+    let (explored, effort) = pass(false)?;
+    // Claims without a grid have nothing that another run could confirm.
+    let confirmed = (!means.quick && !ids.is_empty()).then(|| pass(true)).transpose()?;
+    Ok(Some(match confirmed {
+        None => Maps { declared, explored, confirmed: None, effort },
+        Some((confirmed, more)) => {
+            Maps { declared, explored, confirmed: Some(confirmed), effort: effort.and(&more) }
+        }
+    }))
+}
+
+/// The day on which the runs were made whose summary is kept there.
+fn day_of(file: &Path) -> Option<String> {
+    let told: serde_json::Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    told["ran"].as_str().map(str::to_owned)
+}
+
 /// Runs the map with a progress bar; signals end it after the runs under way.
-fn explore(common: &Common, ask: Ask<'_>) -> Result<Explored, Failure> {
-    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
-    let progress = Progress::new(common);
+fn explore(means: &Means<'_>, ask: Ask<'_>) -> Result<Explored, Failure> {
+    let progress = Progress::new(means.common);
+    let what = if ask.confirms { "confirming" } else { "exploring" };
     let report = |now: run::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
-        progress.say(&format!("{} of {} runs", now.done, now.total));
+        progress.say(&format!("{} of {} {what} runs", now.done, now.total));
     };
-    let ask = Ask { watch: Watch { progress: &report, stop: &stop }, ..ask };
+    let ask = Ask { watch: Watch { progress: &report, stop: means.stop }, ..ask };
     map::explore(&ask).map_err(|error| match error {
         fairwave_study::Error::Run(ended) if ended.is_interruption() => {
-            let goes_on = match ask.store {
-                Some(_) => "what was run is kept, and the same command goes on",
-                None => "--resume with the same --out goes on",
-            };
-            Failure::Run(format!("{ended}; {goes_on}"))
+            Failure::Run(format!("{ended}{}", means.goes_on))
         }
         other => Failure::run(other),
     })
 }
 
 /// What the exploring run found that was made in the same directory.
-fn earlier(directory: &Path, summary: &MapSummary) -> Option<page::Earlier> {
+fn earlier(directory: &Path, summary: &MapSummary) -> Option<Earlier> {
     let told = fs::read(directory.join(EXPLORED)).ok()?;
-    page::Earlier::of(&serde_json::from_slice(&told).ok()?, summary)
+    Earlier::of(&serde_json::from_slice(&told).ok()?, summary)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
@@ -203,19 +288,24 @@ fn lines(rows: &[(&str, &str)]) -> String {
     rows.map(|(name, row)| format!("  {name:<10} {}\n", row.trim_end())).collect()
 }
 
-fn claim(claim: &ClaimMap) -> String {
-    let colour = match claim.verdict {
+/// One of the four words in its colour.
+pub(crate) fn word(verdict: &str) -> String {
+    let colour = match verdict {
         "robust" => GOOD,
         "nowhere" => BAD,
         _ => WORTH_A_LOOK,
     };
-    let word = styled(colour, &claim.verdict.to_uppercase());
+    styled(colour, &verdict.to_uppercase())
+}
+
+fn claim(claim: &ClaimMap) -> String {
+    let word = word(claim.verdict);
     let direction = claim.direction.as_ref();
     let direction = direction.map(|d| format!("{} {}", d.verdict, d.condition)).unwrap_or_default();
     let rows = [
         ("claim", claim.statement),
         ("where", &claim.condition),
-        ("set-ups", &page::counts(claim)),
+        ("set-ups", &claim.setups.text(claim.share)),
         ("direction", &direction),
         ("criterion", &claim.criterion),
     ];

@@ -4,7 +4,7 @@ use super::{emulate, option, own_program, reproduce, sweep};
 use crate::args::{Common, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::Failure;
-use crate::output::{self, HEADING, styled};
+use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use crate::place::{self, Before};
 use crate::progress::Progress;
 use crate::stop;
@@ -12,7 +12,7 @@ use fairwave_emulate::Manner;
 use fairwave_scenario::plan::Override;
 use fairwave_studies::real_time::{self, Agenda, Means};
 use fairwave_study::beside::Beside;
-use fairwave_study::{self as study, Study};
+use fairwave_study::{self as study, Claim, Study, Verdict};
 
 /// How it ends by a signal.
 pub(super) const STOPS: &str = "now, or in the simulator after the runs under way";
@@ -113,7 +113,28 @@ fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
     if !told.is_empty() {
         return Err(Failure::Late(told.join("; ")));
     }
-    if args.strict { reproduce::judge(&beside.kernel.findings.claims) } else { Ok(()) }
+    if args.strict { judge_kernel(&beside.kernel.findings.claims) } else { Ok(()) }
+}
+
+/// The kernel's claims are judged in one set-up. One that is undecided is no failure, since nothing
+/// contradicts it, but it is not passed over in silence either.
+fn judge_kernel(claims: &[Claim]) -> Result<(), Failure> {
+    let is_open = |claim: &&Claim| claim.verdict.holds().is_none();
+    let undecided: Vec<&str> = claims.iter().filter(is_open).map(|claim| claim.id).collect();
+    if !undecided.is_empty() {
+        output::warn(&format!("undecided: {}", undecided.join(", ")));
+    }
+    let fails = claims.iter().any(|claim| claim.verdict.holds() == Some(false));
+    if fails { Err(Failure::Claims) } else { Ok(()) }
+}
+
+/// A verdict in one set-up as a word in its colour.
+fn word(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Holds => styled(GOOD, "HOLDS"),
+        Verdict::DoesNotHold(_) => styled(BAD, "DOES NOT HOLD"),
+        Verdict::Undecided(_) => styled(WORTH_A_LOOK, "UNDECIDED"),
+    }
 }
 
 fn failure(error: real_time::Error) -> Failure {
@@ -132,7 +153,7 @@ fn text(study: &dyn Study, beside: &Beside) -> String {
     for (simulator, kernel) in beside.claims() {
         text.push_str(&format!("{}  {}\n", styled(HEADING, simulator.id), simulator.statement));
         for (host, claim) in [("simulator", simulator), ("kernel", kernel)] {
-            let verdict = reproduce::verdict(&claim.verdict);
+            let verdict = word(&claim.verdict);
             let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
             let measured = measured.collect::<Vec<_>>().join(", ");
             text.push_str(&format!("  {host:<10} {verdict}  {measured}\n"));

@@ -58,7 +58,10 @@ impl<'a> From<(Output<'a>, Before)> for How<'a> {
 
 impl How<'_> {
     /// The run of a job that is there already; its directory is `place`.
-    fn there(&self, plan: &Plan, job: Job, place: &Path) -> Result<Option<Run>, Error> {
+    ///
+    /// # Errors
+    /// When what the store has cannot be written into the directory.
+    pub fn there(&self, plan: &Plan, job: Job, place: &Path) -> Result<Option<Run>, Error> {
         let resumed = match self.before {
             Before::Resume => kept::resumed(plan, job, place),
             Before::Rerun => None,

@@ -2,7 +2,7 @@
 
 use super::grid::{Axis, Grid};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
@@ -27,6 +27,7 @@ pub struct Declared {
     /// are later and have other seeds.
     pub declared: String,
     /// How many seeds a set-up has.
+    #[serde(default)]
     pub seeds: Seeds,
     /// What the quick form sets in every run, as `key=value`.
     #[serde(default)]
@@ -35,9 +36,17 @@ pub struct Declared {
     #[serde(default)]
     pub set: Vec<String>,
     /// What the paper leaves open.
+    #[serde(default)]
     pub axis: Vec<AxisFile>,
     /// The claims that are mapped.
+    #[serde(default)]
     pub claim: Vec<ClaimFile>,
+    /// Claims whose grid has one set-up, the study's own, as nothing that they hang on is open.
+    #[serde(default)]
+    pub single: Vec<SingleFile>,
+    /// Criteria, each with the sentence of the paper that it stands for.
+    #[serde(default)]
+    pub criterion: Vec<CriterionFile>,
     /// Facts that the paper states about its set-up.
     #[serde(default)]
     pub anchor: Vec<AnchorFile>,
@@ -57,6 +66,39 @@ pub struct Seeds {
     pub explore_from: u64,
     /// The first seed of confirming runs.
     pub confirm_from: u64,
+}
+
+impl Default for Seeds {
+    /// One of each kind: for a map whose claims have one set-up each.
+    fn default() -> Self {
+        Self { quick: 1, full: 1, most: 1, explore_from: 1001, confirm_from: 2001 }
+    }
+}
+
+/// A claim that needs no grid.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SingleFile {
+    /// Its identifier, as the study has it.
+    pub id: String,
+    /// Why its one set-up is all that the paper admits, in a sentence.
+    pub why: String,
+    /// The day on which this was settled, where it is another than the file's.
+    pub declared: Option<String>,
+}
+
+/// A criterion and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CriterionFile {
+    /// The claim's identifier.
+    pub id: String,
+    /// The day on which the criterion was settled.
+    pub declared: String,
+    /// What was asked before, if the criterion changed, and why that was too much or too little.
+    pub before: Option<String>,
+    /// What the paper says, and where.
+    pub sentence: String,
 }
 
 /// One thing that the paper leaves open.
@@ -80,6 +122,8 @@ pub struct AxisFile {
     pub base: Spanned<String>,
     /// Its values.
     pub value: Vec<ValueFile>,
+    /// The day on which it was settled, where it is another than the file's.
+    pub declared: Option<String>,
 }
 
 /// A value of an axis.
@@ -122,6 +166,8 @@ pub struct ClaimFile {
     pub magnitude: Vec<String>,
     /// What is run for it.
     pub run: Vec<RunFile>,
+    /// The day on which this was settled, where it is another than the file's.
+    pub declared: Option<String>,
 }
 
 /// Runs of one experiment.
@@ -157,6 +203,8 @@ pub struct AnchorFile {
     pub at_most: Option<f64>,
     /// What is run for it.
     pub run: Vec<RunFile>,
+    /// The day on which it was settled, where it is another than the file's.
+    pub declared: Option<String>,
 }
 
 /// What is wrong with a map, and where.
@@ -223,9 +271,10 @@ impl Declared {
         Ok(self)
     }
 
-    /// The grid of one form.
+    /// The grid of one form; the quick one goes along one axis at a time.
     pub fn grid(&self, quick: bool) -> Grid {
-        Grid { axes: self.axis.iter().map(|axis| axis.grid_axis(quick)).collect() }
+        let axes = self.axis.iter().map(|axis| axis.grid_axis(quick)).collect();
+        Grid { axes, is_star: quick }
     }
 
     /// Indices of the axes that change the runs of the claim or anchor `id`.
@@ -248,11 +297,39 @@ impl Declared {
         axes.into_iter().collect()
     }
 
+    /// The day on which all that a claim's verdict hangs on was settled: the last of those of its
+    /// axes, anchors and criterion. Days that are written alike sort as text.
+    pub fn settled(&self, claim: &str) -> &str {
+        let axes = self.axes_of_map(claim).into_iter().map(|axis| &self.axis[axis].declared);
+        let own = self.claim.iter().filter(|c| c.id == claim).map(|c| &c.declared);
+        let single = self.single.iter().filter(|s| s.id == claim).map(|s| &s.declared);
+        let anchors = self.anchors_of(claim).map(|anchor| &anchor.declared);
+        let days = axes.chain(own).chain(single).chain(anchors);
+        let days = days.map(|day| day.as_deref().unwrap_or(&self.declared));
+        let criteria = self.criterion.iter().filter(|c| c.id == claim);
+        days.chain(criteria.map(|c| c.declared.as_str())).max().unwrap_or(&self.declared)
+    }
+
+    /// The last day that the file names.
+    pub fn last_day(&self) -> &str {
+        self.days().max().unwrap_or(&self.declared)
+    }
+
+    /// Why a claim has one set-up only, if that is declared.
+    pub fn single(&self, claim: &str) -> Option<&str> {
+        self.single.iter().find(|single| single.id == claim).map(|single| single.why.as_str())
+    }
+
     fn check(&self, known: Known<'_>) -> Result<(), (usize, String)> {
         let Seeds { quick, full, most, explore_from, confirm_from } = self.seeds;
         let whole = |message: &str| Err((0, message.to_owned()));
-        if self.axis.is_empty() || self.claim.is_empty() {
-            return whole("a map needs an [[axis]] and a [[claim]]");
+        if self.axis.is_empty() != self.claim.is_empty()
+            || self.claim.is_empty() && self.single.is_empty()
+        {
+            return whole("a map needs an [[axis]] and a [[claim]], or a [[single]]");
+        }
+        if let Some(day) = self.days().find(|day| !is_day(day)) {
+            return Err((0, format!("{day:?} is no day: write it as 2026-11-23")));
         }
         if quick == 0 || quick > full || full > most || most > 1000 {
             return whole("seeds must ascend: 1 <= quick <= full <= most <= 1000");
@@ -339,7 +416,34 @@ impl Declared {
             }
             check_runs(&claim.run, known)?;
         }
-        Ok(())
+        self.check_singles(known)
+    }
+
+    fn check_singles(&self, known: Known<'_>) -> Result<(), (usize, String)> {
+        let singles = self.single.iter().map(|single| &single.id);
+        let criteria = self.criterion.iter().map(|criterion| &criterion.id);
+        if let Some(id) =
+            singles.clone().chain(criteria).find(|id| !known.claims.contains_key(id.as_str()))
+        {
+            let ids: Vec<&str> = known.claims.keys().copied().collect();
+            return Err((0, one_of(&format!("the study has no claim {id:?}"), &ids)));
+        }
+        let is_mapped = |id: &&String| self.claim.iter().any(|claim| claim.id == **id);
+        match singles.clone().find(is_mapped) {
+            Some(id) => Err((0, format!("{id} has a grid, and is a [[single]], too"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Every day that the file names.
+    fn days(&self) -> impl Iterator<Item = &str> {
+        let axes = self.axis.iter().map(|axis| &axis.declared);
+        let claims = self.claim.iter().map(|claim| &claim.declared);
+        let anchors = self.anchor.iter().map(|anchor| &anchor.declared);
+        let singles = self.single.iter().map(|single| &single.declared);
+        let own = axes.chain(claims).chain(anchors).chain(singles).flatten().map(String::as_str);
+        let criteria = self.criterion.iter().map(|criterion| criterion.declared.as_str());
+        own.chain(criteria).chain([self.declared.as_str()])
     }
 
     fn check_anchor(&self, anchor: &AnchorFile, known: Known<'_>) -> Result<(), (usize, String)> {
@@ -423,6 +527,15 @@ fn one_of(message: &str, accepted: &[&str]) -> String {
         [] => format!("{message}; there is none"),
         _ => format!("{message}; there are: {}", accepted.join(", ")),
     }
+}
+
+/// Whether this is a day as ISO 8601 writes it, such as 2026-11-23.
+fn is_day(day: &str) -> bool {
+    let digits = day.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    digits && day.len() == 10
 }
 
 /// The names in braces. A brace of TOML, as in `{ every = 2 }`, is none: it holds more than a name.

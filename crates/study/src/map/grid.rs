@@ -22,6 +22,9 @@ pub struct Axis {
 pub struct Grid {
     /// The axes; the last one varies fastest.
     pub axes: Vec<Axis>,
+    /// Whether only set-ups are tried that differ from the study's own on one axis at most: a small
+    /// map, whose size is the sum of the numbers of values and not their product.
+    pub is_star: bool,
 }
 
 /// One combination: for each axis an index of a value.
@@ -30,6 +33,14 @@ pub type SetUp = Vec<usize>;
 impl Grid {
     /// Number of set-ups; one without axes.
     pub fn len(&self) -> usize {
+        let values = self.axes.iter().map(|axis| axis.labels.len());
+        match self.is_star {
+            true => values.fold(1, |sum, values| sum + values.saturating_sub(1)),
+            false => self.combinations(),
+        }
+    }
+
+    fn combinations(&self) -> usize {
         self.axes.iter().fold(1, |product, axis| product.saturating_mul(axis.labels.len()))
     }
 
@@ -40,11 +51,12 @@ impl Grid {
 
     /// Every set-up, the last axis fastest.
     pub fn set_ups(&self) -> impl Iterator<Item = SetUp> + '_ {
-        (0..self.len()).map(|index| self.set_up(index))
+        let all = (0..self.combinations()).map(|index| self.set_up(index));
+        all.filter(|set_up| !self.is_star || self.distance_from_base(set_up) <= 1)
     }
 
     fn set_up(&self, index: usize) -> SetUp {
-        let mut stride = self.len();
+        let mut stride = self.combinations();
         let step = |axis: &Axis| {
             stride /= axis.labels.len();
             index / stride % axis.labels.len()
@@ -65,7 +77,8 @@ impl Grid {
     /// The grid of some axes, by their indices.
     #[must_use]
     pub fn of(&self, axes: &[usize]) -> Self {
-        Self { axes: axes.iter().map(|&axis| self.axes[axis].clone()).collect() }
+        let axes = axes.iter().map(|&axis| self.axes[axis].clone()).collect();
+        Self { axes, is_star: self.is_star }
     }
 
     /// What a set-up is, as pairs of key and label.

@@ -17,6 +17,15 @@ pub struct JointSet {
     pub setup: BTreeMap<String, String>,
 }
 
+/// A claim without a grid that holds in the study's own set-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alone {
+    /// Its identifier.
+    pub id: String,
+    /// Whether nothing that it hangs on is open, so that it holds in every set-up.
+    pub everywhere: bool,
+}
+
 /// The maximal sets of claims that hold together, the largest first. `held` has for each set-up of
 /// the grid that contradicts no anchor the claims that hold there.
 pub fn sets(grid: &Grid, held: &[(SetUp, BTreeSet<String>)]) -> Vec<JointSet> {

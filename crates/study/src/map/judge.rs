@@ -48,6 +48,21 @@ pub struct Tally {
     pub undecided: usize,
 }
 
+impl Tally {
+    /// How many set-ups there are of each kind, in words. `share` is by weight.
+    pub fn text(&self, share: Option<f64>) -> String {
+        let Self { tried, admitted, holding, undecided } = *self;
+        let share = share.map_or(String::new(), |share| format!(" ({:.0} %)", 100.0 * share));
+        let mut text = format!("holds in {holding} of {}{share}", admitted - undecided);
+        for (count, what) in [(undecided, "undecided"), (tried - admitted, "left out")] {
+            if count > 0 {
+                text.push_str(&format!(", {count} {what}"));
+            }
+        }
+        text
+    }
+}
+
 /// A claim over a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {

@@ -8,12 +8,16 @@
 //! of claims that one set-up satisfies ([`joint`]).
 
 mod decide;
+mod earlier;
+mod figure;
 pub mod file;
 mod grid;
 pub mod joint;
 mod judge;
+pub mod markdown;
 mod outcome;
 pub mod page;
+mod panels;
 mod run;
 mod summary;
 #[cfg(test)]
@@ -25,11 +29,12 @@ use file::{Declared, Known};
 use std::collections::BTreeMap;
 
 pub use decide::{OneWay, Split, Tree, one_way};
+pub use earlier::{Earlier, Said};
 pub use grid::{Axis, Grid, SetUp};
 pub use judge::{Judged, Tally, Word};
 pub use outcome::Outcome;
 pub use run::{Ask, Explored, Mapped, Visit, explore};
-pub use summary::{ClaimMap, MapSummary, to_json};
+pub use summary::{ClaimMap, Decides, Direction, MapSummary, to_json};
 
 /// The map of a study; `None` where none is declared.
 ///

@@ -2,14 +2,14 @@
 
 use super::file::{AnchorFile, ClaimFile, Declared, RunFile, ValueFile, filled};
 use super::grid::{Grid, SetUp};
-use super::joint::{self, JointSet};
+use super::joint::{self, Alone, JointSet};
 use super::judge::Judged;
 use super::outcome::Outcome;
 use crate::claim::{Claim, Verdict};
 use crate::definition::{Error, Study};
 use crate::experiment::Experiment;
 use crate::results::{Effort, Results};
-use crate::simulate::Planned;
+use crate::simulate::{self, Planned};
 use fairwave_lab::run::{self, Before, How, Output, Progress, Run, Watch};
 use fairwave_lab::store::Store;
 use fairwave_scenario::plan::Override;
@@ -38,8 +38,12 @@ pub struct Ask<'a> {
     pub root: &'a Path,
     /// Whether complete runs that are there are read.
     pub before: Before,
-    /// Where results are kept: what it has is not run.
+    /// Whether nothing is simulated: a run that is neither there nor in the store is an error.
+    pub only_kept: bool,
+    /// Where results are kept: what it has is not run, and runs without series leave no directory.
     pub store: Option<&'a Store>,
+    /// Claims without a grid that hold in the study's own set-up, for the joint sets.
+    pub alone: &'a [Alone],
     /// What hears of the progress.
     pub watch: Watch<'a>,
 }
@@ -80,6 +84,11 @@ impl Mapped {
         let base = self.grid.base();
         let at = self.judged.outcomes.iter().position(|(set_up, _)| *set_up == base)?;
         self.visits.get(at)
+    }
+
+    /// The claim as it was judged in some set-up; `None` if all are left out.
+    pub fn any(&self) -> Option<&Claim> {
+        self.visits.iter().find_map(|visit| visit.claim.as_ref())
     }
 }
 
@@ -287,8 +296,8 @@ impl Explorer<'_> {
         Ok(claims.into_iter().find(|judged| judged.id == claim.id))
     }
 
-    /// Whether the verdict would be another without some one of the seeds. Two seeds are too few
-    /// to leave one out: there would be no interval.
+    /// Whether the verdict would be another without some one of the seeds. Of two seeds that leaves
+    /// one, which has no interval: a verdict by intervals is open then.
     fn is_open(
         &self,
         claim: &ClaimFile,
@@ -297,7 +306,7 @@ impl Explorer<'_> {
     ) -> Result<bool, Error> {
         let verdict = judged.map(|judged| judged.verdict.holds());
         let seeds = results.effort().seeds;
-        for seed in seeds.iter().filter(|_| seeds.len() > 2) {
+        for seed in &seeds {
             let mut fewer = results.clone();
             fewer.runs.values_mut().for_each(|runs| runs.retain(|run| run.seed != *seed));
             let without = self.judge(claim, &fewer)?.map(|claim| claim.verdict.holds());
@@ -386,12 +395,19 @@ impl Explorer<'_> {
         let plans: Result<Vec<_>, Error> =
             parts.iter().map(|(part, seeds)| ask.planned(part, *seeds)).collect();
         let plans = plans?;
+        if ask.only_kept {
+            let kept = |(planned, directory): &(Planned, PathBuf)| {
+                simulate::kept(&planned.plan, directory, ask.store)
+            };
+            return plans.iter().map(kept).collect();
+        }
         // Captures are large, and whoever asks for them looks at one set-up.
         let store = ask.store.filter(|_| !ask.with_traces);
         let sweeps = plans.iter().map(|(planned, directory)| {
-            let output = match ask.with_traces {
-                true => Output::Full(directory),
-                false => planned.output(directory),
+            let output = match (ask.with_traces, planned.output(directory)) {
+                (true, _) => Output::Full(directory),
+                (false, Output::Summary(_)) if ask.store.is_some() => Output::Nothing,
+                (false, output) => output,
             };
             (&planned.plan, How { output, before: ask.before, store })
         });
@@ -450,20 +466,25 @@ fn directory_name(experiment: &str, sets: &[String]) -> String {
     format!("{experiment}-{name:016x}")
 }
 
-/// The sets of claims that hold together. A set-up that contradicts an anchor of one of them is
-/// none for the others.
+/// The sets of the paper's claims that hold together. A set-up that contradicts an anchor of one
+/// of them is none for the others. A claim without a grid was judged in the study's own set-up:
+/// it is known to hold there, or everywhere if nothing that it hangs on is open.
 fn joint_sets(ask: &Ask<'_>, claims: &[Mapped]) -> Vec<JointSet> {
+    let is_ours = |claim: &&Mapped| claim.any().is_some_and(|claim| claim.is_ours);
+    let claims: Vec<&Mapped> = claims.iter().filter(|claim| !is_ours(claim)).collect();
     let axes: Vec<Vec<usize>> =
         claims.iter().map(|claim| ask.declared.axes_of_map(&claim.id)).collect();
     let all: Vec<usize> =
         axes.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
     let grid = ask.declared.grid(ask.quick).of(&all);
+    let base = grid.base();
     let outcomes: Vec<BTreeMap<&SetUp, &Outcome>> = claims
         .iter()
         .map(|claim| claim.judged.outcomes.iter().map(|(s, o)| (s, o)).collect())
         .collect();
     let held = |set_up: SetUp| {
-        let mut held = BTreeSet::new();
+        let alone = ask.alone.iter().filter(|alone| alone.everywhere || set_up == base);
+        let mut held: BTreeSet<String> = alone.map(|alone| alone.id.clone()).collect();
         for ((claim, axes), outcomes) in claims.iter().zip(&axes).zip(&outcomes) {
             let at = |axis: &usize| all.iter().position(|other| other == axis);
             let own: SetUp = axes.iter().filter_map(|axis| Some(set_up[at(axis)?])).collect();

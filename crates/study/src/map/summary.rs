@@ -24,7 +24,8 @@ pub struct MapSummary {
     /// The largest sets of claims that one set-up satisfies; a set that another one contains is
     /// not among them.
     pub joint: Vec<JointSet>,
-    /// The day on which grid, weights and anchors were settled.
+    /// The last day on which something of the map was settled: an axis, a weight, an anchor or a
+    /// criterion.
     pub declared: String,
     /// The day of this run, in UTC.
     pub ran: String,
@@ -62,6 +63,9 @@ pub struct ClaimMap {
     pub verdict: &'static str,
     /// Where it holds, as a sentence; empty where there is nothing to say.
     pub condition: String,
+    /// The day on which all that the verdict hangs on was settled: axes, weights, anchors and
+    /// criterion.
+    pub declared: String,
     /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
     #[schemars(extend("unit" = "1"))]
     pub share: Option<f64>,
@@ -144,12 +148,13 @@ pub struct PointOfMap {
 
 /// What `reproduce --map --json` prints; `ran` is the day of this run.
 pub fn to_json(ask: &Ask<'_>, explored: &Explored, cost: Cost, ran: String) -> MapSummary {
-    let Declared { declared, seeds, .. } = ask.declared;
+    let seeds = ask.declared.seeds;
+    let of = |mapped: &Mapped| ClaimMap::of(mapped, ask.declared);
     MapSummary {
         study: ask.study.name(),
-        claims: explored.claims.iter().map(ClaimMap::of).collect(),
+        claims: explored.claims.iter().map(of).collect(),
         joint: explored.joint.clone(),
-        declared: declared.clone(),
+        declared: ask.declared.last_day().to_owned(),
         ran,
         confirms: ask.confirms,
         first_seed: if ask.confirms { seeds.confirm_from } else { seeds.explore_from },
@@ -163,11 +168,10 @@ pub fn to_json(ask: &Ask<'_>, explored: &Explored, cost: Cost, ran: String) -> M
 }
 
 impl ClaimMap {
-    fn of(mapped: &Mapped) -> Self {
+    pub(super) fn of(mapped: &Mapped, declared: &Declared) -> Self {
         let Mapped { id, grid, visits, judged, direction } = mapped;
-        let any = || visits.iter().find_map(|visit| visit.claim.as_ref());
         let base = mapped.base().and_then(|visit| visit.claim.as_ref());
-        let claim = base.or_else(any);
+        let claim = base.or_else(|| mapped.any());
         let base = grid.base();
         let points = judged.outcomes.iter().zip(visits).map(|((set_up, _), visit)| PointOfMap {
             base: *set_up == base,
@@ -179,6 +183,7 @@ impl ClaimMap {
             statement: claim.map_or("", |claim| claim.statement),
             verdict: judged.word.text(),
             condition: judged.condition(grid),
+            declared: declared.settled(id).to_owned(),
             share: judged.share.map(crate::evidence::round),
             setups: judged.tally,
             decides: judged.tree.split.as_ref().map(|split| Decides::of(grid, split)),
@@ -193,6 +198,18 @@ impl ClaimMap {
             one_way: rows(grid, mapped),
             points: points.collect(),
         }
+    }
+}
+
+impl ClaimMap {
+    /// The number of set-ups that came to something else in another run of the same map.
+    pub fn differs(&self, other: &Self) -> usize {
+        let outcome = |point: &PointOfMap| {
+            let same = other.points.iter().find(|there| there.setup == point.setup);
+            same.map(|same| same.outcome)
+        };
+        let differs = |point: &&PointOfMap| outcome(point).is_some_and(|o| o != point.outcome);
+        self.points.iter().filter(differs).count()
     }
 }
 

@@ -4,7 +4,7 @@
 use super::file::{Declared, Known, Source};
 use super::judge::{Judged, Word};
 use super::outcome::Outcome;
-use super::{Ask, Axis, Grid, SetUp, Tree, explore, joint};
+use super::{Ask, Axis, Grid, SetUp, Tree, explore, figure, joint, panels};
 use crate::claim::{Claim, Criterion};
 use crate::definition::{Error, Study};
 use crate::evidence::Evidence;
@@ -32,13 +32,14 @@ fn axis(key: &str, values: usize, is_ordered: bool) -> Axis {
 }
 
 fn grids() -> impl Strategy<Value = Grid> {
-    prop::collection::vec((2..5_usize, any::<bool>()), 1..4).prop_map(|axes| Grid {
-        axes: axes
-            .into_iter()
-            .enumerate()
-            .map(|(index, (values, is_ordered))| axis(&format!("a{index}"), values, is_ordered))
-            .collect(),
+    prop::collection::vec((2..5_usize, any::<bool>()), 1..4).prop_map(|axes| {
+        let axis = |(index, (values, is_ordered))| axis(&format!("a{index}"), values, is_ordered);
+        whole(axes.into_iter().enumerate().map(axis).collect())
     })
+}
+
+fn whole(axes: Vec<Axis>) -> Grid {
+    Grid { axes, is_star: false }
 }
 
 fn judged(grid: &Grid, holds: impl Fn(&[usize]) -> bool) -> Judged {
@@ -57,6 +58,16 @@ proptest! {
         let product: usize = grid.axes.iter().map(|axis| axis.labels.len()).product();
         prop_assert_eq!(all.len(), product);
         prop_assert!(all.contains(&grid.base()));
+    }
+
+    #[test]
+    fn a_star_goes_along_one_axis_at_a_time(grid in grids()) {
+        let star = Grid { is_star: true, ..grid.clone() };
+        let all: BTreeSet<SetUp> = star.set_ups().collect();
+        prop_assert_eq!(all.len(), star.len());
+        let others: usize = grid.axes.iter().map(|axis| axis.labels.len() - 1).sum();
+        prop_assert_eq!(all.len(), 1 + others);
+        prop_assert!(all.iter().all(|set_up| grid.distance_from_base(set_up) <= 1));
     }
 
     #[test]
@@ -116,7 +127,7 @@ proptest! {
 
 #[test]
 fn words_follow_from_shares() {
-    let grid = Grid { axes: vec![axis("a", 5, true)] };
+    let grid = whole(vec![axis("a", 5, true)]);
     let word = |holding: usize| judged(&grid, |set_up| set_up[0] < holding).word;
     let words: Vec<Word> = (0..=5).map(word).collect();
     let conditional = Word::Conditional;
@@ -130,7 +141,7 @@ fn words_follow_from_shares() {
 
 #[test]
 fn weights_count_in_the_share_and_not_in_the_tally() {
-    let mut grid = Grid { axes: vec![axis("a", 2, false)] };
+    let mut grid = whole(vec![axis("a", 2, false)]);
     grid.axes[0].weights = vec![3.0, 1.0];
     let judged = judged(&grid, |set_up| set_up[0] == 0);
     assert_eq!((judged.share, judged.tally.holding), (Some(0.75), 1));
@@ -271,6 +282,12 @@ fn what_is_wrong_is_named_with_its_place() {
         ("confirm_from = 20", "confirm_from = 12", "must be others than those that explore"),
         ("quantity = \"total_mbps\"", "quantity = \"total\"", "no quantity \"total\""),
         ("why = \"old\"", "why = \"old\", wgt = 1", "map.toml:20:"),
+        ("declared = \"2026-11-23\"", "declared = \"23.11.2026\"", "is no day: write it as"),
+        (
+            "[[anchor]]",
+            "[[single]]\nid = \"TINY-1\"\nwhy = \"w\"\n[[anchor]]",
+            "TINY-1 has a grid, and is a [[single]]",
+        ),
         ("for = [\"TINY-2\"]", "for = [\"TINY-3\"]", "this map has no \"TINY-3\"; there are"),
     ];
     for (from, to, expected) in cases {
@@ -312,7 +329,12 @@ impl Drop for Place {
 
 /// Maps both claims in full under `root`; `stop` ends it after that many reports of progress.
 fn map(root: &Path, before: Before, stop: usize) -> Result<super::Explored, Error> {
-    let declared = super::of(&Tiny)?.expect("it has a map");
+    mapped(root, before, stop, |ask| explore(&ask))
+}
+
+/// The same with what `with` makes of the question.
+fn mapped<T>(root: &Path, before: Before, stop: usize, with: impl Fn(Ask<'_>) -> T) -> T {
+    let declared = super::of(&Tiny).expect("it is right").expect("it has a map");
     let claims = ["TINY-1".to_owned(), "TINY-2".to_owned()];
     let (ended, reports) = (AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(0));
     let report = |_: Progress| {
@@ -320,7 +342,7 @@ fn map(root: &Path, before: Before, stop: usize) -> Result<super::Explored, Erro
             ended.store(true, Ordering::Relaxed);
         }
     };
-    explore(&Ask {
+    with(Ask {
         study: &Tiny,
         declared: &declared,
         claims: &claims,
@@ -330,7 +352,9 @@ fn map(root: &Path, before: Before, stop: usize) -> Result<super::Explored, Erro
         workers: 1,
         root,
         before,
+        only_kept: false,
         store: None,
+        alone: &[],
         watch: Watch { progress: &report, stop: &ended },
     })
 }
@@ -350,6 +374,76 @@ fn a_map_judges_each_set_up_and_leaves_out_what_an_anchor_contradicts() {
     // Four set-ups of three seeds; both claims and the anchor share their runs.
     assert_eq!(found.effort.runs, 12);
     assert_eq!(found.effort.seeds, BTreeSet::from([10, 11, 12]));
+}
+
+#[test]
+fn runs_of_a_map_are_read_back_or_named() {
+    let place = Place::new("kept");
+    let read = |root: &Path| {
+        mapped(root, Before::Rerun, usize::MAX, |ask| explore(&Ask { only_kept: true, ..ask }))
+    };
+    let missing = read(&place.0).unwrap_err().to_string();
+    assert!(missing.contains("missing: ") && missing.contains("seed-10"), "{missing}");
+    let made = map(&place.0, Before::Rerun, usize::MAX).unwrap();
+    assert_eq!(read(&place.0).unwrap(), made);
+}
+
+#[test]
+fn claims_without_a_grid_join_the_sets_where_they_are_known_to_hold() {
+    let place = Place::new("alone");
+    let alone = [
+        joint::Alone { id: "TINY-3".to_owned(), everywhere: true },
+        joint::Alone { id: "TINY-4".to_owned(), everywhere: false },
+    ];
+    let found =
+        mapped(&place.0, Before::Rerun, usize::MAX, |ask| explore(&Ask { alone: &alone, ..ask }));
+    let joint = found.unwrap().joint;
+    // The others hold together in two set-ups, of which one is the study's own.
+    assert_eq!(joint.len(), 1);
+    assert_eq!(joint[0].claims, ["TINY-1", "TINY-2", "TINY-3", "TINY-4"]);
+    assert_eq!((joint[0].setups, joint[0].setup["law"].as_str()), (1, "reno"));
+}
+
+/// A map of two axes with a rule: it holds from the second column on, and the second row is left
+/// out.
+fn drawn() -> (Grid, super::ClaimMap) {
+    let grid = whole(vec![axis("a", 3, true), axis("b", 2, false)]);
+    let outcome = |set_up: &SetUp| match (set_up[0] >= 1, set_up[1]) {
+        (_, 1) => Outcome::LeftOut("FACT".to_owned()),
+        (true, _) => Outcome::Holds,
+        (false, _) => Outcome::Fails,
+    };
+    let visits = grid.set_ups().map(|set_up| super::Visit {
+        outcome: outcome(&set_up),
+        direction: outcome(&set_up),
+        seeds: 2,
+        is_open: set_up[0] == 2,
+        claim: None,
+    });
+    let outcomes = grid.set_ups().map(|set_up| (set_up.clone(), outcome(&set_up))).collect();
+    let judged = Judged::of(&grid, outcomes);
+    let id = "TINY-1".to_owned();
+    let visits = visits.collect();
+    let mapped = super::Mapped { id, grid: grid.clone(), visits, judged, direction: None };
+    let declared = super::of(&Tiny).expect("it is right").expect("it has a map");
+    (grid, super::ClaimMap::of(&mapped, &declared))
+}
+
+#[test]
+fn small_multiples_mark_the_own_set_up_the_threshold_and_what_is_left_out() {
+    let (grid, claim) = drawn();
+    let panels = panels::of(&grid, &claim);
+    let [panel] = &panels[..] else { panic!("two axes fill one panel: {panels:?}") };
+    assert_eq!((panel.across.key.as_str(), panel.threshold(&claim)), ("a", Some(1)));
+    let expected = "b \\ a   0    1    2\n0      (–)   H    H *\n1        ·    ·    · *\n";
+    assert_eq!(figure::text(&panels), expected);
+    let svg = figure::svg(&panels, &claim, "what it shows");
+    assert_eq!(svg.matches("url(#out-TINY-1)").count(), 3 + 1, "three cells and the legend");
+    assert_eq!(svg.matches("stroke-dasharray").count(), 1);
+    assert!(svg.contains("aria-label=\"what it shows\""));
+    let star = Grid { is_star: true, ..grid };
+    let expected = "a   0    1    2       b   0    1\n   (–)   H    H *        (–)   ·\n";
+    assert_eq!(figure::text(&panels::of(&star, &claim)), expected);
 }
 
 #[test]

@@ -1,0 +1,57 @@
+//! What an exploring run found, beside which a confirming one stands.
+
+use super::summary::{ClaimMap, MapSummary};
+use std::collections::BTreeMap;
+
+/// What an earlier run found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// Its day, in UTC.
+    pub ran: String,
+    /// What it said of each claim, by identifiers.
+    pub claims: BTreeMap<String, Said>,
+}
+
+/// What an earlier run said of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Its word.
+    pub verdict: String,
+    /// The parameter that decided, its name and its threshold.
+    pub decides: Option<[String; 3]>,
+}
+
+impl Earlier {
+    /// What `--json` printed for the same map, if it is of an exploring run of the same grid.
+    pub fn of(told: &serde_json::Value, map: &MapSummary) -> Option<Self> {
+        let is_same = told["study"] == map.study
+            && told["declared"] == map.declared
+            && told["quick"] == map.quick
+            && told["confirms"] == false;
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let claims = told["claims"].as_array().filter(|_| is_same)?.iter();
+        let decides = |told: &serde_json::Value| {
+            Some([text(&told["key"])?, text(&told["name"])?, text(&told["threshold"])?])
+        };
+        let said = |c: &serde_json::Value| {
+            let said = Said { verdict: text(&c["verdict"])?, decides: decides(&c["decides"]) };
+            Some((text(&c["id"])?, said))
+        };
+        Some(Self { ran: text(&told["ran"])?, claims: claims.filter_map(said).collect() })
+    }
+
+    /// The word of that run, and what decided in it if something else decides in this one.
+    pub(crate) fn of_claim(&self, claim: &ClaimMap) -> String {
+        let Some(said) = self.claims.get(&claim.id) else {
+            return format!("not mapped in the exploring run of {}", self.ran);
+        };
+        let text = format!("{} in the exploring run of {}", said.verdict, self.ran);
+        let now = claim.decides.as_ref().map(|decides| (&decides.key, &decides.threshold));
+        match &said.decides {
+            Some([key, name, threshold]) if now != Some((key, threshold)) => {
+                format!("{text}, where it was decided by {name} ({threshold})")
+            }
+            _ => text,
+        }
+    }
+}

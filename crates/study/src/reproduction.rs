@@ -1,0 +1,54 @@
+//! A study that was run: its own set-up, the maps of its claims, and the verdicts that come of both.
+
+use crate::definition::Study;
+use crate::findings::Findings;
+use crate::map::Grid;
+use crate::map::joint::{self, JointSet};
+use crate::results::{Effort, Results};
+use crate::verdict::{ClaimVerdict, Maps, alone};
+use std::collections::BTreeSet;
+
+/// A study that was run.
+#[derive(Debug)]
+pub struct Reproduction<'a> {
+    /// The study.
+    pub study: &'a dyn Study,
+    /// The runs of its own set-up.
+    pub results: Results,
+    /// What these show.
+    pub findings: Findings,
+    /// The maps of its claims; `None` where no map is declared.
+    pub maps: Option<Maps>,
+}
+
+impl Reproduction<'_> {
+    /// The claims with their verdicts, in the order of the findings.
+    pub fn verdicts(&self) -> Vec<ClaimVerdict> {
+        let of = |claim| ClaimVerdict::of(claim, self.maps.as_ref());
+        self.findings.claims.iter().map(of).collect()
+    }
+
+    /// The largest sets of the paper's claims that one set-up satisfies.
+    pub fn joint(&self) -> Vec<JointSet> {
+        if let Some(maps) = &self.maps {
+            return maps.judged().joint.clone();
+        }
+        let here: BTreeSet<String> =
+            alone(&self.findings.claims, None).into_iter().map(|alone| alone.id).collect();
+        joint::sets(&Grid::default(), &[(Vec::new(), here)])
+    }
+
+    /// How many claims the paper makes.
+    pub fn papers_claims(&self) -> usize {
+        self.findings.claims.iter().filter(|claim| !claim.is_ours).count()
+    }
+
+    /// What all runs come to together.
+    pub fn effort(&self) -> Effort {
+        let own = self.results.effort();
+        match &self.maps {
+            Some(maps) => own.and(&maps.effort),
+            None => own,
+        }
+    }
+}

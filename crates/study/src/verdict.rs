@@ -1,0 +1,259 @@
+//! What a study says of each claim: one of four words, over the claim's map or, where no grid is
+//! declared, over the study's own set-up.
+
+#[cfg(test)]
+mod tests;
+
+use crate::claim::Claim;
+use crate::map::file::Declared;
+use crate::map::joint::Alone;
+use crate::map::{ClaimMap, Decides, Direction, MapSummary, Tally, Word};
+use crate::results::Effort;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The condition of a claim that holds, without a grid.
+const ONLY_HERE: &str = "Holds in the study's own set-up; no other was tried.";
+/// Why such a claim has one set-up.
+const NO_GRID: &str = "No grid is declared for this claim.";
+
+/// The maps of a study: those of the exploring run, and those of the confirming one.
+#[derive(Clone, Debug)]
+pub struct Maps {
+    /// What the map's file says.
+    pub declared: Declared,
+    /// What the exploring run found.
+    pub explored: MapSummary,
+    /// What the confirming run found; the quick form has none.
+    pub confirmed: Option<MapSummary>,
+    /// What the runs of both come to together.
+    pub effort: Effort,
+}
+
+impl Maps {
+    /// The maps that the verdicts are of: those of the confirming run, if there is one.
+    pub fn judged(&self) -> &MapSummary {
+        self.confirmed.as_ref().unwrap_or(&self.explored)
+    }
+
+    /// The map of a claim.
+    pub fn of(&self, claim: &str) -> Option<&ClaimMap> {
+        self.judged().claims.iter().find(|map| map.id == claim)
+    }
+}
+
+/// A claim with its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ClaimVerdict {
+    /// Its identifier, such as `ACK-1`.
+    pub id: &'static str,
+    /// Whether the question is ours, and not a claim of the paper.
+    pub ours: bool,
+    /// `robust`, `conditional`, `nowhere` or `not judgeable`.
+    pub verdict: &'static str,
+    /// Where it holds, as a sentence; empty where there is nothing to say.
+    pub condition: String,
+    /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
+    #[schemars(extend("unit" = "1"))]
+    pub share: Option<f64>,
+    /// How many set-ups there are of each kind.
+    pub setups: Tally,
+    /// Why only the study's own set-up was tried; null where a grid was.
+    pub only_setup: Option<String>,
+    /// The parameter that decides most; null where none does.
+    pub decides: Option<Decides>,
+    /// The same for the conditions on direction alone; null where none is about magnitude.
+    pub direction: Option<Direction>,
+    /// Whether it holds in the study's own set-up; null where that is undecided.
+    pub holds: Option<bool>,
+    /// Why it does not hold there or could not be decided; null where it holds.
+    pub reason: Option<String>,
+    /// What is claimed.
+    pub statement: &'static str,
+    /// What was measured in the study's own set-up, by the names of the criterion. A name ends in
+    /// its unit where it has one.
+    pub measured: Map<String, Value>,
+    /// When it counts as holding.
+    pub criterion: String,
+    /// Why it came out so in the study's own set-up, in numbers.
+    pub note: String,
+    /// The day on which axes, weights, anchors and criterion were settled; null where no grid is
+    /// declared.
+    pub declared: Option<String>,
+    /// The day of the run with seeds that no exploring run had; null where there was none.
+    pub confirmed: Option<String>,
+    /// What the exploring run said; null where the verdict is that run's own.
+    pub explored: Option<Explored>,
+}
+
+/// What an exploring run said of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Explored {
+    /// The day of that run.
+    pub ran: String,
+    /// Its word.
+    pub verdict: &'static str,
+    /// The parameter that decided then.
+    pub decides: Option<Decides>,
+    /// Set-ups that came to something else then.
+    pub differs: usize,
+}
+
+impl ClaimVerdict {
+    /// The verdict on a claim that was judged in the study's own set-up, and mapped.
+    pub fn of(claim: &Claim, maps: Option<&Maps>) -> Self {
+        let map = maps.and_then(|maps| Some((maps, maps.of(claim.id)?)));
+        match map {
+            Some((maps, map)) => Self::mapped(claim, maps, map),
+            None => Self::single(claim, maps.map(|maps| &maps.declared)),
+        }
+    }
+
+    /// What its own set-up came to, without a word.
+    fn here(claim: &Claim) -> Self {
+        let holds = claim.verdict.holds();
+        let setups = Tally {
+            tried: 1,
+            admitted: 1,
+            holding: usize::from(holds == Some(true)),
+            undecided: usize::from(holds.is_none()),
+        };
+        Self {
+            id: claim.id,
+            ours: claim.is_ours,
+            verdict: Word::NotJudgeable.text(),
+            condition: String::new(),
+            share: holds.map(|holds| f64::from(u8::from(holds))),
+            setups,
+            only_setup: None,
+            decides: None,
+            direction: None,
+            holds,
+            reason: claim.verdict.reason().map(str::to_owned),
+            statement: claim.statement,
+            measured: claim.measured.clone(),
+            criterion: claim.criterion.clone(),
+            note: claim.note.clone(),
+            declared: None,
+            confirmed: None,
+            explored: None,
+        }
+    }
+
+    /// One set-up that holds is too little for `robust`, unless the study says why there is no
+    /// other.
+    fn single(claim: &Claim, declared: Option<&Declared>) -> Self {
+        let why = declared.and_then(|declared| declared.single(claim.id));
+        let day = why.and(declared).map(|declared| declared.settled(claim.id).to_owned());
+        let (word, condition) = match (claim.verdict.holds(), why) {
+            (None, _) => (Word::NotJudgeable, ""),
+            (Some(false), _) => (Word::Nowhere, ""),
+            (Some(true), Some(_)) => (Word::Robust, ""),
+            (Some(true), None) => (Word::Conditional, ONLY_HERE),
+        };
+        Self {
+            verdict: word.text(),
+            condition: condition.to_owned(),
+            only_setup: Some(why.unwrap_or(NO_GRID).to_owned()),
+            declared: day,
+            ..Self::here(claim)
+        }
+    }
+
+    fn mapped(claim: &Claim, maps: &Maps, map: &ClaimMap) -> Self {
+        let confirmed = maps.confirmed.as_ref();
+        let of_first = || maps.explored.claims.iter().find(|first| first.id == map.id);
+        let explored = confirmed.and_then(|_| of_first()).map(|first| Explored {
+            ran: maps.explored.ran.clone(),
+            verdict: first.verdict,
+            decides: first.decides.clone(),
+            differs: map.differs(first),
+        });
+        Self {
+            verdict: map.verdict,
+            condition: map.condition.clone(),
+            share: map.share,
+            setups: map.setups,
+            decides: map.decides.clone(),
+            direction: map.direction.clone(),
+            declared: Some(map.declared.clone()),
+            confirmed: confirmed.map(|confirmed| confirmed.ran.clone()),
+            explored,
+            ..Self::here(claim)
+        }
+    }
+
+    /// Whether it fails: a claim of the paper that holds nowhere, or one of ours that does not hold
+    /// everywhere.
+    pub fn fails(&self) -> bool {
+        let Tally { admitted, holding, undecided, .. } = self.setups;
+        match self.ours {
+            true => holding + undecided < admitted,
+            false => self.verdict == Word::Nowhere.text(),
+        }
+    }
+
+    /// In how many set-ups it holds, in words.
+    pub fn counted(&self) -> String {
+        match (self.setups.tried, self.holds) {
+            (1, Some(true)) => "holds in the only one tried".to_owned(),
+            (1, Some(false)) => "does not hold in the only one tried".to_owned(),
+            (1, None) => "the only one tried is undecided".to_owned(),
+            _ => self.setups.text(self.share),
+        }
+    }
+
+    /// What the exploring run said beside, as a sentence; empty where there is none.
+    pub fn beside(&self) -> String {
+        let Some(Explored { ran, verdict, decides, differs }) = &self.explored else {
+            return String::new();
+        };
+        let key = |decides: &Option<Decides>| {
+            decides.as_ref().map(|decides| (decides.key.clone(), decides.threshold.clone()))
+        };
+        let by = match decides {
+            Some(then) if key(decides) != key(&self.decides) => {
+                format!(", where it was decided by {} ({})", then.name, then.threshold)
+            }
+            _ => String::new(),
+        };
+        let tried = self.setups.tried;
+        format!("{verdict} in the exploring run of {ran}{by}; {differs} of {tried} set-ups differ")
+    }
+}
+
+/// The claims without a grid that hold, for the joint sets of the others.
+pub fn alone(claims: &[Claim], declared: Option<&Declared>) -> Vec<Alone> {
+    let is_mapped = |claim: &Claim| {
+        declared.is_some_and(|declared| declared.claim.iter().any(|mapped| mapped.id == claim.id))
+    };
+    let holds = |claim: &&Claim| claim.verdict.holds() == Some(true) && !claim.is_ours;
+    let alone = claims.iter().filter(holds).filter(|claim| !is_mapped(claim));
+    let of = |claim: &Claim| Alone {
+        id: claim.id.to_owned(),
+        everywhere: declared.is_some_and(|declared| declared.single(claim.id).is_some()),
+    };
+    alone.map(of).collect()
+}
+
+/// How many claims have each word, and how many questions of ours, of all, are answered by yes:
+/// `1 robust, 2 conditional; ours: 1/2`. What there is none of is left out.
+pub fn words(claims: &[ClaimVerdict]) -> String {
+    let all = [Word::Robust, Word::Conditional, Word::Nowhere, Word::NotJudgeable];
+    let count = |word: Word| {
+        let with = |claim: &&ClaimVerdict| !claim.ours && claim.verdict == word.text();
+        (claims.iter().filter(with).count(), word)
+    };
+    let counts = all.map(count).into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> =
+        counts.map(|(count, word)| format!("{count} {}", word.text())).collect();
+    let ours: Vec<&ClaimVerdict> = claims.iter().filter(|claim| claim.ours).collect();
+    let hold = ours.iter().filter(|claim| claim.setups.holding == claim.setups.admitted).count();
+    let of_ours = (!ours.is_empty()).then(|| format!("ours: {hold}/{}", ours.len()));
+    [counts.join(", "), of_ours.unwrap_or_default()]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
+}

@@ -1,0 +1,88 @@
+//! One set-up is not called robust without a reason, words are counted, and joint sets have the
+//! claims without a grid.
+
+use super::*;
+use crate::claim::Criterion;
+use crate::evidence::Evidence;
+use crate::map::file::{Known, Source};
+use std::collections::BTreeMap;
+
+/// A claim that measured this, and holds above 1.
+fn claim(id: &'static str, measured: Option<f64>) -> Claim {
+    let mut evidence = Evidence::default();
+    let x = evidence.number("x", measured);
+    let criterion = Criterion { id, statement: "s", meaning: "m" };
+    Claim::judge(criterion, evidence.tested([x.above(1.0)]), String::new())
+}
+
+/// A map in which A-1 has one set-up, and the reason of another day.
+fn declared() -> Declared {
+    let text = "declared = \"2026-11-24\"\n[[single]]\nid = \"A-1\"\nwhy = \"It is all stated.\"\n\
+                [[criterion]]\nid = \"A-1\"\ndeclared = \"2026-11-25\"\nsentence = \"Section 1\"\n";
+    let claims = BTreeMap::from([("A-1", vec!["x".to_owned()]), ("A-2", vec![])]);
+    let known = Known { experiments: &[], claims: &claims, quantities: &[] };
+    Declared::parse(Source { file: "map.toml", text }, known).expect("it is right")
+}
+
+fn word(measured: Option<f64>, declared: Option<&Declared>) -> (&'static str, String) {
+    let verdict = ClaimVerdict::single(&claim("A-1", measured), declared);
+    (verdict.verdict, verdict.condition)
+}
+
+#[test]
+fn one_set_up_is_conditional_unless_the_study_says_why_there_is_no_other() {
+    let declared = declared();
+    assert_eq!(word(Some(2.0), None), ("conditional", ONLY_HERE.to_owned()));
+    assert_eq!(word(Some(2.0), Some(&declared)), ("robust", String::new()));
+    for declared in [None, Some(&declared)] {
+        assert_eq!(word(Some(0.5), declared), ("nowhere", String::new()));
+        assert_eq!(word(None, declared), ("not judgeable", String::new()));
+    }
+}
+
+#[test]
+fn the_last_day_of_what_a_claim_hangs_on_is_its_own() {
+    let declared = declared();
+    let day = |id| ClaimVerdict::single(&claim(id, Some(2.0)), Some(&declared)).declared;
+    assert_eq!(day("A-1"), Some("2026-11-25".to_owned()));
+    assert_eq!(day("A-2"), None);
+}
+
+#[test]
+fn a_paper_s_claim_fails_nowhere_and_one_of_ours_where_it_does_not_hold() {
+    let fails = |claim: &Claim| ClaimVerdict::of(claim, None).fails();
+    assert!(!fails(&claim("A-1", Some(2.0))) && !fails(&claim("A-1", None)));
+    assert!(fails(&claim("A-1", Some(0.5))));
+    assert!(fails(&claim("A-X1", Some(0.5)).ours()) && !fails(&claim("A-X1", None).ours()));
+}
+
+#[test]
+fn words_are_counted_those_of_ours_apart() {
+    let claims = [
+        claim("A-1", Some(2.0)),
+        claim("A-2", Some(0.5)),
+        claim("A-3", None),
+        claim("A-4", Some(2.0)),
+        claim("A-X1", Some(2.0)).ours(),
+        claim("A-X2", Some(0.5)).ours(),
+    ];
+    let verdicts: Vec<ClaimVerdict> =
+        claims.iter().map(|claim| ClaimVerdict::of(claim, None)).collect();
+    let expected = "2 conditional, 1 nowhere, 1 not judgeable; ours: 1/2";
+    assert_eq!(words(&verdicts), expected);
+    assert_eq!(words(&verdicts[..1]), "1 conditional");
+}
+
+#[test]
+fn claims_without_a_grid_that_hold_have_a_part_in_joint_sets() {
+    let claims = [
+        claim("A-1", Some(2.0)),
+        claim("A-2", Some(2.0)),
+        claim("A-3", Some(0.5)),
+        claim("A-X1", Some(2.0)).ours(),
+    ];
+    let alone = alone(&claims, Some(&declared()));
+    let found: Vec<(&str, bool)> =
+        alone.iter().map(|alone| (alone.id.as_str(), alone.everywhere)).collect();
+    assert_eq!(found, [("A-1", true), ("A-2", false)]);
+}
