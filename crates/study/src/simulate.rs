@@ -7,14 +7,12 @@ use crate::definition::{Error, Study};
 use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::unfit::Unfit;
-use fairwave_lab::run::{self, Before, How, Kept, Output, Progress, Run, Watch};
+use fairwave_lab::run::{self, Before, How, Kept, Output, Run, Watch};
 use fairwave_lab::store::Store;
 use fairwave_scenario::Diagnostics;
 use fairwave_scenario::plan::{Job, Override, Plan};
-use fairwave_units::Duration;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
 
 /// An experiment with its plan.
 #[derive(Clone, Debug)]
@@ -77,33 +75,16 @@ pub fn simulate_plans(
     (root, store): (&Path, Option<&Store>),
     watch: Watch<'_>,
 ) -> Result<BTreeMap<String, Vec<Run>>, Error> {
-    let total = plans.iter().map(|planned| planned.plan.jobs().len()).sum();
-    let mut runs_of = BTreeMap::new();
-    let mut before = Progress { done: 0, total, simulated: Duration::ZERO };
-    for planned in plans {
-        let directory = root.join(planned.experiment.name);
-        let base = before;
-        let last = Mutex::new(base);
-        let report = |now: Progress| {
-            let sum = Progress {
-                done: base.done + now.done,
-                total,
-                simulated: base.simulated + now.simulated,
-            };
-            if let Ok(mut last) = last.lock() {
-                *last = sum;
-            }
-            (watch.progress)(sum);
-        };
-        let watch = Watch { progress: &report, ..watch };
-        let output = planned.output(&directory);
-        let how = How { output, before: Before::Rerun, store };
-        let runs = run::sweep_with(&planned.plan, workers, how, watch, &|run| run)?;
-        before = last.into_inner().unwrap_or(base);
-        before.done = base.done + runs.len();
-        runs_of.insert(planned.experiment.name.to_owned(), runs);
-    }
-    Ok(runs_of)
+    let directories: Vec<PathBuf> =
+        plans.iter().map(|planned| root.join(planned.experiment.name)).collect();
+    let sweeps = plans.iter().zip(&directories).map(|(planned, directory)| {
+        let output = planned.output(directory);
+        (&planned.plan, How { output, before: Before::Rerun, store })
+    });
+    let sweeps: Vec<_> = sweeps.collect();
+    let runs = run::sweep_all(&sweeps, workers, watch, &|run| run)?;
+    let names = plans.iter().map(|planned| planned.experiment.name.to_owned());
+    Ok(names.zip(runs).collect())
 }
 
 /// Reads the runs of `study` back from the directories that [`simulate`] left under `root`.
