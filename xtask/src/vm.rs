@@ -2,6 +2,7 @@
 //! hardware's help. There the verifier judges them, each carries data, and all are unloaded.
 //! Others boot a [`Guest`] of their own.
 
+mod dccp;
 mod guest;
 mod soc;
 
@@ -19,6 +20,8 @@ const MARK: &str = "GUEST ";
 pub(crate) enum Show {
     /// The laws of `fairwave cc`
     Cc,
+    /// Our DCCP and the kernel's, with each other
+    Dccp,
     /// An access point with WPA2 and three stations over simulated radios
     Soc,
 }
@@ -27,6 +30,7 @@ pub(crate) enum Show {
 pub(crate) fn vm(show: Show) -> Outcome {
     match show {
         Show::Cc => laws(),
+        Show::Dccp => dccp::dccp(),
         Show::Soc => soc::soc(),
     }
 }

@@ -1,6 +1,8 @@
 //! The command line: what can be asked for. The help text is written here and nowhere else.
 
 #[cfg(target_os = "linux")]
+pub(crate) mod dccp;
+#[cfg(target_os = "linux")]
 pub(crate) mod fairness;
 #[cfg(target_os = "linux")]
 mod matrix;
@@ -207,7 +209,9 @@ impl Cli {
             Command::Reproduce(_) => &["--json", "--out"],
             Command::Check { .. } => &["--json", "--seed", "--set"],
             #[cfg(target_os = "linux")]
-            Command::Packets(_) | Command::Proxy(_) | Command::Soc(_) => &["--json"],
+            Command::Dccp(_) | Command::Packets(_) | Command::Proxy(_) | Command::Soc(_) => {
+                &["--json"]
+            }
             #[cfg(target_os = "linux")]
             Command::Fairness(fairness::Fairness { ref task, .. }) => match task {
                 Some(fairness::FairnessTask::Serve(_)) => &[],
@@ -403,6 +407,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = probe::EXAMPLES)]
     Probe(probe::Probe),
+    /// Send and receive datagrams with congestion control: DCCP over IP or inside UDP
+    #[cfg(target_os = "linux")]
+    #[command(after_help = dccp::EXAMPLES)]
+    Dccp(dccp::Dccp),
     /// Measure how stations share a network, with TCP or UDP of their kernels
     #[cfg(target_os = "linux")]
     #[command(after_help = fairness::EXAMPLES)]

@@ -17,6 +17,8 @@ mod printed;
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
 mod printed_cc;
 #[cfg(target_os = "linux")]
+mod printed_dccp;
+#[cfg(target_os = "linux")]
 mod printed_fairness;
 #[cfg(target_os = "linux")]
 mod printed_probe;
@@ -87,6 +89,8 @@ fn dispatch(common: &args::Common, command: Command) -> Result<(), Failure> {
         Command::Packets(packets) => commands::packets::run(common, &packets),
         #[cfg(target_os = "linux")]
         Command::Probe(probe) => commands::probe::run(common, &probe),
+        #[cfg(target_os = "linux")]
+        Command::Dccp(dccp) => commands::dccp::run(common, &dccp),
         #[cfg(target_os = "linux")]
         Command::Fairness(fairness) => commands::fairness::run(common, &fairness),
         #[cfg(target_os = "linux")]

@@ -258,6 +258,9 @@ pub(crate) enum Described {
     /// What `probe HOST --json` prints
     #[cfg(target_os = "linux")]
     Probe,
+    /// What `dccp send HOST --json` prints
+    #[cfg(target_os = "linux")]
+    Dccp,
     /// What `fairness run --json` prints
     #[cfg(target_os = "linux")]
     Fairness,
@@ -307,6 +310,8 @@ impl Described {
             Self::Packets => of(schema::of::<PacketsOutput>()),
             #[cfg(target_os = "linux")]
             Self::Probe => of(schema::of::<crate::printed_probe::ProbeOutput>()),
+            #[cfg(target_os = "linux")]
+            Self::Dccp => of(schema::of::<crate::printed_dccp::DccpOutput>()),
             #[cfg(target_os = "linux")]
             Self::Fairness => of(schema::of::<crate::printed_fairness::FairnessOutput>()),
             #[cfg(target_os = "linux")]

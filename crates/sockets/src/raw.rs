@@ -6,7 +6,7 @@
 //! protocol too answers the same packets. One that does not stays silent while a raw socket is
 //! open; else it answers with ICMP.
 
-use crate::kernel::{self, BATCH, Message};
+use crate::kernel::{BATCH, Message};
 use crate::port::{self, Port};
 use crate::transport::{Incoming, Left, Outgoing, Taken, Transport};
 use fairwave_units::Duration;
@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, connect, soc
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZero;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// Least length of an IPv4 header.
 const IPV4_HEADER: usize = 20;
@@ -87,8 +87,6 @@ fn open(address: IpAddr, protocol: NonZero<u8>, mark: Option<u32>) -> io::Result
     if address.is_ipv6() {
         setsockopt(&socket, sockopt::Ipv6RecvTClass, &true)?;
         setsockopt(&socket, sockopt::Ipv6RecvPacketInfo, &true)?;
-        let on = 1i32.to_ne_bytes();
-        kernel::set_option(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, &on)?;
     }
     Ok(socket)
 }

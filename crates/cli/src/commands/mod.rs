@@ -5,6 +5,8 @@ pub(crate) mod cc;
 pub(crate) mod check;
 pub(crate) mod compare;
 #[cfg(target_os = "linux")]
+pub(crate) mod dccp;
+#[cfg(target_os = "linux")]
 pub(crate) mod emulate;
 #[cfg(target_os = "linux")]
 pub(crate) mod emulate_ctl;

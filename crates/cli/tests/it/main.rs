@@ -4,6 +4,8 @@ mod capture;
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
 mod cc;
 mod common;
+#[cfg(target_os = "linux")]
+mod dccp;
 mod determinism;
 mod edges;
 #[cfg(target_os = "linux")]

@@ -66,7 +66,7 @@ mod run {
                 return;
             }
             let at = self.next.since(self.began).as_secs_f64();
-            self.next = self.next + SECOND;
+            self.next += SECOND;
             let mbps = (self.bytes - self.last) as f64 * 8.0 / 1e6;
             self.last = self.bytes;
             let known = if is_sender { of_sender(socket) } else { of_receiver(socket) };
@@ -132,7 +132,7 @@ mod run {
             let is_due = due <= report.clock.now();
             if is_due && socket.send(&data)? {
                 report.count(bytes);
-                due = due + each;
+                due += each;
             } else {
                 // Nothing comes: this is a wait that ends when the connection does.
                 is_open = socket.receive(&mut into, MOMENT)?.is_some();

@@ -1,0 +1,205 @@
+//! What `fairwave dccp --json` prints, as a type.
+
+use fairwave_dccp::tfrc::equation::throughput;
+use fairwave_sockets::dccp::{Account, Peer};
+use fairwave_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `fairwave dccp send HOST --json` and `dccp serve --json` print.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DccpOutput {
+    /// `sender` or `receiver`: what this end does with application data.
+    pub(crate) role: String,
+    /// `ip`: protocol 33; `udp`: inside UDP.
+    pub(crate) over: String,
+    /// The connections, in the order in which they ended; those that were established alone.
+    pub(crate) connections: Vec<ConnectionOutput>,
+    /// Datagrams that were no packets of DCCP, damaged, for other ports, or of nobody for whom there
+    /// was room; they were not answered.
+    pub(crate) ignored: u64,
+    /// Datagrams that arrived and found no room in the socket of this host.
+    pub(crate) dropped_here: u64,
+    /// Datagrams that the kernel of this host did not take.
+    pub(crate) refused: u64,
+    /// Why there was no connection; null if there was one.
+    pub(crate) error: Option<String>,
+}
+
+/// One connection.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct ConnectionOutput {
+    /// Address and port of the other end.
+    pub(crate) peer: String,
+    /// Congestion control (CCID) of data sent from here.
+    pub(crate) ccid: u8,
+    /// Congestion control (CCID) of data sent from there.
+    pub(crate) ccid_there: u8,
+    /// How it ended: `closed`, or why it did not end in good order.
+    pub(crate) ended: String,
+    /// Whether it ended in good order.
+    pub(crate) is_good: bool,
+    /// How long data were sent, or from the first to the last that arrived.
+    #[schemars(extend("unit" = "seconds"))]
+    pub(crate) seconds: f64,
+    /// Datagrams with application data that were sent, or that arrived.
+    pub(crate) datagrams: u64,
+    /// Their application data in bytes.
+    pub(crate) bytes: u64,
+    /// Application data a second.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) rate_mbps: f64,
+    /// Datagrams of the application for which there was no room in the send queue.
+    pub(crate) unsent: u64,
+    /// Packets of the other end that never arrived, by their numbers.
+    pub(crate) missing: u64,
+    /// What congestion control knew at the end.
+    pub(crate) known: KnownOutput,
+    /// The same over time.
+    pub(crate) samples: Vec<SampleOutput>,
+}
+
+/// What congestion control knows: the sender's half for a sender, else the receiver's.
+#[derive(Clone, Copy, Default, Serialize, JsonSchema)]
+pub(crate) struct KnownOutput {
+    /// Loss event rate p of TFRC (CCID 3 and 4); null for others.
+    #[schemars(extend("unit" = "loss events per packet"))]
+    pub(crate) loss_event_rate: Option<f64>,
+    /// Smoothed round-trip time; null where none is known.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub(crate) rtt_ms: Option<f64>,
+    /// Rate X that TFRC allows; null for others and for receivers.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) allowed_mbps: Option<f64>,
+    /// Rate X_recv that the receiver told last; null for others than TFRC.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) receive_mbps: Option<f64>,
+    /// What the throughput equation of RFC 5348 gives for p and the round-trip time above and the
+    /// size of the datagrams; null without loss and for others than senders of TFRC.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) equation_mbps: Option<f64>,
+    /// Congestion window of CCID 2; null for others.
+    #[schemars(extend("unit" = "packets"))]
+    pub(crate) cwnd: Option<u32>,
+    /// How often the sender slowed down for losses or marks; null for receivers.
+    pub(crate) congestion_events: Option<u64>,
+}
+
+/// What a connection was at a time.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+pub(crate) struct SampleOutput {
+    /// Since the handshake.
+    #[schemars(extend("unit" = "seconds"))]
+    pub(crate) at_s: f64,
+    /// Application data a second since the sample before.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub(crate) rate_mbps: f64,
+    #[serde(flatten)]
+    pub(crate) known: KnownOutput,
+}
+
+/// A connection while it lasts.
+pub(crate) struct Watched {
+    pub(crate) peer: Peer,
+    is_sender: bool,
+    /// Application data of a datagram in bytes, for the equation.
+    size: Option<u32>,
+    last: (Instant, u64),
+    samples: Vec<SampleOutput>,
+}
+
+fn mbps(bytes_per_second: f64) -> f64 {
+    bytes_per_second * 8.0 / 1e6
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+impl Watched {
+    /// A connection that was just established.
+    pub(crate) fn new(peer: Peer, now: Instant, size: Option<u32>) -> Self {
+        Self { peer, is_sender: size.is_some(), size, last: (now, 0), samples: Vec::new() }
+    }
+
+    /// What came to be at a time.
+    pub(crate) fn sample(&mut self, now: Instant, account: &Account) -> SampleOutput {
+        let bytes = self.carried(account).1;
+        let (before, last) = self.last;
+        let seconds = now.since(before).as_secs_f64().max(1e-9);
+        let began = account.established.unwrap_or(now);
+        let sample = SampleOutput {
+            at_s: now.since(began).as_secs_f64(),
+            rate_mbps: mbps((bytes - last) as f64 / seconds),
+            known: self.known(account),
+        };
+        self.last = (now, bytes);
+        self.samples.push(sample);
+        sample
+    }
+
+    /// Datagrams and bytes of application data.
+    fn carried(&self, account: &Account) -> (u64, u64) {
+        let stats = &account.stats;
+        match self.is_sender {
+            true => (stats.data_packets_sent, stats.data_bytes_sent),
+            false => (stats.data_packets_delivered, stats.data_bytes_delivered),
+        }
+    }
+
+    fn known(&self, account: &Account) -> KnownOutput {
+        if !self.is_sender {
+            let known = account.stats.receiver.unwrap_or_default();
+            return KnownOutput {
+                loss_event_rate: known.loss_event_rate,
+                rtt_ms: known.rtt.map(ms),
+                receive_mbps: known.receive_rate.map(mbps),
+                ..KnownOutput::default()
+            };
+        }
+        let known = account.stats.sender.unwrap_or_default();
+        let loss = known.loss_event_rate.filter(|p| *p > 0.0);
+        let equation = loss.zip(known.rtt).zip(self.size).map(|((p, rtt), size)| {
+            mbps(throughput(f64::from(size), rtt.as_secs_f64().max(1e-6), p))
+        });
+        KnownOutput {
+            loss_event_rate: known.loss_event_rate,
+            rtt_ms: known.rtt.map(ms),
+            allowed_mbps: known.rate.map(mbps),
+            receive_mbps: known.receive_rate.map(mbps),
+            equation_mbps: equation,
+            cwnd: known.cwnd,
+            congestion_events: Some(known.congestion_events),
+        }
+    }
+
+    /// What it came to in the end.
+    pub(crate) fn ended(self, now: Instant, account: &Account, ended: &str) -> ConnectionOutput {
+        let (datagrams, bytes) = self.carried(account);
+        let sending = account.established.map_or(Duration::ZERO, |at| now.since(at));
+        let arriving = account.arrived.map_or(Duration::ZERO, |(first, last)| last.since(first));
+        let seconds = (if self.is_sender { sending } else { arriving }).as_secs_f64();
+        ConnectionOutput {
+            peer: shown(self.peer),
+            ccid: account.profiles.0,
+            ccid_there: account.profiles.1,
+            ended: ended.to_owned(),
+            is_good: ended == "closed",
+            seconds,
+            datagrams,
+            bytes,
+            rate_mbps: if seconds > 0.0 { mbps(bytes as f64 / seconds) } else { 0.0 },
+            unsent: account.stats.unsent,
+            missing: account.missing,
+            known: self.known(account),
+            samples: self.samples,
+        }
+    }
+}
+
+/// An address with its port of DCCP.
+pub(crate) fn shown(peer: Peer) -> String {
+    let mut address = peer.address;
+    address.set_port(peer.port);
+    address.to_string()
+}

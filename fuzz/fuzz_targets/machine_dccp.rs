@@ -1,0 +1,138 @@
+//! DCCP between two endpoints whose packets a fuzzer changes, drops, repeats and adds to: nobody panics,
+//! drains end, deadlines are not in the past, and a listener keeps a bounded number of connections
+//! and answers each datagram with a bounded number of its own.
+//!
+//! The packets are inside UDP, where no checksum has to be guessed.
+
+#![no_main]
+
+use fairwave_dccp::{Ccid, Config, Standard};
+use fairwave_machine::Machine;
+use fairwave_sockets::dccp::{Endpoint, Fact, Over, Settings, Traffic};
+use fairwave_sockets::{Incoming, Outgoing};
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::ipv4::Ecn;
+use fairwave_wire::seal::Key;
+use libfuzzer_sys::fuzz_target;
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+
+const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 7);
+const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 9);
+/// Datagrams that one fact may cause: those of a window of CCID 2, and acknowledgements.
+const MOST_OUTPUTS: usize = 5_000;
+/// Datagrams under way; more are lost.
+const UNDER_WAY: usize = 64;
+
+struct Line {
+    ends: [Endpoint; 2],
+    under_way: VecDeque<(usize, Incoming)>,
+    now: Instant,
+}
+
+fn endpoint(is_client: bool, ccid: u8) -> Endpoint {
+    let (local_port, remote_port) = if is_client { (5000, 6000) } else { (6000, 0) };
+    let ccids = if is_client { vec![Ccid(ccid)] } else { vec![Ccid(3), Ccid(2), Ccid(4)] };
+    let (send_ccids, receive_ccids) = (ccids.clone(), ccids);
+    let service = 7;
+    let connection =
+        Config { local_port, remote_port, send_ccids, receive_ccids, service, ..Config::default() };
+    Endpoint::new(Settings {
+        over: Over::Udp,
+        connection,
+        profiles: Standard::default(),
+        server: is_client.then_some(SERVER),
+        local: None,
+        traffic: is_client.then_some(Traffic { bytes: 100, rate: Some(BitRate(800_000)) }),
+        secret: Key::new(&[7; 32]).expect("32 bytes are enough"),
+    })
+}
+
+impl Line {
+    fn new(ccid: u8) -> Self {
+        let ends = [endpoint(true, ccid), endpoint(false, ccid)];
+        let mut line = Self { ends, under_way: VecDeque::new(), now: Instant::ZERO };
+        line.tell(0, Fact::Start);
+        line
+    }
+
+    fn tell(&mut self, end: usize, fact: Fact) {
+        self.ends[end].handle(self.now, fact);
+        self.drain(end);
+    }
+
+    fn drain(&mut self, end: usize) {
+        let mut outputs = 0;
+        while let Some(Outgoing { to, ecn, bytes, .. }) = self.ends[end].poll(self.now) {
+            outputs += 1;
+            assert!(outputs < MOST_OUTPUTS, "a drain does not end");
+            let from = if end == 0 { CLIENT } else { SERVER };
+            let other = if to == CLIENT { 0 } else { 1 };
+            if self.under_way.len() < UNDER_WAY && (to == CLIENT || to == SERVER) {
+                self.under_way.push_back((other, Incoming { from, to: None, ecn, bytes }));
+            }
+        }
+        while self.ends[end].event().is_some() {}
+        assert!(self.ends[end].deadline().is_none_or(|at| at >= self.now), "a deadline has passed");
+        assert!(self.ends[end].accounts().count() <= 16, "connections are not bounded");
+    }
+
+    /// Wakes whoever is first, if that is soon.
+    fn wake(&mut self) {
+        let next = |end: usize| self.ends[end].deadline().map(|at| (at, end));
+        let Some((at, end)) = [next(0), next(1)].into_iter().flatten().min() else { return };
+        self.now = at.max(self.now + Duration::from_micros(1));
+        self.ends[end].wake(self.now);
+        self.drain(end);
+    }
+
+    fn deliver(&mut self, change: impl FnOnce(&mut Incoming)) {
+        let Some((end, mut datagram)) = self.under_way.pop_front() else { return };
+        self.now = self.now + Duration::from_micros(500);
+        change(&mut datagram);
+        self.tell(end, Fact::Arrived(datagram));
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, mut rest)) = bytes.split_first() else { return };
+    let mut line = Line::new(2 + first % 3);
+    while let Some((op, behind)) = rest.split_first() {
+        rest = behind;
+        match op % 8 {
+            0 | 1 => line.deliver(|_| {}),
+            2 => {
+                let Some(([at, value], behind)) = rest.split_first_chunk() else { return };
+                rest = behind;
+                line.deliver(|datagram| {
+                    let len = datagram.bytes.len();
+                    datagram.bytes[usize::from(*at) % len] ^= value;
+                });
+            }
+            3 => drop(line.under_way.pop_front()),
+            4 => line.under_way.rotate_left(usize::from(line.under_way.len() > 1)),
+            5 => line.wake(),
+            6 => {
+                if let Some(again) = line.under_way.front().cloned() {
+                    line.under_way.push_back(again);
+                }
+            }
+            _ => {
+                let Some(([end, from, len], behind)) = rest.split_first_chunk() else { return };
+                let (bytes, behind) = behind.split_at(behind.len().min(usize::from(*len)));
+                rest = behind;
+                let stranger = SocketAddr::from(([198, 51, 100, *from], 99));
+                let from = if from % 2 == 0 { stranger } else { [SERVER, CLIENT][usize::from(end % 2)] };
+                let datagram = Incoming { from, to: None, ecn: Ecn::NotEct, bytes: bytes.to_vec() };
+                line.tell(usize::from(end % 2), Fact::Arrived(datagram));
+            }
+        }
+    }
+    for end in [0, 1] {
+        line.tell(end, Fact::Stop);
+    }
+    for _ in 0..50 {
+        line.deliver(|_| {});
+        line.wake();
+    }
+});

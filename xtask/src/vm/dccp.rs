@@ -1,0 +1,119 @@
+//! `cargo xtask vm dccp`: our DCCP and that of Debian's kernel 6.1 send to each other, over a path that
+//! delays and loses. What came of it is written as a page.
+
+use super::guest::Guest;
+use crate::shell::{Outcome, cargo, note, root, run_aside};
+use crate::workspace;
+use std::fs;
+
+/// What runs in the guest, and what its lines for the page begin with.
+const GUEST: &str = include_str!("dccp.sh");
+const MARK: &str = "DCCP ";
+/// What the page begins with, and what is said of the figures.
+const HEAD: &str = include_str!("dccp.md");
+/// Where the table goes.
+const TABLE: &str = "<!-- table -->\n";
+/// Application data of a datagram in bytes, as the guest sends them.
+const SIZE: f64 = 1_400.0;
+
+const PROGRAMS: [&str; 4] = ["ip", "nft", "tc", "tcpdump"];
+const MODULES: [&str; 9] = [
+    "drivers/net/veth",
+    "net/sched/sch_netem",
+    "crypto/crc32c_generic",
+    "lib/libcrc32c",
+    "net/netfilter/nfnetlink",
+    "net/netfilter/nf_tables",
+    "net/dccp/dccp",
+    "net/dccp/dccp_ipv4",
+    "net/dccp/dccp_ipv6",
+];
+
+/// Boots the guest, and writes what it showed.
+pub(super) fn dccp() -> Outcome {
+    run_aside(cargo(&["build", "-p", "fairwave-sockets", "--bin", "dccp-run"]))?;
+    run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
+    let commands = ["debug/fairwave", "debug/dccp-run"].map(|path| workspace::target().join(path));
+    let guest = Guest {
+        place: "dccp-vm",
+        commands: commands.to_vec(),
+        init: GUEST,
+        files: Vec::new(),
+        programs: &PROGRAMS,
+        packages: &[],
+        modules: &MODULES,
+    };
+    let said = guest.boot()?;
+    let page = root().join("docs/dccp-guest.md");
+    fs::write(&page, text(&said)?).map_err(|e| format!("{}: {e}", page.display()))?;
+    note(&format!("wrote {}", page.display()));
+    Ok(())
+}
+
+/// The page: a table of the lines that begin with `=`, then the rest as it was said.
+fn text(said: &str) -> Result<String, String> {
+    let (mut table, mut rest) = (String::new(), String::new());
+    // Before its first line the terminal is cleared.
+    for line in said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
+        if let Some(run) = line.strip_prefix("= ") {
+            table.push_str(&row(run).ok_or_else(|| format!("no figures in `{run}`"))?);
+        } else if let Some(title) = line.strip_prefix("# ") {
+            rest.push_str(&format!("```\n\n## {title}\n\n```\n"));
+        } else {
+            rest.push_str(&format!("{}\n", line.replace('\t', "    ")));
+        }
+    }
+    let head = "| sender | receiver | IP | CCID | Mbps received | sent | p at the receiver | p at the sender \
+                | RTT at the sender, ms | RFC 5348 gives, Mbps |\n|---|---|---|---|---|---|---|---|---|---|\n";
+    let page = HEAD.replace(TABLE, &format!("{head}{table}"));
+    Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
+}
+
+/// A run: sender, receiver, version of IP, CCID, exit status, then Mbps, p and round-trip time of the
+/// receiver and of the sender, with `-` for what is not known.
+fn row(run: &str) -> Option<String> {
+    let words: Vec<&str> = run.split_whitespace().collect();
+    let [sender, receiver, ip, ccid, status, got, p_there, _, sent, p, rtt] = words[..] else {
+        return None;
+    };
+    let name = |who| if who == "kernel" { "Linux" } else { "Fairwave" };
+    let given = match (p.parse::<f64>(), rtt.parse::<f64>()) {
+        (Ok(p), Ok(rtt)) if p > 0.0 && rtt > 0.0 => format!("{:.2}", equation(p, rtt / 1e3)),
+        _ => "-".to_owned(),
+    };
+    let ended = if status == "0" { String::new() } else { format!(" (exit code {status})") };
+    Some(format!(
+        "| {} | {} | {ip} | {ccid} | {got}{ended} | {sent} | {p_there} | {p} | {rtt} | {given} |\n",
+        name(sender),
+        name(receiver)
+    ))
+}
+
+/// The throughput equation in Mbps (RFC 5348 section 3.1, b = 1, t_RTO = 4 R).
+fn equation(p: f64, rtt: f64) -> f64 {
+    let timeouts = 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
+    SIZE * 8.0 / 1e6 / (rtt * ((2.0 * p / 3.0).sqrt() + timeouts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_become_rows_and_the_rest_is_kept() {
+        let said = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\nDCCP = fairwave kernel 4 3 0 \
+                    2.9 0.01 - 3.0 0.01 40.0\n";
+        let page = text(said).unwrap();
+        let row = "| Fairwave | Linux | 4 | 3 | 2.9 | 3.0 | 0.01 | 0.01 | 40.0 | 3.15 |\n";
+        assert!(page.contains(row), "{page}");
+        assert!(page.ends_with("```\nkernel 6.1\n```\n\n## One\n\n```\n  a    b\n```\n"), "{page}");
+        assert!(text("DCCP = too few\n").is_err());
+    }
+
+    /// By hand for p = 0.01: sqrt(0.0066667) = 0.081650, 12 sqrt(0.00375) 0.01 1.0032 = 0.0073719;
+    /// their sum times 0.04 s is 3.5609 ms for 11200 bits.
+    #[test]
+    fn the_equation_by_hand() {
+        assert!((equation(0.01, 0.04) - 3.1453).abs() < 0.001, "{}", equation(0.01, 0.04));
+    }
+}
