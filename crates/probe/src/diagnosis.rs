@@ -88,6 +88,13 @@ const ALONE: f64 = 0.003;
 /// Least part that says that others had it.
 const BESIDE: f64 = 0.01;
 
+/// A packet that finds this share of the most that an accepted one found comes to the brim.
+const BRIM: f64 = 0.9;
+/// Largest share of the losses that may lie elsewhere where a queue drops at the brim alone, and the
+/// fewest losses that say so.
+const STRAY: f64 = 0.05;
+const FEWEST: u64 = 10;
+
 /// Packets lost out of so many.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
@@ -233,10 +240,37 @@ fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
         // On the way up a drop-tail queue loses what the radio loses, and no more.
         () if early > APART && middle.lost > 3 => Some(Policy::Aqm),
         () if 2 * filled > lines.len() => Some(Policy::DropTail),
+        // Where senders stall, few trains fill the buffer for long, but it drops at its limit still.
+        () if rises > APART && drops_at_the_brim(lines) => Some(Policy::DropTail),
         () if rises > APART => Some(Policy::Aqm),
         () => None,
     };
     finding(verdict, evidence)
+}
+
+/// Whether what was lost found as many packets as any that was accepted. That is what the limit of a
+/// drop-tail queue does, in trains that fill it for a moment only, too. A queue that drops before
+/// its limit accepts packets where it drops others, or drops one that came when it held fewer.
+fn drops_at_the_brim(lines: &[Timeline]) -> bool {
+    let mut sizes: Vec<u32> = lines.iter().map(|line| line.payload_bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut brim = Share::default();
+    for size in sizes {
+        let own = || lines.iter().filter(|line| line.payload_bytes == size);
+        let accepted = own().flat_map(|line| {
+            let train = line.spaced..line.sent.len();
+            train.filter(|number| line.arrived[*number].is_some()).map(|number| line.held[number])
+        });
+        let Some(most) = accepted.max() else { continue };
+        // A few packets are the error of the count.
+        let least = ((BRIM * most as f64) as usize).min(most.saturating_sub(FEW));
+        for line in own() {
+            let losses = line.losses().into_iter();
+            losses.for_each(|number| brim.note(line.held[number] >= least));
+        }
+    }
+    brim.lost >= FEWEST && brim.rate() >= 1.0 - STRAY
 }
 
 /// What was lost although nothing waited was lost by the radio.

@@ -23,6 +23,8 @@ pub(crate) struct Path {
     pub(crate) aqm: Option<u64>,
     /// Every so many nanoseconds another's packet comes to the queue.
     pub(crate) others: Option<u64>,
+    /// Behind this packet the sender has a pause of so many nanoseconds.
+    pub(crate) pause: Option<(u32, u64)>,
     /// The receiver's clock is ahead by so much.
     pub(crate) offset: i64,
     /// The receiver's clock is faster by so many parts in a million.
@@ -40,6 +42,7 @@ impl Default for Path {
             loss: 0.0,
             aqm: None,
             others: None,
+            pause: None,
             offset: 0,
             ppm: 0,
         }
@@ -136,6 +139,7 @@ pub(crate) fn through(path: &Path, trial: Trial, start: u64, spacing: u64, seed:
         buffer.push(now + 1_000_000, Some(number), u64::from(trial.payload_bytes) + 28);
         sent.push(Instant::from_nanos(now));
         now += if number < trial.spaced { trial.interval.as_nanos() } else { spacing };
+        now += path.pause.filter(|(behind, _)| *behind == number).map_or(0, |(_, pause)| pause);
     }
     buffer.drain(u64::MAX / 2);
     Account { trial, sent, arrived: buffer.arrived }

@@ -25,6 +25,8 @@ pub(crate) struct Timeline {
     pub(crate) arrivals: Vec<(usize, i64)>,
     /// How many packets come before the train.
     pub(crate) spaced: usize,
+    /// Length of its packets, as UDP payload.
+    pub(crate) payload_bytes: u32,
     /// Least time between two arrivals of the train.
     pub(crate) least_gap: i64,
     /// How many packets of the trial, of those that arrived later, each packet found there.
@@ -85,9 +87,18 @@ impl Timeline {
         }
         let spaced = (account.trial.spaced as usize).min(sent.len());
         let (held, most_held) = (Vec::new(), 0);
-        let (least_gap, longest_wait) = (0, 0);
-        let mut line =
-            Self { sent, arrived, arrivals, spaced, least_gap, held, most_held, longest_wait };
+        let (least_gap, longest_wait, payload_bytes) = (0, 0, account.trial.payload_bytes);
+        let mut line = Self {
+            sent,
+            arrived,
+            arrivals,
+            spaced,
+            payload_bytes,
+            least_gap,
+            held,
+            most_held,
+            longest_wait,
+        };
         line.least_gap = line.gaps().into_iter().min().unwrap_or(0);
         line.held = line.count_held();
         line.most_held = nine_tenths(line.held[spaced..].to_vec()).unwrap_or(0);

@@ -61,6 +61,19 @@ fn drops_before_the_buffer_is_full_are_an_aqm() {
     told(&found.radio, Some(Radio::Clean));
 }
 
+/// The queue fills only behind the pause, and no train goes on for long then. Seen over a plain FIFO
+/// in a guest that had too little of the processor.
+#[test]
+fn a_sender_that_pauses_does_not_make_a_plain_queue_an_aqm() {
+    let path = Path { packets: 60, pause: Some((80, 30_000_000)), ..Path::default() };
+    let found = diagnose(&ten(&path, 1_472, 172));
+    told(&found.policy, Some(Policy::DropTail));
+    assert!(found.policy.evidence.starts_with("0 of 10 trains filled it"), "{found:?}");
+    let managed = Path { packets: 10_000, aqm: Some(5_000_000), ..path };
+    let found = diagnose(&ten(&managed, 1_472, 4_000));
+    told(&found.policy, Some(Policy::Aqm));
+}
+
 #[test]
 fn a_lossy_radio_is_no_aqm() {
     for (packets, policy) in [(149, Some(Policy::DropTail)), (10_000, None)] {
