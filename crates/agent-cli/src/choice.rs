@@ -128,8 +128,8 @@ impl Facts {
         let interface = &ap.interface;
         match (one, one.discipline()) {
             (Actuator::Airtime, _) => format!(
-                "Airtime weights of the stations at interface `{interface}`, by nl80211: the driver \
-                 shares time on the air, and no qdisc is touched"
+                "Airtime weights of the stations at interface `{interface}`, by nl80211: the \
+                 driver shares time on the air, and no qdisc is touched"
             ),
             (_, Some(discipline)) => format!(
                 "{discipline} at interface `{interface}`, a class for each station behind a \

@@ -32,7 +32,7 @@ const PACKAGES: [&str; 7] = [
     "hostapd",
     "wpasupplicant",
 ];
-const MODULES: [&str; 24] = [
+const MODULES: [&str; 27] = [
     "drivers/virtio/virtio",
     "drivers/virtio/virtio_ring",
     "lib/crypto/libarc4",
@@ -56,6 +56,9 @@ const MODULES: [&str; 24] = [
     "net/sched/sch_tbf",
     "net/sched/sch_prio",
     "drivers/net/veth",
+    "drivers/net/tun",
+    "net/sched/sch_ingress",
+    "net/sched/act_mirred",
     "drivers/net/wireless/mac80211_hwsim",
 ];
 

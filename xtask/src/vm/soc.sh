@@ -8,7 +8,7 @@ mount -t tmpfs tmp /tmp; mount -t tmpfs run /run; mount -t debugfs debug /sys/ke
 hostname guest; ip link set lo up; cd /tmp
 # Programs that busybox has too are taken from Debian's packages.
 ip() { /bin/ip "$@"; }
-for module in virtio_ring virtio libarc4 rfkill cfg80211 mac80211 ctr ccm gf128mul ghash-generic gcm cmac sch_hfsc sch_htb cls_u32 sch_codel sch_fq sch_sfq sch_pie sch_cake sch_tbf sch_prio veth; do
+for module in virtio_ring virtio libarc4 rfkill cfg80211 mac80211 ctr ccm gf128mul ghash-generic gcm cmac sch_hfsc sch_htb cls_u32 sch_codel sch_fq sch_sfq sch_pie sch_cake sch_tbf sch_prio veth tun sch_ingress act_mirred; do
     insmod /modules/$module.ko
 done
 insmod /modules/mac80211_hwsim.ko radios=5
@@ -143,12 +143,25 @@ follows() {
     await 10 is_told $first 14 report
 }
 
+# What there is to share by, and what is taken.
+chooses() {
+    say "# Airtime weights are refused by this driver, and HFSC takes their place"
+    show iw dev wlan0 station set $(mac 1) airtime_weight 512 && return 1
+    show fairwave-agent ap --interface wlan0 --plan || return 1
+    fairwave-agent ap --interface wlan0 --plan --json > planned
+    grep -q '"airtime":false' planned && grep -q '"actuator":"hfsc"' planned || { cat planned; return 1; }
+    head -c 32 /dev/urandom | base64 > net.key
+    show fairwave-agent ap --interface wlan0 --key net.key --rate '4 Mbps' --actuator airtime && return 1
+    grep -q "the driver does not schedule airtime by weights" shown
+}
+
 # Datagrams as fast as the queues take them, for addresses that no station answers from.
 shares() {
     say "# Shares of saturating UDP follow the weights within 5 %"
-    ip route add 10.77.1.0/24 dev wlan0
+    senders=
+    ip route add 10.77.1.0/24 dev wlan0 2> /dev/null
     for number in 1 2 3; do
-        ip neigh add 10.77.1.$number lladdr $(mac $number) dev wlan0 nud permanent
+        ip neigh replace 10.77.1.$number lladdr $(mac $number) dev wlan0 nud permanent
         bash -c "exec dd if=/dev/zero bs=1200 > /dev/udp/10.77.1.$number/9" 2> /dev/null &
         senders="$senders $!"
     done
@@ -170,6 +183,30 @@ shares() {
             exit failed
         }' counts || { cat counts; return 1; }
 }
+
+# The same by our own scheduler in user space, which is killed without notice. Its agent takes the
+# place of the other for a while.
+plane() {
+    say "# The same by our own scheduler in user space"
+    kill -INT $ap; wait $ap
+    await 10 is_restored || return 1
+    everything > all_before
+    show fairwave soc ap --interface wlan0 --plan --actuator user-space || return 1
+    fairwave soc ap --interface wlan0 --key net.key --rate '4 Mbps' --policy pw --actuator user-space > ap.out 2> ap.err & ap=$!
+    await 30 is_told $first 14 report || { cat ap.err; return 1; }
+    await 30 is_told $second 10 view || return 1
+    await 30 is_told $third 4 view || return 1
+    shares || return 1
+    show ip netns exec sta3 ping -c 2 10.77.0.1 || return 1
+    show tc filter show dev wlan0 egress
+    kill -KILL $ap; wait $ap
+    await 10 is_all_as_before || { everything; return 1; }
+    say "after SIGKILL nothing of it is left"
+    fairwave soc ap --interface wlan0 --key net.key --rate '4 Mbps' --policy pw > ap.out 2> ap.err & ap=$!
+    await 30 is_told $first 14 report
+}
+everything() { traffic_control; tc filter show dev wlan0 egress; ip link; ip address | grep -v valid_lft; ip route; }
+is_all_as_before() { everything | cmp -s - all_before; }
 
 # The agent is killed without notice; what it has set goes with it.
 killed() {
@@ -269,11 +306,13 @@ run() {
     radio-run wlan0 > seen
     for number in 1 2 3; do grep -q "^$(mac $number) signal" seen || return 1; done
     grep -q "^$(mac 1) signal Some($now) dBm" seen || { say "another signal than iw's"; return 1; }
-    show iw dev wlan0 station set $(mac 1) airtime_weight 512
+    chooses || return 1
 
     loop || return 1
     follows || return 1
     shares || return 1
+
+    plane || return 1
 
     say "# A roam of station 1 and the loss of station 2"
     access_point 4 6 || return 1

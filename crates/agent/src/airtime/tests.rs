@@ -206,7 +206,9 @@ proptest! {
             match happening {
                 Happening::Serve(station, share) => drop(given.serve(mac(station), share)),
                 Happening::Stop(station) => drop(given.stop(mac(station))),
-                Happening::Leaves(station) => drop(world.borrow_mut().stations.remove(&mac(station))),
+                Happening::Leaves(station) => {
+                    world.borrow_mut().stations.remove(&mac(station));
+                }
                 Happening::Comes(station) => {
                     let usual = usual[usize::from(station)];
                     world.borrow_mut().stations.entry(mac(station)).or_insert(usual);

@@ -724,6 +724,36 @@ def processor_s(process):
     return [int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:13]]
 
 
+def plane_cost():
+    """What our own scheduler carries and costs beside HTB and nothing: datagrams of 100 bytes as fast
+    as they can be sent, and one connection of TCP. Figures are worth something on an idle machine."""
+    server = subprocess.Popen(["ip", "netns", "exec", "s1", "iperf3", "-s"], stdout=subprocess.DEVNULL)
+    until("iperf3", lambda: ":5201" in run("ip netns exec s1 ss -ltn"))
+    arrived = lambda: json.loads(run("ip -n s1 -j -s link show dev w0"))[0]["stats64"]["rx"]["packets"]
+    rows = []
+    for turn in range(3):
+        for way in ["none", "htb", "user-space"]:
+            ap = None if way == "none" else start_ap("--actuator", way, "--queue", "1000", "--quiet", rate="30 Gbps")
+            if ap:
+                until("the access point", status)
+            for kind, words in [("tcp", []), ("udp", ["-u", "-b", "0", "-l", "100"])]:
+                packets, used = arrived(), sum(processor_s(ap)) if ap else 0
+                line = ["ip", "netns", "exec", "a", "iperf3", "-c", "10.79.0.2", "-t", "3", "-J", *words]
+                end_of = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)["end"]
+                packets, used = arrived() - packets, (sum(processor_s(ap)) if ap else 0) - used
+                got = end_of.get("sum_received") or end_of["sum"]
+                sender = end_of["cpu_utilization_percent"]["host_total"] / 100 * got["seconds"]
+                rows.append({"turn": turn, "way": way, "kind": kind, "arrived_s": packets / got["seconds"],
+                             "gbps": got["bits_per_second"] * (1 - got.get("lost_percent", 0) / 100) / 1e9,
+                             "sender_ns": sender * 1e9 / max(packets, 1), "agent_ns": used * 1e9 / max(packets, 1),
+                             "frames": ap and status()["frames"]})
+            if ap:
+                end(ap)
+    server.kill()
+    server.wait()
+    return rows
+
+
 def crowd():
     """Processor time of the access point while 200 stations report each 20 ms."""
     many, first = 200, 16
@@ -768,5 +798,6 @@ tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": host
          "restarted": restarted, "answered": answered, "killed": killed,
          "plane-shares": lambda: shares(*PLANE), "plane-routed": lambda: routed(*PLANE),
          "plane-classes": lambda: classes(*PLANE), "plane-frames": plane_frames, "plane-killed": plane_killed,
+         "plane-cost": plane_cost,
          "told": told, "paired": paired, "replaced": replaced, "cost": cost, "crowd": crowd}
 print(json.dumps(tasks[sys.argv[2]]()))
