@@ -5,8 +5,8 @@
 //! - SHK-3, "hardly any difference": the slowest of the three scenarios is at most 10 % slower than
 //!   the fastest. (At first at every size, where 3 s of 10 are 30 % that no figure shows.)
 //! - SHK-6, "hardly any difference": the weighted connections take within 10 % of what TCP SHAKE
-//!   takes, either way; "throughput fell": the equal ones take longer than the weighted ones, by the
-//!   end of an interval. (At first 20 % longer at every size, for which there is no number.)
+//!   takes, either way; "throughput fell": the equal ones take longer than the weighted ones, by
+//!   the end of an interval. (At first 20 % longer at every size, for which there is no number.)
 //!
 //! Every transfer must end.
 
