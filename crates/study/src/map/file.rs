@@ -95,10 +95,12 @@ pub struct CriterionFile {
     pub id: String,
     /// The day on which the criterion was settled.
     pub declared: String,
-    /// What was asked before, if the criterion changed, and why that was too much or too little.
-    pub before: Option<String>,
     /// What the paper says, and where.
     pub sentence: String,
+    /// What was asked before, if the criterion changed.
+    pub before: Option<String>,
+    /// What is asked since then, in words.
+    pub now: Option<String>,
 }
 
 /// One thing that the paper leaves open.
@@ -470,6 +472,16 @@ impl Declared {
                 Err((name.span().start, one_of(&message, &ids)))
             }
         }
+    }
+}
+
+impl CriterionFile {
+    /// What the paper says, what was asked before, and what is asked now, in sentences.
+    pub fn told(&self) -> String {
+        let part = |name: &str, text: &Option<String>| {
+            text.as_ref().map_or(String::new(), |text| format!(" {name}: {text}"))
+        };
+        format!("{}{}{}", self.sentence, part("Before", &self.before), part("Now", &self.now))
     }
 }
 
