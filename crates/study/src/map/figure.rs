@@ -152,9 +152,11 @@ fn legend(hatch: &str, y: usize) -> Markup {
         }
         rect x=(MARGIN + 1) y=(y + LEGEND_LINE) width="17" height="14" fill="none"
             stroke="#1d1f21" stroke-width="2.5" {}
-        text x=(MARGIN + 24) y=(y + LEGEND_LINE + 12) {
-            "the study's own set-up     *  leaving out one seed changes it     dashed: the threshold"
-        }
+        text x=(MARGIN + 24) y=(y + LEGEND_LINE + 12) { "the study's own set-up" }
+        text x=(MARGIN + 260) y=(y + LEGEND_LINE + 12) { "*  leaving out one seed changes it" }
+        line x1=(MARGIN + 520) x2=(MARGIN + 520) y1=(y + LEGEND_LINE - 2)
+            y2=(y + LEGEND_LINE + 16) stroke="#1d1f21" stroke-width="2" stroke-dasharray="4 3" {}
+        text x=(MARGIN + 530) y=(y + LEGEND_LINE + 12) { "the threshold that decides most" }
     }
 }
 

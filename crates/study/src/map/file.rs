@@ -168,6 +168,9 @@ pub struct ClaimFile {
     pub magnitude: Vec<String>,
     /// What is run for it.
     pub run: Vec<RunFile>,
+    /// Whether the quick form of the study leaves its map out, as that takes too long.
+    #[serde(default)]
+    pub full: bool,
     /// The day on which this was settled, where it is another than the file's.
     pub declared: Option<String>,
 }
@@ -315,6 +318,12 @@ impl Declared {
     /// The last day that the file names.
     pub fn last_day(&self) -> &str {
         self.days().max().unwrap_or(&self.declared)
+    }
+
+    /// Identifiers of the claims whose maps a form of the study runs.
+    pub fn mapped(&self, quick: bool) -> Vec<String> {
+        let runs = self.claim.iter().filter(|claim| !(quick && claim.full));
+        runs.map(|claim| claim.id.clone()).collect()
     }
 
     /// Why a claim has one set-up only, if that is declared.

@@ -144,6 +144,11 @@ pub(crate) fn drawing(declared: &Declared, quick: bool, claim: &ClaimMap) -> Mar
     html! {
         figure id={ "map-" (claim.id) } {
             div.plot { (PreEscaped(responsive(&svg))) }
+            figcaption {
+                @for index in declared.axes_of_map(&claim.id) {
+                    b { (declared.axis[index].key.get_ref()) } ": " (declared.axis[index].name) ". "
+                }
+            }
             @for anchor in declared.anchors_of(&claim.id) {
                 figcaption { "Anchor " (anchor.id) ": " (anchor.statement) ". "
                     (left_out(claim, &anchor.id)) " set-ups contradict it." }
