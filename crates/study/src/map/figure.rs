@@ -140,15 +140,15 @@ fn legend(hatch: &str, y: usize) -> Markup {
     let hatch = format!("url(#{hatch})");
     let (holds, fails, open) = ("#bfe6d8", "#f6cdb9", "#e4e7ea");
     let entries = [
-        (MARGIN, 0, holds, "H  holds"),
-        (MARGIN + 110, 0, fails, "–  does not hold"),
-        (MARGIN + 260, 0, open, "?  undecided"),
-        (MARGIN + 390, 0, hatch.as_str(), "left out: contradicts an anchor of the paper"),
+        (MARGIN, holds, "H  holds"),
+        (MARGIN + 110, fails, "–  does not hold"),
+        (MARGIN + 260, open, "?  undecided"),
+        (MARGIN + 390, hatch.as_str(), "left out: contradicts an anchor of the paper"),
     ];
     html! {
-        @for (x, line, fill, text) in entries {
-            rect x=(x) y=(y + line) width="18" height="14" fill=(fill) stroke="#8a9099" {}
-            text x=(x + 24) y=(y + line + 12) { (text) }
+        @for (x, fill, text) in entries {
+            rect x=(x) y=(y) width="18" height="14" fill=(fill) stroke="#8a9099" {}
+            text x=(x + 24) y=(y + 12) { (text) }
         }
         rect x=(MARGIN + 1) y=(y + LEGEND_LINE) width="17" height="14" fill="none"
             stroke="#1d1f21" stroke-width="2.5" {}
