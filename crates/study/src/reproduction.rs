@@ -34,7 +34,7 @@ impl Reproduction<'_> {
             return maps.judged().joint.clone();
         }
         let here: BTreeSet<String> =
-            alone(&self.findings.claims, None).into_iter().map(|alone| alone.id).collect();
+            alone(&self.findings.claims, None, &[]).into_iter().map(|alone| alone.id).collect();
         joint::sets(&Grid::default(), &[(Vec::new(), here)])
     }
 
