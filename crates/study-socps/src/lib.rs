@@ -19,6 +19,7 @@ mod slope;
 mod walk;
 
 use experiments::{EMULATED, EXPERIMENTS, FIFO, GOOD_VOIP, QUICK_WARNING};
+use fairwave_lab::results::SOC;
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 use measure::Profile;
@@ -108,6 +109,10 @@ impl Study for Socps {
     /// Those where nobody walks: the others have no map.
     fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
         Ok(claims::all(results))
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[SOC.file])
     }
 
     fn map(&self) -> Option<Source<'static>> {

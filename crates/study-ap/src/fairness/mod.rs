@@ -12,6 +12,7 @@ mod split;
 mod traces;
 
 use experiments::{EMULATED, EXPERIMENTS};
+use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
@@ -105,6 +106,10 @@ impl Study for Fairness {
 
     fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
         Ok(claims::all(results, None))
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[FLOWS.file])
     }
 
     fn map(&self) -> Option<Source<'static>> {
