@@ -114,6 +114,8 @@ pub enum Output<'a> {
     Nothing,
     /// Scenario, provenance and summary only: for large sweeps.
     Summary(&'a Path),
+    /// The same, the captures that the scenario asks for, and of the tables those in these files.
+    Tables(&'a Path, &'static [&'static str]),
     /// Everything that the scenario asks for.
     Full(&'a Path),
 }
@@ -122,18 +124,24 @@ impl<'a> Output<'a> {
     fn path(self) -> Option<&'a Path> {
         match self {
             Self::Nothing => None,
-            Self::Summary(path) | Self::Full(path) => Some(path),
+            Self::Summary(path) | Self::Tables(path, _) | Self::Full(path) => Some(path),
         }
     }
 
-    const fn is_full(self) -> bool {
-        matches!(self, Self::Full(_))
+    /// What the store calls the series that a run leaves; `None` where it leaves none.
+    fn series(self) -> Option<String> {
+        match self {
+            Self::Nothing | Self::Summary(_) => None,
+            Self::Tables(_, tables) => Some(format!("series {}", tables.join(" "))),
+            Self::Full(_) => Some("series".to_owned()),
+        }
     }
 
     fn at(self, path: &'a Path) -> Self {
         match self {
             Self::Nothing => Self::Nothing,
             Self::Summary(_) => Self::Summary(path),
+            Self::Tables(_, tables) => Self::Tables(path, tables),
             Self::Full(_) => Self::Full(path),
         }
     }
@@ -141,8 +149,12 @@ impl<'a> Output<'a> {
     fn wanted(self, record: &Record, taps: Vec<NodeId>) -> Wanted {
         match self {
             Self::Nothing | Self::Summary(_) => Wanted::default(),
-            Self::Full(_) => Wanted {
+            Self::Tables(..) | Self::Full(_) => Wanted {
                 series: true,
+                tables: match self {
+                    Self::Tables(_, tables) => Some(tables),
+                    _ => None,
+                },
                 drops: record.drops,
                 capture: record.pcap,
                 taps,

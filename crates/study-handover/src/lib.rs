@@ -9,6 +9,7 @@ mod points;
 mod remedies;
 
 use experiments::{EXPERIMENTS, HANDOVER, PAPERS, PROFILE, STEADY};
+use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
@@ -90,6 +91,10 @@ impl Study for TfrcHandover {
         let runs = results.select(STEADY, &[(PROFILE, PAPERS)]);
         let steady = points::point(&runs).ok().flatten();
         vec![("steady_deviation_kbps", steady.map(|point| point.most_deviation_of_mean))]
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[FLOWS.file])
     }
 
     fn map(&self) -> Option<Source<'static>> {

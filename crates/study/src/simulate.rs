@@ -21,6 +21,8 @@ pub struct Planned {
     pub experiment: &'static Experiment,
     /// Its points and seeds.
     pub plan: Plan,
+    /// The tables of a run directory that somebody reads; `None`: all.
+    pub tables: Option<&'static [&'static str]>,
 }
 
 impl Planned {
@@ -34,16 +36,17 @@ impl Planned {
         more: &[Override],
     ) -> Result<Vec<Self>, Diagnostics> {
         let planned = |experiment: &'static Experiment| {
-            Ok(Self { experiment, plan: experiment.plan_with(quick, more)? })
+            Ok(Self { experiment, plan: experiment.plan_with(quick, more)?, tables: None })
         };
         experiments.iter().map(planned).collect()
     }
 
     /// What its runs leave in `directory`.
     pub fn output<'a>(&self, directory: &'a Path) -> Output<'a> {
-        match self.experiment.series {
-            true => Output::Full(directory),
-            false => Output::Summary(directory),
+        match (self.experiment.series, self.tables) {
+            (true, None) => Output::Full(directory),
+            (true, Some(tables)) => Output::Tables(directory, tables),
+            (false, _) => Output::Summary(directory),
         }
     }
 }
@@ -60,7 +63,8 @@ pub fn simulate(
     (root, store): (&Path, Option<&Store>),
     watch: Watch<'_>,
 ) -> Result<Results, Error> {
-    let plans = Planned::all(study.experiments(), quick, &[])?;
+    let mut plans = Planned::all(study.experiments(), quick, &[])?;
+    plans.iter_mut().for_each(|planned| planned.tables = study.tables());
     let runs = simulate_plans(&plans, workers, (root, store), watch)?;
     Ok(Results { quick, runs })
 }
@@ -95,7 +99,7 @@ pub fn simulate_plans(
 pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results, Error> {
     let mut results = Results { quick, runs: BTreeMap::new() };
     let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
-    for Planned { experiment, plan } in Planned::all(study.experiments(), quick, &[])? {
+    for Planned { experiment, plan, .. } in Planned::all(study.experiments(), quick, &[])? {
         let runs = read_plan(&plan, &root.join(experiment.name), &mut unfit)?;
         results.runs.insert(experiment.name.to_owned(), runs);
     }

@@ -51,7 +51,7 @@ fn a_study_that_is_interrupted_keeps_its_runs_and_says_so() {
     wait_for(place.path(), &mut child, 2);
     let (code, said) = interrupted(child, said);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("they are kept, and the same command goes on"), "{said}");
+    assert!(said.contains("what was run is kept, and the same command goes on"), "{said}");
     let (out, _) = ends_with(0, place.path(), &["store", "verify"]);
     assert!(out.contains(" results, each as it was written"), "{out}");
     assert!(store(place.path()).join("000001.runs").exists());

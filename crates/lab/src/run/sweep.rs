@@ -68,10 +68,12 @@ impl How<'_> {
         };
         let (None, Some(store)) = (&resumed, self.store) else { return Ok(resumed) };
         let place = self.output.path().map(|_| place);
-        stored::stored(store, (plan, job), place, self.output.is_full()).map_err(|cause| {
-            let axes = plan.points[job.point].axes.clone();
-            Error { seed: job.seed, axes, cause: cause.into() }
-        })
+        stored::stored(store, (plan, job), place, self.output.series().as_deref()).map_err(
+            |cause| {
+                let axes = plan.points[job.point].axes.clone();
+                Error { seed: job.seed, axes, cause: cause.into() }
+            },
+        )
     }
 
     /// The run of a job, taken from where it is or made now.
@@ -96,7 +98,7 @@ impl How<'_> {
     ) -> Result<Run, Error> {
         let run = execute(plan, job, self.output.at(place), progress)?;
         if let Some(store) = self.store {
-            stored::keep(store, (plan, job), &run, self.output.is_full());
+            stored::keep(store, (plan, job), &run, self.output.series().as_deref());
         }
         Ok(run)
     }

@@ -101,6 +101,20 @@ fn summaries_alone_leave_no_series() {
 }
 
 #[test]
+fn only_the_tables_that_somebody_reads_are_written() {
+    let (all, some) = (scratch("all-tables"), scratch("some-tables"));
+    let whole = run::sweep(&plan(), 2, Output::Full(&all), &|_| {}).unwrap();
+    let tables = Output::Tables(&some, &["flows.parquet", "drops.parquet"]);
+    let part = run::sweep(&plan(), 2, tables, &|_| {}).unwrap();
+    let (all, some) = (files(&all), files(&some));
+    assert_eq!(some.len(), 4 * 5, "four runs of three files and two tables");
+    assert!(some.iter().all(|(name, bytes)| all[name] == *bytes));
+    for (part, whole) in part.iter().zip(&whole) {
+        assert_eq!(part.summary, whole.summary, "seed {}", part.seed);
+    }
+}
+
+#[test]
 fn progress_ends_at_the_total() {
     let last = Mutex::new(None);
     let note = |now: Progress| *last.lock().unwrap() = Some(now);

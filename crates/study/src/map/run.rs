@@ -203,7 +203,7 @@ impl Ask<'_> {
         let sets_of: Vec<Override> = settings.iter().map(|set| Override::set(set)).collect();
         let plan = experiment.plan_with(false, &sets_of)?;
         let directory = self.root.join("runs").join(directory_name(name, sets));
-        Ok((Planned { experiment, plan }, directory))
+        Ok((Planned { experiment, plan, tables: self.study.tables() }, directory))
     }
 
     /// What is set in a run: what every run sets, what this one sets, and then the axes.
