@@ -265,7 +265,7 @@ pub(crate) fn generate() -> Outcome {
 }
 
 /// What has a JSON schema that `gen` writes. That of `trace` is golden.
-const SCHEMAS: [&str; 13] = [
+const SCHEMAS: [&str; 14] = [
     "scenario",
     "run",
     "emulate",
@@ -274,6 +274,7 @@ const SCHEMAS: [&str; 13] = [
     "reproduce",
     "check",
     "compare",
+    "dccp",
     "plot",
     "list",
     "explain",

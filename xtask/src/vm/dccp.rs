@@ -56,6 +56,7 @@ fn text(said: &str) -> Result<String, String> {
     // Before its first line the terminal is cleared.
     for line in said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
         if let Some(run) = line.strip_prefix("= ") {
+            wrong(run).map_or(Ok(()), |why| Err(format!("{why}: `{run}`")))?;
             table.push_str(&row(run).ok_or_else(|| format!("no figures in `{run}`"))?);
         } else if let Some(title) = line.strip_prefix("# ") {
             rest.push_str(&format!("```\n\n## {title}\n\n```\n"));
@@ -67,6 +68,32 @@ fn text(said: &str) -> Result<String, String> {
                 | RTT at the sender, ms | RFC 5348 gives, Mbps |\n|---|---|---|---|---|---|---|---|---|---|\n";
     let page = HEAD.replace(TABLE, &format!("{head}{table}"));
     Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
+}
+
+/// What is wrong with a run: it did not end well, the two ends of TFRC know different loss event rates, or
+/// what arrived is far from what the equation gives.
+fn wrong(run: &str) -> Option<String> {
+    let words: Vec<&str> = run.split_whitespace().collect();
+    let [_, _, _, ccid, status, got, p_there, _, _, p, rtt] = words[..] else {
+        return Some("figures are missing".to_owned());
+    };
+    if status != "0" {
+        return Some(format!("exit code {status}"));
+    }
+    let number = |word: &str| word.parse::<f64>().ok().filter(|number| *number > 0.0);
+    if ccid != "3" {
+        return number(got).is_none().then(|| "nothing arrived".to_owned());
+    }
+    let [got, p_there, p, rtt] = [got, p_there, p, rtt].map(number);
+    let (Some(got), Some(there), Some(p), Some(rtt)) = (got, p_there, p, rtt) else {
+        return Some("p, the round-trip time or the rate is not known".to_owned());
+    };
+    let given = equation(p, rtt / 1e3);
+    if !(0.9..=1.1).contains(&(there / p)) {
+        return Some(format!("p is {p} at the sender and {there} at the receiver"));
+    }
+    // The last p and round-trip time stand for a whole run, over which both change.
+    (!(0.4..=2.5).contains(&(got / given))).then(|| format!("{got} Mbps, but {given} by RFC 5348"))
 }
 
 /// A run: sender, receiver, version of IP, CCID, exit status, then Mbps, p and round-trip time of the
@@ -108,6 +135,22 @@ mod tests {
         assert!(page.contains(row), "{page}");
         assert!(page.ends_with("```\nkernel 6.1\n```\n\n## One\n\n```\n  a    b\n```\n"), "{page}");
         assert!(text("DCCP = too few\n").is_err());
+    }
+
+    #[test]
+    fn a_run_that_is_not_as_it_should_be_is_told() {
+        let good = "fairwave kernel 4 3 0 2.9 0.0101 - 3.0 0.01 40.0";
+        assert_eq!(wrong(good), None);
+        assert_eq!(wrong("kernel fairwave 4 2 0 2.9 - - 3.0 - -"), None);
+        for bad in [
+            "fairwave kernel 4 3 1 2.9 0.0101 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 0 2.9 0.02 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 0 0.9 0.01 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 0 2.9 - - 3.0 0.01 40.0",
+            "kernel fairwave 4 2 0 - - - 3.0 - -",
+        ] {
+            assert!(wrong(bad).is_some(), "{bad}");
+        }
     }
 
     /// By hand for p = 0.01: sqrt(0.0066667) = 0.081650, 12 sqrt(0.00375) 0.01 1.0032 = 0.0073719;

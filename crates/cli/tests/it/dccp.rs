@@ -1,6 +1,7 @@
 //! `fairwave dccp` over protocol 33 of IP and inside UDP, in a namespace of its own.
 
 use crate::common::{ends_with, scratch};
+use crate::schemas::complaints;
 use serde_json::Value;
 use std::fs;
 use std::io::{Write, stderr};
@@ -61,6 +62,7 @@ fn both_families_carry_every_profile_over_ip_and_inside_udp() {
             assert_eq!(connection["ccid"], ccid, "{end:#}");
             assert!(connection["datagrams"].as_u64().is_some_and(|count| count > 0), "{end:#}");
         }
+        assert_eq!(complaints(&[("dccp", client.clone()), ("dccp", server.clone())]), "");
         let carried = |end: &Value| end["connections"][0]["bytes"].as_u64().expect("a number");
         assert!(carried(&server) <= carried(&client), "nobody gets more than was sent");
         let csv = fs::read_to_string(place.path().join("rate.csv")).expect("it is written");
