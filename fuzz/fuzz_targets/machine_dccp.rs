@@ -1,6 +1,6 @@
-//! DCCP between two endpoints whose packets a fuzzer changes, drops, repeats and adds to: nobody panics,
-//! drains end, deadlines are not in the past, and a listener keeps a bounded number of connections
-//! and answers each datagram with a bounded number of its own.
+//! DCCP between two endpoints whose packets a fuzzer changes, drops, repeats and adds to: nobody
+//! panics, drains end, deadlines are not in the past, and a listener keeps a bounded number of
+//! connections and answers each datagram with a bounded number of its own.
 //!
 //! The packets are inside UDP, where no checksum has to be guessed.
 
@@ -139,7 +139,8 @@ fuzz_target!(|bytes: &[u8]| {
                 let (bytes, behind) = behind.split_at(behind.len().min(usize::from(*len)));
                 rest = behind;
                 let stranger = SocketAddr::from(([198, 51, 100, *from], 99));
-                let from = if from % 2 == 0 { stranger } else { [SERVER, CLIENT][usize::from(end % 2)] };
+                let other = [SERVER, CLIENT][usize::from(end % 2)];
+                let from = if from % 2 == 0 { stranger } else { other };
                 let datagram = Incoming { from, to: None, ecn: Ecn::NotEct, bytes: bytes.to_vec() };
                 line.tell(usize::from(end % 2), Fact::Arrived(datagram));
             }

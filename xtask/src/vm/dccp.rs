@@ -1,5 +1,5 @@
-//! `cargo xtask vm dccp`: our DCCP and that of Debian's kernel 6.1 send to each other, over a path that
-//! delays and loses. What came of it is written as a page.
+//! `cargo xtask vm dccp`: our DCCP and that of Debian's kernel 6.1 send to each other, over a path
+//! that delays and loses. What came of it is written as a page.
 
 use super::guest::Guest;
 use crate::shell::{Outcome, cargo, note, root, run_aside};
@@ -13,6 +13,19 @@ const MARK: &str = "DCCP ";
 const HEAD: &str = include_str!("dccp.md");
 /// Where the table goes.
 const TABLE: &str = "<!-- table -->\n";
+/// The columns of the table.
+const COLUMNS: [&str; 10] = [
+    "sender",
+    "receiver",
+    "IP",
+    "CCID",
+    "Mbps received",
+    "sent",
+    "p at the receiver",
+    "p at the sender",
+    "RTT at the sender, ms",
+    "RFC 5348 gives, Mbps",
+];
 /// Application data of a datagram in bytes, as the guest sends them.
 const SIZE: f64 = 1_400.0;
 
@@ -64,14 +77,15 @@ fn text(said: &str) -> Result<String, String> {
             rest.push_str(&format!("{}\n", line.replace('\t', "    ")));
         }
     }
-    let head = "| sender | receiver | IP | CCID | Mbps received | sent | p at the receiver | p at the sender \
-                | RTT at the sender, ms | RFC 5348 gives, Mbps |\n|---|---|---|---|---|---|---|---|---|---|\n";
+    let head = COLUMNS.join(" | ");
+    let rule = "|---".repeat(COLUMNS.len());
+    let head = format!("| {head} |\n{rule}|\n");
     let page = HEAD.replace(TABLE, &format!("{head}{table}"));
     Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
 }
 
-/// What is wrong with a run: it did not end well, the two ends of TFRC know different loss event rates, or
-/// what arrived is far from what the equation gives.
+/// What is wrong with a run: it did not end well, the two ends of TFRC know different loss event
+/// rates, or what arrived is far from what the equation gives.
 fn wrong(run: &str) -> Option<String> {
     let words: Vec<&str> = run.split_whitespace().collect();
     let [_, _, _, ccid, status, got, p_there, _, _, p, rtt] = words[..] else {
@@ -96,8 +110,8 @@ fn wrong(run: &str) -> Option<String> {
     (!(0.4..=2.5).contains(&(got / given))).then(|| format!("{got} Mbps, but {given} by RFC 5348"))
 }
 
-/// A run: sender, receiver, version of IP, CCID, exit status, then Mbps, p and round-trip time of the
-/// receiver and of the sender, with `-` for what is not known.
+/// A run: sender, receiver, version of IP, CCID, exit status, then Mbps, p and round-trip time of
+/// the receiver and of the sender, with `-` for what is not known.
 fn row(run: &str) -> Option<String> {
     let words: Vec<&str> = run.split_whitespace().collect();
     let [sender, receiver, ip, ccid, status, got, p_there, _, sent, p, rtt] = words[..] else {
@@ -128,7 +142,8 @@ mod tests {
 
     #[test]
     fn runs_become_rows_and_the_rest_is_kept() {
-        let said = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\nDCCP = fairwave kernel 4 3 0 \
+        let said = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\n\
+                    DCCP = fairwave kernel 4 3 0 \
                     2.9 0.01 - 3.0 0.01 40.0\n";
         let page = text(said).unwrap();
         let row = "| Fairwave | Linux | 4 | 3 | 2.9 | 3.0 | 0.01 | 0.01 | 40.0 | 3.15 |\n";

@@ -1,5 +1,5 @@
-//! Packets that Linux 6.1 sent in the guest of `cargo xtask vm dccp`, from the DCCP header on. They came
-//! from 10.79.0.2 to 10.79.0.1, by CCID 3.
+//! Packets that Linux 6.1 sent in the guest of `cargo xtask vm dccp`, from the DCCP header on. They
+//! came from 10.79.0.2 to 10.79.0.1, by CCID 3.
 
 use bytes::Bytes;
 use fairwave_dccp::{Ccid, Config, Connection, Event, Input, Packet, Standard, State};
@@ -9,11 +9,11 @@ use fairwave_wire::dccp::{self, Kind, Options, Seq48, Side, Value};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::pseudo::Pseudo;
 
-/// A Response. It states or asks for every feature that Linux knows, most of them mandatory: Ack Ratio
-/// 0, no Ack Vectors, NDP Counts and Loss Event Rate (192) both ways.
+/// A Response. It states or asks for every feature that Linux knows, most of them mandatory: Ack
+/// Ratio 0, no Ack Vectors, NDP Counts and Loss Event Rate (192) both ways.
 const RESPONSE: &str = "1389e80d1600593c0300fb1662ab2760000045cfc8f252e24657415600002906\
-    00214cb62105010303230501030301200402000120040401200505000022040600200406002004070101220407010122\
-    04c001012004c001";
+    00214cb621050103032305010303012004020001200404012005050000220406002004060020040701012204070101\
+    2204c001012004c001";
 /// An acknowledgement of the first data: Receive Rate and Loss Event Rate alone.
 const FEEDBACK: &str = "1389e80d090076ab0700fb1662ab2761000045cfc8f252e4c20600000000c006ffffffff";
 /// A Request, with the same demands.
