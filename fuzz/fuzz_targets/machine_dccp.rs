@@ -1,6 +1,6 @@
-//! DCCP between two endpoints whose packets a fuzzer changes, drops, repeats and adds to: nobody panics,
-//! drains end, deadlines are not in the past, and a listener keeps a bounded number of connections
-//! and answers each datagram with a bounded number of its own.
+//! DCCP between two endpoints whose packets a fuzzer changes, drops, repeats and adds to: nobody
+//! panics, drains end, deadlines are not in the past, and a listener keeps a bounded number of
+//! connections and answers each datagram with a bounded number of its own.
 //!
 //! The packets are inside UDP, where no checksum has to be guessed.
 
@@ -77,18 +77,35 @@ impl Line {
         assert!(self.ends[end].accounts().count() <= 16, "connections are not bounded");
     }
 
-    /// Wakes whoever is first, if that is soon.
-    fn wake(&mut self) {
+    /// Whose deadline is the first, and when.
+    fn first(&self) -> Option<(Instant, usize)> {
         let next = |end: usize| self.ends[end].deadline().map(|at| (at, end));
-        let Some((at, end)) = [next(0), next(1)].into_iter().flatten().min() else { return };
-        self.now = at.max(self.now + Duration::from_micros(1));
+        [next(0), next(1)].into_iter().flatten().min()
+    }
+
+    /// Wakes whoever is first.
+    fn wake(&mut self) {
+        let Some((at, end)) = self.first() else { return };
+        self.now = at.max(self.now);
         self.ends[end].wake(self.now);
         self.drain(end);
     }
 
+    /// Lets time pass: nobody's deadline is passed over.
+    fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        let mut wakes = 0;
+        while self.first().is_some_and(|(at, _)| at <= until) {
+            self.wake();
+            wakes += 1;
+            assert!(wakes < MOST_OUTPUTS, "time does not go on");
+        }
+        self.now = until;
+    }
+
     fn deliver(&mut self, change: impl FnOnce(&mut Incoming)) {
         let Some((end, mut datagram)) = self.under_way.pop_front() else { return };
-        self.now = self.now + Duration::from_micros(500);
+        self.pass(Duration::from_micros(500));
         change(&mut datagram);
         self.tell(end, Fact::Arrived(datagram));
     }
@@ -122,7 +139,8 @@ fuzz_target!(|bytes: &[u8]| {
                 let (bytes, behind) = behind.split_at(behind.len().min(usize::from(*len)));
                 rest = behind;
                 let stranger = SocketAddr::from(([198, 51, 100, *from], 99));
-                let from = if from % 2 == 0 { stranger } else { [SERVER, CLIENT][usize::from(end % 2)] };
+                let other = [SERVER, CLIENT][usize::from(end % 2)];
+                let from = if from % 2 == 0 { stranger } else { other };
                 let datagram = Incoming { from, to: None, ecn: Ecn::NotEct, bytes: bytes.to_vec() };
                 line.tell(usize::from(end % 2), Fact::Arrived(datagram));
             }

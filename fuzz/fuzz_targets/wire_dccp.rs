@@ -12,8 +12,9 @@ use fairwave_wire::udp;
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;
 
-const PSEUDO: Pseudo =
-    Pseudo::V4 { source: Ipv4Addr::new(10, 0, 0, 1), destination: Ipv4Addr::new(10, 0, 0, 2) };
+const SOURCE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const DESTINATION: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const PSEUDO: Pseudo = Pseudo::V4 { source: SOURCE, destination: DESTINATION };
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = dccp::parse(bytes, PSEUDO);
@@ -58,7 +59,7 @@ fn mend(bytes: &mut [u8]) {
         words => (offset + (words - 1) * 4).min(bytes.len()),
     };
     bytes[6..8].fill(0);
-    let pseudo = sum(&PSEUDO.source.octets()) + sum(&PSEUDO.destination.octets());
+    let pseudo = sum(&SOURCE.octets()) + sum(&DESTINATION.octets());
     let total = pseudo + u64::from(PROTOCOL_DCCP) + bytes.len() as u64 + sum(&bytes[..end]);
     let once = (total & 0xffff) + (total >> 16);
     let folded = !(((once & 0xffff) + (once >> 16)) as u16);

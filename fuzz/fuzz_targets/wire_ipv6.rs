@@ -1,5 +1,5 @@
-//! IPv6 datagrams with extension headers: what a receiver reads is what an analyst reads, and can be
-//! written again.
+//! IPv6 datagrams with extension headers: what a receiver reads is what an analyst reads, and can
+//! be written again.
 
 #![no_main]
 
@@ -10,7 +10,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok((header, payload)) = ipv6::parse(bytes) else { return };
     assert_eq!(payload.len(), header.payload_len as usize);
     let captured = ip::parse(bytes, 0).expect("a receiver accepted it");
-    assert_eq!((captured.source, captured.destination), (header.source.into(), header.destination.into()));
+    let ends = (header.source.into(), header.destination.into());
+    assert_eq!((captured.source, captured.destination), ends);
     assert_eq!((captured.traffic_class, captured.hops), (header.traffic_class, header.hops));
     let mut out = Vec::new();
     header.write(&mut out).expect("what was read is legal");

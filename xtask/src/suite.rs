@@ -274,6 +274,7 @@ const SCHEMAS: [&str; 14] = [
     "reproduce",
     "check",
     "compare",
+    "dccp",
     "plot",
     "list",
     "explain",

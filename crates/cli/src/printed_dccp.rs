@@ -15,8 +15,8 @@ pub(crate) struct DccpOutput {
     pub(crate) over: String,
     /// The connections, in the order in which they ended; those that were established alone.
     pub(crate) connections: Vec<ConnectionOutput>,
-    /// Datagrams that were no packets of DCCP, damaged, for other ports, or of nobody for whom there
-    /// was room; they were not answered.
+    /// Datagrams that were no packets of DCCP, damaged, for other ports, or of nobody for whom
+    /// there was room; they were not answered.
     pub(crate) ignored: u64,
     /// Datagrams that arrived and found no room in the socket of this host.
     pub(crate) dropped_here: u64,

@@ -343,7 +343,9 @@ mod tests {
         }
 
         #[test]
-        fn any_control_messages_are_read(bytes in prop::collection::vec(any::<u8>(), 0..CONTROL_BYTES)) {
+        fn any_control_messages_are_read(
+            bytes in prop::collection::vec(any::<u8>(), 0..CONTROL_BYTES),
+        ) {
             controls(&bytes, &mut Told::default());
         }
     }

@@ -1,7 +1,7 @@
 //! Machines on real networks: a [`Driver`] runs any [`fairwave_machine::Machine`] that speaks in
 //! datagrams over a [`Transport`], by the host's monotonic clock, with the kernel's timestamps of
-//! what arrives: [`Udp`], or [`Raw`] for a protocol of IP. [`probe`] measures with it, [`dccp`] speaks the protocol
-//! of that name. [`radio`] tells what the radios of this machine know.
+//! what arrives: [`Udp`], or [`Raw`] for a protocol of IP. [`probe`] measures with it, [`dccp`]
+//! speaks the protocol of that name. [`radio`] tells what the radios of this machine know.
 //! [`clock`] and [`arrival`] serve other hosts of real time, too.
 //!
 //! The loop waits by `ppoll`, and looks at the clock without sleeping for the last microseconds

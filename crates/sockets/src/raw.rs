@@ -1,10 +1,10 @@
 //! A raw socket of IPv4, IPv6 or both, for one protocol of IP, as a transport of datagrams.
 //!
-//! It needs `CAP_NET_RAW` while it is opened, and not afterwards. A mark (`SO_MARK`) on what is sent lets
-//! rules of routing and of filters know it. The kernel gives a raw socket a
-//! copy of every packet of its protocol, before the protocol itself: a kernel that speaks the
-//! protocol too answers the same packets. One that does not stays silent while a raw socket is
-//! open; else it answers with ICMP.
+//! It needs `CAP_NET_RAW` while it is opened, and not afterwards. A mark (`SO_MARK`) on what is
+//! sent lets rules of routing and of filters know it. The kernel gives a raw socket a copy of every
+//! packet of its protocol, before the protocol itself: a kernel that speaks the protocol too
+//! answers the same packets. One that does not stays silent while a raw socket is open; else it
+//! answers with ICMP.
 
 use crate::kernel::{BATCH, Message};
 use crate::port::{self, Port};

@@ -66,8 +66,8 @@ pub trait Transport: fmt::Debug {
     /// be more to take.
     fn receive(&mut self, into: &mut Vec<Taken>) -> io::Result<Left>;
 
-    /// Hands datagrams to the kernel, from the first on, in as few calls as can be; how many of them
-    /// it took, which is at least one.
+    /// Hands datagrams to the kernel, from the first on, in as few calls as can be; how many of
+    /// them it took, which is at least one.
     ///
     /// # Errors
     /// Why the kernel did not take the first: `WouldBlock` if it has no room now.

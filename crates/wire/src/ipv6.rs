@@ -1,8 +1,8 @@
 //! IPv6 header (RFC 8200 section 3; RFC 2474 and 3168 for the traffic class).
 //!
 //! As [`crate::ipv4`] it reads what a receiver accepts: a whole datagram. Extension headers that a
-//! receiver without the option may skip are skipped, as IPv4's options are; [`crate::ip`] reads what
-//! a capture holds.
+//! receiver without the option may skip are skipped, as IPv4's options are; [`crate::ip`] reads
+//! what a capture holds.
 
 use crate::pseudo::Pseudo;
 use crate::reader::{Reader, Truncated};
@@ -277,7 +277,8 @@ mod tests {
         /// What a receiver and an analyst read is what was written.
         #[test]
         fn what_is_written_is_read(
-            ends: ([u8; 16], [u8; 16]), traffic_class: u8, flow_label in 0..=FLOW_LABEL_MAX, hops: u8,
+            ends: ([u8; 16], [u8; 16]), traffic_class: u8, hops: u8,
+            flow_label in 0..=FLOW_LABEL_MAX,
             ports: (u16, u16), payload in prop::collection::vec(any::<u8>(), 0..64),
         ) {
             let (source, destination) = (Ipv6Addr::from(ends.0), Ipv6Addr::from(ends.1));

@@ -44,8 +44,8 @@ pub enum Error {
     },
 }
 
-/// Reads a datagram and checks its sum; returns the payload. A sum of zero means that there is none,
-/// which IPv4 alone allows.
+/// Reads a datagram and checks its sum; returns the payload. A sum of zero means that there is
+/// none, which IPv4 alone allows.
 pub fn parse(bytes: &[u8], pseudo: Pseudo) -> Result<(Header, &[u8]), Error> {
     let mut reader = Reader::new(bytes);
     let source_port = reader.u16_be("source port")?;

@@ -1,5 +1,5 @@
-//! `cargo xtask vm dccp`: our DCCP and that of Debian's kernel 6.1 send to each other, over a path that
-//! delays and loses. What came of it is written as a page.
+//! `cargo xtask vm dccp`: our DCCP and that of Debian's kernel 6.1 send to each other, over a path
+//! that delays and loses. What came of it is written as a page.
 
 use super::guest::Guest;
 use crate::shell::{Outcome, cargo, note, root, run_aside};
@@ -13,6 +13,19 @@ const MARK: &str = "DCCP ";
 const HEAD: &str = include_str!("dccp.md");
 /// Where the table goes.
 const TABLE: &str = "<!-- table -->\n";
+/// The columns of the table.
+const COLUMNS: [&str; 10] = [
+    "sender",
+    "receiver",
+    "IP",
+    "CCID",
+    "Mbps received",
+    "sent",
+    "p at the receiver",
+    "p at the sender",
+    "RTT at the sender, ms",
+    "RFC 5348 gives, Mbps",
+];
 /// Application data of a datagram in bytes, as the guest sends them.
 const SIZE: f64 = 1_400.0;
 
@@ -56,6 +69,7 @@ fn text(said: &str) -> Result<String, String> {
     // Before its first line the terminal is cleared.
     for line in said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
         if let Some(run) = line.strip_prefix("= ") {
+            wrong(run).map_or(Ok(()), |why| Err(format!("{why}: `{run}`")))?;
             table.push_str(&row(run).ok_or_else(|| format!("no figures in `{run}`"))?);
         } else if let Some(title) = line.strip_prefix("# ") {
             rest.push_str(&format!("```\n\n## {title}\n\n```\n"));
@@ -63,14 +77,41 @@ fn text(said: &str) -> Result<String, String> {
             rest.push_str(&format!("{}\n", line.replace('\t', "    ")));
         }
     }
-    let head = "| sender | receiver | IP | CCID | Mbps received | sent | p at the receiver | p at the sender \
-                | RTT at the sender, ms | RFC 5348 gives, Mbps |\n|---|---|---|---|---|---|---|---|---|---|\n";
+    let head = COLUMNS.join(" | ");
+    let rule = "|---".repeat(COLUMNS.len());
+    let head = format!("| {head} |\n{rule}|\n");
     let page = HEAD.replace(TABLE, &format!("{head}{table}"));
     Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
 }
 
-/// A run: sender, receiver, version of IP, CCID, exit status, then Mbps, p and round-trip time of the
-/// receiver and of the sender, with `-` for what is not known.
+/// What is wrong with a run: it did not end well, the two ends of TFRC know different loss event
+/// rates, or what arrived is far from what the equation gives.
+fn wrong(run: &str) -> Option<String> {
+    let words: Vec<&str> = run.split_whitespace().collect();
+    let [_, _, _, ccid, status, got, p_there, _, _, p, rtt] = words[..] else {
+        return Some("figures are missing".to_owned());
+    };
+    if status != "0" {
+        return Some(format!("exit code {status}"));
+    }
+    let number = |word: &str| word.parse::<f64>().ok().filter(|number| *number > 0.0);
+    if ccid != "3" {
+        return number(got).is_none().then(|| "nothing arrived".to_owned());
+    }
+    let [got, p_there, p, rtt] = [got, p_there, p, rtt].map(number);
+    let (Some(got), Some(there), Some(p), Some(rtt)) = (got, p_there, p, rtt) else {
+        return Some("p, the round-trip time or the rate is not known".to_owned());
+    };
+    let given = equation(p, rtt / 1e3);
+    if !(0.9..=1.1).contains(&(there / p)) {
+        return Some(format!("p is {p} at the sender and {there} at the receiver"));
+    }
+    // The last p and round-trip time stand for a whole run, over which both change.
+    (!(0.4..=2.5).contains(&(got / given))).then(|| format!("{got} Mbps, but {given} by RFC 5348"))
+}
+
+/// A run: sender, receiver, version of IP, CCID, exit status, then Mbps, p and round-trip time of
+/// the receiver and of the sender, with `-` for what is not known.
 fn row(run: &str) -> Option<String> {
     let words: Vec<&str> = run.split_whitespace().collect();
     let [sender, receiver, ip, ccid, status, got, p_there, _, sent, p, rtt] = words[..] else {
@@ -101,13 +142,30 @@ mod tests {
 
     #[test]
     fn runs_become_rows_and_the_rest_is_kept() {
-        let said = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\nDCCP = fairwave kernel 4 3 0 \
+        let said = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\n\
+                    DCCP = fairwave kernel 4 3 0 \
                     2.9 0.01 - 3.0 0.01 40.0\n";
         let page = text(said).unwrap();
         let row = "| Fairwave | Linux | 4 | 3 | 2.9 | 3.0 | 0.01 | 0.01 | 40.0 | 3.15 |\n";
         assert!(page.contains(row), "{page}");
         assert!(page.ends_with("```\nkernel 6.1\n```\n\n## One\n\n```\n  a    b\n```\n"), "{page}");
         assert!(text("DCCP = too few\n").is_err());
+    }
+
+    #[test]
+    fn a_run_that_is_not_as_it_should_be_is_told() {
+        let good = "fairwave kernel 4 3 0 2.9 0.0101 - 3.0 0.01 40.0";
+        assert_eq!(wrong(good), None);
+        assert_eq!(wrong("kernel fairwave 4 2 0 2.9 - - 3.0 - -"), None);
+        for bad in [
+            "fairwave kernel 4 3 1 2.9 0.0101 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 0 2.9 0.02 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 0 0.9 0.01 - 3.0 0.01 40.0",
+            "fairwave kernel 4 3 0 2.9 - - 3.0 0.01 40.0",
+            "kernel fairwave 4 2 0 - - - 3.0 - -",
+        ] {
+            assert!(wrong(bad).is_some(), "{bad}");
+        }
     }
 
     /// By hand for p = 0.01: sqrt(0.0066667) = 0.081650, 12 sqrt(0.00375) 0.01 1.0032 = 0.0073719;

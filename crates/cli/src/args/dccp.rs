@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use fairwave_units::{BitRate, Duration};
+use fairwave_wire::dccp::UDP_PORT;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -50,7 +51,7 @@ pub(crate) struct Ends {
     #[arg(long)]
     pub(crate) udp: bool,
     /// The server's port of UDP, with --udp
-    #[arg(long, value_name = "PORT", default_value_t = fairwave_wire::dccp::UDP_PORT, requires = "udp")]
+    #[arg(long, value_name = "PORT", default_value_t = UDP_PORT, requires = "udp")]
     pub(crate) udp_port: u16,
     /// Mark what is sent (SO_MARK), for rules that hold back the kernel's own DCCP
     #[arg(long, value_name = "NUMBER", conflicts_with = "udp")]

@@ -1,6 +1,7 @@
 //! `fairwave dccp` over protocol 33 of IP and inside UDP, in a namespace of its own.
 
 use crate::common::{ends_with, scratch};
+use crate::schemas::complaints;
 use serde_json::Value;
 use std::fs;
 use std::io::{Write, stderr};
@@ -36,7 +37,8 @@ const ONE: &str = r#"
 one() {
     "$F" dccp serve --once --json $2 > server.json 2> server.err & server=$!
     until grep -q Listening server.err; do :; done
-    "$F" dccp send $1 --for 300ms --interval 100ms --rate '4 Mbps' --json --csv rate.csv $2 $3 > client.json
+    set -- $1 $2 $3 --for 300ms --interval 100ms --rate '4 Mbps' --json --csv rate.csv
+    "$F" dccp send "$@" > client.json
     wait $server
 }
 "#;
@@ -61,6 +63,7 @@ fn both_families_carry_every_profile_over_ip_and_inside_udp() {
             assert_eq!(connection["ccid"], ccid, "{end:#}");
             assert!(connection["datagrams"].as_u64().is_some_and(|count| count > 0), "{end:#}");
         }
+        assert_eq!(complaints(&[("dccp", client.clone()), ("dccp", server.clone())]), "");
         let carried = |end: &Value| end["connections"][0]["bytes"].as_u64().expect("a number");
         assert!(carried(&server) <= carried(&client), "nobody gets more than was sent");
         let csv = fs::read_to_string(place.path().join("rate.csv")).expect("it is written");
@@ -68,8 +71,8 @@ fn both_families_carry_every_profile_over_ip_and_inside_udp() {
     }
 }
 
-/// Nobody reads the packets: the other host's kernel answers with ICMP, or with a Reset if it has DCCP
-/// itself, and a client says so at once.
+/// Nobody reads the packets: the other host's kernel answers with ICMP, or with a Reset if it has
+/// DCCP itself, and a client says so at once.
 #[test]
 fn a_host_where_nobody_listens_is_recognised() {
     let place = scratch();
@@ -77,7 +80,8 @@ fn a_host_where_nobody_listens_is_recognised() {
         mount -t tmpfs run /run
         ip netns add there
         ip link add name x0 type veth peer name x1 netns there
-        ip address add 10.79.0.1/24 dev x0; ip address add fd79::1/64 dev x0 nodad; ip link set x0 up
+        ip address add 10.79.0.1/24 dev x0; ip address add fd79::1/64 dev x0 nodad
+        ip link set x0 up
         ip -n there address add 10.79.0.2/24 dev x1; ip -n there address add fd79::2/64 dev x1 nodad
         ip -n there link set x1 up
         for to in 10.79.0.2 fd79::2; do

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// What every view must know.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "run",
     "sweep",
     "reproduce",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 17] = [
     "packets",
     "plot",
     "probe",
+    "dccp",
     "fairness",
     "proxy",
     "trace",
@@ -43,6 +44,9 @@ fn each_shell_gets_a_script_that_knows_every_command() {
 const LIVE: &[(&[&str], &str)] = &[
     (&["probe", "--"], "--reverse"),
     (&["probe", "serve", "--"], "--max-bytes"),
+    (&["dccp", "s"], "send"),
+    (&["dccp", "send", "--"], "--ccid"),
+    (&["dccp", "serve", "--"], "--once"),
     (&["fairness", "--"], "--compare"),
     (&["fairness", "r"], "run"),
     (&["fairness", "run", "--"], "--congestion"),

@@ -206,8 +206,8 @@ fn unknown_features_are_confirmed_empty() {
     assert_eq!(server.takes(&raw(6, &[1, 32, 4, 126, 1])), Err(Failure::Mandatory));
 }
 
-/// Linux's sender by CCID 3 demands Send Loss Event Rate of its receiver (RFC 4342 section 8.4), and
-/// resets the connection of one that does not know it.
+/// Linux's sender by CCID 3 demands Send Loss Event Rate of its receiver (RFC 4342 section 8.4),
+/// and resets the connection of one that does not know it.
 #[test]
 fn the_loss_event_rate_can_be_demanded() {
     let mut server = EndOf::server();

@@ -4,6 +4,7 @@ mod ccid3;
 mod common;
 mod contract;
 mod handshake;
+mod linux;
 mod transfer;
 mod tshark;
 mod validity;

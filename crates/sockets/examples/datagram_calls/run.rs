@@ -1,6 +1,7 @@
-//! What a datagram costs the driver, in system calls and processor time: one datagram a call, as many a
-//! call as are due at once (`sendmmsg`, `recvmmsg`), and messages that the kernel cuts (GSO). A machine
-//! sends bursts over the loopback; the sockets there take them with the same driver.
+//! What a datagram costs the driver, in system calls and processor time: one datagram a call, as
+//! many a call as are due at once (`sendmmsg`, `recvmmsg`), and messages that the kernel cuts
+//! (GSO). A machine sends bursts over the loopback; the sockets there take them with the same
+//! driver.
 //!
 //! `cargo run --release -p fairwave-sockets --example datagram-calls`
 

@@ -1,8 +1,8 @@
 //! Linux's own DCCP as a command, for the guest of `cargo xtask vm dccp`. Not for users.
 //!
-//! `dccp-run send ADDRESS PORT CCID SECONDS BYTES [RATE]` sends datagrams as fast as the kernel takes
-//! them, or at RATE bits a second; `dccp-run receive 4|6 PORT CCID` takes one connection. Both print a
-//! line a second and what it came to.
+//! `dccp-run send ADDRESS PORT CCID SECONDS BYTES [RATE]` sends datagrams as fast as the kernel
+//! takes them, or at RATE bits a second; `dccp-run receive 4|6 PORT CCID` takes one connection.
+//! Both print a line a second and what it came to.
 
 #[cfg(target_os = "linux")]
 mod run {

@@ -40,7 +40,8 @@ pub struct Settings {
     pub secret: Key,
 }
 
-/// Who is at the other end: its address, with the port of UDP if that is what carries, and its port.
+/// Who is at the other end: its address, with the port of UDP if that is what carries, and its
+/// port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peer {
     /// The address.
@@ -224,8 +225,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether there is room for one more connection. Those that are over make room, and those whose
-    /// client has not answered for long: its address may be forged.
+    /// Whether there is room for one more connection. Those that are over make room, and those
+    /// whose client has not answered for long: its address may be forged.
     fn has_room(&mut self, now: Instant, peer: Peer) -> bool {
         if self.lines.len() >= CONNECTIONS && !self.lines.contains_key(&peer) {
             let is_idle = |line: &Line| {

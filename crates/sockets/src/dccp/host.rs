@@ -59,7 +59,8 @@ pub enum Error {
     },
     /// The other host does not speak DCCP.
     #[error(
-        "{0} answers by ICMP that it does not speak DCCP: nothing listens there, and its kernel has \
+        "{0} answers by ICMP that it does not speak DCCP: nothing listens there, and its kernel \
+         has \
          no DCCP"
     )]
     NoProtocol(IpAddr),
@@ -229,8 +230,8 @@ impl Host {
         Ok(())
     }
 
-    /// A server that is not there says so by ICMP. Once there is a connection nobody is believed who
-    /// says that there is none.
+    /// A server that is not there says so by ICMP. Once there is a connection nobody is believed
+    /// who says that there is none.
     fn look_at_trouble(&mut self, is_opening: bool) -> Result<(), Error> {
         let trouble = self.driver.take_trouble();
         let Some((server, error)) = self.server.filter(|_| is_opening).zip(trouble) else {
