@@ -3,6 +3,7 @@
 //! Others boot a [`Guest`] of their own.
 
 mod guest;
+mod measure;
 mod soc;
 
 use crate::shell::{Outcome, cargo, run_aside};
@@ -21,6 +22,8 @@ pub(crate) enum Show {
     Cc,
     /// An access point with WPA2 and three stations over simulated radios
     Soc,
+    /// `fairwave fairness` and `fairwave probe` over such radios, with a clock that steps
+    Measure,
 }
 
 /// Boots a guest, and prints what it says.
@@ -28,6 +31,7 @@ pub(crate) fn vm(show: Show) -> Outcome {
     match show {
         Show::Cc => laws(),
         Show::Soc => soc::soc(),
+        Show::Measure => measure::measure(),
     }
 }
 
