@@ -45,8 +45,8 @@ pub(crate) struct ProbeOutput {
 /// How large a buffer is.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BufferOutput {
-    /// Packets of 1428 bytes (1448 over IPv6). The interval's upper end is one packet higher than that
-    /// over trains: whether a limit counts the packet that is being sent cannot be told.
+    /// Packets of 1428 bytes (1448 over IPv6). The interval's upper end is one packet higher than
+    /// that over trains: whether a limit counts the packet that is being sent cannot be told.
     pub(crate) packets: IntervalOutput,
     /// The same in bytes of IP packets.
     pub(crate) bytes: IntervalOutput,

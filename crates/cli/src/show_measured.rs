@@ -87,8 +87,8 @@ fn buffer(host: &str, found: &Measured) -> String {
     )
 }
 
-/// What a call feels of it. Where greetings were sent beside a load, they are what waited: in a queue
-/// for each station or flow a call does not wait behind the train that filled its own.
+/// What a call feels of it. Where greetings were sent beside a load, they are what waited: in a
+/// queue for each station or flow a call does not wait behind the train that filled its own.
 fn consequence(found: &Measured) -> Option<String> {
     let (load, beside) = match found.way {
         Way::There => ("an upload", &found.up),

@@ -70,8 +70,8 @@ fn counts(links: &[&Link]) -> String {
     let right = offs.iter().filter(|off| within(off)).count();
     let held = links.iter().filter(|link| link.is_in_interval() == Some(true)).count();
     format!(
-        "\nOf {} counts of packets {right} are within one packet or {:.0} %, whichever is more. The \
-         interval holds the true number in {held} of them.\n",
+        "\nOf {} counts of packets {right} are within one packet or {:.0} %, whichever is more. \
+         The interval holds the true number in {held} of them.\n",
         offs.len(),
         100.0 * SHARE
     )

@@ -84,8 +84,8 @@ pub(super) fn soc() -> Outcome {
     Ok(())
 }
 
-/// The page below `head`: sections begin with lines `# TITLE` of the transcript, whose lines for the
-/// page begin with `mark`.
+/// The page below `head`: sections begin with lines `# TITLE` of the transcript, whose lines for
+/// the page begin with `mark`.
 pub(super) fn text(head: &str, mark: &str, said: &str, packages: &str) -> String {
     let versions = packages.lines().map(|line| format!("- {line}\n")).collect::<String>();
     let mut page = format!("{head}\nPackages:\n\n{versions}\n## Association\n\n```\n");

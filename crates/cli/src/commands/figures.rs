@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// What keys of figures begin with, and the schema of that command's figures.
-const ROOTS: [(&str, fn() -> Value); 3] = [
+type Root = (&'static str, fn() -> Value);
+
+const ROOTS: [Root; 3] = [
     ("probe", || json!(schema::of::<ProbeOutput>())),
     ("fairness", || json!(schema::of::<FairnessOutput>())),
     ("proxy", || json!(schema::of::<ProxyOutput>())),

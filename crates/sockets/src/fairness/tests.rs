@@ -232,8 +232,8 @@ fn flood(server: SocketAddr) -> Vec<TcpStream> {
     held
 }
 
-/// Who has the key and says what it likes: a frame longer than any, one with a wrong seal, a message
-/// that is none, and a report before it has joined.
+/// Who has the key and says what it likes: a frame longer than any, one with a wrong seal, a
+/// message that is none, and a report before it has joined.
 fn misuse(server: SocketAddr) -> Vec<(TcpStream, link::Link)> {
     let open = || {
         let stream = TcpStream::connect(server).unwrap();

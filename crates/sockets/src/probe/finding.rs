@@ -34,8 +34,8 @@ pub enum Kind {
     NoneFound,
 }
 
-/// The packet in service: a radio has taken it out of the buffer, a shaper sends it from there. From
-/// outside both look alike, and the estimate takes it for a radio's.
+/// The packet in service: a radio has taken it out of the buffer, a shaper sends it from there.
+/// From outside both look alike, and the estimate takes it for a radio's.
 const IN_SERVICE: f64 = 1.0;
 
 /// A number with its 95 % confidence interval over repetitions.
