@@ -4,6 +4,7 @@
 
 mod dccp;
 mod guest;
+mod measure;
 mod soc;
 
 use crate::shell::{Outcome, cargo, run_aside};
@@ -24,6 +25,8 @@ pub(crate) enum Show {
     Dccp,
     /// An access point with WPA2 and three stations over simulated radios
     Soc,
+    /// `fairwave fairness` and `fairwave probe` over such radios, with a clock that steps
+    Measure,
 }
 
 /// Boots a guest, and prints what it says.
@@ -32,6 +35,7 @@ pub(crate) fn vm(show: Show) -> Outcome {
         Show::Cc => laws(),
         Show::Dccp => dccp::dccp(),
         Show::Soc => soc::soc(),
+        Show::Measure => measure::measure(),
     }
 }
 

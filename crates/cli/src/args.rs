@@ -436,7 +436,8 @@ pub(crate) enum Command {
     /// Explain a key of scenario files: meaning, unit, range, default, where it is allowed
     Explain {
         /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
-        /// tables are listed. probe.latency_ms is a figure of `fairwave probe`, probe all of them
+        /// tables are listed. probe.latency_ms is a figure of `fairwave probe`, probe all of them;
+        /// so are fairness and proxy
         #[arg(value_name = "KEY", value_parser = Keys, hide_possible_values = true)]
         key: Option<String>,
     },

@@ -15,7 +15,7 @@ pub(crate) struct ProbeOutput {
     /// Which way the buffer is that `buffer`, `kind` and `drain_mbps` tell of: `up`, to the server,
     /// or `down`, back (`--reverse`).
     pub(crate) direction: String,
-    /// The narrowest buffer on that way; null if none filled.
+    /// The narrowest buffer on that way; null if none filled, or if it drops before it is full.
     pub(crate) buffer: Option<BufferOutput>,
     /// `packets` or `bytes` (what its limit counts), `aqm` (drops before it is full), `per-station`
     /// (what is another's does not wait), `none-found`; null if that cannot be told.
@@ -45,7 +45,8 @@ pub(crate) struct ProbeOutput {
 /// How large a buffer is.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BufferOutput {
-    /// Packets of 1428 bytes (1448 over IPv6).
+    /// Packets of 1428 bytes (1448 over IPv6). The interval's upper end is one packet higher than
+    /// that over trains: whether a limit counts the packet that is being sent cannot be told.
     pub(crate) packets: IntervalOutput,
     /// The same in bytes of IP packets.
     pub(crate) bytes: IntervalOutput,

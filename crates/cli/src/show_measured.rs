@@ -1,8 +1,8 @@
 //! What a probe of a real network found, in sentences for a person at home, and as a page.
 
 use fairwave_lab::page::{CSS, responsive};
-use fairwave_lab::plot::{Content, Curve, Figure, Interval as Point, Mark};
-use fairwave_sockets::probe::{Buffer, Kind, Latency, Leg, Measured, Way};
+use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval as Point, Mark};
+use fairwave_sockets::probe::{Buffer, Kind, Latency, Leg, Measured, Percentiles, Way};
 use fairwave_units::BitRate;
 use maud::{DOCTYPE, PreEscaped, html};
 
@@ -16,10 +16,14 @@ const CAPTION: &str = "Each dot is a packet of the last trials: how much longer 
     fastest one. A buffer that fills is a slope with a flat top; its height is the wait behind a \
     full buffer.";
 
+/// What the second plot shows.
+const ROUND_TRIPS: &str = "Round trips of small packets of another flow, as those of a call, while \
+    nothing else is sent and beside loads. A pair that is not there was not measured.";
+
 /// The answer.
 pub(crate) fn words(host: &str, found: &Measured) -> String {
     let mut lines = vec![buffer(host, found)];
-    lines.extend(found.buffer.map(|buffer| consequence(&buffer, found.way)));
+    lines.extend(consequence(found));
     lines.extend(carried(found));
     let latency = |what: &str, latency: &Latency| {
         let ms = latency.ms?;
@@ -69,8 +73,9 @@ fn buffer(host: &str, found: &Measured) -> String {
         Some(Kind::Packets) => ". Its limit counts packets",
         Some(Kind::Bytes) => ". Its limit counts bytes",
         Some(Kind::PerStation) => ". What belongs to others has a queue of its own",
-        Some(Kind::Aqm) => ". It drops some packets before it is full (AQM)",
-        Some(Kind::NoneFound) | None => ". Whether its limit counts packets or bytes is not clear",
+        Some(Kind::Aqm | Kind::NoneFound) | None => {
+            ". Whether its limit counts packets or bytes is not clear"
+        }
     };
     format!(
         "The buffer on the way {way} {host} holds {:.0} packets ({:.0} to {:.0}), {:.0} \
@@ -82,12 +87,27 @@ fn buffer(host: &str, found: &Measured) -> String {
     )
 }
 
-fn consequence(buffer: &Buffer, way: Way) -> String {
-    let ms = buffer.ms.value;
-    let wait = if ms < 1e3 { format!("{ms:.0} ms") } else { format!("{:.1} s", ms / 1e3) };
+/// What a call feels of it. Where greetings were sent beside a load, they are what waited: in a
+/// queue for each station or flow a call does not wait behind the train that filled its own.
+fn consequence(found: &Measured) -> Option<String> {
+    let (load, beside) = match found.way {
+        Way::There => ("an upload", &found.up),
+        Way::Back => ("a download", &found.down),
+    };
+    let waited =
+        beside.ms.zip(found.idle.ms).map(|(beside, idle)| (beside.p50 - idle.p50).max(0.0));
+    let ms = match found.kind {
+        Some(Kind::NoneFound) => return None,
+        Some(Kind::PerStation | Kind::Aqm) => waited?,
+        _ => waited.or(found.buffer.map(|buffer| buffer.ms.value))?,
+    };
+    let wait = match ms {
+        ms if ms < 1.0 => "less than 1 ms".to_owned(),
+        ms if ms < 1e3 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1e3),
+    };
     let verdict = if ms < NOTICED_MS { "nobody notices" } else { "people notice" };
-    let load = if way == Way::There { "an upload" } else { "a download" };
-    format!("A video call beside {load} waits {wait} there, which {verdict}.")
+    Some(format!("A video call beside {load} waits {wait} there, which {verdict}."))
 }
 
 /// What to know about the figures.
@@ -105,7 +125,10 @@ pub(crate) fn warnings(found: &Measured) -> Vec<String> {
 
 /// A self-contained page.
 pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<String, String> {
-    let drawn = figure(found).to_svg().map_err(|error| error.to_string())?;
+    let drawn = |figure: &Figure| {
+        figure.to_svg().map(|svg| responsive(&svg)).map_err(|error| error.to_string())
+    };
+    let (waits, trips) = (drawn(&waits(found))?, drawn(&round_trips(found))?);
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -121,10 +144,12 @@ pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<
                 @for line in words(host, found).lines() { p { (line) } }
                 @for line in warnings(found) { p.quick { (line) } }
                 figure {
-                    div.plot { (PreEscaped(responsive(&drawn))) }
-                    figcaption {
-                        (CAPTION)
-                    }
+                    div.plot { (PreEscaped(waits)) }
+                    figcaption { (CAPTION) }
+                }
+                figure {
+                    div.plot { (PreEscaped(trips)) }
+                    figcaption { (ROUND_TRIPS) }
                 }
                 h2 { "What this rests on" }
                 @for line in &found.evidence { p { (line) } }
@@ -134,7 +159,31 @@ pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<
     Ok(markup.into_string())
 }
 
-fn figure(found: &Measured) -> Figure {
+/// Round trips by what else is sent.
+fn round_trips(found: &Measured) -> Figure {
+    let all = [
+        ("idle", &found.idle),
+        ("beside an upload", &found.up),
+        ("beside a download", &found.down),
+        ("beside both", &found.both),
+    ];
+    let series = |label: &str, of: fn(Percentiles) -> f64| BarSeries {
+        label: label.to_owned(),
+        values: all.iter().map(|(_, latency)| latency.ms.map(|ms| Point::exact(of(ms)))).collect(),
+    };
+    Figure {
+        title: "Round trips".to_owned(),
+        x_label: "what else is sent".to_owned(),
+        y_label: "round trip (ms)".to_owned(),
+        y_range: None,
+        content: Content::Bars {
+            groups: all.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            series: vec![series("median", |ms| ms.p50), series("95 of 100 within", |ms| ms.p95)],
+        },
+    }
+}
+
+fn waits(found: &Measured) -> Figure {
     let newest = found.delays.iter().rev().take(2);
     let curve = |delays: &fairwave_sockets::probe::Delays| Curve {
         label: format!("packets of {} bytes", delays.payload_bytes),
@@ -152,5 +201,48 @@ fn figure(found: &Measured) -> Figure {
         y_label: "wait (ms)".to_owned(),
         y_range: None,
         content: Content::Curves(newest.map(curve).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_sockets::probe::Interval;
+
+    fn found(kind: Kind, beside_ms: Option<f64>) -> Measured {
+        let exact = |value| Interval { value, low: value, high: value };
+        let buffer = Buffer { packets: exact(100.0), bytes: exact(142_800.0), ms: exact(115.0) };
+        let latency = |ms: Option<f64>| Latency {
+            ms: ms.map(|ms| Percentiles { p50: ms, p95: ms }),
+            ..Latency::default()
+        };
+        Measured {
+            kind: Some(kind),
+            buffer: (kind != Kind::Aqm).then_some(buffer),
+            idle: latency(Some(2.0)),
+            up: latency(beside_ms),
+            ..Measured::new(Way::There, "192.0.2.1:1".parse().unwrap())
+        }
+    }
+
+    /// A call is a flow of its own: what it waits is measured, and not what the train waited.
+    #[test]
+    fn a_call_waits_as_long_as_greetings_beside_the_load() {
+        let cases = [
+            (Kind::Packets, Some(112.0), Some("waits 110 ms there, which nobody notices")),
+            (Kind::Packets, Some(1_202.0), Some("waits 1.2 s there, which people notice")),
+            (Kind::Packets, None, Some("waits 115 ms there")),
+            (Kind::PerStation, Some(2.1), Some("waits less than 1 ms there")),
+            (Kind::PerStation, None, None),
+            (Kind::Aqm, Some(8.0), Some("waits 6 ms there")),
+            (Kind::NoneFound, Some(2.0), None),
+        ];
+        for (kind, beside_ms, said) in cases {
+            let words = words("ap", &found(kind, beside_ms));
+            assert_eq!(words.contains("A video call"), said.is_some(), "{words}");
+            assert!(said.is_none_or(|said| words.contains(said)), "{kind:?}: {words}");
+        }
+        let managed = words("ap", &found(Kind::Aqm, Some(8.0)));
+        assert!(managed.contains("no size to find"), "{managed}");
     }
 }

@@ -90,8 +90,8 @@ const BESIDE: f64 = 0.01;
 
 /// A packet that finds this share of the most that an accepted one found comes to the brim.
 const BRIM: f64 = 0.9;
-/// Largest share of the losses that may lie elsewhere where a queue drops at the brim alone, and the
-/// fewest losses that say so.
+/// Largest share of the losses that may lie elsewhere where a queue drops at the brim alone, and
+/// the fewest losses that say so.
 const STRAY: f64 = 0.05;
 const FEWEST: u64 = 10;
 
@@ -240,7 +240,8 @@ fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
         // On the way up a drop-tail queue loses what the radio loses, and no more.
         () if early > APART && middle.lost > 3 => Some(Policy::Aqm),
         () if 2 * filled > lines.len() => Some(Policy::DropTail),
-        // Where senders stall, few trains fill the buffer for long, but it drops at its limit still.
+        // Where senders stall, few trains fill the buffer for long, but it drops at its limit
+        // still.
         () if rises > APART && drops_at_the_brim(lines) => Some(Policy::DropTail),
         () if rises > APART => Some(Policy::Aqm),
         () => None,
@@ -248,9 +249,10 @@ fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
     finding(verdict, evidence)
 }
 
-/// Whether what was lost found as many packets as any that was accepted. That is what the limit of a
-/// drop-tail queue does, in trains that fill it for a moment only, too. A queue that drops before
-/// its limit accepts packets where it drops others, or drops one that came when it held fewer.
+/// Whether what was lost found as many packets as any that was accepted. That is what the limit of
+/// a drop-tail queue does, in trains that fill it for a moment only, too. A queue that drops
+/// before its limit accepts packets where it drops others, or drops one that came when it held
+/// fewer.
 fn drops_at_the_brim(lines: &[Timeline]) -> bool {
     let mut sizes: Vec<u32> = lines.iter().map(|line| line.payload_bytes).collect();
     sizes.sort_unstable();

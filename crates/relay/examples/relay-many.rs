@@ -2,8 +2,8 @@
 //! returns what it gets. `cargo xtask vm measure` runs it in a guest, where the limit of open files
 //! can be raised. Not for users.
 //!
-//! `relay-many PROXY IDLE ACTIVE ROUNDS`: IDLE connections exchange a piece, then ACTIVE ones so many
-//! pieces in turn, and then the idle ones another. Every byte that comes back is compared.
+//! `relay-many PROXY IDLE ACTIVE ROUNDS`: IDLE connections exchange a piece, then ACTIVE ones so
+//! many pieces in turn, and then the idle ones another. Every byte that comes back is compared.
 
 #[cfg(target_os = "linux")]
 mod run {

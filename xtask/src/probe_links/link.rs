@@ -46,6 +46,12 @@ impl Link {
         self.found.pointer(pointer)?.as_f64()
     }
 
+    /// Whether the interval of the count holds the true number.
+    pub(super) fn is_in_interval(&self) -> Option<bool> {
+        let [low, high] = ["low", "high"].map(|end| self.number(&format!("/buffer/packets/{end}")));
+        Some((low?..=high?).contains(&self.packets?))
+    }
+
     /// How far off the count of packets is, in packets.
     pub(super) fn off(&self) -> Option<f64> {
         Some(self.number("/buffer/packets/value")? - self.packets?)
@@ -58,9 +64,13 @@ mod tests {
 
     #[test]
     fn a_line_is_a_link() {
-        let json = r#"{"kind": "packets", "buffer": {"packets": {"value": 99.5}}}"#;
+        let packets = r#"{"value": 99.5, "low": 99, "high": 100.5}"#;
+        let json = format!(r#"{{"kind": "packets", "buffer": {{"packets": {packets}}}}}"#);
         let link = Link::read(&format!("pfifo | packets | 100 | {json}")).unwrap();
         assert_eq!((link.told(), link.off()), ("packets", Some(-0.5)));
+        assert_eq!(link.is_in_interval(), Some(true));
+        let other = Link::read(&format!("pfifo|packets|101|{json}")).unwrap();
+        assert_eq!(other.is_in_interval(), Some(false));
         let free = Link::read(r#"free|none-found|-|{"kind": null}"#).unwrap();
         assert_eq!((free.told(), free.packets, free.off()), ("cannot tell", None, None));
         assert!(Link::read("pfifo|packets").is_err());

@@ -68,8 +68,10 @@ fn counts(links: &[&Link]) -> String {
     let within = |(off, packets): &(f64, f64)| off.abs() <= (SHARE * packets).max(1.0);
     let offs: Vec<(f64, f64)> = offs.collect();
     let right = offs.iter().filter(|off| within(off)).count();
+    let held = links.iter().filter(|link| link.is_in_interval() == Some(true)).count();
     format!(
-        "\nOf {} counts of packets {right} are within one packet or {:.0} %, whichever is more.\n",
+        "\nOf {} counts of packets {right} are within one packet or {:.0} %, whichever is more. \
+         The interval holds the true number in {held} of them.\n",
         offs.len(),
         100.0 * SHARE
     )

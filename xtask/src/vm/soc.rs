@@ -23,7 +23,7 @@ other numbers than `iw` does (`fairwave_sockets::radio`), or if the loop of `fai
 /// Programs, and the packages that have those which a Debian system lacks, with their libraries.
 const PROGRAMS: [&str; 8] =
     ["ip", "hostapd", "hostapd_cli", "wpa_supplicant", "wpa_cli", "iw", "tc", "bash"];
-const PACKAGES: [&str; 7] = [
+pub(super) const PACKAGES: [&str; 7] = [
     "libnl-3-200",
     "libnl-genl-3-200",
     "libnl-route-3-200",
@@ -81,17 +81,19 @@ pub(super) fn soc() -> Outcome {
     let versions = workspace::target().join(guest.place).join("packages");
     let packages = fs::read_to_string(&versions).map_err(|e| format!("{versions:?}: {e}"))?;
     let page = root().join("docs/soc-guest.md");
-    fs::write(&page, text(&said, &packages)).map_err(|e| format!("{}: {e}", page.display()))?;
+    fs::write(&page, text(HEAD, MARK, &said, &packages))
+        .map_err(|e| format!("{}: {e}", page.display()))?;
     note(&format!("wrote {}", page.display()));
     Ok(())
 }
 
-/// The page: sections begin with lines `# TITLE` of the transcript.
-fn text(said: &str, packages: &str) -> String {
+/// The page below `head`: sections begin with lines `# TITLE` of the transcript, whose lines for
+/// the page begin with `mark`.
+pub(super) fn text(head: &str, mark: &str, said: &str, packages: &str) -> String {
     let versions = packages.lines().map(|line| format!("- {line}\n")).collect::<String>();
-    let mut page = format!("{HEAD}\nPackages:\n\n{versions}\n## Association\n\n```\n");
+    let mut page = format!("{head}\nPackages:\n\n{versions}\n## Association\n\n```\n");
     // Before its first line the terminal is cleared.
-    for line in said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
+    for line in said.lines().filter_map(|line| Some(line.split_once(mark)?.1.trim_end())) {
         match line.strip_prefix("# ") {
             Some(title) => page.push_str(&format!("```\n\n## {title}\n\n```\n")),
             None => page.push_str(&format!("{}\n", line.replace('\t', " "))),
@@ -106,7 +108,8 @@ mod tests {
 
     #[test]
     fn a_title_ends_a_block_and_begins_another() {
-        let page = text("\u{1b}[2JSOC one\r\nnoise\nSOC # Two\nSOC \tthree\n", "iw 5.19-1\n");
+        let page =
+            text(HEAD, MARK, "\u{1b}[2JSOC one\r\nnoise\nSOC # Two\nSOC \tthree\n", "iw 5.19-1\n");
         let expected =
             "- iw 5.19-1\n\n## Association\n\n```\none\n```\n\n## Two\n\n```\n three\n```\n";
         assert!(page.ends_with(expected), "{page}");

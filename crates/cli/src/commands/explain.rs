@@ -1,4 +1,4 @@
-//! `fairwave explain`: what a key of scenario files means, and a figure of `fairwave probe`.
+//! `fairwave explain`: what a key of scenario files means, and a figure that a command measures.
 
 #[cfg(target_os = "linux")]
 use super::figures::{self, Figure};

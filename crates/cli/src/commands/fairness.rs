@@ -184,7 +184,7 @@ fn deliver(
     if common.json {
         output::print_json(&json!(printed))?;
     } else {
-        output::print(&show_fairness::words(&printed.summary))?;
+        output::print(&show_fairness::words(&printed.summary, &printed.record))?;
         printed.warnings.iter().for_each(|warning| output::warn(warning));
     }
     match (printed.error, kept) {

@@ -1,14 +1,22 @@
-//! `fairwave explain probe.KEY`: what the figures of `fairwave probe HOST --json` mean. The schema
-//! of what is printed says it.
+//! `fairwave explain probe.KEY`, `fairness.KEY` and `proxy.KEY`: what the figures mean that these
+//! commands print with `--json`. The schema of what is printed says it.
 
+use crate::printed_fairness::FairnessOutput;
 use crate::printed_probe::ProbeOutput;
+use crate::printed_proxy::ProxyOutput;
 use fairwave_lab::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What keys of figures begin with.
-const ROOT: &str = "probe";
+/// What keys of figures begin with, and the schema of that command's figures.
+type Root = (&'static str, fn() -> Value);
+
+const ROOTS: [Root; 3] = [
+    ("probe", || json!(schema::of::<ProbeOutput>())),
+    ("fairness", || json!(schema::of::<FairnessOutput>())),
+    ("proxy", || json!(schema::of::<ProxyOutput>())),
+];
 
 /// One figure.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -23,11 +31,10 @@ pub(crate) struct Figure {
 
 /// The figure `key` and those within it; `None` if there is none.
 pub(crate) fn explain(key: &str) -> Option<Vec<Figure>> {
-    let wanted = key.strip_prefix(ROOT).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
-    let schema = json!(schema::of::<ProbeOutput>());
-    let mut all = Vec::new();
-    within(&schema, &schema, ROOT, &mut all);
-    let key = format!("{ROOT}{wanted}");
+    let root = key.split('.').next().unwrap_or_default();
+    let (_, schema) = ROOTS.iter().find(|(name, _)| *name == root)?;
+    let (schema, mut all) = (schema(), Vec::new());
+    within(&schema, &schema, root, &mut all);
     let inner = format!("{key}.");
     all.retain(|figure| figure.key == key || figure.key.starts_with(&inner));
     (!all.is_empty()).then_some(all)
@@ -46,10 +53,10 @@ fn within(schema: &Value, object: &Value, place: &str, all: &mut Vec<Figure>) {
     }
 }
 
-/// The definition that a property refers to, alone or beside null.
+/// The definition that a property refers to, alone, beside null or as what a list has.
 fn referred<'a>(schema: &'a Value, property: &'a Value) -> Option<&'a Value> {
     let choices = property["anyOf"].as_array();
-    let mut either = choices.into_iter().flatten().chain([property]);
+    let mut either = choices.into_iter().flatten().chain([property, &property["items"]]);
     let name = either.find_map(|choice| choice["$ref"].as_str())?;
     schema.pointer(name.strip_prefix('#')?)
 }
@@ -73,5 +80,18 @@ mod tests {
         assert!(all.iter().all(|figure| !figure.about.is_empty()), "{all:?}");
         let drain = explain("probe.drain_mbps").and_then(|found| found.into_iter().next());
         assert_eq!(drain.and_then(|drain| drain.unit).as_deref(), Some("megabits per second"));
+    }
+
+    #[test]
+    fn every_figure_of_each_command_has_a_sentence() {
+        let has = |root: &str, key: &str| {
+            let all = explain(root).unwrap_or_default();
+            assert!(all.iter().all(|figure| !figure.about.is_empty()), "{all:?}");
+            all.iter().any(|figure| figure.key == key)
+        };
+        assert!(has("fairness", "fairness.summary.stations.achievement"));
+        assert!(has("fairness", "fairness.record.repetitions.stations.radio.signal_dbm"));
+        assert!(has("proxy", "proxy.refused.busy"));
+        assert!(explain("fair").is_none() && explain("").is_none());
     }
 }

@@ -219,6 +219,17 @@ until [ $(($(sent) - before)) -gt 2000000 ]; do kill -0 "$first" && kill -0 "$se
 kill -INT "$first"; wait "$first" || echo $? > left-code
 until grep -q 'one is not there any more' server.log; do kill -0 "$second"; done
 kill -INT "$second"; wait "$second" || echo $? > stayed-code
+
+# Another address in mid-run.
+ip netns exec "$n-one" "$F" fairness run 10.66.3.2 --pairing "$CODE" -t 60 -i 0.1 --name one \
+    --out moved 2> errors-moved > said-moved & first=$!
+until grep -q 'Repetition 1' errors-moved; do kill -0 "$first"; done
+before=$(sent)
+until [ $(($(sent) - before)) -gt 1000000 ]; do kill -0 "$first"; done
+ip -n "$n-one" addr del 10.66.1.2/24 dev w0
+ip -n "$n-one" addr add 10.66.1.7/24 dev w0
+ip -n "$n-one" route replace default via 10.66.1.1
+wait "$first" || echo $? > moved-code
 "#;
 
 /// What a station that was interrupted kept of one, which was interrupted first.
@@ -229,7 +240,8 @@ fn kept_of_one(place: &Path, directory: &str) -> Value {
     stations.into_iter().find(|station| station["name"] == "one").expect("it took part")
 }
 
-/// A full disk costs the files alone, and Ctrl-C at one station does not end the other's run.
+/// A full disk costs the files alone, Ctrl-C at one station does not end the other's run, and an
+/// address that changes is named.
 fn faults_cost_no_results(place: &Path) {
     let text = |name: &str| fs::read_to_string(place.join(name)).unwrap_or_default();
     let (said, errors) = (text("full-said"), text("full-errors"));
@@ -241,9 +253,14 @@ fn faults_cost_no_results(place: &Path) {
         assert_eq!(text(&format!("{directory}-code")), "1\n", "{said}{errors}");
         assert!(errors.contains("interrupted") && said.contains(station), "{said}{errors}");
     }
-    for directory in ["left", "stayed"] {
+    let (said, errors) = (text("said-moved"), text("errors-moved"));
+    assert_eq!(text("moved-code"), "1\n", "{said}{errors}");
+    assert!(errors.contains("changed from 10.66.1.2 to 10.66.1.7"), "{said}{errors}");
+    assert!(errors.contains("counted by their sender"), "{errors}");
+    for directory in ["left", "stayed", "moved"] {
         let one = kept_of_one(place, directory);
-        assert_eq!(one["ending"], "left", "{one:#}");
+        let ending = if directory == "moved" { "open" } else { "left" };
+        assert_eq!(one["ending"], ending, "{one:#}");
         let bytes = one["flows"][0]["bytes"].as_array().expect("intervals");
         assert!(bytes.iter().filter_map(Value::as_u64).sum::<u64>() > 0, "{one:#}");
     }

@@ -57,8 +57,8 @@ fn a_host_that_takes_all_it_can_get_does_no_harm_to_others() {
 fn ten_thousand_connections_are_carried_at_once() {
     if let Some(found) = found("many") {
         let _ = writeln!(stderr(), "{found}");
-        // Where the limit of open files allows no more, those that it allows; all 11,000 are carried
-        // in the guest of `cargo xtask vm measure`.
+        // Where the limit of open files allows no more, those that it allows; all 11,000 are
+        // carried in the guest of `cargo xtask vm measure`.
         assert!(found["flows"].as_u64().expect("a number") > 9_000, "{found}");
         assert!(found["bytes_a_flow"].as_u64().expect("a number") < 10_000, "{found}");
     }

@@ -61,8 +61,8 @@ fn drops_before_the_buffer_is_full_are_an_aqm() {
     told(&found.radio, Some(Radio::Clean));
 }
 
-/// The queue fills only behind the pause, and no train goes on for long then. Seen over a plain FIFO
-/// in a guest that had too little of the processor.
+/// The queue fills only behind the pause, and no train goes on for long then. Seen over a plain
+/// FIFO in a guest that had too little of the processor.
 #[test]
 fn a_sender_that_pauses_does_not_make_a_plain_queue_an_aqm() {
     let path = Path { packets: 60, pause: Some((80, 30_000_000)), ..Path::default() };

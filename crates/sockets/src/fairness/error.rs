@@ -3,7 +3,7 @@
 use super::message::{Refusal, Terms};
 use fairwave_units::Duration;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
 /// Why a run or a server ended.
@@ -44,6 +44,19 @@ pub enum Error {
     Gone {
         /// Who is gone.
         server: SocketAddr,
+    },
+    /// This host has another address than when the run began.
+    #[error(
+        "this host's address towards {server} changed from {before} to {now} in mid-run, and its \
+         connections went with the first; what was measured until then is kept"
+    )]
+    Moved {
+        /// The server.
+        server: SocketAddr,
+        /// The address that the run began with.
+        before: IpAddr,
+        /// The address now.
+        now: IpAddr,
     },
     /// The server does not want this host.
     #[error("{server} refused: {}", why(refusal))]

@@ -7,17 +7,18 @@ use super::message::{
     Ending, Join, Limits, Protocol, RadioSample, Repetition, Report, Station, Terms, ToHost,
     ToServer, Traffic,
 };
-use super::radio::Radio;
+use super::radio::{Radio, interface_of};
 use super::serve::SILENCE;
 use super::udp::Datagrams;
 use super::{Error, laws};
 use crate::clock::Clock;
+use crate::udp::Udp;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::fairness::{FlowLabel, Opening};
 use fairwave_wire::seal::Key;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,6 +31,8 @@ const PINGS: usize = 8;
 const PING: Duration = Duration::from_secs(1);
 /// From one sign of life to the next, while others are waited for.
 const PULSE: Duration = Duration::from_secs(3);
+/// From one look at this host's address to the next.
+const ADDRESS: Duration = Duration::from_secs(1);
 /// After its report the server may wait for other hosts, which have filled their queues.
 const REPORTING: Duration = Duration::from_secs(45);
 /// After breaking off, the server's account is waited for so long.
@@ -99,6 +102,9 @@ struct Host<'a> {
     inbox: Inbox,
     key: Key,
     session: u64,
+    /// The address that connections to the server have, and when it was last seen to be there.
+    own: Option<IpAddr>,
+    own_seen: Instant,
     /// What is left of the traffic asked for by the server's limits.
     traffic: Traffic,
     /// Messages that came while an answer was waited for.
@@ -143,6 +149,8 @@ impl<'a> Host<'a> {
             inbox,
             key,
             session: 0,
+            own,
+            own_seen: clock.now(),
             traffic,
             later: VecDeque::new(),
             repetition: 0,
@@ -157,6 +165,23 @@ impl<'a> Host<'a> {
 
     fn gone(&self) -> Error {
         Error::Gone { server: self.request.server }
+    }
+
+    /// Connections do not outlive their address, and nobody tells them: they would fall silent.
+    fn has_stayed(&mut self) -> Result<(), Error> {
+        let (now, server) = (self.clock.now(), self.request.server);
+        let Some(before) = self.own.filter(|_| now.since(self.own_seen) > ADDRESS) else {
+            return Ok(());
+        };
+        self.own_seen = now;
+        if interface_of(before).is_some() {
+            return Ok(());
+        }
+        match Udp::source(server) {
+            Ok(now) if now != before => Err(Error::Moved { server, before, now }),
+            // Without a way there is no other address; the one before may come back.
+            _ => Ok(()),
+        }
     }
 
     fn say(&self, message: &ToServer) -> Result<(), Error> {
@@ -179,6 +204,7 @@ impl<'a> Host<'a> {
                 let _ = self.say(&ToServer::Leave(Report::default()));
                 return Err(Error::Stopped);
             }
+            self.has_stayed()?;
             if now.since(said) > PULSE {
                 self.say(&ToServer::Ping { sent_ns: now.as_nanos() })?;
                 said = now;
@@ -301,6 +327,9 @@ impl<'a> Host<'a> {
             if self.stop.load(Ordering::Relaxed) {
                 return self.leave(&counters);
             }
+            if let Err(moved) = self.has_stayed() {
+                return self.keep(&counters, moved);
+            }
             match self.inbox.next(LOOK) {
                 Ok(Some(ToHost::Done(repetition))) => {
                     // The server ends, and says what is known.
@@ -321,7 +350,8 @@ impl<'a> Host<'a> {
                 Ok(())
             }
             Ok(None) if self.stop.load(Ordering::Relaxed) => self.keep(&counters, Error::Stopped),
-            Ok(None) | Err(_) => self.keep(&counters, self.gone()),
+            Ok(None) => self.keep(&counters, self.gone()),
+            Err(error) => self.keep(&counters, error),
         }
     }
 
@@ -349,6 +379,7 @@ impl<'a> Host<'a> {
         let until = self.clock.now() + patience;
         let is_leaving = self.stop.load(Ordering::Relaxed);
         while self.clock.now() < until && self.stop.load(Ordering::Relaxed) == is_leaving {
+            self.has_stayed()?;
             if let Some(ToHost::Done(repetition)) = self.next()? {
                 return Ok(Some(repetition));
             }

@@ -34,7 +34,7 @@ impl Radio {
 }
 
 /// The interface that has an address.
-fn interface_of(address: IpAddr) -> Option<String> {
+pub(super) fn interface_of(address: IpAddr) -> Option<String> {
     let has_it = |interface: &nix::ifaddrs::InterfaceAddress| {
         let storage = interface.address.as_ref()?;
         let four = storage.as_sockaddr_in().map(|four| IpAddr::V4(four.ip()));

@@ -232,10 +232,32 @@ fn flood(server: SocketAddr) -> Vec<TcpStream> {
     held
 }
 
+/// Who has the key and says what it likes: a frame longer than any, one with a wrong seal, a
+/// message that is none, and a report before it has joined.
+fn misuse(server: SocketAddr) -> Vec<(TcpStream, link::Link)> {
+    let open = || {
+        let stream = TcpStream::connect(server).unwrap();
+        let raw = stream.try_clone().unwrap();
+        (raw, link::greet(stream, &key(), crate::clock::Clock::start()).unwrap().0)
+    };
+    let held: Vec<_> = (0..4).map(|_| open()).collect();
+    (&held[0].0).write_all(&[0xff; 40]).unwrap();
+    (&held[1].0).write_all(&[0, 0, 0, 4, 0, 0, 0, 0]).unwrap();
+    (&held[1].0).write_all(&[7; 16]).unwrap();
+    held[2].1.send(&"no message").unwrap();
+    held[3].1.send(&message::ToServer::Report(message::Report::default())).unwrap();
+    held
+}
+
 #[test]
 fn hostile_clients_leave_the_run_of_another_whole() {
     let ((found, error), news, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let held = flood(server);
+        // Each of them is shut out, and hears nothing more.
+        for (mut raw, _link) in misuse(server) {
+            // An end, or a reset where something was not read.
+            assert!(matches!(raw.read(&mut [0; 1]), Ok(0) | Err(_)));
+        }
         let done = run(&request(server, "one", both(UDP), terms(1, 1)));
         // A recorded opening gets a challenge, shorter than itself, and nothing that follows.
         let mut replayed = &held[2];

@@ -1,5 +1,6 @@
 //! What a measurement found, from the accounts of its sessions.
 
+use super::beside::Beside;
 use super::leg::Leg;
 use super::session::under_way;
 use super::sizes::{Percentiles, ip_bytes, largest};
@@ -33,6 +34,10 @@ pub enum Kind {
     NoneFound,
 }
 
+/// The packet in service: a radio has taken it out of the buffer, a shaper sends it from there.
+/// From outside both look alike, and the estimate takes it for a radio's.
+const IN_SERVICE: f64 = 1.0;
+
 /// A number with its 95 % confidence interval over repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -47,7 +52,9 @@ pub struct Interval {
 /// How large the buffer is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Buffer {
-    /// Packets of the largest size sent.
+    /// Packets of the largest size sent. The interval's upper end is one packet higher than that
+    /// over repetitions, as nobody outside can tell whether the limit counts the packet that is
+    /// being sent.
     pub packets: Interval,
     /// The same in bytes of IP packets.
     pub bytes: Interval,
@@ -86,7 +93,7 @@ pub struct Measured {
     pub server: SocketAddr,
     /// The rate that both ends allowed.
     pub rate: Option<BitRate>,
-    /// How large the buffer is; `None` if none filled.
+    /// How large the buffer is; `None` if none filled, or if it drops before it is full.
     pub buffer: Option<Buffer>,
     /// What sort it is; `None` if that cannot be told.
     pub kind: Option<Kind>,
@@ -231,6 +238,10 @@ impl Measured {
         let diagnosis = diagnosis::diagnose(accounts);
         self.evidence = vec![diagnosis.limit.evidence.clone(), diagnosis.policy.evidence.clone()];
         self.kind = self.kind_by(&diagnosis);
+        if self.kind == Some(Kind::Aqm) {
+            // What waited at a drop says when its manager lost patience, not what it has room for.
+            self.buffer = None;
+        }
     }
 
     fn kind_by(&self, diagnosis: &Diagnosis) -> Option<Kind> {
@@ -251,10 +262,11 @@ impl Measured {
         let Some((begin, until)) = times.reduce(together) else { return };
         let since = begin + Duration::from_nanos(until.since(begin).as_nanos() / 2);
         let during = pings.iter().filter(|ping| ping.sent >= since && ping.sent <= until);
-        let latency = Latency::of(during.copied());
+        let during: Vec<Ping> = during.copied().collect();
+        let latency = Latency::of(during.iter().copied());
         let alone = trains.first().filter(|(way, _)| *way == self.way && trains.len() == 1);
-        if let Some((_, train)) = alone {
-            self.compare(train, &latency);
+        if let Some((way, train)) = alone {
+            self.compare(*way, train, &during);
         }
         match loaded {
             Loaded::Up => self.up = latency,
@@ -264,15 +276,15 @@ impl Measured {
     }
 
     /// Whether packets of another flow waited as long as those of the train.
-    fn compare(&mut self, train: &Account, beside: &Latency) {
-        let wait = delay::delays(std::slice::from_ref(train)).first().map(|d| d.longest_ms);
-        let (Some(wait), Some(ms), Some(idle)) = (wait, beside.ms, self.idle.ms) else { return };
-        let waited = ms.p50 - idle.p50;
+    fn compare(&mut self, way: Way, train: &Account, pings: &[Ping]) {
+        let Some(idle) = self.idle.ms else { return };
+        let Some(found) = Beside::of(way, train, pings, idle.p50) else { return };
+        let Beside { pairs, greetings_ms, train_ms } = found;
         self.evidence.push(format!(
-            "packets of another flow waited {waited:.1} ms beside a train whose packets waited \
-             {wait:.1} ms"
+            "packets of another flow waited {greetings_ms:.1} ms beside packets of the train that \
+             waited {train_ms:.1} ms"
         ));
-        let is_apart = wait > SHORT_MS && waited < SEPARATE * wait && beside.answered() >= ENOUGH;
+        let is_apart = train_ms > SHORT_MS && greetings_ms < SEPARATE * train_ms && pairs >= ENOUGH;
         if is_apart && self.kind != Some(Kind::Aqm) {
             self.kind = Some(Kind::PerStation);
         }
@@ -287,7 +299,8 @@ fn buffer(size: &SizeEstimate, accounts: &[Account], bytes: u64, drift: f64) -> 
     let waits: Vec<f64> = filled
         .filter_map(|a| Some(delay::delays(std::slice::from_ref(a)).first()?.longest_ms))
         .collect();
-    let packets = Interval::of(size.waiting?);
+    let counted = Interval::of(size.waiting?);
+    let packets = Interval { high: counted.high + IN_SERVICE, ..counted };
     let ms = Interval::of(Estimate::of(&waits)?);
     Some(Buffer { packets, bytes: packets.times(bytes as f64), ms })
 }

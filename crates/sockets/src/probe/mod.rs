@@ -1,5 +1,6 @@
 //! The buffer probe on real networks: [`serve`] is its receiving end, [`measure`] the other.
 
+mod beside;
 mod error;
 mod finding;
 mod leg;

@@ -1,0 +1,79 @@
+//! `cargo xtask vm measure`: what `fairwave fairness` and `fairwave probe` find over the simulated
+//! radios of Debian's kernel 6.1, and while the wall clock steps, which no test may do to the
+//! machine that it runs on.
+
+use super::guest::Guest;
+use super::soc::{PACKAGES, text};
+use crate::shell::{Outcome, cargo, note, root, run_aside};
+use crate::workspace;
+use std::fs;
+
+/// What runs in the guest, and what its lines for the page begin with.
+const GUEST: &str = include_str!("measure.sh");
+const MARK: &str = "MEASURE ";
+/// The shell functions that it has from elsewhere.
+const RADIOS: &str = include_str!("radios.sh");
+/// What the page begins with.
+const HEAD: &str = "# Measuring over radios, and while the clock steps, in a guest
+
+Made by `cargo xtask vm measure`, which boots Debian's kernel in QEMU without hardware's help. The
+radios are those of `mac80211_hwsim` with WPA2: there is no propagation, so a signal is what the
+sender's power makes it. The command fails if the signal that `fairwave fairness`
+([docs/fairness.md](fairness.md)) tells is not that of `iw`, if steps of the wall clock falsify it
+or `fairwave probe` ([docs/probe.md](probe.md)), or if `fairwave proxy` ([docs/proxy.md](proxy.md))
+does not carry so many connections, for which the guest's root may raise the limit of open files.
+";
+const PROGRAMS: [&str; 5] = ["ip", "hostapd", "wpa_supplicant", "iw", "tc"];
+const MODULES: [&str; 15] = [
+    "drivers/virtio/virtio",
+    "drivers/virtio/virtio_ring",
+    "lib/crypto/libarc4",
+    "net/rfkill/rfkill",
+    "net/wireless/cfg80211",
+    "net/mac80211/mac80211",
+    "crypto/ctr",
+    "crypto/ccm",
+    "crypto/gf128mul",
+    "crypto/ghash-generic",
+    "crypto/gcm",
+    "crypto/cmac",
+    "net/sched/sch_tbf",
+    "drivers/net/veth",
+    "drivers/net/wireless/mac80211_hwsim",
+];
+/// What makes networks and probes through them, and what is probed: slow enough for an emulated
+/// processor beside other work.
+const NET: &str = include_str!("../../../crates/cli/tests/data/probe-net.sh");
+const PROBES: &str = include_str!("../../../crates/cli/tests/data/probe-links.sh");
+const LINK: &str = "pfifo of 30 packets, TBF 1 Mbps|packets|30|qdisc add dev b root handle 1: tbf \
+                    rate 1mbit burst 3000 limit 1000000; qdisc add dev b parent 1: pfifo limit 30";
+
+/// Boots the guest, and writes what it showed.
+pub(super) fn measure() -> Outcome {
+    run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
+    run_aside(cargo(&["build", "-p", "fairwave-relay", "--example", "relay-many"]))?;
+    let guest = Guest {
+        place: "measure-vm",
+        commands: ["fairwave", "examples/relay-many"]
+            .map(|program| workspace::target().join("debug").join(program))
+            .to_vec(),
+        init: GUEST,
+        files: vec![
+            ("radios.sh", RADIOS.to_owned()),
+            ("links", format!("{LINK}\n")),
+            ("probe-net.sh", NET.to_owned()),
+            ("probe-links.sh", PROBES.to_owned()),
+        ],
+        programs: &PROGRAMS,
+        packages: &PACKAGES,
+        modules: &MODULES,
+    };
+    let said = guest.boot()?;
+    let versions = workspace::target().join(guest.place).join("packages");
+    let packages = fs::read_to_string(&versions).map_err(|e| format!("{versions:?}: {e}"))?;
+    let page = root().join("docs/measure-guest.md");
+    fs::write(&page, text(HEAD, MARK, &said, &packages))
+        .map_err(|e| format!("{}: {e}", page.display()))?;
+    note(&format!("wrote {}", page.display()));
+    Ok(())
+}
