@@ -504,6 +504,12 @@ def plane_frames():
     found["working"] = ap.poll() is None
     end(station)
     end(ap)
+    # At a high rate the pieces of TCP are left whole.
+    ap = start_ap(*PLANE, rate="2 Gbps")
+    until("the access point", status)
+    found["whole"] = connection(8)
+    found["pieces"] = status()["frames"]
+    end(ap)
     found["restored"] = interface() == before
     # It goes with its interface, and says so.
     ap = start_ap(*PLANE)
