@@ -758,7 +758,7 @@ def crowd():
 build()
 keys()
 tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": hostile, "answered": answered, "killed": killed,
-         "plane-shares": lambda: shares(*PLANE), "plane-routed": lambda: routed(*PLANE),
+         "plane-shares": lambda: shares(*PLANE, "--queue", "1000"), "plane-routed": lambda: routed(*PLANE),
          "plane-classes": lambda: classes(*PLANE), "plane-frames": plane_frames, "plane-killed": plane_killed,
          "plane-cost": plane_cost,
          "told": told, "paired": paired, "replaced": replaced, "cost": cost, "crowd": crowd}
