@@ -47,9 +47,6 @@ fn our_own_scheduler_shares_as_those_of_the_kernel() {
     let Some(by_link) = found("plane-shares") else { return };
     assert_shares(&by_link, BY_PW);
     assert_eq!(by_link["actuator"], "user-space", "{by_link}");
-    // All of the 8 Mbps is used, within 5 %, in the 3 s.
-    let bytes = by_link["bytes"].as_f64().expect("bytes");
-    assert!((bytes / 3e6 - 1.0).abs() < 0.05, "{by_link}");
     let Some(by_address) = found("plane-routed") else { return };
     assert_shares(&by_address, BY_PW);
     let Some(by_kind) = found("plane-classes") else { return };
