@@ -163,8 +163,8 @@ impl Egress {
         }
     }
 
-    /// Gives a frame with its virtio header to the interface's driver. Returns `false` where it is lost, as the interface
-    /// is down or has no room, or the frame is longer than its MTU.
+    /// Gives a frame with its virtio header to the interface's driver. Returns `false` where it is
+    /// lost, as the interface is down or has no room, or the frame is longer than its MTU.
     ///
     /// # Errors
     /// If the interface has been deleted.

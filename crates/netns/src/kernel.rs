@@ -105,8 +105,8 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A socket that hands frames with virtio headers to an interface's driver, past its qdisc and whatever is asked before
-/// that (packet(7), `PACKET_QDISC_BYPASS`), and receives none.
+/// A socket that hands frames with virtio headers to an interface's driver, past its qdisc and
+/// whatever is asked before that (packet(7), `PACKET_QDISC_BYPASS`), and receives none.
 pub(crate) fn driver_socket(interface: u32) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;

@@ -130,8 +130,8 @@ impl Plane {
     }
 
     /// Gives a station weights: of the rest, and then of each kind of traffic of the plan. Frames
-    /// to it are known by its IP address if that is given, and else by its link address. A weight of
-    /// 0 sends nothing.
+    /// to it are known by its IP address if that is given, and else by its link address. A weight
+    /// of 0 sends nothing.
     pub fn serve(&self, station: Mac, address: Option<IpAddr>, weights: &[Weight]) {
         let weights = weights.iter().map(|weight| weight.fraction()).collect();
         self.shared.tell(|told| told.orders.push(Order::Serve(station, address, weights)));
