@@ -89,6 +89,7 @@ pub struct StationLine {
     #[schemars(extend("unit" = "seconds"))]
     pub age_s: Option<f64>,
     /// The weight of traffic that has no class of its own, from 0 to 1.
+    #[schemars(extend("unit" = "share"))]
     pub weight: f64,
     /// The weight of each class of traffic, from 0 to 1.
     pub weights: Vec<f64>,

@@ -3,17 +3,18 @@
 //! The kernel hands every frame that is about to leave to a TAP device instead, whose other end
 //! this program has; it gives frames back behind that point, straight to the driver. So nothing of
 //! addresses, routes and bridges changes, and it is the same for what the machine sends itself,
-//! routes or bridges. The kernel computes checksums and cuts large segments before the TAP device,
-//! as that offers neither. Its end is the program's: the device is gone with it, however it ends,
-//! and the keeper takes the filter away that led there.
+//! routes or bridges. Before the TAP device the kernel computes checksums and cuts large segments,
+//! unless [`Pieces::Whole`] leaves both to whoever comes behind. The program has the device's other
+//! end: the device is gone with it, however it ends, and the keeper takes the filter away that led
+//! there.
 
 use crate::Error;
 use crate::keeper::Keeper;
-use crate::kernel::{create_tap, driver_socket, unshare};
+use crate::kernel::{TUN_F_CSUM, TUN_F_TSO, create_tap, driver_socket, set_tun_offload, unshare};
 use crate::netlink::Netlink;
 use crate::plan::KeeperCommand;
 use crate::replace;
-use crate::tun::CLONE_DEVICE;
+use crate::tun::{CLONE_DEVICE, VNET_HEADER_LENGTH};
 use crate::undo::Undo;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -28,6 +29,19 @@ const NAME: &str = "fwsoc%d";
 const WAITING: u32 = 1000;
 /// Bytes of a frame beside the packet in it: Ethernet's header and two tags of VLANs.
 const AROUND: usize = 14 + 2 * 4;
+/// Bytes of the longest packet of IP that is left in one piece.
+const WHOLE: usize = 65_536;
+
+/// What becomes of data that a connection of TCP hands down in one piece, as it does where a card
+/// would cut it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pieces {
+    /// The kernel cuts it into packets, which come one by one.
+    Cut,
+    /// It comes in one piece, and is cut behind, by the interface's card if that can. Checksums are
+    /// left, too.
+    Whole,
+}
 
 /// Frames that leave by an interface, for as long as this lives.
 #[derive(Debug)]
@@ -51,7 +65,7 @@ pub fn may_lead_egress() -> io::Result<()> {
             return Ok(());
         }
         let mut netlink = Netlink::open()?;
-        let (_tap, to) = tap(&mut netlink)?;
+        let (_tap, to) = tap(&mut netlink, Pieces::Cut)?;
         let index = netlink.index("lo")?;
         driver_socket(index)?;
         netlink.redirect_egress(index, to)
@@ -60,10 +74,13 @@ pub fn may_lead_egress() -> io::Result<()> {
 }
 
 /// A TAP device that is up, and its number.
-fn tap(netlink: &mut Netlink) -> io::Result<(OwnedFd, u32)> {
+fn tap(netlink: &mut Netlink, pieces: Pieces) -> io::Result<(OwnedFd, u32)> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let tap = rustix::fs::open(CLONE_DEVICE, flags, Mode::empty())?;
     let name = create_tap(&tap, NAME)?;
+    if pieces == Pieces::Whole {
+        set_tun_offload(&tap, TUN_F_CSUM | TUN_F_TSO)?;
+    }
     // What the kernel says of its own accord by an interface that has IPv6 would go to stations.
     let setting = format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6");
     match std::fs::write(&setting, "1") {
@@ -84,7 +101,12 @@ impl Egress {
     /// Where there is no such interface, it is no Ethernet's, somebody has set clsact or ingress
     /// there, the kernel lacks something, or the user may not (CAP_NET_ADMIN, CAP_NET_RAW). Nothing
     /// is left then.
-    pub fn open(interface: &str, passes_by: bool, keeper: &KeeperCommand) -> Result<Self, Error> {
+    pub fn open(
+        interface: &str,
+        pieces: Pieces,
+        passes_by: bool,
+        keeper: &KeeperCommand,
+    ) -> Result<Self, Error> {
         let step = |what: &str| Error::at(format!("interface `{interface}`: {what}"));
         let mut netlink = Netlink::open().map_err(step("netlink"))?;
         let index = netlink.index(interface).map_err(step("its index"))?;
@@ -99,10 +121,14 @@ impl Egress {
         let mtu = netlink.mtu(index).map_err(step("its MTU"))?;
         let driver = driver_socket(index).map_err(step("a socket to its driver"))?;
         let mut keeper = Keeper::start_without_programs(keeper)?;
-        let (tap, to) = tap(&mut netlink).map_err(step("a TAP device beside it"))?;
+        let (tap, to) = tap(&mut netlink, pieces).map_err(step("a TAP device beside it"))?;
         keeper.note(Undo::Egress(interface.to_owned()))?;
         netlink.redirect_egress(index, to).map_err(step("clsact, u32 and mirred"))?;
-        let (interface, longest) = (interface.to_owned(), mtu as usize + AROUND);
+        let packet = match pieces {
+            Pieces::Cut => mtu as usize,
+            Pieces::Whole => WHOLE.max(mtu as usize),
+        };
+        let (interface, longest) = (interface.to_owned(), VNET_HEADER_LENGTH + packet + AROUND);
         Ok(Self { tap, driver, interface, index, longest, _keeper: keeper })
     }
 
@@ -117,14 +143,15 @@ impl Egress {
         }
     }
 
-    /// Bytes of the longest frame: Ethernet's header, tags of VLANs and the interface's MTU when
-    /// this was opened.
+    /// Bytes of the longest frame: a virtio header, Ethernet's, tags of VLANs, and the interface's
+    /// MTU when this was opened or the longest piece.
     pub const fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Takes the next frame; returns its length, or `None` where none waits. What does not fit is
-    /// cut off. This does not block.
+    /// Takes the next frame with its virtio header of
+    /// [`VNET_HEADER_LENGTH`](crate::VNET_HEADER_LENGTH) bytes; returns the length of both, or
+    /// `None` where none waits. What does not fit is cut off. This does not block.
     ///
     /// # Errors
     /// If somebody has deleted the TAP device.
@@ -136,8 +163,8 @@ impl Egress {
         }
     }
 
-    /// Gives a frame to the interface's driver. Returns `false` where it is lost, as the interface
-    /// is down or has no room, or the frame is longer than its MTU.
+    /// Gives a frame with its virtio header to the interface's driver. Returns `false` where it is
+    /// lost, as the interface is down or has no room, or the frame is longer than its MTU.
     ///
     /// # Errors
     /// If the interface has been deleted.

@@ -64,10 +64,10 @@ pub(crate) fn create_tun(tun: impl AsFd, name: &str) -> io::Result<()> {
     attach(tun, name, IFF_TUN | IFF_NO_PI | IFF_VNET_HDR).map(drop)
 }
 
-/// The same for a device of whole frames, with nothing before them, whose name has a number of the
-/// kernel's choice for `%d`; the name.
+/// The same for a device of whole frames, whose name has a number of the kernel's choice for `%d`;
+/// the name.
 pub(crate) fn create_tap(tap: impl AsFd, template: &str) -> io::Result<String> {
-    attach(tap, template, IFF_TAP | IFF_NO_PI)
+    attach(tap, template, IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
 }
 
 fn attach(tun: impl AsFd, name: &str, flags: i16) -> io::Result<String> {
@@ -105,11 +105,12 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A socket that hands frames to an interface's driver, past its qdisc and whatever is asked before
-/// that (packet(7), `PACKET_QDISC_BYPASS`), and receives none.
+/// A socket that hands frames with virtio headers to an interface's driver, past its qdisc and
+/// whatever is asked before that (packet(7), `PACKET_QDISC_BYPASS`), and receives none.
 pub(crate) fn driver_socket(interface: u32) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+    set_option(&socket, libc::PACKET_VNET_HDR, &1_i32)?;
     set_option(&socket, PACKET_QDISC_BYPASS, &1_i32)?;
     bind_packet_socket(&socket, c_int::try_from(interface).map_err(io::Error::other)?, 0)?;
     Ok(socket)

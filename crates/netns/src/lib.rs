@@ -64,7 +64,7 @@ mod undo;
 mod uplink;
 
 pub use classify::Traffic;
-pub use egress::{Egress, egress_obstacle, may_lead_egress};
+pub use egress::{Egress, Pieces, egress_obstacle, may_lead_egress};
 pub use error::{Error, Lack, Missing};
 pub use ether::{EtherSocket, link_address};
 pub use intercept::{Interception, InterceptionPlan};

@@ -185,27 +185,28 @@ shares() {
 }
 
 # The same by our own scheduler in user space, which is killed without notice. Its agent takes the
-# place of the other for a while.
+# place of the other for a while. The rate is one that this slow guest keeps while three senders,
+# whom no full queue stops any more, send as fast as they can.
 plane() {
     say "# The same by our own scheduler in user space"
     kill -INT $ap; wait $ap
     await 10 is_restored || return 1
     everything > all_before
-    show fairwave soc ap --interface wlan0 --plan --actuator user-space || return 1
-    fairwave soc ap --interface wlan0 --key net.key --rate '4 Mbps' --policy pw --actuator user-space > ap.out 2> ap.err & ap=$!
+    show fairwave-agent ap --interface wlan0 --plan --actuator user-space || return 1
+    fairwave-agent ap --interface wlan0 --key net.key --rate '1 Mbps' --policy pw --actuator user-space > ap.out 2> ap.err & ap=$!
     await 30 is_told $first 14 report || { cat ap.err; return 1; }
     await 30 is_told $second 10 view || return 1
     await 30 is_told $third 4 view || return 1
     shares || return 1
     show ip netns exec sta3 ping -c 2 10.77.0.1 || return 1
-    show tc filter show dev wlan0 egress
+    show /bin/tc filter show dev wlan0 egress
     kill -KILL $ap; wait $ap
     await 10 is_all_as_before || { everything; return 1; }
     say "after SIGKILL nothing of it is left"
     fairwave soc ap --interface wlan0 --key net.key --rate '4 Mbps' --policy pw > ap.out 2> ap.err & ap=$!
     await 30 is_told $first 14 report
 }
-everything() { traffic_control; tc filter show dev wlan0 egress; ip link; ip address | grep -v valid_lft; ip route; }
+everything() { traffic_control; /bin/tc filter show dev wlan0 egress; ip link; ip address | grep -v valid_lft; ip route; }
 is_all_as_before() { everything | cmp -s - all_before; }
 
 # The agent is killed without notice; what it has set goes with it.

@@ -5,6 +5,7 @@
 
 use super::bucket::Bucket;
 use super::classes::Classes;
+use super::pieces::on_the_wire;
 use crate::status::Frames;
 use fairwave_netns::Traffic;
 use fairwave_queue::{Discipline, FlowKey, HostConfig, Item, Limit, Segment, Weight, wf2q_plus};
@@ -19,7 +20,7 @@ const FRAMES: usize = 4096;
 /// Frames that are taken, and sent, before the other has its turn.
 const BATCH: usize = 64;
 
-/// Where frames come from and go to.
+/// Where frames come from and go to, each with a virtio header.
 pub(super) trait Wire {
     /// Takes the next frame, cut to the buffer; its length, or `None` if none waits.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
@@ -35,7 +36,7 @@ pub(super) struct Settings {
     pub(super) rate_bps: u64,
     /// Frames that may wait in each queue.
     pub(super) queue: u32,
-    /// Bytes of the longest frame.
+    /// Bytes of the longest frame with its virtio header.
     pub(super) longest: usize,
     /// The kinds of traffic with queues of their own.
     pub(super) traffic: Vec<Traffic>,
@@ -47,6 +48,9 @@ pub(super) struct Settings {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     place: u32,
+    /// Bytes with the virtio header.
+    length: u32,
+    /// Bytes on the wire.
     bytes: u32,
     queue: u32,
 }
@@ -139,14 +143,18 @@ impl Forwarder {
             };
             let begin = place as usize * self.place;
             let room = &mut self.memory[begin..begin + self.place];
-            let Some(bytes) = wire.receive(room)? else { return Ok(true) };
-            if bytes >= self.place {
+            let Some(length) = wire.receive(room)? else { return Ok(true) };
+            if length >= self.place {
                 self.counts.too_long += 1;
                 continue;
             }
+            let Some((head, frame)) = self.memory[begin..begin + length].split_first_chunk() else {
+                self.counts.lost += 1;
+                continue;
+            };
+            let (queue, bytes) = (self.classes.of(frame), on_the_wire(*head, frame));
             self.free.pop();
-            let queue = self.classes.of(&self.memory[begin..begin + bytes]);
-            self.queue.push(now, Waiting { place, bytes: bytes as u32, queue });
+            self.queue.push(now, Waiting { place, length: length as u32, bytes, queue });
             while let Some((dropped, _)) = self.queue.dropped() {
                 self.free.push(dropped.place);
                 self.counts.dropped += 1;
@@ -165,7 +173,7 @@ impl Forwarder {
             let begin = waiting.place as usize * self.place;
             self.free.push(waiting.place);
             self.bucket.take(now, waiting.bytes);
-            let frame = &self.memory[begin..begin + waiting.bytes as usize];
+            let frame = &self.memory[begin..begin + waiting.length as usize];
             match wire.send(frame)? {
                 true => self.counts.sent += 1,
                 false => self.counts.lost += 1,

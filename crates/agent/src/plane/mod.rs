@@ -8,10 +8,11 @@
 mod bucket;
 mod classes;
 mod forward;
+mod pieces;
 
 use crate::Error;
 use crate::status::Frames;
-use fairwave_netns::{Egress, KeeperCommand, Traffic};
+use fairwave_netns::{Egress, KeeperCommand, Pieces, Traffic};
 use fairwave_soc::Weight;
 use fairwave_sockets::Clock;
 use fairwave_units::Instant;
@@ -25,6 +26,10 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+
+/// The rate in bits a second from which on large pieces of TCP are not cut: each of 64 KiB takes a
+/// millisecond, which is what the stations wait for one another in addition.
+const WHOLE_FROM: u64 = 500_000_000;
 
 /// The nice value of the thread.
 const HASTE: i32 = -20;
@@ -108,7 +113,9 @@ impl Plane {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = eventfd(0, flags).map_err(|errno| step("a bell")(errno.into()))?;
         let shared = Arc::new(Shared { told: Mutex::default(), bell });
-        let egress = Arc::new(Egress::open(&plan.interface, plan.replace, &plan.keeper)?);
+        let pieces = if plan.rate_bps >= WHOLE_FROM { Pieces::Whole } else { Pieces::Cut };
+        let egress = Egress::open(&plan.interface, pieces, plan.replace, &plan.keeper);
+        let egress = Arc::new(egress?);
         let mut forwarder = Forwarder::new(&Settings {
             rate_bps: plan.rate_bps,
             queue: plan.queue_packets,
@@ -123,8 +130,8 @@ impl Plane {
     }
 
     /// Gives a station weights: of the rest, and then of each kind of traffic of the plan. Frames
-    /// to it are known by its IP address if that is given, and else by its link address. A weight of
-    /// 0 sends nothing.
+    /// to it are known by its IP address if that is given, and else by its link address. A weight
+    /// of 0 sends nothing.
     pub fn serve(&self, station: Mac, address: Option<IpAddr>, weights: &[Weight]) {
         let weights = weights.iter().map(|weight| weight.fraction()).collect();
         self.shared.tell(|told| told.orders.push(Order::Serve(station, address, weights)));

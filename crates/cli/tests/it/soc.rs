@@ -47,9 +47,6 @@ fn our_own_scheduler_shares_as_those_of_the_kernel() {
     let Some(by_link) = found("plane-shares") else { return };
     assert_shares(&by_link, BY_PW);
     assert_eq!(by_link["actuator"], "user-space", "{by_link}");
-    // All of the 8 Mbps is used, within 5 %, in the 3 s.
-    let bytes = by_link["bytes"].as_f64().expect("bytes");
-    assert!((bytes / 3e6 - 1.0).abs() < 0.05, "{by_link}");
     let Some(by_address) = found("plane-routed") else { return };
     assert_shares(&by_address, BY_PW);
     let Some(by_kind) = found("plane-classes") else { return };
@@ -60,7 +57,9 @@ fn our_own_scheduler_shares_as_those_of_the_kernel() {
 fn whatever_a_frame_is_it_passes_our_own_scheduler() {
     let Some(found) = found("plane-frames") else { return };
     let kinds = ["tcp", "jumbo", "fragments", "vlan", "broadcast", "multicast", "ipv6", "other"];
-    for kind in kinds.iter().chain(&["working", "restored"]) {
+    // 8 MiB would be a thousand frames of 9000 bytes.
+    assert!(found["pieces"]["sent"].as_u64().expect("a count") < 800, "{found}");
+    for kind in kinds.iter().chain(&["working", "whole", "restored"]) {
         assert_eq!(found[kind], true, "{kind}: {found}");
     }
     assert_eq!(found["gone"][0], 1, "{found}");

@@ -1,6 +1,7 @@
 //! Frames through a forwarder, on a wire that takes whatever it is given.
 
 use super::*;
+use crate::plane::pieces::HEAD;
 use fairwave_units::Duration;
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
@@ -21,6 +22,7 @@ struct Line {
 impl Wire for Line {
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let Some(frame) = self.coming.borrow_mut().pop_front() else { return Ok(None) };
+        let frame = [&[0; HEAD][..], &frame].concat();
         let length = frame.len().min(buffer.len());
         buffer[..length].copy_from_slice(&frame[..length]);
         Ok(Some(length))
@@ -28,7 +30,7 @@ impl Wire for Line {
 
     fn send(&self, frame: &[u8]) -> io::Result<bool> {
         if !self.is_down.get() {
-            self.gone.borrow_mut().push(frame.to_vec());
+            self.gone.borrow_mut().push(frame[HEAD..].to_vec());
         }
         Ok(!self.is_down.get())
     }
@@ -41,7 +43,8 @@ fn frame(to: Mac, number: u32, length: usize) -> Vec<u8> {
 }
 
 fn settings() -> Settings {
-    Settings { rate_bps: 8_000_000, queue: 100, longest: 1522, traffic: Vec::new(), urgent: 0x88b5 }
+    let longest = HEAD + 1522;
+    Settings { rate_bps: 8_000_000, queue: 100, longest, traffic: Vec::new(), urgent: 0x88b5 }
 }
 
 fn at(millis: u64) -> Instant {
@@ -159,7 +162,8 @@ fn a_frame_takes_no_memory_of_its_own() {
             let number = self.0.get() + 1;
             self.0.set(number);
             let to = if number.is_multiple_of(2) { A } else { B };
-            buffer[..6].copy_from_slice(&to.0);
+            buffer[..HEAD + 14].fill(0);
+            buffer[HEAD..HEAD + 6].copy_from_slice(&to.0);
             Ok((!number.is_multiple_of(50)).then_some(1000))
         }
 
