@@ -1,5 +1,5 @@
-//! SoC reports and greetings, alone and in datagrams, and what answers them: what parses is legal and, sealed
-//! again, reads the same; nobody forges a tag.
+//! SoC reports and greetings, alone and in datagrams, what answers them, and messages of pairing:
+//! what parses is legal and, written again, reads the same; nobody forges a tag.
 
 #![no_main]
 

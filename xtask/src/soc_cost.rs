@@ -89,8 +89,8 @@ fn page(facts: &str, [together, apart]: [&[Value]; 2], crowds: [&Value; 2]) -> S
 fn table(rows: &[Value]) -> String {
     let rows: String = WAYS.iter().map(|way| row(way, rows)).collect();
     format!(
-        "| way | ns a datagram | beside pfifo | datagrams/s | changes/s | access point | station |\n\
-         |---|---:|---:|---:|---:|---:|---:|\n{rows}"
+        "| way | ns a datagram | beside pfifo | datagrams/s | changes/s | access point | station \
+         |\n|---|---:|---:|---:|---:|---:|---:|\n{rows}"
     )
 }
 
@@ -99,8 +99,8 @@ fn of_crowd(crowd: &Value) -> String {
     let percent = |key: &str| 100.0 * of(key);
     format!(
         "of {} of them {:.0} reports/s arrive and {:.0} are missed, for which the access point has \
-         {:.2} % of a core, of that {:.2} % by itself and {:.2} % in the kernel; {:.2} us a report. \
-         It holds {:.0} MB.",
+         {:.2} % of a core, of that {:.2} % by itself and {:.2} % in the kernel; {:.2} us a \
+         report. It holds {:.0} MB.",
         of("stations"),
         of("reports_s"),
         of("missed_s"),
