@@ -125,7 +125,8 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
         0 => ApInput::Report(Heard::new(OWNER, &own)),
         // What the owner can say in the name of others.
         1 => {
-            let forged = report(VICTIM, sequence, made, u16::from(b), soc).seal(&session_key_of(OWNER));
+            let forged = report(VICTIM, sequence, made, u16::from(b), soc);
+            let forged = forged.seal(&session_key_of(OWNER));
             ApInput::Report(Heard::new(if a & 2 == 0 { VICTIM } else { OWNER }, &forged))
         }
         2 => ApInput::Report(Heard::new(stranger, &step[2..])),

@@ -1,9 +1,10 @@
-//! SoC reports and greetings, alone and in datagrams, and what answers them: what parses is legal and, sealed
-//! again, reads the same; nobody forges a tag.
+//! SoC reports and greetings, alone and in datagrams, what answers them, and messages of pairing:
+//! what parses is legal and, written again, reads the same; nobody forges a tag.
 
 #![no_main]
 
 use fairwave_wire::seal::Key;
+use fairwave_wire::soc::pair::Message;
 use fairwave_wire::soc::routed::{self, Reply};
 use fairwave_wire::soc::{self, Answer, Greeting, Plain};
 use libfuzzer_sys::fuzz_target;
@@ -18,6 +19,10 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(greeting) = Greeting::unchecked(bytes) {
         assert!(Greeting::is_meant(bytes));
         assert_eq!(Greeting::open(&greeting.seal(&key), &key), Ok(greeting));
+    }
+    if let Ok(message) = Message::parse(bytes) {
+        let written = message.bytes();
+        assert!(Message::is_meant(bytes) && bytes.starts_with(&written));
     }
     if let Ok((report, token)) = routed::split(bytes) {
         assert_eq!(routed::datagram(&report, token), bytes[..routed::DATAGRAM_LEN]);

@@ -2,7 +2,7 @@
 
 use crate::ns3::{load, processor, words};
 use crate::record;
-use crate::shell::{Outcome, cargo, command, root, run_aside};
+use crate::shell::{Outcome, cargo, command, note, root, run_aside};
 use crate::workspace;
 use clap::Args;
 use serde_json::Value;
@@ -16,19 +16,25 @@ pub(crate) struct Options {
 }
 
 /// The ways of forwarding: the qdisc, and how often weights change.
-const WAYS: [(&str, Option<u64>, &str); 5] = [
+const WAYS: [(&str, Option<u64>, &str); 6] = [
     ("pfifo", None, "pfifo"),
+    ("pfifo, reports", Some(20), "pfifo, beside a dry run: a report each 20 ms, weights change"),
     ("htb", None, "HTB by `fairwave soc ap`"),
     ("htb, reports", Some(20), "the same, a report each 20 ms, levels of one weight"),
     ("htb", Some(200), "the same, a report each 200 ms, weights change"),
     ("htb", Some(20), "the same, a report each 20 ms, weights change"),
 ];
 
-/// Measures for about two minutes, as root, and says or records what that came to.
+/// Measures for about six minutes, as root, and says or records what that came to.
 pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     let before = load();
-    let (rows, crowd) = (measured("cost")?, measured("crowd")?);
+    let mut found = Vec::new();
+    for task in ["cost", "apart", "crowd", "crowd_apart"] {
+        note(&format!("bench-soc: {task}"));
+        found.push(measured(task)?);
+    }
+    let [together, apart, crowd, crowd_apart] = &found[..] else { return Err("four tasks".into()) };
     let facts = format!(
         "{}; Linux {}; {}; load {before} before and {} after",
         processor().unwrap_or_else(|| "unknown processor".into()),
@@ -36,7 +42,8 @@ pub(crate) fn bench(options: &Options) -> Outcome {
         words("rustc", &["--version"])?,
         load(),
     );
-    let text = page(&facts, rows.as_array().ok_or("no rows")?, &crowd);
+    let rows = |found: &Value| found.as_array().cloned().ok_or("no rows");
+    let text = page(&facts, [&rows(together)?, &rows(apart)?], [crowd, crowd_apart]);
     println!("{text}");
     if options.record {
         record::add("soc", "sharing by SoC", &text)?;
@@ -58,26 +65,46 @@ fn measured(task: &str) -> Result<Value, String> {
     }
 }
 
-/// The figures as Markdown.
-fn page(facts: &str, rows: &[Value], crowd: &Value) -> String {
-    let rows: String = WAYS.iter().map(|way| row(way, rows)).collect();
-    let of = |key: &str| crowd[key].as_f64().unwrap_or(f64::NAN);
-    let percent = |key: &str| 100.0 * of(key);
+/// The figures as Markdown: of programs that share the cores, and of those that do not.
+fn page(facts: &str, [together, apart]: [&[Value]; 2], crowds: [&Value; 2]) -> String {
+    let [together, apart] = [together, apart].map(table);
+    let [crowd, crowd_apart] = crowds.map(of_crowd);
     format!(
         "`cargo xtask bench-soc --record`. {facts}. An access point and a station, each a network \
          namespace on a bridge; iperf3 sends datagrams of 100 bytes for 3 s as fast as it can, in \
          turn with each qdisc, five times. Nanoseconds are the processor time of iperf3 for a \
          datagram, its own system calls and all, which the veth pair and the bridge are part of: \
-         median, and least to most. No class is at its limit (30 Gbps).\n\n\
-         | way | ns a datagram | beside pfifo | datagrams/s | changes/s |\n\
-         |---|---:|---:|---:|---:|\n{rows}\n\
+         median, and least to most. No class is at its limit (30 Gbps). The last columns are what \
+         the programs of the access point and of the station have of a core meanwhile; the \
+         station of a row with reports reads its level from a file four times in each interval.\n\n\
+         All programs share the cores:\n\n{together}\n\
+         The sender has a core to itself, all other programs have the other one:\n\n{apart}\n\
          The paper's Table 4: a FIFO takes 2629 us, GB 2638 and PW 2637 (+0.3 %), on FreeBSD 3.4 \
          with a 2 Mbps radio behind.\n\n\
-         {} stations, each of which reports every 20 ms: {:.0} reports/s arrive (the stations \
-         share the processors), for which the access point has {:.1} % of a core by itself and \
-         {:.1} % in the kernel; {:.1} us a report. It holds {:.0} MB.\n",
+         Stations that report every 20 ms and share the cores with the access point: {crowd}\n\n\
+         The same with a core for the access point alone: {crowd_apart}\n"
+    )
+}
+
+fn table(rows: &[Value]) -> String {
+    let rows: String = WAYS.iter().map(|way| row(way, rows)).collect();
+    format!(
+        "| way | ns a datagram | beside pfifo | datagrams/s | changes/s | access point | station \
+         |\n|---|---:|---:|---:|---:|---:|---:|\n{rows}"
+    )
+}
+
+fn of_crowd(crowd: &Value) -> String {
+    let of = |key: &str| crowd[key].as_f64().unwrap_or(f64::NAN);
+    let percent = |key: &str| 100.0 * of(key);
+    format!(
+        "of {} of them {:.0} reports/s arrive and {:.0} are missed, for which the access point has \
+         {:.2} % of a core, of that {:.2} % by itself and {:.2} % in the kernel; {:.2} us a \
+         report. It holds {:.0} MB.",
         of("stations"),
         of("reports_s"),
+        of("missed_s"),
+        percent("own") + percent("kernel"),
         percent("own"),
         percent("kernel"),
         (of("own") + of("kernel")) * 1e6 / of("reports_s"),
@@ -97,11 +124,17 @@ fn row((qdisc, every, name): &(&str, Option<u64>, &str), rows: &[Value]) -> Stri
     let times = of(qdisc, *every, "ns");
     let (least, most) = (times.first().unwrap_or(&f64::NAN), times.last().unwrap_or(&f64::NAN));
     let more = 100.0 * (median(&times) / median(&of("pfifo", None, "ns")) - 1.0);
+    let share = |key: &str| match &of(qdisc, *every, key)[..] {
+        [] => "-".to_owned(),
+        shares => format!("{:.1} %", 100.0 * median(shares)),
+    };
     format!(
-        "| {name} | {:.0} ({least:.0} to {most:.0}) | {more:+.1} % | {:.0} | {:.1} |\n",
+        "| {name} | {:.0} ({least:.0} to {most:.0}) | {more:+.1} % | {:.0} | {:.1} | {} | {} |\n",
         median(&times),
         median(&of(qdisc, *every, "packets_s")),
         median(&of(qdisc, *every, "changes_s")),
+        share("ap"),
+        share("station"),
     )
 }
 
@@ -120,7 +153,7 @@ mod tests {
             });
         assert_eq!(
             row(&("htb", None, "HTB"), &rows),
-            "| HTB | 130 (110 to 130) | +30.0 % | 9091 | 0.0 |\n"
+            "| HTB | 130 (110 to 130) | +30.0 % | 9091 | 0.0 | - | - |\n"
         );
     }
 }

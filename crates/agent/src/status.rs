@@ -45,8 +45,8 @@ pub struct Status {
     pub missed: u64,
     /// What was refused, by why; reasons that did not occur are left out.
     pub refused: BTreeMap<String, u64>,
-    /// Greetings of stations that did not know this start of the access point, and datagrams without
-    /// a token that counts, which were answered.
+    /// Greetings of stations that did not know this start of the access point, and datagrams
+    /// without a token that counts, which were answered.
     pub challenges: u64,
     /// Changes that the scheduler was asked for.
     pub changes: u64,

@@ -9,16 +9,19 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Lines above the table.
+/// Lines above the table at least.
 const HEADLINES: u16 = 3;
+/// Columns between two of the table.
+const GAP: usize = 1;
 /// Columns that names have at least.
 const NAME_WIDTH: usize = 12;
 
 /// What is on the screen at a time.
 pub(crate) struct Screen<'a> {
-    /// Two lines at most.
+    /// Some lines, of which half of a low terminal is kept free.
     pub(crate) headline: String,
-    /// Heads of the columns, the first that of names.
+    /// Heads of the columns, the first that of names, and the more important ones before others: a
+    /// narrow terminal has no room for the last.
     pub(crate) heads: &'a [&'a str],
     /// A cell for each head.
     pub(crate) rows: Vec<Vec<String>>,
@@ -28,7 +31,7 @@ pub(crate) struct Screen<'a> {
 pub(crate) type Turn<'a> = ControlFlow<(), Option<Screen<'a>>>;
 
 /// Draws what `next` gives, `every` so long, until that breaks. It is told whether somebody asked
-/// for the end, by q or Ctrl-C.
+/// for the end, by q or Ctrl-C. When the terminal changes its size, it is drawn at once.
 ///
 /// # Errors
 /// The terminal cannot be drawn on.
@@ -43,8 +46,11 @@ pub(crate) fn keep<'a>(every: Duration, mut next: impl FnMut(bool) -> Turn<'a>) 
             is_over = loop {
                 match event::poll(every)? {
                     false => break false,
-                    true if is_end(&event::read()?) => break true,
-                    true => {}
+                    true => match event::read()? {
+                        Event::Resize(..) => break false,
+                        event if is_end(&event) => break true,
+                        _ => {}
+                    },
                 }
             };
         }
@@ -62,8 +68,10 @@ fn is_end(event: &Event) -> bool {
 
 /// Draws a screen on a frame of any size.
 pub(crate) fn draw(frame: &mut Frame<'_>, screen: &Screen<'_>) {
-    let areas = Layout::vertical([Constraint::Length(HEADLINES), Constraint::Min(0)]);
-    let [head, body] = areas.areas(frame.area());
+    let needed = screen.headline.lines().count().saturating_add(1);
+    let needed = u16::try_from(needed).unwrap_or(u16::MAX).min(frame.area().height / 2);
+    let above = Constraint::Length(needed.max(HEADLINES));
+    let [head, body] = Layout::vertical([above, Constraint::Min(0)]).areas(frame.area());
     frame.render_widget(Paragraph::new(screen.headline.as_str()), head);
     let rows = &screen.rows;
     // The heads take a line.
@@ -71,7 +79,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &Screen<'_>) {
     // Where not all rows fit, the last line counts those that are left out.
     let shown = if rows.len() > lines { lines.saturating_sub(1) } else { rows.len() };
     let left_out = rows.len() - shown;
-    frame.render_widget(table(screen.heads, &rows[..shown]), body);
+    frame.render_widget(table(screen.heads, &rows[..shown], usize::from(body.width)), body);
     if left_out > 0 {
         let more = format!("... and {left_out} more, which a higher terminal shows");
         let last = Rect { y: body.bottom().saturating_sub(1), height: body.height.min(1), ..body };
@@ -80,12 +88,64 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &Screen<'_>) {
 }
 
 /// The rows below their heads. Figures are as wide as their heads, so that names have the rest.
-fn table<'a>(heads: &'a [&'a str], rows: &'a [Vec<String>]) -> Table<'a> {
+fn table<'a>(heads: &'a [&'a str], rows: &'a [Vec<String>], width: usize) -> Table<'a> {
     let longest = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
-    let name = Constraint::Length(longest.max(NAME_WIDTH).try_into().unwrap_or(u16::MAX));
-    let widths =
-        [name].into_iter().chain(heads[1..].iter().map(|head| Constraint::Min(head.len() as u16)));
-    let rows = rows.iter().map(|row| Row::new(row.iter().map(String::as_str)));
-    let heads = Row::new(heads.iter().copied()).bold();
+    let name_width = longest.max(NAME_WIDTH);
+    let shown = columns(heads, name_width, width);
+    let name = Constraint::Length(name_width.try_into().unwrap_or(u16::MAX));
+    let figures = heads[1..shown].iter().map(|head| Constraint::Min(head.len() as u16));
+    let widths = [name].into_iter().chain(figures);
+    let rows = rows.iter().map(|row| Row::new(row.iter().take(shown).map(String::as_str)));
+    let heads = Row::new(heads[..shown].iter().copied()).bold();
     Table::new(rows, widths.collect::<Vec<_>>()).header(heads)
+}
+
+/// How many columns there is room for, the first of them in any case. Half a figure would be worse
+/// than none.
+fn columns(heads: &[&str], name_width: usize, width: usize) -> usize {
+    let mut end = name_width;
+    let figures = heads[1..].iter().take_while(|head| {
+        end += GAP + head.chars().count();
+        end <= width
+    });
+    1 + figures.count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    fn drawn(width: u16, height: u16, headline: &str) -> String {
+        let heads = ["station", "SoC dB", "weight", "source"];
+        let row = |number| {
+            [format!("02:00:00:00:00:0{number}"), "14.0".into(), "1.00".into(), "report".into()]
+        };
+        let rows = (1..=3).map(|number| row(number).to_vec()).collect();
+        let screen = Screen { headline: headline.to_owned(), heads: &heads, rows };
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a screen");
+        terminal.draw(|frame| draw(frame, &screen)).expect("it is drawn");
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn a_narrow_terminal_has_whole_columns_or_none() {
+        assert!(drawn(38, 8, "wlan0").contains("02:00:00:00:00:01 14.0   1.00   report"));
+        let narrow = drawn(37, 8, "wlan0");
+        assert!(narrow.contains("02:00:00:00:00:01 14.0") && narrow.contains("weight"), "{narrow}");
+        assert!(!narrow.contains("sourc") && !narrow.contains("repor"), "{narrow}");
+        let least = drawn(10, 8, "wlan0");
+        assert!(least.contains("02:00") && !least.contains("SoC"), "{least}");
+        drawn(1, 1, "wlan0");
+    }
+
+    #[test]
+    fn a_low_terminal_counts_the_rows_that_it_has_no_room_for() {
+        let low = drawn(60, 6, "wlan0");
+        assert!(low.contains("... and 2 more") && low.contains("00:01 "), "{low}");
+        assert!(!low.contains("00:02 "), "{low}");
+        let several = drawn(60, 12, "wlan0\nwlan1\nwlan2\nwlan3");
+        assert!(several.contains("wlan3") && several.contains("00:03 "), "{several}");
+    }
 }

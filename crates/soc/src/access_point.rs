@@ -248,22 +248,29 @@ impl AccessPoint {
     /// After the table was told something: settles the stations that it has news of.
     fn follow(&mut self, now: Instant) {
         // Weights are read from the table where they are compared with those in force.
-        while self.table.poll(now).is_some() {}
+        let mut is_changed = false;
+        while self.table.poll(now).is_some() {
+            is_changed = true;
+        }
         while let Some(seen) = self.table.event() {
-            self.hear(now, &seen);
+            self.hear(now, &seen, is_changed);
         }
     }
 
-    fn hear(&mut self, now: Instant, seen: &Observation) {
+    /// `is_changed`: the table has told a new weight.
+    fn hear(&mut self, now: Instant, seen: &Observation, is_changed: bool) {
         match *seen {
             Observation::Heard { station, soc, .. } => {
+                let reason = WeightReason::Report { soc };
                 let Some(known) = self.stations.get_mut(&station) else { return };
-                known.heard = Some(now);
-                known.is_present = true;
+                (known.heard, known.reason, known.is_present) = (Some(now), Some(reason), true);
                 if known.reach != self.hearing {
                     self.note_reach(station, self.hearing);
+                } else if known.is_steady && !is_changed {
+                    // In a crowd most reports say what the one before said.
+                    return;
                 }
-                self.settle(now, station, WeightReason::Report { soc });
+                self.settle(now, station, reason);
             }
             Observation::Missed { station, soc, misses } => {
                 self.settle(now, station, WeightReason::Missed { soc, misses });
@@ -294,7 +301,8 @@ impl AccessPoint {
             alarms.remove(&(alarm, link));
         }
         let target = known.is_wanted(source).then_some(wanted.as_slice());
-        let Change { action, again } = known.approach(link, now, target, config);
+        let Change { action, again, waits } = known.approach(link, now, target, config);
+        known.is_steady = source == Source::Report && !waits;
         if let Some(alarm) = again {
             known.alarm = Some(alarm);
             alarms.insert((alarm, link));

@@ -279,6 +279,41 @@ cost() {
             }
         }'
 }
+# The agent is killed at many moments of its set-up, and while it changes weights.
+killed_often() {
+    say "# SIGKILL at any moment of set-up and of changes: HFSC on a pair of veth"
+    before=$(all_of v0)
+    found=0
+    for moment in 0 5 10 20 30 50 80 120 200 300; do
+        ap_on_v0
+        usleep ${moment}000
+        kill_ap || return 1
+    done
+    say "10 kills at 0 to 300 ms after the start, of which $found found its qdisc: all is as before"
+    found=0
+    echo 14 > level
+    bash -c 'while :; do echo $((RANDOM % 13 + 1)) > level.new; mv level.new level; usleep 10000; done' & changing=$!
+    for turn in 1 2 3 4 5 6 7 8; do
+        ap_on_v0
+        /bin/ip netns exec sta3 fairwave-agent station --interface v1 --key net.key --snr-from level --interval '20 ms' --quiet > sta.out 2> sta.err & reporter=$!
+        await 20 is_on_v0 || { cat ap.err sta.err; return 1; }
+        usleep $((100 + turn * 7))000
+        kill_ap || return 1
+        kill -INT $reporter; wait $reporter
+    done
+    kill $changing
+    say "8 kills while weights change 50 times a second, of which $found found its qdisc: all is as before"
+    [ $found = 8 ]
+}
+all_of() { for what in qdisc class filter; do tc $what show dev $1; done; }
+ap_on_v0() { fairwave-agent ap --interface v0 --key net.key --rate '10 Gbps' --actuator hfsc --pace '1 ms' --quiet > ap.out 2> ap.err & ap=$!; }
+# Kills it, and waits until nothing is left of it.
+kill_ap() {
+    tc qdisc show dev v0 | grep -q "hfsc 5343:" && found=$((found + 1))
+    kill -KILL $ap; wait $ap
+    await 10 is_as_found || { say "this is left:"; all_of v0 | sed 's/^/SOC /'; return 1; }
+}
+is_as_found() { [ "$(all_of v0)" = "$before" ]; }
 is_on_v0() { tc class show dev v0 | grep -q "5343:10"; }
 # Processor time of a sender for a datagram of 100 bytes over a pair of veth, in ns.
 sent_ns() { bash -c 'TIMEFORMAT="%U %S"; { time dd if=/dev/zero bs=100 count=10000 2> /dev/null > /dev/udp/10.78.0.2/9; } 2>&1' | awk '{ printf "%.0f", ($1 + $2) * 1e5 }'; }
@@ -346,6 +381,7 @@ run() {
     killed || return 1
     replaces || return 1
     cost || return 1
+    killed_often || return 1
     say "ended after $(seconds) s"
 }
 if run; then echo "GUEST passed"; else echo "GUEST failed"; fi

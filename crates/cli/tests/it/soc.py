@@ -685,41 +685,50 @@ def changing(path, every_s, least, most):
     return subprocess.Popen([sys.executable, "-c", code, path, str(every_s), str(least), str(most)])
 
 
-def blast():
+def blast(core):
     """Processor time of a sender for each datagram of 100 bytes to s1, and how many a second."""
     line = ["ip", "netns", "exec", "a", "iperf3", "-c", "10.79.0.2", "-u", "-b", "0", "-l", "100",
             "-t", "3", "-J"]
+    line = line if core is None else ["taskset", "-c", str(core), *line]
     end = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)["end"]
     used = end["cpu_utilization_percent"]["host_total"] / 100 * end["sum"]["seconds"]
     return {"ns": used * 1e9 / end["sum"]["packets"],
             "packets_s": end["sum"]["packets"] / end["sum"]["seconds"]}
 
 
-def cost():
+# Name, T_soc, levels, and more options of the access point. Levels from 20 to 30 dB have one
+# weight: the same reports, and nothing to set. In a dry run the queue stays a FIFO.
+WAYS = [("pfifo, reports", 20, 1, 13, ["--dry-run"]), ("htb", None, 14, 14, []),
+        ("htb, reports", 20, 20, 30, []), ("htb", 200, 1, 13, []), ("htb", 20, 1, 13, [])]
+
+
+def cost(core=None):
     """What forwarding costs with a FIFO and with the classes, whose weights change."""
     server = subprocess.Popen(["ip", "netns", "exec", "s1", "iperf3", "-s"],
                               stdout=subprocess.DEVNULL)
     until("iperf3", lambda: ":5201" in run("ip netns exec s1 ss -ltn"))
     rows = []
     for turn in range(5):
-        run("ip netns exec a tc qdisc add dev w0 root pfifo limit 1000")
-        rows.append({"turn": turn, "way": "pfifo", "every_ms": None, "changes_s": 0, **blast()})
-        run("ip netns exec a tc qdisc del dev w0 root")
-        # Levels from 20 to 30 dB have one weight: the same reports, and nothing to set.
-        for every_ms, least, most in [(None, 14, 14), (20, 20, 30), (200, 1, 13), (20, 1, 13)]:
-            ap = start_ap("--pace", "10ms", "--quiet", rate="30 Gbps")
+        fifo = "ip netns exec a tc qdisc {} dev w0 root pfifo limit 1000"
+        run(fifo.format("add"))
+        rows.append({"turn": turn, "way": "pfifo", "every_ms": None, "changes_s": 0, **blast(core)})
+        for way, every_ms, least, most, more in WAYS:
+            if not more and rows[-1]["way"].startswith("pfifo"):
+                run("ip netns exec a tc qdisc del dev w0 root")
+            ap = start_ap("--pace", "10ms", "--quiet", *more, rate="30 Gbps")
             flip = every_ms and changing("/run/netns/snr", every_ms / 1000, least, most)
             needed = ["--interface", "w0", "--key", "/run/netns/keys/s1"]
             level = ["--snr-from", "/run/netns/snr"] if every_ms else ["--snr", "14"]
             interval = ["--interval", f"{every_ms or 1000} ms"]
             station = start("s1", "station", *needed, *level, *interval, "--quiet")
             until("a weight", lambda: mac(2) in weights())
-            before = status()
-            row = {"turn": turn, "way": "htb" if most < 20 else "htb, reports",
-                   "every_ms": every_ms, **blast()}
+            before, used = status(), [sum(processor_s(one)) for one in [ap, station]]
+            row = {"turn": turn, "way": way, "every_ms": every_ms, **blast(core)}
             after = status()
             lasted = after["lasted_s"] - before["lasted_s"]
-            rows.append({**row, "changes_s": (after["changes"] - before["changes"]) / lasted})
+            spent = [sum(processor_s(one)) - was for one, was in zip([ap, station], used)]
+            rows.append({**row, "changes_s": (after["changes"] - before["changes"]) / lasted,
+                         "ap": spent[0] / lasted, "station": spent[1] / lasted})
             if flip:
                 flip.kill()
                 flip.wait()
@@ -729,11 +738,21 @@ def cost():
     return rows
 
 
+def apart():
+    """The same, but nothing that runs beside the sender has its core."""
+    os.sched_setaffinity(0, {1})
+    return cost(0)
+
+
 def processor_s(process):
-    """Processor time that a process has had, of its own and in the kernel."""
+    """Processor time that a process has had, of its own and in the kernel: the sum is exact, the
+    parts are by the kernel's clock of 100 Hz."""
     with open(f"/proc/{process.pid}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
-    return [int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:13]]
+    tasks = f"/proc/{process.pid}/task"
+    exact = sum(int(open(f"{tasks}/{task}/schedstat").read().split()[0]) for task in os.listdir(tasks)) / 1e9
+    parts = [int(field) for field in fields[11:13]]
+    return [exact * part / max(sum(parts), 1) for part in parts]
 
 
 def plane_cost():
@@ -766,7 +785,7 @@ def plane_cost():
     return rows
 
 
-def crowd():
+def crowd(core=None):
     """Processor time of the access point while 200 stations report each 20 ms."""
     many, first = 200, 16
     run("ip netns add crowd && ip -n crowd link set lo up")
@@ -778,6 +797,8 @@ def crowd():
     subprocess.run(["ip", "-batch", "-"], input="\n".join(lines), text=True, check=True)
     subprocess.run(["ip", "-n", "crowd", "-batch", "-"], input="\n".join(inside), text=True, check=True)
     ap = start_ap("--quiet", rate="1 Gbps")
+    if core is not None:
+        os.sched_setaffinity(ap.pid, {core})
     stations = []
     for number in range(first, first + many):
         key = f"/run/netns/keys/w{number}"
@@ -804,6 +825,12 @@ def crowd():
     return found
 
 
+def crowd_apart():
+    """The same, but the stations have another core than the access point, as on real networks."""
+    os.sched_setaffinity(0, {0})
+    return crowd(1)
+
+
 build()
 keys()
 tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": hostile,
@@ -811,5 +838,6 @@ tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": host
          "plane-shares": lambda: shares(*PLANE, "--queue", "1000"), "plane-routed": lambda: routed(*PLANE, "--queue", "1000"),
          "plane-classes": lambda: classes(*PLANE, "--queue", "1000"), "plane-frames": plane_frames, "plane-killed": plane_killed,
          "plane-cost": plane_cost,
-         "told": told, "paired": paired, "replaced": replaced, "cost": cost, "crowd": crowd}
+         "told": told, "paired": paired, "replaced": replaced, "cost": cost, "apart": apart,
+         "crowd": crowd, "crowd_apart": crowd_apart}
 print(json.dumps(tasks[sys.argv[2]]()))

@@ -29,6 +29,8 @@ pub(super) struct Known {
     pub(super) reason: Option<WeightReason>,
     /// When it was last answered.
     pub(super) answered: Option<Instant>,
+    /// Whether it has what its reports say: there is nothing to do until they say something else.
+    pub(super) is_steady: bool,
     served: Option<Served>,
 }
 
@@ -53,6 +55,8 @@ pub(super) struct Change {
     pub(super) action: Option<Action>,
     /// When the station is to be looked at again.
     pub(super) again: Option<Instant>,
+    /// Whether a change that matters is put off.
+    pub(super) waits: bool,
 }
 
 impl Known {
@@ -107,7 +111,7 @@ impl Known {
         let fades = fresh.filter(|until| *until > now);
         let Some(weights) = target else {
             let action = self.served.take().map(|_| Action::Stop { station: link });
-            return Change { action, again: fades };
+            return Change { action, again: fades, waits: false };
         };
         let (is_due, ready) = match &self.served {
             None => (true, now),
@@ -118,15 +122,16 @@ impl Known {
             }
         };
         if !is_due {
-            return Change { action: None, again: fades };
+            return Change { action: None, again: fades, waits: false };
         }
         if ready > now {
             let again = fades.map_or(ready, |fades| fades.min(ready));
-            return Change { action: None, again: Some(again) };
+            return Change { action: None, again: Some(again), waits: true };
         }
         let (reach, weights) = (self.reach, weights.to_vec());
         self.served = Some(Served { reach, weights: weights.clone(), since: now });
-        Change { action: Some(Action::Serve { station: link, reach, weights }), again: fades }
+        let action = Some(Action::Serve { station: link, reach, weights });
+        Change { action, again: fades, waits: false }
     }
 
     /// Whether a station of whose SoC this is the source is to be served.

@@ -40,7 +40,8 @@ pub fn datagram(report: &[u8; LEN], token: Token) -> [u8; DATAGRAM_LEN] {
     bytes
 }
 
-/// The report or greeting of a datagram, which is not looked at, and the token; what follows is ignored.
+/// The report or greeting of a datagram, which is not looked at, and the token; what follows is
+/// ignored.
 ///
 /// # Errors
 /// If the bytes end early.

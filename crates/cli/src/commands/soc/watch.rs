@@ -12,7 +12,7 @@ use fairwave_units::BitRate;
 use serde_json::json;
 use std::io::{IsTerminal, stdout};
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// From one look to the next.
@@ -30,14 +30,16 @@ const HEADS: [&str; 9] = [
     "retries",
 ];
 
-/// Shows them until interrupted, or until an access point is gone.
+/// Shows them until interrupted, or until an access point is gone. The terminal is as before then,
+/// also where a signal such as SIGTERM ends it.
 pub(super) fn watch(common: &Common, watching: &Watching) -> Result<(), Failure> {
+    let stop = stop::on(&stop::SIGNALS)?;
     if common.json || !stdout().is_terminal() {
-        return lines(common, watching);
+        return lines(common, watching, &stop);
     }
     let mut ended = Ok(());
     let kept = screen::keep(EVERY, |is_over| match told::found(watching) {
-        _ if is_over => ControlFlow::Break(()),
+        _ if is_over || stop.load(Ordering::Relaxed) => ControlFlow::Break(()),
         Ok(found) => ControlFlow::Continue(Some(shown(&found))),
         Err(failure) => {
             ended = Err(failure);
@@ -49,8 +51,7 @@ pub(super) fn watch(common: &Common, watching: &Watching) -> Result<(), Failure>
 }
 
 /// A look every second, one below the other.
-fn lines(common: &Common, watching: &Watching) -> Result<(), Failure> {
-    let stop = stop::on(&stop::SIGNALS)?;
+fn lines(common: &Common, watching: &Watching, stop: &AtomicBool) -> Result<(), Failure> {
     while !stop.load(Ordering::Relaxed) {
         for status in told::found(watching)? {
             match common.json {
