@@ -1,4 +1,4 @@
-//! One self-contained HTML page for each study: claims with their maps, figures, tables, assumptions.
+//! One self-contained HTML page for each study: claims with their maps, figures and assumptions.
 //!
 //! No script, no font, no image from elsewhere: the page can be mailed, printed and archived.
 
