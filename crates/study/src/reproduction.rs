@@ -1,4 +1,4 @@
-//! A study that was run: its own set-up, the maps of its claims, and the verdicts that come of both.
+//! A study that was run: its own set-up, the maps of its claims, and what comes of both.
 
 use crate::definition::Study;
 use crate::findings::Findings;
