@@ -168,8 +168,7 @@ impl Watched {
 
 impl Airtime for Watched {
     fn weight(&mut self, station: Mac) -> io::Result<Option<u16>> {
-        let stations = self.radio.stations(self.index)?;
-        let found = stations.into_iter().find(|one| one.mac == station);
+        let found = self.radio.station(self.index, station)?;
         Ok(found.map(|one| one.airtime_weight.unwrap_or(USUAL)))
     }
 

@@ -341,6 +341,7 @@ run() {
     show radio-run wlan0 || return 1
     radio-run wlan0 > seen
     for number in 1 2 3; do grep -q "^$(mac $number) signal" seen || return 1; done
+    grep -q "a stranger is asked for: None" seen && grep -q "is asked for: Some(" seen || return 1
     grep -q "^$(mac 1) signal Some($now) dBm" seen || { say "another signal than iw's"; return 1; }
     chooses || return 1
 

@@ -5,6 +5,11 @@ use fairwave_units::{Duration, Instant};
 /// Time for which a rate may catch up: how late a program may wake without loss of rate. A virtual
 /// machine whose host takes its processors away is late by 2 to 6 ms once in a thousand times.
 const SLACK: Duration = Duration::from_millis(10);
+/// The least that may be caught up with, in bytes: two long frames.
+const FRAMES: u128 = 2 * 1600;
+
+/// A byte in nanoseconds times bits a second.
+const BYTE: u128 = 8_000_000_000;
 
 /// A token bucket as a virtual clock: frames that leave move `due` on by their time at the rate.
 /// It is kept in nanoseconds times the rate, so that nothing is divided and nothing rounded.
@@ -12,13 +17,17 @@ const SLACK: Duration = Duration::from_millis(10);
 pub(super) struct Bucket {
     /// Bits a second.
     rate: u128,
+    /// By how much `due` may lie behind.
+    slack: u128,
     due: u128,
 }
 
 impl Bucket {
     /// A full bucket.
     pub(super) fn new(rate_bps: u64) -> Self {
-        Self { rate: u128::from(rate_bps.max(1)), due: 0 }
+        let rate = u128::from(rate_bps.max(1));
+        let slack = (u128::from(SLACK.as_nanos()) * rate).max(FRAMES * BYTE);
+        Self { rate, slack, due: 0 }
     }
 
     /// Whether a frame may leave now.
@@ -28,9 +37,8 @@ impl Bucket {
 
     /// A frame leaves, whether it was due or not.
     pub(super) fn take(&mut self, now: Instant, bytes: u32) {
-        let earliest = now.as_nanos().saturating_sub(SLACK.as_nanos());
-        let begin = self.due.max(u128::from(earliest) * self.rate);
-        self.due = begin + u128::from(bytes) * 8_000_000_000;
+        let earliest = (u128::from(now.as_nanos()) * self.rate).saturating_sub(self.slack);
+        self.due = self.due.max(earliest) + u128::from(bytes) * BYTE;
     }
 
     /// When the next may.
@@ -72,6 +80,19 @@ mod tests {
         assert!(bucket.is_due(now));
         bucket.take(now, 1250);
         assert_eq!(bucket.due(), at(5 * start - 9_000_000));
+    }
+
+    /// 3200 bytes at 1 Mbps take 25.6 ms: so long a delay costs nothing at so low a rate.
+    #[test]
+    fn two_long_frames_may_be_caught_up_with_at_any_rate() {
+        let mut bucket = Bucket::new(1_000_000);
+        let now = at(1_000_000_000);
+        let burst = (0..100).take_while(|_| {
+            let is_due = bucket.is_due(now);
+            bucket.take(now, 1600);
+            is_due
+        });
+        assert_eq!(burst.count(), 3);
     }
 
     /// A frame of 64 bytes at 34 Gbps takes 15.06 ns: a thousand take 15059 ns, not 15000.

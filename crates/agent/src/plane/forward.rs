@@ -17,8 +17,10 @@ use std::net::IpAddr;
 /// Most memory for frames in bytes, and most frames.
 const MEMORY: usize = 64 << 20;
 const FRAMES: usize = 4096;
-/// Frames that are taken, and sent, before the other has its turn.
-const BATCH: usize = 64;
+/// Frames that are taken, and sent, before the other has its turn. Taking many could take longer
+/// than the rate can catch up with.
+const TAKEN: usize = 16;
+const SENT: usize = 64;
 
 /// Where frames come from and go to, each with a virtio header.
 pub(super) trait Wire {
@@ -137,7 +139,7 @@ impl Forwarder {
 
     /// Takes frames that wait; whether those were all.
     pub(super) fn take(&mut self, now: Instant, wire: &impl Wire) -> io::Result<bool> {
-        for _ in 0..BATCH {
+        for _ in 0..TAKEN {
             let Some(place) = self.free.last().copied() else {
                 unreachable!("the queue's limit leaves a place")
             };
@@ -165,7 +167,7 @@ impl Forwarder {
 
     /// Sends what may be sent now; when there may be more, if anything waits for the rate alone.
     pub(super) fn send(&mut self, now: Instant, wire: &impl Wire) -> io::Result<Option<Instant>> {
-        for _ in 0..BATCH {
+        for _ in 0..SENT {
             if !self.bucket.is_due(now) {
                 break;
             }

@@ -11,6 +11,7 @@ mod run {
 
     use fairwave_sockets::radio::hostapd::Control;
     use fairwave_sockets::radio::{Events, Radio, Station};
+    use fairwave_wire::ethernet::Mac;
     use rustix::event::{PollFd, PollFlags, poll};
     use std::error::Error;
     use std::path::Path;
@@ -41,7 +42,11 @@ mod run {
             Err(error) => println!("no survey: {error}"),
         }
         println!("schedules airtime by weights: {}", radio.schedules_airtime(interface)?);
+        let stranger = radio.station(interface, Mac::local(0xffff_ffff))?;
+        println!("a stranger is asked for: {stranger:?}");
         if let Some(station) = stations.first() {
+            let alone = radio.station(interface, station.mac)?;
+            println!("{} is asked for: {:?}", station.mac, alone.map(|one| one.mac));
             match radio.set_airtime_weight(interface, station.mac, 512) {
                 Ok(()) => println!("weight 512 is set"),
                 Err(error) => println!("weight 512 is refused: {error}"),

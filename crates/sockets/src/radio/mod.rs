@@ -206,6 +206,21 @@ impl Radio {
         Ok(answers.iter().filter_map(|answer| station_of(answer.attributes())).collect())
     }
 
+    /// One of them; `None` if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn station(&mut self, interface: u32, mac: Mac) -> io::Result<Option<Station>> {
+        let index = interface.to_ne_bytes();
+        let fields = [Field::new(attribute::INTERFACE, &index), Field::new(attribute::MAC, &mac.0)];
+        match self.socket.one(command::GET_STATION, &fields) {
+            Ok(answers) => Ok(answers.iter().find_map(|answer| station_of(answer.attributes()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The link of a station's interface to its access point; `None` without an association.
     ///
     /// # Errors
