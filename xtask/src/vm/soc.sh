@@ -8,6 +8,7 @@ mount -t tmpfs tmp /tmp; mount -t tmpfs run /run; mount -t debugfs debug /sys/ke
 hostname guest; ip link set lo up; cd /tmp
 # Programs that busybox has too are taken from Debian's packages.
 ip() { /bin/ip "$@"; }
+tc() { /bin/tc "$@"; }
 for module in virtio_ring virtio libarc4 rfkill cfg80211 mac80211 ctr ccm gf128mul ghash-generic gcm cmac sch_hfsc sch_htb cls_u32 sch_codel sch_fq sch_sfq sch_pie sch_cake sch_tbf sch_prio veth; do
     insmod /modules/$module.ko
 done
