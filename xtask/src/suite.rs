@@ -265,7 +265,7 @@ pub(crate) fn generate() -> Outcome {
 }
 
 /// What has a JSON schema that `gen` writes. That of `trace` is golden.
-const SCHEMAS: [&str; 14] = [
+const SCHEMAS: [&str; 15] = [
     "scenario",
     "run",
     "emulate",
