@@ -3,8 +3,12 @@
 use fairwave_units::{Db, Duration};
 
 /// The spellings of [`Mac`].
-pub(crate) const MACS: &[(&str, Mac)] =
-    &[("802.11", Mac::Standard), ("ns-2", Mac::Ns2), ("ns-2-ext", Mac::Ns2Ext)];
+pub(crate) const MACS: &[(&str, Mac)] = &[
+    ("802.11", Mac::Standard),
+    ("ns-2", Mac::Ns2),
+    ("ns-2-ext", Mac::Ns2Ext),
+    ("wavelan", Mac::WaveLan),
+];
 
 /// A MAC layer with the choices that its authors shipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,13 +23,16 @@ pub enum Mac {
     /// Hartenstein, MSWiM 2007) as its examples have it: no RTS below 3000 bytes, preambles are
     /// detected from 4 dB on, no capture of data.
     Ns2Ext,
+    /// WaveLAN before 802.11 (Tuch, AT&T Technical Journal 72(4), 1993): carrier sense with
+    /// backoff, and neither acknowledgements, nor RTS, nor beacons.
+    WaveLan,
 }
 
 impl Mac {
     /// Data frames of this MPDU size in bytes and above use RTS (dot11RTSThreshold).
     pub(crate) fn rts_threshold(self) -> Option<u32> {
         match self {
-            Mac::Standard => None,
+            Mac::Standard | Mac::WaveLan => None,
             Mac::Ns2 => Some(0),
             Mac::Ns2Ext => Some(3000),
         }
@@ -38,7 +45,12 @@ impl Mac {
 
     /// How much stronger a later frame is that takes over the receiver.
     pub(crate) fn capture(self) -> Option<Db> {
-        (self == Mac::Standard).then_some(Db(10.0))
+        matches!(self, Mac::Standard | Mac::WaveLan).then_some(Db(10.0))
+    }
+
+    /// Whether frames to one receiver are acknowledged and repeated.
+    pub(crate) fn acknowledges(self) -> bool {
+        self != Mac::WaveLan
     }
 
     /// Beacon interval.

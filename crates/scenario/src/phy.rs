@@ -3,6 +3,7 @@
 use super::diagnostic::Refusal;
 use super::keys::{Entry, Kind, keys};
 use super::kinds::{boolean, choice, count, quantity, size};
+use super::mac::MACS;
 use super::reader::{self, Read};
 use super::words;
 use fairwave_dot11::{
@@ -17,6 +18,7 @@ keys! {
     /// What a cell uses of its standard.
     pub struct Generation |r| (standard: Option<Standard> = None) {
         let standard = *standard;
+        let layer = r.peek("mac", reader::choice(MACS)).unwrap_or_default();
         let usual = standard.map(Phy::new);
         let is_later = usual.is_none_or(Phy::is_qos);
         let is_unknown = standard.is_none();
@@ -84,7 +86,7 @@ keys! {
             count(1, 1_000_000).or_word("as-frames").or(None).when(is_later, LATER);
         /// Whether frames to one receiver are acknowledged and repeated, which WaveLAN before
         /// 802.11 did not.
-        acknowledgements: bool = boolean().or(true);
+        acknowledgements: bool = boolean().or(layer.acknowledges());
     }
 }
 

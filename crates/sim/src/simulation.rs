@@ -466,7 +466,8 @@ impl<'w> Simulation<'w> {
     }
 
     fn associate(&mut self, i: usize, to: usize) {
-        let Associated { node, last_ap, ap, held } = self.network.associate(i, to, &mut self.cx);
+        let Some(associated) = self.network.associate(i, to, &mut self.cx) else { return };
+        let Associated { node, last_ap, ap, held } = associated;
         // They have been at that node already, and passed a proxy there.
         for packet in held {
             self.network.send(last_ap, packet, &mut self.cx);

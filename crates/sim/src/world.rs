@@ -155,6 +155,9 @@ pub struct Roaming {
     pub hold: u32,
     /// What it drops of its own waiting packets for having been away.
     pub discard: Option<Discard>,
+    /// Whether its MAC goes on sending to its last access point while it is away, instead of
+    /// waiting: frames are given up at the retry limit, one after the other.
+    pub attempts: bool,
 }
 
 /// Which of its waiting packets a station drops when it changes its access point: a remedy of

@@ -1,6 +1,6 @@
 //! The paper's claims, and the mechanisms behind how they come out.
 
-use super::experiments::{DELAY, DISCONNECTION, LIMIT_KBPS, PAPERS, PROFILE, STEADY, WIRE};
+use super::experiments::{DELAY, DISCONNECTION, LIMIT_KBPS, NEAR, PAPERS, PROFILE, STEADY, WIRE};
 use super::points::{Point, at, point};
 use fairwave_study::measure::show;
 use fairwave_study::{Claim, Criterion, Error, Evidence, Reading, Results};
@@ -23,29 +23,47 @@ fn caught(points: &[Point], seconds: f64) -> Option<f64> {
     Some(point.caught_up.unwrap_or(point.length))
 }
 
+/// Until when the mobile was below the residents; a curve that never comes to theirs counts with
+/// its length.
+fn below(points: &[Point], seconds: f64) -> Option<f64> {
+    let point = at(points, seconds)?;
+    Some(point.below.unwrap_or(point.length))
+}
+
 fn ho_1(plain: &Editions) -> Claim {
     let mut measured = Evidence::default();
-    let [after_1_5, after_2_5, after_3, after_3_5] =
-        [("back_1_5_s", 1.5), ("back_2_5_s", 2.5), ("back_3_s", 3.0), ("back_3_5_s", 3.5)].map(
-            |(key, seconds)| {
-                let newer = plain.get("rfc5348").and_then(|points| caught(points, seconds));
-                measured.number(format!("{key}_rfc5348"), newer);
-                measured.number(key, caught(papers(plain), seconds))
-            },
-        );
+    let mut put = |key: &str, of: fn(&[Point], f64) -> Option<f64>, seconds: f64| {
+        let newer = plain.get("rfc5348").and_then(|points| of(points, seconds));
+        measured.number(format!("{key}_rfc5348"), newer);
+        measured.number(key, of(papers(plain), seconds))
+    };
+    let after_1_5 = put("below_1_5_s", below, 1.5);
+    let after_2_5 = put("below_2_5_s", below, 2.5);
+    let after_3 = put("back_3_s", caught, 3.0);
+    let after_3_5 = put("back_3_5_s", caught, 3.5);
+    let extreme = |times: [f64; 2], pick: fn(f64, f64) -> f64| {
+        Reading::extreme(times.map(|seconds| below(papers(plain), seconds)), pick).value()
+    };
+    let short = extreme([1.5, 2.5], f64::min).zip(extreme([3.0, 3.5], f64::max));
+    let longer =
+        measured.number("short_below_longer_by_s", short.map(|(short, long)| short - long));
     Claim::judge(
         Criterion {
             id: "HO-1",
             statement: "After 1.5 and 2.5 s without an access point the mobile stays below the \
                         residents' mean sending rate for more than 10 s; after 3.0 and 3.5 s it is \
                         back in 2 to 3 s",
-            meaning: "Seconds from the end of the handover until the mobile's sending rate, the \
-                      mean over seeds, first comes to 90 % of the residents'; 2 to 3 s is taken \
-                      from 1 to 4 s. RFC 3448, as in the paper",
+            meaning: "Seconds from the end of the handover, by the mean over seeds. below: until \
+                      the mobile's sending rate, averaged over the second that follows, comes to \
+                      the residents'; back: until it first comes to 90 % of theirs, where 2 to 3 s is \
+                      taken from 1 to 4 s; short_below_longer_by_s: the least time below after \
+                      1.5 and 2.5 s less the greatest after 3.0 and 3.5 s. RFC 3448, as in the \
+                      paper",
         },
         measured.tested([
-            after_1_5.above(10.0),
-            after_2_5.above(10.0),
+            longer.above(0.0),
+            after_1_5.at_least(10.0),
+            after_2_5.at_least(10.0),
             after_3.at_least(1.0),
             after_3.below(4.0),
             after_3_5.at_least(1.0),
@@ -144,9 +162,10 @@ fn ho_3(plain: &Editions) -> Claim {
                         since packets waited in the MAC's buffer; from 4.5 s on it is equal or \
                         lower",
             meaning: "Smoothed round-trip time at the mobile over the residents' mean, in the 2 s \
-                      after the handover, seeds averaged; equal is up to 5 % more. RFC 3448",
+                      after the handover, seeds averaged; about equal is up to a fifth more, what \
+                      this study takes for near elsewhere. RFC 3448",
         },
-        measured.tested([to_3_5_s.above(1.0), from_4_5_s.below(1.05)]),
+        measured.tested([to_3_5_s.above(1.0), from_4_5_s.below(1.0 + NEAR)]),
         format!(
             "The mobile's over the residents': {}. The MAC keeps the oldest packets, those of the \
              gap's beginning, so the first sample is as long as the gap, whatever that is. For a \

@@ -8,7 +8,7 @@ mod measure;
 mod points;
 mod remedies;
 
-use experiments::{EXPERIMENTS, HANDOVER, PROFILE};
+use experiments::{EXPERIMENTS, HANDOVER, PAPERS, PROFILE, STEADY};
 use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
@@ -89,6 +89,12 @@ impl Study for TfrcHandover {
 
     fn tables(&self) -> Option<&'static [&'static str]> {
         Some(&[FLOWS.file])
+    }
+
+    fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
+        let runs = results.select(STEADY, &[(PROFILE, PAPERS)]);
+        let steady = points::point(&runs).ok().flatten();
+        vec![("steady_deviation_kbps", steady.map(|point| point.most_deviation_of_mean))]
     }
 
     fn map(&self) -> Option<Source<'static>> {

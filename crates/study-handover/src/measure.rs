@@ -173,6 +173,17 @@ pub(super) fn caught_up(runs: &[Courses], share: f64) -> Option<f64> {
     there.map(|k| k as f64 * STEP_S)
 }
 
+/// For how long after the handover the mobile's mean rate stays below the residents': until its
+/// mean over the second that follows comes to theirs, in seconds. A single sample above ends nothing.
+/// `None`: not before the runs end.
+pub(super) fn stays_below(runs: &[Courses]) -> Option<f64> {
+    let (mobile, residents) = rates(runs);
+    let second = (1.0 / STEP_S).round() as usize;
+    let of = |rates: &[f64], k: usize| stats::mean(rates.get(k..k + second)?);
+    let there = |k: &usize| of(&mobile, *k).zip(of(&residents, *k)).is_some_and(|(m, r)| m >= r);
+    (0..mobile.len()).find(there).map(|k| k as f64 * STEP_S)
+}
+
 /// How long after the handover the mobile's mean rate is first within `share` of the residents',
 /// above or below, and stays there for the `steady` seconds that follow on average over them.
 pub(super) fn within(runs: &[Courses], share: f64, steady: f64) -> Option<f64> {

@@ -19,6 +19,8 @@ pub(super) struct Point {
     pub(super) recovery: Option<Estimate>,
     /// When the mean rate first comes to nine tenths of the residents'.
     pub(super) caught_up: Option<f64>,
+    /// Until when it stays below the residents'.
+    pub(super) below: Option<f64>,
     /// When it is first within a fifth of the residents', and stays.
     pub(super) within: Option<f64>,
     /// Seconds of the curves.
@@ -40,8 +42,10 @@ pub(super) struct Point {
     pub(super) from_1_s: Option<f64>,
     /// Mean goodput of a resident in 10 s, in kbps.
     pub(super) residents_goodput: Option<Estimate>,
-    /// The greatest standard deviation of ten rates since the handover, of any run, and the mean.
+    /// The greatest standard deviation of ten rates since the handover: of any run, and of the mean
+    /// over runs, which is what a curve over repetitions shows; and the mean.
     pub(super) most_deviation: f64,
+    pub(super) most_deviation_of_mean: f64,
     pub(super) mean_deviation: f64,
 }
 
@@ -68,6 +72,7 @@ impl Point {
             disconnection: 0.0,
             recovery: Estimate::of(&recoveries),
             caught_up: measure::caught_up(runs, 0.9),
+            below: measure::stays_below(runs),
             within: measure::within(runs, NEAR, STEADY_S),
             length,
             mobile,
@@ -87,6 +92,7 @@ impl Point {
             from_1_s: share(1.0, 1.0 + STEADY_S),
             residents_goodput: Estimate::of(&goodputs),
             most_deviation: most.fold(0.0, f64::max),
+            most_deviation_of_mean: deviations.iter().copied().fold(0.0, f64::max),
             mean_deviation: mean(deviations.into_iter()).unwrap_or(0.0),
         })
     }

@@ -32,6 +32,7 @@ fn as_in_the_paper() -> BTreeMap<String, Vec<Point>> {
         Point {
             disconnection,
             caught_up: Some(if short { 11.0 } else { 2.5 }),
+            below: Some(if short { 11.0 } else { 2.8 }),
             length: 20.0,
             mobile: vec![100.0; 200],
             residents: vec![400.0; 200],
@@ -62,7 +63,8 @@ fn each_claim_fails_by_one_point() {
         verdicts(&claims::all(&points))
     };
     // 1.5 s is the third, 4.5 s the ninth.
-    assert_eq!(changed(|p| p.caught_up = Some(9.0), 2), [false, true, true]);
+    assert_eq!(changed(|p| p.below = Some(9.0), 2), [false, true, true]);
+    assert_eq!(changed(|p| p.below = Some(11.0), 6), [false, true, true], "no shorter than 11 s");
     assert_eq!(changed(|p| p.caught_up = None, 5), [false, true, true]);
     assert_eq!(changed(|p| p.interval = vec![(0.0, 600.0)], 0), [true, false, true]);
     assert_eq!(changed(|p| p.interval = vec![(0.0, 9000.0)], 8), [true, false, true]);
@@ -82,5 +84,7 @@ fn recovery_is_when_the_rates_come_together() {
     assert_eq!(courses.recovery(0.0), None);
     let runs = [courses];
     assert_eq!(measure::caught_up(&runs, 0.9).map(|s| (10.0 * s).round()), Some(30.0));
+    // One sample at 100 kbps in the second that follows leaves its mean below 400.
+    assert_eq!(measure::stays_below(&runs).map(|s| (10.0 * s).round()), Some(30.0));
     assert_eq!(measure::within(&runs, 0.2, 2.0).map(|s| (10.0 * s).round()), Some(30.0));
 }

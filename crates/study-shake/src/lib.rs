@@ -118,9 +118,9 @@ impl Study for Shake {
     }
 
     fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
-        let mut claims = repetition::claims(results, &[]);
+        let mut claims = repetition::claims(results, &repetition::read(results)?);
         claims.extend(transfers::claims(results));
-        claims.push(bursts::claim(results));
+        claims.extend([bursts::claim(results), windows::claim(&windows::read(results)?)]);
         Ok(claims)
     }
 

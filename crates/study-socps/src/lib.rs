@@ -106,9 +106,12 @@ impl Study for Socps {
         ]
     }
 
-    /// Those where nobody walks: the others have no map.
+    /// The paper's own but SOC-8, which rests on a recorded measurement: it and ours have no map.
     fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
-        Ok(claims::all(results))
+        let mut claims = claims::all(results);
+        claims.push(walk::claim(results, &walk::read(results)?));
+        claims.push(slope::claim(&slope::read(results)?));
+        Ok(claims)
     }
 
     fn tables(&self) -> Option<&'static [&'static str]> {

@@ -1,4 +1,4 @@
-//! One self-contained HTML page for each study: claims with their maps, figures, tables, assumptions.
+//! One self-contained HTML page for each study: claims with their maps, figures and assumptions.
 //!
 //! No script, no font, no image from elsewhere: the page can be mailed, printed and archived.
 
@@ -25,8 +25,8 @@ pub struct Context<'a> {
     pub cost: Option<Cost>,
 }
 
-/// Writes `report.html` into `directory`, each figure beside it as SVG and PNG, and each map as SVG;
-/// returns the page's path.
+/// Writes `report.html` into `directory`, each figure beside it as SVG and PNG, and each map as
+/// SVG; returns the page's path.
 ///
 /// # Errors
 /// When a figure cannot be drawn or a file not written.
@@ -134,8 +134,8 @@ fn claims(verdicts: &[ClaimVerdict], claims: &[Claim]) -> Markup {
         div.wide {
             table.claims {
                 caption {
-                    "Verdicts are over the set-ups that the paper leaves open; each is computed from \
-                     measured values by its criterion."
+                    "Verdicts are over the set-ups that the paper leaves open; each is computed \
+                     from measured values by its criterion."
                 }
                 thead {
                     tr {

@@ -1,4 +1,4 @@
-//! A study that was run: its own set-up, the maps of its claims, and the verdicts that come of both.
+//! A study that was run: its own set-up, the maps of its claims, and what comes of both.
 
 use crate::definition::Study;
 use crate::findings::Findings;
@@ -34,7 +34,7 @@ impl Reproduction<'_> {
             return maps.judged().joint.clone();
         }
         let here: BTreeSet<String> =
-            alone(&self.findings.claims, None).into_iter().map(|alone| alone.id).collect();
+            alone(&self.findings.claims, None, &[]).into_iter().map(|alone| alone.id).collect();
         joint::sets(&Grid::default(), &[(Vec::new(), here)])
     }
 

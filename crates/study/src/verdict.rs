@@ -17,6 +17,8 @@ use serde_json::{Map, Value};
 const ONLY_HERE: &str = "Holds in the study's own set-up; no other was tried.";
 /// Why such a claim has one set-up.
 const NO_GRID: &str = "No grid is declared for this claim.";
+/// The same of a claim whose map takes too long for the quick form.
+const LEFT_OUT: &str = "The quick form leaves its map out; --full runs it.";
 
 /// The maps of a study: those of the exploring run, and those of the confirming one.
 #[derive(Clone, Debug)]
@@ -145,6 +147,8 @@ impl ClaimVerdict {
     /// other.
     fn single(claim: &Claim, declared: Option<&Declared>) -> Self {
         let why = declared.and_then(|declared| declared.single(claim.id));
+        let has_grid =
+            declared.is_some_and(|declared| declared.claim.iter().any(|c| c.id == claim.id));
         let day = why.and(declared).map(|declared| declared.settled(claim.id).to_owned());
         let (word, condition) = match (claim.verdict.holds(), why) {
             (None, _) => (Word::NotJudgeable, ""),
@@ -155,7 +159,7 @@ impl ClaimVerdict {
         Self {
             verdict: word.text(),
             condition: condition.to_owned(),
-            only_setup: Some(why.unwrap_or(NO_GRID).to_owned()),
+            only_setup: Some(why.unwrap_or(if has_grid { LEFT_OUT } else { NO_GRID }).to_owned()),
             declared: day,
             ..Self::here(claim)
         }
@@ -223,11 +227,9 @@ impl ClaimVerdict {
     }
 }
 
-/// The claims without a grid that hold, for the joint sets of the others.
-pub fn alone(claims: &[Claim], declared: Option<&Declared>) -> Vec<Alone> {
-    let is_mapped = |claim: &Claim| {
-        declared.is_some_and(|declared| declared.claim.iter().any(|mapped| mapped.id == claim.id))
-    };
+/// The claims that hold and are not among those which are `mapped`, for the joint sets of these.
+pub fn alone(claims: &[Claim], declared: Option<&Declared>, mapped: &[String]) -> Vec<Alone> {
+    let is_mapped = |claim: &Claim| mapped.iter().any(|id| id == claim.id);
     let holds = |claim: &&Claim| claim.verdict.holds() == Some(true) && !claim.is_ours;
     let alone = claims.iter().filter(holds).filter(|claim| !is_mapped(claim));
     let of = |claim: &Claim| Alone {

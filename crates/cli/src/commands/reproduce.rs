@@ -177,7 +177,7 @@ fn claim(claim: &ClaimVerdict) -> String {
         ("where", claim.condition.clone()),
         ("set-ups", claim.counted()),
         ("beside", claim.beside()),
-        ("own", format!("{here}{because}")),
+        ("own set-up", format!("{here}{because}")),
         ("measured", measured.collect::<Vec<_>>().join(", ")),
         ("criterion", claim.criterion.clone()),
         ("note", claim.note.clone()),

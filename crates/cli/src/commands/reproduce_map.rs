@@ -162,8 +162,8 @@ pub(crate) fn of_study(
     claims: &[Claim],
 ) -> Result<Option<Maps>, Failure> {
     let Some(declared) = map::of(study).map_err(Failure::run)? else { return Ok(None) };
-    let alone = alone(claims, Some(&declared));
-    let ids = wanted(&declared, ALL)?;
+    let ids = declared.mapped(means.quick);
+    let alone = alone(claims, Some(&declared), &ids);
     let pass = |confirms: bool| {
         let stopwatch = Stopwatch::start();
         let ask = means.ask(study, &declared);

@@ -54,7 +54,6 @@ fn what_no_map_has_is_refused_with_what_there_is() {
         assert!(err.contains(expected), "{args:?}: {err}");
     };
     refused(&["ack-loss", "--map", "ACK-9"], "no claim \"ACK-9\"; there are: ACK-1, ACK-2");
-    refused(&["ap-buffer", "--map", "all"], "ap-buffer has no map; there are: ack-loss, ");
     let at = ["ack-loss", "--map", "ACK-4", "--at"];
     refused(&[&at[..], &["attempts=5"]].concat(), "no value \"5\"; there are: 1, 4, 7");
     refused(&[&at[..], &["attempts"]].concat(), "\"attempts\" is not KEY=VALUE");

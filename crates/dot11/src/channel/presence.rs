@@ -26,6 +26,12 @@ impl<P: Copy> Channel<P> {
         Some(payloads)
     }
 
+    /// A radio that roams neither hears nor is heard from now on, and goes on trying to send what it
+    /// has: frames are given up at their retry limit. [`Channel::leave`] ends that.
+    pub fn part(&mut self, radio: RadioId) {
+        self.air.set_present(radio.0, false);
+    }
+
     /// Puts a radio that roams on the channel. It hears what begins from now on.
     pub fn join(&mut self, radio: RadioId) {
         self.air.set_present(radio.0, true);

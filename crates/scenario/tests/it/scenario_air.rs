@@ -168,6 +168,15 @@ fn a_station_may_roam_among_all_access_points() {
     assert_eq!((by_signal.hysteresis, by_signal.dwell), (Db(3.0), Duration::from_millis(500)));
 }
 
+#[test]
+fn a_mac_waits_for_an_access_point_or_attempts() {
+    for (keys, attempts) in [("", false), ("meanwhile = \"attempts\"\n", true)] {
+        let world = world("", &format!("[node.roaming]\n{keys}"));
+        let roaming = station(&world).roaming.as_ref().expect("it roams");
+        assert_eq!(roaming.attempts, attempts);
+    }
+}
+
 /// A cell of 802.11ax with these keys of the access point and the station.
 fn modern(ap: &str, station: &str) -> Result<Scenario, String> {
     let text = format!(

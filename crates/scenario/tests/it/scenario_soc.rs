@@ -163,3 +163,12 @@ fn every_listed_name_is_one_and_the_schema_knows_the_filters() {
     assert_eq!(words.as_array().expect("it is a list").len(), FILTERS.len());
     assert!(schema["$defs"]["Soc"]["properties"]["rate"].is_null());
 }
+
+/// WaveLAN before 802.11 had no acknowledgements; what a cell writes itself wins.
+#[test]
+fn a_mac_of_wavelan_acknowledges_nothing_by_itself() {
+    let acknowledges = |key: &str| world(key).cells[0].acknowledges;
+    assert!(acknowledges(""));
+    assert!(!acknowledges("mac = \"wavelan\""));
+    assert!(acknowledges("mac = \"wavelan\"\nacknowledgements = true"));
+}

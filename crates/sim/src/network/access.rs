@@ -398,18 +398,23 @@ impl<'w> Access<'w> {
     ) -> Option<(NodeId, NodeId)> {
         let roamer = &mut self.roamers.all[i];
         let (node, seat) = (roamer.node, roamer.here());
-        let Some(frames) = self.radios.cells[seat.cell].channel.leave(seat.radio) else {
-            roamer.leave_later(to, away);
-            return None;
-        };
-        let owners = &cx.owners;
-        let queued =
-            |packet| Queued { category: owners.category(&packet), receiver: node.0, packet };
-        roamer.leave(to, cx.now + away, frames.into_iter().map(queued));
+        let channel = &mut self.radios.cells[seat.cell].channel;
+        let attempts = roamer.attempts() && !away.is_zero();
+        if attempts {
+            channel.part(seat.radio);
+            roamer.leave(to, cx.now + away, core::iter::empty());
+        } else {
+            let Some(frames) = channel.leave(seat.radio) else {
+                roamer.leave_later(to, away);
+                return None;
+            };
+            let queued = |packet| queued(packet, node, cx);
+            roamer.leave(to, cx.now + away, frames.into_iter().map(queued));
+        }
         let new_ap = roamer.ap_of(to);
         self.radios.settle(seat.cell, cx);
         if let Some(port) = self.radios.port_mut(node) {
-            port.is_present = false;
+            port.is_present = attempts;
         }
         cx.observer.record(cx.now, &Sample::Association(node, None));
         // What its access point has for it waits there.
@@ -422,17 +427,32 @@ impl<'w> Access<'w> {
     }
 
     /// Gives a station a seat. The station, its last access point and the new one, and what the
-    /// last one kept for it.
-    pub(super) fn associate(&mut self, i: usize, to: usize) -> Associated {
+    /// last one kept for it. `None` while an exchange of its attempts is under way.
+    pub(super) fn associate(
+        &mut self,
+        i: usize,
+        to: usize,
+        cx: &mut Context<'_>,
+    ) -> Option<Associated> {
         let roamer = &mut self.roamers.all[i];
-        let (node, last_ap) = (roamer.node, roamer.here().ap);
+        let (node, last) = (roamer.node, roamer.here());
+        let last_ap = last.ap;
+        if self.radios.port(node).is_some_and(|port| port.is_present) {
+            let Some(frames) = self.radios.cells[last.cell].channel.leave(last.radio) else {
+                roamer.associate_later(to, cx.now);
+                return None;
+            };
+            roamer.take_along(frames.into_iter().map(|packet| queued(packet, node, cx)));
+            self.radios.settle(last.cell, cx);
+        }
+        let roamer = &mut self.roamers.all[i];
         let held = roamer.associate(to);
         let Seat { ap, cell, radio } = roamer.here();
         self.radios.cells[cell].channel.join(radio);
         if let Some(port) = self.radios.port_mut(node) {
             (port.cell, port.radio, port.is_present) = (cell, radio, true);
         }
-        Associated { node, last_ap, ap, held }
+        Some(Associated { node, last_ap, ap, held })
     }
 
     /// A station that roams and its new access point send what waits; saturating flows to the
@@ -496,6 +516,11 @@ impl<'w> Access<'w> {
             Some((node, stats))
         })
     }
+}
+
+/// A packet that a station's MAC had, as it waits at the station.
+fn queued(packet: Packet, node: NodeId, cx: &Context<'_>) -> Queued {
+    Queued { category: cx.owners.category(&packet), receiver: node.0, packet }
 }
 
 /// A station that has come to an access point.

@@ -126,18 +126,18 @@ impl<'w> Network<'w> {
     }
 
     /// A station takes a seat: routes change. What its last access point kept for it is to be sent
-    /// on from there.
+    /// on from there. `None`: it takes its seat later.
     pub(crate) fn associate(
         &mut self,
         roamer: usize,
         to: usize,
         cx: &mut Context<'_>,
-    ) -> Associated {
-        let associated = self.access.associate(roamer, to);
+    ) -> Option<Associated> {
+        let associated = self.access.associate(roamer, to, cx)?;
         self.routes = routes::table_with(self.world, &self.access.access_points());
         let sample = Sample::Association(associated.node, Some(associated.ap));
         cx.observer.record(cx.now, &sample);
-        associated
+        Some(associated)
     }
 
     /// A station that is back and its access point send what waits.

@@ -3,7 +3,8 @@
 //! A station has a seat on the channel of each access point that it may use, and is present on
 //! one at most. It leaves between two frame exchanges, takes its waiting frames along, and is
 //! deaf and silent for a set time. What its access point holds or still gets for it meanwhile
-//! waits there, and is routed anew once the station is associated again.
+//! waits there, and is routed anew once the station is associated again. A station whose MAC
+//! attempts stays on its channel meanwhile and sends what it has, which nobody hears.
 //!
 //! Here is when a station goes and what it has with it; [`super::access`] moves it.
 
@@ -120,6 +121,11 @@ impl<'w> Roamer<'w> {
         &self.seats
     }
 
+    /// Whether its MAC goes on sending while it is away.
+    pub(super) fn attempts(&self) -> bool {
+        self.roaming.attempts
+    }
+
     /// The next frame of those it took along that `may` leave.
     fn next_own(&mut self, may: impl FnMut(&Queued) -> bool) -> Option<Queued> {
         let next = self.own.iter().position(may)?;
@@ -209,6 +215,16 @@ impl<'w> Roamer<'w> {
         self.own.extend(frames);
         self.better = None;
         self.state = State::Away(to, until);
+    }
+
+    /// An exchange of its attempts is not over: it takes its seat later.
+    pub(super) fn associate_later(&mut self, to: usize, now: Instant) {
+        self.state = State::Away(to, now + EXCHANGE);
+    }
+
+    /// Its attempts are over, and these frames are left of what its MAC had.
+    pub(super) fn take_along(&mut self, frames: impl Iterator<Item = Queued>) {
+        self.own.extend(frames);
     }
 
     /// It takes a seat. What its last access point kept for it, in order.

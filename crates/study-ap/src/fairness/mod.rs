@@ -105,7 +105,13 @@ impl Study for Fairness {
     }
 
     fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
-        Ok(claims::all(results, None))
+        let mut claims = claims::all(results, traces::read(results)?.as_ref());
+        claims.extend(converter::findings(results)?.claims);
+        Ok(claims)
+    }
+
+    fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
+        vec![("captured_least_share", traces::least_share(results))]
     }
 
     fn tables(&self) -> Option<&'static [&'static str]> {

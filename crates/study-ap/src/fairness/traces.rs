@@ -1,7 +1,7 @@
 //! What captures at a starved and at a fast terminal show: Figs. 14 to 17 of the paper.
 
 use super::experiments::DETAIL;
-use super::measure::terminal;
+use super::measure::{terminal, worst_share};
 use fairwave_capture::file::Capture;
 use fairwave_capture::trace;
 use fairwave_lab::plot::{Content, Curve, Figure, Interval, Mark};
@@ -108,8 +108,19 @@ pub(super) struct Pair<'r> {
     fast: (&'r FlowSummary, Trace),
 }
 
+/// The captured run whose slowest terminal gets least of the equal share.
+fn most_unfair(results: &Results) -> Option<&Run> {
+    let runs = results.select(DETAIL, &[]).into_iter();
+    runs.min_by(|a, b| worst_share(a).total_cmp(&worst_share(b)))
+}
+
+/// What that terminal gets of the equal share.
+pub(super) fn least_share(results: &Results) -> Option<f64> {
+    most_unfair(results).map(worst_share)
+}
+
 pub(super) fn read(results: &Results) -> Result<Option<Pair<'_>>, Error> {
-    let Some(&run) = results.select(DETAIL, &[]).first() else { return Ok(None) };
+    let Some(run) = most_unfair(results) else { return Ok(None) };
     let flows = || run.summary.flows.iter();
     let (Some(slow), Some(fast)) =
         (flows().min_by_key(|f| f.goodput_bps), flows().max_by_key(|f| f.goodput_bps))

@@ -9,8 +9,9 @@ use fairwave_lab::target;
 use fairwave_study::{Claim, Criterion, Evidence, Results};
 use fairwave_units::BitRate;
 
-/// What the paper's words "a little above the fair share" are taken as: 1.25 times the fair
-/// share of its 25 Mbps, NRT 0.25.
+/// What the study took for the paper's words "a little above the fair share" before it ran: 1.25
+/// times the fair share of its 25 Mbps, NRT 0.25. What a little is the paper does not say; the map
+/// has it as an axis.
 pub(super) const ABOVE: &str = "6.25 Mbps";
 /// The paper's terminals.
 const SENDERS: u32 = 5;
@@ -23,14 +24,25 @@ fn point<'r>(results: &'r Results, delay: &str, target: &str) -> Vec<&'r Run> {
     results.select(TARGETS, &[(DELAY, delay), (TARGET, target)])
 }
 
+/// The target that is judged: [`ABOVE`], or the one that there is.
+fn judged(results: &Results) -> String {
+    let mut targets = measure::targets(results, TARGETS);
+    match targets.as_slice() {
+        [_] => targets.remove(0),
+        _ => ABOVE.to_owned(),
+    }
+}
+
 fn buf_6(results: &Results) -> Claim {
     let mut measured = Evidence::of(results, &[TARGETS, RENO, EFFECTIVE]);
-    let goal = measure::rate(ABOVE);
+    let target = judged(results);
+    let goal = measure::rate(&target);
+    measured.number("target_mbps", goal.as_mbps_f64());
     let (mut conditions, mut notes) = (Vec::new(), Vec::new());
     for (delay, key, reno_key) in
         [("2.5 ms", "avr_2_5_ms", "avr_reno_2_5_ms"), ("5 ms", "avr_5_ms", "avr_reno_5_ms")]
     {
-        let (av, reno) = (point(results, delay, ABOVE), results.select(RENO, &[(DELAY, delay)]));
+        let (av, reno) = (point(results, delay, &target), results.select(RENO, &[(DELAY, delay)]));
         let avr = measured.estimate(key, avr_over(&av, goal, 0.0));
         conditions.push(avr.mean.at_least(1.0));
         measured.estimate(reno_key, avr_over(&reno, goal, 0.0));
@@ -50,9 +62,9 @@ fn buf_6(results: &Results) -> Claim {
                         TCP: the target is reached all of the time although it is a little above \
                         the fair share, at 2.5 ms and at 5 ms one way",
             meaning: "AVR is the mean over seeds of the share of 23 bins of 5 s in which the \
-                      goodput was at least the target, without tolerance. A little above: 6.25 \
-                      Mbps, 1.25 times the fair share of the paper's 25 Mbps. Sockets of 64 KB are \
-                      windows of 64 KiB",
+                      goodput was at least the target, without tolerance. A little above: \
+                      target_mbps, which is 6.25, 1.25 times the fair share of the paper's 25 \
+                      Mbps, where no map says otherwise. Sockets of 64 KB are windows of 64 KiB",
         },
         measured.tested(conditions),
         notes.join(" "),

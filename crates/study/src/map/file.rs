@@ -95,10 +95,12 @@ pub struct CriterionFile {
     pub id: String,
     /// The day on which the criterion was settled.
     pub declared: String,
-    /// What was asked before, if the criterion changed, and why that was too much or too little.
-    pub before: Option<String>,
     /// What the paper says, and where.
     pub sentence: String,
+    /// What was asked before, if the criterion changed.
+    pub before: Option<String>,
+    /// What is asked since then, in words.
+    pub now: Option<String>,
 }
 
 /// One thing that the paper leaves open.
@@ -166,6 +168,9 @@ pub struct ClaimFile {
     pub magnitude: Vec<String>,
     /// What is run for it.
     pub run: Vec<RunFile>,
+    /// Whether the quick form of the study leaves its map out, as that takes too long.
+    #[serde(default)]
+    pub full: bool,
     /// The day on which this was settled, where it is another than the file's.
     pub declared: Option<String>,
 }
@@ -313,6 +318,12 @@ impl Declared {
     /// The last day that the file names.
     pub fn last_day(&self) -> &str {
         self.days().max().unwrap_or(&self.declared)
+    }
+
+    /// Identifiers of the claims whose maps a form of the study runs.
+    pub fn mapped(&self, quick: bool) -> Vec<String> {
+        let runs = self.claim.iter().filter(|claim| !(quick && claim.full));
+        runs.map(|claim| claim.id.clone()).collect()
     }
 
     /// Why a claim has one set-up only, if that is declared.
@@ -470,6 +481,16 @@ impl Declared {
                 Err((name.span().start, one_of(&message, &ids)))
             }
         }
+    }
+}
+
+impl CriterionFile {
+    /// What the paper says, what was asked before, and what is asked now, in sentences.
+    pub fn told(&self) -> String {
+        let part = |name: &str, text: &Option<String>| {
+            text.as_ref().map_or(String::new(), |text| format!(" {name}: {text}"))
+        };
+        format!("{}{}{}", self.sentence, part("Before", &self.before), part("Now", &self.now))
     }
 }
 

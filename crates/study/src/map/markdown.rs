@@ -98,9 +98,8 @@ pub(crate) fn axes(declared: &Declared, quick: bool) -> String {
         page.push_str("\n## What the criteria stand for\n\n");
     }
     for criterion in &declared.criterion {
-        let before = criterion.before.as_ref().map(|before| format!(" Before: {before}"));
-        let line = format!("{}{}", criterion.sentence, before.unwrap_or_default());
-        let _ = writeln!(page, "- {} ({}): {}", criterion.id, criterion.declared, text(&line));
+        let (id, day) = (&criterion.id, &criterion.declared);
+        let _ = writeln!(page, "- {id} ({day}): {}", text(&criterion.told()));
     }
     page
 }

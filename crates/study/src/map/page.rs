@@ -3,7 +3,7 @@
 
 use super::earlier::Earlier;
 use super::figure;
-use super::file::{CriterionFile, Declared};
+use super::file::Declared;
 use super::joint::JointSet;
 use super::panels;
 use super::summary::{ClaimMap, MapSummary};
@@ -144,6 +144,11 @@ pub(crate) fn drawing(declared: &Declared, quick: bool, claim: &ClaimMap) -> Mar
     html! {
         figure id={ "map-" (claim.id) } {
             div.plot { (PreEscaped(responsive(&svg))) }
+            figcaption {
+                @for index in declared.axes_of_map(&claim.id) {
+                    b { (declared.axis[index].key.get_ref()) } ": " (declared.axis[index].name) ". "
+                }
+            }
             @for anchor in declared.anchors_of(&claim.id) {
                 figcaption { "Anchor " (anchor.id) ": " (anchor.statement) ". "
                     (left_out(claim, &anchor.id)) " set-ups contradict it." }
@@ -194,17 +199,12 @@ pub(crate) fn axes(declared: &Declared, quick: bool) -> Markup {
         @if !declared.criterion.is_empty() {
             section {
                 h2 { "What the criteria stand for" }
-                @for criterion in &declared.criterion { (stands_for(criterion)) }
+                @for criterion in &declared.criterion {
+                    p {
+                        strong { (criterion.id) } " (" (criterion.declared) "): " (criterion.told())
+                    }
+                }
             }
-        }
-    }
-}
-
-fn stands_for(criterion: &CriterionFile) -> Markup {
-    html! {
-        p {
-            strong { (criterion.id) } " (" (criterion.declared) "): " (criterion.sentence)
-            @if let Some(before) = &criterion.before { " Before: " (before) }
         }
     }
 }

@@ -23,7 +23,8 @@ pub(super) struct Panel<'a> {
 /// for each axis.
 pub(super) fn of<'a>(grid: &'a Grid, claim: &'a ClaimMap) -> Vec<Panel<'a>> {
     if grid.is_star {
-        return grid.axes.iter().map(|axis| along(grid, axis, claim)).collect();
+        let axes = grid.axes.iter().filter(|axis| axis.labels.len() > 1);
+        return axes.map(|axis| along(grid, axis, claim)).collect();
     }
     let decides = claim.decides.as_ref().map(|decides| decides.key.as_str());
     let across = grid.axes.iter().position(|axis| Some(axis.key.as_str()) == decides);

@@ -435,11 +435,11 @@ fn small_multiples_mark_the_own_set_up_the_threshold_and_what_is_left_out() {
     let panels = panels::of(&grid, &claim);
     let [panel] = &panels[..] else { panic!("two axes fill one panel: {panels:?}") };
     assert_eq!((panel.across.key.as_str(), panel.threshold(&claim)), ("a", Some(1)));
-    let expected = "b \\ a   0    1    2\n0      (–)   H    H *\n1        ·    ·    · *\n";
+    let expected = "b \\ a   0    1    2\n0      (–)   H    H *\n1       ·    ·    · *\n";
     assert_eq!(figure::text(&panels), expected);
     let svg = figure::svg(&panels, &claim, "what it shows");
     assert_eq!(svg.matches("url(#out-TINY-1)").count(), 3 + 1, "three cells and the legend");
-    assert_eq!(svg.matches("stroke-dasharray").count(), 1);
+    assert_eq!(svg.matches("stroke-dasharray").count(), 1 + 1, "the threshold and the legend");
     assert!(svg.contains("aria-label=\"what it shows\""));
     let star = Grid { is_star: true, ..grid };
     let expected = "a   0    1    2       b   0    1\n   (–)   H    H *        (–)   ·\n";

@@ -79,9 +79,10 @@ fn claims_without_a_grid_that_hold_have_a_part_in_joint_sets() {
         claim("A-1", Some(2.0)),
         claim("A-2", Some(2.0)),
         claim("A-3", Some(0.5)),
+        claim("A-4", Some(2.0)),
         claim("A-X1", Some(2.0)).ours(),
     ];
-    let alone = alone(&claims, Some(&declared()));
+    let alone = alone(&claims, Some(&declared()), &["A-4".to_owned()]);
     let found: Vec<(&str, bool)> =
         alone.iter().map(|alone| (alone.id.as_str(), alone.everywhere)).collect();
     assert_eq!(found, [("A-1", true), ("A-2", false)]);
