@@ -87,14 +87,14 @@ impl Study for TfrcHandover {
         Ok(claims::all(&points::points(results, HANDOVER, PROFILE)?))
     }
 
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[FLOWS.file])
+    }
+
     fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
         let runs = results.select(STEADY, &[(PROFILE, PAPERS)]);
         let steady = points::point(&runs).ok().flatten();
         vec![("steady_deviation_kbps", steady.map(|point| point.most_deviation_of_mean))]
-    }
-
-    fn tables(&self) -> Option<&'static [&'static str]> {
-        Some(&[FLOWS.file])
     }
 
     fn map(&self) -> Option<Source<'static>> {

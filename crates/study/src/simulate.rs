@@ -52,7 +52,8 @@ impl Planned {
 }
 
 /// Simulates every experiment of `study`, on `workers` threads; run directories go under `root`.
-/// What the store has, if there is one, is not run. The progress that `watch` hears counts over all experiments.
+/// What the store has, if there is one, is not run. The progress that `watch` hears counts over
+/// all experiments.
 ///
 /// # Errors
 /// When a scenario is wrong, a run fails, or `watch` ends the study.

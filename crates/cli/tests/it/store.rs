@@ -51,7 +51,7 @@ fn a_study_that_is_interrupted_keeps_its_runs_and_says_so() {
     wait_for(place.path(), &mut child, 2);
     let (code, said) = interrupted(child, said);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("what was run is kept, and the same command goes on"), "{said}");
+    assert!(said.contains("the same command takes from the store what was run"), "{said}");
     let (out, _) = ends_with(0, place.path(), &["store", "verify"]);
     assert!(out.contains(" results, each as it was written"), "{out}");
     assert!(store(place.path()).join("000001.runs").exists());
@@ -161,9 +161,8 @@ fn slow_killed_at_many_moments_and_beside_another_it_comes_to_the_same() {
     assert_eq!(results(place.path()), kept, "nothing was made");
     let file = store(place.path()).join("000001.runs");
     let mut bytes = fs::read(&file).expect("a segment");
-    for at in (1..8).map(|part| part * bytes.len() / 8) {
-        bytes[at] ^= 0x55;
-    }
+    let length = bytes.len();
+    (1..8).for_each(|part| bytes[part * length / 8] ^= 0x55);
     fs::write(&file, &bytes).expect("it is ours");
     assert_eq!(reproduced(place.path(), &[]), expected, "what was damaged is made again");
     ends_with(0, place.path(), &["store", "verify"]);

@@ -359,8 +359,8 @@ impl Explorer<'_> {
         Ok(self.parts.get(&part).map_or(&[][..], Vec::as_slice))
     }
 
-    /// Makes the runs that every set-up has, all at once: those of anchors, and then those of claims
-    /// where no anchor is contradicted. One set-up after the other would leave workers idle.
+    /// Makes the runs that every set-up has, all at once: those of anchors, and then those of
+    /// claims where no anchor is contradicted. One by one they would leave workers idle.
     fn ahead(&mut self) -> Result<(), Error> {
         let ask = self.ask;
         let claims = ask.declared.claim.iter().filter(|claim| ask.claims.contains(&claim.id));
