@@ -55,10 +55,10 @@ fn ho_1(plain: &Editions) -> Claim {
                         back in 2 to 3 s",
             meaning: "Seconds from the end of the handover, by the mean over seeds. below: until \
                       the mobile's sending rate, averaged over the second that follows, comes to \
-                      the residents'; back: until it first comes to 90 % of theirs, where 2 to 3 s is \
-                      taken from 1 to 4 s; short_below_longer_by_s: the least time below after \
-                      1.5 and 2.5 s less the greatest after 3.0 and 3.5 s. RFC 3448, as in the \
-                      paper",
+                      the residents'; back: until it first comes to 90 % of theirs, where 2 to 3 \
+                      s is taken from 1 to 4 s; short_below_longer_by_s: the least time below \
+                      after 1.5 and 2.5 s less the greatest after 3.0 and 3.5 s. RFC 3448, as in \
+                      the paper",
         },
         measured.tested([
             longer.above(0.0),

@@ -174,7 +174,8 @@ pub(super) fn caught_up(runs: &[Courses], share: f64) -> Option<f64> {
 }
 
 /// For how long after the handover the mobile's mean rate stays below the residents': until its
-/// mean over the second that follows comes to theirs, in seconds. A single sample above ends nothing.
+/// mean over the second that follows comes to theirs, in seconds. A single sample above ends
+/// nothing.
 /// `None`: not before the runs end.
 pub(super) fn stays_below(runs: &[Courses]) -> Option<f64> {
     let (mobile, residents) = rates(runs);

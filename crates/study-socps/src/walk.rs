@@ -148,8 +148,9 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
                     more than SoCPS's; T_soc = 20 ms carries less than 200 ms under every scheme \
                     (Figs 19 to 21)",
         meaning: "correlation: of C1's goodput with its reported SoC over 3 s bins, mean over \
-                  seeds and lower end of its interval; above_equal, not judged: PW's less that of the \
-                  same queues with equal weights, seed by seed (losses alone make goodput follow); \
+                  seeds and lower end of its interval; above_equal, not judged: PW's less that of \
+                  the same queues with equal weights, seed by seed (losses alone make goodput \
+                  follow); \
                   fifo_deviation_over_most: \
                   standard deviation of the total's 3 s bins under FIFO over a SoCPS scheme's, the \
                   least of four, as in Fig. 21, and the lower end of its interval (the mean at \

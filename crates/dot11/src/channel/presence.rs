@@ -26,8 +26,8 @@ impl<P: Copy> Channel<P> {
         Some(payloads)
     }
 
-    /// A radio that roams neither hears nor is heard from now on, and goes on trying to send what it
-    /// has: frames are given up at their retry limit. [`Channel::leave`] ends that.
+    /// A radio that roams neither hears nor is heard from now on, and goes on trying to send what
+    /// it has: frames are given up at their retry limit. [`Channel::leave`] ends that.
     pub fn part(&mut self, radio: RadioId) {
         self.air.set_present(radio.0, false);
     }

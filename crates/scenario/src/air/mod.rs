@@ -84,9 +84,9 @@ keys! {
         /// made longer ago, also while it is away; "25 packets" so many of the oldest once it is
         /// back; or "none".
         discard: Option<Discard> = discards().or_word("none").or(None);
-        /// What its MAC does while it has no access point: "waits" keeps its frames, "attempts" goes
-        /// on sending them to the last one, which does not hear them, and gives up each at its
-        /// retry limit.
+        /// What its MAC does while it has no access point: "waits" keeps its frames, "attempts"
+        /// goes on sending them to the last one, which does not hear them, and gives up each at
+        /// its retry limit.
         meanwhile: bool = choice(MEANWHILE).or(false);
         /// Handovers at set times, in order.
         handovers: Vec<Handover> = handovers(aps.clone()).or(Vec::new());

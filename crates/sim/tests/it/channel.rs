@@ -201,9 +201,9 @@ fn a_station_drops_what_waited_too_long() {
 }
 
 /// A MAC that goes on sending gives up a frame after seven attempts: 1012.5 slots of 9 us in the
-/// mean (CW from 15 to 1023) and 0.46 ms of frame, DIFS and timeout for each, 12.3 ms in all. So 162
-/// of the 200 datagrams of the gap are gone, three standard deviations are 10, and the oldest that
-/// is left was made 1.62 s into the gap. Nothing overflows.
+/// mean (CW from 15 to 1023) and 0.46 ms of frame, DIFS and timeout for each, 12.3 ms in all. So
+/// 162 of the 200 datagrams of the gap are gone, three standard deviations are 10, and the oldest
+/// that is left was made 1.62 s into the gap. Nothing overflows.
 #[test]
 fn a_station_whose_mac_attempts_gives_up_frame_after_frame() {
     let disconnection = Duration::from_secs(2);

@@ -66,8 +66,8 @@ fn short(root: &Path) -> Results {
     results
 }
 
-/// From captures of short runs: TCP passes unchanged, of UDP arrives what the radio carries, 30 of 54
-/// Mbps. That it be half whatever the load is not so.
+/// From captures of short runs: TCP passes unchanged, of UDP arrives what the radio carries, 30 of
+/// 54 Mbps. That it be half whatever the load is not so.
 #[test]
 fn findings_follow_from_captures() {
     let directory = scratch("short");
