@@ -12,6 +12,7 @@
 
 mod agent;
 mod agree;
+mod bench_studies;
 mod binaries;
 mod captures;
 mod changed;
@@ -96,6 +97,9 @@ enum Verb {
     BenchForwarding(forwarding::Options),
     /// Measure what the proxy carries, and what it adds to round trips; directly beside.
     BenchProxy(relay::Options),
+    /// Run every study from an empty store of results, and again from the full one, and print
+    /// seconds and memory.
+    BenchStudies(bench_studies::Options),
     /// Measure, as root, what sharing an interface by SoC costs: time a packet beside a FIFO, and
     /// the access point of 200 stations.
     BenchSoc(soc_cost::Options),
@@ -155,6 +159,7 @@ fn main() -> ExitCode {
         Verb::BenchEmulate(options) => emulator::bench(&options),
         Verb::BenchForwarding(options) => forwarding::bench(&options),
         Verb::BenchProxy(options) => relay::bench(&options),
+        Verb::BenchStudies(options) => bench_studies::bench(&options),
         Verb::BenchSoc(options) => soc_cost::bench(&options),
         Verb::Captures(options) => captures::captures(&options),
         Verb::Vm { show } => vm::vm(show),

@@ -430,7 +430,11 @@ fn study_once(name: &str) -> Result<String, String> {
 fn study(name: &str, options: &[&str]) -> Result<String, String> {
     let out = workspace::target().join(format!("study-{name}"));
     let out = out.to_string_lossy();
-    let common = ["--json", "--force", "--out", &out, "reproduce", name, "--strict"];
+    // Runs that only the simulator decides are kept for the next time, apart from the user's own.
+    let store = workspace::target().join("study-store");
+    let store = store.to_string_lossy();
+    let common = ["--json", "--force", "--out", &out, "reproduce", name, "--store", &store];
+    let common = [&common[..], &["--strict"]].concat();
     let output = fairwave("release", &[&common, options].concat()).output();
     let output = output.map_err(|error| format!("fairwave reproduce: {error}"))?;
     let summary: Value = serde_json::from_slice(&output.stdout).map_err(|error| {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// What is said behind "interrupted" where results are kept.
-pub(crate) const GOES_ON: &str = "; what was run is kept, and the same command goes on";
+pub(crate) const GOES_ON: &str = "; the same command takes from the store what was run";
 
 /// Opens it, unless the user wants none. One that cannot be used is said, and every run is made.
 pub(crate) fn open(args: &Reproduce) -> Option<Store> {

@@ -7,6 +7,7 @@ mod measure;
 mod remedies;
 
 use experiments::{EMULATED, EXPERIMENTS};
+use fairwave_lab::results::{DROPS, FLOWS, QUEUES};
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
@@ -81,6 +82,10 @@ impl Study for AckLoss {
 
     fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
         Ok(claims::all(results))
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[FLOWS.file, QUEUES.file, DROPS.file])
     }
 
     fn map(&self) -> Option<Source<'static>> {

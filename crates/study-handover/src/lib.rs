@@ -9,6 +9,7 @@ mod points;
 mod remedies;
 
 use experiments::{EXPERIMENTS, HANDOVER, PAPERS, PROFILE, STEADY};
+use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
@@ -84,6 +85,10 @@ impl Study for TfrcHandover {
     /// The paper's own: those of ours have no map.
     fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
         Ok(claims::all(&points::points(results, HANDOVER, PROFILE)?))
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[FLOWS.file])
     }
 
     fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {

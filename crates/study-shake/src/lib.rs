@@ -17,6 +17,7 @@ mod transfers;
 mod windows;
 
 use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
+use fairwave_lab::results::{FLOWS, PATHS};
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
@@ -121,6 +122,10 @@ impl Study for Shake {
         claims.extend(transfers::claims(results));
         claims.extend([bursts::claim(results), windows::claim(&windows::read(results)?)]);
         Ok(claims)
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[FLOWS.file, PATHS.file])
     }
 
     fn map(&self) -> Option<Source<'static>> {

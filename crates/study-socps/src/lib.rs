@@ -19,6 +19,7 @@ mod slope;
 mod walk;
 
 use experiments::{EMULATED, EXPERIMENTS, FIFO, GOOD_VOIP, QUICK_WARNING};
+use fairwave_lab::results::SOC;
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 use measure::Profile;
@@ -111,6 +112,10 @@ impl Study for Socps {
         claims.push(walk::claim(results, &walk::read(results)?));
         claims.push(slope::claim(&slope::read(results)?));
         Ok(claims)
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[SOC.file])
     }
 
     fn map(&self) -> Option<Source<'static>> {

@@ -47,6 +47,11 @@ pub trait Study: std::fmt::Debug + Sync {
     fn map(&self) -> Option<Source<'static>> {
         None
     }
+    /// The files of a run directory that it reads, where an experiment keeps its series, captures
+    /// apart: no other table is written. `None`: every table.
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        None
+    }
     /// What anchors of the map may ask for, by name; the same names whatever was run.
     fn quantities(&self, _results: &Results) -> Vec<(&'static str, Option<f64>)> {
         Vec::new()

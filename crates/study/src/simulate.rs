@@ -7,14 +7,12 @@ use crate::definition::{Error, Study};
 use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::unfit::Unfit;
-use fairwave_lab::run::{self, Before, How, Kept, Output, Progress, Run, Watch};
+use fairwave_lab::run::{self, Before, How, Kept, Output, Run, Watch};
 use fairwave_lab::store::Store;
 use fairwave_scenario::Diagnostics;
 use fairwave_scenario::plan::{Job, Override, Plan};
-use fairwave_units::Duration;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
 
 /// An experiment with its plan.
 #[derive(Clone, Debug)]
@@ -23,6 +21,8 @@ pub struct Planned {
     pub experiment: &'static Experiment,
     /// Its points and seeds.
     pub plan: Plan,
+    /// The tables of a run directory that somebody reads; `None`: all.
+    pub tables: Option<&'static [&'static str]>,
 }
 
 impl Planned {
@@ -36,22 +36,24 @@ impl Planned {
         more: &[Override],
     ) -> Result<Vec<Self>, Diagnostics> {
         let planned = |experiment: &'static Experiment| {
-            Ok(Self { experiment, plan: experiment.plan_with(quick, more)? })
+            Ok(Self { experiment, plan: experiment.plan_with(quick, more)?, tables: None })
         };
         experiments.iter().map(planned).collect()
     }
 
     /// What its runs leave in `directory`.
     pub fn output<'a>(&self, directory: &'a Path) -> Output<'a> {
-        match self.experiment.series {
-            true => Output::Full(directory),
-            false => Output::Summary(directory),
+        match (self.experiment.series, self.tables) {
+            (true, None) => Output::Full(directory),
+            (true, Some(tables)) => Output::Tables(directory, tables),
+            (false, _) => Output::Summary(directory),
         }
     }
 }
 
 /// Simulates every experiment of `study`, on `workers` threads; run directories go under `root`.
-/// What the store has, if there is one, is not run. The progress that `watch` hears counts over all experiments.
+/// What the store has, if there is one, is not run. The progress that `watch` hears counts over
+/// all experiments.
 ///
 /// # Errors
 /// When a scenario is wrong, a run fails, or `watch` ends the study.
@@ -62,7 +64,8 @@ pub fn simulate(
     (root, store): (&Path, Option<&Store>),
     watch: Watch<'_>,
 ) -> Result<Results, Error> {
-    let plans = Planned::all(study.experiments(), quick, &[])?;
+    let mut plans = Planned::all(study.experiments(), quick, &[])?;
+    plans.iter_mut().for_each(|planned| planned.tables = study.tables());
     let runs = simulate_plans(&plans, workers, (root, store), watch)?;
     Ok(Results { quick, runs })
 }
@@ -77,33 +80,16 @@ pub fn simulate_plans(
     (root, store): (&Path, Option<&Store>),
     watch: Watch<'_>,
 ) -> Result<BTreeMap<String, Vec<Run>>, Error> {
-    let total = plans.iter().map(|planned| planned.plan.jobs().len()).sum();
-    let mut runs_of = BTreeMap::new();
-    let mut before = Progress { done: 0, total, simulated: Duration::ZERO };
-    for planned in plans {
-        let directory = root.join(planned.experiment.name);
-        let base = before;
-        let last = Mutex::new(base);
-        let report = |now: Progress| {
-            let sum = Progress {
-                done: base.done + now.done,
-                total,
-                simulated: base.simulated + now.simulated,
-            };
-            if let Ok(mut last) = last.lock() {
-                *last = sum;
-            }
-            (watch.progress)(sum);
-        };
-        let watch = Watch { progress: &report, ..watch };
-        let output = planned.output(&directory);
-        let how = How { output, before: Before::Rerun, store };
-        let runs = run::sweep_with(&planned.plan, workers, how, watch, &|run| run)?;
-        before = last.into_inner().unwrap_or(base);
-        before.done = base.done + runs.len();
-        runs_of.insert(planned.experiment.name.to_owned(), runs);
-    }
-    Ok(runs_of)
+    let directories: Vec<PathBuf> =
+        plans.iter().map(|planned| root.join(planned.experiment.name)).collect();
+    let sweeps = plans.iter().zip(&directories).map(|(planned, directory)| {
+        let output = planned.output(directory);
+        (&planned.plan, How { output, before: Before::Rerun, store })
+    });
+    let sweeps: Vec<_> = sweeps.collect();
+    let runs = run::sweep_all(&sweeps, workers, watch, &|run| run)?;
+    let names = plans.iter().map(|planned| planned.experiment.name.to_owned());
+    Ok(names.zip(runs).collect())
 }
 
 /// Reads the runs of `study` back from the directories that [`simulate`] left under `root`.
@@ -114,7 +100,7 @@ pub fn simulate_plans(
 pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results, Error> {
     let mut results = Results { quick, runs: BTreeMap::new() };
     let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
-    for Planned { experiment, plan } in Planned::all(study.experiments(), quick, &[])? {
+    for Planned { experiment, plan, .. } in Planned::all(study.experiments(), quick, &[])? {
         let runs = read_plan(&plan, &root.join(experiment.name), &mut unfit)?;
         results.runs.insert(experiment.name.to_owned(), runs);
     }

@@ -33,6 +33,7 @@ mod repairs;
 mod schemas;
 mod signals;
 mod soc;
+mod store;
 mod sweeps;
 #[cfg(target_os = "linux")]
 mod systemd;

@@ -8,7 +8,7 @@ use super::columns::{
 use super::contents::PacketContents;
 use super::delays::{DELAY_BINS, DELAYS, DelayBinRow, DelayRow};
 use super::pairs::{PAIRS, PairRow, PairsBefore};
-use super::table::Writer;
+use super::table::{Table, Writer};
 use super::tap::Taps;
 use super::wanted::Wanted;
 use super::{Error, Names};
@@ -32,13 +32,14 @@ pub struct Recorder {
     failure: Option<Error>,
 }
 
+/// The tables that are wanted: what is not, is not made.
 struct SeriesWriters {
-    flows: Writer<FlowRow>,
-    queues: Writer<QueueRow>,
-    stations: Writer<StationRow>,
-    associations: Writer<AssociationRow>,
-    delays: Writer<DelayRow>,
-    delay_bins: Writer<DelayBinRow>,
+    flows: Option<Writer<FlowRow>>,
+    queues: Option<Writer<QueueRow>>,
+    stations: Option<Writer<StationRow>>,
+    associations: Option<Writer<AssociationRow>>,
+    delays: Option<Writer<DelayRow>>,
+    delay_bins: Option<Writer<DelayBinRow>>,
     /// Where there are radios, with what they had sent when they were sampled last.
     pairs: Option<(Writer<PairRow>, PairsBefore)>,
     /// Where flows have several paths.
@@ -48,26 +49,64 @@ struct SeriesWriters {
 }
 
 impl SeriesWriters {
-    fn create(directory: &Path, world: &World) -> Result<Self, Error> {
+    fn create(directory: &Path, world: &World, wanted: &Wanted) -> Result<Self, Error> {
         let reports = !world.soc.is_empty();
         let has_radios = world.nodes.iter().any(|node| node.radio.is_some());
         let has_paths = world.flows.iter().any(|flow| !flow.traffic.vias().is_empty());
         Ok(Self {
-            paths: has_paths.then(|| Writer::create(&PATHS, directory)).transpose()?,
-            soc: reports.then(|| Writer::create(&SOC, directory)).transpose()?,
-            pairs: has_radios.then(|| pairs_writer(directory)).transpose()?,
-            delays: Writer::create(&DELAYS, directory)?,
-            delay_bins: Writer::create(&DELAY_BINS, directory)?,
-            flows: Writer::create(&FLOWS, directory)?,
-            queues: Writer::create(&QUEUES, directory)?,
-            stations: Writer::create(&STATIONS, directory)?,
-            associations: Writer::create(&ASSOCIATIONS, directory)?,
+            paths: writer(&PATHS, directory, wanted, has_paths)?,
+            soc: writer(&SOC, directory, wanted, reports)?,
+            pairs: writer(&PAIRS, directory, wanted, has_radios)?
+                .map(|writer| (writer, PairsBefore::default())),
+            delays: writer(&DELAYS, directory, wanted, true)?,
+            delay_bins: writer(&DELAY_BINS, directory, wanted, true)?,
+            flows: writer(&FLOWS, directory, wanted, true)?,
+            queues: writer(&QUEUES, directory, wanted, true)?,
+            stations: writer(&STATIONS, directory, wanted, true)?,
+            associations: writer(&ASSOCIATIONS, directory, wanted, true)?,
         })
+    }
+
+    /// Whether a table has what is observed by samples of this kind.
+    fn wants(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Flow => self.flows.is_some(),
+            Kind::Queue => self.queues.is_some(),
+            Kind::Station => self.stations.is_some(),
+            Kind::Association => self.associations.is_some(),
+            Kind::Delay => self.delays.is_some() || self.delay_bins.is_some(),
+            Kind::Pair => self.pairs.is_some(),
+            Kind::Soc => self.soc.is_some(),
+            Kind::Path => self.paths.is_some(),
+            Kind::Drop | Kind::Frame => false,
+        }
+    }
+
+    fn finish(self) -> Result<(), Error> {
+        finish(self.flows)?;
+        finish(self.paths)?;
+        finish(self.queues)?;
+        finish(self.stations)?;
+        finish(self.associations)?;
+        finish(self.delays)?;
+        finish(self.delay_bins)?;
+        finish(self.pairs.map(|(pairs, _)| pairs))?;
+        finish(self.soc)
     }
 }
 
-fn pairs_writer(directory: &Path) -> Result<(Writer<PairRow>, PairsBefore), Error> {
-    Ok((Writer::create(&PAIRS, directory)?, PairsBefore::default()))
+/// The writer of a table, if there is something for it and somebody wants it.
+fn writer<R>(
+    table: &'static Table<R>,
+    directory: &Path,
+    wanted: &Wanted,
+    is_there: bool,
+) -> Result<Option<Writer<R>>, Error> {
+    (is_there && wanted.holds(table.file)).then(|| Writer::create(table, directory)).transpose()
+}
+
+fn finish<R>(writer: Option<Writer<R>>) -> Result<(), Error> {
+    writer.map_or(Ok(()), Writer::finish)
 }
 
 impl Recorder {
@@ -77,8 +116,11 @@ impl Recorder {
         let open = || Taps::create(world, directory, taps, *snap_len);
         Ok(Self {
             taps: (!taps.is_empty()).then(open).transpose()?,
-            series: wanted.series.then(|| SeriesWriters::create(directory, world)).transpose()?,
-            drops: wanted.drops.then(|| Writer::create(&DROPS, directory)).transpose()?,
+            series: wanted
+                .series
+                .then(|| SeriesWriters::create(directory, world, wanted))
+                .transpose()?,
+            drops: writer(&DROPS, directory, wanted, wanted.drops)?,
             capture: wanted.capture.then(|| Capture::create(world, directory)).transpose()?,
             before: vec![(Instant::ZERO, 0); names.flow_count()],
             names,
@@ -92,38 +134,32 @@ impl Recorder {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        if let Some(series) = self.series {
-            series.flows.finish()?;
-            series.paths.map_or(Ok(()), Writer::finish)?;
-            series.queues.finish()?;
-            series.stations.finish()?;
-            series.associations.finish()?;
-            series.delays.finish()?;
-            series.delay_bins.finish()?;
-            series.pairs.map_or(Ok(()), |(pairs, _)| pairs.finish())?;
-            series.soc.map_or(Ok(()), Writer::finish)?;
-        }
-        self.drops.map_or(Ok(()), Writer::finish)?;
+        self.series.map_or(Ok(()), SeriesWriters::finish)?;
+        finish(self.drops)?;
         self.capture.map_or(Ok(()), |capture| capture.finish(&self.contents))?;
         self.taps.map_or(Ok(()), Taps::finish)
     }
 
     fn write(&mut self, at: Instant, sample: &Sample) -> Result<(), Error> {
         match (sample, &mut self.series, &mut self.drops) {
-            (Sample::Flow(id, sample), Some(series), _) => {
-                series.flows.push(&flow_row(&self.names, &mut self.before, at, *id, sample))
+            (Sample::Flow(id, sample), Some(SeriesWriters { flows: Some(flows), .. }), _) => {
+                flows.push(&flow_row(&self.names, &mut self.before, at, *id, sample))
             }
-            (Sample::Queue(id, sample), Some(series), _) => {
+            (Sample::Queue(id, sample), Some(SeriesWriters { queues: Some(queues), .. }), _) => {
                 let queue = self.names.queue(*id);
-                series.queues.push(&QueueRow { at, queue, sample: *sample })
+                queues.push(&QueueRow { at, queue, sample: *sample })
             }
-            (Sample::Station(id, sample), Some(series), _) => {
+            (Sample::Station(id, sample), Some(SeriesWriters { stations: Some(to), .. }), _) => {
                 let station = self.names.node(*id);
-                series.stations.push(&StationRow { at, station, sample: *sample })
+                to.push(&StationRow { at, station, sample: *sample })
             }
-            (Sample::Association(id, ap), Some(series), _) => {
+            (
+                Sample::Association(id, ap),
+                Some(SeriesWriters { associations: Some(to), .. }),
+                _,
+            ) => {
                 let (station, ap) = (self.names.node(*id), ap.map(|ap| self.names.node(ap)));
-                series.associations.push(&AssociationRow { at, station, ap })
+                to.push(&AssociationRow { at, station, ap })
             }
             (Sample::Soc(id, sample), Some(SeriesWriters { soc: Some(soc), .. }), _) => {
                 let station = self.names.node(*id);
@@ -142,12 +178,12 @@ impl Recorder {
                 let names = (self.names.node(*from), to.map(|to| self.names.node(to)));
                 writer.push(&before.row(at, (*from, *to), names, sample))
             }
-            (Sample::Delay(id, times), Some(series), _) => {
+            (Sample::Delay(id, times), Some(SeriesWriters { delays: Some(delays), .. }), _) => {
                 let flow = self.names.flow(*id);
-                series.delays.push(&DelayRow { at, flow, times: *times })
+                delays.push(&DelayRow { at, flow, times: *times })
             }
-            (Sample::DelayBin(id, bin), Some(series), _) => {
-                series.delay_bins.push(&DelayBinRow { flow: self.names.flow(*id), bin: *bin })
+            (Sample::DelayBin(id, bin), Some(SeriesWriters { delay_bins: Some(bins), .. }), _) => {
+                bins.push(&DelayBinRow { flow: self.names.flow(*id), bin: *bin })
             }
             (Sample::Drop(sample), _, Some(drops)) => {
                 let flow = sample.flow.map(|id| self.names.flow(id));
@@ -181,12 +217,14 @@ fn flow_row(
 impl Sink for Recorder {
     fn wants(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Flow | Kind::Queue | Kind::Station | Kind::Association | Kind::Delay => {
-                self.series.is_some()
-            }
-            Kind::Pair => self.series.as_ref().is_some_and(|series| series.pairs.is_some()),
-            Kind::Soc => self.series.as_ref().is_some_and(|series| series.soc.is_some()),
-            Kind::Path => self.series.as_ref().is_some_and(|series| series.paths.is_some()),
+            Kind::Flow
+            | Kind::Queue
+            | Kind::Station
+            | Kind::Association
+            | Kind::Delay
+            | Kind::Pair
+            | Kind::Soc
+            | Kind::Path => self.series.as_ref().is_some_and(|series| series.wants(kind)),
             Kind::Drop => self.drops.is_some(),
             Kind::Frame => self.capture.is_some(),
         }

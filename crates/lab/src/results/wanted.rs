@@ -7,6 +7,8 @@ use fairwave_trace::NodeId;
 pub struct Wanted {
     /// Series of flows, queues and stations.
     pub series: bool,
+    /// Of the tables only those in these files; `None`: all.
+    pub tables: Option<&'static [&'static str]>,
     /// Each dropped packet.
     pub drops: bool,
     /// Each frame on the air, as pcapng.
@@ -15,4 +17,11 @@ pub struct Wanted {
     pub taps: Vec<NodeId>,
     /// Bytes that are kept of each of their packets; `None`: all.
     pub snap_len: Option<u32>,
+}
+
+impl Wanted {
+    /// Whether the table of this file is written, if there is something to write.
+    pub(super) fn holds(&self, file: &str) -> bool {
+        self.tables.is_none_or(|tables| tables.contains(&file))
+    }
 }

@@ -9,13 +9,11 @@ use std::path::Path;
 
 /// The part of a result that every run has.
 const SUMMARY: &str = "summary";
-/// The part that runs with series have: the files of their directories.
-const SERIES: &str = "series";
 /// More than this of series and captures is not kept: it is read no faster than it is made.
 const MOST_SERIES_BYTES: usize = 64 << 20;
 
 /// The run of `job` as the store has it; its directory is written to `place`, if that is given,
-/// and holds series if `is_full`.
+/// with the files of `series`, if it has any: the part of the result that they are.
 ///
 /// # Errors
 /// When the directory cannot be written.
@@ -23,20 +21,20 @@ pub(super) fn stored(
     store: &Store,
     (plan, job): (&Plan, Job),
     place: Option<&Path>,
-    is_full: bool,
+    series: Option<&str>,
 ) -> Result<Option<Run>, results::Error> {
     let scenario = plan.scenario(job);
     let text = scenario.to_toml();
     let get = |part| store.get(&Key::new(store.version(), part, &text));
-    let series = match is_full {
-        true => get(SERIES).as_deref().and_then(unpacked),
-        false => Some(Vec::new()),
+    let files = match series {
+        Some(part) => get(part).as_deref().and_then(unpacked),
+        None => Some(Vec::new()),
     };
-    let Some(files) = series else { return Ok(None) };
+    let Some(files) = files else { return Ok(None) };
     let summary = get(SUMMARY).and_then(|bytes| serde_json::from_slice::<Summary>(&bytes).ok());
     let Some(summary) = summary else { return Ok(None) };
     if let Some(place) = place {
-        let taps = if is_full { scenario.tapped() } else { Vec::new() };
+        let taps = if series.is_some() { scenario.tapped() } else { Vec::new() };
         let meta = provenance(plan, job, &scenario.to_world(job.seed), &taps);
         let directory = RunDirectory::create(place, &meta, &text)?;
         for (name, bytes) in files {
@@ -50,7 +48,7 @@ pub(super) fn stored(
 }
 
 /// Keeps a run that was just made.
-pub(super) fn keep(store: &Store, (plan, job): (&Plan, Job), run: &Run, is_full: bool) {
+pub(super) fn keep(store: &Store, (plan, job): (&Plan, Job), run: &Run, series: Option<&str>) {
     let text = plan.scenario(job).to_toml();
     let key = |part| Key::new(store.version(), part, &text);
     // JSON cannot hold every number: what would be read back as something else is not kept.
@@ -58,9 +56,9 @@ pub(super) fn keep(store: &Store, (plan, job): (&Plan, Job), run: &Run, is_full:
     if serde_json::from_slice::<Summary>(&summary).ok().as_ref() != Some(&run.summary) {
         return;
     }
-    if let (true, Some(place)) = (is_full, &run.directory) {
+    if let (Some(part), Some(place)) = (series, &run.directory) {
         let Some(files) = packed(place) else { return };
-        store.put(&key(SERIES), &files);
+        store.put(&key(part), &files);
     }
     store.put(&key(SUMMARY), &summary);
 }

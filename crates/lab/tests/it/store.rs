@@ -7,7 +7,9 @@ use fairwave_units::Bytes;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -384,4 +386,63 @@ fn only_what_changed_is_run() {
     assert_eq!(taken(&["sweep.seeds=3"]), 4, "two of six are new");
     assert_eq!(taken(&["seed=2", "sweep.node.sta.count=[3, 2]"]), 2);
     assert_eq!(taken(&["link.ap-server.delay=11 ms"]), 0);
+}
+
+/// Names the directory to the process that is killed.
+const PLACE: &str = "FAIRWAVE_TEST_STORE";
+
+/// The process that is killed: a sweep that says on standard output whenever it came further.
+#[test]
+#[ignore = "a part of the test below"]
+fn sweep_to_be_killed() {
+    let Some(place) = std::env::var_os(PLACE).map(PathBuf::from) else { return };
+    let (store, _) = open(&place.join("store"));
+    let plan = Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let output = Output::Full(&place.join("out"));
+    let how = How { output, before: Before::Rerun, store: Some(&store) };
+    let further = |_: Progress| {
+        std::io::stdout().write_all(b"\nfurther\n").unwrap();
+    };
+    let watch = Watch { progress: &further, stop: &AtomicBool::new(false) };
+    run::sweep_with(&plan, 1, how, watch, &|_| ()).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Starts it, and kills it after so many steps; `None` if it ended before.
+fn killed_after(steps: usize, place: &Path) -> Option<()> {
+    let test = std::env::current_exe().unwrap();
+    let mut child = Command::new(test)
+        .args(["--exact", "store::sweep_to_be_killed", "--ignored", "--nocapture"])
+        .env(PLACE, place)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap());
+    let heard = said.lines().map_while(Result::ok).filter(|line| line == "further").take(steps);
+    let is_whole = heard.count() < steps;
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    (!is_whole || !status.success()).then_some(())
+}
+
+#[test]
+fn killed_again_and_again_it_comes_to_the_same() {
+    let place = scratch();
+    let plain = place.path().join("plain");
+    let expected = swept(Output::Full(&plain), None, &[]);
+    // Each is killed somewhat later than the one before: at other moments of other runs.
+    let kills = (1..).map_while(|steps| killed_after(steps, place.path())).count();
+    assert!(kills > 4, "killed {kills} times");
+    let (store, said) = open(&place.path().join("store"));
+    let out = place.path().join("out");
+    let runs = swept(Output::Full(&out), Some(&store), &[]);
+    assert_eq!(
+        store.taken(),
+        4,
+        "all was made by processes, of which each but the last was killed"
+    );
+    assert!(files(&plain) == files(&out));
+    for (run, expected) in runs.iter().zip(&expected) {
+        assert_eq!(run.summary, expected.summary);
+    }
+    assert_eq!(*said.lock().unwrap(), [""; 0]);
 }

@@ -12,6 +12,7 @@ mod split;
 mod traces;
 
 use experiments::{EMULATED, EXPERIMENTS};
+use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
@@ -111,6 +112,10 @@ impl Study for Fairness {
 
     fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
         vec![("captured_least_share", traces::least_share(results))]
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[FLOWS.file])
     }
 
     fn map(&self) -> Option<Source<'static>> {

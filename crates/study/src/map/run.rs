@@ -15,7 +15,7 @@ use fairwave_lab::store::Store;
 use fairwave_scenario::plan::Override;
 use fairwave_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is to be mapped, and how.
 #[derive(Clone, Copy)]
@@ -115,6 +115,7 @@ type Part = (&'static str, Vec<String>);
 /// When a scenario or a setting is wrong, a run fails, or the watch ends the map.
 pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
     let mut explorer = Explorer { ask, parts: BTreeMap::new(), progress: ask.expected() };
+    explorer.ahead()?;
     let wanted = |claim: &&ClaimFile| ask.claims.contains(&claim.id);
     let claims = ask.declared.claim.iter().filter(wanted).map(|claim| explorer.claim(claim));
     let claims: Vec<Mapped> = claims.collect::<Result<_, _>>()?;
@@ -176,6 +177,35 @@ impl Ask<'_> {
         place.iter().copied().filter(|(axis, _)| axes.contains(axis)).collect()
     }
 
+    /// The runs of a claim or anchor in one set-up, by what they are of.
+    fn parts(&self, id: &str, runs: &[RunFile], place: &Place<'_>) -> Vec<Part> {
+        let own = self.own(id, place);
+        let all = self.study.experiments();
+        let known = |run: &RunFile| all.iter().find(|known| known.name == experiment(run));
+        let part = |run: &RunFile| Some((known(run)?.name, self.sets(run, &own)));
+        runs.iter().filter_map(part).collect()
+    }
+
+    /// The plan of a part with these seeds, and where its runs go.
+    fn planned(
+        &self,
+        (name, sets): &Part,
+        (first, count): Seeds,
+    ) -> Result<(Planned, PathBuf), Error> {
+        let all = self.study.experiments();
+        let experiment = all.iter().find(|known| known.name == *name);
+        let experiment = experiment.expect("parts are those of experiments of the study");
+        let mut settings = sets.clone();
+        settings.extend([format!("seed={first}"), format!("sweep.seeds={count}")]);
+        if self.with_traces {
+            settings.push("record.pcap=true".to_owned());
+        }
+        let sets_of: Vec<Override> = settings.iter().map(|set| Override::set(set)).collect();
+        let plan = experiment.plan_with(false, &sets_of)?;
+        let directory = self.root.join("runs").join(directory_name(name, sets));
+        Ok((Planned { experiment, plan, tables: self.study.tables() }, directory))
+    }
+
     /// What is set in a run: what every run sets, what this one sets, and then the axes.
     fn sets(&self, run: &RunFile, place: &Place<'_>) -> Vec<String> {
         let quick = if self.quick { self.declared.quick.as_slice() } else { &[] };
@@ -193,6 +223,9 @@ impl Ask<'_> {
 fn experiment(run: &RunFile) -> &str {
     run.experiment.get_ref()
 }
+
+/// Seeds of the runs of a part: the first, and how many.
+type Seeds = (u64, u64);
 
 struct Explorer<'a> {
     ask: &'a Ask<'a>,
@@ -319,36 +352,66 @@ impl Explorer<'_> {
         let known = self.parts.get(&part).map_or(&[][..], Vec::as_slice);
         let next = known.iter().map(|run| run.seed + 1).max().unwrap_or(first);
         if next < first + seeds {
-            let more = self.made(experiment, &part.1, (next, first + seeds - next))?;
+            let wanted = [(part.clone(), (next, first + seeds - next))];
+            let more = self.made(&wanted)?.into_iter().flatten();
             self.parts.entry(part.clone()).or_default().extend(more);
         }
         Ok(self.parts.get(&part).map_or(&[][..], Vec::as_slice))
     }
 
-    fn made(
-        &mut self,
-        experiment: &'static Experiment,
-        sets: &[String],
-        (first, count): (u64, u64),
-    ) -> Result<Vec<Run>, Error> {
+    /// Makes the runs that every set-up has, all at once: those of anchors, and then those of
+    /// claims where no anchor is contradicted. One by one they would leave workers idle.
+    fn ahead(&mut self) -> Result<(), Error> {
         let ask = self.ask;
-        let mut all = sets.to_vec();
-        all.extend([format!("seed={first}"), format!("sweep.seeds={count}")]);
-        if ask.with_traces {
-            all.push("record.pcap=true".to_owned());
+        let claims = ask.declared.claim.iter().filter(|claim| ask.claims.contains(&claim.id));
+        for of_anchors in [true, false] {
+            let mut wanted = BTreeSet::new();
+            for claim in claims.clone() {
+                let axes = ask.declared.axes_of_map(&claim.id);
+                for set_up in ask.declared.grid(ask.quick).of(&axes).set_ups() {
+                    let place = ask.place(&axes, &set_up);
+                    if of_anchors {
+                        for anchor in ask.declared.anchors_of(&claim.id) {
+                            wanted.extend(ask.parts(&anchor.id, &anchor.run, &place));
+                        }
+                    } else if self.contradicted(claim, &place)?.is_none() {
+                        wanted.extend(ask.parts(&claim.id, &claim.run, &place));
+                    }
+                }
+            }
+            let seeds = (ask.first_seed(), ask.seeds());
+            let is_new = |part: &Part| !self.parts.contains_key(part);
+            let parts: Vec<(Part, Seeds)> =
+                wanted.into_iter().filter(is_new).map(|part| (part, seeds)).collect();
+            let made = self.made(&parts)?;
+            self.parts.extend(parts.into_iter().map(|(part, _)| part).zip(made));
         }
-        let sets_of: Vec<Override> = all.iter().map(|set| Override::set(set)).collect();
-        let plan = experiment.plan_with(false, &sets_of)?;
-        let directory = ask.root.join("runs").join(directory_name(experiment.name, sets));
+        Ok(())
+    }
+
+    /// Makes the runs of each part.
+    fn made(&mut self, parts: &[(Part, Seeds)]) -> Result<Vec<Vec<Run>>, Error> {
+        let ask = self.ask;
+        let plans: Result<Vec<_>, Error> =
+            parts.iter().map(|(part, seeds)| ask.planned(part, *seeds)).collect();
+        let plans = plans?;
         if ask.only_kept {
-            return simulate::kept(&plan, &directory, ask.store);
+            let kept = |(planned, directory): &(Planned, PathBuf)| {
+                simulate::kept(&planned.plan, directory, ask.store)
+            };
+            return plans.iter().map(kept).collect();
         }
-        let planned = Planned { experiment, plan };
-        let output = match (ask.with_traces, planned.output(&directory)) {
-            (true, _) => Output::Full(&directory),
-            (false, Output::Summary(_)) if ask.store.is_some() => Output::Nothing,
-            (false, output) => output,
-        };
+        // Captures are large, and whoever asks for them looks at one set-up.
+        let store = ask.store.filter(|_| !ask.with_traces);
+        let sweeps = plans.iter().map(|(planned, directory)| {
+            let output = match (ask.with_traces, planned.output(directory)) {
+                (true, _) => Output::Full(directory),
+                (false, Output::Summary(_)) if ask.store.is_some() => Output::Nothing,
+                (false, output) => output,
+            };
+            (&planned.plan, How { output, before: ask.before, store })
+        });
+        let sweeps: Vec<_> = sweeps.collect();
         let base = self.progress;
         let report = |now: Progress| {
             (ask.watch.progress)(Progress {
@@ -358,13 +421,10 @@ impl Explorer<'_> {
             });
         };
         let watch = Watch { progress: &report, ..ask.watch };
-        // Captures are large, and whoever asks for them looks at one set-up.
-        let store = ask.store.filter(|_| !ask.with_traces);
-        let how = How { output, before: ask.before, store };
-        let runs = run::sweep_with(&planned.plan, ask.workers, how, watch, &|run| run)?;
-        self.progress.done += runs.len();
+        let runs = run::sweep_all(&sweeps, ask.workers, watch, &|run| run)?;
+        self.progress.done += runs.iter().map(Vec::len).sum::<usize>();
         self.progress.total = self.progress.total.max(self.progress.done);
-        let simulated = runs.iter().map(|run| run.summary.simulated_ns).sum();
+        let simulated = runs.iter().flatten().map(|run| run.summary.simulated_ns).sum();
         self.progress.simulated += Duration::from_nanos(simulated);
         Ok(runs)
     }

@@ -1,0 +1,242 @@
+//! Sweeps: the jobs of plans over worker threads.
+
+use super::done::{Run, directory_of};
+use super::{Error, Output, execute, kept, stored};
+use crate::store::Store;
+use fairwave_scenario::plan::{Job, Plan};
+use fairwave_units::{Duration, Instant};
+use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// How far a sweep is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Jobs done.
+    pub done: usize,
+    /// Jobs in all.
+    pub total: usize,
+    /// Simulated time so far, over all jobs.
+    pub simulated: Duration,
+}
+
+/// What a sweep tells, and hears, while it lasts.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Hears how far the sweep is.
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+    /// Once it is true, no further run is begun. Those under way are completed.
+    pub stop: &'a AtomicBool,
+}
+
+/// What becomes of complete runs that are there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// They are run anew.
+    Rerun,
+    /// They are read, if this version of Fairwave made them by this scenario.
+    Resume,
+}
+
+/// Where the runs of a sweep go, and whence those are taken that need not be made.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// Whether and where runs leave their directories.
+    pub output: Output<'a>,
+    /// What becomes of runs that are complete there.
+    pub before: Before,
+    /// Where results are kept for later: what it has is not run.
+    pub store: Option<&'a Store>,
+}
+
+impl<'a> From<(Output<'a>, Before)> for How<'a> {
+    fn from((output, before): (Output<'a>, Before)) -> Self {
+        Self { output, before, store: None }
+    }
+}
+
+impl How<'_> {
+    /// The run of a job that is there already; its directory is `place`.
+    ///
+    /// # Errors
+    /// When what the store has cannot be written into the directory.
+    pub fn there(&self, plan: &Plan, job: Job, place: &Path) -> Result<Option<Run>, Error> {
+        let resumed = match self.before {
+            Before::Resume => kept::resumed(plan, job, place),
+            Before::Rerun => None,
+        };
+        let (None, Some(store)) = (&resumed, self.store) else { return Ok(resumed) };
+        let place = self.output.path().map(|_| place);
+        stored::stored(store, (plan, job), place, self.output.series().as_deref()).map_err(
+            |cause| {
+                let axes = plan.points[job.point].axes.clone();
+                Error { seed: job.seed, axes, cause: cause.into() }
+            },
+        )
+    }
+
+    /// The run of a job, taken from where it is or made now.
+    fn run(&self, plan: &Plan, job: Job, progress: &mut dyn FnMut(Instant)) -> Result<Run, Error> {
+        let root = self.output.path();
+        let place = root.map(|root| directory_of(plan, job, root)).unwrap_or_default();
+        match self.there(plan, job, &place)? {
+            Some(run) => {
+                progress(Instant::from_nanos(run.summary.simulated_ns));
+                Ok(run)
+            }
+            None => self.made((plan, job), &place, progress),
+        }
+    }
+
+    /// The run of a job, whose directory is `place`, made now.
+    fn made(
+        &self,
+        (plan, job): (&Plan, Job),
+        place: &Path,
+        progress: &mut dyn FnMut(Instant),
+    ) -> Result<Run, Error> {
+        let run = execute(plan, job, self.output.at(place), progress)?;
+        if let Some(store) = self.store {
+            stored::keep(store, (plan, job), &run, self.output.series().as_deref());
+        }
+        Ok(run)
+    }
+}
+
+/// Runs every job of `plan` on `workers` threads (at least one). Results are in the order of
+/// the jobs. The directory of `output` is the root of the
+/// runs' directories (see [`directory_of`]).
+///
+/// # Errors
+/// Of the runs that failed, the first in the order of the jobs. After a failure no further run
+/// is begun.
+pub fn sweep(
+    plan: &Plan,
+    workers: usize,
+    output: Output<'_>,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Vec<Run>, Error> {
+    let watch = Watch { progress, stop: &AtomicBool::new(false) };
+    sweep_with(plan, workers, (output, Before::Rerun), watch, &|run| run)
+}
+
+/// The same, with what `reduce` leaves of each run: a sweep of many runs need not hold all of
+/// their summaries.
+///
+/// # Errors
+/// As [`sweep`], and [`super::Cause::Interrupted`] where `watch` ended it before its last run.
+pub fn sweep_with<'a, T: Send>(
+    plan: &Plan,
+    workers: usize,
+    how: impl Into<How<'a>>,
+    watch: Watch<'_>,
+    reduce: &(dyn Fn(Run) -> T + Sync),
+) -> Result<Vec<T>, Error> {
+    let mut made = sweep_all(&[(plan, how.into())], workers, watch, reduce)?;
+    Ok(made.pop().unwrap_or_default())
+}
+
+/// Runs every job of several plans at once; results are in the order of the plans and their jobs.
+///
+/// The longest runs are begun first, whatever plan they are of, so that the workers end at about
+/// the same time.
+///
+/// # Errors
+/// As [`sweep_with`], in the order of the plans.
+pub fn sweep_all<T: Send>(
+    sweeps: &[(&Plan, How<'_>)],
+    workers: usize,
+    watch: Watch<'_>,
+    reduce: &(dyn Fn(Run) -> T + Sync),
+) -> Result<Vec<Vec<T>>, Error> {
+    let of_plan = |(at, (plan, _)): (usize, &(&Plan, How<'_>))| {
+        plan.jobs().into_iter().map(move |job| (at, job)).collect::<Vec<_>>()
+    };
+    let jobs: Vec<(usize, Job)> = sweeps.iter().enumerate().flat_map(of_plan).collect();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(workers.clamp(1, jobs.len().max(1)))
+        .build()
+        .map_err(|e| Error { seed: 0, axes: Vec::new(), cause: e.into() })?;
+    let meter = Meter::new(jobs.len(), watch.progress);
+    let failed = AtomicBool::new(false);
+    let one = |number: usize| {
+        if failed.load(Ordering::Relaxed) || watch.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let (at, job) = jobs[number];
+        let (plan, how) = &sweeps[at];
+        let result = how.run(plan, job, &mut meter.of_one_run());
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        meter.finished();
+        Some((number, result.map(reduce)))
+    };
+    // An iterator that is shared, not split: the next job is begun by whoever is free.
+    let order = longest_first(sweeps, &jobs);
+    let results = || order.into_iter().par_bridge().filter_map(one).collect();
+    let mut results: Vec<(usize, Result<T, Error>)> = pool.install(results);
+    results.sort_by_key(|(number, _)| *number);
+    let mut made: Vec<Vec<T>> = sweeps.iter().map(|_| Vec::new()).collect();
+    let done = results.len();
+    for (number, result) in results {
+        made[jobs[number].0].push(result?);
+    }
+    if done < jobs.len() { Err(Error::interrupted()) } else { Ok(made) }
+}
+
+/// The jobs by their numbers, those first that will take longest: the simulated time, for each
+/// flow. Among equals the order stays.
+fn longest_first(sweeps: &[(&Plan, How<'_>)], jobs: &[(usize, Job)]) -> Vec<usize> {
+    let work = |plan: &Plan, point: usize| {
+        let scenario = &plan.points[point].scenario;
+        let flows = scenario.to_world(scenario.seed).flows.len() as u64;
+        u128::from(scenario.duration.as_nanos()) * u128::from(1 + flows)
+    };
+    let of_plan = |(plan, _): &(&Plan, How<'_>)| {
+        (0..plan.points.len()).map(|point| work(plan, point)).collect::<Vec<_>>()
+    };
+    let works: Vec<Vec<u128>> = sweeps.iter().map(of_plan).collect();
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_key(|number| {
+        let (at, job) = jobs[*number];
+        Reverse(works[at][job.point])
+    });
+    order
+}
+
+/// Counts what all workers have done, for the progress callback.
+struct Meter<'a> {
+    total: usize,
+    done: AtomicUsize,
+    simulated_ns: AtomicU64,
+    report: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl<'a> Meter<'a> {
+    fn new(total: usize, report: &'a (dyn Fn(Progress) + Sync)) -> Self {
+        Self { total, done: AtomicUsize::new(0), simulated_ns: AtomicU64::new(0), report }
+    }
+
+    /// Hears one run's virtual time, and adds what has passed since it heard last.
+    fn of_one_run(&self) -> impl FnMut(Instant) {
+        let mut last = Instant::ZERO;
+        move |now| {
+            self.simulated_ns.fetch_add(now.since(last).as_nanos(), Ordering::Relaxed);
+            last = now;
+            self.say();
+        }
+    }
+
+    fn finished(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.say();
+    }
+
+    fn say(&self) {
+        (self.report)(Progress {
+            done: self.done.load(Ordering::Relaxed),
+            total: self.total,
+            simulated: Duration::from_nanos(self.simulated_ns.load(Ordering::Relaxed)),
+        });
+    }
+}
