@@ -129,6 +129,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
                 "emulate::slow",
                 "probe::slow",
                 "fairness::slow",
+                "store::slow",
             ];
             run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &soak].concat()))
         })?;
