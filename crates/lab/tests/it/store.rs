@@ -269,7 +269,7 @@ proptest! {
         results.iter().for_each(|(key, result)| store.put(key, result));
         let file = segments(place.path()).remove(0);
         let mut bytes = fs::read(&file).unwrap();
-        for harm in harms.iter() {
+        for harm in &harms {
             if !bytes.is_empty() {
                 harm.to(&mut bytes);
             }
