@@ -76,7 +76,7 @@ fn ho_1(plain: &Editions) -> Claim {
     )
 }
 
-/// By how much the least recovery time after a gap below 3 s exceeds the greatest after a longer one.
+/// By how much the least recovery time after gaps below 3 s exceeds the greatest after others.
 fn recovery_gap(points: &[Point]) -> Option<f64> {
     let of = |is_short: bool, pick: fn(f64, f64) -> f64| {
         let side = points.iter().filter(move |point| (point.disconnection < 3.0) == is_short);
@@ -104,7 +104,8 @@ fn halvings(points: &[Point]) -> String {
         "What the nofeedback timer leaves of the rate at the end of the gap, and how long the way \
          back takes: {}. The timer halves the rate every four round trips, or twice the time from \
          packet to packet; the longer the gap, the longer the round-trip time that the packets \
-         that the MAC kept in its queue here then show, and the rate doubles once in such a round trip.{so}",
+         that the MAC kept in its queue here then show, and the rate doubles once in such a round \
+         trip.{so}",
         texts.join("; ")
     )
 }

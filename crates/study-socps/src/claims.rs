@@ -1,6 +1,8 @@
 //! SOC-1 to SOC-6: totals and deviations in a cell where nobody moves.
 //!
-//! The criteria, set before the first run. "The same" is within 5 %, "visibly more" 1.5 times.
+//! The criteria, set before the first run but where another day stands. "The same" is within 5 %,
+//! "visibly more" 1.5 times.
+//!
 //! - SOC-1: totals within 5 % of FIFO's, Jain's index of the hosts at least 0.99 under each, and
 //!   under FIFO 1.5 times the deviation of 3 s bins.
 //! - SOC-2: GB1's total above that of GB2, GB3 and PW (95 %), and within 5 % of FIFO's. Made
@@ -14,11 +16,10 @@
 //!   another size with one number than with another: the paper says that the gain becomes clearer
 //!   by changing the number. GB3 is shown and not judged: the paper has it for about as FIFO
 //!   (Fig. 16).
-//!
-//! Both asked the same of GB2 as of PW and GB1 until 2026-11-25; no sentence on Figs 16 and 17 names
-//! it, and above 6 dB it is FIFO.
-//!
 //! - SOC-6: voice within 5 % of FIFO's under all four; TCP above it under PW, GB1 and GB2 (95 %).
+//!
+//! SOC-4 and SOC-5 asked the same of GB2 as of PW and GB1 until 2026-11-25, and not the rest: no
+//! sentence on Figs 16 and 17 names GB2, and above 6 dB it is FIFO.
 //!
 //! "More" has no margin, so the end of an interval must show it; "the same" and "visibly more"
 //! have one of their own, and are read off means.
@@ -370,10 +371,10 @@ fn even_voice(results: &Results) -> String {
         "SOC-3: the voice of eight hosts keeps the access point on the air for {} of the time; {} \
          packets wait on average and {} a second are dropped, so that no scheduler has anything to \
          decide. At the 2629 us that the paper's Table 4 has for a packet, {packets:.0} packets a \
-         second take {:.0} % of the base station's time. Section 5.1 says two things: it states 350 \
-         bytes each 30 ms, as here, and sends CBR \"where voice would fall below what the wireless \
-         LAN can carry\", as if eight voices did not. Voice by load shows both sides of that \
-         line.",
+         second take {:.0} % of the base station's time. Section 5.1 says two things: it states \
+         350 bytes each 30 ms, as here, and sends CBR \"where voice would fall below what the \
+         wireless LAN can carry\", as if eight voices did not. Voice by load shows both sides of \
+         that line.",
         show(ap_airtime(&fifo), 3),
         show(over(&fifo, mean_ap_queue), 2),
         show(overflow(&fifo), 2),

@@ -7,9 +7,9 @@
 //! The criterion asked whether a packet in and out of SoCPS over H-FSC, with its share of the
 //! reports, takes longer than in and out of FIFO by less than 0.4 % of the paper's 2629 us, and
 //! after the measurement by less than the 8 us that PW adds in Table 4. Microseconds of a Pentium
-//! cannot be compared with those of the computer at hand, and the paper names no clock by which they
-//! could be told in cycles: no computer of today fails either bound. So since 2026-11-25 the claim is
-//! not judgeable, and what was measured is told.
+//! cannot be compared with those of the computer at hand, and the paper names no clock by which
+//! they could be told in cycles: no computer of today fails either bound. So since 2026-11-25 the
+//! claim is not judgeable, and what was measured is told.
 
 use fairwave_study::{Claim, Criterion, Evidence, ResultTable};
 use serde::Deserialize;
@@ -131,8 +131,9 @@ pub(super) fn claim(recorded: Option<&Recorded>) -> Claim {
                       added there, which the paper's clock would be needed for. Told and not \
                       judged: added_ns, a packet in and out of SoCPS over H-FSC less FIFO, \
                       medians, and 0.15 reports for each packet; added_over_paper, that as a part \
-                      of 2629 us; added_over_today, as a part of 1 us. From a recorded measurement of this program's queues, on the machine \
-                      that it names; the radio has no part in it",
+                      of 2629 us; added_over_today, as a part of 1 us. From a recorded measurement \
+                      of this program's queues, on the machine that it names; the radio has no \
+                      part in it",
         },
         measured.tested([in_cycles.at_least(0.0)]),
         note,

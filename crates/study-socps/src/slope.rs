@@ -6,8 +6,8 @@
 //! arrived at 0 dB already: a slope between about 0 and 10 dB is no wider than 10 dB, a fifth
 //! arrives at 0 dB at most, and nine tenths at 10 dB at least.
 //!
-//! The paper defines SNR as received power over noise in decibels (section 3.1), and reads it from a
-//! register of the card (section 4.4.1); whether that is before or after despreading, which gains
+//! The paper defines SNR as received power over noise in decibels (section 3.1), and reads it from
+//! a register of the card (section 4.4.1); whether that is before or after despreading, which gains
 //! 10.4 dB, it does not say. So since 2026-11-25 an offset is fitted, so that half arrives at 5 dB:
 //! the width and the shape are judged at that offset, and that it is one of 0 to 10.4 dB.
 //!
@@ -143,8 +143,8 @@ pub(super) fn claim(slopes: &[Slope]) -> Claim {
         statement: "In bins of 3 s a walking host's link has no two states: between about 0 and \
                     10 dB of SoC delivery rises steadily (Figs 22 and 23)",
         meaning: "width: decibels of SoC from where 10 % of 1 Mbps arrive to where 90 % do; \
-                  offset: what is added to the model's decibels so that half arrive at 5 dB, from 0 \
-                  to the gain of despreading, for the paper does not say from where WaveLAN's \
+                  offset: what is added to the model's decibels so that half arrive at 5 dB, from \
+                  0 to the gain of despreading, for the paper does not say from where WaveLAN's \
                   registers count; at_0_db, at_10_db: the share that arrives there; means over \
                   classes of 1 dB. 4 and 10 dB of width, 0.2, 0.9 and the range of offsets are \
                   ours. Judged by DQPSK under \

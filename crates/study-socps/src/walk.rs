@@ -7,9 +7,9 @@
 //!
 //! Made stricter after the first runs: FIFO's deviation must be more by the end of an interval, not
 //! by the mean. Losses alone make goodput follow the SoC: by how much PW's correlation exceeds that
-//! of the same queues and reports with equal weights is measured, and was part of the criterion until
-//! 2026-11-25. The paper (section 5.3.4) compares Figs 19 and 20 only. So a correlation above zero
-//! says that goodput follows the SoC, and nothing of the scheduler.
+//! of the same queues and reports with equal weights is measured, and was part of the criterion
+//! until 2026-11-25. The paper (section 5.3.4) compares Figs 19 and 20 only. So a correlation above
+//! zero says that goodput follows the SoC, and nothing of the scheduler.
 //!
 //! "FIFO deviates more" has two readings. The total's bins are judged, as before: Fig. 21's error
 //! bars stand on totals. The bins of hosts, as in SOC-1, are measured beside them.
@@ -152,9 +152,9 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
                   seeds and lower end of its interval; 0.7 is ours, and above zero it is under \
                   every scheme that loses packets, FIFO too; above_equal, not judged: PW's less \
                   that of the same queues with equal weights, seed by seed; \
-                  fifo_deviation_over_most: standard deviation of the total's 3 s bins under FIFO over a SoCPS scheme's, the \
-                  least of four, as in Fig. 21, and the lower end of its interval (the mean at \
-                  first); fifo_host_deviation: of a host's bins, not judged; fast_over_slow_most: \
+                  fifo_deviation_over_most: standard deviation of the total's 3 s bins under FIFO \
+                  over a SoCPS scheme's, the least of four, as in Fig. 21, and the lower end of \
+                  its interval (the mean at first); fifo_host_deviation: of a host's bins, not judged; fast_over_slow_most: \
                   total with 20 ms over that with 200 ms, the largest upper end of a 95 % \
                   confidence interval over FIFO, GB1, GB2, GB3 and PW",
     };

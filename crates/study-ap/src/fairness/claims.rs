@@ -83,8 +83,8 @@ fn buf_2(results: &Results) -> Claim {
                       above it. unfair_2_to_4 is the share of such runs over all mixes of 1 to 4 \
                       Linux and 1 to 3 Windows XP terminals with that sum, unfair_5 to unfair_7 \
                       those with 5, 6 and 7; unfair_5_to_7_above_2_to_4: the lower end of the 95 % \
-                      interval of the one less the upper end of the other. Both 5 % are ours: fewer \
-                      unfair runs are fair, and more are unfairness that occurs. The host \
+                      interval of the one less the upper end of the other. Both 5 % are ours: \
+                      fewer unfair runs are fair, and more are unfairness that occurs. The host \
                       acknowledges every second segment",
         },
         measured.tested(
@@ -144,11 +144,11 @@ fn small(
             statement,
             meaning: "Shares of unfair runs over the mixes of each number, as in BUF-2; mostly \
                       fair: below half, but not none; mixed: some, but not all. \
-                      split_not_unfair_6 is the share of runs with 6 terminals that are not unfair \
-                      and fall into two groups of at least two, the upper mean 1.5 times the lower, \
-                      more sharply than 19 of 20 normal samples (Engelman and Hartigan, 1969); a \
-                      tendency is at least half. 5 %, both halves and 1.5 are ours. split_5 to \
-                      split_7, with unfair runs among them, are told and not judged",
+                      split_not_unfair_6 is the share of runs with 6 terminals that are not \
+                      unfair and fall into two groups of at least two, the upper mean 1.5 times \
+                      the lower, more sharply than 19 of 20 normal samples (Engelman and Hartigan, \
+                      1969); a tendency is at least half. 5 %, both halves and 1.5 are ours. \
+                      split_5 to split_7, with unfair runs among them, are told and not judged",
         },
         tested,
         note,
