@@ -154,9 +154,9 @@ pub(super) fn claim(results: &Results, walks: &[Walk]) -> Claim {
                   that of the same queues with equal weights, seed by seed; \
                   fifo_deviation_over_most: standard deviation of the total's 3 s bins under FIFO \
                   over a SoCPS scheme's, the least of four, as in Fig. 21, and the lower end of \
-                  its interval (the mean at first); fifo_host_deviation: of a host's bins, not judged; fast_over_slow_most: \
-                  total with 20 ms over that with 200 ms, the largest upper end of a 95 % \
-                  confidence interval over FIFO, GB1, GB2, GB3 and PW",
+                  its interval (the mean at first); fifo_host_deviation: of a host's bins, not \
+                  judged; fast_over_slow_most: total with 20 ms over that with 200 ms, the largest \
+                  upper end of a 95 % confidence interval over FIFO, GB1, GB2, GB3 and PW",
     };
     let mut notes = Vec::new();
     for profile in Profile::ALL {
