@@ -122,7 +122,7 @@ impl Courses {
             all.map(|course| stats::mean(course.rate.get(k..k + steps)?)).collect();
         let rates = rates?;
         let center = stats::mean(&rates)?;
-        Some(mean(rates.iter().map(|rate| (rate - center).powi(2)))?.sqrt())
+        Some(mean(rates.iter().map(|rate| (rate - center) * (rate - center)))?.sqrt())
     }
 
     /// The paper's recovery time: from the end of the handover until that is below `limit` kbps.
