@@ -80,7 +80,9 @@ fn ack_1(results: &Results) -> Claim {
                         point",
             meaning: "A flow is starved if its window, sampled every 100 ms, is at most 2 \
                       segments for at least 10 s on end while at least half of the ACKs that its \
-                      receiver sends are dropped at the access point's full queue",
+                      receiver sends are dropped at the access point's full queue (the paper's \
+                      has a window of one for 55 s). 2 segments, 10 s and half of the ACKs, and \
+                      that it happens in half of the runs and for 20 s in one, are ours",
         },
         measured.tested([share.at_least(0.5), longest_s.at_least(20.0)]),
         note,
@@ -90,26 +92,30 @@ fn ack_1(results: &Results) -> Claim {
 fn ack_2(results: &Results) -> Claim {
     let mut measured = Evidence::of(results, &[UPLOADS]);
     let mut notes = Vec::new();
-    let mut conditions = Vec::new();
-    for law in ["reno", "compound"] {
+    let [reno, _] = ["reno", "compound"].map(|law| {
         let without = uploads(results, law);
         let with = remedied(law, |law| uploads(results, law));
         let unfair =
             measured.estimate(format!("jain_{law}_without"), over(&without, measure::jain));
         let fair = measured.estimate(format!("jain_{law}_with"), over(&with, measure::jain));
-        conditions.extend([unfair.high.below(0.9), fair.low.above(0.95)]);
-        notes.push(format!("{law}: {}", contrast(&without, &with)));
-    }
+        let gain = paired(&with, &without, measure::jain);
+        let gain = measured.estimate(format!("jain_{law}_gain"), gain);
+        if !without.is_empty() || !with.is_empty() {
+            notes.push(format!("{law}: {}", contrast(&without, &with)));
+        }
+        [gain.low.above(0.0), unfair.high.below(0.9), fair.low.above(0.95)]
+    });
     Claim::judge(
         Criterion {
             id: "ACK-2",
-            statement: "Reno and Compound with the remedy, 16 uploads, no radio loss: the \
-                        throughputs become close to equal; Jain's index from clearly unfair to \
-                        above 0.95",
-            meaning: "Ends of 95 % confidence intervals over seeds: the remedy's lower end, the \
-                      other's upper",
+            statement: "Reno with the remedy, 16 uploads, no radio loss: fairness among uploads is \
+                        greatly improved (Fig. 3)",
+            meaning: "Jain's index with and without the remedy, ends of 95 % confidence intervals \
+                      over seeds; gain: with less without, of runs with the same seed. Greatly: \
+                      from below 0.9 to above 0.95, which is ours. Compound, which the sentence \
+                      does not name, is told and not judged",
         },
-        measured.tested(conditions),
+        measured.tested(reno),
         notes.join(" "),
     )
 }
@@ -124,8 +130,8 @@ fn contrast(without: &[&Run], with: &[&Run]) -> String {
         )
     };
     format!(
-        "share of ACKs dropped {}; timeouts per flow {}; flows below a tenth of the fair share \
-         {}; total Mbps {}.",
+        "share of ACKs dropped {} the remedy; timeouts per flow {}; flows below a tenth of the \
+         fair share {}; total Mbps {}.",
         line(measure::ack_drop_share, 3),
         line(measure::timeouts_per_flow, 1),
         line(measure::starved_by_share, 1),
@@ -158,17 +164,18 @@ fn ack_3(results: &Results) -> Claim {
     Claim::judge(
         Criterion {
             id: "ACK-3",
-            statement: "Compound, 8 uploads and 8 downloads, low packet error rate: the shares of \
-                        uploads and downloads come together; the total falls somewhat",
+            statement: "Compound, 8 uploads and 8 downloads, low packet error rate: shares of \
+                        uploads and downloads come together; the total falls, slightly (Fig. 4a, \
+                        section 4)",
             meaning: "At a packet error rate of 0.001. Distance is |ln(uploads / downloads)|, \
                       zero for equal shares; differences are of runs with the same seed, and their \
-                      intervals' lower ends must be above zero; somewhat: at least half of the \
-                      total is kept",
+                      intervals' lower ends must be above zero; slightly: at least four fifths of \
+                      the total are kept, a bound of ours",
         },
         measured.tested([
             distance_shrinks_by.low.above(0.0),
             total_falls_by_mbps.low.above(0.0),
-            total_kept.at_least(0.5),
+            total_kept.at_least(0.8),
         ]),
         note,
     )
@@ -228,8 +235,9 @@ fn ack_4(results: &Results) -> Claim {
             meaning: "At a packet error rate of 0.3, the highest of the range set for this study \
                       before it ran, without the remedy; up_over_down is the geometric mean over \
                       seeds, jain_low the lower end of its confidence interval, ap_overflow_share \
-                      the share of packets that the access point's full queue refuses; \
-                      fair_from_rate is the least rate tried from which on all of this is met",
+                      the share of packets that the access point's full queue refuses (the \
+                      paper's reason, which it calls a thought); fair_from_rate is the least rate \
+                      tried from which on all of this is met. 0.67 to 1.5, 0.9 and 1 % are ours",
         },
         tested,
         note,

@@ -56,8 +56,8 @@ pub(super) fn as_in_the_paper(law: &str, errors: &str) -> Shapes {
     Shapes(match errors {
         "" if remedy => FAIR,
         "" => Shape { first: 12.0, collapse_s: 55, acks_dropped: 9, overflow: 500, ..FAIR },
-        LOW if remedy => FAIR,
-        LOW => Shape { up_mbps: 3, ..FAIR },
+        LOW if remedy => Shape { up_mbps: 4, down_mbps: 5, ..FAIR },
+        LOW => Shape { up_mbps: 7, down_mbps: 3, ..FAIR },
         "drop-tail" if !remedy => Shape { first: 8.0, ..FAIR },
         "fq-codel" => Shape { up_mbps: 2, ..FAIR },
         _ => FAIR,
@@ -110,6 +110,33 @@ fn a_fair_network_satisfies_only_the_papers_last_claim() {
 fn a_remedy_that_does_nothing_fails() {
     let found = verdicts(&results(|_, errors| as_in_the_paper("reno", errors)));
     assert_eq!(found[1..3], [("ACK-2", Some(false)), ("ACK-3", Some(false))]);
+}
+
+#[test]
+fn fairness_among_uploads_is_judged_by_the_law_that_the_paper_names() {
+    let unfair = Shapes(Shape { first: 12.0, ..FAIR });
+    let but = |named: &str| {
+        let shape = |law: &str, errors: &str| match errors {
+            "" if law.contains('+') && law.ends_with(named) => Shapes(unfair.0),
+            _ => as_in_the_paper(law, errors),
+        };
+        verdicts(&results(shape))[1]
+    };
+    assert_eq!(but("compound"), ("ACK-2", Some(true)));
+    assert_eq!(but("reno"), ("ACK-2", Some(false)));
+}
+
+/// 7 of 10 Mbps for each pair of flows are less than four fifths, 9 are more.
+#[test]
+fn a_total_that_falls_by_more_than_a_fifth_does_not_fall_slightly() {
+    let with = |down_mbps: u64| {
+        let shape = move |law: &str, errors: &str| match errors {
+            LOW if law.contains('+') => Shapes(Shape { up_mbps: 4, down_mbps, ..FAIR }),
+            _ => as_in_the_paper(law, errors),
+        };
+        verdicts(&results(shape))[2].1.expect("decided")
+    };
+    assert!(with(5) && !with(3));
 }
 
 #[test]

@@ -111,9 +111,18 @@ impl Courses {
 
     /// The standard deviation of all sending rates at a step.
     pub(super) fn deviation(&self, k: usize) -> f64 {
-        let residents = self.residents.iter().map(|course| course.rate[k]);
-        let rates: Vec<f64> = residents.chain([self.mobile.rate[k]]).collect();
-        stats::std_dev(&rates)
+        self.deviation_over(k, 1).unwrap_or(f64::NAN)
+    }
+
+    /// The same of rates that are averaged over so many steps from `k` on; `None` beyond the end.
+    /// The divisor is the number of rates: the ten are no sample of others.
+    pub(super) fn deviation_over(&self, k: usize, steps: usize) -> Option<f64> {
+        let all = self.residents.iter().chain([&self.mobile]);
+        let rates: Option<Vec<f64>> =
+            all.map(|course| stats::mean(course.rate.get(k..k + steps)?)).collect();
+        let rates = rates?;
+        let center = stats::mean(&rates)?;
+        Some(mean(rates.iter().map(|rate| (rate - center) * (rate - center)))?.sqrt())
     }
 
     /// The paper's recovery time: from the end of the handover until that is below `limit` kbps.

@@ -3,6 +3,7 @@
 use super::experiments::*;
 use super::points::Point;
 use super::*;
+use fairwave_lab::stats::Estimate;
 use fairwave_study::Claim;
 use std::collections::BTreeMap;
 
@@ -31,8 +32,8 @@ fn as_in_the_paper() -> BTreeMap<String, Vec<Point>> {
         let (short, long) = (disconnection < 3.0, disconnection >= 4.5);
         Point {
             disconnection,
-            caught_up: Some(if short { 11.0 } else { 2.5 }),
             below: Some(if short { 11.0 } else { 2.8 }),
+            recovery: Estimate::of(&[if short { 11.0 } else { 3.0 }; 3]),
             length: 20.0,
             mobile: vec![100.0; 200],
             residents: vec![400.0; 200],
@@ -65,10 +66,18 @@ fn each_claim_fails_by_one_point() {
     // 1.5 s is the third, 4.5 s the ninth.
     assert_eq!(changed(|p| p.below = Some(9.0), 2), [false, true, true]);
     assert_eq!(changed(|p| p.below = Some(11.0), 6), [false, true, true], "no shorter than 11 s");
-    assert_eq!(changed(|p| p.caught_up = None, 5), [false, true, true]);
-    assert_eq!(changed(|p| p.interval = vec![(0.0, 600.0)], 0), [true, false, true]);
+    assert_eq!(changed(|p| p.below = None, 5), [false, true, true], "3.0 s: never");
+    assert_eq!(changed(|p| p.below = Some(4.0), 6), [false, true, true], "3.5 s: late");
+    assert_eq!(changed(|p| p.recovery = Estimate::of(&[11.0; 3]), 11), [false, true, true]);
+    assert_eq!(changed(|p| p.recovery = Estimate::of(&[3.0; 3]), 0), [false, true, true]);
+    assert_eq!(changed(|p| p.interval = vec![(0.0, 600.0)], 2), [true, false, true]);
+    assert_eq!(changed(|p| p.interval = vec![(0.0, 600.0)], 0), [true; 3], "0.5 s is told");
     assert_eq!(changed(|p| p.interval = vec![(0.0, 9000.0)], 8), [true, false, true]);
+    assert_eq!(changed(|p| p.interval = vec![(0.0, 6500.0)], 8), [true, false, true], "no plateau");
+    // Residents have 0.3 s: a fifth more is 0.36 s.
     assert_eq!(changed(|p| p.rtt = vec![(0.0, 0.4)], 8), [true, true, false]);
+    assert_eq!(changed(|p| p.rtt = vec![(0.0, 0.35)], 8), [true; 3]);
+    assert_eq!(changed(|p| p.rtt = vec![(0.0, 0.35)], 0), [true, true, false], "not higher");
 }
 
 /// Ten flows that stand at 400 kbps, but the mobile at 100 until 3 s after its handover: the
@@ -82,6 +91,10 @@ fn recovery_is_when_the_rates_come_together() {
         Courses { mobile: course(late), residents: vec![course(vec![400.0; 200]); 9], end: 50 };
     assert_eq!(courses.recovery(85.0).map(|s| (10.0 * s).round()), Some(30.0));
     assert_eq!(courses.recovery(0.0), None);
+    // Over the second of which it stands at 100 for one half its mean is 250: 0.3 * 150 = 45 kbps.
+    assert!((courses.deviation(60) - 90.0).abs() < 1e-9);
+    assert!((courses.deviation_over(75, 10).unwrap_or(0.0) - 45.0).abs() < 1e-9);
+    assert_eq!(courses.deviation_over(191, 10), None);
     let runs = [courses];
     assert_eq!(measure::caught_up(&runs, 0.9).map(|s| (10.0 * s).round()), Some(30.0));
     // One sample at 100 kbps in the second that follows leaves its mean below 400.

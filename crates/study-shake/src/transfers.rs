@@ -75,8 +75,9 @@ fn shk_3(results: &Results) -> Claim {
         statement: "100 to 1000 KB, losses of 4/4/4, 1/4/4 and 1/4/2 % besides bit errors: times \
                     differ hardly between the scenarios (Table 3, Fig. 8)",
         meaning: "curves_apart: the slowest scenario's mean times, added over sizes, over the \
-                  fastest's, less one; apart_most: the same at one size, the most over sizes; \
-                  s_4_4_4 and others: seconds for the largest size",
+                  fastest's, less one, so that the largest sizes decide; 10 % is ours; apart_most: \
+                  the same at one size, the most over sizes; s_4_4_4 and others: seconds for the \
+                  largest size",
     };
     judge(criterion, measure, shares(results))
 }
@@ -167,7 +168,7 @@ fn shk_6(results: &Results) -> Claim {
                     long as TCP SHAKE, equal ones longer (Tables 7 and 8, Fig. 11)",
         meaning: "Ratios of times, means over seeds; curve: of times added over sizes; least, \
                   most: over sizes; *_low: the end of the interval; *_s: seconds for the largest \
-                  size. Connections have SACK where no map says otherwise",
+                  size. 10 % is ours. Connections have SACK where no map says otherwise",
     };
     judge(criterion, measure, other_readings(results, &sizes))
 }

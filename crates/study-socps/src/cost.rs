@@ -2,14 +2,14 @@
 //!
 //! A simulator's queues take no time, and a run must not depend on the machine, so this is measured
 //! apart, by `cargo xtask bench-forwarding --record`: queues alone, without driver, bus and
-//! interrupts, on the computer that the file names. The criterion, set before the measurement: a
-//! packet in and out of SoCPS over H-FSC, with its share of the reports, takes longer than in and
-//! out of FIFO by less than 0.4 % of the paper's forwarding time of 2629 us.
+//! interrupts, on the computer that the file names.
 //!
-//! Made stricter after the measurement: by less than the 8 us that PW adds in Table 4 (0.30 %; GB
-//! 0.34 %; the text rounds to 0.4 %). Microseconds of a Pentium cannot be compared with those of
-//! the computer at hand, and the paper names no clock by which cycles could be: the criterion says
-//! that SoCPS costs no more than it did there, and no computer of today will fail it.
+//! The criterion asked whether a packet in and out of SoCPS over H-FSC, with its share of the
+//! reports, takes longer than in and out of FIFO by less than 0.4 % of the paper's 2629 us, and
+//! after the measurement by less than the 8 us that PW adds in Table 4. Microseconds of a Pentium
+//! cannot be compared with those of the computer at hand, and the paper names no clock by which
+//! they could be told in cycles: no computer of today fails either bound. So since 2026-11-25 the
+//! claim is not judgeable, and what was measured is told.
 
 use fairwave_study::{Claim, Criterion, Evidence, ResultTable};
 use serde::Deserialize;
@@ -97,9 +97,10 @@ pub(super) fn claim(recorded: Option<&Recorded>) -> Claim {
     }
     measured.number("report_ns", recorded.map(|recorded| recorded.report.median_ns));
     let added = recorded.and_then(|recorded| recorded.added(recorded.of("socps over h-fsc")?));
-    let added_ns = measured.number("added_ns", added);
+    measured.number("added_ns", added);
     measured.number("added_over_paper", added.map(|ns| ns / PAPER_NS));
     measured.number("added_over_today", added.map(|ns| ns / TODAY_NS));
+    let in_cycles = measured.number("added_cycles_over_paper", None);
     let mut note = "There is no record.".to_owned();
     if let Some(recorded) = recorded {
         note = format!(
@@ -108,8 +109,8 @@ pub(super) fn claim(recorded: Option<&Recorded>) -> Claim {
              1.7 ms at 2 Mbps) and a Pentium's interrupts, beside which no queue would show. It \
              adds {} (PW) and {} (GB), which its text calls 0.4 %; what SoCPS adds here would be \
              {} of 2629 us, but is {} of a microsecond, in which a computer of today forwards a \
-             packet. Any computer of today passes this criterion, since the paper names no clock \
-             by which its microseconds could be told in cycles: the verdict says little.{}",
+             packet. The paper's microseconds cannot be told in cycles, as it names no clock; a \
+             bound in microseconds no computer of today fails.{}",
             recorded.date,
             recorded.processor,
             recorded.repetitions,
@@ -126,13 +127,15 @@ pub(super) fn claim(recorded: Option<&Recorded>) -> Claim {
             id: "SOC-8",
             statement: "Forwarding a voice packet takes 2629 us under FIFO, 2638 under GB and \
                         2637 under PW, 0.34 and 0.30 % more: a realistic cost (Table 4)",
-            meaning: "added_ns: a packet in and out of SoCPS over H-FSC less FIFO, medians, and \
-                      0.15 reports for each packet, against what PW added there; added_over_paper: \
-                      as a part of 2629 us; added_over_today: as a part of 1 us, shown and not \
-                      judged. From a recorded measurement of this program's queues, on the machine \
-                      that it names; the radio has no part in it",
+            meaning: "added_cycles_over_paper: cycles that SoCPS adds here over those that it \
+                      added there, which the paper's clock would be needed for. Told and not \
+                      judged: added_ns, a packet in and out of SoCPS over H-FSC less FIFO, \
+                      medians, and 0.15 reports for each packet; added_over_paper, that as a part \
+                      of 2629 us; added_over_today, as a part of 1 us. From a recorded measurement \
+                      of this program's queues, on the machine that it names; the radio has no \
+                      part in it",
         },
-        measured.tested([added_ns.below(PW_NS)]),
+        measured.tested([in_cycles.at_least(0.0)]),
         note,
     )
 }

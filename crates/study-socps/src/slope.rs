@@ -6,9 +6,10 @@
 //! arrived at 0 dB already: a slope between about 0 and 10 dB is no wider than 10 dB, a fifth
 //! arrives at 0 dB at most, and nine tenths at 10 dB at least.
 //!
-//! What WaveLAN's registers count in, and from where, the paper does not say: its decibels are the
-//! model's but for an offset, which is fitted, so that half arrives at 5 dB. That leaves the width
-//! and the shape to be judged, and the offset to be told.
+//! The paper defines SNR as received power over noise in decibels (section 3.1), and reads it from
+//! a register of the card (section 4.4.1); whether that is before or after despreading, which gains
+//! 10.4 dB, it does not say. So since 2026-11-25 an offset is fitted, so that half arrives at 5 dB:
+//! the width and the shape are judged at that offset, and that it is one of 0 to 10.4 dB.
 //!
 //! The slope that the rest of the study takes its losses from is shown beside it and has no part in
 //! the verdict: it was set after the paper's text.
@@ -26,6 +27,9 @@ const OFFERED_MBPS: f64 = 1472.0 * 8.0 / 12_000.0;
 
 /// The middle of the range of 0 to 10 dB that the paper gives weights to (section 4.3).
 const MIDDLE_DB: f64 = 5.0;
+
+/// What despreading by Barker's code of eleven chips gains, which a level before it lacks.
+const DESPREADING_DB: f64 = 10.4;
 
 /// The model that the claim is judged by.
 const JUDGED: &str = "rayleigh";
@@ -118,7 +122,7 @@ pub(super) fn claim(slopes: &[Slope]) -> Claim {
             let mut put =
                 |key: &str, value: Option<f64>| map.number(format!("{model}_{key}"), value);
             let width = put("width_db", slope.and_then(Slope::width));
-            put("offset_db", slope.and_then(Slope::offset));
+            let offset = put("offset_db", slope.and_then(Slope::offset));
             let at_0_db = put("at_0_db", slope.and_then(|slope| slope.at_paper(0.0)));
             let at_10_db = put("at_10_db", slope.and_then(|slope| slope.at_paper(10.0)));
             if model == JUDGED {
@@ -127,6 +131,8 @@ pub(super) fn claim(slopes: &[Slope]) -> Claim {
                     width.below(10.0),
                     at_0_db.below(0.2),
                     at_10_db.at_least(0.9),
+                    offset.at_least(0.0),
+                    offset.below(DESPREADING_DB),
                 ];
             }
         }
@@ -137,9 +143,11 @@ pub(super) fn claim(slopes: &[Slope]) -> Claim {
         statement: "In bins of 3 s a walking host's link has no two states: between about 0 and \
                     10 dB of SoC delivery rises steadily (Figs 22 and 23)",
         meaning: "width: decibels of SoC from where 10 % of 1 Mbps arrive to where 90 % do; \
-                  offset: what is added to the model's decibels so that half arrive at 5 dB, for \
-                  the paper does not say what WaveLAN's registers count in; at_0_db, at_10_db: the \
-                  share that arrives there; means over classes of 1 dB. Judged by DQPSK under \
+                  offset: what is added to the model's decibels so that half arrive at 5 dB, from \
+                  0 to the gain of despreading, for the paper does not say from where WaveLAN's \
+                  registers count; at_0_db, at_10_db: the share that arrives there; means over \
+                  classes of 1 dB. 4 and 10 dB of width, 0.2, 0.9 and the range of offsets are \
+                  ours. Judged by DQPSK under \
                   Rayleigh fading (12 Hz) where no map says otherwise, not by the slope that the \
                   other claims use",
     };
@@ -166,7 +174,7 @@ fn note(slopes: &[Slope]) -> String {
         "{} Fading lasts less than a bin of 3 s, so that a bin holds good and bad moments, and how \
          many of each is what the SoC measures: that makes the slope. Where it lies says little \
          about WaveLAN: the model's SoC is a level over noise before a despreading gain of 10.4 \
-         dB, and the units of WaveLAN's registers are not known.",
+         dB, and from where WaveLAN's registers count is not stated.",
         parts.join(" ")
     )
 }

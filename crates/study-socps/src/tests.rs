@@ -72,6 +72,10 @@ fn results(shape: impl Fn(&str, &str) -> Shape) -> Results {
                     if name.ends_with(FAST) {
                         shape.far -= 0.01;
                     }
+                    // With one other host a gain is clearer than with seven.
+                    if others == "1" && shape.near > EVEN.near {
+                        shape.near += 0.02;
+                    }
                     let runs_of = (1..=3).map(|seed| run(name, arq, others, seed, shape));
                     runs.extend(runs_of);
                 }
@@ -176,9 +180,37 @@ fn each_part_of_a_claim_can_fail_it() {
     assert_eq!(but(BAD_TCP, FIFO, Shape { near: 0.3, ..EVEN }), Some(1), "FIFO carries more");
     assert_eq!(but(GOOD_VOIP, "pw", Shape { c1: 0.18, ..EVEN }), Some(2), "uneven too");
     assert_eq!(but(BAD_VOIP, "gb3", Shape { near: 0.25, ..EVEN }), Some(3), "GB3 is not FIFO");
+    assert_eq!(but(BAD_VOIP, "gb1", EVEN), Some(3), "no gain");
     assert_eq!(but(BAD_CBR, "gb1", EVEN), Some(4), "no gain");
     assert_eq!(but(BAD_MIXED, "gb1", Shape { near: 0.1, far: 0.25, ..EVEN }), Some(5), "voice");
     assert_eq!(but(MOVING, "gb3-20ms", Shape { far: 0.22, ..EVEN }), Some(6), "reports are free");
+}
+
+/// GB2, which no sentence on Figs 16 and 17 names, and with them no other than its own.
+#[test]
+fn what_no_sentence_names_is_not_judged() {
+    let claims = judged(|experiment, scheme| match (experiment, scheme) {
+        (BAD_VOIP | BAD_CBR, "gb2") => EVEN,
+        _ => as_in_the_paper(experiment, scheme),
+    });
+    assert_eq!(verdicts(&claims), [true; 7], "{claims:#?}");
+    assert_eq!(claims[3].measured["gb2_over_fifo"], 1.0);
+}
+
+/// PW gains 0.06 of 1.6 with every number of hosts.
+#[test]
+fn a_gain_that_is_the_same_with_every_number_of_hosts_is_no_clearer() {
+    let mut results = results(as_in_the_paper);
+    let runs = results.runs.get_mut(BAD_CBR).expect("made above");
+    let of_seven: Vec<Run> = runs.iter().filter(|run| run.axis(OTHERS) == "7").cloned().collect();
+    let as_with_one = of_seven.iter().cloned().map(|mut run| {
+        run.axes.insert(OTHERS.into(), "1".into());
+        run
+    });
+    *runs = of_seven.iter().cloned().chain(as_with_one).collect();
+    let claim = claims::all(&results).swap_remove(4);
+    assert_eq!(claim.verdict.holds(), Some(false), "{claim:?}");
+    assert!(claim.measured["pw_over_fifo_low"].as_f64() > Some(1.0), "{claim:?}");
 }
 
 #[test]
@@ -217,16 +249,18 @@ fn a_slope_is_as_wide_as_its_tenths_are_apart() {
     assert_eq!(slope::claim(&slopes(-5, 20)).verdict.holds(), Some(false), "too wide");
 }
 
-/// The same slope 8 dB up the scale or 3 down it is the same but for the offset.
+/// The same slope up or down the scale is the same but for the offset, which may be what
+/// despreading gains: 10.4 dB and no more.
 #[test]
-fn where_a_slope_lies_is_fitted() {
-    for (from, offset) in [(8, -8.0), (-3, 3.0)] {
+fn where_a_slope_lies_is_fitted_within_what_despreading_gains() {
+    for (from, offset, holds) in [(1, -1.0, false), (-3, 3.0, true), (-10, 10.0, true)] {
         let claim = slope::claim(&slopes(from, 10));
-        assert_eq!(claim.verdict.holds(), Some(true), "{claim:?}");
+        assert_eq!(claim.verdict.holds(), Some(holds), "{claim:?}");
         assert_eq!(claim.measured["rayleigh_offset_db"], offset);
         assert_eq!(claim.measured["rayleigh_at_0_db"], 0.0);
         assert_eq!(claim.measured["rayleigh_at_10_db"], 1.0);
     }
+    assert_eq!(slope::claim(&slopes(-11, 10)).verdict.holds(), Some(false), "11 dB");
     assert_eq!(slope::claim(&[]).verdict.holds(), None);
 }
 
@@ -254,9 +288,9 @@ fn findings_follow_the_runs() {
     }
 }
 
-/// 60 - 10 + 0.15 * 1000 ns, and PW added 8 us in the paper.
+/// 60 - 10 + 0.15 * 1000 ns, of which nobody knows what the paper's clock made.
 #[test]
-fn forwarding_may_take_as_much_longer_as_in_the_paper() {
+fn forwarding_is_told_and_cannot_be_judged() {
     let cost = |name: &str, ns: f64| cost::Cost {
         name: name.into(),
         least_ns: ns,
@@ -275,12 +309,8 @@ fn forwarding_may_take_as_much_longer_as_in_the_paper() {
         load_before: None,
     };
     let cheap = cost::claim(Some(&recorded(60.0)));
-    assert!(
-        cheap.verdict.holds() == Some(true) && cheap.measured["added_ns"] == 200.0,
-        "{cheap:?}"
-    );
-    assert_eq!(cost::claim(Some(&recorded(7_800.0))).verdict.holds(), Some(true));
-    assert_eq!(cost::claim(Some(&recorded(7_900.0))).verdict.holds(), Some(false));
+    assert!(cheap.verdict.holds().is_none() && cheap.measured["added_ns"] == 200.0, "{cheap:?}");
+    assert_eq!(cost::claim(Some(&recorded(1e9))).verdict.holds(), None);
     assert_eq!(cost::claim(None).verdict.holds(), None);
 }
 

@@ -13,7 +13,7 @@ Examples:
   fairwave reproduce ack-loss --json --quiet --strict
   fairwave reproduce ack-loss --map ACK-4
   fairwave reproduce ack-loss --map all --full --confirm --out out/map --resume
-  fairwave reproduce ack-loss --map ACK-4 --at attempts=4,rts=on
+  fairwave reproduce ack-loss --map ACK-4 --at 'attempts=4 with RTS'
   fairwave reproduce ack-loss --host emulate --realtime
   fairwave reproduce fairness --host emulate --for '20 s' --seeds 2
   fairwave reproduce ack-loss --host emulate --only uploads --out out/real --resume

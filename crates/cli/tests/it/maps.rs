@@ -6,7 +6,7 @@ use std::fs;
 
 /// One set-up of a claim that takes runs of one flow's law, with what the command prints as JSON.
 const ONE: [&str; 8] =
-    ["reproduce", "ack-loss", "--map", "ACK-4", "--at", "attempts=4,rts=on", "--out", "map"];
+    ["reproduce", "ack-loss", "--map", "ACK-4", "--at", "attempts=4 with RTS", "--out", "map"];
 
 #[test]
 fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
@@ -17,7 +17,7 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
     let claim = &told["claims"][0];
     let setups = json!({ "tried": 1, "admitted": 1, "holding": 1, "undecided": 0 });
     assert_eq!((&claim["id"], &claim["setups"]), (&json!("ACK-4"), &setups));
-    assert_eq!(claim["points"][0]["setup"]["attempts"], "4");
+    assert_eq!(claim["points"][0]["setup"]["attempts"], "4 with RTS");
     assert_eq!(claim["points"][0]["setup"]["high"], "0.3");
     assert_eq!(told["first_seed"], 1001);
     assert_eq!(crate::schemas::complaints(&[("reproduce-map", told.clone())]), "");
@@ -37,12 +37,14 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
 
     // Had the first run found that something decides, the second would say that it does not.
     let mut earlier = told;
-    earlier["claims"][0]["decides"] = json!({ "key": "rts", "name": "RTS", "threshold": "on" });
+    earlier["claims"][0]["decides"] =
+        json!({ "key": "stack", "name": "the TCP", "threshold": "ns-2" });
     fs::write(map.join("explored.json"), earlier.to_string()).expect("it is replaced");
     let confirmed = [&ONE[..], &["--confirm", "--resume", "--markdown", "--quiet"]].concat();
     let (markdown, _) = ends_with(0, place.path(), &confirmed);
     let day = earlier["ran"].as_str().expect("a day");
-    let said = format!("robust in the exploring run of {day}, where it was decided by RTS (on))");
+    let said =
+        format!("robust in the exploring run of {day}, where it was decided by the TCP (ns-2))");
     assert!(markdown.contains(&said), "{markdown}");
 }
 
@@ -55,10 +57,10 @@ fn what_no_map_has_is_refused_with_what_there_is() {
     };
     refused(&["ack-loss", "--map", "ACK-9"], "no claim \"ACK-9\"; there are: ACK-1, ACK-2");
     let at = ["ack-loss", "--map", "ACK-4", "--at"];
-    refused(&[&at[..], &["attempts=5"]].concat(), "no value \"5\"; there are: 1, 4, 7");
+    refused(&[&at[..], &["attempts=5"]].concat(), "no value \"5\"; there are: 1, 4 with RTS, 7");
     refused(&[&at[..], &["attempts"]].concat(), "\"attempts\" is not KEY=VALUE");
     refused(&[&at[..], &["tries=4"]].concat(), "no axis \"tries\"; there are: attempts, ");
-    refused(&["ack-loss", "--at", "attempts=4"], "--map <CLAIM>");
+    refused(&["ack-loss", "--at", "attempts=7"], "--map <CLAIM>");
     refused(&["ack-loss", "--confirm"], "--map <CLAIM>");
 }
 

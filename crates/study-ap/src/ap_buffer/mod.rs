@@ -61,7 +61,8 @@ impl Study for ApBuffer {
             "Beside other traffic the estimate is what of the buffer was the probe's; with 0.5 \
              Mbps of others against 95 Mbps of the train that is nearly all of it. Heavier traffic \
              in the same buffer makes the estimate smaller by its share.",
-            "The kinds of buffer, their criteria and their claim (BUF-X6) are ours.",
+            "The kinds of buffer, their criteria and their claim (BUF-X6) are ours, and so is \
+             taking off what drained (BUF-X7). The map has four of the six sizes.",
         ]
     }
 

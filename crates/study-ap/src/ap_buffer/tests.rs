@@ -47,8 +47,14 @@ fn run(axes: &[(&str, &str)], seed: u64, naive: f64, corrected: f64, words: [&st
     run
 }
 
-/// `off` is what is added to the estimate of a buffer, `aqm` what is said of such a queue.
+/// `off` is what is added to the estimate of a buffer, `aqm` what is said of such a queue. The
+/// paper's count is a third too large.
 fn results(off: impl Fn(&str, f64) -> f64, aqm: &str) -> Results {
+    counted(off, aqm, |_| 4.0 / 3.0)
+}
+
+/// `count` is what the paper's count is of a buffer, by the radio.
+fn counted(off: impl Fn(&str, f64) -> f64, aqm: &str, count: impl Fn(&str) -> f64) -> Results {
     let mut results = Results::default();
     for (experiment, company) in [(IDLE, "alone"), (BESIDE, "beside")] {
         let mut runs = Vec::new();
@@ -59,7 +65,7 @@ fn results(off: impl Fn(&str, f64) -> f64, aqm: &str) -> Results {
                 let words = ["", "drop-tail", "clean", company, ""];
                 for seed in 1..=3 {
                     let found = packets + off(experiment, packets);
-                    runs.push(run(&axes, seed, packets * 4.0 / 3.0, found, words));
+                    runs.push(run(&axes, seed, packets * count(standard), found, words));
                 }
             }
         }
@@ -83,9 +89,25 @@ fn judged(results: &Results) -> Vec<Claim> {
 #[test]
 fn a_packet_or_two_per_cent_may_be_missing() {
     let claims = judged(&results(|_, packets| -f64::max(1.0, 0.02 * packets), "aqm"));
-    assert_eq!(claims[0].verdict.holds(), Some(true), "{:?}", claims[0]);
+    assert_eq!(claims[2].verdict.holds(), Some(true), "{:?}", claims[2]);
     assert_eq!(claims[1].verdict.holds(), Some(true), "{:?}", claims[1]);
     assert_eq!(claims[1].note, "Every finding is right.");
+}
+
+/// A count that is 9 % too large or too small over every radio is the buffer, one of 11 % is not.
+#[test]
+fn the_papers_count_must_be_the_buffer_by_itself() {
+    let with = |b: f64, g: f64| {
+        let count = |standard: &str| if standard == "802.11b" { b } else { g };
+        judged(&counted(|_, _| 0.0, "aqm", count)).swap_remove(0)
+    };
+    let holds = |b, g| with(b, g).verdict.holds();
+    assert_eq!(holds(1.09, 0.91), Some(true));
+    assert_eq!((holds(1.11, 1.0), holds(1.0, 0.89)), (Some(false), Some(false)));
+    let claim = with(1.05, 1.5);
+    assert_eq!((claim.id, claim.is_ours), ("BUF-1", false));
+    assert_eq!(claim.measured["count_off_most_802_11b"], 0.05);
+    assert_eq!(claim.measured["count_off_most"], 0.5);
 }
 
 #[test]
@@ -95,8 +117,8 @@ fn an_idle_buffer_that_is_off_fails_the_claim() {
             if experiment == bad && packets == 31.0 { 1.1 } else { 0.0 }
         };
         let claims = judged(&results(off, "aqm"));
-        assert_eq!(claims[0].verdict.holds(), Some(holds), "{bad}");
-        assert_eq!(claims[0].measured[&format!("{bad}_runs_within")], 0.5);
+        assert_eq!(claims[2].verdict.holds(), Some(holds), "{bad}");
+        assert_eq!(claims[2].measured[&format!("{bad}_runs_within")], 0.5);
     }
     assert!(judged(&Results::default()).iter().all(|claim| claim.verdict.holds().is_none()));
 }

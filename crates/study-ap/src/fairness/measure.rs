@@ -61,6 +61,11 @@ pub(super) fn unfair(runs: &[&Run]) -> Option<Proportion> {
     Proportion::among(runs, |run| is_unfair(run))
 }
 
+/// How many of the runs are split without being unfair: "though not as far as unfairness".
+pub(super) fn polarized(runs: &[&Run]) -> Option<Proportion> {
+    Proportion::among(runs, |run| is_split(run) && !is_unfair(run))
+}
+
 /// How many of the runs are split.
 pub(super) fn split(runs: &[&Run]) -> Option<Proportion> {
     Proportion::among(runs, |run| is_split(run))

@@ -107,6 +107,37 @@ fn all_fair_fails_both_claims() {
     assert_eq!(found[..2], [("BUF-2", Some(false)), ("BUF-3", Some(false))]);
 }
 
+/// A tenth of the runs with many terminals is unfair, or none with five: neither is "unfairness
+/// occurs" beside "fair".
+#[test]
+fn a_few_unfair_runs_are_no_threshold() {
+    let hardly: Rates = |queue, n, seed| match (queue, n) {
+        (LARGE, 5..) if seed > 1 => equal(n),
+        _ => as_in_the_paper(queue, n, seed),
+    };
+    let found = claims::all(&results(hardly), None).swap_remove(0);
+    assert_eq!(found.measured["unfair_5"], 0.1);
+    // The interval of a tenth of sixty runs ends above zero, but not above that of none of sixty.
+    assert_eq!(found.verdict.holds(), Some(false), "{found:?}");
+    let not_five: Rates = |queue, n, seed| match (queue, n) {
+        (LARGE, 5) => equal(n),
+        _ => as_in_the_paper(queue, n, seed),
+    };
+    assert_eq!(verdicts(&results(not_five))[0], ("BUF-2", Some(false)));
+}
+
+#[test]
+fn six_that_are_split_by_starving_are_not_polarized_short_of_unfairness() {
+    let starved: Rates = |queue, n, seed| match n {
+        6 if queue == SMALL => vec![0.01, 0.02, 5.9, 6.0, 6.1, 6.2],
+        _ => as_in_the_paper(queue, n, seed),
+    };
+    let found = claims::all(&results(starved), None).swap_remove(1);
+    assert_eq!(found.measured["split_6"], 1.0);
+    assert_eq!(found.measured["split_not_unfair_6"], 0.0);
+    assert_eq!(found.verdict.holds(), Some(false), "{found:?}");
+}
+
 #[test]
 fn six_without_groups_fail_the_claim_on_the_small_buffer() {
     let no_groups: Rates = |queue, n, seed| match n {

@@ -168,7 +168,9 @@ pub(super) fn claim(pair: Option<&Pair<'_>>) -> Claim {
             meaning: "Of captures at the slowest and the fastest terminal of an unfair run, \
                       through `fairwave trace`. waiting is the share of the time in which data was \
                       outstanding and no ACK came for 200 ms or more; timeouts are segments sent \
-                      again by the timer",
+                      again by the timer, where the paper speaks of losses. All numbers are ours; \
+                      that the run is unfair, below 5 % of the equal share, is what the paper \
+                      starts from",
         },
         measured.tested([
             share.below(0.05),

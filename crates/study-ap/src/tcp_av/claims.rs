@@ -13,6 +13,8 @@ use fairwave_units::BitRate;
 /// times the fair share of its 25 Mbps, NRT 0.25. What a little is the paper does not say; the map
 /// has it as an axis.
 pub(super) const ABOVE: &str = "6.25 Mbps";
+/// AVR that is "almost the same result" as 100 %, at twice the delay: ours.
+const ALMOST_ALL: f64 = 0.95;
 /// The paper's terminals.
 const SENDERS: u32 = 5;
 
@@ -39,15 +41,21 @@ fn buf_6(results: &Results) -> Claim {
     let goal = measure::rate(&target);
     measured.number("target_mbps", goal.as_mbps_f64());
     let (mut conditions, mut notes) = (Vec::new(), Vec::new());
-    for (delay, key, reno_key) in
-        [("2.5 ms", "avr_2_5_ms", "avr_reno_2_5_ms"), ("5 ms", "avr_5_ms", "avr_reno_5_ms")]
-    {
+    for (delay, key, reno_key, asked) in [
+        ("2.5 ms", "avr_2_5_ms", "avr_reno_2_5_ms", 1.0),
+        ("5 ms", "avr_5_ms", "avr_reno_5_ms", ALMOST_ALL),
+    ] {
         let (av, reno) = (point(results, delay, &target), results.select(RENO, &[(DELAY, delay)]));
         let avr = measured.estimate(key, avr_over(&av, goal, 0.0));
-        conditions.push(avr.mean.at_least(1.0));
+        conditions.push(avr.mean.at_least(asked));
         measured.estimate(reno_key, avr_over(&reno, goal, 0.0));
         notes.push(note(delay, &av, &reno));
     }
+    notes.push(
+        "Where hardly an ACK is dropped each sender is limited by its receive window; congestion \
+         control has no part."
+            .to_owned(),
+    );
     if let Some(effective) = measure::effective(results, None) {
         let nrt = target::normalized(goal, effective).unwrap_or(0.0);
         measured.number("effective_mbps", effective.as_mbps_f64());
@@ -59,12 +67,14 @@ fn buf_6(results: &Results) -> Claim {
         Criterion {
             id: "BUF-6",
             statement: "TCP-AV in a proxy before terminal 1, against four terminals with plain \
-                        TCP: the target is reached all of the time although it is a little above \
-                        the fair share, at 2.5 ms and at 5 ms one way",
+                        TCP: the target is reached all of the time even where it is a little \
+                        above the fair share, at 2.5 ms one way; at 5 ms almost the same (Figs 26 \
+                        and 27)",
             meaning: "AVR is the mean over seeds of the share of 23 bins of 5 s in which the \
-                      goodput was at least the target, without tolerance. A little above: \
-                      target_mbps, which is 6.25, 1.25 times the fair share of the paper's 25 \
-                      Mbps, where no map says otherwise. Sockets of 64 KB are windows of 64 KiB",
+                      goodput was at least the target, without tolerance; almost the same: 95 %, \
+                      which is ours. A little above: target_mbps, which is 6.25, 1.25 times the \
+                      fair share of the paper's 25 Mbps (ours, too), where no map says otherwise. \
+                      Sockets of 64 KB are windows of 64 KiB",
         },
         measured.tested(conditions),
         notes.join(" "),
@@ -74,9 +84,7 @@ fn buf_6(results: &Results) -> Claim {
 fn note(delay: &str, av: &[&Run], reno: &[&Run]) -> String {
     format!(
         "At {delay} TCP-AV gets {} Mbps and each other {}, with {} of all ACKs dropped; plain TCP \
-         in its place gets {}. Where nothing is dropped every sender stands at the end of its \
-         window, the ACKs of all wait in one queue, and throughput is shared as the windows are: \
-         a window law has nothing to decide.",
+         in its place gets {}.",
         show(over(av, measure::first_mbps), 2),
         show(over(av, measure::others_mbps), 2),
         show(over(av, measure::ack_drop_share), 4),

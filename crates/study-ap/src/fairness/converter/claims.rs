@@ -80,7 +80,8 @@ fn buf_5(shown: &Shown<'_>) -> Claim {
                       that from a station that has the radio itself. udp_share is the share \
                       of the datagrams that arrive of the load that is captured, 54 Mbps where no \
                       map says otherwise; udp_least_share and udp_most_share are those over all \
-                      loads at least 1.1 times what the radio carries, up to what Ethernet does",
+                      loads at least 1.1 times what the radio carries, up to what Ethernet does. \
+                      All bounds are ours",
         },
         measured.tested([on_tcp.as_slice(), &on_udp].concat()),
         note,
