@@ -3,16 +3,13 @@
 //! machine that it runs on.
 
 use super::guest::Guest;
-use super::soc::{PACKAGES, text};
-use crate::shell::{Outcome, cargo, note, root, run_aside};
+use super::soc::{PACKAGES, RADIOS, write_page};
+use crate::shell::{Outcome, cargo, run_aside};
 use crate::workspace;
-use std::fs;
 
 /// What runs in the guest, and what its lines for the page begin with.
 const GUEST: &str = include_str!("measure.sh");
 const MARK: &str = "MEASURE ";
-/// The shell functions that it has from elsewhere.
-const RADIOS: &str = include_str!("radios.sh");
 /// What the page begins with.
 const HEAD: &str = "# Measuring over radios, and while the clock steps, in a guest
 
@@ -68,12 +65,5 @@ pub(super) fn measure() -> Outcome {
         packages: &PACKAGES,
         modules: &MODULES,
     };
-    let said = guest.boot()?;
-    let versions = workspace::target().join(guest.place).join("packages");
-    let packages = fs::read_to_string(&versions).map_err(|e| format!("{versions:?}: {e}"))?;
-    let page = root().join("docs/measure-guest.md");
-    fs::write(&page, text(HEAD, MARK, &said, &packages))
-        .map_err(|e| format!("{}: {e}", page.display()))?;
-    note(&format!("wrote {}", page.display()));
-    Ok(())
+    write_page(&guest, "docs/measure-guest.md", HEAD, MARK)
 }

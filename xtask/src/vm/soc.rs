@@ -10,6 +10,8 @@ use std::fs;
 /// What runs in the guest, and what its lines for the page begin with.
 const GUEST: &str = include_str!("soc.sh");
 const MARK: &str = "SOC ";
+/// Shell functions for radios, an access point and its stations, for scripts of guests.
+pub(super) const RADIOS: &str = include_str!("radios.sh");
 /// What the page begins with.
 const HEAD: &str = "# An access point and three stations in a guest
 
@@ -72,16 +74,21 @@ pub(super) fn soc() -> Outcome {
         place: "soc-vm",
         commands: vec![workspace::target().join(fairwave), workspace::target().join(radio), agent],
         init: GUEST,
-        files: Vec::new(),
+        files: vec![("radios.sh", RADIOS.to_owned())],
         programs: &PROGRAMS,
         packages: &PACKAGES,
         modules: &MODULES,
     };
+    write_page(&guest, "docs/soc-guest.md", HEAD, MARK)
+}
+
+/// Boots a guest, and writes what it showed into a file of the repository.
+pub(super) fn write_page(guest: &Guest, file: &str, head: &str, mark: &str) -> Outcome {
     let said = guest.boot()?;
     let versions = workspace::target().join(guest.place).join("packages");
     let packages = fs::read_to_string(&versions).map_err(|e| format!("{versions:?}: {e}"))?;
-    let page = root().join("docs/soc-guest.md");
-    fs::write(&page, text(HEAD, MARK, &said, &packages))
+    let page = root().join(file);
+    fs::write(&page, text(head, mark, &said, &packages))
         .map_err(|e| format!("{}: {e}", page.display()))?;
     note(&format!("wrote {}", page.display()));
     Ok(())
@@ -89,7 +96,7 @@ pub(super) fn soc() -> Outcome {
 
 /// The page below `head`: sections begin with lines `# TITLE` of the transcript, whose lines for
 /// the page begin with `mark`.
-pub(super) fn text(head: &str, mark: &str, said: &str, packages: &str) -> String {
+fn text(head: &str, mark: &str, said: &str, packages: &str) -> String {
     let versions = packages.lines().map(|line| format!("- {line}\n")).collect::<String>();
     let mut page = format!("{head}\nPackages:\n\n{versions}\n## Association\n\n```\n");
     // Before its first line the terminal is cleared.

@@ -1,72 +1,14 @@
 #!/bin/busybox sh
 # The first process of the guest: an access point with WPA2 and three stations, each in a network
 # namespace of its own, over radios of mac80211_hwsim. Lines that begin with "SOC " are for the page.
-/bin/busybox --install -s /bin 2> /dev/null
-export PATH=/bin
-mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
-mount -t tmpfs tmp /tmp; mount -t tmpfs run /run; mount -t debugfs debug /sys/kernel/debug
-hostname guest; ip link set lo up; cd /tmp
-# Programs that busybox has too are taken from Debian's packages.
-ip() { /bin/ip "$@"; }
+/bin/busybox mount -t proc proc /proc 2> /dev/null
+MARK=SOC
+. /radios.sh
 tc() { /bin/tc "$@"; }
 for module in virtio_ring virtio libarc4 rfkill cfg80211 mac80211 ctr ccm gf128mul ghash-generic gcm cmac sch_hfsc sch_htb cls_u32 sch_codel sch_fq sch_sfq sch_pie sch_cake sch_tbf sch_prio veth tun sch_ingress act_mirred; do
     insmod /modules/$module.ko
 done
 insmod /modules/mac80211_hwsim.ko radios=5
-say() { echo "SOC $*"; }
-# Runs a command and shows both it and what it prints.
-show() {
-    say "\$ $*"
-    "$@" > /tmp/shown 2>&1; status=$?
-    sed 's/^/SOC /' /tmp/shown
-    return $status
-}
-# Waits for a state, at most as many seconds as the first argument says.
-await() {
-    left=$(($1 * 10)); shift
-    until "$@" > /dev/null 2>&1; do
-        left=$((left - 1))
-        [ $left -gt 0 ] || { say "waited in vain: $*"; return 1; }
-        usleep 100000
-    done
-}
-in_station() { number=$1; shift; ip netns exec sta$number "$@"; }
-
-# Access point number $1 on radio $1: its name of the network is the same for all.
-access_point() {
-    cat > ap$1.conf << END
-interface=wlan$1
-ctrl_interface=/run/hostapd$1
-ssid=fairwave
-hw_mode=g
-channel=$2
-wmm_enabled=1
-wpa=2
-wpa_key_mgmt=WPA-PSK
-rsn_pairwise=CCMP
-wpa_passphrase=strength of connection
-END
-    hostapd ap$1.conf > ap$1.log 2>&1 &
-    await 30 grep -q AP-ENABLED ap$1.log || { cat ap$1.log; return 1; }
-}
-# Station $1 with radio $1.
-station() {
-    ip netns add sta$1 || return 1
-    iw phy phy$1 set netns name sta$1 || return 1
-    cat > sta$1.conf << END
-ctrl_interface=/run/wpa$1
-network={
-    ssid="fairwave"
-    psk="strength of connection"
-    scan_freq=2412 2437
-}
-END
-    in_station $1 ip link set lo up
-    in_station $1 ip address add 10.77.0.$((10 + $1))/24 dev wlan$1
-    in_station $1 wpa_supplicant -i wlan$1 -c sta$1.conf > sta$1.log 2>&1 &
-    await 60 grep -q CTRL-EVENT-CONNECTED sta$1.log || { cat sta$1.log; return 1; }
-}
-mac() { in_station $1 cat /sys/class/net/wlan$1/address; }
 # Lets the frames of radio $1 arrive at $2 dB over a noise of -95 dBm: their signal is -100 dBm, the
 # least that can be set, and the power. Radio 0 is in no namespace.
 level() {
@@ -79,9 +21,6 @@ signal() {
     in_station $1 ping -c 2 10.77.0.1 > /dev/null || return 1
     iw dev wlan0 station get $(mac $1) | sed -n 's/^.*signal:[^-]*\(-[0-9]*\).*/\1/p'
 }
-seconds() { cut -d' ' -f1 /proc/uptime; }
-# Whether two numbers differ by at most a third one.
-near() { awk "BEGIN { d = $1 - $2; exit !(d <= $3 && -d <= $3) }"; }
 # What `fairwave soc status` says of the station with address $1: its SoC, weight and source.
 told() {
     fairwave soc status --interface wlan0 | sed -n "s/^ *$1 *\([-0-9.]*\) dB  weight \([0-9.]*\)  (\([a-z]*\).*/\1 \2 \3/p"
