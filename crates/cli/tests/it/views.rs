@@ -80,7 +80,10 @@ fn bash_completes_every_live_command() {
             before.last().unwrap_or(&"fairwave"),
         ));
     }
-    let output = std::process::Command::new("bash").args(["--norc", "-c", &asked]).output();
+    // In a file, as an argument may have 128 KiB at most (MAX_ARG_STRLEN).
+    let file = place.path().join("asked.bash");
+    fs::write(&file, asked).expect("written");
+    let output = std::process::Command::new("bash").arg("--norc").arg(&file).output();
     let output = output.expect("bash starts");
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(told.lines().count(), LIVE.len(), "{}", String::from_utf8_lossy(&output.stderr));
