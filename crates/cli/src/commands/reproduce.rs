@@ -14,6 +14,7 @@ use fairwave_units::several;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 /// Where the runs of maps go, under the study's directory.
 const MAPS: &str = "maps";
@@ -32,8 +33,11 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     }
     let directory = place::choose(common, study.name())?;
     let stopwatch = Stopwatch::start();
+    // Before anything is said: whoever waits for a word may interrupt right after it.
+    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let store = store::open(args);
-    let reproduction = reproduced(common, args, study, (directory.path(), store.as_ref()))?;
+    let place = (directory.path(), store.as_ref());
+    let reproduction = reproduced(common, args, study, place, &stop)?;
     let cost = args.from.is_none().then(|| stopwatch.cost());
     let command = command_line(study, args.is_quick());
     let mut summary = study::to_json(&reproduction, cost);
@@ -59,8 +63,8 @@ fn reproduced(
     args: &Reproduce,
     study: &'static dyn Study,
     (directory, store): (&Path, Option<&Store>),
+    stop: &AtomicBool,
 ) -> Result<Reproduction<'static>, Failure> {
-    let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let root = args.from.as_deref().unwrap_or(directory);
     let means = Means {
         common,
@@ -69,7 +73,7 @@ fn reproduced(
         store,
         before: run::Before::Rerun,
         only_kept: args.from.is_some(),
-        stop: &stop,
+        stop,
         goes_on: store.map_or("", |_| store::GOES_ON),
     };
     let results = match means.only_kept {
