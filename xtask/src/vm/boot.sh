@@ -18,7 +18,7 @@ version=$(basename kernel/lib/modules/*)
 unpacked=$kernel/packages
 for package in $PACKAGES; do
     if [ ! -e "$unpacked/$package.version" ]; then
-        apt-get download -q "$package"
+        apt-get download -q "$package" >&2
         dpkg -x "$package"_*.deb "$unpacked"
         dpkg-deb -f "$package"_*.deb Version > "$unpacked/$package.version"
     fi
