@@ -74,6 +74,8 @@ steady() {
     wait $one || { cat err1; return 1; }
     wait $two || { cat err2; return 1; }
     kill $stepping
+    # The program prints JSON for people, with white space.
+    sed -i 's/\([:,{]\) */\1/g; s/ *}/}/g' found-links
     say "$(steps) times an hour ahead and back meanwhile; sta1 prints:"; sed "s/^/$MARK /" said1
     say "late (ms): $(values one late_ms); error of clocks (ms): $(values one clock_error_ms)"
     [ $(steps) -gt 5 ] || return 1
@@ -88,6 +90,8 @@ probed() {
     : > steps; step & stepping=$!
     . /probe-links.sh < /links > found-links 2> link-errors || { cat link-errors; return 1; }
     kill $stepping
+    # The program prints JSON for people, with white space.
+    sed -i 's/\([:,{]\) */\1/g; s/ *}/}/g' found-links
     say "$(steps) times an hour ahead and back meanwhile"
     sed -n "s/^LINK \([^|]*\)|.*\"kind\":\"\([a-z-]*\)\".*/\1: kind \2/p; s/.*\"buffer\":\({[^}]*}[^}]*}[^}]*}}\).*/\1/p; s/.*\"latency_ms\":\({[^}]*}[^}]*}[^}]*}[^}]*}}\).*/\1/p" found-links | sed "s/^/$MARK /"
     [ $(steps) -gt 5 ] || return 1
