@@ -58,8 +58,16 @@ fn binary(message: &str) -> Option<Binary> {
     Some(Binary { name, directory, file: file.into() })
 }
 
+/// A binary of which tests failed.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    binary: Binary,
+    /// Their names; none where it did not say.
+    tests: Vec<String>,
+}
+
 /// Runs them, as many at once as the machine has processors; all of them, also behind a failure.
-pub(crate) fn run(binaries: Vec<Binary>, environment: &[(&str, &str)]) -> Outcome {
+pub(crate) fn run(binaries: Vec<Binary>, environment: &[(&str, &str)]) -> Vec<Failed> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let waiting = Mutex::new(binaries.into_iter());
     let failed = Mutex::new(Vec::new());
@@ -67,45 +75,74 @@ pub(crate) fn run(binaries: Vec<Binary>, environment: &[(&str, &str)]) -> Outcom
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(binary) = next(&waiting) {
-                    if !passes(&binary, environment) {
-                        failed.lock().expect("nobody panics with it").push(binary.name);
+                    if let Err(tests) = passes(&binary, &[], environment) {
+                        let failure = Failed { binary, tests };
+                        failed.lock().expect("nobody panics with it").push(failure);
                     }
                 }
             });
         }
     });
-    let failed = failed.into_inner().expect("nobody panics with it");
-    if failed.is_empty() { Ok(()) } else { Err(format!("tests fail in {}", failed.join(", "))) }
+    failed.into_inner().expect("nobody panics with it")
+}
+
+/// Runs failed tests once more, each alone, if their binary is one that waits in real time: beside
+/// builds and other tests a machine of two processors may miss what they measure. All others, and
+/// those that fail again, fail.
+pub(crate) fn once_more(failed: Vec<Failed>, environment: &[(&str, &str)]) -> Outcome {
+    let mut still = Vec::new();
+    for Failed { binary, tests } in failed {
+        let waits = WAITING.contains(&binary.name.as_str()) && !tests.is_empty();
+        let alone = |test: &String| passes(&binary, &["--exact", test], environment).is_ok();
+        if waits && tests.iter().all(alone) {
+            println!("{}: passed alone, not beside others: {}", binary.name, tests.join(", "));
+        } else {
+            still.push(binary.name);
+        }
+    }
+    if still.is_empty() { Ok(()) } else { Err(format!("tests fail in {}", still.join(", "))) }
 }
 
 fn next(waiting: &Mutex<std::vec::IntoIter<Binary>>) -> Option<Binary> {
     waiting.lock().expect("nobody panics with it").next()
 }
 
-/// Runs one, and prints how it ended: a line, and all that it said if it failed.
-fn passes(binary: &Binary, environment: &[(&str, &str)]) -> bool {
+/// Runs one, and prints how it ended: a line, and all that it said if it failed. An error holds the
+/// names of the tests that did.
+fn passes(
+    binary: &Binary,
+    which: &[&str],
+    environment: &[(&str, &str)],
+) -> Result<(), Vec<String>> {
     let begun = Instant::now();
     let mut run = command(&binary.file.to_string_lossy(), &["--quiet"]);
-    run.current_dir(&binary.directory).env("CARGO_MANIFEST_DIR", &binary.directory);
+    run.args(which).current_dir(&binary.directory).env("CARGO_MANIFEST_DIR", &binary.directory);
     run.envs(environment.iter().copied()).stdin(Stdio::null());
     let ended = run.output();
     let seconds = begun.elapsed().as_secs_f64();
     match ended {
         Ok(output) if output.status.success() => {
             println!("{seconds:>7.1} s  {}: {}", binary.name, result(&output));
-            true
+            Ok(())
         }
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stdout);
             let complained = String::from_utf8_lossy(&output.stderr);
             println!("{}: {}\n{said}{complained}", binary.name, output.status);
-            false
+            Err(names_of_failed(&said))
         }
         Err(error) => {
             println!("{}: {} could not start: {error}", binary.name, binary.file.display());
-            false
+            Err(Vec::new())
         }
     }
+}
+
+/// The tests that failed, as their binary lists them at its end, indented below `failures:`.
+fn names_of_failed(said: &str) -> Vec<String> {
+    let (_, list) = said.rsplit_once("\nfailures:\n").unwrap_or_default();
+    let names = list.lines().map_while(|line| line.strip_prefix("    "));
+    names.map(str::to_owned).collect()
 }
 
 /// The last line on standard output that says how many tests passed.
@@ -143,9 +180,34 @@ mod tests {
             file: PathBuf::from("/bin").join(name),
         };
         let all = ["false", "true", "no-such-program"].map(program);
-        let why = run(all.into(), &[]).unwrap_err();
+        let why = once_more(run(all.into(), &[]), &[]).unwrap_err();
         assert!(why.contains("false") && why.contains("no-such-program"), "{why}");
         assert!(!why.contains("true"), "{why}");
-        assert_eq!(run(vec![program("true")], &[]), Ok(()));
+        assert!(run(vec![program("true")], &[]).is_empty());
+    }
+
+    #[test]
+    fn a_test_in_real_time_has_a_second_chance_alone() {
+        let failed = |name: &str, program: &str, tests: &[&str]| Failed {
+            binary: Binary {
+                name: name.into(),
+                directory: std::env::temp_dir(),
+                file: PathBuf::from("/bin").join(program),
+            },
+            tests: tests.iter().map(|test| (*test).to_owned()).collect(),
+        };
+        let ends = |one: Failed| once_more(vec![one], &[]).is_ok();
+        assert!(ends(failed(WAITING[0], "true", &["a::test"])));
+        assert!(!ends(failed(WAITING[0], "false", &["a::test"])), "it fails again");
+        assert!(!ends(failed(WAITING[0], "true", &[])), "nobody knows which test failed");
+        assert!(!ends(failed("tcp it", "true", &["a::test"])), "it does not wait in real time");
+    }
+
+    #[test]
+    fn failed_tests_are_read_from_the_end_of_what_a_binary_says() {
+        let said = "running 3 tests\n\nfailures:\n\n---- a::one stdout ----\n    no name\n\n\
+                    failures:\n    a::one\n    b::two\n\ntest result: FAILED. 1 passed\n";
+        assert_eq!(names_of_failed(said), ["a::one", "b::two"]);
+        assert_eq!(names_of_failed("killed"), [""; 0]);
     }
 }

@@ -74,13 +74,13 @@ fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection
     steps.step("unit, property and integration tests, beside the release build", || {
         let mut release = crates.has(COMMAND).then(|| release_build(true));
         let started = release.as_mut().map(Command::spawn).transpose();
-        let tested = binaries::run(binaries, environment);
+        let failed = binaries::run(binaries, environment);
         let built = started.map_err(|error| format!("cargo build: {error}"))?;
         if let Some(mut built) = built {
             // A failure is told by the step that builds it with its messages on the terminal.
             built.wait().map_err(|error| format!("cargo build: {error}"))?;
         }
-        tested
+        binaries::once_more(failed, environment)
     })?;
     steps.step("examples in documents", || {
         let mut examples = shared.test(&["--doc", "--quiet"]);

@@ -124,14 +124,14 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
     if !machine_can() {
         return;
     }
-    // Segments are 1.2 ms apart, so that most are read by themselves: on an idle machine all, and
-    // the ratio below is 1.5.
+    // Segments are 2.4 ms apart, so that most are read by themselves, also beside builds: on an idle
+    // machine all, and the ratio below is 1.5.
     let more = "kernel_flows = [\"eager\", \"lazy\"]\n\
         [[node]]\nname = \"far\"\nkind = \"host\"\ncount = 2\n\
-        [[link]]\nends = [\"far*\", \"server\"]\nrate = \"10 Mbps\"\n\
+        [[link]]\nends = [\"far*\", \"server\"]\nrate = \"5 Mbps\"\n\
         [[flow]]\nname = \"eager\"\nfrom = \"far1\"\nto = \"server\"\ndelayed_ack = \"off\"\n\
         [[flow]]\nname = \"lazy\"\nfrom = \"far2\"\nto = \"server\"\n";
-    let ended = Site::new(more).with(&["--for", "1500 ms", "--record"]).run();
+    let ended = Site::new(more).with(&["--for", "3 s", "--record"]).run();
     ended.went_well();
     let summary = ended.summary();
     let acks_for_each = |place: usize| {
@@ -140,7 +140,7 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
         acks.expect("a count") / sent.expect("a count")
     };
     let (eager, lazy) = (acks_for_each(0), acks_for_each(1));
-    assert!(eager > 1.1 * lazy && lazy > 0.3, "{eager} and {lazy} ACKs for each segment");
+    assert!(eager > 1.2 * lazy, "{eager} and {lazy} ACKs for each segment");
 
     // The record has their packets.
     let place = ended.place.path();

@@ -38,12 +38,15 @@ fn every_figure_is_there_over_a_shaped_link() {
     for carried in ["/drain_mbps", "/carried_mbps/up", "/carried_mbps/down"] {
         assert!((16.0..22.0).contains(&number(&found, carried)), "{carried}: {found:#}");
     }
-    let [idle, up, down, both] = ["idle", "up", "down", "both"].map(|load| {
+    let latency = |load: &str| {
         let [p50, p95] = ["p50", "p95"].map(|p| number(&found, &format!("/latency_ms/{load}/{p}")));
         assert!(p50 <= p95, "{found:#}");
-        p50
-    });
-    assert!(up - idle > 8.0 && down - idle > 12.0 && both > up.max(down) + 4.0, "{found:#}");
+        (p50, p95)
+    };
+    // A sender that waits for a processor lets its queue run empty: the upper tail shows how long
+    // it was whenever it was not.
+    let [(idle, _), (_, up), (_, down), (both, _)] = ["idle", "up", "down", "both"].map(latency);
+    assert!(up - idle > 8.0 && down - idle > 12.0 && both - idle > 12.0, "{found:#}");
     for way in ["up", "down"] {
         assert!(number(&found, &format!("/one_way_ms/{way}/p50")) < up, "{found:#}");
         assert!((0.0..0.2).contains(&number(&found, &format!("/loss/{way}"))), "{found:#}");
