@@ -162,7 +162,7 @@ fn guest(links: String) -> Result<String, String> {
         ],
         programs: &["ip", "tc"],
         packages: &[],
-        modules: &MODULES,
+        modules: MODULES.to_vec(),
     };
     Ok(lines(&guest.boot()?))
 }

@@ -56,7 +56,7 @@ fn measured(task: &str) -> Result<Value, String> {
     let script = root().join("crates/cli/tests/it/soc.py").display().to_string();
     let fairwave = workspace::target().join("release/fairwave").display().to_string();
     let namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    let program = ["python3", &script, &fairwave, task];
+    let program = ["python3", "-B", &script, &fairwave, task];
     let mut unshare = command("unshare", &[&namespaces[..], &program].concat());
     let output = unshare.output().map_err(|error| format!("unshare: {error}"))?;
     match output.status.success() {

@@ -266,17 +266,25 @@ pub(crate) fn generate() -> Outcome {
 }
 
 /// What has a JSON schema that `gen` writes. That of `trace` is golden.
-const SCHEMAS: [&str; 15] = [
+const SCHEMAS: [&str; 23] = [
     "scenario",
     "run",
     "emulate",
     "cc",
     "sweep",
     "reproduce",
+    "reproduce-beside",
+    "reproduce-map",
     "check",
     "compare",
     "dccp",
+    "fairness",
+    "matrix",
+    "packets",
     "plot",
+    "probe",
+    "proxy",
+    "soc",
     "list",
     "explain",
     "store",

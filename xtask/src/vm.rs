@@ -48,7 +48,7 @@ fn laws() -> Outcome {
         files: Vec::new(),
         programs: &["iperf3"],
         packages: &[],
-        modules: &[],
+        modules: Vec::new(),
     };
     let said = guest.boot()?;
     // Before its first line the terminal is cleared.

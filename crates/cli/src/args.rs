@@ -46,7 +46,7 @@ Exit codes:
   1  a run or a program of an emulation failed, a signal ended a command before its results, or
      a file could not be read or written
   2  bad usage, a scenario that is not valid, or a file that is no capture
-  3  with --strict: a claim does not hold
+  3  with --strict: a claim fails
   4  an emulation is not valid, as it did not keep real time"
     };
 }
@@ -377,7 +377,7 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "json")]
         csv: bool,
         /// Go on with the sweep that was interrupted in --out: run what is missing there
-        #[arg(long, requires = "out")]
+        #[arg(long)]
         resume: bool,
     },
     /// Rerun a paper's experiment and say, claim by claim, what was measured

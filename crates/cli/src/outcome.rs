@@ -13,8 +13,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The same, where all that there is to say has been said: exit code 2.
     Invalid,
-    /// A claim does not hold under `--strict`: exit code 3.
-    Claims,
+    /// A claim fails under `--strict`, for this reason: exit code 3.
+    Claims(&'static str),
     /// An emulation did not keep real time: exit code 4.
     #[cfg(target_os = "linux")]
     Late(String),
@@ -29,7 +29,7 @@ impl Failure {
             Self::Run(text) => (text, 1),
             Self::Usage(text) => (text, 2),
             Self::Invalid => (String::new(), 2),
-            Self::Claims => ("a claim does not hold".to_owned(), 3),
+            Self::Claims(why) => (why.to_owned(), 3),
             #[cfg(target_os = "linux")]
             Self::Late(text) => (text, 4),
             Self::Closed => (String::new(), 0),

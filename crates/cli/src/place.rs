@@ -36,7 +36,12 @@ pub(crate) fn choose(common: &Common, name: &str) -> Result<Place, Failure> {
 /// The same where `--out` may hold what `before` says.
 pub(crate) fn choose_with(common: &Common, name: &str, before: Before) -> Result<Place, Failure> {
     let Some(out) = &common.out else {
-        return fresh(Path::new(HOME), name);
+        return match before {
+            Before::Nothing => fresh(Path::new(HOME), name),
+            Before::Results => Err(Failure::Usage(
+                "--resume goes on with what is in a directory: name it by --out".to_owned(),
+            )),
+        };
     };
     if out.exists() && !out.is_dir() {
         return Err(Failure::Usage(format!("{}: not a directory", out.display())));

@@ -122,7 +122,10 @@ fn sentences(summary: &Summary) -> Vec<String> {
         ));
     }
     if summary.starved_flows.is_empty() {
-        lines.push("No flow starved.".to_owned());
+        // Shares of nothing starve nobody.
+        let nothing = summary.total_mbps.is_none_or(|total| total.mean == 0.0);
+        let told = if nothing { "Nothing arrived in any flow." } else { "No flow starved." };
+        lines.push(told.to_owned());
     }
     if summary.unfair_repetitions > 0 {
         lines.push(format!(

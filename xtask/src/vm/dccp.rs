@@ -54,7 +54,7 @@ pub(super) fn dccp() -> Outcome {
         files: Vec::new(),
         programs: &PROGRAMS,
         packages: &[],
-        modules: &MODULES,
+        modules: MODULES.to_vec(),
     };
     let said = guest.boot()?;
     let page = root().join("docs/dccp-guest.md");

@@ -10,6 +10,23 @@ const BOOT: &str = include_str!("boot.sh");
 /// The last of the guest's lines.
 const PASSED: &str = "GUEST passed";
 
+/// What simulated radios with WPA2 need: `mac80211_hwsim` behind what it needs itself.
+pub(super) const WITH_RADIOS: [&str; 13] = [
+    "drivers/virtio/virtio",
+    "drivers/virtio/virtio_ring",
+    "lib/crypto/libarc4",
+    "net/rfkill/rfkill",
+    "net/wireless/cfg80211",
+    "net/mac80211/mac80211",
+    "crypto/ctr",
+    "crypto/ccm",
+    "crypto/gf128mul",
+    "crypto/ghash-generic",
+    "crypto/gcm",
+    "crypto/cmac",
+    "drivers/net/wireless/mac80211_hwsim",
+];
+
 /// A guest, and what it has beside Debian's kernel and busybox.
 pub(crate) struct Guest {
     /// Directory in the target directory.
@@ -26,7 +43,7 @@ pub(crate) struct Guest {
     /// in the target directory and not installed.
     pub(crate) packages: &'static [&'static str],
     /// Modules of the kernel, without `.ko`, which lie in `/modules`.
-    pub(crate) modules: &'static [&'static str],
+    pub(crate) modules: Vec<&'static str>,
 }
 
 impl Guest {

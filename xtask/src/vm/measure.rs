@@ -2,7 +2,7 @@
 //! radios of Debian's kernel 6.1, and while the wall clock steps, which no test may do to the
 //! machine that it runs on.
 
-use super::guest::Guest;
+use super::guest::{Guest, WITH_RADIOS};
 use super::soc::{PACKAGES, RADIOS, write_page};
 use crate::shell::{Outcome, cargo, run_aside};
 use crate::workspace;
@@ -21,23 +21,7 @@ or `fairwave probe` ([docs/probe.md](probe.md)), or if `fairwave proxy` ([docs/p
 does not carry so many connections, for which the guest's root may raise the limit of open files.
 ";
 const PROGRAMS: [&str; 5] = ["ip", "hostapd", "wpa_supplicant", "iw", "tc"];
-const MODULES: [&str; 15] = [
-    "drivers/virtio/virtio",
-    "drivers/virtio/virtio_ring",
-    "lib/crypto/libarc4",
-    "net/rfkill/rfkill",
-    "net/wireless/cfg80211",
-    "net/mac80211/mac80211",
-    "crypto/ctr",
-    "crypto/ccm",
-    "crypto/gf128mul",
-    "crypto/ghash-generic",
-    "crypto/gcm",
-    "crypto/cmac",
-    "net/sched/sch_tbf",
-    "drivers/net/veth",
-    "drivers/net/wireless/mac80211_hwsim",
-];
+const MODULES: [&str; 2] = ["net/sched/sch_tbf", "drivers/net/veth"];
 /// What makes networks and probes through them, and what is probed: slow enough for an emulated
 /// processor beside other work.
 const NET: &str = include_str!("../../../crates/cli/tests/data/probe-net.sh");
@@ -63,7 +47,7 @@ pub(super) fn measure() -> Outcome {
         ],
         programs: &PROGRAMS,
         packages: &PACKAGES,
-        modules: &MODULES,
+        modules: [&WITH_RADIOS[..], &MODULES].concat(),
     };
     write_page(&guest, "docs/measure-guest.md", HEAD, MARK)
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask vm soc`: an access point with WPA2 and three stations over the simulated radios of
 //! Debian's kernel 6.1. The guest judges what it sees; its transcript is written as a page.
 
-use super::guest::Guest;
+use super::guest::{Guest, WITH_RADIOS};
 use crate::agent;
 use crate::shell::{Outcome, cargo, note, root, run_aside};
 use crate::workspace;
@@ -34,19 +34,7 @@ pub(super) const PACKAGES: [&str; 7] = [
     "hostapd",
     "wpasupplicant",
 ];
-const MODULES: [&str; 27] = [
-    "drivers/virtio/virtio",
-    "drivers/virtio/virtio_ring",
-    "lib/crypto/libarc4",
-    "net/rfkill/rfkill",
-    "net/wireless/cfg80211",
-    "net/mac80211/mac80211",
-    "crypto/ctr",
-    "crypto/ccm",
-    "crypto/gf128mul",
-    "crypto/ghash-generic",
-    "crypto/gcm",
-    "crypto/cmac",
+const MODULES: [&str; 14] = [
     "net/sched/sch_hfsc",
     "net/sched/sch_htb",
     "net/sched/cls_u32",
@@ -61,7 +49,6 @@ const MODULES: [&str; 27] = [
     "drivers/net/tun",
     "net/sched/sch_ingress",
     "net/sched/act_mirred",
-    "drivers/net/wireless/mac80211_hwsim",
 ];
 
 /// Boots the guest, and writes what it showed.
@@ -77,7 +64,7 @@ pub(super) fn soc() -> Outcome {
         files: vec![("radios.sh", RADIOS.to_owned())],
         programs: &PROGRAMS,
         packages: &PACKAGES,
-        modules: &MODULES,
+        modules: [&WITH_RADIOS[..], &MODULES].concat(),
     };
     write_page(&guest, "docs/soc-guest.md", HEAD, MARK)
 }

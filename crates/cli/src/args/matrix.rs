@@ -49,7 +49,7 @@ pub(crate) struct Matrix {
     #[arg(long)]
     pub(crate) simulate: bool,
     /// Go on with the matrix that was interrupted in --out: run what is missing or was late there
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub(crate) resume: bool,
     /// Print the means as CSV, with 95 % confidence intervals
     #[arg(long, conflicts_with = "json")]

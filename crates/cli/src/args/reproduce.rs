@@ -79,7 +79,7 @@ pub(crate) struct Reproduce {
     pub(crate) confirm: bool,
     /// With `--host emulate` or `--map`: go on with what was interrupted in --out; runs that are
     /// complete there are kept
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub(crate) resume: bool,
     /// With `--host emulate`: only this experiment of the study, such as `uploads`
     #[arg(long, value_name = "EXPERIMENT")]

@@ -87,6 +87,10 @@ fn reproduced(
     Ok(Reproduction { study, results, findings, maps })
 }
 
+/// Why `--strict` gives exit code 3, where claims are mapped.
+pub(crate) const FAILS: &str =
+    "a claim of the paper is \"nowhere\", or the answer to a question of ours is not always yes";
+
 /// How the command ends under `--strict`. A claim that could not be judged is no failure, since
 /// nothing contradicts it, but it is not passed over in silence either.
 fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
@@ -95,7 +99,7 @@ fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
     if !open.is_empty() {
         output::warn(&format!("not judgeable: {}", open.join(", ")));
     }
-    if verdicts.iter().any(ClaimVerdict::fails) { Err(Failure::Claims) } else { Ok(()) }
+    if verdicts.iter().any(ClaimVerdict::fails) { Err(Failure::Claims(FAILS)) } else { Ok(()) }
 }
 
 /// The study that is asked for, if what is asked for goes together.

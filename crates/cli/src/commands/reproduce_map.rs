@@ -1,5 +1,6 @@
 //! `fairwave reproduce STUDY --map CLAIM`: a claim over what its paper leaves open.
 
+use super::reproduce::FAILS;
 use crate::args::{Common, Reproduce};
 use crate::clock::{self, Stopwatch};
 use crate::outcome::Failure;
@@ -241,7 +242,7 @@ fn judge(summary: &MapSummary) -> Result<(), Failure> {
         true => claim.setups.holding + claim.setups.undecided < claim.setups.admitted,
         false => claim.verdict == map::Word::Nowhere.text(),
     };
-    if summary.claims.iter().any(fails) { Err(Failure::Claims) } else { Ok(()) }
+    if summary.claims.iter().any(fails) { Err(Failure::Claims(FAILS)) } else { Ok(()) }
 }
 
 fn text(study: &dyn Study, summary: &MapSummary, is_single: bool) -> String {

@@ -125,7 +125,8 @@ fn judge_kernel(claims: &[Claim]) -> Result<(), Failure> {
         output::warn(&format!("undecided: {}", undecided.join(", ")));
     }
     let fails = claims.iter().any(|claim| claim.verdict.holds() == Some(false));
-    if fails { Err(Failure::Claims) } else { Ok(()) }
+    let why = "a claim does not hold with the kernel";
+    if fails { Err(Failure::Claims(why)) } else { Ok(()) }
 }
 
 /// A verdict in one set-up as a word in its colour.

@@ -18,13 +18,12 @@ fn help_and_version_end_well_and_name_the_codes() {
 #[test]
 fn bad_usage_ends_with_2() {
     let place = scratch();
-    let cases: [&[&str]; 8] = [
+    let cases: [&[&str]; 7] = [
         &[],
         &["fly"],
         &["run"],
         &["run", "s.toml", "--jobs", "0"],
         &["run", "s.toml", "--jobs", "100000"],
-        &["sweep", "s.toml", "--resume"],
         &["run", "s.toml", "--set", "duration"],
         &["reproduce", "no-such-study"],
     ];

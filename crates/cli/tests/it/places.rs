@@ -113,6 +113,10 @@ fn a_sweep_that_is_whole_simulates_nothing() {
     let scenario = tiny().display().to_string();
     let args = ["sweep", &scenario, "--out", "s", "--set", "sweep.seeds=1"];
     ends_with(0, place.path(), &args);
-    let (out, _) = ends_with(0, place.path(), &[&args[..], &["--resume"]].concat());
+    // Where --out stands on the command line makes no difference.
+    let first = ["--out", "s", "sweep", &scenario, "--set", "sweep.seeds=1", "--resume"];
+    let (out, _) = ends_with(0, place.path(), &first);
     assert!(out.contains("Nothing was left to simulate"), "{out}");
+    let (_, err) = ends_with(2, place.path(), &first[2..]);
+    assert!(err.contains("--resume goes on") && err.contains("--out"), "{err}");
 }

@@ -4,7 +4,6 @@ To be run as `unshare --net --mount --pid --fork --kill-child --mount-proc pytho
 TASK`: what it makes is gone when it ends, however it does. A task prints a JSON value on success.
 """
 
-import ctypes
 import json
 import os
 import random
@@ -14,135 +13,12 @@ import socket
 import subprocess
 import sys
 import time
-
-FAIRWAVE = sys.argv[1]
-PATIENCE_S = 20
-STATIONS = ["s1", "s2", "s3"]
-ETHER_TYPE = 0x88B5
-CLONE_NEWNET = 0x40000000
-
-
-def run(line):
-    return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
-
-
-def mac(number):
-    return f"02:00:00:00:{number >> 8:02x}:{number & 0xff:02x}"
-
-
-def build():
-    """Namespaces a, s1, s2 and s3, each with `w0` on a bridge of this one."""
-    run("mkdir -p /run/netns && mount -t tmpfs t /run/netns")
-    run("touch /run/netns/all && mount --bind /proc/self/ns/net /run/netns/all")
-    run("ip link add br0 type bridge && ip link set br0 up")
-    for number, name in enumerate(["a"] + STATIONS, 1):
-        run(f"ip netns add {name} && ip -n {name} link set lo up")
-        run(f"ip link add p{number} type veth peer name w0 netns {name} address {mac(number)}")
-        run(f"ip link set p{number} master br0 up")
-        run(f"ip -n {name} addr add 10.79.0.{number}/24 dev w0")
-        run(f"ip -n {name} addr add fd79::{number}/64 dev w0 nodad")
-        run(f"ip -n {name} link set w0 up")
-
-
-def enter(name):
-    """The calling thread makes its sockets there from now on."""
-    with open(f"/run/netns/{name}") as file:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.setns(file.fileno(), CLONE_NEWNET) != 0:
-            raise OSError(ctypes.get_errno(), "setns")
-
-
-def keys():
-    """The key of the network, and one of each station."""
-    run("umask 077; mkdir -p /run/netns/keys; head -c 32 /dev/urandom | base64 > /run/netns/keys/net")
-    for number, name in enumerate(STATIONS, 2):
-        line = f"{FAIRWAVE} soc key --key /run/netns/keys/net --station {mac(number)}"
-        run(f"{line} > /run/netns/keys/{name}")
-
-
-def start(name, *words):
-    line = ["ip", "netns", "exec", name, FAIRWAVE, "soc", *words]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def start_ap(*words, rate="8 Mbps"):
-    needed = ["ap", "--interface", "w0", "--key", "/run/netns/keys/net", "--rate", rate]
-    return start("a", *needed, "--json", *words)
-
-
-def start_station(name, snr, interval="1 s"):
-    """A second apart, reports are not missed on a busy machine."""
-    needed = ["--interface", "w0", "--key", f"/run/netns/keys/{name}"]
-    return start(name, "station", *needed, "--snr", str(snr), "--interval", interval)
-
-
-def status():
-    line = ["ip", "netns", "exec", "a", FAIRWAVE, "soc", "status", "--interface", "w0", "--json"]
-    asked = subprocess.run(line, capture_output=True, text=True)
-    return json.loads(asked.stdout) if asked.returncode == 0 else None
-
-
-def until(what, found, patience_s=PATIENCE_S):
-    """Waits for a state."""
-    end = time.monotonic() + patience_s
-    while time.monotonic() < end:
-        value = found()
-        if value:
-            return value
-        select.select([], [], [], 0.02)
-    raise SystemExit(f"{what} did not come within {patience_s} s: {status()}")
-
-
-def weights():
-    """The first weight of each station that reports."""
-    now = status() or {"stations": []}
-    return {s["station"]: s["weights"][0] for s in now["stations"] if s["source"] == "report"}
-
-
-def end(process):
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, err.decode()
-    return out
-
-
-def traffic_control():
-    kinds = ["qdisc", "class", "filter"]
-    # As text: some versions of tc print classes of HTB as text even where JSON is asked for.
-    return [run(f"ip netns exec a tc {kind} show dev w0").splitlines() for kind in kinds]
-
-
-def interface():
-    """All that the access point's namespace has of links, addresses, routes, rules and filters."""
-    lines = ["ip -n a -d link", "ip -n a addr", "ip -n a route show table all", "ip -n a rule", "ip netns exec a tc filter show dev w0 egress"]
-    # The kernel's own link-local addresses come a while after an interface.
-    passes = lambda line: "valid_lft" in line or "fe80:" in line
-    kept = lambda text: [line for line in text.splitlines() if not passes(line)]
-    return [*traffic_control(), *[kept(run(line)) for line in lines]]
-
-
-def sent_to_stations():
-    """Bytes that the bridge has sent to each station, all at one moment."""
-    links = json.loads(run("ip netns exec all ip -j -s link show type veth"))
-    sent = {link["ifname"]: link["stats64"]["tx"]["bytes"] for link in links}
-    return [sent[f"p{number}"] for number, _ in enumerate(STATIONS, 2)]
-
-
-def send_all(seconds):
-    """Sends to all stations as fast as their queues take it, to the second by IPv6."""
-    sockets = []
-    for number, name in enumerate(STATIONS, 2):
-        family = socket.AF_INET6 if name == "s2" else socket.AF_INET
-        one = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        one.connect((f"fd79::{number}" if name == "s2" else f"10.79.0.{number}", 9))
-        sockets.append(one)
-    stop = time.monotonic() + seconds
-    while time.monotonic() < stop:
-        for one in select.select([], sockets, [], 0.1)[1]:
-            try:
-                one.send(bytes(1200))
-            except (BlockingIOError, ConnectionRefusedError):
-                pass
+from soc_plane import PLANE, plane_cost, plane_frames, plane_killed
+from soc_stage import (
+    FAIRWAVE, PATIENCE_S, STATIONS, build, changing, end, enter, flows, frame, interface, keys, mac,
+    processor_s, raw, resident, run, send_all, sent_to_stations, start, start_ap, start_station,
+    status, traffic_control, until, weights,
+)
 
 
 def shares(*words):
@@ -165,44 +41,6 @@ def shares(*words):
     assert interface() == before, interface()
     return {"actuator": last["actuator"], "shares": [count / sum(counts) for count in counts], "bytes": sum(counts),
             "accepted": last["accepted"], "refused": last["refused"]}
-
-
-def flows(all_of_them, seconds):
-    """Datagrams as fast as their queues take them, each flow to an address of a namespace with an
-    octet of DSCP; the bytes that arrive."""
-    receivers, senders = [], []
-    for name, address, tos in all_of_them:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        enter(name)
-        one = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        # SO_RCVBUFFORCE: this process may wait for a processor, and what waits for it is to be counted.
-        one.setsockopt(socket.SOL_SOCKET, 33, 4 << 20)
-        one.bind((address, 0))
-        receivers.append(one)
-        enter("a")
-        sender = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        if family == socket.AF_INET:
-            sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
-        else:
-            sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, tos)
-        sender.connect((address, one.getsockname()[1]))
-        senders.append(sender)
-    counts = {one: 0 for one in receivers}
-    # Neighbours are found and queues filled before the count.
-    for lasts in [0.5, seconds]:
-        counts = {one: 0 for one in receivers}
-        stop = time.monotonic() + lasts
-        while time.monotonic() < stop:
-            readable, writable, _ = select.select(receivers, senders, [], 0.1)
-            for one in readable:
-                counts[one] += len(one.recv(2000))
-            for one in writable:
-                try:
-                    one.send(bytes(1200))
-                except BlockingIOError:
-                    pass
-    sum_of = sum(counts.values())
-    return [counts[one] / sum_of for one in receivers]
 
 
 def routed(*words):
@@ -274,24 +112,6 @@ def classes(*words):
     end(ap)
     assert traffic_control() == before, traffic_control()
     return {"shares": shares}
-
-
-def raw(name):
-    enter(name)
-    one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHER_TYPE))
-    one.bind(("w0", ETHER_TYPE))
-    return one
-
-
-def frame(source, payload):
-    octets = lambda text: bytes.fromhex(text.replace(":", ""))
-    return octets(mac(1)) + octets(source) + ETHER_TYPE.to_bytes(2, "big") + payload
-
-
-def resident(process):
-    """Bytes of `fairwave soc ap` in memory."""
-    with open(f"/proc/{process.pid}/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def hostile():
@@ -459,161 +279,6 @@ def replaced():
     return {"settings": len(settings), "err": err, "plan": json.loads(planned)}
 
 
-PLANE = ["--actuator", "user-space"]
-
-
-def datagram(to, size, sender, receiver, family=socket.AF_INET):
-    """Whether a datagram of `size` arrives at an address; both sockets are in their namespaces."""
-    sender.sendto(os.urandom(size), to)
-    readable = select.select([receiver], [], [], 5)[0]
-    return bool(readable) and len(receiver.recv(65536)) == size
-
-
-def socket_in(name, kind=socket.SOCK_DGRAM, family=socket.AF_INET, bound=None):
-    enter(name)
-    one = socket.socket(family, kind)
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if bound:
-        one.bind(bound)
-    return one
-
-
-def connection(megabytes):
-    """A connection of the kernel's TCP from the access point to s1; whether all arrives in order."""
-    listener = socket_in("s1", socket.SOCK_STREAM, bound=("10.79.0.2", 5000))
-    listener.listen()
-    sender = socket_in("a", socket.SOCK_STREAM)
-    sender.connect(("10.79.0.2", 5000))
-    receiver = listener.accept()[0]
-    sent = random.Random(3).randbytes(megabytes << 20)
-    sender.setblocking(False)
-    came, at, stop = bytearray(), 0, time.monotonic() + 3 * PATIENCE_S
-    while len(came) < len(sent) and time.monotonic() < stop:
-        wants = [sender] if at < len(sent) else []
-        readable, writable, _ = select.select([receiver], wants, [], 1)
-        if writable:
-            # Pieces far above the MTU, which the kernel would leave to its card.
-            at += sender.send(sent[at:at + (1 << 18)])
-        if readable:
-            came += receiver.recv(1 << 20)
-    for one in [sender, receiver, listener]:
-        one.close()
-    return bytes(came) == sent
-
-
-def passes_raw(types, tag):
-    """Whether a frame of these types comes from the access point to s1 as it was, with this tag."""
-    enter("s1")
-    listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
-    listener.bind(("w0", 0x0003))
-    listener.setsockopt(263, 8, 1)
-    listener.settimeout(PATIENCE_S)
-    enter("a")
-    teller = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    teller.bind(("w0", 0))
-    ends, rest = bytes.fromhex((mac(2) + mac(1)).replace(":", "")), os.urandom(100)
-    teller.send(ends + types + rest)
-    while True:
-        frame, about, _, _ = listener.recvmsg(2000, 100)
-        if frame.endswith(rest):
-            # `struct tpacket_auxdata`: TP_STATUS_VLAN_VALID is 16, and the tag is at 16.
-            words = about[0][2]
-            status, found = int.from_bytes(words[:4], "little"), int.from_bytes(words[16:18], "little")
-            return frame == ends + types[-2:] + rest and (found if status & 16 else None) == tag
-
-
-def plane_frames():
-    """Whatever a frame is, it passes our own scheduler as it is: TCP in large pieces, jumbo frames,
-    tags of VLANs, groups, neighbours of IPv6, what is not IP."""
-    for line in ["ip link set br0 mtu 9000", *[f"ip link set p{at} mtu 9000" for at in range(1, 5)]]:
-        run(line)
-    for name in ["a"] + STATIONS:
-        run(f"ip -n {name} link set w0 mtu 9000")
-    before = interface()
-    ap = start_ap(*PLANE, rate="400 Mbps")
-    station = start_station("s1", 14)
-    until("a weight", lambda: weights() == {mac(2): 1.0})
-    found = {"tcp": connection(8)}
-    sender, receiver = socket_in("a"), socket_in("s1", bound=("", 5001))
-    sender.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
-    found["jumbo"] = datagram(("10.79.0.2", 5001), 8900, sender, receiver)
-    found["fragments"] = datagram(("10.79.0.2", 5001), 30000, sender, receiver)
-    found["broadcast"] = datagram(("10.79.0.255", 5001), 1000, sender, receiver)
-    receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.1.2.3") + socket.inet_aton("10.79.0.2"))
-    sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("10.79.0.1"))
-    found["multicast"] = datagram(("239.1.2.3", 5001), 1000, sender, receiver)
-    six, hears = socket_in("a", family=socket.AF_INET6), socket_in("s1", family=socket.AF_INET6, bound=("::", 5002))
-    found["ipv6"] = datagram(("fd79::2", 5002), 1000, six, hears)
-    found["other"] = passes_raw(b"\x88\xb6", None)
-    # IEEE 802.1Q: priority 3, VLAN 5. The kernel takes the tag off and tells it beside the frame.
-    found["vlan"] = passes_raw(b"\x81\x00\x60\x05\x88\xb6", 0x6005)
-    # An interface may be down for a while.
-    run("ip -n a link set w0 down && ip -n a link set w0 up && ip -n a addr add fd79::1/64 dev w0 nodad")
-    until("the link", lambda: datagram(("10.79.0.2", 5001), 1000, sender, receiver))
-    found["working"] = ap.poll() is None
-    end(station)
-    end(ap)
-    # At a high rate the pieces of TCP are left whole.
-    ap = start_ap(*PLANE, rate="2 Gbps")
-    until("the access point", status)
-    found["whole"] = connection(8)
-    found["pieces"] = status()["frames"]
-    end(ap)
-    found["restored"] = interface() == before
-    # It goes with its interface, and says so.
-    ap = start_ap(*PLANE)
-    until("the access point", status)
-    run("ip -n a link del w0")
-    err = ap.communicate(timeout=PATIENCE_S)[1].decode()
-    return {**found, "gone": [ap.returncode, err]}
-
-
-def plane_killed():
-    """`kill -9` of our own scheduler at moments of set-up and work leaves all as it was."""
-    before = interface()
-    station, seen = None, 0
-    sender = socket_in("a", socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-    moments = [0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, "served", "served"]
-    for moment in moments:
-        ap = start_ap(*PLANE)
-        if moment == "served":
-            station = station or start_station("s1", 10, "200 ms")
-            until("a weight", lambda: mac(2) in weights())
-            seen += any("fwsoc" in line for line in interface()[3])
-            [sender.sendto(bytes(1200), ("10.79.0.2", 9)) for _ in range(300)]
-        else:
-            select.select([], [], [], moment)
-        ap.kill()
-        ap.wait()
-        until("all as before", lambda: interface() == before)
-    end(station)
-    # Hooks of somebody else are not touched, and neither is a qdisc that frames would pass by.
-    refusals = []
-    for setting, word in [("clsact", "clsact"), ("root handle 7: pfifo limit 7", "root")]:
-        run(f"ip netns exec a tc qdisc add dev w0 {setting}")
-        foreign = interface()
-        ap = start_ap(*PLANE)
-        refusals.append([ap.communicate(timeout=PATIENCE_S)[1].decode(), ap.returncode])
-        assert interface() == foreign
-        if word == "root":
-            ap = start_ap(*PLANE, "--replace")
-            until("the access point", status)
-            assert any("pfifo 7:" in line for line in interface()[0]), interface()
-            end(ap)
-            assert interface() == foreign
-        run(f"ip netns exec a tc qdisc del dev w0 {word}")
-    # A filter that somebody sets at our hooks stays, and so do the hooks.
-    ap = start_ap(*PLANE)
-    until("the access point", status)
-    run("ip netns exec a tc filter add dev w0 egress pref 9 protocol all u32 match u32 1 0xffffffff at 0 classid 1:1")
-    ap.kill()
-    ap.wait()
-    egress = lambda: interface()[-1]
-    until("our filter gone", lambda: not any("fwsoc" in line for line in egress() + interface()[3]))
-    kept = any("pref 9" in line for line in egress())
-    return {"moments": len(moments), "seen": seen, "refusals": refusals, "kept": kept}
-
-
 def paired():
     """A station gets its key over the air, beside a running access point, and is believed."""
     ap = start_ap()
@@ -673,18 +338,6 @@ def told():
             "page": page, "without": without}
 
 
-def changing(path, every_s, least, most):
-    """A process that writes any level from least to most dB into a file, again and again."""
-    code = ("import os, random, sys, time\n"
-            "while True:\n"
-            "    open(sys.argv[1] + '.new', 'w').write(str(random.uniform(float(sys.argv[3]), float(sys.argv[4]))))\n"
-            "    os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
-            "    time.sleep(float(sys.argv[2]))\n")
-    with open(path, "w") as file:
-        file.write("14")
-    return subprocess.Popen([sys.executable, "-c", code, path, str(every_s), str(least), str(most)])
-
-
 def blast(core):
     """Processor time of a sender for each datagram of 100 bytes to s1, and how many a second."""
     line = ["ip", "netns", "exec", "a", "iperf3", "-c", "10.79.0.2", "-u", "-b", "0", "-l", "100",
@@ -742,47 +395,6 @@ def apart():
     """The same, but nothing that runs beside the sender has its core."""
     os.sched_setaffinity(0, {1})
     return cost(0)
-
-
-def processor_s(process):
-    """Processor time that a process has had, of its own and in the kernel: the sum is exact, the
-    parts are by the kernel's clock of 100 Hz."""
-    with open(f"/proc/{process.pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    tasks = f"/proc/{process.pid}/task"
-    exact = sum(int(open(f"{tasks}/{task}/schedstat").read().split()[0]) for task in os.listdir(tasks)) / 1e9
-    parts = [int(field) for field in fields[11:13]]
-    return [exact * part / max(sum(parts), 1) for part in parts]
-
-
-def plane_cost():
-    """What our own scheduler carries and costs beside HTB and nothing: datagrams of 100 bytes as fast
-    as they can be sent, and one connection of TCP. Figures are worth something on an idle machine."""
-    server = subprocess.Popen(["ip", "netns", "exec", "s1", "iperf3", "-s"], stdout=subprocess.DEVNULL)
-    until("iperf3", lambda: ":5201" in run("ip netns exec s1 ss -ltn"))
-    arrived = lambda: json.loads(run("ip -n s1 -j -s link show dev w0"))[0]["stats64"]["rx"]["packets"]
-    rows = []
-    for turn in range(3):
-        for way in ["none", "htb", "user-space"]:
-            ap = None if way == "none" else start_ap("--actuator", way, "--queue", "1000", "--quiet", rate="30 Gbps")
-            if ap:
-                until("the access point", status)
-            for kind, words in [("tcp", []), ("udp", ["-u", "-b", "0", "-l", "100"])]:
-                packets, used = arrived(), sum(processor_s(ap)) if ap else 0
-                line = ["ip", "netns", "exec", "a", "iperf3", "-c", "10.79.0.2", "-t", "3", "-J", *words]
-                end_of = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)["end"]
-                packets, used = arrived() - packets, (sum(processor_s(ap)) if ap else 0) - used
-                got = end_of.get("sum_received") or end_of["sum"]
-                sender = end_of["cpu_utilization_percent"]["host_total"] / 100 * got["seconds"]
-                rows.append({"turn": turn, "way": way, "kind": kind, "arrived_s": packets / got["seconds"],
-                             "gbps": got["bits_per_second"] * (1 - got.get("lost_percent", 0) / 100) / 1e9,
-                             "sender_ns": sender * 1e9 / max(packets, 1), "agent_ns": used * 1e9 / max(packets, 1),
-                             "frames": ap and status()["frames"]})
-            if ap:
-                end(ap)
-    server.kill()
-    server.wait()
-    return rows
 
 
 def crowd(core=None):

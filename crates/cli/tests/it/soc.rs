@@ -16,7 +16,8 @@ fn found(task: &str) -> Option<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/soc.py");
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
-    command.arg("python3").arg(script).args([env!("CARGO_BIN_EXE_fairwave"), task]);
+    // Without files of bytecode beside the script.
+    command.args(["python3", "-B"]).arg(script).args([env!("CARGO_BIN_EXE_fairwave"), task]);
     let output = command.output().expect("unshare starts");
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{task}: {err}");

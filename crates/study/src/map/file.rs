@@ -56,11 +56,11 @@ pub struct Declared {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Seeds {
-    /// Seeds that every set-up has in the quick form.
+    /// Seeds that every set-up has in the quick form and in the exploring run of the full one.
     pub quick: u64,
-    /// Seeds that every set-up has in the full form.
+    /// Seeds that every set-up has in the confirming run; the most of an exploring one.
     pub full: u64,
-    /// The most that a set-up gets while its verdict is open.
+    /// The most that a set-up gets in the confirming run while its verdict is open.
     pub most: u64,
     /// The first seed of exploring runs.
     pub explore_from: u64,
@@ -508,7 +508,7 @@ impl AxisFile {
             is_ordered: self.ordered,
             labels: self.values(quick).map(|value| value.label.clone()).collect(),
             weights: self.values(quick).map(|value| value.weight).collect(),
-            base: base.unwrap_or(0),
+            base,
         }
     }
 }

@@ -13,8 +13,9 @@ pub struct Axis {
     pub labels: Vec<String>,
     /// The weight of each value in a share.
     pub weights: Vec<f64>,
-    /// The value of the study's own scenario files: an index into `labels`.
-    pub base: usize,
+    /// The value of the study's own scenario files: an index into `labels`; `None` where that is
+    /// not tried.
+    pub base: Option<usize>,
 }
 
 /// The combinations of all values.
@@ -64,8 +65,8 @@ impl Grid {
         self.axes.iter().map(step).collect()
     }
 
-    /// The set-up of the study's own scenario files.
-    pub fn base(&self) -> SetUp {
+    /// The set-up of the study's own scenario files; `None` where that is not tried.
+    pub fn base(&self) -> Option<SetUp> {
         self.axes.iter().map(|axis| axis.base).collect()
     }
 
@@ -94,8 +95,9 @@ impl Grid {
         pairs.collect::<Vec<_>>().join(", ")
     }
 
-    /// On how many axes a set-up differs from the study's own.
+    /// On how many axes a set-up differs from the study's own, where that is tried.
     pub fn distance_from_base(&self, set_up: &[usize]) -> usize {
-        self.axes.iter().zip(set_up).filter(|(axis, value)| axis.base != **value).count()
+        let differs = |(axis, value): &(&Axis, &usize)| axis.base.is_some_and(|b| b != **value);
+        self.axes.iter().zip(set_up).filter(differs).count()
     }
 }

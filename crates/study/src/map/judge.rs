@@ -8,6 +8,8 @@ use serde::Serialize;
 
 /// From this share of the admitted set-ups on a claim is robust.
 const ROBUST: f64 = 0.8;
+/// The condition of a claim that holds in the only set-up that was asked for.
+const ONLY_ONE: &str = "Holds in this set-up; no other was tried.";
 
 /// What a map says of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -98,7 +100,8 @@ impl Judged {
         let share = (decided > 0.0).then(|| weight(&[Outcome::Holds]) / decided);
         let word = match share {
             None => Word::NotJudgeable,
-            Some(share) if share >= ROBUST => Word::Robust,
+            // A single set-up is too little to call a claim robust.
+            Some(share) if share >= ROBUST && tally.tried > 1 => Word::Robust,
             Some(_) if tally.holding > 0 => Word::Conditional,
             Some(_) => Word::Nowhere,
         };
@@ -110,6 +113,7 @@ impl Judged {
     /// parameter separates the set-ups.
     pub fn condition(&self, grid: &Grid) -> String {
         match self.word {
+            Word::Conditional if self.tally.tried == 1 => ONLY_ONE.to_owned(),
             Word::Conditional => self.tree.sentence(grid),
             _ => String::new(),
         }

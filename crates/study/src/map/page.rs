@@ -115,6 +115,8 @@ fn pairs(set_up: &BTreeMap<String, String>) -> String {
 }
 
 fn section(declared: &Declared, map: &MapSummary, claim: &ClaimMap) -> Markup {
+    let has_own = claim.points.iter().any(|point| point.base);
+    let whose = if has_own { "In the study's own set-up: " } else { "" };
     html! {
         section id=(claim.id) {
             h2 { (claim.id) ": " (claim.verdict) }
@@ -126,7 +128,7 @@ fn section(declared: &Declared, map: &MapSummary, claim: &ClaimMap) -> Markup {
             p.criterion { "Criterion: " (claim.criterion) }
             p { code { (command(map, claim)) } }
             (drawing(declared, map.quick, claim))
-            @if !claim.note.is_empty() { p.note { "In the study's own set-up: " (claim.note) } }
+            @if !claim.note.is_empty() { p.note { (whose) (claim.note) } }
         }
     }
 }

@@ -54,7 +54,8 @@ pub(super) fn of<'a>(grid: &'a Grid, claim: &'a ClaimMap) -> Vec<Panel<'a>> {
 /// The set-ups that differ from the study's own on this axis.
 fn along<'a>(grid: &'a Grid, axis: &'a Axis, claim: &'a ClaimMap) -> Panel<'a> {
     let others = grid.axes.iter().filter(|other| other.key != axis.key);
-    let fixed = others.map(|other| (other.key.as_str(), other.labels[other.base].as_str()));
+    let label = |axis: &'a Axis| axis.labels[axis.base.unwrap_or_default()].as_str();
+    let fixed = others.map(|other| (other.key.as_str(), label(other)));
     let rows = rows((axis, None), &fixed.collect(), claim);
     Panel { caption: String::new(), across: axis, down: None, rows }
 }

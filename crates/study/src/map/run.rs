@@ -81,7 +81,7 @@ pub struct Mapped {
 impl Mapped {
     /// The set-up of the study's own scenario files.
     pub fn base(&self) -> Option<&Visit> {
-        let base = self.grid.base();
+        let base = self.grid.base()?;
         let at = self.judged.outcomes.iter().position(|(set_up, _)| *set_up == base)?;
         self.visits.get(at)
     }
@@ -136,12 +136,18 @@ impl Ask<'_> {
     /// Seeds that every set-up has.
     fn seeds(&self) -> u64 {
         let seeds = self.declared.seeds;
-        if self.quick { seeds.quick } else { seeds.full }
+        if self.confirms { seeds.full.min(self.most()) } else { seeds.quick }
     }
 
-    /// The most seeds of a set-up. The quick form does not go on: its verdicts may stay open.
+    /// The most seeds of a set-up. The quick form does not go on: its verdicts may stay open. What
+    /// a run explores, another one confirms, which has the last word.
     fn most(&self) -> u64 {
-        if self.quick { self.seeds() } else { self.declared.seeds.most }
+        let seeds = self.declared.seeds;
+        match (self.quick, self.confirms) {
+            (true, _) => seeds.quick,
+            (false, false) => seeds.full,
+            (false, true) => seeds.most,
+        }
     }
 
     /// The progress before the first run: as many as there are without further seeds.
@@ -483,7 +489,7 @@ fn joint_sets(ask: &Ask<'_>, claims: &[Mapped]) -> Vec<JointSet> {
         .map(|claim| claim.judged.outcomes.iter().map(|(s, o)| (s, o)).collect())
         .collect();
     let held = |set_up: SetUp| {
-        let alone = ask.alone.iter().filter(|alone| alone.everywhere || set_up == base);
+        let alone = ask.alone.iter().filter(|alone| alone.everywhere || base.as_ref() == Some(&set_up));
         let mut held: BTreeSet<String> = alone.map(|alone| alone.id.clone()).collect();
         for ((claim, axes), outcomes) in claims.iter().zip(&axes).zip(&outcomes) {
             let at = |axis: &usize| all.iter().position(|other| other == axis);

@@ -174,7 +174,7 @@ impl ClaimMap {
         let claim = base.or_else(|| mapped.any());
         let base = grid.base();
         let points = judged.outcomes.iter().zip(visits).map(|((set_up, _), visit)| PointOfMap {
-            base: *set_up == base,
+            base: base.as_ref() == Some(set_up),
             ..PointOfMap::of(grid, set_up, visit)
         });
         Self {

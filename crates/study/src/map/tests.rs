@@ -27,7 +27,7 @@ fn axis(key: &str, values: usize, is_ordered: bool) -> Axis {
         is_ordered,
         labels: (0..values).map(|value| value.to_string()).collect(),
         weights: vec![1.0; values],
-        base: 0,
+        base: Some(0),
     }
 }
 
@@ -57,7 +57,7 @@ proptest! {
         prop_assert_eq!(all.len(), grid.len());
         let product: usize = grid.axes.iter().map(|axis| axis.labels.len()).product();
         prop_assert_eq!(all.len(), product);
-        prop_assert!(all.contains(&grid.base()));
+        prop_assert!(grid.base().is_some_and(|base| all.contains(&base)));
     }
 
     #[test]
@@ -301,8 +301,14 @@ fn what_is_wrong_is_named_with_its_place() {
 #[test]
 fn one_set_up_takes_the_study_s_own_values_for_what_is_not_named() {
     let pair = |key: &str, label: &str| (key.to_owned(), label.to_owned());
-    let one = parsed(MAP).unwrap().at(&[pair("law", "cubic")]).unwrap().grid(true);
-    assert_eq!((one.len(), one.text(&one.base())), (1, "rate = 54, law = cubic".to_owned()));
+    let at = |pairs: &[(String, String)]| parsed(MAP).unwrap().at(pairs).unwrap().grid(true);
+    let texts = |grid: &Grid| grid.set_ups().map(|s| grid.text(&s)).collect::<Vec<_>>();
+    let one = at(&[pair("law", "cubic")]);
+    assert_eq!(texts(&one), ["rate = 54, law = cubic"]);
+    assert_eq!(one.base(), None, "the study's own is another");
+    let both = at(&[pair("law", "cubic"), pair("rate", "6")]);
+    assert_eq!(texts(&both), ["rate = 6, law = cubic"]);
+    assert_eq!(at(&[]).base(), Some(vec![0, 0]), "nothing else is asked for");
     let error = parsed(MAP).unwrap().at(&[pair("law", "vegas")]).unwrap_err();
     assert_eq!(error, "law has no value \"vegas\"; there are: reno, cubic");
     let error = parsed(MAP).unwrap().at(&[pair("laws", "reno")]).unwrap_err();
@@ -371,9 +377,12 @@ fn a_map_judges_each_set_up_and_leaves_out_what_an_anchor_contradicts() {
     assert_eq!((second.judged.tally.admitted, second.judged.word), (2, Word::Robust));
     assert_eq!(found.joint.len(), 1);
     assert_eq!(found.joint[0].claims, ["TINY-1", "TINY-2"]);
-    // Four set-ups of three seeds; both claims and the anchor share their runs.
-    assert_eq!(found.effort.runs, 12);
-    assert_eq!(found.effort.seeds, BTreeSet::from([10, 11, 12]));
+    // Four set-ups of two seeds; both claims and the anchor share their runs.
+    assert_eq!((found.effort.runs, found.effort.seeds), (8, BTreeSet::from([10, 11])));
+    // One more seed confirms, and all are others.
+    let confirms = |ask: Ask<'_>| explore(&Ask { confirms: true, ..ask });
+    let found = mapped(&place.0, Before::Rerun, usize::MAX, confirms).unwrap();
+    assert_eq!((found.effort.runs, found.effort.seeds), (12, BTreeSet::from([20, 21, 22])));
 }
 
 #[test]
