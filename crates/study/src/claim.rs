@@ -41,6 +41,19 @@ impl Verdict {
         }
     }
 
+    /// The verdict where so few seeds ran that an interval may reach over a limit by chance: it is
+    /// undecided where all that is not met are ends of intervals.
+    pub fn of_few_seeds(conditions: &[Condition], seeds: u64) -> Self {
+        let is_end = |c: &Condition| c.name().ends_with("_low") || c.name().ends_with("_high");
+        let by_chance = |c: &Condition| c.is_met() != Some(false) || is_end(c);
+        match Self::of(conditions) {
+            Self::DoesNotHold(why) if conditions.iter().all(by_chance) => {
+                Self::Undecided(format!("{why}; {seeds} seeds leave the interval wide"))
+            }
+            verdict => verdict,
+        }
+    }
+
     /// In words: `holds`, `does not hold` or `undecided`.
     pub const fn word(&self) -> &'static str {
         match self {
@@ -177,6 +190,19 @@ mod tests {
         assert_eq!(failed.verdict, Verdict::DoesNotHold("a is 0.5, not > 1".into()));
         let open = judged(Some(1.5), None);
         assert_eq!(open.verdict, Verdict::Undecided("no run gives b".into()));
+    }
+
+    #[test]
+    fn few_seeds_fail_no_claim_by_an_interval_alone() {
+        let verdict = |a: f64, low: f64| {
+            let mut evidence = Evidence::default();
+            let (a, low) = (evidence.number("a", a), evidence.number("b_low", low));
+            Verdict::of_few_seeds(&evidence.tested([a.above(1.0), low.above(0.0)]).conditions, 3)
+        };
+        assert_eq!(verdict(2.0, 1.0), Verdict::Holds);
+        let open = "b_low is -1, not > 0; 3 seeds leave the interval wide";
+        assert_eq!(verdict(2.0, -1.0), Verdict::Undecided(open.into()));
+        assert_eq!(verdict(0.0, -1.0).holds(), Some(false), "a mean fails it, too");
     }
 
     #[test]

@@ -4,9 +4,9 @@ use crate::common::{ends_with, scratch};
 use serde_json::{Value, json};
 use std::fs;
 
-/// One set-up of a claim that takes runs of one flow's law, with what the command prints as JSON.
+/// One set-up of a claim whose runs are short.
 const ONE: [&str; 8] =
-    ["reproduce", "ack-loss", "--map", "ACK-4", "--at", "attempts=4 with RTS", "--out", "map"];
+    ["reproduce", "ap-buffer", "--map", "BUF-1", "--at", "radio=802.11b", "--out", "map"];
 
 #[test]
 fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
@@ -16,9 +16,10 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
     assert_eq!(told["claims"].as_array().map(Vec::len), Some(1));
     let claim = &told["claims"][0];
     let setups = json!({ "tried": 1, "admitted": 1, "holding": 1, "undecided": 0 });
-    assert_eq!((&claim["id"], &claim["setups"]), (&json!("ACK-4"), &setups));
-    assert_eq!(claim["points"][0]["setup"]["attempts"], "4 with RTS");
-    assert_eq!(claim["points"][0]["setup"]["high"], "0.3");
+    assert_eq!((&claim["id"], &claim["setups"]), (&json!("BUF-1"), &setups));
+    assert_eq!(claim["points"][0]["setup"]["radio"], "802.11b");
+    assert_eq!(claim["points"][0]["setup"]["rate"], "95");
+    assert_eq!(claim["condition"], "Holds in this set-up; no other was tried.");
     assert_eq!(told["first_seed"], 1001);
     assert_eq!(crate::schemas::complaints(&[("reproduce-map", told.clone())]), "");
     let map = place.path().join("map");
@@ -26,25 +27,25 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
         .expect("it is JSON");
     assert_eq!(kept, told);
     let page = fs::read_to_string(map.join("map.html")).expect("a page");
-    assert!(page.contains("ACK-4") && page.contains("RTSThreshold"), "{page}");
+    assert!(page.contains("BUF-1") && page.contains("802.11b"), "{page}");
     let runs: Vec<_> = fs::read_dir(map.join("runs")).expect("runs").collect();
     assert_eq!(runs.len(), 1);
 
     // A second time the runs that are there are read, and the same is found.
     let again = [&ONE[..], &["--resume", "--markdown", "--quiet"]].concat();
     let (markdown, _) = ends_with(0, place.path(), &again);
-    assert!(markdown.contains("| ACK-4 | robust | holds in 1 of 1 (100 %) |"), "{markdown}");
+    assert!(markdown.contains("| BUF-1 | conditional | holds in 1 of 1 (100 %) |"), "{markdown}");
 
     // Had the first run found that something decides, the second would say that it does not.
     let mut earlier = told;
     earlier["claims"][0]["decides"] =
-        json!({ "key": "stack", "name": "the TCP", "threshold": "ns-2" });
+        json!({ "key": "lost", "name": "the loss", "threshold": "0" });
     fs::write(map.join("explored.json"), earlier.to_string()).expect("it is replaced");
     let confirmed = [&ONE[..], &["--confirm", "--resume", "--markdown", "--quiet"]].concat();
     let (markdown, _) = ends_with(0, place.path(), &confirmed);
     let day = earlier["ran"].as_str().expect("a day");
     let said =
-        format!("robust in the exploring run of {day}, where it was decided by the TCP (ns-2))");
+        format!("conditional in the exploring run of {day}, where it was decided by the loss (0))");
     assert!(markdown.contains(&said), "{markdown}");
 }
 

@@ -7,6 +7,7 @@ use super::judge::Judged;
 use super::outcome::Outcome;
 use crate::claim::{Claim, Verdict};
 use crate::definition::{Error, Study};
+use crate::evidence::Condition;
 use crate::experiment::Experiment;
 use crate::results::{Effort, Results};
 use crate::simulate::{self, Planned};
@@ -273,7 +274,7 @@ impl Explorer<'_> {
             if !is_open || seeds >= self.ask.most() {
                 let verdict = |c: &Option<Claim>| c.as_ref().map(|c| c.verdict.clone());
                 let whole = outcome(verdict(&judged).as_ref());
-                let of_direction = judged.as_ref().map(|judged| direction(judged, claim));
+                let of_direction = judged.as_ref().map(|judged| self.direction(judged, claim));
                 let direction = outcome(of_direction.as_ref());
                 return Ok(Visit { outcome: whole, direction, seeds, is_open, claim: judged });
             }
@@ -299,7 +300,23 @@ impl Explorer<'_> {
 
     fn judge(&self, claim: &ClaimFile, results: &Results) -> Result<Option<Claim>, Error> {
         let claims = self.ask.study.claims(results)?;
-        Ok(claims.into_iter().find(|judged| judged.id == claim.id))
+        let judged = claims.into_iter().find(|judged| judged.id == claim.id);
+        Ok(judged.map(|judged| Claim { verdict: self.verdict(&judged.conditions), ..judged }))
+    }
+
+    /// The verdict by some conditions. The quick form cannot ask for more seeds.
+    fn verdict(&self, conditions: &[Condition]) -> Verdict {
+        match self.ask.quick {
+            true => Verdict::of_few_seeds(conditions, self.ask.seeds()),
+            false => Verdict::of(conditions),
+        }
+    }
+
+    /// The verdict by those that are not about magnitude.
+    fn direction(&self, judged: &Claim, claim: &ClaimFile) -> Verdict {
+        let is_magnitude = |c: &&Condition| claim.magnitude.iter().any(|name| name == c.name());
+        let conditions = judged.conditions.iter().filter(|c| !is_magnitude(c)).cloned();
+        self.verdict(&conditions.collect::<Vec<_>>())
     }
 
     /// Whether the verdict would be another without some one of the seeds. Of two seeds that leaves
@@ -443,13 +460,6 @@ fn outcome(verdict: Option<&Verdict>) -> Outcome {
         Some(false) => Outcome::Fails,
         None => Outcome::Undecided,
     }
-}
-
-/// The verdict by the conditions that are not about magnitude.
-fn direction(judged: &Claim, claim: &ClaimFile) -> Verdict {
-    let conditions = judged.conditions.iter();
-    let of_direction = conditions.filter(|c| !claim.magnitude.iter().any(|name| name == c.name()));
-    Verdict::of(&of_direction.cloned().collect::<Vec<_>>())
 }
 
 fn contradicts(anchor: &AnchorFile, value: f64) -> bool {
