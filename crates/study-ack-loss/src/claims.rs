@@ -2,7 +2,7 @@
 
 use super::experiments::{COUNT, DELAYED, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
 use super::experiments::{UNREPAIRED, UP_DOWN, UPLOADS};
-use super::measure::{self, over, paired, show};
+use super::measure::{self, NO_RUNS, over, paired, show};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
 use fairwave_study::{Claim, Criterion, Evidence, Reading, Results, Tested, Verdict};
@@ -183,7 +183,7 @@ fn ack_3(results: &Results) -> Claim {
 
 /// A mean of logarithms as a ratio.
 fn ratio_text(estimate: Option<Estimate>) -> String {
-    estimate.map_or("no runs".to_owned(), |e| format!("{:.2}", math::exp(e.mean)))
+    estimate.map_or(NO_RUNS.to_owned(), |e| format!("{:.2}", math::exp(e.mean)))
 }
 
 /// Whether uploads and downloads share fairly because the access point's queue does not overflow.

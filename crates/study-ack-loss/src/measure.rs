@@ -6,7 +6,7 @@ use fairwave_lab::stats;
 use fairwave_units::math;
 
 pub(super) use fairwave_study::measure::{
-    ack_drop_share, jain, mean_ap_queue, over, paired, ratio, share_of_acks, show,
+    NO_RUNS, ack_drop_share, jain, mean_ap_queue, over, paired, ratio, share_of_acks, show,
     timeouts_per_flow, total_mbps,
 };
 

@@ -14,7 +14,7 @@ use super::measure::{mbps, mean, of};
 use fairwave_lab::plot::{BarSeries, Content, Figure, Interval};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
-use fairwave_study::measure::{over, show};
+use fairwave_study::measure::{NO_RUNS, over, show};
 use fairwave_study::{Claim, Criterion, Evidence, Exhibit, Reading, ResultTable, Results};
 
 /// A path: its name, rate in Mbps, and round-trip time in ms.
@@ -258,7 +258,7 @@ fn by_scheduler(results: &Results) -> ResultTable {
             for (at, beside) in GRID {
                 let rate = over(&grid(results, at, (&scheduler, &growth)), mbps);
                 let parts = alone(results, beside).zip(rate);
-                row.push(parts.map_or("no runs".into(), |((sum, best), rate)| {
+                row.push(parts.map_or(NO_RUNS.into(), |((sum, best), rate)| {
                     format!("{:.1} ({:.2}, {:.2})", rate.mean, rate.mean / sum, rate.mean / best)
                 }));
             }

@@ -6,10 +6,13 @@
 use crate::claim::{Claim, Verdict};
 use crate::definition::{Error, Study};
 use crate::evidence::NO_RUN;
-use crate::findings::{Exhibit, Findings};
+use crate::findings::{Exhibit, Findings, ResultTable};
 use crate::json::ClaimSummary;
+use crate::markdown::result_table;
 use crate::md::{table, text};
+use crate::measure::NO_RUNS;
 use crate::page::{exhibit, frame, measured, verdict};
+use crate::report::rows;
 use crate::results::Results;
 use crate::values::measurements;
 use fairwave_lab::results::write_file;
@@ -103,6 +106,14 @@ impl Beside {
         self.pairs().filter(|pair| !is_blank(pair))
     }
 
+    /// The tables of both hosts in one, the kernel's row below the simulator's; without rows and
+    /// tables of which nothing was run.
+    fn tables(&self) -> impl Iterator<Item = ResultTable> {
+        let [simulator, kernel] = [&self.simulator, &self.kernel].map(|of| &of.findings.tables);
+        let pairs = simulator.iter().zip(kernel);
+        pairs.map(|(simulator, kernel)| both(simulator, kernel)).filter(|t| !t.rows.is_empty())
+    }
+
     fn pairs(&self) -> impl Iterator<Item = (&Claim, &Claim)> {
         self.simulator.findings.claims.iter().zip(&self.kernel.findings.claims)
     }
@@ -178,6 +189,8 @@ impl Beside {
         page.push_str(&format!("\n## Claims\n\n{}\n", table(&header, verdicts)));
         page.push_str("## How each verdict was reached\n\n");
         page.extend(self.claims().map(reached));
+        page.push_str("## Results\n\nMeans with half widths of 95 % confidence intervals.\n\n");
+        page.extend(self.tables().map(|table| result_table(&table)));
         page.truncate(page.trim_end().len());
         page.push('\n');
         page
@@ -210,11 +223,33 @@ impl Beside {
                 ul { @for line in self.provenance(study) { li { (line) } } }
             }
             section { h2 { "Claims" } (claims(self.claims())) }
+            section { h2 { "Results" } @for table in self.tables() { (rows(&table)) } }
             section { h2 { "Figures: the simulator" } @for figure in simulated { (figure) } }
             section { h2 { "Figures: the kernel" } @for figure in real { (figure) } }
         };
         Ok(frame(study, &sections).into_string())
     }
+}
+
+/// Two tables of the same results, row by row; what is left over stands at the end.
+fn both(simulator: &ResultTable, kernel: &ResultTable) -> ResultTable {
+    let of = |host: &str, table: &ResultTable, at: usize| {
+        let row = table.rows.get(at).filter(|row| was_run(row))?;
+        Some(std::iter::once(host.to_owned()).chain(row.iter().cloned()).collect())
+    };
+    let longest = simulator.rows.len().max(kernel.rows.len());
+    let pair = |at| [of("simulator", simulator, at), of("kernel", kernel, at)];
+    let header = std::iter::once("Host".to_owned()).chain(simulator.header.iter().cloned());
+    ResultTable {
+        title: simulator.title.clone(),
+        header: header.collect(),
+        rows: (0..longest).flat_map(pair).flatten().collect(),
+    }
+}
+
+/// Whether a row tells of runs in most of its cells.
+fn was_run(row: &[String]) -> bool {
+    2 * row.iter().filter(|cell| *cell == NO_RUNS).count() < row.len()
 }
 
 /// Whether neither host measured anything of a claim that decides it: it has no values, none that

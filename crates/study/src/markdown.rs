@@ -134,7 +134,8 @@ fn push_list<'a>(page: &mut String, title: &str, lines: impl Iterator<Item = &'a
     }
 }
 
-fn result_table(result: &ResultTable) -> String {
+/// A table of results below its title.
+pub(crate) fn result_table(result: &ResultTable) -> String {
     let rows = result.rows.iter().map(|row| row.iter().map(|cell| text(cell)).collect());
     format!("### {}\n\n{}\n", text(&result.title), table(&result.header, rows))
 }

@@ -4,6 +4,9 @@ use fairwave_lab::results::FlowSummary;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{Estimate, Proportion};
 
+/// What stands for a value of which nothing was run.
+pub const NO_RUNS: &str = "no runs";
+
 /// The estimate over the runs of some number of each.
 pub fn over(runs: &[&Run], value: impl Fn(&Run) -> f64) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
@@ -64,7 +67,7 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
 /// An estimate as text: mean and half width.
 pub fn show(estimate: Option<Estimate>, digits: usize) -> String {
     match estimate {
-        None => "no runs".to_owned(),
+        None => NO_RUNS.to_owned(),
         Some(Estimate { mean, half_width: None, .. }) => format!("{mean:.digits$}"),
         Some(Estimate { mean, half_width: Some(half), .. }) => {
             format!("{mean:.digits$} ± {half:.digits$}")
@@ -75,7 +78,7 @@ pub fn show(estimate: Option<Estimate>, digits: usize) -> String {
 /// A share as text: hits of trials, with the interval in per cent.
 pub fn show_share(share: Option<Proportion>) -> String {
     let percent = |part: f64| (100.0 * part).round();
-    share.map_or("no runs".to_owned(), |p| {
+    share.map_or(NO_RUNS.to_owned(), |p| {
         format!("{} of {} ({}-{} %)", p.hits, p.n, percent(p.low), percent(p.high))
     })
 }

@@ -197,7 +197,8 @@ fn mapped(maps: &Maps, claim: &ClaimMap) -> Markup {
     }
 }
 
-fn rows(table: &ResultTable) -> Markup {
+/// A table of results.
+pub(crate) fn rows(table: &ResultTable) -> Markup {
     html! {
         div.wide {
             table.results {

@@ -137,6 +137,30 @@ fn a_claim_with_nothing_but_unknown_values_is_blank() {
 }
 
 #[test]
+fn results_of_both_hosts_stand_one_below_the_other() {
+    let with = |rows: &[[&str; 3]]| {
+        let mut of = judged(Some(2.0));
+        let row = |row: &[&str; 3]| row.iter().map(|&cell| cell.to_owned()).collect();
+        of.findings.tables = vec![ResultTable {
+            title: "Rates".to_owned(),
+            header: vec!["Law".to_owned(), "AVR".to_owned(), "Mbps".to_owned()],
+            rows: rows.iter().map(row).collect(),
+        }];
+        of
+    };
+    let both = Beside {
+        simulator: with(&[["reno", "0.5", "4.1"], ["vegas", NO_RUNS, NO_RUNS]]),
+        kernel: with(&[["reno", "0.6", "4.2"], ["vegas", NO_RUNS, NO_RUNS]]),
+        ..beside(None)
+    };
+    let page = both.markdown(&Paper, "fairwave reproduce paper");
+    let expected = "### Rates\n\n| Host | Law | AVR | Mbps |\n|---|---|---|---|\n\
+                    | simulator | reno | 0.5 | 4.1 |\n| kernel | reno | 0.6 | 4.2 |\n";
+    assert!(page.ends_with(expected), "{page}");
+    assert!(both.page(&Paper, "fairwave reproduce paper").unwrap().contains("<td>kernel</td>"));
+}
+
+#[test]
 fn the_page_for_a_browser_has_both_hosts_in_a_row() {
     let page = beside(Some(0.5)).page(&Paper, "fairwave reproduce paper").unwrap();
     let row = page.split("A-1</th>").nth(1).expect("a row").split("</tr>").next().unwrap();

@@ -499,7 +499,8 @@ fn joint_sets(ask: &Ask<'_>, claims: &[Mapped]) -> Vec<JointSet> {
         .map(|claim| claim.judged.outcomes.iter().map(|(s, o)| (s, o)).collect())
         .collect();
     let held = |set_up: SetUp| {
-        let alone = ask.alone.iter().filter(|alone| alone.everywhere || base.as_ref() == Some(&set_up));
+        let alone =
+            ask.alone.iter().filter(|alone| alone.everywhere || base.as_ref() == Some(&set_up));
         let mut held: BTreeSet<String> = alone.map(|alone| alone.id.clone()).collect();
         for ((claim, axes), outcomes) in claims.iter().zip(&axes).zip(&outcomes) {
             let at = |axis: &usize| all.iter().position(|other| other == axis);
