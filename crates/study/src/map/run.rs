@@ -264,7 +264,16 @@ impl Explorer<'_> {
         if let Some(anchor) = self.contradicted(claim, place)? {
             let outcome = Outcome::LeftOut(anchor.clone());
             let direction = outcome.clone();
-            return Ok(Visit { outcome, direction, seeds: 0, is_open: false, claim: None });
+            // Who asks for one set-up wants to see what was measured there.
+            let seeds = if self.ask.with_traces { self.ask.seeds() } else { 0 };
+            let claim = match seeds {
+                0 => None,
+                _ => {
+                    let results = self.results(&claim.id, &claim.run, place, seeds)?;
+                    self.judge(claim, &results)?
+                }
+            };
+            return Ok(Visit { outcome, direction, seeds, is_open: false, claim });
         }
         let mut seeds = self.ask.seeds();
         loop {

@@ -386,6 +386,21 @@ fn a_map_judges_each_set_up_and_leaves_out_what_an_anchor_contradicts() {
 }
 
 #[test]
+fn one_set_up_is_measured_although_an_anchor_contradicts_it() {
+    let place = Place::new("contradicted");
+    let pair = |key: &str, label: &str| (key.to_owned(), label.to_owned());
+    let one = super::of(&Tiny).unwrap().unwrap().at(&[pair("rate", "6")]).unwrap();
+    let visit = |with_traces: bool| {
+        let ask = |ask: Ask<'_>| explore(&Ask { declared: &one, with_traces, ..ask });
+        let found = mapped(&place.0, Before::Rerun, usize::MAX, ask).unwrap();
+        let second = &found.claims[1].visits[0];
+        (second.outcome.word(), second.seeds, second.claim.is_some())
+    };
+    assert_eq!(visit(false), ("left out", 0, false));
+    assert_eq!(visit(true), ("left out", 2, true));
+}
+
+#[test]
 fn runs_of_a_map_are_read_back_or_named() {
     let place = Place::new("kept");
     let read = |root: &Path| {
