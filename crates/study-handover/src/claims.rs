@@ -199,7 +199,7 @@ fn ho_3(plain: &Editions) -> Claim {
             from_4_5_s.below(1.0 + NEAR),
         ]),
         format!(
-            "The mobile's over the residents': {}. The MAC waits here and keeps the oldest \
+            "The mobile's over the residents': {}. A MAC that waits keeps the oldest \
              packets, those of the gap's beginning, so the first sample is as long as the gap, \
              whatever that is. A time that falls again after 4.5 s needs a MAC that loses what it \
              held.",
