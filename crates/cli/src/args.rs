@@ -437,7 +437,7 @@ pub(crate) enum Command {
     Explain {
         /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
         /// tables are listed. probe.latency_ms is a figure of `fairwave probe`, probe all of them;
-        /// so are fairness and proxy
+        /// so are fairness, proxy and soc
         #[arg(value_name = "KEY", value_parser = Keys, hide_possible_values = true)]
         key: Option<String>,
     },
