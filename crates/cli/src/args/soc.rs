@@ -26,7 +26,7 @@ Examples:
 alone that somebody else has set, and restores the interface when it ends, also by SIGKILL.
 docs/soc.md says how the loop works.
 
-Exit code 1: the kernel refuses a step, or the interface goes away.";
+Exit code 1: the kernel refuses a step, or the interface goes away; 2: the options are wrong.";
 
 /// Options of `fairwave soc`.
 #[derive(Args, Debug)]
