@@ -11,10 +11,15 @@ const SHARE: f64 = 0.02;
 const HEAD: &str = "# How `fairwave probe` judges links whose queues are known
 
 Made by `cargo xtask probe-links`. The thresholds of the diagnosis
-([models/probe.md](models/probe.md)) were set in the simulator. One rule was added on 2026-11-25,
-after the FIFO of 60 packets in the guest had been judged wrongly: a queue that drops only packets
-that find it full is `drop-tail`. For that link the tables are no test of the rule. The other links
-had no part in any threshold or rule.
+([models/probe.md](models/probe.md)) were set in the simulator. Three rules of 2026-11-25 are newer
+than the first run over these links:
+
+- A queue that drops only packets that find it full is `drop-tail`. The rule was added after the
+  FIFO of 60 packets in the guest had been judged wrongly, so that link is no test of it. The FIFOs
+  of 40 and 110 packets joined the list afterwards.
+- Whether packets of another flow wait is judged by packets of the train at the same moments.
+- The upper end of a count's interval is one packet higher, as it had excluded the true number over
+  every shaper of these tables. That it holds the number there now is no evidence for it.
 
 ";
 
