@@ -1,5 +1,5 @@
-//! `fairwave explain probe.KEY`, `fairness.KEY`, `proxy.KEY` and `soc.KEY`: what the figures mean that
-//! these commands print with `--json`. The schema of what is printed says it.
+//! `fairwave explain probe.KEY`, `fairness.KEY`, `proxy.KEY` and `soc.KEY`: what the figures mean
+//! that these commands print with `--json`. The schema of what is printed says it.
 
 use crate::printed_fairness::FairnessOutput;
 use crate::printed_probe::ProbeOutput;
