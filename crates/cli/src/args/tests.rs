@@ -41,8 +41,8 @@ fn parse_examples(place: &str, text: &str) -> usize {
     let mut count = 0;
     for (line, arguments) in commands {
         let full = words(&format!("fairwave {arguments}"));
-        let (cli, _) = read(full)
-            .unwrap_or_else(|error| panic!("{place}: `{line}` does not parse: {error}"));
+        let (cli, _) =
+            read(full).unwrap_or_else(|error| panic!("{place}: `{line}` does not parse: {error}"));
         if let Command::Run(Run { scenario: Some(scenario), .. }) = &cli.command {
             assert_eq!(runs(&cli.common, scenario), 1, "{place}: `{line}` is a sweep");
         }
@@ -153,9 +153,11 @@ fn a_help_shows_no_option_that_would_be_refused() {
         assert!(help(subcommand).contains("--quiet"), "{}", subcommand.get_name());
     }
     let sweep = help(command.find_subcommand_mut("sweep").expect("it exists"));
-    assert!(["--json", "--seed", "--jobs", "--out", "--force", "--set"].iter().all(|option| {
-        sweep.contains(option)
-    }));
+    assert!(
+        ["--json", "--seed", "--jobs", "--out", "--force", "--set"]
+            .iter()
+            .all(|option| { sweep.contains(option) })
+    );
     let list = help(command.find_subcommand_mut("list").expect("it exists"));
     assert!(list.contains("--json") && !list.contains("--seed") && !list.contains("--out"));
     let trace = help(command.find_subcommand_mut("trace").expect("it exists"));
