@@ -303,7 +303,7 @@ pub(crate) enum Command {
     KeepNamespaces {
         /// What else to do, and with which command
         #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        task: Vec<std::ffi::OsString>,
+        task: Vec<OsString>,
     },
     /// Run the kernel's congestion controls over a grid of emulated links, in real time
     #[cfg(target_os = "linux")]
@@ -486,7 +486,7 @@ impl TypedValueParser for Keys {
     fn parse_ref(
         &self,
         command: &clap::Command,
-        arg: Option<&clap::Arg>,
+        arg: Option<&Arg>,
         value: &OsStr,
     ) -> Result<String, clap::Error> {
         StringValueParser::new().parse_ref(command, arg, value)
