@@ -64,7 +64,7 @@ pub struct Ap {
     /// Least time between two changes of one station's weight
     #[arg(long, value_name = "DURATION", default_value = "100 ms")]
     pub pace: Duration,
-    /// The control socket of hostapd; /run/hostapd/IF if there is one
+    /// The control socket of hostapd; /run/hostapd/IF or /var/run/hostapd/IF if there is one
     #[arg(long, value_name = "FILE")]
     pub hostapd: Option<PathBuf>,
     /// What shares the interface; if none is named, airtime if the driver schedules it and no kind

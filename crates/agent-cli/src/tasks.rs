@@ -23,11 +23,12 @@ use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Where hostapd has its control sockets, one for each interface.
-const HOSTAPD: &str = "/run/hostapd";
+/// Where hostapd has its control sockets, one for each interface. OpenWrt has no `/run`; elsewhere
+/// both are one directory as a rule.
+const HOSTAPD: [&str; 2] = ["/run/hostapd", "/var/run/hostapd"];
 
 /// Where what is said goes.
 pub trait Console {
@@ -267,10 +268,16 @@ fn plan_of(ap: &Ap, traffic: &[Traffic], actuator: Actuator) -> Result<ActuatorP
     })
 }
 
+/// The control socket of an interface where hostapd puts it. One that is not there yet may come
+/// later, by hostapd's own default in the second place.
+fn usual_hostapd(interface: &str) -> PathBuf {
+    let [run, var_run] = HOSTAPD.map(|directory| Path::new(directory).join(interface));
+    if run.exists() { run } else { var_run }
+}
+
 /// What tells an access point of its stations beside their reports.
 fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
-    let usual = || Path::new(HOSTAPD).join(&ap.interface);
-    let hostapd = ap.hostapd.clone().unwrap_or_else(usual);
+    let hostapd = ap.hostapd.clone().unwrap_or_else(|| usual_hostapd(&ap.interface));
     Ok(match AccessPointRadio::open(&ap.interface, &hostapd)? {
         Some(radio) => Box::new(radio),
         None => Box::new(NoRadio),
@@ -297,7 +304,7 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told,
         actuator,
         radio: own_view(ap)?,
     };
-    let open = |file: &std::path::PathBuf| Log::open(file, &ap.interface, console.unix_s());
+    let open = |file: &PathBuf| Log::open(file, &ap.interface, console.unix_s());
     let mut log = ap.log.as_ref().map(open).transpose()?;
     let tell = |news: ApNews| {
         if let Some(Err(error)) = log.as_mut().map(|log| log.add(&news)) {

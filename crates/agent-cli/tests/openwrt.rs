@@ -18,6 +18,7 @@ procd_append_param() { shift; for word; do line="$line$word	"; done; }
 procd_close_instance() { echo "$line"; }
 interface=fw-none key=$1 rate='20 Mbps' policy=pw policy_for='voice=equal tcp=gb1' udp='[::]:9437'
 actuator=htb log="$1.log" interval='200 ms' snr=25 to=192.168.1.1
+hostapd=/var/run/hostapd/fw-none step=0.02 pace='50 ms' queue=50 filter=median snr_from=
 . "$2"
 start_service
 "#;
@@ -42,10 +43,16 @@ fn the_agent_takes_what_the_init_script_gives() {
         ["--udp", "[::]:9437"],
         ["--rate", "20 Mbps"],
         ["--actuator", "htb"],
+        ["--hostapd", "/var/run/hostapd/fw-none"],
+        ["--step", "0.02"],
+        ["--pace", "50 ms"],
+        ["--queue", "50"],
     ] {
         assert!(lines[0].windows(2).any(|two| two == words), "{:?}", lines[0]);
     }
-    assert!(lines[1].windows(2).any(|two| two == ["--to", "192.168.1.1"]), "{:?}", lines[1]);
+    for words in [["--to", "192.168.1.1"], ["--filter", "median"]] {
+        assert!(lines[1].windows(2).any(|two| two == words), "{:?}", lines[1]);
+    }
     for line in lines {
         let output =
             Command::new(env!("CARGO_BIN_EXE_fairwave-agent")).args(&line).output().unwrap();

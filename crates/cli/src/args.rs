@@ -1,5 +1,6 @@
 //! The command line: what can be asked for. The help text is written here and nowhere else.
 
+mod common;
 #[cfg(target_os = "linux")]
 pub(crate) mod dccp;
 #[cfg(target_os = "linux")]
@@ -20,17 +21,19 @@ mod store;
 
 use crate::printed::Described;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use common::assignment;
 use fairwave_capture::trace::StreamName;
-use fairwave_units::{Duration, Seed};
+use fairwave_units::Duration;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::iter::successors;
 use std::net::IpAddr;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+pub(crate) use common::Common;
 #[cfg(target_os = "linux")]
 pub(crate) use matrix::Matrix;
 pub(crate) use plot::Plot;
@@ -160,86 +163,24 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Options of every command.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Common options")]
-pub(crate) struct Common {
-    /// Print JSON, and nothing else, to standard output
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Master seed, instead of the scenario's
-    #[arg(long, global = true, value_name = "N")]
-    pub(crate) seed: Option<Seed>,
-    /// Runs at the same time; never changes a result [default: available processors]
-    #[arg(long, short, global = true, value_name = "N", value_parser = jobs)]
-    jobs: Option<NonZeroUsize>,
-    /// Where results go; must be empty or new [default: a new directory in fairwave-out]
-    #[arg(long, short, global = true, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Write into --out although it is not empty
-    #[arg(long, global = true)]
-    pub(crate) force: bool,
-    /// No progress on standard error
-    #[arg(long, short, global = true)]
-    pub(crate) quiet: bool,
-    /// Set a key of the scenario, as if the file had it; may be repeated
-    #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = assignment)]
-    pub(crate) set: Vec<String>,
+/// The definition of the command line. The help of a command leaves out the common options that
+/// would do nothing for it.
+pub(crate) fn definition() -> clap::Command {
+    let whole = Cli::command();
+    let all: Vec<Arg> = whole.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    common::on_commands(whole, "", &all)
 }
 
-impl Common {
-    /// How many runs may go on at the same time.
-    pub(crate) fn jobs(&self) -> NonZeroUsize {
-        let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        self.jobs.unwrap_or_else(available)
-    }
-}
-
-impl Cli {
-    /// A common option that was given and would do nothing for this command.
-    pub(crate) fn idle_option(&self) -> Option<&'static str> {
-        let used: &[&str] = match self.command {
-            Command::Run(_) | Command::Sweep { .. } => &["--json", "--seed", "--out", "--set"],
-            #[cfg(target_os = "linux")]
-            Command::Emulate(_) | Command::Matrix(_) => &["--json", "--seed", "--out", "--set"],
-            #[cfg(target_os = "linux")]
-            Command::KeepNamespaces { .. } => &[],
-            #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-            Command::Cc(_) => &["--json"],
-            Command::Reproduce(_) => &["--json", "--out"],
-            Command::Check { .. } => &["--json", "--seed", "--set"],
-            #[cfg(target_os = "linux")]
-            Command::Dccp(_) | Command::Packets(_) | Command::Proxy(_) | Command::Soc(_) => {
-                &["--json"]
-            }
-            #[cfg(target_os = "linux")]
-            Command::Fairness(fairness::Fairness { ref task, .. }) => match task {
-                Some(fairness::FairnessTask::Serve(_)) => &[],
-                Some(_) => &["--json", "--out"],
-                None => &["--json"],
-            },
-            #[cfg(target_os = "linux")]
-            Command::Probe(probe::Probe { task: Some(_), .. }) => &[],
-            #[cfg(target_os = "linux")]
-            Command::Probe(_) => &["--json", "--out"],
-            Command::List { .. }
-            | Command::Explain { .. }
-            | Command::Plot(_)
-            | Command::Compare(_) => &["--json"],
-            Command::Store(_) => &["--json"],
-            Command::Trace(_) => &["--json", "--out"],
-            Command::Completions { .. } => &[],
-            Command::Man => &["--out"],
-        };
-        let common = &self.common;
-        let given = [
-            (common.json, "--json"),
-            (common.seed.is_some(), "--seed"),
-            (common.out.is_some(), "--out"),
-            (!common.set.is_empty(), "--set"),
-        ];
-        given.into_iter().find(|(given, name)| *given && !used.contains(name)).map(|(_, name)| name)
-    }
+/// Reads a command line. Also says which command it names, such as `probe serve`.
+pub(crate) fn read<T: Into<OsString> + Clone>(
+    words: impl IntoIterator<Item = T>,
+) -> Result<(Cli, String), clap::Error> {
+    let mut definition = definition();
+    let matches = definition.try_get_matches_from_mut(words)?;
+    let names = successors(matches.subcommand(), |(_, inner)| inner.subcommand());
+    let command = names.map(|(name, _)| name).collect::<Vec<_>>().join(" ");
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))?;
+    Ok((cli, command))
 }
 
 /// Options of `fairwave run`.
@@ -362,7 +303,7 @@ pub(crate) enum Command {
     KeepNamespaces {
         /// What else to do, and with which command
         #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        task: Vec<std::ffi::OsString>,
+        task: Vec<OsString>,
     },
     /// Run the kernel's congestion controls over a grid of emulated links, in real time
     #[cfg(target_os = "linux")]
@@ -437,7 +378,7 @@ pub(crate) enum Command {
     Explain {
         /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
         /// tables are listed. probe.latency_ms is a figure of `fairwave probe`, probe all of them;
-        /// so are fairness and proxy
+        /// so are fairness, proxy and soc
         #[arg(value_name = "KEY", value_parser = Keys, hide_possible_values = true)]
         key: Option<String>,
     },
@@ -525,14 +466,6 @@ pub(crate) enum Listing {
     Reference,
 }
 
-/// The most runs at the same time: each takes a thread.
-const MOST_JOBS: usize = 1024;
-
-fn jobs(text: &str) -> Result<NonZeroUsize, String> {
-    let number = text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= MOST_JOBS);
-    number.ok_or_else(|| format!("expected a number from 1 to {MOST_JOBS}"))
-}
-
 /// The dotted keys of scenario files, and those of their tables.
 pub(crate) fn keys() -> Vec<String> {
     let known = fairwave_scenario::tables();
@@ -553,7 +486,7 @@ impl TypedValueParser for Keys {
     fn parse_ref(
         &self,
         command: &clap::Command,
-        arg: Option<&clap::Arg>,
+        arg: Option<&Arg>,
         value: &OsStr,
     ) -> Result<String, clap::Error> {
         StringValueParser::new().parse_ref(command, arg, value)
@@ -563,14 +496,6 @@ impl TypedValueParser for Keys {
         static NAMES: OnceLock<Vec<String>> = OnceLock::new();
         let names = NAMES.get_or_init(keys);
         Some(Box::new(names.iter().map(|name| PossibleValue::new(name.as_str()))))
-    }
-}
-
-/// `key=value`, kept as it was written: the scenario's parser names its place.
-fn assignment(text: &str) -> Result<String, String> {
-    match text.split_once('=') {
-        Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
-        _ => Err("expected KEY=VALUE, such as duration='20 s'".to_owned()),
     }
 }
 

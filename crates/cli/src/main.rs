@@ -42,19 +42,18 @@ mod store;
 mod table;
 mod traced;
 
-use args::{Cli, Command};
-use clap::Parser;
+use args::Command;
 use outcome::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let (cli, command) = args::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     #[cfg(target_os = "linux")]
     if let Command::KeepNamespaces { task } = &cli.command {
         return fairwave_agent::keep(task);
     }
-    if let Some(option) = cli.idle_option() {
-        return Failure::Usage(format!("{option} has no effect on this command")).report();
+    if let Some(option) = cli.common.idle_option(&command) {
+        return Failure::Usage(format!("--{option} has no effect on this command")).report();
     }
     match dispatch(&cli.common, cli.command) {
         Ok(()) => ExitCode::SUCCESS,

@@ -50,7 +50,8 @@ pub(crate) struct BufferOutput {
     pub(crate) packets: IntervalOutput,
     /// The same in bytes of IP packets.
     pub(crate) bytes: IntervalOutput,
-    /// How many milliseconds a packet waits behind a full buffer.
+    /// Wait behind the full buffer in milliseconds: the 90th percentile of the waits in a train, a
+    /// mean over the trains that filled the buffer.
     pub(crate) ms: IntervalOutput,
 }
 

@@ -6,8 +6,9 @@ use fairwave_sockets::probe::{Buffer, Kind, Latency, Leg, Measured, Percentiles,
 use fairwave_units::BitRate;
 use maud::{DOCTYPE, PreEscaped, html};
 
-/// Waits that people notice in a conversation (ITU-T G.114), in milliseconds.
-const NOTICED_MS: f64 = 150.0;
+/// Longest delay one way, from mouth to ear, that ITU-T G.114 recommends for a conversation, in
+/// milliseconds.
+const RECOMMENDED_MS: f64 = 150.0;
 /// Datagrams that waited in this host's own socket before that says something.
 const OFTEN: u64 = 100;
 
@@ -106,8 +107,11 @@ fn consequence(found: &Measured) -> Option<String> {
         ms if ms < 1e3 => format!("{ms:.0} ms"),
         ms => format!("{:.1} s", ms / 1e3),
     };
-    let verdict = if ms < NOTICED_MS { "nobody notices" } else { "people notice" };
-    Some(format!("A video call beside {load} waits {wait} there, which {verdict}."))
+    let verdict = if ms < RECOMMENDED_MS { "less" } else { "more" };
+    Some(format!(
+        "A video call beside {load} waits {wait} there, {verdict} than the {RECOMMENDED_MS:.0} ms \
+         that ITU-T G.114 recommends for a whole path."
+    ))
 }
 
 /// What to know about the figures.
@@ -229,8 +233,8 @@ mod tests {
     #[test]
     fn a_call_waits_as_long_as_greetings_beside_the_load() {
         let cases = [
-            (Kind::Packets, Some(112.0), Some("waits 110 ms there, which nobody notices")),
-            (Kind::Packets, Some(1_202.0), Some("waits 1.2 s there, which people notice")),
+            (Kind::Packets, Some(112.0), Some("waits 110 ms there, less than the 150 ms")),
+            (Kind::Packets, Some(1_202.0), Some("waits 1.2 s there, more than the 150 ms")),
             (Kind::Packets, None, Some("waits 115 ms there")),
             (Kind::PerStation, Some(2.1), Some("waits less than 1 ms there")),
             (Kind::PerStation, None, None),

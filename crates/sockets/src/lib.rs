@@ -4,6 +4,9 @@
 //! speaks the protocol of that name. [`radio`] tells what the radios of this machine know.
 //! [`clock`] and [`arrival`] serve other hosts of real time, too.
 //!
+//! There is no transport over a TCP stream, as no machine of ours speaks in a byte stream of the
+//! kernel. [`fairness`] uses the kernel's TCP directly, as does `fairwave proxy` (`crates/relay`).
+//!
 //! The loop waits by `ppoll`, and looks at the clock without sleeping for the last microseconds
 //! before a deadline, since a train of packets needs punctual ones. IPv4 and IPv6 are alike.
 #![cfg(target_os = "linux")]

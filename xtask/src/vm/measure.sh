@@ -121,6 +121,8 @@ run() {
     access_point 0 1 || return 1
     ip address add 10.77.0.1/24 dev wlan0
     for number in 1 2; do station $number || return 1; done
+    say "two stations are associated $(seconds) s after power-on"
+    show iw dev wlan0 station dump || return 1
     radio || return 1
     steady || return 1
     carried || return 1

@@ -71,7 +71,7 @@ loop() {
 
 # The radio of the access point becomes weaker and stronger for all stations.
 follows() {
-    say "# SoC follows the radio within two intervals of 1 s (and 0.2 s, as it is looked at each 0.1 s by a program that takes as long)"
+    say "# SoC follows the radio within two intervals (T_soc = 1 s); the check itself takes up to 0.2 s"
     for level in 10 4 14; do
         level 0 $level || return 1
         began=$(seconds)
@@ -297,17 +297,21 @@ run() {
     plane || return 1
 
     say "# A roam of station 1 and the loss of station 2"
+    say "The two access points are not bridged, so the old one learns of the roam only by the deauthentication."
+    say "Station 1 is asked for a scan; it then roams by itself, as the new access point's signal is stronger."
+    say "It had lost and found its listener before, when the parts above restarted the agent."
     access_point 4 6 || return 1
     fairwave-agent ap --interface wlan4 --key net.key --rate '4 Mbps' --dry-run > other.out 2> other.err & other_ap=$!
     radio-run wlan0 /run/hostapd0/wlan0 2 > events 2>&1 & watcher=$!
     await 10 grep -q 'is interface' events || { cat events; return 1; }
-    in_station 1 wpa_cli -p /run/wpa1 -i wlan1 scan > /dev/null
     other=$(cat /sys/class/net/wlan4/address)
-    await 20 in_station 1 wpa_cli -p /run/wpa1 -i wlan1 bss $other
-    show ip netns exec sta1 wpa_cli -p /run/wpa1 -i wlan1 roam $other
+    # wpa_supplicant chooses anew after each scan. Its command `roam` would fail until then, as it
+    # does not know the new access point yet.
+    show ip netns exec sta1 wpa_cli -p /run/wpa1 -i wlan1 scan
     await 30 has_joined wlan4 $(mac 1) || return 1
-    # Where the networks are not bridged, the old access point is not told of the roam: it finds
-    # out when the station does not answer, or is told by a deauthentication.
+    say "station 1 has joined the new access point, $other"
+    # Without a bridge the old access point finds out when the station does not answer, or by a
+    # deauthentication.
     show hostapd_cli -p /run/hostapd0 -i wlan0 deauthenticate $(mac 1)
     in_station 2 wpa_cli -p /run/wpa2 -i wlan2 disconnect > /dev/null
     await 30 has_left 2 || return 1

@@ -18,7 +18,7 @@ mod agent {
     const EXAMPLES: &str = "\
 Examples:
   (umask 077; head -c 32 /dev/urandom | base64 > net.key)
-  fairwave-agent key --key net.key --station 02:00:00:00:00:07 > my.key
+  (umask 077; fairwave-agent key --key net.key --station 02:00:00:00:00:07 > my.key)
   fairwave-agent pair --interface wlan0 --key net.key      at the access point, and
   fairwave-agent join --interface wlan0 --write my.key     at the station, at the same time
   fairwave-agent ap --interface wlan0 --key net.key --rate '20 Mbps' --policy pw

@@ -20,7 +20,7 @@ Packets are those of protocol 33 of IP, over a raw socket, which needs root or C
 is open; with --udp they are inside UDP (RFC 6773). The other end may be Linux's own DCCP (up to
 6.15), or anything else that speaks RFC 4340. docs/dccp.md has more.
 
-Exit code 1: no connection, or one that did not end in good order.";
+Exit code 1: no connection, or one that did not end in good order; 2: the options are wrong.";
 
 /// Options of `fairwave dccp`.
 #[derive(Args, Debug)]

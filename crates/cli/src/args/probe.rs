@@ -19,7 +19,8 @@ What is measured is the narrowest buffer on the way from this host to HOST, with
 the way back. Nobody needs root.
 `fairwave explain probe` says what each figure means, as does docs/probe.md.
 
-Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.";
+Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.
+Exit code 2: the options are wrong.";
 
 /// Options of `fairwave probe`.
 #[derive(Args, Debug)]

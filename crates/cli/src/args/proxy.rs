@@ -20,7 +20,8 @@ of nothing. Where `fairwave cc load fw_tcp_av` has loaded the law, it steers the
 servers; elsewhere they are paced. Only --transparent and the law need root, which is given up
 once they are set up. The file of targets is described in docs/proxy.md.
 
-Exit code 1: an address cannot be listened at, or the kernel refuses a step.";
+Exit code 1: an address cannot be listened at, or the kernel refuses a step; 2: the options, or the
+file of targets at the start, are wrong.";
 
 /// Options of `fairwave proxy`.
 #[derive(Args, Debug)]
@@ -29,7 +30,8 @@ pub(crate) struct Proxy {
     /// nowhere with --transparent]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Serve clients with such addresses, too; may be repeated [default: those of this host]
+    /// With SOCKS5 and HTTP CONNECT: serve clients with such addresses, too; may be repeated
+    /// [default: those of this host]
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) allow: Vec<IpNet>,
     /// Lead connections that arrive at this interface through the proxy, under the client's address

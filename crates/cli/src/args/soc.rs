@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 /// At the end of its help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  (umask 077; head -c 32 /dev/urandom | base64 > net.key)     the key of the network, once
-  fairwave soc key --key net.key --station 02:00:00:00:00:07  a key for one station alone
+  (umask 077; head -c 32 /dev/urandom | base64 > net.key)     at the access point, once, and a key
+  (umask 077; fairwave soc key --key net.key --station 02:00:00:00:00:07 > my.key)   for one station
   sudo fairwave soc pair --interface wlan0 --key net.key      or so: at the access point, and
   sudo fairwave soc join --interface wlan0 --write my.key     at the station, at the same time
   sudo fairwave soc ap --interface wlan0 --key net.key --rate '20 Mbps' --policy pw
@@ -26,7 +26,7 @@ Examples:
 alone that somebody else has set, and restores the interface when it ends, also by SIGKILL.
 docs/soc.md says how the loop works.
 
-Exit code 1: the kernel refuses a step, or the interface goes away.";
+Exit code 1: the kernel refuses a step, or the interface goes away; 2: the options are wrong.";
 
 /// Options of `fairwave soc`.
 #[derive(Args, Debug)]

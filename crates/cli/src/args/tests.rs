@@ -1,7 +1,6 @@
 //! The command line is consistent, and every example of it, here and in the documents, parses.
 
 use super::*;
-use clap::CommandFactory;
 use fairwave_scenario::plan::Plan;
 use std::path::Path;
 
@@ -42,8 +41,8 @@ fn parse_examples(place: &str, text: &str) -> usize {
     let mut count = 0;
     for (line, arguments) in commands {
         let full = words(&format!("fairwave {arguments}"));
-        let cli = Cli::try_parse_from(full)
-            .unwrap_or_else(|error| panic!("{place}: `{line}` does not parse: {error}"));
+        let (cli, _) =
+            read(full).unwrap_or_else(|error| panic!("{place}: `{line}` does not parse: {error}"));
         if let Command::Run(Run { scenario: Some(scenario), .. }) = &cli.command {
             assert_eq!(runs(&cli.common, scenario), 1, "{place}: `{line}` is a sweep");
         }
@@ -54,12 +53,12 @@ fn parse_examples(place: &str, text: &str) -> usize {
 
 #[test]
 fn the_definition_is_consistent() {
-    Cli::command().debug_assert();
+    definition().debug_assert();
 }
 
 #[test]
 fn examples_of_the_help_parse() {
-    let mut command = Cli::command();
+    let mut command = definition();
     assert!(parse_examples("fairwave", &command.render_long_help().to_string()) >= 5);
     for name in ["run", "sweep", "reproduce", "check"] {
         let help = command.find_subcommand_mut(name).expect("it exists").render_help();
@@ -85,7 +84,7 @@ fn a_wrong_example_is_found() {
 
 #[test]
 fn exit_codes_stand_in_short_and_long_help() {
-    let mut command = Cli::command();
+    let mut command = definition();
     for help in [command.render_help(), command.render_long_help()] {
         assert!(help.to_string().contains("3  with --strict"), "{help}");
     }
@@ -94,7 +93,7 @@ fn exit_codes_stand_in_short_and_long_help() {
 #[test]
 fn options_are_accepted_before_and_after_the_command() {
     for line in ["fairwave --json --jobs 2 sweep s.toml", "fairwave sweep s.toml --json -j 2"] {
-        let cli = Cli::try_parse_from(words(line)).expect(line);
+        let (cli, _) = read(words(line)).expect(line);
         assert!(cli.common.json);
         assert_eq!(cli.common.jobs().get(), 2);
     }
@@ -105,12 +104,12 @@ fn assignments_need_a_key() {
     assert_eq!(assignment("duration=20 s"), Ok("duration=20 s".to_owned()));
     assert!(assignment("duration").is_err());
     assert!(assignment("=20 s").is_err());
-    assert!(Cli::try_parse_from(["fairwave", "sweep", "s", "--jobs", "0"]).is_err());
+    assert!(read(["fairwave", "sweep", "s", "--jobs", "0"]).is_err());
 }
 
 #[test]
 fn the_quick_form_is_the_default_and_is_not_the_full_one() {
-    let is_quick = |line: &str| match Cli::try_parse_from(words(line)).map(|cli| cli.command) {
+    let is_quick = |line: &str| match read(words(line)).map(|(cli, _)| cli.command) {
         Ok(Command::Reproduce(args)) => Some(args.is_quick()),
         _ => None,
     };
@@ -122,11 +121,45 @@ fn the_quick_form_is_the_default_and_is_not_the_full_one() {
 
 #[test]
 fn an_option_acts_or_is_an_error() {
-    let idle = |line: &str| Cli::try_parse_from(words(line)).expect(line).idle_option();
+    let idle = |line: &str| {
+        let (cli, command) = read(words(line)).expect(line);
+        cli.common.idle_option(&command)
+    };
     assert_eq!(idle("fairwave run s.toml --seed 3 --out d --set a=b --json"), None);
-    assert_eq!(idle("fairwave reproduce ack-loss --seed 3"), Some("--seed"));
-    assert_eq!(idle("fairwave reproduce ack-loss --set a=b"), Some("--set"));
+    assert_eq!(idle("fairwave run s.toml --jobs 2"), Some("jobs"));
+    assert_eq!(idle("fairwave reproduce ack-loss --seed 3"), Some("seed"));
+    assert_eq!(idle("fairwave reproduce ack-loss --set a=b"), Some("set"));
     assert_eq!(idle("fairwave reproduce ack-loss --full --from d --markdown --out e"), None);
-    assert_eq!(idle("fairwave completions bash --json"), Some("--json"));
-    assert_eq!(idle("fairwave check s.toml --out d"), Some("--out"));
+    assert_eq!(idle("fairwave completions bash --json"), Some("json"));
+    assert_eq!(idle("fairwave check s.toml --out d"), Some("out"));
+    assert_eq!(idle("fairwave list studies --force"), Some("force"));
+    // Subcommands have their command's options, or their own.
+    if cfg!(target_os = "linux") {
+        assert_eq!(idle("fairwave --json probe serve"), Some("json"));
+        assert_eq!(idle("fairwave probe host --out d"), None);
+        assert_eq!(idle("fairwave fairness --compare a b --out d"), Some("out"));
+        assert_eq!(idle("fairwave fairness run host --json --out d"), None);
+        assert_eq!(idle("fairwave soc status --json"), None);
+        assert_eq!(idle("fairwave soc status --seed 3"), Some("seed"));
+    }
+}
+
+/// The help of a command has the common options that act on it, and no other.
+#[test]
+fn a_help_shows_no_option_that_would_be_refused() {
+    let mut command = definition();
+    let help = |command: &mut clap::Command| command.render_help().to_string();
+    for subcommand in command.get_subcommands_mut().filter(|one| !one.is_hide_set()) {
+        assert!(help(subcommand).contains("--quiet"), "{}", subcommand.get_name());
+    }
+    let sweep = help(command.find_subcommand_mut("sweep").expect("it exists"));
+    assert!(
+        ["--json", "--seed", "--jobs", "--out", "--force", "--set"]
+            .iter()
+            .all(|option| { sweep.contains(option) })
+    );
+    let list = help(command.find_subcommand_mut("list").expect("it exists"));
+    assert!(list.contains("--json") && !list.contains("--seed") && !list.contains("--out"));
+    let trace = help(command.find_subcommand_mut("trace").expect("it exists"));
+    assert!(trace.contains("Also write what is found") && !trace.contains("--jobs"), "{trace}");
 }

@@ -1,9 +1,10 @@
-//! `fairwave explain probe.KEY`, `fairness.KEY` and `proxy.KEY`: what the figures mean that these
-//! commands print with `--json`. The schema of what is printed says it.
+//! `fairwave explain probe.KEY`, `fairness.KEY`, `proxy.KEY` and `soc.KEY`: what the figures mean
+//! that these commands print with `--json`. The schema of what is printed says it.
 
 use crate::printed_fairness::FairnessOutput;
 use crate::printed_probe::ProbeOutput;
 use crate::printed_proxy::ProxyOutput;
+use fairwave_agent::status::Status;
 use fairwave_lab::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,10 +13,11 @@ use serde_json::{Value, json};
 /// What keys of figures begin with, and the schema of that command's figures.
 type Root = (&'static str, fn() -> Value);
 
-const ROOTS: [Root; 3] = [
+const ROOTS: [Root; 4] = [
     ("probe", || json!(schema::of::<ProbeOutput>())),
     ("fairness", || json!(schema::of::<FairnessOutput>())),
     ("proxy", || json!(schema::of::<ProxyOutput>())),
+    ("soc", || json!(schema::of::<Status>())),
 ];
 
 /// One figure.
@@ -92,6 +94,7 @@ mod tests {
         assert!(has("fairness", "fairness.summary.stations.achievement"));
         assert!(has("fairness", "fairness.record.repetitions.stations.radio.signal_dbm"));
         assert!(has("proxy", "proxy.refused.busy"));
+        assert!(has("soc", "soc.stations.soc_db"));
         assert!(explain("fair").is_none() && explain("").is_none());
     }
 }

@@ -1,9 +1,9 @@
 //! `fairwave completions` and `fairwave man`: views of the command line's definition.
 
-use crate::args::{self, Cli, Common};
+use crate::args::{self, Common};
 use crate::outcome::Failure;
 use crate::{output, place};
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Prints the completion script.
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "fairwave", &mut script);
+    clap_complete::generate(shell, &mut args::definition(), "fairwave", &mut script);
     if shell == Shell::Fish {
         // The generator leaves the values of positional arguments out for this shell alone.
         let condition = "__fish_fairwave_using_subcommand explain";
@@ -26,7 +26,7 @@ pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
 /// One page for each command and each of its parts into `--out`, or the main page to standard
 /// output.
 pub(crate) fn man(common: &Common) -> Result<(), Failure> {
-    let mut command = Cli::command();
+    let mut command = args::definition();
     command.build();
     if common.out.is_none() {
         return Ok(output::print_raw(&page(command)?)?);

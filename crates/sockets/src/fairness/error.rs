@@ -66,12 +66,12 @@ pub enum Error {
         /// Why.
         refusal: Refusal,
     },
-    /// This host's kernel does not give the congestion control.
+    /// This host's kernel does not give the congestion control to this user.
     #[error("no congestion control {law:?} for this user on this host; there are {available}")]
     Law {
         /// What was asked for.
         law: String,
-        /// What there is.
+        /// What this user may choose.
         available: String,
     },
     /// A flow cannot be opened.

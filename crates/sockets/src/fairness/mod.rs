@@ -24,13 +24,19 @@ pub use message::{
 pub use round::News;
 pub use serve::{ServeConfig, Server};
 
+use rustix::thread::CapabilitySet;
+
 /// The port of `fairwave fairness serve`, TCP and UDP, unless another is given. Nobody has it from
 /// IANA.
 pub const PORT: u16 = 17_981;
 
-/// The congestion controls of this host, or that they are not known.
+/// The congestion controls that this process may choose, or that they are not known. Linux gives
+/// processes without CAP_NET_ADMIN those that are allowed alone (`tcp_allowed_congestion_control`).
 fn laws() -> String {
-    let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let own = rustix::thread::capabilities(None);
+    let is_admin = own.is_ok_and(|own| own.effective.contains(CapabilitySet::NET_ADMIN));
+    let which = if is_admin { "available" } else { "allowed" };
+    let file = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
     let text = std::fs::read_to_string(file).unwrap_or_else(|_| "(not known)".to_owned());
     text.split_whitespace().collect::<Vec<_>>().join(", ")
 }

@@ -58,7 +58,8 @@ pub struct Buffer {
     pub packets: Interval,
     /// The same in bytes of IP packets.
     pub bytes: Interval,
-    /// How long the last packet of a full buffer waits, in milliseconds.
+    /// Wait behind the full buffer in milliseconds: the 90th percentile of the waits in a train, a
+    /// mean over the trains that filled the buffer.
     pub ms: Interval,
 }
 

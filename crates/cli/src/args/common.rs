@@ -1,0 +1,140 @@
+//! Options that all commands take, and for which commands they do something.
+
+use clap::{Arg, Args, Command};
+use fairwave_units::Seed;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Options of every command.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Common {
+    /// Print JSON, and nothing else, to standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Master seed, instead of the scenario's
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) seed: Option<Seed>,
+    /// Runs at the same time; never changes a result [default: available processors]
+    #[arg(long, short, global = true, value_name = "N", value_parser = jobs)]
+    jobs: Option<NonZeroUsize>,
+    /// Where results go; must be empty or new [default: a new directory in fairwave-out]
+    #[arg(long, short, global = true, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write into --out although it is not empty
+    #[arg(long, global = true)]
+    pub(crate) force: bool,
+    /// No progress on standard error
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Set a key of the scenario, as if the file had it; may be repeated
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<String>,
+}
+
+/// The common options beside `--quiet` that do something for a command. A subcommand that is not
+/// here has those of its command.
+const USES: [(&str, &[&str]); 26] = [
+    ("run", &["json", "seed", "out", "force", "set"]),
+    ("emulate", &["json", "seed", "out", "force", "set"]),
+    ("emulate ctl", &["json"]),
+    ("cc", &["json"]),
+    ("matrix", &["json", "seed", "jobs", "out", "force", "set"]),
+    ("sweep", &["json", "seed", "jobs", "out", "force", "set"]),
+    ("reproduce", &["json", "jobs", "out", "force"]),
+    ("store", &["json"]),
+    ("plot", &["json"]),
+    ("compare", &["json"]),
+    ("check", &["json", "seed", "set"]),
+    ("packets", &["json"]),
+    ("probe", &["json", "out"]),
+    ("probe serve", &[]),
+    ("dccp", &["json"]),
+    ("fairness", &["json"]),
+    ("fairness serve", &[]),
+    ("fairness run", &["json", "out"]),
+    ("fairness show", &["json", "out"]),
+    ("proxy", &["json"]),
+    ("soc", &["json"]),
+    ("trace", &["json", "out", "force"]),
+    ("list", &["json"]),
+    ("explain", &["json"]),
+    ("completions", &[]),
+    ("man", &["out", "force"]),
+];
+
+/// What `--out` does for commands that write nothing without it.
+const OUT: [(&str, &str); 5] = [
+    ("probe", "Also write probe.json and probe.html into this directory"),
+    ("fairness run", OUT_FAIRNESS),
+    ("fairness show", OUT_FAIRNESS),
+    ("trace", "Also write what is found into this directory; must be empty or new"),
+    ("man", "Write a page for each command into this directory; must be empty or new"),
+];
+const OUT_FAIRNESS: &str = "Also write fairness.json, fairness.html and repetition-N.flent.gz into \
+                            this directory";
+
+/// The most runs at the same time: each takes a thread.
+const MOST_JOBS: usize = 1024;
+
+impl Common {
+    /// How many runs may go on at the same time.
+    pub(crate) fn jobs(&self) -> NonZeroUsize {
+        let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.jobs.unwrap_or_else(available)
+    }
+
+    /// An option that was given and would do nothing for this command.
+    pub(crate) fn idle_option(&self, command: &str) -> Option<&'static str> {
+        let given = [
+            (self.json, "json"),
+            (self.seed.is_some(), "seed"),
+            (self.jobs.is_some(), "jobs"),
+            (self.out.is_some(), "out"),
+            (self.force, "force"),
+            (!self.set.is_empty(), "set"),
+        ];
+        let mut idle = given.into_iter().filter(|(given, name)| *given && !acts(name, command));
+        idle.next().map(|(_, name)| name)
+    }
+}
+
+/// Whether an option does something for a command.
+fn acts(option: &str, command: &str) -> bool {
+    match (USES.iter().find(|(name, _)| *name == command), command.rsplit_once(' ')) {
+        _ if option == "quiet" => true,
+        (Some((_, options)), _) => options.contains(&option),
+        (None, Some((parent, _))) => acts(option, parent),
+        (None, None) => false,
+    }
+}
+
+/// Gives each command below this one its own common options: what would do nothing is hidden. The
+/// options of the whole, which would be given to all commands otherwise, are passed over then.
+pub(super) fn on_commands(command: Command, names: &str, common: &[Arg]) -> Command {
+    command.mut_subcommands(|subcommand| {
+        let names = format!("{names} {}", subcommand.get_name()).trim_start().to_owned();
+        let options = common.iter().map(|option| of_command(option.clone(), &names));
+        let subcommand = subcommand.args(options);
+        on_commands(subcommand, &names, common)
+    })
+}
+
+fn of_command(option: Arg, command: &str) -> Arg {
+    let is_idle = !acts(option.get_id().as_str(), command);
+    let own = OUT.iter().find(|(name, _)| option.get_id() == "out" && *name == command);
+    own.map_or(option.clone(), |(_, help)| option.help(*help)).hide(is_idle)
+}
+
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= MOST_JOBS);
+    number.ok_or_else(|| format!("expected a number from 1 to {MOST_JOBS}"))
+}
+
+/// `key=value`, kept as it was written: the scenario's parser names its place.
+pub(super) fn assignment(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
+        _ => Err("expected KEY=VALUE, such as duration='20 s'".to_owned()),
+    }
+}
