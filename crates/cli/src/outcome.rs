@@ -4,6 +4,10 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+/// Why `--strict` gives exit code 3, where claims are mapped.
+pub(crate) const CLAIM_FAILS: &str =
+    "a claim of the paper is \"nowhere\", or the answer to a question of ours is not always yes";
+
 /// Why a command did not end well.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -3,7 +3,7 @@
 use super::reproduce_map::{self, Means, word};
 use crate::args::{Common, Host, Reproduce};
 use crate::clock::Stopwatch;
-use crate::outcome::Failure;
+use crate::outcome::{CLAIM_FAILS, Failure};
 use crate::output::{self, HEADING, styled};
 use crate::progress::Progress;
 use crate::{place, stop, store};
@@ -87,10 +87,6 @@ fn reproduced(
     Ok(Reproduction { study, results, findings, maps })
 }
 
-/// Why `--strict` gives exit code 3, where claims are mapped.
-pub(crate) const FAILS: &str =
-    "a claim of the paper is \"nowhere\", or the answer to a question of ours is not always yes";
-
 /// How the command ends under `--strict`. A claim that could not be judged is no failure, since
 /// nothing contradicts it, but it is not passed over in silence either.
 fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
@@ -99,7 +95,7 @@ fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
     if !open.is_empty() {
         output::warn(&format!("not judgeable: {}", open.join(", ")));
     }
-    if verdicts.iter().any(ClaimVerdict::fails) { Err(Failure::Claims(FAILS)) } else { Ok(()) }
+    if verdicts.iter().any(ClaimVerdict::fails) { Err(Failure::Claims(CLAIM_FAILS)) } else { Ok(()) }
 }
 
 /// The study that is asked for, if what is asked for goes together.

@@ -1,9 +1,8 @@
 //! `fairwave reproduce STUDY --map CLAIM`: a claim over what its paper leaves open.
 
-use super::reproduce::FAILS;
 use crate::args::{Common, Reproduce};
 use crate::clock::{self, Stopwatch};
-use crate::outcome::Failure;
+use crate::outcome::{CLAIM_FAILS, Failure};
 use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use crate::place::{self, Before};
 use crate::progress::Progress;
@@ -242,7 +241,7 @@ fn judge(summary: &MapSummary) -> Result<(), Failure> {
         true => claim.setups.holding + claim.setups.undecided < claim.setups.admitted,
         false => claim.verdict == map::Word::Nowhere.text(),
     };
-    if summary.claims.iter().any(fails) { Err(Failure::Claims(FAILS)) } else { Ok(()) }
+    if summary.claims.iter().any(fails) { Err(Failure::Claims(CLAIM_FAILS)) } else { Ok(()) }
 }
 
 fn text(study: &dyn Study, summary: &MapSummary, is_single: bool) -> String {

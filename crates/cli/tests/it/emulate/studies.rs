@@ -124,8 +124,8 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
     if !machine_can() {
         return;
     }
-    // Segments are 2.4 ms apart, so that most are read by themselves, also beside builds: on an idle
-    // machine all, and the ratio below is 1.5.
+    // Segments are 2.4 ms apart, so that most are read by themselves, beside builds, too: on an
+    // idle machine all, and the ratio below is 1.5.
     let more = "kernel_flows = [\"eager\", \"lazy\"]\n\
         [[node]]\nname = \"far\"\nkind = \"host\"\ncount = 2\n\
         [[link]]\nends = [\"far*\", \"server\"]\nrate = \"5 Mbps\"\n\
