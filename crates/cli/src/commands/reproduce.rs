@@ -95,7 +95,11 @@ fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
     if !open.is_empty() {
         output::warn(&format!("not judgeable: {}", open.join(", ")));
     }
-    if verdicts.iter().any(ClaimVerdict::fails) { Err(Failure::Claims(CLAIM_FAILS)) } else { Ok(()) }
+    if verdicts.iter().any(ClaimVerdict::fails) {
+        Err(Failure::Claims(CLAIM_FAILS))
+    } else {
+        Ok(())
+    }
 }
 
 /// The study that is asked for, if what is asked for goes together.
