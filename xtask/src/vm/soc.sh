@@ -111,8 +111,10 @@ shares() {
     began=$(seconds)
     for number in 1 2 3; do eval before$number=$(received $number); done
     sleep 15
-    for number in 1 2 3; do echo $(received $number) $(eval echo \$before$number) $(told $(mac $number)); done > counts
+    # All counts first: asking for a weight takes this machine a part of a second.
+    for number in 1 2 3; do eval after$number=$(received $number); done
     ended=$(seconds)
+    for number in 1 2 3; do eval echo \$after$number \$before$number $(told $(mac $number)); done > counts
     kill $senders
     awk -v lasted=$(awk "BEGIN { print $ended - $began }") '{ bytes[NR] = $1 - $2; weight[NR] = $4; all += bytes[NR]; weights += weight[NR] }
         END {
