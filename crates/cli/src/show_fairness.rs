@@ -389,6 +389,8 @@ mod tests {
         let row = words.lines().find(|line| line.contains("-63 (-66 to -60)")).expect(&words);
         let figures: Vec<&str> = row.split_whitespace().rev().take(5).collect();
         assert_eq!(figures, ["25", "-", "8", "-", "-"], "{words}");
+        // There are no flows.
+        assert!(words.contains("Nothing arrived in any flow."), "{words}");
         assert!(!self::words(&Summary::of(&record(&[])), &record(&[])).contains("Radio"));
     }
 }

@@ -231,15 +231,19 @@ impl Beside {
     }
 }
 
-/// Two tables of the same results, row by row; what is left over stands at the end.
+/// Two tables of the same results, row by row; what is left over stands at the end. Tables that are
+/// alike tell of neither host, such as that of weights, and stand once.
 fn both(simulator: &ResultTable, kernel: &ResultTable) -> ResultTable {
+    if simulator == kernel {
+        return simulator.clone();
+    }
     let of = |host: &str, table: &ResultTable, at: usize| {
         let row = table.rows.get(at).filter(|row| was_run(row))?;
         Some(std::iter::once(host.to_owned()).chain(row.iter().cloned()).collect())
     };
     let longest = simulator.rows.len().max(kernel.rows.len());
     let pair = |at| [of("simulator", simulator, at), of("kernel", kernel, at)];
-    let header = std::iter::once("Host".to_owned()).chain(simulator.header.iter().cloned());
+    let header = std::iter::once("Run by".to_owned()).chain(simulator.header.iter().cloned());
     ResultTable {
         title: simulator.title.clone(),
         header: header.collect(),

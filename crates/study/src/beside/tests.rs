@@ -154,10 +154,17 @@ fn results_of_both_hosts_stand_one_below_the_other() {
         ..beside(None)
     };
     let page = both.markdown(&Paper, "fairwave reproduce paper");
-    let expected = "### Rates\n\n| Host | Law | AVR | Mbps |\n|---|---|---|---|\n\
+    let expected = "### Rates\n\n| Run by | Law | AVR | Mbps |\n|---|---|---|---|\n\
                     | simulator | reno | 0.5 | 4.1 |\n| kernel | reno | 0.6 | 4.2 |\n";
     assert!(page.ends_with(expected), "{page}");
     assert!(both.page(&Paper, "fairwave reproduce paper").unwrap().contains("<td>kernel</td>"));
+    let alike = || with(&[["reno", "0.5", "4.1"]]);
+    let page = Beside { simulator: alike(), kernel: alike(), ..beside(None) };
+    let page = page.markdown(&Paper, "fairwave reproduce paper");
+    assert!(
+        page.ends_with("| Law | AVR | Mbps |\n|---|---|---|\n| reno | 0.5 | 4.1 |\n"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Ask<'_> {
     /// Seeds that every set-up has.
     fn seeds(&self) -> u64 {
         let seeds = self.declared.seeds;
-        if self.confirms { seeds.full.min(self.most()) } else { seeds.quick }
+        if self.confirms && !self.quick { seeds.full } else { seeds.quick }
     }
 
     /// The most seeds of a set-up. The quick form does not go on: its verdicts may stay open. What
@@ -265,13 +265,12 @@ impl Explorer<'_> {
             let outcome = Outcome::LeftOut(anchor.clone());
             let direction = outcome.clone();
             // Who asks for one set-up wants to see what was measured there.
-            let seeds = if self.ask.with_traces { self.ask.seeds() } else { 0 };
-            let claim = match seeds {
-                0 => None,
-                _ => {
-                    let results = self.results(&claim.id, &claim.run, place, seeds)?;
-                    self.judge(claim, &results)?
-                }
+            let (claim, seeds) = if self.ask.with_traces {
+                let seeds = self.ask.seeds();
+                let results = self.results(&claim.id, &claim.run, place, seeds)?;
+                (self.judge(claim, &results)?, seeds)
+            } else {
+                (None, 0)
             };
             return Ok(Visit { outcome, direction, seeds, is_open: false, claim });
         }
