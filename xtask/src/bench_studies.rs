@@ -1,6 +1,7 @@
 //! `cargo xtask bench-studies`: what the studies take, from an empty store of results and again.
 
 use crate::ns3::{load, processor, words};
+use crate::pages;
 use crate::record;
 use crate::shell::{Outcome, cargo, command, note, run_aside};
 use crate::workspace;
@@ -20,16 +21,20 @@ pub(crate) struct Options {
     full: bool,
     /// Only these studies; all of them without one.
     studies: Vec<String>,
+    /// Write the page of each study, and count its verdicts in README, as `cargo xtask pages` does.
+    #[arg(long, requires = "full")]
+    pages: bool,
     /// Add the figures to `benches/runs/DATE-studies.md`.
     #[arg(long)]
     record: bool,
 }
 
-/// Runs a command with what it prints left out, and prints what it took as JSON.
+/// Runs a command with what it prints in a file, and prints what it took as JSON.
 const TIMED: &str = "\
 import json, resource, subprocess, sys, time
 started = time.monotonic()
-code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+with open(sys.argv[1], 'w') as told:
+    code = subprocess.run(sys.argv[2:], stdout=told).returncode
 wall = time.monotonic() - started
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps({'code': code, 'wall_s': wall, 'cpu_s': used.ru_utime + used.ru_stime,
@@ -66,7 +71,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     let mut rows = Vec::new();
     for name in &names {
         note(&format!("{name} {form}"));
-        rows.push(measured(name, form)?);
+        rows.push(measured(name, form, options.pages)?);
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let facts = format!(
@@ -84,7 +89,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     Ok(())
 }
 
-fn measured(name: &str, form: &str) -> Result<Row, String> {
+fn measured(name: &str, form: &str, is_page: bool) -> Result<Row, String> {
     let place = workspace::target().join("bench-studies");
     let (store, out) = (place.join("store"), place.join("out"));
     for old in [&store, &out] {
@@ -92,8 +97,14 @@ fn measured(name: &str, form: &str) -> Result<Row, String> {
             fs::remove_dir_all(old).map_err(|error| format!("{}: {error}", old.display()))?;
         }
     }
-    let first = timed(name, form, &store, &out)?;
-    let again = timed(name, form, &store, &out)?;
+    let printed = place.join("printed");
+    fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+    let first = timed(name, form, &store, &out, &printed)?;
+    if is_page {
+        let page = fs::read_to_string(&printed);
+        pages::write(name, &page.map_err(|error| format!("{}: {error}", printed.display()))?)?;
+    }
+    let again = timed(name, form, &store, &out, &printed)?;
     let kept = kept(&store)?;
     let results = kept["versions"].as_array().into_iter().flatten();
     let results = results.filter_map(|version| version["results"].as_u64()).sum();
@@ -101,11 +112,12 @@ fn measured(name: &str, form: &str) -> Result<Row, String> {
     Ok(Row { name: name.to_owned(), results, store_mb, first, again })
 }
 
-fn timed(name: &str, form: &str, store: &Path, out: &Path) -> Result<Cost, String> {
+fn timed(name: &str, form: &str, store: &Path, out: &Path, printed: &Path) -> Result<Cost, String> {
     let fairwave = workspace::target().join("release/fairwave").display().to_string();
-    let (store, out) = (store.display().to_string(), out.display().to_string());
-    let study = [&fairwave, "--json", "--quiet", "--force", "--out", &out, "reproduce", name, form];
-    let args = [&["-c", TIMED][..], &study, &["--store", &store]].concat();
+    let [store, out, printed] = [store, out, printed].map(|path| path.display().to_string());
+    let study = [&fairwave, "--quiet", "--force", "--out", &out, "reproduce", name, form];
+    let last = ["--markdown", "--store", &store];
+    let args = [&["-c", TIMED, &printed][..], &study, &last].concat();
     let output = command("python3", &args).output().map_err(|error| format!("python3: {error}"))?;
     let told: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;

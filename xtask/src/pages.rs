@@ -41,10 +41,14 @@ fn page(name: &str) -> Outcome {
     if !made.status.success() {
         return Err(format!("fairwave reproduce {name} ended with {}", made.status));
     }
+    write(name, &String::from_utf8_lossy(&made.stdout))
+}
+
+/// Writes what a full run printed as the page of its study.
+pub(crate) fn write(name: &str, page: &str) -> Outcome {
     let file = format!("docs/studies/{name}.md");
-    let page = String::from_utf8_lossy(&made.stdout);
-    fs::write(root().join(&file), page.as_bytes()).map_err(|error| format!("{file}: {error}"))?;
-    let counted = counted(&page).ok_or_else(|| format!("{file}: no line {COUNTED:?}"))?;
+    fs::write(root().join(&file), page).map_err(|error| format!("{file}: {error}"))?;
+    let counted = counted(page).ok_or_else(|| format!("{file}: no line {COUNTED:?}"))?;
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).map_err(|error| format!("README.md: {error}"))?;
     let text = with_counts(&text, &file, counted).ok_or(format!("README.md has no line of {file}"));

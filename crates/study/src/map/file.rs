@@ -185,6 +185,9 @@ pub struct RunFile {
     /// What is set in it before the axes are, as `key=value`.
     #[serde(default)]
     pub set: Vec<String>,
+    /// The same, in the full form alone.
+    #[serde(default)]
+    pub full: Vec<String>,
 }
 
 /// A fact that the paper states about its set-up.

@@ -216,7 +216,8 @@ impl Ask<'_> {
     /// What is set in a run: what every run sets, what this one sets, and then the axes.
     fn sets(&self, run: &RunFile, place: &Place<'_>) -> Vec<String> {
         let quick = if self.quick { self.declared.quick.as_slice() } else { &[] };
-        let of_all = self.declared.set.iter().chain(quick).chain(&run.set).cloned();
+        let full = if self.quick { &[] } else { run.full.as_slice() };
+        let of_all = self.declared.set.iter().chain(quick).chain(full).chain(&run.set).cloned();
         let label = |name: &str| {
             let is_called = |axis: usize| self.declared.axis[axis].key.get_ref() == name;
             let found = place.iter().find(|(axis, _)| is_called(*axis));

@@ -386,6 +386,24 @@ fn a_map_judges_each_set_up_and_leaves_out_what_an_anchor_contradicts() {
 }
 
 #[test]
+fn a_run_has_settings_of_its_own_in_the_full_form_and_in_no_other() {
+    let place = Place::new("full");
+    let mut declared = super::of(&Tiny).unwrap().unwrap();
+    let claims = declared.claim.iter_mut().flat_map(|claim| &mut claim.run);
+    claims.for_each(|run| run.full = vec!["duration=500 ms".to_owned()]);
+    let one = ["TINY-1".to_owned()];
+    let simulated = |quick: bool| {
+        let ask = |ask: Ask<'_>| {
+            explore(&Ask { declared: &declared, claims: &one, quick, ..ask }).unwrap().effort
+        };
+        let effort = mapped(&place.0, Before::Rerun, usize::MAX, ask);
+        effort.simulated / effort.runs as u64
+    };
+    assert_eq!(simulated(true), Duration::from_millis(300));
+    assert_eq!(simulated(false), Duration::from_millis(500));
+}
+
+#[test]
 fn one_set_up_is_measured_although_an_anchor_contradicts_it() {
     let place = Place::new("contradicted");
     let pair = |key: &str, label: &str| (key.to_owned(), label.to_owned());
