@@ -18,7 +18,7 @@ use std::num::NonZeroU16;
 
 const STATIONS: u32 = 200;
 const INTERVAL_MS: u64 = 20;
-/// Reports are gathered for so long, as `fairwave soc ap` does.
+/// Reports are gathered for so long, which is a little less than `fairwave soc ap` does.
 const GATHER_MS: u64 = 10;
 const ROUNDS: u64 = 500;
 const SESSION: Session = Session([5; SESSION_LEN]);
@@ -89,6 +89,7 @@ impl Crowd {
         let at_once = reports.len().div_ceil(wakes as usize);
         for (some, wake) in reports.chunks(at_once).zip(0..) {
             let now = Instant::ZERO + Duration::from_millis(round * INTERVAL_MS + wake * GATHER_MS);
+            self.ap.foresee(some);
             for heard in some {
                 self.ap.handle(now, ApInput::Report(*heard));
             }

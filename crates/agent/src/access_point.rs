@@ -20,10 +20,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often the radio is asked, and the longest wait of the loop.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long the loop waits after reports, so that those of a crowd are read at once: half of the
-/// shortest interval. Each wake-up costs as much as some twenty reports. A report that comes alone
-/// does not wait; none is taken for missing that is there, as reports are read before alarms ring.
-const GATHER: Duration = Duration::from_millis(10);
+/// How long the loop waits after reports, so that those of a crowd are read at once: less than the
+/// shortest interval, so that a weight follows within two of them. Each wake-up costs as much as some
+/// twenty reports. A report that comes alone does not wait; none is taken for missing that is there,
+/// as reports are read before alarms ring.
+const GATHER: Duration = Duration::from_millis(15);
 /// Frames that are read before anything else has its turn.
 const BATCH: usize = 256;
 /// Name of the class of all traffic that has no other.
@@ -70,6 +71,8 @@ struct Loop {
     traffic: Vec<String>,
     /// What the radio said when it did not tell.
     trouble: Option<String>,
+    /// Room for reports that are read at once.
+    reports: Vec<Heard>,
 }
 
 /// Serves until `stop` is set, and restores the interface.
@@ -98,6 +101,7 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
         failed: 0,
         traffic,
         trouble: None,
+        reports: Vec::with_capacity(BATCH),
     };
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     let mut look = clock.now();
@@ -165,21 +169,28 @@ impl Loop {
 
     /// Takes frames that wait; how many, and whether those were all.
     fn take_reports(&mut self, now: Instant) -> io::Result<(usize, bool)> {
-        let mut frame = [0; FRAME];
-        for taken in 0..BATCH {
-            let Some(length) = self.socket.receive(&mut frame)? else {
-                let (more, is_empty) = self.take_datagrams(now)?;
-                return Ok((taken + more, is_empty));
-            };
+        let (mut frame, mut taken) = ([0; FRAME], 0);
+        self.reports.clear();
+        while taken < BATCH
+            && let Some(length) = self.socket.receive(&mut frame)?
+        {
+            taken += 1;
             if let Ok((header, payload)) = ethernet::parse(&frame[..length.min(FRAME)])
                 // Somebody pairs beside this program.
                 && !Message::is_meant(payload)
             {
-                let heard = Heard::new(header.source, payload);
-                self.ap.handle(now, ApInput::Report(heard));
+                self.reports.push(Heard::new(header.source, payload));
             }
         }
-        Ok((BATCH, false))
+        self.ap.foresee(&self.reports);
+        for heard in &self.reports {
+            self.ap.handle(now, ApInput::Report(*heard));
+        }
+        if taken == BATCH {
+            return Ok((BATCH, false));
+        }
+        let (more, is_empty) = self.take_datagrams(now)?;
+        Ok((taken + more, is_empty))
     }
 
     /// The same for datagrams.

@@ -18,14 +18,16 @@ pub use facts::{
 };
 
 use crate::policy::Weight;
+use crate::stations::Stations;
 use crate::table::{Heard, Observation, Refusal, Station, Table, TableConfig, TableInput};
 use fairwave_machine::Machine;
-use fairwave_units::{Db, Instant};
+use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::{self, Answer, Greeting};
 use station::{Change, Known};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hint::black_box;
 use std::net::{IpAddr, SocketAddr};
 
 /// What the key of one station is derived for.
@@ -43,6 +45,13 @@ pub fn station_secret(network: &Key, station: Mac) -> [u8; KEY_LEN] {
     secret
 }
 
+/// Time between two answers that an access point gives in the mean: what it spends on answers, and
+/// the air that they take, does not grow with a crowd.
+const ANSWER_PACE: Duration = Duration::from_millis(10);
+/// The longest time between two answers to one station, whatever the crowd: one may be lost and
+/// another one late before the station takes it that nobody listens.
+const ANSWER_MOST: Duration = Duration::from_secs(2);
+
 /// Attempts of unknown stations that may arrive together.
 const STRANGERS_BURST: u64 = 64;
 
@@ -51,7 +60,7 @@ const STRANGERS_BURST: u64 = 64;
 pub struct AccessPoint {
     config: ApConfig,
     table: Table,
-    stations: BTreeMap<Mac, Known>,
+    stations: Stations<Known>,
     /// Addresses of stations behind routers.
     addresses: BTreeMap<IpAddr, Mac>,
     /// How the report came that the table is looking at.
@@ -73,7 +82,7 @@ impl AccessPoint {
         Self {
             table: Table::new(config.table.clone()),
             config,
-            stations: BTreeMap::new(),
+            stations: Stations::default(),
             addresses: BTreeMap::new(),
             hearing: Reach::Link,
             alarms: BTreeSet::new(),
@@ -98,7 +107,20 @@ impl AccessPoint {
     /// The stations that are served, in the order of their link addresses.
     pub fn stations(&self, now: Instant) -> Vec<StationStatus> {
         let served = self.stations.iter().filter(|(_, known)| known.is_served());
-        served.map(|(&link, known)| self.status(now, link, known)).collect()
+        served.map(|(link, known)| self.status(now, link, known)).collect()
+    }
+
+    /// Reads what these reports will be compared with. A processor that finds little of it in its
+    /// caches fetches it for several stations at once here, and for one after the other in
+    /// [`Machine::handle`]. Nothing changes.
+    pub fn foresee(&self, reports: &[Heard]) {
+        let looked_at = |heard: &Heard| {
+            let known = self.stations.get(heard.from()).map(Known::glance);
+            (known, self.table.glance(heard.from()))
+        };
+        for heard in reports {
+            let _ = black_box(looked_at(heard));
+        }
     }
 
     fn status(&self, now: Instant, link: Mac, known: &Known) -> StationStatus {
@@ -121,7 +143,7 @@ impl AccessPoint {
         if Greeting::is_meant(heard.payload()) {
             return self.take_greeting(now, heard);
         }
-        let is_registered = self.stations.get(&link).is_some_and(|known| known.is_registered);
+        let is_registered = self.stations.get(link).is_some_and(|known| known.is_registered);
         if !is_registered && let Err(why) = self.introduce(now, heard) {
             self.counters.strangers_refused[why as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why });
@@ -135,8 +157,10 @@ impl AccessPoint {
     /// Answers a report that was just believed, if the station has not been answered for a while.
     fn answer(&mut self, now: Instant, heard: &Heard, routed: Option<SocketAddr>) {
         let station = heard.from();
-        let Some(known) = self.stations.get_mut(&station) else { return };
-        let is_soon = known.answered.is_some_and(|at| now < at + self.config.answer_every);
+        let crowd = (ANSWER_PACE * self.stations.len() as u64).min(ANSWER_MOST);
+        let every = self.config.answer_every.max(crowd);
+        let Some(known) = self.stations.get_mut(station) else { return };
+        let is_soon = known.answered.is_some_and(|at| now < at + every);
         if known.heard != Some(now) || is_soon {
             return;
         }
@@ -178,7 +202,7 @@ impl AccessPoint {
         }
         let station = Station { link, key: Some(key), ipv4: None, ipv6: None };
         self.table.handle(now, TableInput::Register(station));
-        self.stations.entry(link).or_default().is_registered = true;
+        self.stations.or_default(link).is_registered = true;
         Ok(())
     }
 
@@ -196,16 +220,16 @@ impl AccessPoint {
     /// Whether there is room for one more. A station that is gone makes room, the one that was
     /// heard longest ago first.
     fn make_room(&mut self, now: Instant, link: Mac) -> bool {
-        let is_new = !self.stations.contains_key(&link);
+        let is_new = self.stations.find(link).is_none();
         if !is_new || self.stations.len() < self.config.table.stations_most {
             return true;
         }
         let gone = self.stations.iter().filter(|(_, known)| !known.is_served());
-        let Some(oldest) = gone.map(|(&link, known)| (known.heard, link)).min() else {
+        let Some(oldest) = gone.map(|(link, known)| (known.heard, link)).min() else {
             return false;
         };
-        let removed = self.stations.remove(&oldest.1);
-        self.give_up(removed.map_or(Reach::Link, |known| known.reach));
+        let removed = self.stations.remove(oldest.1);
+        self.give_up(removed.map_or(Reach::Link, |(_, known)| known.reach));
         self.alarms.retain(|(_, link)| *link != oldest.1);
         self.table.handle(now, TableInput::Forget(oldest.1));
         true
@@ -216,14 +240,14 @@ impl AccessPoint {
             self.counters.strangers_refused[Refusal::Full as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why: Refusal::Full });
         }
-        let known = self.stations.entry(link).or_default();
+        let known = self.stations.or_default(link);
         known.is_present = true;
         known.is_associated = true;
         self.settle(now, link, WeightReason::Joined);
     }
 
     fn leave(&mut self, now: Instant, link: Mac) {
-        let Some(known) = self.stations.get_mut(&link) else { return };
+        let Some(known) = self.stations.get_mut(link) else { return };
         known.is_present = false;
         known.is_associated = false;
         known.view = None;
@@ -236,7 +260,7 @@ impl AccessPoint {
             self.counters.strangers_refused[Refusal::Full as usize] += 1;
             return;
         }
-        let known = self.stations.entry(link).or_default();
+        let known = self.stations.or_default(link);
         known.is_present = true;
         known.see(now, view, &self.config);
         self.counters.views += 1;
@@ -262,7 +286,7 @@ impl AccessPoint {
         match *seen {
             Observation::Heard { station, soc, .. } => {
                 let reason = WeightReason::Report { soc };
-                let Some(known) = self.stations.get_mut(&station) else { return };
+                let Some(known) = self.stations.get_mut(station) else { return };
                 (known.heard, known.reason, known.is_present) = (Some(now), Some(reason), true);
                 if known.reach != self.hearing {
                     self.note_reach(station, self.hearing);
@@ -276,7 +300,7 @@ impl AccessPoint {
                 self.settle(now, station, WeightReason::Missed { soc, misses });
             }
             Observation::AgedOut { station } => {
-                if let Some(known) = self.stations.get_mut(&station) {
+                if let Some(known) = self.stations.get_mut(station) {
                     known.is_present = known.is_associated;
                 }
                 self.settle(now, station, WeightReason::Silent);
@@ -291,7 +315,7 @@ impl AccessPoint {
     /// Compares what a station should have with what it has, and asks for the difference.
     fn settle(&mut self, now: Instant, link: Mac, reason: WeightReason) {
         let Self { config, table, stations, wanted, alarms, .. } = self;
-        let Some(known) = stations.get_mut(&link) else { return };
+        let Some(known) = stations.get_mut(link) else { return };
         let (reported, told) = table.told(link);
         let (source, soc) = known.source(now, reported, config);
         wanted.clear();
@@ -315,7 +339,7 @@ impl AccessPoint {
 
     /// Asks for a change, and notes why.
     fn ask(&mut self, link: Mac, action: Action, source: Source, reason: WeightReason) {
-        if let (Action::Stop { .. }, Some(known)) = (&action, self.stations.get_mut(&link)) {
+        if let (Action::Stop { .. }, Some(known)) = (&action, self.stations.get_mut(link)) {
             let reach = std::mem::take(&mut known.reach);
             self.give_up(reach);
         }
@@ -326,7 +350,7 @@ impl AccessPoint {
 
     /// A station's time has come: a change may be made now, or our view of it is too old.
     fn look_again(&mut self, now: Instant, link: Mac) {
-        let Some(known) = self.stations.get_mut(&link) else { return };
+        let Some(known) = self.stations.get_mut(link) else { return };
         known.alarm = None;
         let reason = known.reason.unwrap_or(WeightReason::Unknown);
         let is_blind = known.view.is_some() && known.level(now, &self.config).is_none();

@@ -2,7 +2,8 @@
 
 use fairwave_units::{Duration, Instant};
 
-/// Silence of the access point after which nobody listens any more. It answers each second.
+/// Silence of the access point after which nobody listens any more. It answers each
+/// second, in a crowd every other one.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest time between two reports that nobody answers.
 const LONGEST: Duration = Duration::from_secs(10);

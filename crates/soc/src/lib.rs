@@ -25,6 +25,7 @@ mod filter;
 pub mod pairing;
 mod policy;
 mod reporter;
+mod stations;
 mod table;
 
 pub use access_point::{

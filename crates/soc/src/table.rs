@@ -11,13 +11,15 @@ pub use facts::{Counters, Heard, Observation, Refusal, Station, TableInput, Weig
 
 use crate::policy::{Class, Weight};
 use crate::reporter::{INTERVAL_DESIGN, INTERVAL_LEAST};
-use entries::{Entries, Place};
+use crate::stations::Place;
+use entries::Entries;
 use entry::Entry;
 use fairwave_machine::Machine;
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::soc::{self, CentiDb, Plain};
 use guard::Guard;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// The SoC of each registered station, and the weights that follow.
@@ -80,6 +82,11 @@ impl Table {
         entry.map_or((None, &[]), |entry| (entry.level.map(|level| level.soc), &entry.told))
     }
 
+    /// A look at a station that a report is there of.
+    pub(crate) fn glance(&self, station: Mac) -> Option<[bool; 4]> {
+        self.entries.get(station).map(Entry::glance)
+    }
+
     fn register(&mut self, now: Instant, station: Station) {
         let link = station.link;
         if let Some(place) = self.entries.find(link) {
@@ -94,7 +101,7 @@ impl Table {
             return self.refuse(link, Refusal::Full);
         }
         let guard = Guard::new(&self.config, now);
-        let entry = Entry { station, guard, level: None, heard: now, told: Vec::new() };
+        let entry = Entry { station, guard, level: None, heard: now, told: SmallVec::new() };
         let place = self.entries.insert(link, entry);
         debug_assert!(self.entries.len() <= self.config.stations_most, "the table is too full");
         self.tell(place);

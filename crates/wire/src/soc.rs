@@ -12,9 +12,9 @@
 //! without it, and `next` is the type of that payload: it is put in and taken out like a VLAN
 //! tag (IEEE 802.1Q-2018 clause 9), without looking at what it precedes.
 //!
-//! An access point that listens says so by an [`Answer`] each second, and reports are sealed for
-//! one start of one access point ([`Session`]). Stations behind a router send reports as datagrams
-//! ([`routed`]). How a station gets its key is in [`pair`].
+//! An access point that listens says so by an [`Answer`] each second, in a crowd every other one,
+//! and reports are sealed for one start of one access point ([`Session`]). Stations behind a router
+//! send reports as datagrams ([`routed`]). How a station gets its key is in [`pair`].
 
 mod answer;
 pub mod pair;

@@ -32,7 +32,7 @@ pub struct ApConfig {
     /// Least mean time between attempts of stations that are not known, all of them together. Each
     /// attempt costs the derivation of a key.
     pub strangers_pace: Duration,
-    /// Time between two answers to one station.
+    /// Time between two answers to one station; in a crowd of more than 100 longer, up to 2 s.
     pub answer_every: Duration,
     /// What makes tokens for stations behind routers: random, and another one at each start.
     /// Without it, datagrams are refused.

@@ -112,7 +112,7 @@ impl AccessPoint {
     /// Notes how a report came that was just believed. The address is this station's from now on,
     /// and no other one is.
     pub(super) fn note_reach(&mut self, station: Mac, reach: Reach) {
-        let Some(known) = self.stations.get_mut(&station) else { return };
+        let Some(known) = self.stations.get_mut(station) else { return };
         let before = std::mem::replace(&mut known.reach, reach);
         if before != reach {
             self.give_up(before);

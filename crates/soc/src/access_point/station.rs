@@ -60,6 +60,12 @@ pub(super) struct Change {
 }
 
 impl Known {
+    /// A look at what a report changes, wherever it lies.
+    pub(super) fn glance(&self) -> [bool; 4] {
+        let (heard, answered) = (self.heard.is_some(), self.answered.is_some());
+        [self.is_registered, heard, answered, self.reason.is_some()]
+    }
+
     pub(super) const fn is_served(&self) -> bool {
         self.served.is_some()
     }

@@ -275,6 +275,33 @@ fn a_station_is_answered_each_second_with_its_key() {
     assert_eq!(bench.answered(), [(200, A, 1), (1_200, A, 6), (2_200, A, 11)]);
 }
 
+#[test]
+fn a_crowd_is_answered_less_often_and_each_of_it_within_two_seconds() {
+    let mut config = ApConfig { strangers_pace: Duration::ZERO, ..pw() };
+    config.table.stations_most = 400;
+    let mut bench = Bench::new(config);
+    for number in 1..=21 {
+        for station in 100..400 {
+            bench.tell(200 * number, report(Mac::local(station), number, 200 * number, 10.0));
+        }
+    }
+    let answered = bench.answered();
+    for station in (100..400).map(Mac::local) {
+        let own = answered.iter().filter(|(_, to, _)| *to == station).map(|(at, ..)| *at);
+        let own: Vec<u64> = own.collect();
+        assert!(own == [200, 2_200, 4_200], "{station}: {own:?}");
+    }
+}
+
+#[test]
+fn who_looks_ahead_changes_nothing() {
+    let mut bench = Bench::new(pw());
+    bench.tell(0, report(A, 1, 0, 10.0));
+    let before = format!("{:?}", bench.ap);
+    bench.ap.foresee(&[A, B].map(|from| Heard::new(from, &[])));
+    assert_eq!(format!("{:?}", bench.ap), before);
+}
+
 /// What somebody does who can send under any link address and has a station of their own.
 #[derive(Clone, Debug)]
 enum Attack {

@@ -1,75 +1,71 @@
 //! The stations of a table, by link address.
 
 use super::entry::Entry;
+use crate::stations::{Place, Stations};
 use fairwave_units::Instant;
 use fairwave_wire::ethernet::Mac;
 
-/// Stations in the order of their link addresses.
+/// Later than all alarms.
+const NEVER: Instant = Instant::MAX;
+
+/// Stations, and when each is looked at next.
 ///
-/// Each report looks for its station and moves its alarm. Addresses and alarms lie in vectors of
-/// their own, so that a search and a look at all alarms stay within a few lines of a cache; a tree
-/// would have a node, and its line of the cache, at each step. Stations come and go rarely.
+/// Each report moves an alarm. They lie in a vector of their own, so that a look at all of them
+/// stays within a few lines of a cache.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    links: Vec<Mac>,
-    /// When each is looked at next.
-    alarms: Vec<Option<Instant>>,
-    entries: Vec<Entry>,
+    stations: Stations<Entry>,
+    /// [`NEVER`] where nothing is to be looked at.
+    alarms: Vec<Instant>,
 }
-
-/// The place of a station, until one is inserted or removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(usize);
 
 impl Entries {
     pub(super) const fn len(&self) -> usize {
-        self.links.len()
+        self.stations.len()
     }
 
     pub(super) fn find(&self, link: Mac) -> Option<Place> {
-        self.links.binary_search(&link).ok().map(Place)
+        self.stations.find(link)
     }
 
     pub(super) fn get(&self, link: Mac) -> Option<&Entry> {
-        self.find(link).map(|place| &self.entries[place.0])
+        self.stations.get(link)
     }
 
     pub(super) fn at(&mut self, place: Place) -> &mut Entry {
-        &mut self.entries[place.0]
+        self.stations.at(place)
     }
 
     pub(super) fn link(&self, place: Place) -> Mac {
-        self.links[place.0]
+        self.stations.link(place)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Mac, &Entry)> {
-        self.links.iter().copied().zip(&self.entries)
+        self.stations.iter()
     }
 
     /// Inserts a station that is not there yet, without an alarm.
     pub(super) fn insert(&mut self, link: Mac, entry: Entry) -> Place {
-        let at = self.links.partition_point(|before| *before < link);
-        debug_assert!(self.links.get(at) != Some(&link), "{link} is there already");
-        self.links.insert(at, link);
-        self.alarms.insert(at, None);
-        self.entries.insert(at, entry);
-        Place(at)
+        let place = self.stations.insert(link, entry);
+        self.alarms.insert(place.0, NEVER);
+        place
     }
 
     pub(super) fn remove(&mut self, link: Mac) -> Option<Entry> {
-        let Place(at) = self.find(link)?;
-        self.links.remove(at);
-        self.alarms.remove(at);
-        Some(self.entries.remove(at))
+        let (place, entry) = self.stations.remove(link)?;
+        self.alarms.remove(place.0);
+        Some(entry)
     }
 
     pub(super) fn set_alarm(&mut self, place: Place, at: Option<Instant>) {
-        self.alarms[place.0] = at;
+        self.alarms[place.0] = at.unwrap_or(NEVER);
     }
 
     /// The earliest alarm, and whose: of several at once that of the lowest address.
     pub(super) fn first_alarm(&self) -> Option<(Instant, Place)> {
-        let set = self.alarms.iter().zip(0..);
-        set.filter_map(|(at, index)| Some(((*at)?, Place(index)))).min()
+        // The least of numbers takes no branch, which a look at pairs of them would.
+        let first = self.alarms.iter().copied().fold(NEVER, Instant::min);
+        let place = self.alarms.iter().position(|at| *at == first)?;
+        (first != NEVER).then_some((first, Place(place)))
     }
 }

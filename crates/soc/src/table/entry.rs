@@ -6,6 +6,7 @@ use super::guard::Guard;
 use crate::policy::{Policies, Weight};
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::soc::{self, CentiDb, Plain, Report};
+use smallvec::SmallVec;
 
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
@@ -15,8 +16,9 @@ pub(super) struct Entry {
     pub(super) level: Option<Level>,
     /// When it was registered or last heard.
     pub(super) heard: Instant,
-    /// What the scheduler was told, by class.
-    pub(super) told: Vec<Weight>,
+    /// What the scheduler was told, by class. Few are the classes: each report compares them, and
+    /// they lie beside the rest.
+    pub(super) told: SmallVec<[Weight; 4]>,
 }
 
 /// What a station's SoC is taken for.
@@ -36,6 +38,12 @@ pub(super) struct Level {
 }
 
 impl Entry {
+    /// A look at what a report changes, wherever it lies.
+    pub(super) fn glance(&self) -> [bool; 4] {
+        let (key, told) = (self.station.key.is_some(), self.told.is_empty());
+        [key, told, self.level.is_some(), self.guard.is_new()]
+    }
+
     /// Reads a report and checks everything about it.
     pub(super) fn admit(
         &mut self,

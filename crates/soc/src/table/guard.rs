@@ -35,6 +35,11 @@ impl Guard {
         Self { newest: None, least: None, bucket }
     }
 
+    /// Whether nothing was believed yet.
+    pub(super) const fn is_new(&self) -> bool {
+        self.newest.is_none()
+    }
+
     /// Whether a report with a good tag is to be believed. Its number is used up in any case.
     pub(super) fn admit(
         &mut self,

@@ -38,7 +38,7 @@ fn a_report_counts_with_the_token_that_was_sent_to_its_address() {
     let mut bench = open();
     bench.tell(0, sent(HERE, Token::default(), &heard(A, 1, 0, 10.0)));
     bench.has_asked(&[]);
-    assert!(!bench.replies[0].1.is_believed && bench.ap.stations.is_empty());
+    assert!(!bench.replies[0].1.is_believed && bench.ap.stations.len() == 0);
     bench.tell(200, sent(HERE, bench.token(), &heard(A, 2, 200, 10.0)));
     bench.has_asked(&[(200, A, Some(0.8))]);
     assert_eq!(bench.reaches(), [address(HERE)]);
@@ -128,7 +128,7 @@ proptest! {
             let token = known.filter(|_| has_token).map_or(Token::default(), |(_, token)| *token);
             bench.tell(at, sent(&from, token, &heard(A, number as u64 + 1, at, 10.0)));
             proven = bench.replies.iter().map(|(to, reply)| (to.ip(), reply.token)).collect();
-            if let Some(known) = bench.ap.stations.get(&A)
+            if let Some(known) = bench.ap.stations.get(A)
                 && let Reach::Address(address) = known.reach
             {
                 prop_assert!(proven.iter().any(|(to, _)| *to == address));
