@@ -95,21 +95,35 @@ fn table(rows: &[Value]) -> String {
 }
 
 fn of_crowd(crowd: &Value) -> String {
-    let of = |key: &str| crowd[key].as_f64().unwrap_or(f64::NAN);
-    let percent = |key: &str| 100.0 * of(key);
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let windows = crowd["windows"].as_array().map_or(&[][..], Vec::as_slice);
+    let sorted = |of: &dyn Fn(&Value) -> f64| {
+        let mut values: Vec<f64> = windows.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let of = |key: &str| median(&sorted(&|window| number(&window[key])));
+    let shares = sorted(&|window| 100.0 * (number(&window["own"]) + number(&window["kernel"])));
+    let [least, most] = [shares.first(), shares.last()].map(|end| *end.unwrap_or(&f64::NAN));
     format!(
         "of {} of them {:.0} reports/s arrive and {:.0} are missed, for which the access point has \
-         {:.2} % of a core, of that {:.2} % by itself and {:.2} % in the kernel; {:.2} us a \
-         report. It holds {:.0} MB.",
-        of("stations"),
+         {:.2} % ({least:.2} to {most:.2}) of a core, of that {:.2} % by itself and {:.2} % in the \
+         kernel; {:.2} us a report. It holds {:.0} MB. Medians of {} windows of 5 s.",
+        number(&crowd["stations"]),
         of("reports_s"),
         of("missed_s"),
-        percent("own") + percent("kernel"),
-        percent("own"),
-        percent("kernel"),
-        (of("own") + of("kernel")) * 1e6 / of("reports_s"),
-        of("memory") / 1e6,
+        median(&shares),
+        100.0 * of("own"),
+        100.0 * of("kernel"),
+        median(&shares) * 1e4 / of("reports_s"),
+        number(&crowd["memory"]) / 1e6,
+        windows.len(),
     )
+}
+
+/// The one in the middle of sorted values.
+fn median(values: &[f64]) -> f64 {
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn row((qdisc, every, name): &(&str, Option<u64>, &str), rows: &[Value]) -> String {
@@ -120,7 +134,6 @@ fn row((qdisc, every, name): &(&str, Option<u64>, &str), rows: &[Value]) -> Stri
         values.sort_by(f64::total_cmp);
         values
     };
-    let median = |values: &[f64]| values.get(values.len() / 2).copied().unwrap_or(f64::NAN);
     let times = of(qdisc, *every, "ns");
     let (least, most) = (times.first().unwrap_or(&f64::NAN), times.last().unwrap_or(&f64::NAN));
     let more = 100.0 * (median(&times) / median(&of("pfifo", None, "ns")) - 1.0);
@@ -142,6 +155,20 @@ fn row((qdisc, every, name): &(&str, Option<u64>, &str), rows: &[Value]) -> Stri
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_crowd_is_told_by_the_median_of_its_windows() {
+        let windows = [(0.03, 500.0), (0.01, 1000.0), (0.012, 1100.0)].map(|(own, reports_s)| {
+            json!({ "own": own, "kernel": 0.004, "reports_s": reports_s, "missed_s": 1.0 })
+        });
+        let crowd = json!({ "stations": 200, "memory": 7e6, "windows": windows });
+        assert_eq!(
+            of_crowd(&crowd),
+            "of 200 of them 1000 reports/s arrive and 1 are missed, for which the access point has \
+             1.60 % (1.40 to 3.40) of a core, of that 1.20 % by itself and 0.40 % in the kernel; \
+             16.00 us a report. It holds 7 MB. Medians of 3 windows of 5 s."
+        );
+    }
 
     #[test]
     fn a_way_stands_beside_the_fifo() {

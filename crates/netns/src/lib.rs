@@ -35,6 +35,7 @@
 //! A user without privileges calls [`become_root_inside`] first. [`support`] says what is missing.
 #![cfg(target_os = "linux")]
 
+mod asked;
 pub mod between;
 mod classify;
 mod clsact;

@@ -1,11 +1,12 @@
 //! A qdisc that somebody set, taken away for a while.
 //!
-//! The kernel tells a qdisc's settings in the form in which it takes them. Whether that is so of
-//! this one is tried before anything is changed: at an interface that nobody else sees, a qdisc is
-//! made of what was told, and what the kernel tells of that one has to be the same. Classes,
-//! filters and further qdiscs below it would be lost, and are found in the same way.
+//! The kernel tells a qdisc's settings in the form in which it takes them, nearly ([`asked`]).
+//! Whether that is so of this one is tried before anything is changed: at an interface that nobody
+//! else sees, a qdisc is made of what was told, and what the kernel tells of that one has to be the
+//! same. Classes, filters and further qdiscs below it would be lost, and are found in the same way.
 
 use crate::Error;
+use crate::asked::asked;
 use crate::kernel::unshare;
 use crate::netlink::Netlink;
 use crate::tc;
@@ -65,7 +66,7 @@ impl Saved {
     fn request(&self, index: u32) -> TcMessage {
         let handle = TcHandle { major: self.major, minor: 0 };
         let mut message = tc::message(index, handle, TcHandle::ROOT);
-        let options = DefaultNla::new(OPTIONS, self.options.clone());
+        let options = DefaultNla::new(OPTIONS, asked(&self.kind, &self.options));
         message.attributes = vec![TcAttribute::Kind(self.kind.clone())];
         if !self.options.is_empty() {
             message.attributes.push(TcAttribute::Other(options));

@@ -1,0 +1,122 @@
+//! What a kernel is to be asked for, so that it tells the same settings again.
+//!
+//! Most qdiscs tell their settings as they take them. CoDel keeps its times in units of 1024 ns and
+//! tells them in whole microseconds, rounded down both times: asked for what it tells, 4.999 ms for
+//! 5 ms, it has a unit less. SFQ takes a limit for one of its flows too, which its defaults exceed.
+//! (Linux 6.1: `net/sched/sch_codel.c`, `sch_fq_codel.c`, `sch_sfq.c`, `include/net/codel.h`.)
+
+/// Attributes of times in microseconds: target, interval and threshold of ECN.
+const CODEL: [u16; 3] = [1, 3, 5];
+const FQ_CODEL: [u16; 3] = [1, 3, 7];
+/// Where limit and flows stand in `struct tc_sfq_qopt`.
+const SFQ_LIMIT: usize = 8;
+const SFQ_FLOWS: usize = 16;
+/// The limit that SFQ has where none is asked for (`SFQ_MAX_DEPTH`).
+const SFQ_DEFAULT: u32 = 127;
+
+/// The options to make a qdisc of this kind with that tells these.
+pub(crate) fn asked(kind: &str, told: &[u8]) -> Vec<u8> {
+    let mut options = told.to_vec();
+    match kind {
+        "codel" => set_times(&mut options, CODEL),
+        "fq_codel" => set_times(&mut options, FQ_CODEL),
+        "sfq" => {
+            let (limit, flows) = (word(told, SFQ_LIMIT), word(told, SFQ_FLOWS));
+            if limit == Some(SFQ_DEFAULT) && flows > limit {
+                set_word(&mut options, SFQ_LIMIT, 0);
+            }
+        }
+        _ => {}
+    }
+    options
+}
+
+/// Raises times in a list of attributes: length, type, value, each a multiple of four bytes.
+fn set_times(options: &mut [u8], times: [u16; 3]) {
+    let mut at = 0;
+    while let Some(&[a, b, c, d]) = options.get(at..).and_then(<[u8]>::first_chunk) {
+        let (length, kind) = (u16::from_ne_bytes([a, b]), u16::from_ne_bytes([c, d]));
+        if length < 4 {
+            return;
+        }
+        if length == 8
+            && times.contains(&kind)
+            && let Some(told) = word(options, at + 4)
+        {
+            set_word(options, at + 4, asked_us(told));
+        }
+        at += usize::from(length).next_multiple_of(4);
+    }
+}
+
+/// The microseconds that CoDel has to be asked for to tell these.
+fn asked_us(told: u32) -> u32 {
+    if told_us(told) == told { told } else { told.saturating_add(1) }
+}
+
+/// What CoDel tells of a time that it was asked for.
+fn told_us(asked: u32) -> u32 {
+    let kept = (u64::from(asked) * 1000) >> 10;
+    ((kept << 10) / 1000) as u32
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
+}
+
+fn set_word(bytes: &mut [u8], at: usize, value: u32) {
+    if let Some(room) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *room = value.to_ne_bytes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes(all: &[(u16, u32)]) -> Vec<u8> {
+        let bytes = |(kind, value): &(u16, u32)| {
+            [&8_u16.to_ne_bytes()[..], &kind.to_ne_bytes(), &value.to_ne_bytes()].concat()
+        };
+        all.iter().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn codel_is_asked_for_the_times_that_it_was_given() {
+        // 5 ms and 100 ms, as Linux tells them; the limit and the quantum are no times.
+        let told = attributes(&[(1, 4999), (2, 10240), (3, 99_999), (6, 1514), (7, 999)]);
+        let wanted = attributes(&[(1, 5000), (2, 10240), (3, 100_000), (6, 1514), (7, 1000)]);
+        assert_eq!(asked("fq_codel", &told), wanted);
+        assert_eq!(asked("fq_pie", &told), told);
+    }
+
+    #[test]
+    fn sfq_is_not_asked_for_its_own_limit() {
+        let words = |all: [u32; 6]| all.map(u32::to_ne_bytes).concat();
+        let told = words([1514, 0, 127, 1024, 128, 127]);
+        assert_eq!(asked("sfq", &told), words([1514, 0, 0, 1024, 128, 127]));
+        let other = words([1514, 10, 100, 1024, 100, 127]);
+        assert_eq!(asked("sfq", &other), other);
+    }
+
+    #[test]
+    fn what_was_told_is_told_again() {
+        let many = (0..3_000_000).chain((u32::MAX / 2..u32::MAX / 2 + 5000).rev());
+        for given in many {
+            let told = told_us(given);
+            assert_eq!(told_us(asked_us(told)), told, "{given} us");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_stays_as_it_is() {
+        let told = attributes(&[(1, 4999), (3, 99_999)]);
+        for length in 0..told.len() {
+            let cut = &told[..length];
+            let whole = length / 8 * 8;
+            assert_eq!(asked("codel", cut)[whole..], cut[whole..], "{length} bytes");
+            assert_eq!(asked("sfq", cut).len(), length);
+        }
+        assert_eq!(asked("codel", &[3, 0, 1, 0]), [3, 0, 1, 0]);
+    }
+}
