@@ -110,8 +110,8 @@ mod tests {
                 prop_assert_eq!(ours.get(link), map.get(&link));
                 prop_assert!(ours.iter().eq(map.iter().map(|(&link, value)| (link, value))));
                 for (&link, value) in &mut map {
-                    let place = ours.find(link);
-                    prop_assert_eq!(place.map(|place| (ours.link(place), *ours.at(place))), Some((link, *value)));
+                    let found = ours.find(link).map(|place| (ours.link(place), *ours.at(place)));
+                    prop_assert_eq!(found, Some((link, *value)));
                     prop_assert_eq!(ours.get_mut(link), Some(value));
                 }
             }
