@@ -13,6 +13,7 @@ use crate::findings::Findings;
 use crate::measure::{over, total_mbps};
 use crate::results::Results;
 use fairwave_lab::run::{Before, Progress, Watch};
+use fairwave_units::Duration;
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
