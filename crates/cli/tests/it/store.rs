@@ -165,5 +165,10 @@ fn slow_killed_at_many_moments_and_beside_another_it_comes_to_the_same() {
     (1..8).for_each(|part| bytes[part * length / 8] ^= 0x55);
     fs::write(&file, &bytes).expect("it is ours");
     assert_eq!(reproduced(place.path(), &[]), expected, "what was damaged is made again");
-    ends_with(0, place.path(), &["store", "verify"]);
+    let made = results(place.path());
+    assert_eq!(reproduced(place.path(), &[]), expected);
+    assert_eq!(results(place.path()), made, "and once only");
+    // It stays in its file, and is named.
+    let (_, err) = ends_with(1, place.path(), &["store", "verify"]);
+    assert!(err.contains("7 places damaged"), "{err}");
 }
