@@ -2,7 +2,9 @@
 
 use fairwave_lab::page::{CSS, responsive};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval as Point, Mark};
-use fairwave_sockets::probe::{Buffer, Kind, Latency, Leg, Measured, Percentiles, Way};
+use fairwave_sockets::probe::{
+    Buffer, HeldBack, Kind, Latency, Leg, Loaded, Measured, Percentiles, Way,
+};
 use fairwave_units::BitRate;
 use maud::{DOCTYPE, PreEscaped, html};
 
@@ -124,7 +126,26 @@ pub(crate) fn warnings(found: &Measured) -> Vec<String> {
             found.blocked
         ));
     }
+    warnings.extend(found.held_back.iter().map(held_back));
     warnings
+}
+
+fn held_back(held: &HeldBack) -> String {
+    let HeldBack { loaded, way, sent_mbps, asked_mbps } = held;
+    let beside = match loaded {
+        Loaded::Up => "an upload",
+        Loaded::Down => "a download",
+        Loaded::Both => "both",
+    };
+    let who = match way {
+        Way::There => "this host",
+        Way::Back => "the server",
+    };
+    format!(
+        "beside {beside} {who} sent {sent_mbps:.1} Mbps of the {asked_mbps:.1} that were to fill \
+         the buffer: it was busy, or its own link is the narrowest, and round trips behind a full \
+         buffer may take longer"
+    )
 }
 
 /// A self-contained page.
@@ -227,6 +248,17 @@ mod tests {
             up: latency(beside_ms),
             ..Measured::new(Way::There, "192.0.2.1:1".parse().unwrap())
         }
+    }
+
+    #[test]
+    fn a_load_that_was_held_back_is_named_with_who_sent_it() {
+        let held = |loaded, way| HeldBack { loaded, way, sent_mbps: 17.25, asked_mbps: 40.0 };
+        let held_back = vec![held(Loaded::Up, Way::There), held(Loaded::Both, Way::Back)];
+        let told = warnings(&Measured { held_back, ..found(Kind::Packets, None) });
+        let says = |line: &str, who: &str| line.starts_with(who) && line.contains(" of the 40.0 ");
+        assert!(says(&told[0], "beside an upload this host sent 17.2 Mbps"), "{told:?}");
+        assert!(says(&told[1], "beside both the server sent 17.2 Mbps"), "{told:?}");
+        assert!(warnings(&found(Kind::Packets, None)).is_empty());
     }
 
     /// A call is a flow of its own: what it waits is measured, and not what the train waited.

@@ -1,7 +1,7 @@
 //! What a measurement found, from the accounts of its sessions.
 
 use super::beside::Beside;
-use super::leg::Leg;
+use super::leg::{self, Leg};
 use super::session::under_way;
 use super::sizes::{Percentiles, ip_bytes, largest};
 use fairwave_probe::delay::{self, Delays};
@@ -18,6 +18,9 @@ pub(super) const SHORT_MS: f64 = 5.0;
 const SEPARATE: f64 = 0.2;
 /// Fewest greetings that say something about a queue.
 pub(super) const ENOUGH: usize = 5;
+
+/// A load of less than this share of what was asked was held back.
+const AS_ASKED: f64 = 0.8;
 
 /// What sort of buffer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +122,23 @@ pub struct Measured {
     pub drift_ppm: f64,
     /// Datagrams that waited in this host's own socket: with many, its own link is the narrowest.
     pub blocked: u64,
+    /// Loads that were not sent as fast as they were to be.
+    pub held_back: Vec<HeldBack>,
     /// The packets of each trial that looked for the buffer.
     pub delays: Vec<Delays>,
+}
+
+/// A load whose sender was slower than asked, so that a buffer may have run empty meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeldBack {
+    /// What was loaded then.
+    pub loaded: Loaded,
+    /// On the way to the server this host sends, on the way back the server.
+    pub way: Way,
+    /// IP packets that were sent, in Mbps.
+    pub sent_mbps: f64,
+    /// IP packets that were to be sent, in Mbps.
+    pub asked_mbps: f64,
 }
 
 impl Interval {
@@ -186,6 +204,7 @@ impl Measured {
             back: Leg::default(),
             drift_ppm: 0.0,
             blocked: 0,
+            held_back: Vec::new(),
             delays: Vec::new(),
         }
     }
@@ -273,6 +292,17 @@ impl Measured {
             Loaded::Up => self.up = latency,
             Loaded::Down => self.down = latency,
             Loaded::Both => self.both = latency,
+        }
+    }
+
+    /// Takes how fast a train was sent that was to load a way, in place of an earlier one that was
+    /// to do the same.
+    pub(super) fn take_speed(&mut self, loaded: Loaded, way: Way, train: &Account, asked: BitRate) {
+        self.held_back.retain(|held| (held.loaded, held.way) != (loaded, way));
+        let Some(sent_mbps) = leg::sent_mbps(train, self.server) else { return };
+        let asked_mbps = asked.as_mbps_f64();
+        if sent_mbps < AS_ASKED * asked_mbps {
+            self.held_back.push(HeldBack { loaded, way, sent_mbps, asked_mbps });
         }
     }
 

@@ -15,6 +15,12 @@ pub(super) fn carried_mbps(account: &Account, server: SocketAddr) -> Option<f64>
     leg.carried_mbps
 }
 
+/// IP packets that were sent of one train, in Mbps; `None` if hardly any was, or none arrived.
+pub(super) fn sent_mbps(account: &Account, server: SocketAddr) -> Option<f64> {
+    let size = largest(std::slice::from_ref(account))?;
+    Some(size.sent_rate? * ip_bytes(size.payload_bytes, server) as f64 * 8.0 / 1e6)
+}
+
 /// One way between the hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Leg {

@@ -201,6 +201,11 @@ impl Run<'_> {
         let mut beside = vec![None; ways.len()];
         if let Some(accounts) = accounts {
             self.found.take_load(loaded, &accounts, &pings);
+            for ((way, train), (session, load)) in accounts.iter().zip(sessions.iter().zip(&loads))
+            {
+                let granted = session.granted.map_or(load.limits.rate, |granted| granted.rate);
+                self.found.take_speed(loaded, *way, train, granted.min(load.limits.rate));
+            }
             let server = self.line.server;
             beside =
                 accounts.iter().map(|(_, account)| leg::carried_mbps(account, server)).collect();

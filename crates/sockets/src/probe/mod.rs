@@ -14,7 +14,7 @@ mod tests;
 pub use error::Error;
 pub use fairwave_probe::Way;
 pub use fairwave_probe::delay::Delays;
-pub use finding::{Buffer, Interval, Kind, Latency, Loaded, Measured};
+pub use finding::{Buffer, HeldBack, Interval, Kind, Latency, Loaded, Measured};
 pub use leg::Leg;
 pub use measure::{Progress, Request, measure};
 pub use serve::{News, ServeConfig, Server};

@@ -6,8 +6,8 @@ use crate::clock::Clock;
 use crate::transport::Transport;
 use crate::udp::Udp;
 use fairwave_probe::{Account, Plan, Trial};
-use fairwave_units::{BitRate, Duration};
-use fairwave_wire::probe::Limits;
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::probe::{Limits, Record};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -98,6 +98,32 @@ fn another_key_gets_no_byte() {
         events.len()
     });
     assert_eq!((answered, news.len(), rejected), (0, 2, 20));
+}
+
+/// A train of 1000 bytes of IP packets, one each `apart`, all of which arrive.
+fn train(apart: Duration) -> Account {
+    let trial = Trial { payload_bytes: 972, spaced: 0, interval: apart, train: 100 };
+    let at =
+        |number: u32| Instant::ZERO + Duration::from_nanos(apart.as_nanos() * u64::from(number));
+    Account {
+        trial,
+        sent: (0..trial.train).map(at).collect(),
+        arrived: (0..trial.train).map(|number| Record { number, arrived: at(number) }).collect(),
+    }
+}
+
+#[test]
+fn a_load_that_is_not_sent_as_asked_is_known_until_it_is() {
+    let mut found = Measured::new(Way::There, "192.0.2.1:1".parse().unwrap());
+    let [late, even] = [Duration::from_millis(1), Duration::from_micros(420)].map(train);
+    let asked = BitRate::mbps(20);
+    found.take_speed(Loaded::Both, Way::There, &late, asked);
+    found.take_speed(Loaded::Both, Way::Back, &late, asked);
+    let ways = |found: &Measured| found.held_back.iter().map(|held| held.way).collect::<Vec<_>>();
+    assert_eq!(ways(&found), [Way::There, Way::Back]);
+    assert!((found.held_back[0].sent_mbps - 8.0).abs() < 1e-9, "{:?}", found.held_back);
+    found.take_speed(Loaded::Both, Way::There, &even, asked);
+    assert_eq!(ways(&found), [Way::Back]);
 }
 
 #[test]
