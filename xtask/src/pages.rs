@@ -52,6 +52,7 @@ pub(crate) fn write(name: &str, page: &str) -> Outcome {
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).map_err(|error| format!("README.md: {error}"))?;
     let text = with_counts(&text, &file, counted).ok_or(format!("README.md has no line of {file}"));
+    let text = with_total(&text?).ok_or("README.md has no row of all studies to count");
     fs::write(&readme, text?).map_err(|error| format!("README.md: {error}"))?;
     println!("{name}: {counted}");
     Ok(())
@@ -84,6 +85,48 @@ fn with_counts(readme: &str, file: &str, counts: &str) -> Option<String> {
     is_there.then_some(text)
 }
 
+/// How the row of README begins in which all studies are counted together.
+const TOGETHER: &str = "| together | | ";
+/// The words for a claim of a paper, in the order in which they are told.
+const VERDICTS: [&str; 4] = ["robust", "conditional", "nowhere", "not judgeable"];
+
+/// The text with the sum of the studies' counts in the row [`TOGETHER`]; `None` without that row,
+/// or with a count that is none.
+pub(crate) fn with_total(readme: &str) -> Option<String> {
+    let rows =
+        readme.lines().filter(|line| line.starts_with("| [") && line.contains("(docs/studies/"));
+    let cells: Option<Vec<&str>> =
+        rows.map(|row| row.strip_suffix(" |")?.split(" | ").last()).collect();
+    let total = format!("{TOGETHER}{} |", sum(&cells?)?);
+    readme.lines().any(|line| line.starts_with(TOGETHER)).then(|| {
+        let line = |line: &str| match line.starts_with(TOGETHER) {
+            true => format!("{total}\n"),
+            false => format!("{line}\n"),
+        };
+        readme.lines().map(line).collect()
+    })
+}
+
+/// The sum of counts such as `1 robust, 3 conditional; ours: 1/2`.
+fn sum(counts: &[&str]) -> Option<String> {
+    let mut of_papers = [0_u32; VERDICTS.len()];
+    let mut ours = [0_u32; 2];
+    for cell in counts {
+        let (papers, own) = cell.split_once("; ours: ")?;
+        for part in papers.split(", ") {
+            let (number, verdict) = part.split_once(' ')?;
+            let place = VERDICTS.iter().position(|known| *known == verdict)?;
+            of_papers[place] += number.parse::<u32>().ok()?;
+        }
+        let (hold, all) = own.split_once('/')?;
+        ours[0] += hold.parse::<u32>().ok()?;
+        ours[1] += all.parse::<u32>().ok()?;
+    }
+    let parts = of_papers.iter().zip(VERDICTS).filter(|(number, _)| **number > 0);
+    let parts: Vec<String> = parts.map(|(number, verdict)| format!("{number} {verdict}")).collect();
+    Some(format!("{}; ours: {}/{}", parts.join(", "), ours[0], ours[1]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +142,21 @@ mod tests {
         let found = with_counts(&readme("1 nowhere"), "docs/studies/a.md", counts);
         assert_eq!(found, Some(readme("1 robust; ours: 0/1")));
         assert_eq!(with_counts(&readme("1"), "docs/studies/c.md", "1"), None);
+    }
+
+    #[test]
+    fn the_row_of_all_studies_is_the_sum_of_theirs() {
+        let readme = |total: &str| {
+            format!(
+                "| [a](docs/studies/a.md) | what | 1 robust, 12 nowhere; ours: 1/2 |\n\
+                 | [b](docs/studies/b.md) | what | 2 conditional, 3 nowhere; ours: 0/3 |\n\
+                 {TOGETHER}{total} |\n\nText.\n"
+            )
+        };
+        let sum = "1 robust, 2 conditional, 15 nowhere; ours: 1/5";
+        assert_eq!(with_total(&readme("nothing yet")), Some(readme(sum)));
+        assert_eq!(with_total("Text.\n"), None, "there is no such row");
+        let unknown = readme("").replace("robust", "likely");
+        assert_eq!(with_total(&unknown), None, "no verdict has that word");
     }
 }

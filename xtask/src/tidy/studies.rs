@@ -2,7 +2,7 @@
 //! page says.
 
 use super::{Finding, Source, demand, sources};
-use crate::pages::{COUNTED, counted};
+use crate::pages::{COUNTED, counted, with_total};
 use crate::shell::root;
 use std::fs;
 
@@ -86,6 +86,20 @@ fn the_readme_says_what_the_pages_of_studies_say() {
         "README's table of studies counts the verdicts of docs/studies",
         "write both by `cargo xtask pages STUDY`",
         &disagreements(&Source::read("README.md"), &pages()),
+    );
+}
+
+#[test]
+fn the_readme_adds_up_what_the_pages_of_studies_say() {
+    let readme = Source::read("README.md");
+    let wrong = with_total(&readme.text).is_none_or(|total| total != readme.text);
+    demand(
+        "README's table of studies ends with their sum",
+        "write it by `cargo xtask pages STUDY`",
+        &wrong
+            .then(|| readme.finding(1, "the row `together`".to_owned()))
+            .into_iter()
+            .collect::<Vec<_>>(),
     );
 }
 
