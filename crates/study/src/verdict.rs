@@ -54,7 +54,8 @@ pub struct ClaimVerdict {
     pub ours: bool,
     /// `robust`, `conditional`, `nowhere` or `not judgeable`.
     pub verdict: &'static str,
-    /// Where it holds, as a sentence; empty where there is nothing to say.
+    /// Where it holds, or why it cannot be judged, as a sentence; empty where there is nothing to
+    /// say.
     pub condition: String,
     /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
     #[schemars(extend("unit" = "1"))]

@@ -5,6 +5,7 @@ use super::grid::{Grid, SetUp};
 use super::outcome::Outcome;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// From this share of the admitted set-ups on a claim is robust.
 const ROBUST: f64 = 0.8;
@@ -109,13 +110,29 @@ impl Judged {
         Self { outcomes, tally, share, word, tree }
     }
 
-    /// Where a conditional claim holds, as a sentence; empty for other words, and where no
-    /// parameter separates the set-ups.
+    /// Where a conditional claim holds, or why one cannot be judged, as a sentence; empty for other
+    /// words, and where no parameter separates the set-ups.
     pub fn condition(&self, grid: &Grid) -> String {
         match self.word {
             Word::Conditional if self.tally.tried == 1 => ONLY_ONE.to_owned(),
             Word::Conditional => self.tree.sentence(grid),
-            _ => String::new(),
+            Word::NotJudgeable => self.why_not(),
+            Word::Robust | Word::Nowhere => String::new(),
+        }
+    }
+
+    /// Why nothing can be said.
+    fn why_not(&self) -> String {
+        let Tally { tried, admitted, .. } = self.tally;
+        let left_out = self.outcomes.iter().filter_map(|(_, outcome)| match outcome {
+            Outcome::LeftOut(anchor) => Some(anchor.as_str()),
+            _ => None,
+        });
+        let anchors: Vec<&str> = left_out.collect::<BTreeSet<_>>().into_iter().collect();
+        match admitted {
+            0 => format!("Left out: all {tried} set-ups contradict {}.", anchors.join(" or ")),
+            1 => "Undecided in the only admitted set-up.".to_owned(),
+            _ => format!("Undecided in each of {admitted} admitted set-ups."),
         }
     }
 }

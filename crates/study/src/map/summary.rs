@@ -61,7 +61,8 @@ pub struct ClaimMap {
     pub statement: &'static str,
     /// `robust`, `conditional`, `nowhere` or `not judgeable`.
     pub verdict: &'static str,
-    /// Where it holds, as a sentence; empty where there is nothing to say.
+    /// Where it holds, or why it cannot be judged, as a sentence; empty where there is nothing to
+    /// say.
     pub condition: String,
     /// The day on which all that the verdict hangs on was settled: axes, weights, anchors and
     /// criterion.

@@ -141,6 +141,21 @@ fn words_follow_from_shares() {
 }
 
 #[test]
+fn what_cannot_be_judged_says_why() {
+    let grid = whole(vec![axis("a", 3, true)]);
+    let why = |of: fn(usize) -> Outcome| {
+        let outcomes = grid.set_ups().map(|set_up| (set_up.clone(), of(set_up[0]))).collect();
+        Judged::of(&grid, outcomes).condition(&grid)
+    };
+    let contradict = why(|a| Outcome::LeftOut(["FULL", "STEADY"][a % 2].to_owned()));
+    assert_eq!(contradict, "Left out: all 3 set-ups contradict FULL or STEADY.");
+    let open = why(|_| Outcome::Undecided);
+    assert_eq!(open, "Undecided in each of 3 admitted set-ups.");
+    let one = why(|a| if a == 0 { Outcome::Undecided } else { Outcome::LeftOut("A".to_owned()) });
+    assert_eq!(one, "Undecided in the only admitted set-up.");
+}
+
+#[test]
 fn weights_count_in_the_share_and_not_in_the_tally() {
     let mut grid = whole(vec![axis("a", 2, false)]);
     grid.axes[0].weights = vec![3.0, 1.0];
