@@ -69,9 +69,23 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     };
     let before = load();
     let mut rows = Vec::new();
+    let mut end = Ok(());
     for name in &names {
         note(&format!("{name} {form}"));
-        rows.push(measured(name, form, options.pages)?);
+        match measured(name, form, options.pages) {
+            Ok(found) => {
+                note(&row(&found));
+                rows.push(found);
+            }
+            // What was measured until then took its time and is kept.
+            Err(error) => {
+                end = Err(error);
+                break;
+            }
+        }
+    }
+    if rows.is_empty() {
+        return end;
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let facts = format!(
@@ -86,7 +100,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     if options.record {
         record::add("studies", "what the studies take", &text)?;
     }
-    Ok(())
+    end
 }
 
 fn measured(name: &str, form: &str, is_page: bool) -> Result<Row, String> {
