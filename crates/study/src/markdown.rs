@@ -67,8 +67,7 @@ pub fn page(reproduction: &Reproduction<'_>, command: &str) -> String {
 
 /// When the maps were declared and run.
 fn dates(maps: &Maps) -> String {
-    let confirmed = maps.confirmed.as_ref().map(|map| format!(" {}", days(map)));
-    text(&format!("{}{}", days(&maps.explored), confirmed.unwrap_or_default()))
+    text(&days(maps.runs()))
 }
 
 /// A line a claim: the verdict, in how many set-ups, where, and what the study's own set-up says.

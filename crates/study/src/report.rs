@@ -110,10 +110,7 @@ fn provenance(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Markup 
                 }
                 @if let Some(maps) = &reproduction.maps {
                     dt { "Maps" }
-                    dd {
-                        (map::days(&maps.explored))
-                        @if let Some(confirmed) = &maps.confirmed { " " (map::days(confirmed)) }
-                    }
+                    dd { (map::days(maps.runs())) }
                 }
                 @if let Some(cost) = context.cost {
                     dt { "Took" }

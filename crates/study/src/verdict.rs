@@ -39,6 +39,11 @@ impl Maps {
         self.confirmed.as_ref().unwrap_or(&self.explored)
     }
 
+    /// The maps of each run, in the order in which they were made.
+    pub fn runs(&self) -> impl Iterator<Item = &MapSummary> {
+        std::iter::once(&self.explored).chain(&self.confirmed)
+    }
+
     /// The map of a claim.
     pub fn of(&self, claim: &str) -> Option<&ClaimMap> {
         self.judged().claims.iter().find(|map| map.id == claim)

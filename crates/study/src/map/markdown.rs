@@ -16,7 +16,7 @@ pub fn page(context: &Context<'_>, map: &MapSummary) -> String {
     let mut page = format!(
         "# Map of the study {}\n\nWritten by `{command} --markdown`; do not edit.\n\n{}\n\n",
         map.study,
-        text(&days(map)),
+        text(&days([map])),
     );
     let words = map.claims.iter().map(|claim| {
         let earlier = explored.map(|earlier| format!(" ({})", earlier.of_claim(claim)));

@@ -34,7 +34,7 @@ pub fn page(context: &Context<'_>, map: &MapSummary) -> String {
     let sections = html! {
         section {
             p { "Made by " code { (command) } "." (form) }
-            p { (days(map)) }
+            p { (days([map])) }
         }
         section { h2 { "Claims" } (words(map, explored)) }
         section { h2 { "Joint consistency" } (joint(&map.joint, map.claims.len())) }
@@ -44,16 +44,24 @@ pub fn page(context: &Context<'_>, map: &MapSummary) -> String {
     frame(study, &sections).into_string()
 }
 
-/// When a map was declared and run, as a sentence.
-pub fn days(map: &MapSummary) -> String {
-    let kind = if map.confirms { "Confirming" } else { "Exploring" };
-    format!(
-        "Grid, weights, anchors and criteria of {}. {kind} run of {}: {}, seeds from {} on.",
-        map.declared,
-        map.ran,
-        several(map.runs, "run"),
-        map.first_seed,
-    )
+/// When maps were declared and run, as sentences; a day that they have in common is told once.
+pub fn days<'a>(maps: impl IntoIterator<Item = &'a MapSummary>) -> String {
+    let mut declared = None;
+    let mut sentences = Vec::new();
+    for map in maps {
+        if declared != Some(&map.declared) {
+            sentences.push(format!("Grid, weights, anchors and criteria of {}.", map.declared));
+            declared = Some(&map.declared);
+        }
+        sentences.push(format!(
+            "{} run of {}: {}, seeds from {} on.",
+            if map.confirms { "Confirming" } else { "Exploring" },
+            map.ran,
+            several(map.runs, "run"),
+            map.first_seed,
+        ));
+    }
+    sentences.join(" ")
 }
 
 fn words(map: &MapSummary, explored: Option<&Earlier>) -> Markup {
