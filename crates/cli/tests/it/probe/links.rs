@@ -51,9 +51,15 @@ fn every_figure_is_there_over_a_shaped_link() {
         (p50, p95)
     };
     // A sender that waits for a processor lets its queue run empty: the upper tail shows how long
-    // it was whenever it was not.
+    // it was whenever it was not, and a sender that hardly fills it at all is told.
+    let is_told = |beside: &str| {
+        let warnings = found["warnings"].as_array().into_iter().flatten();
+        warnings.filter_map(Value::as_str).any(|line| line.starts_with(&format!("beside {beside}")))
+    };
     let [(idle, _), (_, up), (_, down), (_, both)] = ["idle", "up", "down", "both"].map(latency);
-    assert!([up, down, both].iter().all(|loaded| loaded - idle > QUEUED_MS), "{found:#}");
+    for (beside, loaded) in [("an upload", up), ("a download", down), ("both", both)] {
+        assert!(loaded - idle > QUEUED_MS || is_told(beside), "beside {beside}: {found:#}");
+    }
     for way in ["up", "down"] {
         assert!(number(&found, &format!("/one_way_ms/{way}/p50")) < up, "{found:#}");
         assert!((0.0..0.2).contains(&number(&found, &format!("/loss/{way}"))), "{found:#}");
