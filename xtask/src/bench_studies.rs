@@ -16,7 +16,7 @@ pub(crate) struct Options {
     /// The quick forms: the default.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The full forms, which take the best part of an hour.
+    /// The full forms, which take an hour or two.
     #[arg(long)]
     full: bool,
     /// Only these studies; all of them without one.

@@ -22,7 +22,7 @@ pub(super) const HIGH: &str = "0.3";
 const SHORT: &str = "duration=60 s";
 
 pub(super) const QUICK_REMEDIES: &[&str] = &[
-    "sweep.seeds=3",
+    "sweep.seeds=2",
     SHORT,
     "sweep.tcp.congestion_control=['compound', 'ack-loss-literal+compound']",
     "sweep.node.ap.queue.discipline=['drop-tail', 'fq-codel', 'airtime-drr']",

@@ -73,15 +73,15 @@ macro_rules! experiment {
     };
 }
 
-pub(super) const QUICK: &[&str] = &["sweep.seeds=4", "duration=120 s"];
+pub(super) const QUICK: &[&str] = &["sweep.seeds=3", "duration=120 s"];
 
 /// The schemes that claims on a setting with TCP are judged by. What others carry beside them, the
 /// settings with voice and CBR show in the quick form, too.
 const JUDGED: &str = "variant=['fifo', 'gb1', 'gb2', 'gb3', 'pw', 'pw-traffic']";
-const QUICK_JUDGED: &[&str] = &["sweep.seeds=4", "duration=120 s", JUDGED];
+const QUICK_JUDGED: &[&str] = &["sweep.seeds=3", "duration=120 s", JUDGED];
 
 /// Voice is the same all the time.
-pub(super) const QUICK_VOICE: &[&str] = &["sweep.seeds=4", "duration=60 s"];
+pub(super) const QUICK_VOICE: &[&str] = &["sweep.seeds=3", "duration=60 s"];
 pub(super) const QUICK_WARNING: &str = "This is the quick form: shorter runs and fewer seeds, and \
     with TCP alone the schemes that claims are about. Verdicts near their bounds can come out \
     otherwise than in the full form, which counts; SOC-7 on 802.11b once did.";
@@ -91,7 +91,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         GOOD_TCP,
         "good-tcp",
         &[
-            "sweep.seeds=4",
+            "sweep.seeds=3",
             "duration=120 s",
             "variant=['fifo', 'gb1', 'gb2', 'gb3', 'pw', 'wfq-equal', 'fifo-400', 'drr']",
         ],
@@ -103,7 +103,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!(
         BAD_CBR,
         "bad-cbr",
-        &["sweep.seeds=4", "duration=60 s", "sweep.node.others.count=[1, 7]"],
+        &["sweep.seeds=3", "duration=60 s", "sweep.node.others.count=[1, 7]"],
         false
     ),
     experiment!(BAD_MIXED, "bad-mixed", QUICK_JUDGED, false),

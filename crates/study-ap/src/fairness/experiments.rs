@@ -36,10 +36,11 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         name: SPLIT,
         file: "studies/fairness/split.toml",
         text: include_str!("../../../../studies/fairness/split.toml"),
+        // Ten minutes are five runs of two, and whether they are fairer one seed cannot tell.
         quick: &[
             "sweep.seeds=1",
-            "variant=[\"as the paper's\", 'ten minutes', 'RTO of at most 1 s', \
-             'an ACK for every segment', 'the same, ten minutes', 'the same, RTO of at most 1 s']",
+            "variant=[\"as the paper's\", 'RTO of at most 1 s', 'an ACK for every segment', \
+             'the same, RTO of at most 1 s']",
         ],
         series: false,
     },
@@ -47,7 +48,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         name: MIXES,
         file: "studies/fairness/mixes.toml",
         text: include_str!("../../../../studies/fairness/mixes.toml"),
-        quick: &["sweep.seeds=1", "duration=90 s"],
+        quick: &["sweep.seeds=1", "duration=60 s"],
         series: false,
     },
     Experiment {
@@ -57,7 +58,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         quick: &[
             "sweep.seeds=1",
             "duration=30 s",
-            "sweep.node.ap.queue=['255 packets', '135 packets', '31 packets']",
+            "sweep.node.ap.queue=['255 packets', '31 packets']",
         ],
         series: false,
     },

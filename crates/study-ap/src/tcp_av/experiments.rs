@@ -45,6 +45,9 @@ macro_rules! experiment {
     };
 }
 
+/// Half of what the paper's figures show.
+const SHORT: &str = "duration=60 s";
+
 pub(super) const ONE_TARGET: &str = "sweep.flow.first.proxy.av.target=['6.25 Mbps']";
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
@@ -53,14 +56,16 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         "targets",
         &[
             "sweep.seeds=2",
+            SHORT,
             "sweep.flow.first.proxy.av.target=['2.5 Mbps', '6.25 Mbps', '12.5 Mbps']"
         ]
     ),
-    experiment!("reno", &["sweep.seeds=2"]),
+    experiment!("reno", &["sweep.seeds=2", SHORT]),
     experiment!(
         "windows",
         &[
             "sweep.seeds=2",
+            SHORT,
             ONE_TARGET,
             "sweep.flow.first.proxy.buffer=['96 KiB', '256 KiB']",
             "sweep.node.ap.queue=['255 packets']",
@@ -70,16 +75,20 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         "windows-reno",
         &[
             "sweep.seeds=2",
+            SHORT,
             "sweep.flow.first.proxy.buffer=['96 KiB', '256 KiB']",
             "sweep.node.ap.queue=['255 packets']",
         ]
     ),
-    experiment!("law", &["sweep.seeds=1", "sweep.flow.first.proxy.av.margin=[1.05]", ONE_TARGET]),
-    experiment!("delay", &["sweep.seeds=1", "sweep.link.ap-server.delay=['100 ms']"]),
-    experiment!("load", &["sweep.seeds=1", "sweep.flow.background.rate=['4 Mbps']"]),
+    experiment!(
+        "law",
+        &["sweep.seeds=1", SHORT, "sweep.flow.first.proxy.av.margin=[1.05]", ONE_TARGET]
+    ),
+    experiment!("delay", &["sweep.seeds=1", SHORT, "sweep.link.ap-server.delay=['100 ms']"]),
+    experiment!("load", &["sweep.seeds=1", SHORT, "sweep.flow.background.rate=['4 Mbps']"]),
     experiment!(
         "several",
-        &["sweep.seeds=1", "sweep.flow.first.proxy.av.target=['5 Mbps', '9 Mbps']"]
+        &["sweep.seeds=1", SHORT, "sweep.flow.first.proxy.av.target=['5 Mbps', '9 Mbps']"]
     ),
 ];
 

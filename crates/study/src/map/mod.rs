@@ -9,6 +9,7 @@
 
 mod decide;
 mod earlier;
+mod evaluations;
 mod figure;
 pub mod file;
 mod grid;

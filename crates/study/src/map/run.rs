@@ -1,5 +1,6 @@
 //! Running a map: every claim in every set-up of its grid, each different run once.
 
+use super::evaluations::{Asked, Evaluations};
 use super::file::{AnchorFile, ClaimFile, Declared, RunFile, ValueFile, filled};
 use super::grid::{Grid, SetUp};
 use super::joint::{self, Alone, JointSet};
@@ -115,7 +116,13 @@ type Part = (&'static str, Vec<String>);
 /// # Errors
 /// When a scenario or a setting is wrong, a run fails, or the watch ends the map.
 pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
-    let mut explorer = Explorer { ask, parts: BTreeMap::new(), progress: ask.expected() };
+    let mut explorer = Explorer {
+        ask,
+        parts: BTreeMap::new(),
+        evaluations: Evaluations::default(),
+        quantities: BTreeMap::new(),
+        progress: ask.expected(),
+    };
     explorer.ahead()?;
     let wanted = |claim: &&ClaimFile| ask.claims.contains(&claim.id);
     let claims = ask.declared.claim.iter().filter(wanted).map(|claim| explorer.claim(claim));
@@ -193,6 +200,13 @@ impl Ask<'_> {
         runs.iter().filter_map(part).collect()
     }
 
+    /// The runs of a claim or anchor in one set-up, by what makes them what they are.
+    fn asked(&self, id: &str, runs: &[RunFile], place: &Place<'_>, seeds: u64) -> Asked {
+        let own = self.own(id, place);
+        let labels = own.iter().map(|(axis, value)| (*axis, value.label.clone())).collect();
+        (self.parts(id, runs, place), labels, seeds)
+    }
+
     /// The plan of a part with these seeds, and where its runs go.
     fn planned(
         &self,
@@ -239,6 +253,10 @@ struct Explorer<'a> {
     ask: &'a Ask<'a>,
     /// Runs that were made, in the order of points and then of seeds.
     parts: BTreeMap<Part, Vec<Run>>,
+    /// Claims over runs that were judged already.
+    evaluations: Evaluations,
+    /// What a study measured over the runs of an anchor, by those runs.
+    quantities: BTreeMap<Asked, Vec<(&'static str, Option<f64>)>>,
     progress: Progress,
 }
 
@@ -269,7 +287,14 @@ impl Explorer<'_> {
             let (claim, seeds) = if self.ask.with_traces {
                 let seeds = self.ask.seeds();
                 let results = self.results(&claim.id, &claim.run, place, seeds)?;
-                (self.judge(claim, &results)?, seeds)
+                (
+                    self.judge(
+                        claim,
+                        &results,
+                        &self.ask.asked(&claim.id, &claim.run, place, seeds),
+                    )?,
+                    seeds,
+                )
             } else {
                 (None, 0)
             };
@@ -278,8 +303,9 @@ impl Explorer<'_> {
         let mut seeds = self.ask.seeds();
         loop {
             let results = self.results(&claim.id, &claim.run, place, seeds)?;
-            let judged = self.judge(claim, &results)?;
-            let is_open = self.is_open(claim, &results, judged.as_ref())?;
+            let asked = self.ask.asked(&claim.id, &claim.run, place, seeds);
+            let judged = self.judge(claim, &results, &asked)?;
+            let is_open = self.is_open(claim, &results, &asked, judged.as_ref())?;
             if !is_open || seeds >= self.ask.most() {
                 let verdict = |c: &Option<Claim>| c.as_ref().map(|c| c.verdict.clone());
                 let whole = outcome(verdict(&judged).as_ref());
@@ -296,8 +322,15 @@ impl Explorer<'_> {
     fn contradicted(&mut self, claim: &ClaimFile, at: &Place<'_>) -> Result<Option<String>, Error> {
         let ask = self.ask;
         for anchor in ask.declared.anchors_of(&claim.id) {
-            let results = self.results(&anchor.id, &anchor.run, at, ask.seeds())?;
-            let quantities = ask.study.quantities(&results);
+            let asked = ask.asked(&anchor.id, &anchor.run, at, ask.seeds());
+            let quantities = match self.quantities.get(&asked) {
+                Some(quantities) => quantities,
+                None => {
+                    let results = self.results(&anchor.id, &anchor.run, at, ask.seeds())?;
+                    let quantities = ask.study.quantities(&results);
+                    self.quantities.entry(asked).or_insert(quantities)
+                }
+            };
             let is_wanted = |(name, _): &&(&str, Option<f64>)| name == anchor.quantity.get_ref();
             let value = quantities.iter().find(is_wanted).and_then(|(_, value)| *value);
             if value.is_some_and(|value| contradicts(anchor, value)) {
@@ -307,10 +340,20 @@ impl Explorer<'_> {
         Ok(None)
     }
 
-    fn judge(&self, claim: &ClaimFile, results: &Results) -> Result<Option<Claim>, Error> {
-        let claims = self.ask.study.claims(results)?;
+    fn judge(
+        &self,
+        claim: &ClaimFile,
+        results: &Results,
+        asked: &Asked,
+    ) -> Result<Option<Claim>, Error> {
+        let claims = self.evaluations.claims(self.ask.study, results, asked, None)?;
+        Ok(self.among(claim, claims))
+    }
+
+    /// A claim among those of its study, with its verdict.
+    fn among(&self, claim: &ClaimFile, claims: Vec<Claim>) -> Option<Claim> {
         let judged = claims.into_iter().find(|judged| judged.id == claim.id);
-        Ok(judged.map(|judged| Claim { verdict: self.verdict(&judged.conditions), ..judged }))
+        judged.map(|judged| Claim { verdict: self.verdict(&judged.conditions), ..judged })
     }
 
     /// The verdict by some conditions. The quick form cannot ask for more seeds.
@@ -334,15 +377,15 @@ impl Explorer<'_> {
         &self,
         claim: &ClaimFile,
         results: &Results,
+        asked: &Asked,
         judged: Option<&Claim>,
     ) -> Result<bool, Error> {
         let verdict = judged.map(|judged| judged.verdict.holds());
-        let seeds = results.effort().seeds;
-        for seed in &seeds {
-            let mut fewer = results.clone();
-            fewer.runs.values_mut().for_each(|runs| runs.retain(|run| run.seed != *seed));
-            let without = self.judge(claim, &fewer)?.map(|claim| claim.verdict.holds());
-            if without != verdict {
+        let seeds: Vec<u64> = results.effort().seeds.into_iter().collect();
+        for some in seeds.chunks(self.ask.workers.max(1)) {
+            let without = self.evaluations.without_each(self.ask.study, results, asked, some)?;
+            let holds = |claims| self.among(claim, claims).map(|claim| claim.verdict.holds());
+            if without.into_iter().map(holds).any(|holds| holds != verdict) {
                 return Ok(true);
             }
         }

@@ -1,0 +1,69 @@
+//! What a study's claims came to over runs that were judged before.
+//!
+//! Several claims are about the same runs, and each is judged once more without every single seed.
+//! A study judges all of its claims at once, and reads series of each run to do so.
+
+use crate::claim::Claim;
+use crate::definition::{Error, Study};
+use crate::results::Results;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Which runs: experiments with what is set in them, how those are read (axes and labels), and the
+/// number of seeds.
+pub(super) type Asked = (Vec<(&'static str, Vec<String>)>, Vec<(usize, String)>, u64);
+
+/// By what was asked, and the seed that is left out, if one is.
+type Claims = BTreeMap<(Asked, Option<u64>), Vec<Claim>>;
+
+/// Claims by the runs that they were judged by.
+#[derive(Debug, Default)]
+pub(super) struct Evaluations(Mutex<Claims>);
+
+impl Evaluations {
+    /// The claims over these runs, without a seed if one is given.
+    pub(super) fn claims(
+        &self,
+        study: &dyn Study,
+        results: &Results,
+        asked: &Asked,
+        without: Option<u64>,
+    ) -> Result<Vec<Claim>, Error> {
+        let key = (asked.clone(), without);
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(claims) = known {
+            return Ok(claims);
+        }
+        let claims = match without {
+            None => study.claims(results)?,
+            Some(seed) => {
+                let mut fewer = results.clone();
+                fewer.runs.values_mut().for_each(|runs| runs.retain(|run| run.seed != seed));
+                study.claims(&fewer)?
+            }
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(key, claims.clone());
+        Ok(claims)
+    }
+
+    /// The claims without each of these seeds, all judged at once.
+    pub(super) fn without_each(
+        &self,
+        study: &dyn Study,
+        results: &Results,
+        asked: &Asked,
+        seeds: &[u64],
+    ) -> Result<Vec<Vec<Claim>>, Error> {
+        let without = |seed: u64| self.claims(study, results, asked, Some(seed));
+        thread::scope(|scope| {
+            let judging: Vec<_> =
+                seeds.iter().map(|&seed| scope.spawn(move || without(seed))).collect();
+            let joined = judging.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            joined.collect()
+        })
+    }
+}
