@@ -72,9 +72,9 @@ fn buf_6(results: &Results) -> Claim {
                         and 27)",
             meaning: "AVR is the mean over seeds of the share of bins of 5 s in which the goodput \
                       was at least the target, without tolerance (23 bins in the paper's 120 s); \
-                      almost the same: 95 %, which is ours. A little above: target_mbps, which is 6.25, 1.25 times the \
-                      fair share of the paper's 25 Mbps (ours, too), where no map says otherwise. \
-                      Sockets of 64 KB are windows of 64 KiB",
+                      almost the same: 95 %, which is ours. A little above: target_mbps, which is \
+                      6.25, 1.25 times the fair share of the paper's 25 Mbps (ours, too), where no \
+                      map says otherwise. Sockets of 64 KB are windows of 64 KiB",
         },
         measured.tested(conditions),
         notes.join(" "),
