@@ -74,7 +74,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
         note(&format!("{name} {form}"));
         match measured(name, form, options.pages) {
             Ok(found) => {
-                note(&row(&found));
+                note(row(&found).trim_end());
                 rows.push(found);
             }
             // What was measured until then took its time and is kept.

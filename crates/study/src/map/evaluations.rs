@@ -10,9 +10,28 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Which runs: experiments with what is set in them, how those are read (axes and labels), and the
-/// number of seeds.
-pub(super) type Asked = (Vec<(&'static str, Vec<String>)>, Vec<(usize, String)>, u64);
+/// An experiment and what is set in it.
+pub(super) type Part = (&'static str, Vec<String>);
+
+/// What tells the runs of a claim or anchor in one set-up from others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Asked {
+    /// What was run.
+    pub(super) parts: Vec<Part>,
+    /// Axes by their indices, with the labels of their values: runs are read by them.
+    pub(super) labels: Vec<(usize, String)>,
+    /// How many seeds.
+    pub(super) seeds: u64,
+}
+
+/// The runs of a claim or anchor in one set-up.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// What they are.
+    pub(super) asked: Asked,
+    /// What came of them.
+    pub(super) results: Results,
+}
 
 /// By what was asked, and the seed that is left out, if one is.
 type Claims = BTreeMap<(Asked, Option<u64>), Vec<Claim>>;
@@ -26,8 +45,7 @@ impl Evaluations {
     pub(super) fn claims(
         &self,
         study: &dyn Study,
-        results: &Results,
-        asked: &Asked,
+        Given { asked, results }: &Given,
         without: Option<u64>,
     ) -> Result<Vec<Claim>, Error> {
         let key = (asked.clone(), without);
@@ -52,11 +70,10 @@ impl Evaluations {
     pub(super) fn without_each(
         &self,
         study: &dyn Study,
-        results: &Results,
-        asked: &Asked,
+        given: &Given,
         seeds: &[u64],
     ) -> Result<Vec<Vec<Claim>>, Error> {
-        let without = |seed: u64| self.claims(study, results, asked, Some(seed));
+        let without = |seed: u64| self.claims(study, given, Some(seed));
         thread::scope(|scope| {
             let judging: Vec<_> =
                 seeds.iter().map(|&seed| scope.spawn(move || without(seed))).collect();

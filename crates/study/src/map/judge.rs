@@ -12,6 +12,9 @@ const ROBUST: f64 = 0.8;
 /// The condition of a claim that holds in the only set-up that was asked for.
 const ONLY_ONE: &str = "Holds in this set-up; no other was tried.";
 
+/// The same where others were tried.
+const ONLY_DECIDED: &str = "Holds in the only set-up that could be decided.";
+
 /// What a map says of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -52,11 +55,16 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Admitted set-ups in which the claim holds or does not.
+    pub const fn decided(&self) -> usize {
+        self.admitted - self.undecided
+    }
+
     /// How many set-ups there are of each kind, in words. `share` is by weight.
     pub fn text(&self, share: Option<f64>) -> String {
-        let Self { tried, admitted, holding, undecided } = *self;
+        let (Self { tried, admitted, holding, undecided }, decided) = (*self, self.decided());
         let share = share.map_or(String::new(), |share| format!(" ({:.0} %)", 100.0 * share));
-        let mut text = format!("holds in {holding} of {}{share}", admitted - undecided);
+        let mut text = format!("holds in {holding} of {decided}{share}");
         for (count, what) in [(undecided, "undecided"), (tried - admitted, "left out")] {
             if count > 0 {
                 text.push_str(&format!(", {count} {what}"));
@@ -102,7 +110,7 @@ impl Judged {
         let word = match share {
             None => Word::NotJudgeable,
             // A single set-up is too little to call a claim robust.
-            Some(share) if share >= ROBUST && tally.tried > 1 => Word::Robust,
+            Some(share) if share >= ROBUST && tally.decided() > 1 => Word::Robust,
             Some(_) if tally.holding > 0 => Word::Conditional,
             Some(_) => Word::Nowhere,
         };
@@ -115,6 +123,7 @@ impl Judged {
     pub fn condition(&self, grid: &Grid) -> String {
         match self.word {
             Word::Conditional if self.tally.tried == 1 => ONLY_ONE.to_owned(),
+            Word::Conditional if self.tally.decided() == 1 => ONLY_DECIDED.to_owned(),
             Word::Conditional => self.tree.sentence(grid),
             Word::NotJudgeable => self.why_not(),
             Word::Robust | Word::Nowhere => String::new(),

@@ -1,6 +1,6 @@
 //! Running a map: every claim in every set-up of its grid, each different run once.
 
-use super::evaluations::{Asked, Evaluations};
+use super::evaluations::{Asked, Evaluations, Given, Part};
 use super::file::{AnchorFile, ClaimFile, Declared, RunFile, ValueFile, filled};
 use super::grid::{Grid, SetUp};
 use super::joint::{self, Alone, JointSet};
@@ -108,9 +108,6 @@ pub struct Explored {
 /// Axes by their indices in the file, each with a value.
 type Place<'a> = Vec<(usize, &'a ValueFile)>;
 
-/// An experiment and what is set in it.
-type Part = (&'static str, Vec<String>);
-
 /// Judges every claim that is asked for in every set-up of its grid.
 ///
 /// # Errors
@@ -200,11 +197,10 @@ impl Ask<'_> {
         runs.iter().filter_map(part).collect()
     }
 
-    /// The runs of a claim or anchor in one set-up, by what makes them what they are.
     fn asked(&self, id: &str, runs: &[RunFile], place: &Place<'_>, seeds: u64) -> Asked {
         let own = self.own(id, place);
         let labels = own.iter().map(|(axis, value)| (*axis, value.label.clone())).collect();
-        (self.parts(id, runs, place), labels, seeds)
+        Asked { parts: self.parts(id, runs, place), labels, seeds }
     }
 
     /// The plan of a part with these seeds, and where its runs go.
@@ -286,15 +282,8 @@ impl Explorer<'_> {
             // Who asks for one set-up wants to see what was measured there.
             let (claim, seeds) = if self.ask.with_traces {
                 let seeds = self.ask.seeds();
-                let results = self.results(&claim.id, &claim.run, place, seeds)?;
-                (
-                    self.judge(
-                        claim,
-                        &results,
-                        &self.ask.asked(&claim.id, &claim.run, place, seeds),
-                    )?,
-                    seeds,
-                )
+                let given = self.given(&claim.id, &claim.run, place, seeds)?;
+                (self.judge(claim, &given)?, seeds)
             } else {
                 (None, 0)
             };
@@ -302,10 +291,9 @@ impl Explorer<'_> {
         }
         let mut seeds = self.ask.seeds();
         loop {
-            let results = self.results(&claim.id, &claim.run, place, seeds)?;
-            let asked = self.ask.asked(&claim.id, &claim.run, place, seeds);
-            let judged = self.judge(claim, &results, &asked)?;
-            let is_open = self.is_open(claim, &results, &asked, judged.as_ref())?;
+            let given = self.given(&claim.id, &claim.run, place, seeds)?;
+            let judged = self.judge(claim, &given)?;
+            let is_open = self.is_open(claim, &given, judged.as_ref())?;
             if !is_open || seeds >= self.ask.most() {
                 let verdict = |c: &Option<Claim>| c.as_ref().map(|c| c.verdict.clone());
                 let whole = outcome(verdict(&judged).as_ref());
@@ -322,15 +310,9 @@ impl Explorer<'_> {
     fn contradicted(&mut self, claim: &ClaimFile, at: &Place<'_>) -> Result<Option<String>, Error> {
         let ask = self.ask;
         for anchor in ask.declared.anchors_of(&claim.id) {
-            let asked = ask.asked(&anchor.id, &anchor.run, at, ask.seeds());
-            let quantities = match self.quantities.get(&asked) {
-                Some(quantities) => quantities,
-                None => {
-                    let results = self.results(&anchor.id, &anchor.run, at, ask.seeds())?;
-                    let quantities = ask.study.quantities(&results);
-                    self.quantities.entry(asked).or_insert(quantities)
-                }
-            };
+            let Given { asked, results } = self.given(&anchor.id, &anchor.run, at, ask.seeds())?;
+            let quantities =
+                self.quantities.entry(asked).or_insert_with(|| ask.study.quantities(&results));
             let is_wanted = |(name, _): &&(&str, Option<f64>)| name == anchor.quantity.get_ref();
             let value = quantities.iter().find(is_wanted).and_then(|(_, value)| *value);
             if value.is_some_and(|value| contradicts(anchor, value)) {
@@ -340,13 +322,8 @@ impl Explorer<'_> {
         Ok(None)
     }
 
-    fn judge(
-        &self,
-        claim: &ClaimFile,
-        results: &Results,
-        asked: &Asked,
-    ) -> Result<Option<Claim>, Error> {
-        let claims = self.evaluations.claims(self.ask.study, results, asked, None)?;
+    fn judge(&self, claim: &ClaimFile, given: &Given) -> Result<Option<Claim>, Error> {
+        let claims = self.evaluations.claims(self.ask.study, given, None)?;
         Ok(self.among(claim, claims))
     }
 
@@ -376,14 +353,13 @@ impl Explorer<'_> {
     fn is_open(
         &self,
         claim: &ClaimFile,
-        results: &Results,
-        asked: &Asked,
+        given: &Given,
         judged: Option<&Claim>,
     ) -> Result<bool, Error> {
         let verdict = judged.map(|judged| judged.verdict.holds());
-        let seeds: Vec<u64> = results.effort().seeds.into_iter().collect();
+        let seeds: Vec<u64> = given.results.effort().seeds.into_iter().collect();
         for some in seeds.chunks(self.ask.workers.max(1)) {
-            let without = self.evaluations.without_each(self.ask.study, results, asked, some)?;
+            let without = self.evaluations.without_each(self.ask.study, given, some)?;
             let holds = |claims| self.among(claim, claims).map(|claim| claim.verdict.holds());
             if without.into_iter().map(holds).any(|holds| holds != verdict) {
                 return Ok(true);
@@ -393,14 +369,15 @@ impl Explorer<'_> {
     }
 
     /// The runs of a claim or anchor in one set-up, as its criterion shall find them.
-    fn results(
+    fn given(
         &mut self,
         id: &str,
         runs: &[RunFile],
         place: &Place<'_>,
         seeds: u64,
-    ) -> Result<Results, Error> {
+    ) -> Result<Given, Error> {
         let ask = self.ask;
+        let asked = ask.asked(id, runs, place, seeds);
         let place = ask.own(id, place);
         let mut results = Results { quick: ask.quick, runs: BTreeMap::new() };
         for run in runs {
@@ -412,7 +389,7 @@ impl Explorer<'_> {
             let read = made.map(|run| read_as(run, &place));
             results.runs.entry(experiment.name.to_owned()).or_default().extend(read);
         }
-        Ok(results)
+        Ok(Given { asked, results })
     }
 
     /// The runs of an experiment with some settings: those that are not there yet are made.

@@ -141,6 +141,16 @@ fn words_follow_from_shares() {
 }
 
 #[test]
+fn one_decided_set_up_is_too_little_to_be_robust() {
+    let grid = whole(vec![axis("a", 5, true)]);
+    let outcome = |a: usize| if a == 0 { Outcome::Holds } else { Outcome::Undecided };
+    let outcomes = grid.set_ups().map(|set_up| (set_up.clone(), outcome(set_up[0]))).collect();
+    let judged = Judged::of(&grid, outcomes);
+    assert_eq!((judged.word, judged.share), (Word::Conditional, Some(1.0)));
+    assert_eq!(judged.condition(&grid), "Holds in the only set-up that could be decided.");
+}
+
+#[test]
 fn what_cannot_be_judged_says_why() {
     let grid = whole(vec![axis("a", 3, true)]);
     let why = |of: fn(usize) -> Outcome| {
