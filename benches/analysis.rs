@@ -7,7 +7,7 @@ use fairwave_trace::analysis::{self, Analyzer, Ignore};
 use fairwave_units::{BitRate, Duration, Instant, Seed};
 use std::hint::black_box;
 
-#[path = "../crates/trace/tests/it/common/mod.rs"]
+#[path = "../crates/base/trace/tests/it/common/mod.rs"]
 #[expect(dead_code, reason = "a benchmark uses a part of what tests share")]
 mod common;
 

@@ -45,7 +45,7 @@ const SOURCES: [Source; 2] = [
 /// Builds Linux's side, has both choose rates at each place of the grid, and prints the table.
 pub(crate) fn compare() -> Outcome {
     system::install_minstrel()?;
-    // The test in crates/dot11 looks for the program here, wherever cargo builds.
+    // The test in crates/protocols/dot11 looks for the program here, wherever cargo builds.
     let place = root().join("target/minstrel");
     build(&place)?;
     let test = ["test", "--release", "-p", "fairwave-dot11", "--test", "it"];

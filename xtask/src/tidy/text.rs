@@ -7,27 +7,30 @@ const COLUMNS: usize = 100;
 /// Crates on the floors from `scenario` upwards, the hosts of real kernels, and tools: they may
 /// touch files and the clock.
 const UPPER: [&str; 16] = [
-    "crates/agent/",
-    "crates/agent-cli/",
-    "crates/live/",
-    "crates/netns/",
-    "crates/relay/",
-    "crates/sockets/",
-    "crates/emulate/",
-    "crates/packets/",
-    "crates/scenario/",
-    "crates/emu/",
-    "crates/lab/",
-    "crates/capture/",
-    "crates/study",
-    "crates/studies/",
+    "crates/tools/agent/",
+    "crates/tools/agent-cli/",
+    "crates/hosts/bpf/",
+    "crates/hosts/netns/",
+    "crates/tools/relay/",
+    "crates/hosts/sockets/",
+    "crates/lab/emulate/",
+    "crates/lab/packets/",
+    "crates/lab/scenario/",
+    "crates/lab/emu/",
+    "crates/lab/lab/",
+    "crates/lab/capture/",
+    "crates/lab/study",
+    "crates/lab/studies/",
     "crates/cli/",
     "xtask/",
 ];
 /// The files for system calls that no crate offers in a safe form, one a host. The compiler
 /// forbids exempt code elsewhere, and clippy demands a reason for each block here.
-const SYSTEM_CALLS: [&str; 3] =
-    ["crates/live/src/kernel.rs", "crates/netns/src/kernel.rs", "crates/sockets/src/kernel.rs"];
+const SYSTEM_CALLS: [&str; 3] = [
+    "crates/hosts/bpf/src/kernel.rs",
+    "crates/hosts/netns/src/kernel.rs",
+    "crates/hosts/sockets/src/kernel.rs",
+];
 /// What the floors below `lab` may not name.
 const HOST_CALLS: [&str; 8] = [
     "std::fs",
@@ -89,7 +92,7 @@ fn host_calls(source: &Source) -> Vec<Finding> {
 /// Floating point in congestion control, where a kernel has none either and where every bit of a
 /// window must be the same on any platform.
 fn reals(source: &Source) -> Vec<Finding> {
-    if !source.path.starts_with("crates/cc/src/") {
+    if !source.path.starts_with("crates/protocols/cc/src/") {
         return Vec::new();
     }
     let code =
@@ -190,15 +193,15 @@ fn only_lab_and_the_doors_touch_files_clocks_and_sockets() {
 #[test]
 fn a_call_to_the_host_is_found() {
     let text = "use std::fs;\nuse std::net::Ipv4Addr;\nlet t = std::time::Instant::now();\n";
-    let below = host_calls(&Source::new("crates/tcp/src/a.rs", text));
+    let below = host_calls(&Source::new("crates/protocols/tcp/src/a.rs", text));
     assert_eq!(below.iter().map(|finding| finding.line).collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(host_calls(&Source::new("crates/lab/src/a.rs", text)), []);
+    assert_eq!(host_calls(&Source::new("crates/lab/lab/src/a.rs", text)), []);
 }
 
 #[test]
 fn congestion_control_computes_with_integers() {
     demand(
-        "no floating point in `crates/cc`",
+        "no floating point in `crates/protocols/cc`",
         "write a gain as a ratio of integers, and take powers and roots of integers",
         &over_sources(reals),
     );
@@ -208,7 +211,7 @@ fn congestion_control_computes_with_integers() {
 fn a_real_number_in_a_law_is_found() {
     let text = "/// An f64 in words.\nlet gain = 2.885_f64;\nlet t = now.as_secs_f64();\n\
         #[cfg(test)]\nmod tests {\n    let p = 0.5_f32;\n}\n";
-    let findings = reals(&Source::new("crates/cc/src/a.rs", text));
+    let findings = reals(&Source::new("crates/protocols/cc/src/a.rs", text));
     assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [2, 3]);
-    assert_eq!(reals(&Source::new("crates/sim/src/a.rs", text)), []);
+    assert_eq!(reals(&Source::new("crates/hosts/sim/src/a.rs", text)), []);
 }

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 /// At the end of its help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  fairwave packets crates/tcp/tests/conformance
+  fairwave packets crates/protocols/tcp/tests/conformance
   fairwave packets my.pkt --against kernel
-  fairwave packets crates/tcp/tests/conformance --against kernel --slow --json
+  fairwave packets crates/protocols/tcp/tests/conformance --against kernel --slow --json
 
 Scripts are explained in docs/packets.md. Exit code 1: a script differs and does not say so.";
 

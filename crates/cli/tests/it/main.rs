@@ -26,7 +26,7 @@ mod places;
 mod probe;
 #[cfg(target_os = "linux")]
 mod proxy;
-#[path = "../../../scenario/tests/it/python.rs"]
+#[path = "../../../lab/scenario/tests/it/python.rs"]
 mod python;
 mod readme;
 mod real;

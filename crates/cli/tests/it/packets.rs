@@ -1,4 +1,4 @@
-//! The conformance scripts of `crates/tcp` against our endpoint, in virtual time and behind a TUN
+//! The conformance scripts of `crates/protocols/tcp` against our endpoint, in virtual time and behind a TUN
 //! device, and against the TCP of the kernel that runs here.
 
 use crate::common::{ends_with, json, output, scratch};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const SCRIPTS: &str = "crates/tcp/tests/conformance";
+const SCRIPTS: &str = "crates/protocols/tcp/tests/conformance";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -132,9 +132,10 @@ fn what_other_commands_print_is_valid_by_the_schemas() {
     let here = place.path();
     let tiny = tiny().display().to_string();
     let lossy = root().join("crates/cli/tests/data/lossy.pcap.gz").display().to_string();
-    let script = root().join("crates/tcp/tests/conformance/prr.pkt").display().to_string();
+    let script =
+        root().join("crates/protocols/tcp/tests/conformance/prr.pkt").display().to_string();
     #[cfg(target_os = "linux")]
-    let iperf3 = root().join("crates/lab/tests/data/iperf3").display().to_string();
+    let iperf3 = root().join("crates/lab/lab/tests/data/iperf3").display().to_string();
     fs::write(here.join("bad.toml"), "duraton = \"5 s\"\n").expect("a file");
     let cases = [
         ("check", printed(here, &["check", &tiny, "bad.toml", "gone.toml"])),

@@ -1,0 +1,3 @@
+//! The conformance scripts of `crates/protocols/tcp`, in virtual time.
+
+mod conformance;

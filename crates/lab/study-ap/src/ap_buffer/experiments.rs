@@ -1,0 +1,72 @@
+//! What is run for this study, and what the axes of its sweeps are called.
+
+use fairwave_study::Experiment;
+
+pub(super) const IDLE: &str = "idle";
+pub(super) const BESIDE: &str = "beside";
+pub(super) const KINDS: &str = "kinds";
+pub(super) const QUEUE: &str = "node.ap.queue";
+pub(super) const STANDARD: &str = "cell.standard";
+pub(super) const VARIANT: &str = "variant";
+pub(super) const ERRORS: &str = "cell.errors";
+
+pub(super) const QUICK: &[&str] = &[
+    "sweep.seeds=4",
+    "duration=20 s",
+    "flow.probe.trials=4",
+    "flow.probe.spaced=80",
+    "flow.probe.train=1500",
+    "sweep.node.ap.queue=['255 packets', '135 packets', '31 packets']",
+];
+
+pub(super) const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: IDLE,
+        file: "studies/ap-buffer/idle.toml",
+        text: include_str!("../../../../../studies/ap-buffer/idle.toml"),
+        quick: QUICK,
+        series: false,
+    },
+    Experiment {
+        name: BESIDE,
+        file: "studies/ap-buffer/beside.toml",
+        text: include_str!("../../../../../studies/ap-buffer/beside.toml"),
+        quick: QUICK,
+        series: false,
+    },
+    Experiment {
+        name: KINDS,
+        file: "studies/ap-buffer/kinds.toml",
+        text: include_str!("../../../../../studies/ap-buffer/kinds.toml"),
+        quick: &["sweep.seeds=2"],
+        series: false,
+    },
+];
+
+/// With the sockets of a kernel: both ends of each probe, and what runs beside it.
+pub(super) const EMULATED: &[Experiment] = &[
+    Experiment {
+        name: IDLE,
+        file: "studies/ap-buffer/emulated-idle.toml",
+        text: include_str!("../../../../../studies/ap-buffer/emulated-idle.toml"),
+        quick: EMULATED_QUICK,
+        series: false,
+    },
+    Experiment {
+        name: BESIDE,
+        file: "studies/ap-buffer/emulated-beside.toml",
+        text: include_str!("../../../../../studies/ap-buffer/emulated-beside.toml"),
+        quick: EMULATED_QUICK,
+        series: false,
+    },
+    Experiment {
+        name: KINDS,
+        file: "studies/ap-buffer/emulated-kinds.toml",
+        text: include_str!("../../../../../studies/ap-buffer/emulated-kinds.toml"),
+        quick: &["sweep.seeds=1"],
+        series: false,
+    },
+];
+
+/// The six access points with one standard and seed each.
+const EMULATED_QUICK: &[&str] = &["sweep.seeds=1", "sweep.cell.standard=['802.11g']"];

@@ -1,0 +1,100 @@
+//! What is run for this study, and what the axes of its sweeps are called.
+
+use fairwave_study::Experiment;
+
+pub(super) const EFFECTIVE: &str = "effective";
+pub(super) const TARGETS: &str = "targets";
+pub(super) const RENO: &str = "reno";
+pub(super) const WINDOWS: &str = "windows";
+pub(super) const WINDOWS_RENO: &str = "windows-reno";
+pub(super) const LAW: &str = "law";
+pub(super) const DELAYS: &str = "delay";
+pub(super) const LOAD: &str = "load";
+pub(super) const SEVERAL: &str = "several";
+
+/// The flow with a target; of several the first begins so.
+pub(super) const FIRST: &str = "first";
+pub(super) const DELAY: &str = "link.ap-server.delay";
+pub(super) const TARGET: &str = "flow.first.proxy.av.target";
+pub(super) const BUFFER: &str = "flow.first.proxy.buffer";
+pub(super) const MARGIN: &str = "flow.first.proxy.av.margin";
+pub(super) const FLOOR: &str = "flow.first.proxy.av.floor_at_reno";
+pub(super) const QUEUE: &str = "node.ap.queue";
+pub(super) const COUNT: &str = "node.sta.count";
+pub(super) const RATE: &str = "flow.background.rate";
+/// The paper's access point.
+pub(super) const LARGE: &str = "255 packets";
+/// Buffers of the proxy: what Linux 2.4 makes of 64 KB, and one that does not bind.
+pub(super) const NEAR: &str = "96 KiB";
+pub(super) const WIDE: &str = "256 KiB";
+
+/// An experiment of this study by its name, of which `--quick` runs less. Its file may have another
+/// name.
+macro_rules! experiment {
+    ($name:literal, $quick:expr) => {
+        experiment!($name, $name, $quick)
+    };
+    ($name:literal, $file:literal, $quick:expr) => {
+        Experiment {
+            name: $name,
+            file: concat!("studies/tcp-av/", $file, ".toml"),
+            text: include_str!(concat!("../../../../../studies/tcp-av/", $file, ".toml")),
+            quick: $quick,
+            series: false,
+        }
+    };
+}
+
+/// Half of what the paper's figures show.
+const SHORT: &str = "duration=60 s";
+
+pub(super) const ONE_TARGET: &str = "sweep.flow.first.proxy.av.target=['6.25 Mbps']";
+
+pub(super) const EXPERIMENTS: &[Experiment] = &[
+    experiment!("effective", &["sweep.seeds=1", "duration=30 s"]),
+    experiment!(
+        "targets",
+        &[
+            "sweep.seeds=2",
+            SHORT,
+            "sweep.flow.first.proxy.av.target=['2.5 Mbps', '6.25 Mbps', '12.5 Mbps']"
+        ]
+    ),
+    experiment!("reno", &["sweep.seeds=2", SHORT]),
+    experiment!(
+        "windows",
+        &[
+            "sweep.seeds=2",
+            SHORT,
+            ONE_TARGET,
+            "sweep.flow.first.proxy.buffer=['96 KiB', '256 KiB']",
+            "sweep.node.ap.queue=['255 packets']",
+        ]
+    ),
+    experiment!(
+        "windows-reno",
+        &[
+            "sweep.seeds=2",
+            SHORT,
+            "sweep.flow.first.proxy.buffer=['96 KiB', '256 KiB']",
+            "sweep.node.ap.queue=['255 packets']",
+        ]
+    ),
+    experiment!(
+        "law",
+        &["sweep.seeds=1", SHORT, "sweep.flow.first.proxy.av.margin=[1.05]", ONE_TARGET]
+    ),
+    experiment!("delay", &["sweep.seeds=1", SHORT, "sweep.link.ap-server.delay=['100 ms']"]),
+    experiment!("load", &["sweep.seeds=1", SHORT, "sweep.flow.background.rate=['4 Mbps']"]),
+    experiment!(
+        "several",
+        &["sweep.seeds=1", SHORT, "sweep.flow.first.proxy.av.target=['5 Mbps', '9 Mbps']"]
+    ),
+];
+
+/// What runs with the sockets of a kernel, through `fairwave proxy`.
+pub(super) const EMULATED: &[Experiment] = &[
+    experiment!("effective", "emulated-effective", &["duration=30 s"]),
+    experiment!("targets", "emulated-targets", &[]),
+    experiment!("reno", "emulated-reno", &[]),
+];

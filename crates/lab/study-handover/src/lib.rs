@@ -1,0 +1,109 @@
+//! TFRC and DCCP across handovers: Otsuka, Tamura and Ishihara.
+
+mod claims;
+mod experiments;
+mod figures;
+mod friendly;
+mod measure;
+mod points;
+mod remedies;
+
+use experiments::{EXPERIMENTS, HANDOVER, PAPERS, PROFILE, STEADY};
+use fairwave_lab::results::FLOWS;
+use fairwave_study::map::file::Source;
+use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+
+/// The study.
+#[derive(Clone, Copy, Debug)]
+pub struct TfrcHandover;
+
+impl Study for TfrcHandover {
+    fn name(&self) -> &'static str {
+        "tfrc-handover"
+    }
+
+    fn paper(&self) -> &'static str {
+        "Y. Otsuka, D. Tamura, S. Ishihara: Performance evaluation of TFRC focused on \
+         disconnection period due to wireless LAN handover (in Japanese), Shizuoka University"
+    }
+
+    fn statement(&self) -> &'static str {
+        "A mobile that sends video over DCCP CCID 3 comes to an access point where nine others do. \
+         How long it takes to send as much as they depends on how long it had no access point: \
+         after short times the packets that waited make its round-trip time long, and those lost \
+         its loss interval short, so it is slow for more than 10 s; after more than 3 s the run of \
+         losses counts as one event, the loss interval is far too long, and it is back in 2-3 s. \
+         Four remedies are proposed and not tried."
+    }
+
+    fn experiments(&self) -> &'static [Experiment] {
+        EXPERIMENTS
+    }
+
+    fn not_emulated(&self) -> &'static [&'static str] {
+        &["Linux has had no DCCP since 6.16, and none with the paper's remedies: its flows \
+             are simulated."]
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[
+            "The curves of Figs 3 to 6 are not in the text; what is judged are the sentences about \
+             them.",
+            "The paper's OPNET model of DCCP is not described. CCID 3 is here RFC 4342 over RFC \
+             3448 or RFC 5348, with the nofeedback timer of either; the send queue holds five \
+             packets.",
+            "The paper tells neither the delay of the wire nor the distances. With 25 ms each way \
+             the MAC's buffer overflows in every gap, as the paper has it; below that the \
+             nofeedback timer stops the sender before (table of wires).",
+            "A sending rate is the rate that TFRC allows, but not more than the source makes, \
+             every 100 ms; of other transports it is what arrived in the last half second.",
+            "Scanning, authentication and association take no frames: the disconnection is set.",
+            "Remedies are Fairwave's definitions of the paper's sentences \
+             (docs/models/handover.md). What is free for remedy A the station reckons from the \
+             access point's BSS Load.",
+        ]
+    }
+
+    fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
+        let plain = points::points(results, HANDOVER, PROFILE)?;
+        let remedies = remedies::Remedies::read(results)?;
+        let friendly = friendly::Friendly::read(results);
+        let mut claims = claims::all(&plain);
+        claims.push(remedies.claim());
+        claims.push(friendly.claim());
+        let mut exhibits = figures::exhibits(&plain);
+        exhibits.push(remedies.exhibit());
+        let mut tables = vec![figures::by_disconnection(&plain)];
+        tables.extend(remedies.tables());
+        tables.extend(figures::others(results)?);
+        tables.push(friendly.table());
+        let mut explanations = claims::explanations(results, &plain)?;
+        explanations.extend(remedies.explanations());
+        Ok(Findings { claims, exhibits, tables, explanations })
+    }
+
+    /// The paper's own: those of ours have no map.
+    fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
+        Ok(claims::all(&points::points(results, HANDOVER, PROFILE)?))
+    }
+
+    fn tables(&self) -> Option<&'static [&'static str]> {
+        Some(&[FLOWS.file])
+    }
+
+    fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
+        let runs = results.select(STEADY, &[(PROFILE, PAPERS)]);
+        let steady = points::point(&runs).ok().flatten();
+        vec![("steady_deviation_kbps", steady.map(|point| point.steady_deviation))]
+    }
+
+    fn map(&self) -> Option<Source<'static>> {
+        Some(Source {
+            file: "maps/tfrc-handover.toml",
+            text: include_str!("../../../../maps/tfrc-handover.toml"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,0 @@
-//! The conformance scripts of `crates/tcp`, in virtual time.
-
-mod conformance;
