@@ -48,7 +48,7 @@ pub(crate) fn build(target: &str) -> Result<PathBuf, String> {
     if !succeeds(command("rustup", &["component", "add", "rust-src"])) {
         return Err("the source of Rust's library is needed: rustup component add rust-src".into());
     }
-    let package = ["-p", "fairwave-agent-cli", "--bin", "fairwave-agent", "--profile", "agent"];
+    let package = ["-p", "fairwave-soc-tool", "--bin", "fairwave-agent", "--profile", "agent"];
     let library = ["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"];
     let mut building = cargo(&["zigbuild", "--target", target]);
     building.args(package).args(library);

@@ -118,7 +118,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         steps.step("hundreds of emulations in a row", || {
             let slow = ["--test", "it", "--", "--ignored", "slow_"];
             run(cargo(&[&["test", "-p", "fairwave-netns"][..], &slow].concat()))?;
-            run(cargo(&[&["test", "-p", "fairwave-live"][..], &slow].concat()))?;
+            run(cargo(&[&["test", "-p", "fairwave-bpf"][..], &slow].concat()))?;
             let loaders = ["--test", "it", "--", "--ignored", "cc::slow"];
             run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &loaders].concat()))?;
             let soak = [

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     let (cli, command) = args::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     #[cfg(target_os = "linux")]
     if let Command::KeepNamespaces { task } = &cli.command {
-        return fairwave_agent::keep(task);
+        return fairwave_soc_tool::keep(task);
     }
     if let Some(option) = cli.common.idle_option(&command) {
         return Failure::Usage(format!("--{option} has no effect on this command")).report();

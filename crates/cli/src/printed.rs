@@ -317,7 +317,7 @@ impl Described {
             #[cfg(target_os = "linux")]
             Self::Proxy => of(schema::of::<crate::printed_proxy::ProxyOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Soc => of(schema::of::<fairwave_agent::status::Status>()),
+            Self::Soc => of(schema::of::<fairwave_soc_tool::status::Status>()),
             Self::Store => of(schema::of::<crate::printed_store::StoreOutput>()),
             Self::Compare => of(schema::of::<CompareOutput>()),
             Self::Plot => of(schema::of::<PlotOutput>()),

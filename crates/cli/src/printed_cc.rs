@@ -1,7 +1,7 @@
 //! What `fairwave cc` prints with `--json`, as types.
 
-use fairwave_live::bench::Cost;
-use fairwave_live::{Connection, Happened, Listed, Told, Totals};
+use fairwave_bpf::bench::Cost;
+use fairwave_bpf::{Connection, Happened, Listed, Told, Totals};
 use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! What `fairwave proxy --json` prints, as a type.
 
-use fairwave_relay::{Achieved, FlowReport, Report};
+use fairwave_proxy::{Achieved, FlowReport, Report};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -6,21 +6,12 @@ use super::{Finding, Source, demand, over_sources};
 const COLUMNS: usize = 100;
 /// Crates on the floors from `scenario` upwards, the hosts of real kernels, and tools: they may
 /// touch files and the clock.
-const UPPER: [&str; 16] = [
-    "crates/tools/agent/",
-    "crates/tools/agent-cli/",
+const UPPER: [&str; 7] = [
     "crates/hosts/bpf/",
     "crates/hosts/netns/",
-    "crates/tools/relay/",
     "crates/hosts/sockets/",
-    "crates/lab/emulate/",
-    "crates/lab/packets/",
-    "crates/lab/scenario/",
-    "crates/lab/emu/",
-    "crates/lab/lab/",
-    "crates/lab/capture/",
-    "crates/lab/study",
-    "crates/lab/studies/",
+    "crates/tools/",
+    "crates/lab/",
     "crates/cli/",
     "xtask/",
 ];

@@ -32,7 +32,7 @@ const LINK: &str = "pfifo of 30 packets, TBF 1 Mbps|packets|30|qdisc add dev b r
 /// Boots the guest, and writes what it showed.
 pub(super) fn measure() -> Outcome {
     run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
-    run_aside(cargo(&["build", "-p", "fairwave-relay", "--example", "relay-many"]))?;
+    run_aside(cargo(&["build", "-p", "fairwave-proxy", "--example", "relay-many"]))?;
     let guest = Guest {
         place: "measure-vm",
         commands: ["fairwave", "examples/relay-many"]

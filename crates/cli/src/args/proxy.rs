@@ -1,7 +1,7 @@
 //! Options of `fairwave proxy`.
 
 use clap::Args;
-use fairwave_relay::{IpNet, prefix, rate};
+use fairwave_proxy::{IpNet, prefix, rate};
 use fairwave_units::{BitRate, Duration};
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Options of `fairwave soc`.
 
 use clap::{Args, Subcommand};
-use fairwave_agent_cli::options::{Ap, Join, Pair, Station, StationKey};
+use fairwave_soc_tool::command::options::{Ap, Join, Pair, Station, StationKey};
 use std::net::SocketAddr;
 
 /// At the end of its help.

@@ -12,7 +12,7 @@ use crate::args::Common;
 use crate::args_cc::{Cc, CcTask};
 use crate::outcome::Failure;
 use crate::output;
-use fairwave_live::{Error, LAWS, Law, Life, Store, find, load, unload};
+use fairwave_bpf::{Error, LAWS, Law, Life, Store, find, load, unload};
 use std::path::Path;
 use told::{announce, done};
 
@@ -50,12 +50,12 @@ pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
         CcTask::Trace(asked) => trace::run(common, asked),
         CcTask::Bench { names, seconds_each, rounds, offload } => {
             let asked = if names.is_empty() { LAWS.iter().collect() } else { laws(names)? };
-            let plan = fairwave_live::bench::Plan {
+            let plan = fairwave_bpf::bench::Plan {
                 lasts: *seconds_each,
                 rounds: *rounds,
                 offload: *offload,
             };
-            show::costs(common, &fairwave_live::bench::run(&asked, plan)?)
+            show::costs(common, &fairwave_bpf::bench::run(&asked, plan)?)
         }
     }
 }

@@ -4,8 +4,8 @@
 use crate::printed_fairness::FairnessOutput;
 use crate::printed_probe::ProbeOutput;
 use crate::printed_proxy::ProxyOutput;
-use fairwave_agent::status::Status;
 use fairwave_lab::schema;
+use fairwave_soc_tool::status::Status;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -12,7 +12,7 @@ use crate::outcome::Failure;
 use crate::printed_proxy::ProxyOutput;
 use crate::{output, stop};
 use fairwave_netns::{Capability, Interception, InterceptionPlan, become_ordinary_user};
-use fairwave_relay::{Aim, Beyond, Config, Error, Limits, News, Relay, Report, Rule, Targets};
+use fairwave_proxy::{Aim, Beyond, Config, Error, Limits, News, Relay, Report, Rule, Targets};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ fn check(proxy: &Proxy) -> Result<(), Failure> {
 
 fn config(proxy: &Proxy) -> Result<Config, Failure> {
     let targets = match (&proxy.targets, proxy.target) {
-        (Some(file), _) => fairwave_relay::read(file).map_err(failure)?,
+        (Some(file), _) => fairwave_proxy::read(file).map_err(failure)?,
         (None, rate) => Targets {
             capacity: proxy.capacity,
             beyond: if proxy.refuse { Beyond::Refuse } else { Beyond::BestEffort },

@@ -8,7 +8,7 @@ use crate::args::Common;
 use crate::args::soc::{Soc, SocTask, Watching};
 use crate::outcome::Failure;
 use crate::{clock, output, stop};
-use fairwave_agent_cli::tasks::{self, Console};
+use fairwave_soc_tool::command::tasks::{self, Console};
 use told::failure;
 
 /// Standard error.

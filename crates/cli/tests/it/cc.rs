@@ -6,7 +6,7 @@
 mod windows;
 
 use crate::common::{ends_with, scratch};
-use fairwave_live::objects;
+use fairwave_bpf::objects;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write, stderr};

@@ -2,8 +2,8 @@
 //! what loads them, watches them and unloads them again.
 //!
 //! ```no_run
-//! use fairwave_live::{Life, Store, find, load, unload};
-//! # fn main() -> Result<(), fairwave_live::Error> {
+//! use fairwave_bpf::{Life, Store, find, load, unload};
+//! # fn main() -> Result<(), fairwave_bpf::Error> {
 //! let store = Store::ready(None)?;
 //! let law = find("fw_ackloss_reno")?;
 //! load(&store, law, Life::Pinned)?; // now sockets may ask for it by TCP_CONGESTION

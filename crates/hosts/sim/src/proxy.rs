@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::routes;
 use crate::world::{self, World};
 use fairwave_machine::Machine;
-use fairwave_proxy::{Proxy, ProxyConfig, Side};
+use fairwave_tcp::split::{Proxy, ProxyConfig, Side};
 use fairwave_tcp::{Segment, Virtual};
 use fairwave_trace::{FlowId, NodeId, ProxySample};
 use fairwave_units::{Instant, Seed, Seq32};

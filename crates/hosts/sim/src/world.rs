@@ -9,11 +9,11 @@ use fairwave_dot11::{AccessCategory, Mode};
 pub use fairwave_dot11::{
     DeliverySlope, Fading, GilbertElliott, Path, Shadowing, SnrTrace, WayPoint,
 };
-pub use fairwave_proxy::Opening;
 pub use fairwave_queue::Service;
 use fairwave_queue::Spec;
 pub use fairwave_soc::{FilterSpec, TableConfig};
 use fairwave_tcp as tcp;
+pub use fairwave_tcp::split::Opening;
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Db, Dbm, Duration, Instant, Metres, Seed};
 

@@ -4,7 +4,7 @@
 //! kernel. [`probe`] measures with it, [`dccp`] speaks the protocol of that name. [`radio`] tells
 //! what the radios of this machine know. [`clock`] and [`arrival`] serve other hosts of real time,
 //! too. [`fairness`] uses the kernel's TCP without a machine, as does `fairwave proxy`
-//! (`crates/tools/relay`).
+//! (`crates/tools/proxy`).
 //!
 //! The loop waits by `ppoll`, and looks at the clock without sleeping for the last microseconds
 //! before a deadline, since a train of packets needs punctual ones. IPv4 and IPv6 are alike.

@@ -12,6 +12,7 @@ mod payload;
 mod profile;
 mod receiver;
 mod sender;
+pub mod split;
 
 pub use config::{Config, DelayedAck, ReductionBound};
 pub use connection::{BuildController, Connection, Event, Input, Segment, State, Stats};

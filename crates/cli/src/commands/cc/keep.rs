@@ -5,7 +5,7 @@ use super::told::{announce, done};
 use crate::args::Common;
 use crate::commands::own_program;
 use crate::outcome::Failure;
-use fairwave_live::{Law, Life, Store, load};
+use fairwave_bpf::{Law, Life, Store, load};
 use fairwave_units::Duration;
 use rustix::time::Timespec;
 use std::io::{BufRead, BufReader, Write};

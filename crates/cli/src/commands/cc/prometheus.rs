@@ -4,7 +4,7 @@ use super::show::connections;
 use crate::metrics;
 use crate::outcome::Failure;
 use crate::printed_cc::CcConnection;
-use fairwave_live::{LAWS, Store, Totals, Watcher, totals};
+use fairwave_bpf::{LAWS, Store, Totals, Watcher, totals};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;

@@ -5,8 +5,8 @@ use crate::outcome::Failure;
 use crate::output;
 use crate::printed_cc::{CcConnection, CcCost, CcLaw, CcTold};
 use crate::table::{Table, mbps};
-use fairwave_live::bench::Cost;
-use fairwave_live::{LAWS, Listener, Store, Watcher, list as laws, registered, totals};
+use fairwave_bpf::bench::Cost;
+use fairwave_bpf::{LAWS, Listener, Store, Watcher, list as laws, registered, totals};
 use rustix::time::Timespec;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ pub(crate) fn connections(
         if registered.iter().any(|name| name == law.name) {
             match watcher.connections(store, law) {
                 // Unloaded since, or loaded by somebody else.
-                Err(fairwave_live::Error::NotLoaded { .. }) => {}
+                Err(fairwave_bpf::Error::NotLoaded { .. }) => {}
                 connections => {
                     found.extend(connections?.iter().map(|one| CcConnection::of(law.name, one)));
                 }

@@ -5,7 +5,7 @@ use crate::outcome::Failure;
 use crate::output;
 use crate::printed_cc::CcTarget;
 use crate::table::{Table, mbps};
-use fairwave_live::{Store, Target, Who, clear_target, set_target, targets};
+use fairwave_bpf::{Store, Target, Who, clear_target, set_target, targets};
 use fairwave_units::BitRate;
 use serde_json::json;
 use std::net::IpAddr;

@@ -3,7 +3,7 @@
 use crate::args::Common;
 use crate::outcome::Failure;
 use crate::output;
-use fairwave_live::Store;
+use fairwave_bpf::Store;
 use serde_json::json;
 
 /// Says what a user should know of a store that was made ready.

@@ -1,8 +1,8 @@
 //! The columns of `fairwave cc trace`. Those that run directories have too are called the same.
 
+use fairwave_bpf::Event;
 use fairwave_lab::results::column::{integer, nanos, or_null, text, time};
 use fairwave_lab::results::{Cell, Table};
-use fairwave_live::Event;
 
 /// A row for each segment that reached a traced connection.
 pub(crate) const TRACE: Table<Event> = Table {

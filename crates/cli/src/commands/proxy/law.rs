@@ -1,8 +1,8 @@
 //! The law with targets, TCP-AV in the kernel.
 
 use crate::outcome::Failure;
-use fairwave_live::{Aims, Store, Target};
-use fairwave_relay::Aim;
+use fairwave_bpf::{Aims, Store, Target};
+use fairwave_proxy::Aim;
 use fairwave_units::BitRate;
 use std::io;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use crate::metrics;
 use crate::outcome::Failure;
-use fairwave_relay::{FlowReport, Report};
+use fairwave_proxy::{FlowReport, Report};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -147,7 +147,7 @@ mod tests {
             flows: 2,
             target: BitRate::mbps(5),
             rate: None,
-            achieved: fairwave_relay::Achieved { reached: 3, missed: 1, not_offered: 0 },
+            achieved: fairwave_proxy::Achieved { reached: 3, missed: 1, not_offered: 0 },
         });
         let text = metrics::written(PREFIX, Figures(report)).expect("a page");
         for line in [

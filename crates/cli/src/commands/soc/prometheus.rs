@@ -8,7 +8,7 @@ use super::told;
 use crate::args::soc::Watching;
 use crate::metrics;
 use crate::outcome::Failure;
-use fairwave_agent::status::{StationLine, Status};
+use fairwave_soc_tool::status::{StationLine, Status};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;

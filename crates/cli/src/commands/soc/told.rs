@@ -4,9 +4,9 @@ use crate::args::Common;
 use crate::args::soc::Watching;
 use crate::outcome::Failure;
 use crate::output;
-use fairwave_agent::Error;
-use fairwave_agent::status::Status;
-use fairwave_agent_cli::tasks::{self, Told, status_told};
+use fairwave_soc_tool::Error;
+use fairwave_soc_tool::command::tasks::{self, Told, status_told};
+use fairwave_soc_tool::status::Status;
 
 /// What the agent's errors mean to whoever typed the command.
 pub(super) fn failure(error: Error) -> Failure {

@@ -380,7 +380,7 @@ fn c_and_rust_agree_in_every_field() {
 }
 
 #[test]
-#[ignore = "minutes: cargo test -p fairwave-live --test it -- differential::slow --ignored"]
+#[ignore = "minutes: cargo test -p fairwave-bpf --test it -- differential::slow --ignored"]
 fn slow_c_and_rust_agree_over_a_million_events() {
     compare_all(100..250, 1_000, 1);
 }

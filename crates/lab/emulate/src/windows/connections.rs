@@ -2,9 +2,9 @@
 
 use super::wanted::{NoWindows, Wanted};
 use crate::flows::spec_of;
+use fairwave_bpf::Event;
 use fairwave_emu::address;
 use fairwave_emu::traffic::Load;
-use fairwave_live::Event;
 use fairwave_trace::{FlowId, NodeId};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -34,17 +34,17 @@ impl Connections {
 
     /// What the kernel's program is to look at: the namespace if all are in one, and the ports if
     /// it can remember so many.
-    pub(super) fn filter(&self) -> fairwave_live::Wanted {
+    pub(super) fn filter(&self) -> fairwave_bpf::Wanted {
         let Self(all) = self;
         let first = all.first().map(|connection| connection.namespace);
         let is_only = all.iter().all(|connection| Some(connection.namespace) == first);
         let mut ports: Vec<u16> = all.iter().map(|connection| connection.to.port()).collect();
         ports.sort_unstable();
         ports.dedup();
-        if ports.len() > fairwave_live::Wanted::MOST_PORTS {
+        if ports.len() > fairwave_bpf::Wanted::MOST_PORTS {
             ports.clear();
         }
-        fairwave_live::Wanted { namespace: first.filter(|_| is_only), ports }
+        fairwave_bpf::Wanted { namespace: first.filter(|_| is_only), ports }
     }
 
     /// The flow of an event at its source, and its path, if it has several.
@@ -80,7 +80,7 @@ fn connection(wanted: &Wanted<'_>, id: FlowId) -> Result<Option<Connection>, NoW
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwave_live::Phase;
+    use fairwave_bpf::Phase;
     use fairwave_units::Instant;
 
     fn connection(flow: &str, namespace: u32, to: &str) -> Connection {

@@ -42,7 +42,7 @@ pub enum NoWindows {
     /// The kernel refused.
     #[cfg(feature = "kernel-laws")]
     #[error(transparent)]
-    Refused(#[from] fairwave_live::Error),
+    Refused(#[from] fairwave_bpf::Error),
     /// The table could not be written.
     #[error(transparent)]
     Table(#[from] fairwave_lab::results::Error),

@@ -6,4 +6,5 @@ mod events;
 mod pacing;
 mod rack;
 mod sacks;
+mod split;
 mod transfer;

@@ -1,7 +1,7 @@
 //! Rates, and what is said of them.
 
 use crate::{FOUR, Proxy, ask_socks, config, server};
-use fairwave_relay::{Config, Limits, News, Targets};
+use fairwave_proxy::{Config, Limits, News, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::fs;
 use std::io::{Read, Write};

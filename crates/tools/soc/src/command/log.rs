@@ -1,7 +1,7 @@
 //! A file with each decision of an access point and its reason: lines of JSON.
 
-use fairwave_agent::Error;
-use fairwave_agent::access_point::ApNews;
+use crate::Error;
+use crate::access_point::ApNews;
 use fairwave_soc::{Action, Decision, Reach, WeightReason};
 use fairwave_units::Instant;
 use serde_json::{Value, json};

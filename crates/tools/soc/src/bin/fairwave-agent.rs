@@ -3,10 +3,10 @@
 #[cfg(target_os = "linux")]
 mod agent {
     use clap::{Args, Parser, Subcommand};
-    use fairwave_agent::Error;
-    use fairwave_agent_cli::options::{Ap, Join, Pair, Station, StationKey};
-    use fairwave_agent_cli::tasks::{self, Console, Told, status_told};
     use fairwave_netns::keeper;
+    use fairwave_soc_tool::Error;
+    use fairwave_soc_tool::command::options::{Ap, Join, Pair, Station, StationKey};
+    use fairwave_soc_tool::command::tasks::{self, Console, Told, status_told};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use std::ffi::OsString;
     use std::io::{self, Write};
@@ -160,7 +160,7 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
     pub(super) fn main() -> ExitCode {
         let cli = Cli::parse();
         if let Task::Keep { task } = &cli.task {
-            return fairwave_agent::keep(task);
+            return fairwave_soc_tool::keep(task);
         }
         let is_json = cli.common.json;
         let shown = run(cli).map(|all| show(&all, is_json));

@@ -6,7 +6,7 @@
 
 #![no_main]
 
-use fairwave_relay::{Request, Server};
+use fairwave_proxy::{Request, Server};
 use libfuzzer_sys::fuzz_target;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;

@@ -11,6 +11,7 @@
 pub mod access_point;
 mod actuator;
 pub mod airtime;
+pub mod command;
 mod error;
 pub mod key;
 pub mod pairing;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use fairwave_cc::Initial;
 use fairwave_machine::line::{End, Line, Wire};
 use fairwave_machine::{Machine, contract};
-use fairwave_proxy::{Opening, Proxy, ProxyConfig, Side};
+use fairwave_tcp::split::{Opening, Proxy, ProxyConfig, Side};
 use fairwave_tcp::{
     BuildController, Config, Connection, DelayedAck, Event, Input, Segment, State, Virtual,
 };

@@ -1,7 +1,7 @@
 //! What clients ask for, and what they are answered.
 
 use crate::{FOUR, Proxy, ask_socks, config, read_head, server};
-use fairwave_relay::{Limits, Refusals};
+use fairwave_proxy::{Limits, Refusals};
 use fairwave_units::Duration;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -62,7 +62,7 @@ fn each_protocol_says_why_a_server_is_not_reached() {
 fn who_asks_for_nothing_or_carries_nothing_is_ended() {
     let second = Duration::from_secs(1);
     let limits = Limits { opening: second, idle: second, ..config().limits };
-    let proxy = Proxy::start(fairwave_relay::Config { limits, ..config() });
+    let proxy = Proxy::start(fairwave_proxy::Config { limits, ..config() });
     let mut silent = proxy.connect();
     assert_eq!(silent.read(&mut [0]).expect("an end"), 0);
     let (address, served) = server(FOUR, |mut client| client.read(&mut [0]).is_err());
@@ -76,7 +76,7 @@ fn who_asks_for_nothing_or_carries_nothing_is_ended() {
 #[test]
 fn clients_beyond_the_limit_are_turned_away() {
     let limits = Limits { flows: Some(1), ..config().limits };
-    let proxy = Proxy::start(fairwave_relay::Config { limits, ..config() });
+    let proxy = Proxy::start(fairwave_proxy::Config { limits, ..config() });
     let (address, _served) = server(FOUR, |mut client| client.read(&mut [0]).is_ok());
     let client = proxy.socks(address);
     let second = TcpStream::connect(proxy.at[0]).and_then(|mut second| second.read(&mut [0]));

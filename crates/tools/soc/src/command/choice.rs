@@ -1,7 +1,7 @@
 //! What shares an interface: what there is, what is taken, and why.
 
-use crate::options::{Actuator, Ap};
-use fairwave_agent::{Error, airtime};
+use crate::command::options::{Actuator, Ap};
+use crate::{Error, airtime};
 use fairwave_netns::{Foreign, Shapeable, shapeable};
 use serde_json::{Value, json};
 use std::fmt::Write;

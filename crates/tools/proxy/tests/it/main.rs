@@ -5,7 +5,7 @@ mod carrying;
 mod opening;
 mod targets;
 
-use fairwave_relay::{Config, Limits, News, Relay, Report, Targets};
+use fairwave_proxy::{Config, Limits, News, Relay, Report, Targets};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;

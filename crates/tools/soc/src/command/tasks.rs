@@ -1,18 +1,18 @@
 //! What a station, an access point and whoever asks it do on the command line.
 
-use crate::choice::Facts;
-use crate::log::Log;
-use crate::options::{Actuator, Ap, Join, Pair, Station, StationKey};
-use crate::words::words;
-use fairwave_agent::access_point::{self, ApNews, ApPlan};
-use fairwave_agent::key::{Secret, line_of, line_of_station};
-use fairwave_agent::pairing::{self, People, random};
+use crate::access_point::{self, ApNews, ApPlan};
+use crate::command::choice::Facts;
+use crate::command::log::Log;
+use crate::command::options::{Actuator, Ap, Join, Pair, Station, StationKey};
+use crate::command::words::words;
+use crate::key::{Secret, line_of, line_of_station};
+use crate::pairing::{self, People, random};
 #[cfg(feature = "user-space")]
-use fairwave_agent::plane::PlanePlan;
-use fairwave_agent::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
-use fairwave_agent::station::{self, StationNews, StationPlan};
-use fairwave_agent::status::{Status, ask, served};
-use fairwave_agent::{AccessPointRadio, ActuatorPlan, Error, StationRadio};
+use crate::plane::PlanePlan;
+use crate::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
+use crate::station::{self, StationNews, StationPlan};
+use crate::status::{Status, ask, served};
+use crate::{AccessPointRadio, ActuatorPlan, Error, StationRadio};
 use fairwave_netns::{Discipline, KeeperCommand, ShaperPlan, Traffic, stations_most};
 use fairwave_soc::pairing::Code;
 use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};

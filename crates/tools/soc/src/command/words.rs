@@ -1,6 +1,6 @@
 //! What access points know and do, in words.
 
-use fairwave_agent::status::{StationLine, Status};
+use crate::status::{StationLine, Status};
 use fairwave_units::{BitRate, several};
 use std::fmt::Write;
 

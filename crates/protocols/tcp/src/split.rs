@@ -10,9 +10,9 @@
 //! leaves by, and nowhere else. The free space of the former is the window that its sender
 //! sees, so a slow far side slows the near one down, and the other way round.
 
+use crate::{BuildController, Config, Connection, Event, Input, Payload, Segment, State};
 use core::fmt;
 use fairwave_machine::Machine;
-use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Payload, Segment, State};
 use fairwave_units::{Instant, Seq32};
 use std::collections::VecDeque;
 
