@@ -158,18 +158,18 @@ mod tests {
 
     #[test]
     fn a_test_binary_is_found_among_messages_of_cargo() {
-        let test = r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/protocols/tcp/Cargo.toml",
+        let test = r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/tcp/Cargo.toml",
             "target":{"name":"it"},"profile":{"test":true},"executable":"/w/target/it-1"}"#;
         let expected = Binary {
             name: "tcp it".into(),
-            directory: "/w/crates/protocols/tcp".into(),
+            directory: "/w/crates/tcp".into(),
             file: "/w/target/it-1".into(),
         };
         assert_eq!(binary(test), Some(expected));
         assert_eq!(binary(&test.replace("true", "false")), None);
         assert_eq!(binary(&test.replace("\"/w/target/it-1\"", "null")), None);
         assert_eq!(
-            binary(&test.replace("crates/protocols/tcp", "benches")),
+            binary(&test.replace("crates/tcp", "benches")),
             None,
             "nothing to test there"
         );

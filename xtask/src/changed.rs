@@ -72,7 +72,7 @@ fn reader(file: &str) -> Reader {
             "fairwave-cli",
         ]),
         "README.md" => Reader::Crates(&["fairwave-cli"]),
-        "benches" if file.starts_with("benches/runs/") => Reader::Crates(&["fairwave-study-socps"]),
+        "benches" if file.starts_with("benches/runs/") => Reader::Crates(&["fairwave-studies"]),
         "fuzz" => Reader::Nobody,
         _ if file.ends_with(".md") => Reader::Nobody,
         _ => Reader::Everybody,
@@ -130,20 +130,20 @@ mod tests {
 
     #[test]
     fn a_crate_reaches_what_is_built_from_it_and_whose_tests_use_it() {
-        assert_eq!(reached(&["crates/hosts/sim/src/a.rs"]), crates(&["cli", "sim"]));
+        assert_eq!(reached(&["crates/sim/src/a.rs"]), crates(&["cli", "sim"]));
         assert_eq!(
-            reached(&["crates/protocols/tcp/src/a.rs"]),
+            reached(&["crates/tcp/src/a.rs"]),
             crates(&["cc", "cli", "sim", "tcp"])
         );
-        assert_eq!(reached(&["crates/protocols/soc/tests/a.rs"]), crates(&["soc"]));
+        assert_eq!(reached(&["crates/soc/tests/a.rs"]), crates(&["soc"]));
     }
 
     #[test]
     fn what_all_are_built_with_reaches_all_and_a_changelog_nobody() {
-        assert_eq!(reached(&["crates/protocols/soc/a.rs", "Cargo.lock"]), Reach::Everything);
+        assert_eq!(reached(&["crates/soc/a.rs", "Cargo.lock"]), Reach::Everything);
         assert_eq!(reached(&["CHANGELOG.md", "fuzz/fuzz_targets/a.rs"]), Reach::Nothing);
         assert_eq!(reached(&["README.md"]), crates(&["fairwave-cli"]));
-        assert_eq!(reached(&["benches/runs/a.json"]), crates(&["fairwave-study-socps"]));
+        assert_eq!(reached(&["benches/runs/a.json"]), crates(&["fairwave-studies"]));
         let scenarios = reached(&["scenarios/a.toml"]);
         assert_eq!(scenarios, crates(&["fairwave-scenario", "fairwave-study"]));
     }

@@ -107,7 +107,7 @@ fn the_readme_adds_up_what_the_pages_of_studies_say() {
 fn every_study_has_its_page() {
     let pages = pages();
     let papers =
-        sources().into_iter().filter(|source| source.path.starts_with("crates/lab/study-"));
+        sources().into_iter().filter(|source| source.path.starts_with("crates/lab/studies/"));
     let findings: Vec<Finding> = papers.flat_map(|source| pageless(&source, &pages)).collect();
     demand(
         "every study has a page in docs/studies",
@@ -125,7 +125,7 @@ fn a_study_can_lack_its_page() {
     };
     let text = [study("A", "\"a\""), study("B", "\"b\""), study("C", "NAME")].concat();
     let pages = [Source::new("docs/studies/a.md", "")];
-    let findings = pageless(&Source::new("crates/lab/study-x/src/lib.rs", &text), &pages);
+    let findings = pageless(&Source::new("crates/lab/studies/src/x/mod.rs", &text), &pages);
     let found: Vec<(usize, &str)> =
         findings.iter().map(|finding| (finding.line, finding.what.as_str())).collect();
     let unread = "a study whose `fn name` is not a literal";

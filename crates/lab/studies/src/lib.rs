@@ -1,15 +1,26 @@
-//! The one list of studies. Command line, tests and documentation are views of it.
+//! Experiments, measures, claims and figures of the five papers, a folder for each study, and the
+//! one list of studies. Command line, tests and documentation are views of that list.
 //! `real_time` runs a study with the sockets of a kernel, where there is Linux.
 
+mod ack_loss;
+mod ap_buffer;
+mod declare;
+mod fairness;
+mod handover;
 #[cfg(target_os = "linux")]
 pub mod real_time;
+mod shake;
+mod socps;
+mod tcp_av;
 
+use ack_loss::AckLoss;
+use ap_buffer::ApBuffer;
+use fairness::Fairness;
 use fairwave_study::Study;
-use fairwave_study_ack_loss::AckLoss;
-use fairwave_study_ap::{ApBuffer, Fairness, TcpAv};
-use fairwave_study_handover::TfrcHandover;
-use fairwave_study_shake::Shake;
-use fairwave_study_socps::Socps;
+use handover::TfrcHandover;
+use shake::Shake;
+use socps::Socps;
+use tcp_av::TcpAv;
 
 /// Every study.
 pub const ALL: &[&dyn Study] =

@@ -14,7 +14,7 @@
 use fairwave_study::{Claim, Criterion, Evidence, ResultTable};
 use serde::Deserialize;
 
-const RECORDED: &str = include_str!("../../../../benches/runs/2026-11-22-forwarding.json");
+const RECORDED: &str = include_str!("../../../../../benches/runs/2026-11-22-forwarding.json");
 /// Where it is in the repository.
 const FILE: &str = "benches/runs/2026-11-22-forwarding.json";
 

@@ -5,13 +5,14 @@ mod experiments;
 mod figures;
 mod measure;
 
+use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
-pub struct TcpAv;
+pub(crate) struct TcpAv;
 
 impl Study for TcpAv {
     fn name(&self) -> &'static str {
@@ -82,10 +83,7 @@ impl Study for TcpAv {
     }
 
     fn map(&self) -> Option<Source<'static>> {
-        Some(Source {
-            file: "maps/tcp-av.toml",
-            text: include_str!("../../../../../maps/tcp-av.toml"),
-        })
+        Some(map!("tcp-av"))
     }
 }
 

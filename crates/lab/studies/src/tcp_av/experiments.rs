@@ -1,5 +1,6 @@
 //! What is run for this study, and what the axes of its sweeps are called.
 
+use crate::declare::experiment;
 use fairwave_study::Experiment;
 
 pub(super) const EFFECTIVE: &str = "effective";
@@ -28,40 +29,26 @@ pub(super) const LARGE: &str = "255 packets";
 pub(super) const NEAR: &str = "96 KiB";
 pub(super) const WIDE: &str = "256 KiB";
 
-/// An experiment of this study by its name, of which `--quick` runs less. Its file may have another
-/// name.
-macro_rules! experiment {
-    ($name:literal, $quick:expr) => {
-        experiment!($name, $name, $quick)
-    };
-    ($name:literal, $file:literal, $quick:expr) => {
-        Experiment {
-            name: $name,
-            file: concat!("studies/tcp-av/", $file, ".toml"),
-            text: include_str!(concat!("../../../../../studies/tcp-av/", $file, ".toml")),
-            quick: $quick,
-            series: false,
-        }
-    };
-}
-
 /// Half of what the paper's figures show.
 const SHORT: &str = "duration=60 s";
 
 pub(super) const ONE_TARGET: &str = "sweep.flow.first.proxy.av.target=['6.25 Mbps']";
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
-    experiment!("effective", &["sweep.seeds=1", "duration=30 s"]),
+    experiment!("tcp-av", "effective", &["sweep.seeds=1", "duration=30 s"], false),
     experiment!(
+        "tcp-av",
         "targets",
         &[
             "sweep.seeds=2",
             SHORT,
             "sweep.flow.first.proxy.av.target=['2.5 Mbps', '6.25 Mbps', '12.5 Mbps']"
-        ]
+        ],
+        false
     ),
-    experiment!("reno", &["sweep.seeds=2", SHORT]),
+    experiment!("tcp-av", "reno", &["sweep.seeds=2", SHORT], false),
     experiment!(
+        "tcp-av",
         "windows",
         &[
             "sweep.seeds=2",
@@ -69,32 +56,49 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
             ONE_TARGET,
             "sweep.flow.first.proxy.buffer=['96 KiB', '256 KiB']",
             "sweep.node.ap.queue=['255 packets']",
-        ]
+        ],
+        false
     ),
     experiment!(
+        "tcp-av",
         "windows-reno",
         &[
             "sweep.seeds=2",
             SHORT,
             "sweep.flow.first.proxy.buffer=['96 KiB', '256 KiB']",
             "sweep.node.ap.queue=['255 packets']",
-        ]
+        ],
+        false
     ),
     experiment!(
+        "tcp-av",
         "law",
-        &["sweep.seeds=1", SHORT, "sweep.flow.first.proxy.av.margin=[1.05]", ONE_TARGET]
+        &["sweep.seeds=1", SHORT, "sweep.flow.first.proxy.av.margin=[1.05]", ONE_TARGET],
+        false
     ),
-    experiment!("delay", &["sweep.seeds=1", SHORT, "sweep.link.ap-server.delay=['100 ms']"]),
-    experiment!("load", &["sweep.seeds=1", SHORT, "sweep.flow.background.rate=['4 Mbps']"]),
     experiment!(
+        "tcp-av",
+        "delay",
+        &["sweep.seeds=1", SHORT, "sweep.link.ap-server.delay=['100 ms']"],
+        false
+    ),
+    experiment!(
+        "tcp-av",
+        "load",
+        &["sweep.seeds=1", SHORT, "sweep.flow.background.rate=['4 Mbps']"],
+        false
+    ),
+    experiment!(
+        "tcp-av",
         "several",
-        &["sweep.seeds=1", SHORT, "sweep.flow.first.proxy.av.target=['5 Mbps', '9 Mbps']"]
+        &["sweep.seeds=1", SHORT, "sweep.flow.first.proxy.av.target=['5 Mbps', '9 Mbps']"],
+        false
     ),
 ];
 
 /// What runs with the sockets of a kernel, through `fairwave proxy`.
 pub(super) const EMULATED: &[Experiment] = &[
-    experiment!("effective", "emulated-effective", &["duration=30 s"]),
-    experiment!("targets", "emulated-targets", &[]),
-    experiment!("reno", "emulated-reno", &[]),
+    experiment!("tcp-av", "effective", "emulated-effective", &["duration=30 s"], false),
+    experiment!("tcp-av", "targets", "emulated-targets", &[], false),
+    experiment!("tcp-av", "reno", "emulated-reno", &[], false),
 ];

@@ -1,5 +1,6 @@
 //! What is run for this study, its axes, and the paper's constants.
 
+use crate::declare::experiment;
 use fairwave_study::Experiment;
 
 pub(super) const HANDOVER: &str = "handover";
@@ -36,57 +37,48 @@ pub(super) const LIMIT_KBPS: f64 = 85.0;
 pub(super) const NEAR: f64 = 0.2;
 pub(super) const STEADY_S: f64 = 2.0;
 
-/// An experiment of this study by its name, of which `--quick` runs less.
-macro_rules! experiment {
-    ($name:literal, $series:expr, $quick:expr) => {
-        Experiment {
-            name: $name,
-            file: concat!("studies/tfrc-handover/", $name, ".toml"),
-            text: include_str!(concat!("../../../../studies/tfrc-handover/", $name, ".toml")),
-            quick: $quick,
-            series: $series,
-        }
-    };
-}
-
 pub(super) const ONE_SEED: &str = "sweep.seeds=1";
 pub(super) const FEW: &str =
     "sweep.node.mobile.roaming.handovers.0.disconnection=['0.5 s', '3 s', '6 s']";
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!(
+        "tfrc-handover",
         "handover",
-        true,
         &[
             ONE_SEED,
             "sweep.node.mobile.roaming.handovers.0.disconnection=['0.5 s', '1 s', '1.5 s', \
              '2.5 s', '3 s', '3.5 s', '4.5 s', '6 s']"
-        ]
+        ],
+        true
     ),
-    experiment!("steady", true, &[ONE_SEED]),
-    experiment!("remedies", true, &[ONE_SEED, FEW]),
+    experiment!("tfrc-handover", "steady", &[ONE_SEED], true),
+    experiment!("tfrc-handover", "remedies", &[ONE_SEED, FEW], true),
     experiment!(
+        "tfrc-handover",
         "amount",
-        true,
-        &[ONE_SEED, "sweep.node.mobile.roaming.handovers.0.disconnection=['3 s']"]
+        &[ONE_SEED, "sweep.node.mobile.roaming.handovers.0.disconnection=['3 s']"],
+        true
     ),
-    experiment!("join", true, &["sweep.seeds=2"]),
+    experiment!("tfrc-handover", "join", &["sweep.seeds=2"], true),
     experiment!(
+        "tfrc-handover",
         "wire",
-        true,
-        &[ONE_SEED, "sweep.node.mobile.roaming.handovers.0.disconnection=['3 s']"]
+        &[ONE_SEED, "sweep.node.mobile.roaming.handovers.0.disconnection=['3 s']"],
+        true
     ),
-    experiment!("others-ccid2", true, &[ONE_SEED, FEW]),
-    experiment!("others-udp", true, &[ONE_SEED, FEW]),
-    experiment!("others-tcp", true, &[ONE_SEED, FEW]),
-    experiment!("others-gcc", true, &[ONE_SEED, FEW]),
+    experiment!("tfrc-handover", "others-ccid2", &[ONE_SEED, FEW], true),
+    experiment!("tfrc-handover", "others-udp", &[ONE_SEED, FEW], true),
+    experiment!("tfrc-handover", "others-tcp", &[ONE_SEED, FEW], true),
+    experiment!("tfrc-handover", "others-gcc", &[ONE_SEED, FEW], true),
     experiment!(
+        "tfrc-handover",
         "friendly",
-        false,
         &[
             ONE_SEED,
             "sweep.link.bottleneck.delay=['10 ms', '100 ms']",
             "sweep.link.bottleneck.loss=[0.001, 0.02]"
-        ]
+        ],
+        false
     ),
 ];

@@ -18,6 +18,7 @@ mod today;
 mod transfers;
 mod windows;
 
+use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
 use fairwave_lab::results::{FLOWS, PATHS};
 use fairwave_study::map::file::Source;
@@ -25,7 +26,7 @@ use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
-pub struct Shake;
+pub(crate) struct Shake;
 
 impl Study for Shake {
     fn name(&self) -> &'static str {
@@ -131,7 +132,7 @@ impl Study for Shake {
     }
 
     fn map(&self) -> Option<Source<'static>> {
-        Some(Source { file: "maps/shake.toml", text: include_str!("../../../../maps/shake.toml") })
+        Some(map!("shake"))
     }
 }
 

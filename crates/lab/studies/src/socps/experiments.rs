@@ -1,5 +1,6 @@
 //! What is run for this study, its axes, and the schemes that are compared.
 
+use crate::declare::experiment;
 use fairwave_study::Experiment;
 
 pub(super) const GOOD_TCP: &str = "good-tcp";
@@ -51,28 +52,6 @@ pub(super) const CONTROLS: [&str; 2] = [EQUAL, "fifo-400"];
 /// Added to the name of a scheme whose stations report ten times as often.
 pub(super) const FAST: &str = "-20ms";
 
-const fn experiment(
-    name: &'static str,
-    file: &'static str,
-    text: &'static str,
-    quick: &'static [&'static str],
-    series: bool,
-) -> Experiment {
-    Experiment { name, file, text, quick, series }
-}
-
-macro_rules! experiment {
-    ($name:expr, $file:literal, $quick:expr, $series:literal) => {
-        experiment(
-            $name,
-            concat!("studies/socps/", $file, ".toml"),
-            include_str!(concat!("../../../../studies/socps/", $file, ".toml")),
-            $quick,
-            $series,
-        )
-    };
-}
-
 pub(super) const QUICK: &[&str] = &["sweep.seeds=3", "duration=120 s"];
 
 /// The schemes that claims on a setting with TCP are judged by. What others carry beside them, the
@@ -88,6 +67,7 @@ pub(super) const QUICK_WARNING: &str = "This is the quick form: shorter runs and
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!(
+        "socps",
         GOOD_TCP,
         "good-tcp",
         &[
@@ -97,18 +77,20 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         ],
         false
     ),
-    experiment!(BAD_TCP, "bad-tcp", QUICK_JUDGED, false),
-    experiment!(GOOD_VOIP, "good-voip", QUICK_VOICE, false),
-    experiment!(BAD_VOIP, "bad-voip", QUICK_VOICE, false),
+    experiment!("socps", BAD_TCP, "bad-tcp", QUICK_JUDGED, false),
+    experiment!("socps", GOOD_VOIP, "good-voip", QUICK_VOICE, false),
+    experiment!("socps", BAD_VOIP, "bad-voip", QUICK_VOICE, false),
     experiment!(
+        "socps",
         BAD_CBR,
         "bad-cbr",
         &["sweep.seeds=3", "duration=60 s", "sweep.node.others.count=[1, 7]"],
         false
     ),
-    experiment!(BAD_MIXED, "bad-mixed", QUICK_JUDGED, false),
+    experiment!("socps", BAD_MIXED, "bad-mixed", QUICK_JUDGED, false),
     // Two laps.
     experiment!(
+        "socps",
         MOVING,
         "moving-tcp",
         &[
@@ -120,6 +102,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         true
     ),
     experiment!(
+        "socps",
         LOAD,
         "load-voip",
         &[
@@ -130,6 +113,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         false
     ),
     experiment!(
+        "socps",
         BAD_LOAD,
         "bad-load-voip",
         &[
@@ -139,9 +123,10 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         ],
         false
     ),
-    experiment!(SLOPE, "slope", &["sweep.seeds=1", "duration=600 s"], true),
-    experiment!(SWAPPED, "beyond-swapped", QUICK, false),
+    experiment!("socps", SLOPE, "slope", &["sweep.seeds=1", "duration=600 s"], true),
+    experiment!("socps", SWAPPED, "beyond-swapped", QUICK, false),
     experiment!(
+        "socps",
         FILTERS_RUN,
         "beyond-filters",
         &[
@@ -152,8 +137,8 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         ],
         true
     ),
-    experiment!(MODERN_TCP, "beyond-tcp", &["sweep.seeds=1", "duration=20 s"], true),
-    experiment!(MODERN_UDP, "beyond-udp", &["sweep.seeds=1", "duration=20 s"], false),
+    experiment!("socps", MODERN_TCP, "beyond-tcp", &["sweep.seeds=1", "duration=20 s"], true),
+    experiment!("socps", MODERN_UDP, "beyond-udp", &["sweep.seeds=1", "duration=20 s"], false),
 ];
 
 /// In real time there is time for the paper's schemes alone.
@@ -161,17 +146,18 @@ const QUICK_REAL: &[&str] = &["sweep.seeds=2", "duration=30 s"];
 
 /// With the sockets of a kernel: experiments of the same names.
 pub(super) const EMULATED: &[Experiment] = &[
-    experiment!(GOOD_TCP, "emulated-good-tcp", QUICK_REAL, true),
-    experiment!(BAD_TCP, "emulated-bad-tcp", QUICK_REAL, true),
-    experiment!(GOOD_VOIP, "emulated-good-voip", QUICK_REAL, true),
-    experiment!(BAD_VOIP, "emulated-bad-voip", QUICK_REAL, true),
+    experiment!("socps", GOOD_TCP, "emulated-good-tcp", QUICK_REAL, true),
+    experiment!("socps", BAD_TCP, "emulated-bad-tcp", QUICK_REAL, true),
+    experiment!("socps", GOOD_VOIP, "emulated-good-voip", QUICK_REAL, true),
+    experiment!("socps", BAD_VOIP, "emulated-bad-voip", QUICK_REAL, true),
     experiment!(
+        "socps",
         BAD_CBR,
         "emulated-bad-cbr",
         &["sweep.seeds=2", "duration=30 s", "variant=['fifo', 'gb1', 'gb2', 'pw']"],
         true
     ),
-    experiment!(BAD_MIXED, "emulated-bad-mixed", QUICK_REAL, true),
+    experiment!("socps", BAD_MIXED, "emulated-bad-mixed", QUICK_REAL, true),
     // A lap is what it is: 46 minutes.
-    experiment!(MOVING, "emulated-moving-tcp", &["sweep.seeds=2"], true),
+    experiment!("socps", MOVING, "emulated-moving-tcp", &["sweep.seeds=2"], true),
 ];

@@ -8,6 +8,7 @@ mod measure;
 mod points;
 mod remedies;
 
+use crate::declare::map;
 use experiments::{EXPERIMENTS, HANDOVER, PAPERS, PROFILE, STEADY};
 use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
@@ -15,7 +16,7 @@ use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
-pub struct TfrcHandover;
+pub(crate) struct TfrcHandover;
 
 impl Study for TfrcHandover {
     fn name(&self) -> &'static str {
@@ -98,10 +99,7 @@ impl Study for TfrcHandover {
     }
 
     fn map(&self) -> Option<Source<'static>> {
-        Some(Source {
-            file: "maps/tfrc-handover.toml",
-            text: include_str!("../../../../maps/tfrc-handover.toml"),
-        })
+        Some(map!("tfrc-handover"))
     }
 }
 

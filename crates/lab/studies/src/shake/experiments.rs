@@ -1,5 +1,6 @@
 //! What is run for this study, and what the axes of its sweeps are called.
 
+use crate::declare::experiment;
 use fairwave_study::Experiment;
 
 pub(super) const REPETITION: &str = "repetition";
@@ -35,72 +36,55 @@ pub(super) const NO_SACK: &str = "no SACK";
 pub(super) const QUICK_WARNING: &str = "This is the quick form: fewer seeds and points. Verdicts \
     near their bounds can come out otherwise than in the full form, which counts.";
 
-/// An experiment of this study by its name, of which `--quick` runs less.
-macro_rules! experiment {
-    ($name:literal, $series:expr, $quick:expr) => {
-        Experiment {
-            name: $name,
-            file: concat!("studies/shake/", $name, ".toml"),
-            text: include_str!(concat!("../../../../studies/shake/", $name, ".toml")),
-            quick: $quick,
-            series: $series,
-        }
-    };
-}
-
 pub(super) const FEW_SIZES: &str = "sweep.flow.transfer.size=['100 KB', '500 KB', '1000 KB']";
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
-    experiment!("repetition", true, &["sweep.seeds=10"]),
-    experiment!("losses", false, &["sweep.seeds=10", FEW_SIZES]),
-    experiment!("bursts", false, &["sweep.seeds=20"]),
-    experiment!("connections-shake", false, &["sweep.seeds=10", FEW_SIZES]),
-    experiment!("connections-tcp", false, &["sweep.seeds=10", FEW_SIZES]),
-    experiment!("changes-shake", false, &["sweep.seeds=10"]),
-    experiment!("changes-tcp", false, &["sweep.seeds=10"]),
+    experiment!("shake", "repetition", &["sweep.seeds=10"], true),
+    experiment!("shake", "losses", &["sweep.seeds=10", FEW_SIZES], false),
+    experiment!("shake", "bursts", &["sweep.seeds=20"], false),
+    experiment!("shake", "connections-shake", &["sweep.seeds=10", FEW_SIZES], false),
+    experiment!("shake", "connections-tcp", &["sweep.seeds=10", FEW_SIZES], false),
+    experiment!("shake", "changes-shake", &["sweep.seeds=10"], false),
+    experiment!("shake", "changes-tcp", &["sweep.seeds=10"], false),
     experiment!(
+        "shake",
         "today",
-        false,
         &[
             "duration=8 s",
             "warm_up=3 s",
             "sweep.flow.transfer.scheduler=['widest', 'blest', 'redundant']",
             "sweep.flow.transfer.growth=['uncoupled', 'olia']"
-        ]
+        ],
+        false
     ),
     experiment!(
+        "shake",
         "today-lossy",
-        false,
         &[
             "sweep.seeds=1",
             "duration=8 s",
             "warm_up=3 s",
             "sweep.flow.transfer.scheduler=['widest', 'blest', 'redundant']",
             "sweep.flow.transfer.growth=['uncoupled', 'olia']"
-        ]
+        ],
+        false
     ),
-    experiment!("today-paths", false, &["duration=10 s"]),
-    experiment!("today-paths-lossy", false, &["sweep.seeds=1", "duration=10 s"]),
-    experiment!("policy", false, &["sweep.seeds=10"]),
-    experiment!("policy-today", false, &["sweep.seeds=2"]),
-    experiment!("shared", false, &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"]),
-    experiment!("apart", false, &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"]),
+    experiment!("shake", "today-paths", &["duration=10 s"], false),
+    experiment!("shake", "today-paths-lossy", &["sweep.seeds=1", "duration=10 s"], false),
+    experiment!("shake", "policy", &["sweep.seeds=10"], false),
+    experiment!("shake", "policy-today", &["sweep.seeds=2"], false),
+    experiment!("shake", "shared", &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"], false),
+    experiment!("shake", "apart", &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"], false),
 ];
 
 /// With the sockets of a kernel: its MPTCP and TCP over the paths of the experiment of this name.
 pub(super) const EMULATED: &[Experiment] = &[
-    Experiment {
-        name: TODAY_PATHS,
-        file: "studies/shake/emulated-paths.toml",
-        text: include_str!("../../../../studies/shake/emulated-paths.toml"),
-        quick: &["duration=8 s", "warm_up=3 s"],
-        series: true,
-    },
-    Experiment {
-        name: TODAY_PATHS_LOSSY,
-        file: "studies/shake/emulated-paths-lossy.toml",
-        text: include_str!("../../../../studies/shake/emulated-paths-lossy.toml"),
-        quick: &["duration=8 s", "warm_up=3 s", "sweep.seeds=1"],
-        series: true,
-    },
+    experiment!("shake", TODAY_PATHS, "emulated-paths", &["duration=8 s", "warm_up=3 s"], true),
+    experiment!(
+        "shake",
+        TODAY_PATHS_LOSSY,
+        "emulated-paths-lossy",
+        &["duration=8 s", "warm_up=3 s", "sweep.seeds=1"],
+        true
+    ),
 ];

@@ -5,13 +5,14 @@ mod experiments;
 mod figures;
 mod measure;
 
+use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
-pub struct ApBuffer;
+pub(crate) struct ApBuffer;
 
 impl Study for ApBuffer {
     fn name(&self) -> &'static str {
@@ -71,10 +72,7 @@ impl Study for ApBuffer {
     }
 
     fn map(&self) -> Option<Source<'static>> {
-        Some(Source {
-            file: "maps/ap-buffer.toml",
-            text: include_str!("../../../../../maps/ap-buffer.toml"),
-        })
+        Some(map!("ap-buffer"))
     }
 
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {

@@ -6,6 +6,7 @@ mod figures;
 mod measure;
 mod remedies;
 
+use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_lab::results::{DROPS, FLOWS, QUEUES};
 use fairwave_study::map::file::Source;
@@ -13,7 +14,7 @@ use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
-pub struct AckLoss;
+pub(crate) struct AckLoss;
 
 impl Study for AckLoss {
     fn name(&self) -> &'static str {
@@ -89,10 +90,7 @@ impl Study for AckLoss {
     }
 
     fn map(&self) -> Option<Source<'static>> {
-        Some(Source {
-            file: "maps/ack-loss.toml",
-            text: include_str!("../../../../maps/ack-loss.toml"),
-        })
+        Some(map!("ack-loss"))
     }
 }
 

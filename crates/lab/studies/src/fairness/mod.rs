@@ -11,6 +11,7 @@ mod spells;
 mod split;
 mod traces;
 
+use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
@@ -18,7 +19,7 @@ use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
-pub struct Fairness;
+pub(crate) struct Fairness;
 
 impl Study for Fairness {
     fn name(&self) -> &'static str {
@@ -119,10 +120,7 @@ impl Study for Fairness {
     }
 
     fn map(&self) -> Option<Source<'static>> {
-        Some(Source {
-            file: "maps/fairness.toml",
-            text: include_str!("../../../../../maps/fairness.toml"),
-        })
+        Some(map!("fairness"))
     }
 }
 

@@ -19,6 +19,7 @@ mod reports;
 mod slope;
 mod walk;
 
+use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
 use fairwave_lab::results::SOC;
 use fairwave_study::map::file::Source;
@@ -26,7 +27,7 @@ use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
-pub struct Socps;
+pub(crate) struct Socps;
 
 impl Study for Socps {
     fn name(&self) -> &'static str {
@@ -123,7 +124,7 @@ impl Study for Socps {
     }
 
     fn map(&self) -> Option<Source<'static>> {
-        Some(Source { file: "maps/socps.toml", text: include_str!("../../../../maps/socps.toml") })
+        Some(map!("socps"))
     }
 
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
